@@ -9,7 +9,6 @@ has more than 3 MB or takes 2 seconds to open.
 
 import argparse
 import asyncio
-import json
 import shutil
 import statistics
 import sys
@@ -20,10 +19,7 @@ from typing import Final
 
 from playwright.async_api import async_playwright
 
-from scoring_model.bundle import CONFIGURATION, read_bundle
-from scoring_model.evaluation import evaluate_table
-from scoring_model.records.reading import read_records
-from scoring_model.scorer import Scorer
+from scoring_model.evaluation import evaluate
 
 SIZES: Final = {"desk": (1280, 900), "phone": (360, 740)}
 PAINTED: Final = "() => performance.getEntriesByName('first-contentful-paint')[0]?.startTime"
@@ -56,11 +52,8 @@ def main() -> int:
     parser.add_argument("bundle", type=Path)
     parser.add_argument("file", type=Path)
     arguments = parser.parse_args()
-    sealed = read_bundle(arguments.bundle)
-    scorer = Scorer.of(sealed, threads=2)
-    maturity = json.loads(sealed.files[CONFIGURATION])["training"]["split"]["label_maturity"]
-    table = read_records(arguments.file, scorer.contents.schema, labelled=True).table
-    evaluation = evaluate_table(scorer, table, maturity=maturity, importance=True)
+    evaluation = evaluate(arguments.bundle, arguments.file)
+    assert evaluation.importance is not None  # computed here, not in the time of the report
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "report.html"
         made = []

@@ -21,8 +21,7 @@ def test_weights_are_means_of_absolute_contributions(
     found = measure_importance(
         rows,
         explain=scorer.contributions,
-        features=scorer.matrix.features,
-        families=family_names(scorer.matrix),
+        matrix=scorer.matrix,
         event_times=history.event_times[::60],
         records=len(history),
     )

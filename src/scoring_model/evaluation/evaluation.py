@@ -1,7 +1,8 @@
 """The evaluation of decisions on records with known labels."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
@@ -125,8 +126,8 @@ class Evaluation:
     draws : mapping of str to ndarray of shape (1000,), float64
         Value of each figure in each draw of days, NaN where it has none; empty with fewer than ten days. Two
         evaluations of the same records have the same draws of days.
-    importance : Importance or None
-        What the model looks at; None where no records were explained. Not part of `to_json`.
+    explain : callable or None
+        Measures `importance`; None where the inputs of the model are not at hand.
     """
 
     overall: Measures
@@ -144,7 +145,7 @@ class Evaluation:
     days: int
     records: EvaluatedRecords = field(repr=False)
     draws: Mapping[str, FloatArray] = field(repr=False)
-    importance: Importance | None = field(default=None, repr=False)
+    explain: Callable[[], Importance] | None = field(default=None, repr=False)
 
     @property
     def applicants(self) -> Mapping[Outcome, Applicants]:
@@ -156,6 +157,11 @@ class Evaluation:
             )
             for outcome in OUTCOMES
         }
+
+    @cached_property
+    def importance(self) -> Importance | None:
+        """What the model looks at, computed when first read: some seconds. None without the inputs of the model."""
+        return None if self.explain is None else self.explain()
 
     @property
     def plot(self) -> "Plots":

@@ -1,6 +1,6 @@
 """What the model looks at: mean absolute contributions of families and features."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -9,7 +9,7 @@ import numpy as np
 from scoring_model.arrays import FloatArray, IntArray
 from scoring_model.evaluation.day_draws import DAY, draw_days
 from scoring_model.evaluation.uncertainty import Estimate, interval_of
-from scoring_model.features import Feature, FeatureMatrix
+from scoring_model.features import FeatureMatrix
 
 MAX_ROWS: Final = 20_000
 """Largest number of records that are explained."""
@@ -110,8 +110,7 @@ def measure_importance(
     rows: FloatArray,
     *,
     explain: Callable[[FloatArray], FloatArray],
-    features: Sequence[Feature],
-    families: Mapping[str, str],
+    matrix: FeatureMatrix,
     event_times: IntArray,
     records: int,
 ) -> Importance:
@@ -123,11 +122,12 @@ def measure_importance(
         Inputs of the model, n >= 1.
     explain : callable
         Gives the contributions of one row, of shape (d,).
-    families : mapping of str to str
-        Family of each feature, by name.
+    matrix : FeatureMatrix
+        The features, in the order of the columns.
     event_times : ndarray of shape (n,), int64
         Microseconds since 1970-01-01 UTC.
     """
+    features, families = matrix.features, family_names(matrix)
     contributions = np.array([explain(row) for row in rows])
     kinds = sorted({families[feature.name] for feature in features})
     member = np.array([[families[feature.name] == kind for kind in kinds] for feature in features])

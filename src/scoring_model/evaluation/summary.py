@@ -6,6 +6,7 @@ from scoring_model.contract.outcome import OUTCOMES
 from scoring_model.decision.scale import nominal_share
 from scoring_model.evaluation.coverage import Coverage
 from scoring_model.evaluation.evaluation import Evaluation, Measures
+from scoring_model.evaluation.groups import MIN_RECORDS, REST, GroupRate, GroupTable
 from scoring_model.evaluation.stability import RECENT_DAYS, WINDOW_DAYS
 from scoring_model.evaluation.uncertainty import Estimate, Share
 from scoring_model.records import rfc3339
@@ -38,6 +39,7 @@ def summary(evaluation: Evaluation) -> str:
         "### Calibration\n\n" + _calibration(evaluation),
         "### By month\n\n" + _months(evaluation),
     ]
+    sections += [f"### By {table.column}\n\n" + _groups(table) for table in evaluation.groups]
     if evaluation.coverage is not None:
         sections.insert(1, "### Records\n\n" + _coverage(evaluation.coverage))
     return "\n\n".join(sections) + "\n"
@@ -156,6 +158,39 @@ def _months(evaluation: Evaluation) -> str:
         "ROC AUC",
     )
     return _table(heads, rows)
+
+
+def _groups(table: GroupTable) -> str:
+    """List the bounded errors of each group, and their gaps to the reference."""
+    rows = [
+        (
+            group.value,
+            f"{group.genuine:,}",
+            f"{group.frauds:,}",
+            *(_gap(group.rates[name]) for name in ("false_reject", "step_up", "missed_fraud")),
+        )
+        for group in table.groups
+    ]
+    heads = ("Group", "Genuine", "Frauds", "Genuine failed", "Genuine stepped up or failed", "Frauds passed")
+    against = "all other records" if table.reference == REST else table.reference
+    counted = "" if table.persons_known else " Persons are unknown, so each record counted as one."
+    text = (
+        f"Each rate with its difference to that of {against} in percentage points, and the interval that holds for all "
+        f"groups at once (95 %). Fewer than {MIN_RECORDS} records in a denominator, or ten days, are not enough data. "
+        f"{table.merged_values:,} values of fewer than five persons are one group.{counted}"
+    )
+    return f"{text}\n\n{_table(heads, rows)}"
+
+
+def _gap(rate: GroupRate) -> str:
+    """Write a rate with its gap."""
+    if rate.estimate.value is None:
+        return _ABSENT
+    shown, gap = f"{rate.estimate.value:.2%}", rate.gap
+    if gap.value is None or gap.simultaneous_low is None or gap.simultaneous_high is None:
+        return f"{shown} (not enough data)"
+    low, high = 100 * gap.simultaneous_low, 100 * gap.simultaneous_high
+    return f"{shown} ({100 * gap.value:+.2f}; {low:+.2f} to {high:+.2f})"
 
 
 def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

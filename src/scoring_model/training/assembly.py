@@ -1,5 +1,6 @@
 """From a fitted forest to a bundle: scale, probability, policy, evaluation, golden rows, profile and card."""
 
+from collections.abc import Callable
 from dataclasses import asdict, replace
 from importlib.metadata import version
 from typing import Final
@@ -31,7 +32,6 @@ from scoring_model.evaluation import EvaluatedRecords, Evaluation, evaluate_reco
 from scoring_model.evaluation.cost import expected_cost
 from scoring_model.evaluation.importance import (
     Importance,
-    family_names,
     measure_importance,
     sample_rows,
 )
@@ -81,7 +81,7 @@ def assemble(
     graph = to_onnx(forest, cuts=rules.scale.cuts, feature_names=names)
     session = MarginSession(graph, threads=threads)
     evaluation = _evaluate(prepared, session, rules, configuration.policy.costs, certified)
-    evaluation = replace(evaluation, importance=_importance(prepared, forest))
+    evaluation = replace(evaluation, explain=_explain(prepared, forest))
     contents = Contents(
         schema=configuration.schema,
         features=prepared.matrix,
@@ -181,17 +181,14 @@ def _evaluate(
     return evaluate_records(records, rules=rules, costs=costs, certified=certified)
 
 
-def _importance(prepared: Prepared, forest: Forest) -> Importance | None:
-    """Explain some records of the test period; None without any."""
+def _explain(prepared: Prepared, forest: Forest) -> Callable[[], Importance]:
+    """Return what explains some records of the test period."""
     test = prepared.split.test
-    if not len(test):
-        return None
     drawn = test[sample_rows(len(test))]
-    return measure_importance(
+    return lambda: measure_importance(
         prepared.rows[drawn],
         explain=Contributions(forest).explain,
-        features=prepared.matrix.features,
-        families=family_names(prepared.matrix),
+        matrix=prepared.matrix,
         event_times=prepared.table.event_times[drawn],
         records=len(test),
     )

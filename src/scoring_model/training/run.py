@@ -165,9 +165,9 @@ def run_training(
     bundle, evaluation, alternatives = assemble(
         prepared, forest, configuration, tuned, leakage=leakage, threads=threads
     )
-    if recall_lost and evaluation.importance is not None:
+    if recall_lost and (explain := evaluation.explain) is not None:
         lost = measure_recall_lost(prepared, tuned, seed=configuration.training.seed, threads=threads)
-        evaluation = replace(evaluation, importance=replace(evaluation.importance, recall_lost=lost))
+        evaluation = replace(evaluation, explain=lambda: replace(explain(), recall_lost=lost))
     policy = bundle.contents.rules.policy
     report(
         f"model {bundle.model_version}: STEPPED_UP from {policy.step_up_from}, FAILED from {policy.fail_from}"
