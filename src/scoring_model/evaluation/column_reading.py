@@ -1,12 +1,11 @@
 """Reads the named columns of scored files and of label files, which are no records."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import reduce
 from pathlib import Path
 from typing import Final, TypeAlias
 
-from scoring_model.contract.violation import Violation
 from scoring_model.evaluation.evaluated_records import EvaluationError
 from scoring_model.records import FileFormat, RecordSchema
 from scoring_model.records.cells import moment, plain
@@ -57,15 +56,17 @@ class Source:
         """Whether every sheet has a column."""
         return all(column in sheet.columns for sheet in self.sheets)
 
-    def read(self, parsers: Mapping[str, ColumnParser], *, required: set[str]) -> dict[str, Parsed]:
+    def read(
+        self, parsers: Mapping[str, ColumnParser], *, required: Collection[str], filled: Collection[str]
+    ) -> dict[str, Parsed]:
         """Parse columns.
 
         Parameters
         ----------
         parsers : mapping of str to ColumnParser
             By column; those that the source lacks are left out.
-        required : set of str
-            Columns that must be there, with a value in each row.
+        required, filled : collection of str
+            Columns that must be there, and columns that must have a value in each row.
 
         Raises
         ------
@@ -83,17 +84,17 @@ class Source:
             for column, parse in parsers.items()
             if self.holds(column)
         }
-        self._check(found, required)
+        self._check(found, filled)
         return found
 
-    def _check(self, found: Mapping[str, Parsed], required: set[str]) -> None:
+    def _check(self, found: Mapping[str, Parsed], filled: Collection[str]) -> None:
         broken: dict[tuple[str, str], list[int]] = {}
         for sheet_violation in (one for sheet in self.sheets for one in sheet.violations):
             broken.setdefault(("row", sheet_violation.violation.detail), []).append(sheet_violation.row)
         for column, parsed in found.items():
             for row, violation in parsed.violations:
-                broken.setdefault((column, _detail(violation)), []).append(row)
-            if column in required and parsed.missing.any():
+                broken.setdefault((column, violation.detail), []).append(row)
+            if column in filled and parsed.missing.any():
                 rows = parsed.missing.nonzero()[0].tolist()
                 broken.setdefault((column, "must be there"), []).extend(rows)
         if broken:
@@ -103,10 +104,6 @@ class Source:
                 for (column, detail), rows in broken.items()
             ]
             raise EvaluationError(f"{self.name}: " + "; ".join(texts))
-
-
-def _detail(violation: Violation) -> str:
-    return violation.detail
 
 
 def values(parse: Callable[[object], object | None]) -> ColumnParser:

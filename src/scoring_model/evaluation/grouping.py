@@ -46,7 +46,8 @@ class Grouping:
         """
         texts, codes = _cells(records.columns[column])
         persons = np.arange(len(records)) if records.persons is None else records.persons
-        held = np.bincount(np.unique(np.stack([codes, persons]), axis=1)[0], minlength=len(texts))
+        width = int(persons.max(initial=0)) + 1
+        held = np.bincount(np.unique(codes * width + persons) // width, minlength=len(texts))
         kept = np.flatnonzero(held >= MIN_GROUP_SIZE).tolist()
         if len(kept) > MAX_GROUPS:
             raise EvaluationError(

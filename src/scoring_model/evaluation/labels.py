@@ -102,7 +102,7 @@ def read_labels(source: object, schema: RecordSchema) -> Labels:
         names["label"]: values(lambda cell: rule(label_cell(cell))),
         **{names[field]: times for field in ("labelKnownAt", "labelReportedAt", "eventTime")},
     }
-    parsed = opened.read(parsers, required={names["recordId"], names["label"]} & {*names.values()})
+    parsed = opened.read(parsers, required=[names["recordId"], names["label"]], filled=[names["recordId"]])
     absent = Column.missing(opened.rows)
 
     def column(field: str) -> Column:

@@ -72,7 +72,8 @@ def read_scored(source: Source, scorer: Scorer, by: Iterable[str]) -> ScoredFile
         **{name: values(_text) for name in by},
     }
     optional = {name for name in ("margin", "eventTime", "policyVersion") if not source.holds(name)}
-    parsed = source.read(parsers, required={*parsers} - optional - {*by})
+    required = {*parsers} - optional - {*by}
+    parsed = source.read(parsers, required=required, filled=required)
     absent = [name for name in by if name not in parsed]
     if absent:
         raise EvaluationError(f"{source.name}: by: has no column {', '.join(absent)}")
