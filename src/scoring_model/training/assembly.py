@@ -185,11 +185,13 @@ def _explain(prepared: Prepared, forest: Forest) -> Callable[[], Importance]:
     """Return what explains some records of the test period."""
     test = prepared.split.test
     drawn = test[sample_rows(len(test))]
+    # Without `prepared`, so that its rows do not stay in memory as long as the evaluation.
+    matrix, rows, event_times = prepared.matrix, prepared.rows[drawn], prepared.table.event_times[drawn]
     return lambda: measure_importance(
-        prepared.rows[drawn],
+        rows,
         explain=Contributions(forest).explain,
-        matrix=prepared.matrix,
-        event_times=prepared.table.event_times[drawn],
+        matrix=matrix,
+        event_times=event_times,
         records=len(test),
     )
 

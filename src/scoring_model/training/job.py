@@ -4,7 +4,7 @@ import json
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -14,6 +14,7 @@ from scoring_model.bundle.seal import load_private_key
 from scoring_model.bundle.writer import check_place
 from scoring_model.configuration import Configuration, Tuned
 from scoring_model.evaluation import summary
+from scoring_model.evaluation.evaluation import Provenance
 from scoring_model.records.atomic import atomic_file
 from scoring_model.records.quarantine import accept, write_quarantine
 from scoring_model.records.reading import read_records
@@ -177,8 +178,26 @@ def _write(job: Job, training: Training) -> None:
         texts["importance.json"] = _json(training.evaluation.importance.to_json())
     for name, text in texts.items():
         _write_file(job, name, text)
+    evaluation = replace(training.evaluation, provenance=_provenance(job, training))
     further = training_sections(training.split, training.leakage, training.alternatives)
-    training.evaluation.report(job.folder / _REPORT, further=tuple(further))
+    evaluation.report(job.folder / _REPORT, further=tuple(further))
+
+
+def _provenance(job: Job, training: Training) -> Provenance | None:
+    """Name the bundle, the source and the period of the test part; None without records."""
+    events = training.evaluation.records.event_times
+    if not len(events):
+        return None
+    return Provenance(
+        name=training.bundle.name,
+        model_version=training.bundle.model_version,
+        policy_version=training.bundle.contents.policy_version,
+        files=tuple(path.name for path in file_paths(job.source) or ()),
+        since=int(events.min()),
+        until=int(events.max()),
+        scored_earlier=False,
+        notes=(),
+    )
 
 
 def _write_file(job: Job, name: str, text: str) -> Path:

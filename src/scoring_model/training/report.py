@@ -36,7 +36,8 @@ def _split(split: Split) -> Section:
         name="split",
         title="Data and split",
         texts=(
-            "The model was fitted on train; thresholds and probabilities on validation; this report is of test.",
+            "The model was fitted on the train part; thresholds and probabilities on the validation part. The rest of "
+            "this report is about the test part.",
         ),
         tables=(Table(caption="Parts of the history", heads=heads, rows=rows),),
     )
@@ -63,7 +64,7 @@ def _other_thresholds(alternatives: Alternatives) -> Section:
             + (", chosen" if row.chosen else ""),
             "yes" if row.certified else "no",
             *(_share(share) for share in (row.false_reject, row.step_up, row.missed_fraud)),
-            "–" if row.expected_cost is None else f"{row.expected_cost:.4g}",
+            "–" if row.expected_cost is None else f"{row.expected_cost:#.4g}",
         )
         for row in alternatives.rows
         if chosen.is_beside(row)

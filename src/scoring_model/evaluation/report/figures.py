@@ -27,15 +27,9 @@ class Table:
 
     @property
     def numeric(self) -> tuple[bool, ...]:
-        """Whether each column holds numbers, or "no records" and the like: aligned to the right; the first never is."""
+        """Whether each column holds numbers or "no records" and the like: aligned to the right; the first never is."""
         columns = list(zip(*self.rows, strict=True))
-        return (
-            False,
-            *(
-                all(cell[:1] in _NUMERIC or cell.startswith("no") for cell in column)
-                for column in columns[1:]
-            ),
-        )
+        return (False, *(all(map(_is_numeric, column)) for column in columns[1:]))
 
     @property
     def wide(self) -> bool:
@@ -44,6 +38,10 @@ class Table:
 
 
 _NUMERIC: Final = frozenset("0123456789+-−–∞")
+
+
+def _is_numeric(cell: str) -> bool:
+    return (cell[:1] in _NUMERIC or cell.startswith("no")) and ": " not in cell
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

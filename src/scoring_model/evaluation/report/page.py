@@ -56,7 +56,7 @@ def render_report(evaluation: "Evaluation", *, further: Sequence[Section] = ()) 
         time_section(evaluation, plots),
         *groups_sections(evaluation, plots),
         importance_section(evaluation, plots),
-        *further,
+        *(further or [_training_elsewhere(evaluation.provenance)]),
         _provenance(evaluation.provenance),
     ]
     return _render(
@@ -103,6 +103,17 @@ def _basis(evaluation: "Evaluation") -> str:
         f"Model {provenance.model_version}, policy {provenance.policy_version}. {records}, "
         f"from {day(provenance.since)} to {day(provenance.until)}."
     )
+
+
+def _training_elsewhere(provenance: "Provenance | None") -> Section:
+    """Say where the findings and the split of the training are."""
+    text = (
+        "This is not the report of a training. Findings, data and split of the training are in its own report and in "
+        "the card of the bundle, which “scoring-model inspect” shows."
+        if provenance is not None
+        else "The evaluation was made from arrays, without a training."
+    )
+    return Section(name="training", title="Findings, data and split", texts=(text,))
 
 
 def _provenance(found: "Provenance | None") -> Section:

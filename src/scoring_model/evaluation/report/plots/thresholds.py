@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 STEP_UP_RATES: Final = (0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005)
 MISSED_RATES: Final = (0.2, 0.4, 0.6, 0.8, 0.9)
-COST_RISES: Final = (0.02, 0.1, 0.25, 0.5, 1.0)
+COST_RISES: Final = (0.05, 0.1, 0.25, 0.5, 1.0)
 """Costs above the lowest one at which iso-lines are drawn, as shares of it."""
 
 _NEVER: Final = 1001
