@@ -34,11 +34,8 @@ def labels(records: Path) -> pa.Table:
 
 @pytest.fixture(scope="module")
 def scored(scorer: Scorer, records: Path) -> Path:
-    """The same records, scored without labels."""
-    path = records.with_name("unlabelled.parquet")
-    table = pq.read_table(records)
-    pq.write_table(table.drop_columns([name for name in LABELS[1:] if name in table.column_names]), path)
-    score_file(scorer, path, records.with_name("scored.parquet"))
+    """The same records, scored."""
+    score_file(scorer, records, records.with_name("scored.parquet"))
     return records.with_name("scored.parquet")
 
 
@@ -74,15 +71,15 @@ def test_a_scored_file_and_labels_are_the_labelled_records(
 
 
 def test_labels_of_their_own_replace_those_of_records(
-    scorer: Scorer, records: Path, scored: Path, labels: pa.Table, expected: Evaluation, tmp_path: Path
+    scorer: Scorer, records: Path, labels: pa.Table, expected: Evaluation, tmp_path: Path
 ) -> None:
     """A file of labels, under the short names of its columns, serves records without labels too."""
     renamed = {"labelKnownAt": "knownAt", "labelReportedAt": "reportedAt"}
     short = labels.rename_columns([renamed.get(name, name) for name in labels.column_names])
     pyarrow.csv.write_csv(short, tmp_path / "labels.csv")
-    found = evaluate(
-        scorer, scored.with_name("unlabelled.parquet"), labels=tmp_path / "labels.csv", by=["documentType"]
-    )
+    table = pq.read_table(records)
+    bare = table.drop_columns([name for name in LABELS[1:] if name in table.column_names])
+    found = evaluate(scorer, bare, labels=tmp_path / "labels.csv", by=["documentType"])
     assert found.figures == expected.figures
     assert found.groups == expected.groups
 
@@ -179,3 +176,19 @@ def test_another_policy_is_said(scorer: Scorer, scored: Path, labels: pa.Table, 
     found = evaluate(scorer, other, labels=labels)
     assert found.provenance is not None
     assert found.provenance.notes[0].startswith("the file was scored under the policy older")
+
+
+def test_labels_of_other_records_are_counted(
+    scorer: Scorer, scored: Path, labels: pa.Table, tmp_path: Path
+) -> None:
+    """Labels without a record change nothing but a note; a scored file takes no history."""
+    half = changed(scored, lambda table: table.slice(0, 2000), tmp_path / "half.parquet")
+    found = evaluate(scorer, half, labels=labels)
+    assert found.provenance is not None
+    ids = set(pq.read_table(half).column("recordId").to_pylist())
+    unknown = sum(1 for record_id in labels.column("recordId").to_pylist() if record_id not in ids)
+    assert found.provenance.notes == (
+        f"{unknown:,} labels are of records that the scored file does not hold",
+    )
+    with pytest.raises(EvaluationError, match="history"):
+        evaluate(scorer, half, labels=labels, history=half)

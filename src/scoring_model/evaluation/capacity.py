@@ -60,4 +60,5 @@ class DailyQueues:
         Of tied records at the end of the queue, a random choice is reviewed: the mean over such choices.
         """
         reviewed = np.clip(capacity - self.ahead, 0, self.tied)
-        return np.bincount(self.day_of, self.frauds * reviewed / self.tied, minlength=self.days)
+        weights = self.frauds * reviewed / self.tied
+        return np.bincount(self.day_of, weights, minlength=self.days).astype(np.float64)

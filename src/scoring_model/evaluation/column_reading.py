@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
+from datetime import UTC
 from functools import reduce
 from pathlib import Path
 from typing import Final, TypeAlias
@@ -14,7 +15,6 @@ from scoring_model.records.encoding import encode, is_zoned
 from scoring_model.records.files import file_sheet, frame_sheet
 from scoring_model.records.sheet import Cells, Sheet
 from scoring_model.records.sources import file_paths
-from scoring_model.records.times import UTC
 
 ColumnParser: TypeAlias = Callable[[str, Cells, int], Parsed]
 """Field, cells and number of rows to parsed values."""

@@ -79,7 +79,7 @@ class DayDraws:
     def totals(self, values: FloatArray) -> FloatArray:
         """Sum a value of the records by day, of shape (days,); the order of the records changes no bit."""
         order = np.lexsort((values, self.day_of))
-        return np.bincount(self.day_of[order], values[order], minlength=self.days)
+        return np.bincount(self.day_of[order], values[order], minlength=self.days).astype(np.float64)
 
     def counts(self, codes: IntArray, size: int) -> IntArray:
         """Count the records of each day by code.

@@ -280,7 +280,3 @@ def _ratios(own: _Rates, other: _Rates, enough: BoolArray, days: int) -> tuple[F
         return np.where(other.counts > 0, np.exp(logs + width), np.nan)
 
     return divide(own.rates, other.rates), (low(alone), high(alone), low(together), high(together))
-
-
-def _logs(counts: FloatArray, totals: FloatArray) -> FloatArray:
-    return np.asarray(np.log((counts + 0.5) / (totals + 1)))

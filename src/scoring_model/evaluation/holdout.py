@@ -133,6 +133,10 @@ def evaluate(
         given = read_labels(labels, scorer.contents.schema)
         source = Source.open(records, PLAIN)
         if is_scored(source):
+            if history is not None:
+                raise EvaluationError(
+                    f"{source.name}: history: is of no use to a file that was scored earlier"
+                )
             return _evaluate_scored(scorer, source, given, options)
     schema = with_columns(scorer.contents.schema, options.by)
     reading = read_records(records, schema, labelled=labels is None)
@@ -216,6 +220,8 @@ def _evaluate_scored(
             "eventTime to the labels"
         )
     found, times = labels.joined(rows, events, scorer.contents.schema.labels.delay)
+    strange = len(labels.record_ids) - int(np.count_nonzero(rows >= 0))
+    notes = (f"{strange:,} labels are of records that the scored file does not hold",) if strange else ()
     table = RecordTable(
         record_ids=scored.record_ids,
         event_times=events,
@@ -233,7 +239,7 @@ def _evaluate_scored(
         columns=scored.columns,
         options=options,
         files=scored.files,
-        notes=scored.notes,
+        notes=(*scored.notes, *notes),
         scored_earlier=True,
     )
 

@@ -84,7 +84,8 @@ class RankCounts:
     def ks(self) -> FloatArray:
         """Largest distance of the distribution functions of both classes (Kolmogorov and Smirnov)."""
         recalls = divide(self.caught, self.caught[..., -1:])
-        return np.max(np.abs(recalls - divide(self.flagged, self.flagged[..., -1:])), axis=-1)
+        distances = np.abs(recalls - divide(self.flagged, self.flagged[..., -1:]))
+        return np.asarray(np.max(distances, axis=-1))
 
     def at_fpr(self, limits: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Highest recall of a threshold with a false positive rate at most each limit, and the precision there.

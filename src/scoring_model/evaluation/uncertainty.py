@@ -95,8 +95,10 @@ class Estimate:
 
     def times(self, factor: float) -> Self:
         """Return the same figure in another unit."""
-        numbers = {name: getattr(self, name) for name in ("value", "low", "high")}
-        return replace(self, **{name: None if one is None else one * factor for name, one in numbers.items()})
+        value, low, high = (
+            None if one is None else one * factor for one in (self.value, self.low, self.high)
+        )
+        return replace(self, value=value, low=low, high=high)
 
     def to_json(self) -> dict[str, Any]:
         """Give the figure as a JSON document."""

@@ -140,6 +140,7 @@ def _calibrate(prepared: Prepared, margins: FloatArray) -> CalibrationChoice:
 def _fit_rules(
     prepared: Prepared, margins: FloatArray, configuration: Configuration, calibration: Calibration
 ) -> tuple[DecisionRules, Alternatives, tuple[range, range]]:
+    """Choose the policy; also return the certified values of both thresholds."""
     targets, settings = prepared.split.validation_targets, configuration.policy
     scale = fit_scale(margins[targets == 0])
     scores = scale.scores(margins)
