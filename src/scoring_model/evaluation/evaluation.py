@@ -170,7 +170,7 @@ class Evaluation:
 
         return Plots(self)
 
-    def report(self, path: Path, *, further: "Sequence[Section]" = ()) -> None:
+    def report(self, path: str | Path, *, further: "Sequence[Section]" = ()) -> None:
         """Write the report as one HTML file, whole or not at all; it needs the extra ``[train]``.
 
         Parameters

@@ -78,7 +78,7 @@ def measure_recall_lost(
 def _draw_training_rows(prepared: Prepared, seed: int) -> BoolArray:
     """Draw all frauds and a share of the genuine records of the training part."""
     targets = prepared.split.train_targets
-    genuine = np.count_nonzero(targets == 0)
+    genuine = int(np.count_nonzero(targets == 0))
     share = max(GENUINE_SHARE, MIN_GENUINE / max(genuine, 1))
     drawn: BoolArray = (targets == 1) | (np.random.default_rng(seed).random(len(targets)) < share)
     return drawn

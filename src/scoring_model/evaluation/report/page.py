@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from scoring_model.evaluation.evaluation import Evaluation, Provenance
 
 
-def write_report(evaluation: "Evaluation", path: Path, *, further: Sequence[Section] = ()) -> None:
+def write_report(evaluation: "Evaluation", path: str | Path, *, further: Sequence[Section] = ()) -> None:
     """Write the report of an evaluation as one HTML file, whole or not at all.
 
     Parameters
@@ -42,7 +42,7 @@ def write_report(evaluation: "Evaluation", path: Path, *, further: Sequence[Sect
         Without matplotlib or Jinja2, which the extra ``[train]`` brings.
     """
     text = render_report(evaluation, further=further)
-    with atomic_file(path) as partial:
+    with atomic_file(Path(path)) as partial:
         partial.write_text(text, encoding="utf-8")
 
 
