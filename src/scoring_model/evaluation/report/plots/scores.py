@@ -43,11 +43,8 @@ def draw_score_distribution(
         drawn = np.where(counts > 0, heights, floor)
         ax.stairs(drawn, edges, baseline=floor, fill=True, color=colour, alpha=BAND)
         ax.stairs(drawn, edges, baseline=None, color=colour, lw=1.6)
-        held = np.flatnonzero(counts)
-        if len(held):
-            _name(
-                ax, name, colour, edges, drawn, held[1] if colour == GENUINE and len(held) > 1 else held[-1]
-            )
+        if counts.any():
+            _name(ax, name, colour, edges, drawn)
     top = ax.get_ylim()[1]
     ax.set_ylim(floor, top * 6)
     for threshold, name in zip(thresholds, ("stepped up", "failed"), strict=True):
@@ -67,14 +64,19 @@ def coarse(edges: IntArray, *, frauds: int) -> IntArray:
     return np.append(np.arange(0, len(edges) - 2, step), len(edges) - 1)
 
 
-def _name(ax: "Axes", name: str, colour: str, edges: IntArray, heights: FloatArray, at: int) -> None:
-    place = (edges[at + 1] if colour == FRAUD else edges[at], heights[at])
+def _name(ax: "Axes", name: str, colour: str, edges: IntArray, heights: FloatArray) -> None:
+    """Name genuine records above their highest bin, and frauds at the right end, where they are most."""
+    if colour == FRAUD:
+        place, align, move = (edges[-1], heights[-1]), "right", -2
+    else:
+        highest = int(np.argmax(heights))
+        place, align, move = (edges[highest], heights[highest]), "left", 6
     ax.annotate(
         name,
         place,
-        xytext=(-2 if colour == FRAUD else 6, 6),
+        xytext=(move, 6),
         textcoords="offset points",
         color=colour,
-        ha="right" if colour == FRAUD else "left",
+        ha=align,
         fontweight="bold",
     )

@@ -35,7 +35,9 @@ def importance_section(evaluation: "Evaluation", plots: "Plots") -> Section:
         )
         return Section(name=name, title=title, texts=(text,))
     if not found.features or not found.features[0].weight.value:
-        return Section(name=name, title=title, texts=("The model gives every record the same score.",))
+        return Section(
+            name=name, title=title, texts=("No feature contributes to the score of any explained record.",)
+        )
     drawn_from = f" drawn at random from {found.records:,}" if found.explained < found.records else ""
     text = (
         f"Contributions are exact Shapley values of the trees, in log-odds, on {found.explained:,} evaluated "

@@ -111,6 +111,10 @@ def _loss(evaluation: "Evaluation", name: str) -> tuple[str, ...]:
     parts, estimate = evaluation.decompositions.get(name), evaluation.figures[name]
     if parts is None:
         return ("–",) * 6
-    ends = range_text(estimate.low, estimate.high, lambda value: f"{value:.4f}")
+    ends = range_text(estimate.low, estimate.high, _term)
     terms = (parts.miscalibration, parts.discrimination, parts.uncertainty)
-    return (f"{parts.loss:.4f}", ends, *(f"{term:.4f}" for term in terms), f"{parts.records:,}")
+    return (_term(parts.loss), ends, *map(_term, terms), f"{parts.records:,}")
+
+
+def _term(value: float) -> str:
+    return f"{round(value, 4) + 0.0:.4f}"  # without a minus for rounding below 0
