@@ -71,7 +71,7 @@ def _map_caption(found: "ThresholdMap") -> list[str]:
         )
     if found.certified is None:
         texts.append(
-            "The bundle does not hold which other pairs keep its promises, so the certified region is not drawn."
+            "Which other pairs keep the promises is not known here, so no certified region is drawn."
         )
     else:
         texts.append(
