@@ -96,6 +96,24 @@ def test_weeks_begin_on_mondays(evaluation: Evaluation) -> None:
     assert sum(week.records for week in weeks.values()) == 3000
 
 
+@pytest.mark.parametrize(("size", "label"), [(0, 0), (1, 0), (1, 1), (40, 0), (40, 1)])
+def test_curves_are_there_whatever_is_absent(size: int, label: int) -> None:
+    """Without records or a class every curve has its grid, and says nothing instead of something wrong."""
+    records = EvaluatedRecords(
+        decisions=RULES.decide(np.linspace(-3, 3, size)),
+        labels=np.full(size, label, dtype=np.int8),
+        event_times=np.arange(size) * DAY,
+    )
+    curves = evaluate_records(records, rules=RULES, costs=COSTS).curves
+    assert np.isnan(curves.roc.y).all()
+    assert curves.roc.records == curves.scores.records == curves.reliability.records == size
+    assert np.isnan(curves.precision_recall.y).all() == (label == 0)
+    assert np.isnan(curves.capacity.y).all() == (label == 0)
+    assert (curves.thresholds.cost is None) == (size == 0)
+    assert np.isnan(curves.thresholds.missed_fraud).all() == (label == 0)
+    assert sum(week.records for week in curves.weeks.values()) == size
+
+
 def test_a_frame_has_every_figure(evaluation: Evaluation) -> None:
     """The table holds the figures and the months under their names."""
     frame = evaluation.to_frame()

@@ -8,6 +8,7 @@ import pytest
 
 from scoring_model.arrays import IntArray
 from scoring_model.evaluation import (
+    Coverage,
     EvaluatedRecords,
     Evaluation,
     EvaluationOptions,
@@ -44,6 +45,12 @@ def evaluated(
     return evaluate_table(
         scorer, table, options=EvaluationOptions(**options), history=history, invalid=invalid
     )
+
+
+def coverage_of(evaluation: Evaluation) -> Coverage:
+    """The rows that were evaluated and left out."""
+    assert evaluation.coverage is not None
+    return evaluation.coverage
 
 
 def evaluated_rows(scorer: Scorer, table: RecordTable, rows: IntArray, labels: IntArray) -> Evaluation:
@@ -123,7 +130,7 @@ def test_every_row_is_evaluated_or_left_out_for_a_reason(scorer: Scorer, table: 
         elif time >= AS_OF - MATURITY:
             reasons[LeftOut.UNLABELLED_IMMATURE] += 1
     found = evaluated(scorer, table, maturity=MATURITY, as_of=AS_OF, invalid=7)
-    coverage, overall = found.coverage, found.overall
+    coverage, overall = coverage_of(found), found.overall
     assert dict(coverage.left_out) == reasons
     assert (coverage.immature_genuine, coverage.immature_frauds) == tuple(immature)
     assert (coverage.genuine, coverage.frauds) == (overall.genuine, overall.frauds)
@@ -136,23 +143,23 @@ def test_matured_records_count_under_one_rule(scorer: Scorer, table: RecordTable
     old = table.event_times < AS_OF - MATURITY
     found = evaluated(scorer, table, maturity=MATURITY, as_of=AS_OF, matured_only=True)
     frauds = old & (table.labels == 1) & (table.label_times < AS_OF)
-    assert (found.coverage.evaluated, found.coverage.frauds) == (int(old.sum()), int(frauds.sum()))
-    assert found.coverage.left_out[LeftOut.LABELLED_IMMATURE] > 0
-    assert found.coverage.warnings == ()
-    mixed = evaluated(scorer, table, maturity=MATURITY, as_of=AS_OF).coverage
+    assert (coverage_of(found).evaluated, coverage_of(found).frauds) == (int(old.sum()), int(frauds.sum()))
+    assert coverage_of(found).left_out[LeftOut.LABELLED_IMMATURE] > 0
+    assert coverage_of(found).warnings == ()
+    mixed = coverage_of(evaluated(scorer, table, maturity=MATURITY, as_of=AS_OF))
     (warning,) = mixed.warnings
     assert warning.startswith(
         f"biased: {mixed.immature_frauds:,} frauds and {mixed.immature_genuine:,} genuine"
     )
-    assert mixed.frauds / mixed.evaluated > found.coverage.frauds / found.coverage.evaluated
+    assert mixed.frauds / mixed.evaluated > coverage_of(found).frauds / coverage_of(found).evaluated
 
 
 def test_records_that_all_count_are_no_mix(scorer: Scorer, table: RecordTable) -> None:
     """Nothing is warned of where all records are mature, nor where each immature one has a label."""
     late = microseconds("2027-01-01")
-    assert evaluated(scorer, table, maturity=MATURITY, as_of=late).coverage.warnings == ()
+    assert coverage_of(evaluated(scorer, table, maturity=MATURITY, as_of=late)).warnings == ()
     labelled = table.take(np.flatnonzero(table.label_times < AS_OF))
-    coverage = evaluated(scorer, labelled, maturity=MATURITY, as_of=AS_OF).coverage
+    coverage = coverage_of(evaluated(scorer, labelled, maturity=MATURITY, as_of=AS_OF))
     assert coverage.immature_frauds > 0
     assert coverage.warnings == ()
 
@@ -160,7 +167,7 @@ def test_records_that_all_count_are_no_mix(scorer: Scorer, table: RecordTable) -
 def test_text_and_json_say_what_was_left_out(scorer: Scorer, table: RecordTable) -> None:
     """The same counts and the same warning stand in the summary and in the document."""
     found = evaluated(scorer, table, maturity=MATURITY, as_of=AS_OF, invalid=7)
-    coverage, document = found.coverage, found.to_json()["coverage"]
+    coverage, document = coverage_of(found), found.to_json()["coverage"]
     text = summary(found)
     assert f"As of 2024-09-01T00:00:00.000000Z, {coverage.evaluated:,} of {coverage.rows:,} rows" in text
     assert "| breaks the contract of the data | 7 |" in text

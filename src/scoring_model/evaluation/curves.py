@@ -238,7 +238,8 @@ class Curves:
         return measure_periods(self.records, mondays.astype("datetime64[D]"))
 
     def _scores(self, label: int) -> IntArray:
-        return self.records.decisions.scores[self.records.labels == label]
+        scores: IntArray = self.records.decisions.scores[self.records.labels == label]
+        return scores
 
     def _band(self, x: FloatArray, y: FloatArray, low: FloatArray, high: FloatArray) -> Band:
         return Band(

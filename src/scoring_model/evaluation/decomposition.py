@@ -80,12 +80,10 @@ class IsotonicFit:
 
     def curve(self) -> tuple[FloatArray, FloatArray]:
         """Return the ends of the constant pieces: at most `_POINTS`, evenly spread over the pieces."""
-        ends = np.flatnonzero(np.diff(self.fitted)) if len(self.fitted) else np.zeros(0, dtype=np.int64)
-        places = (
-            np.unique(np.concatenate([ends, ends + 1, [0, len(self.fitted) - 1]]))
-            if len(self.fitted)
-            else ends
-        )
+        if not len(self.fitted):
+            return self.probabilities, self.fitted
+        jumps = np.flatnonzero(np.diff(self.fitted))
+        places = np.unique(np.concatenate([[0], jumps, jumps + 1, [len(self.fitted) - 1]]))
         if len(places) > _POINTS:
             places = places[np.linspace(0, len(places) - 1, _POINTS).round().astype(np.int64)]
         return self.probabilities[places], self.fitted[places]

@@ -13,7 +13,15 @@ from scoring_model.evaluation.cost import cost_of_cells
 from scoring_model.evaluation.day_draws import MIN_DAYS, DayDraws
 from scoring_model.evaluation.evaluated_records import EvaluatedRecords
 from scoring_model.evaluation.measures import FPR_LIMITS
-from scoring_model.evaluation.metrics import RankCounts, Ranking, known, log_losses, mean_of, squared_errors
+from scoring_model.evaluation.metrics import (
+    RankCounts,
+    Ranking,
+    divide,
+    known,
+    log_losses,
+    mean_of,
+    squared_errors,
+)
 from scoring_model.evaluation.rates import CELLS, RATES, cell_codes, rate_counts
 from scoring_model.evaluation.uncertainty import Estimate, interval_of, rate_estimate
 
@@ -142,7 +150,9 @@ def _ratio(
     name: str, draws: DayDraws, numerators: FloatArray, denominators: FloatArray | IntArray
 ) -> _Figure:
     """Make the ratio of two sums over days."""
-    with np.errstate(invalid="ignore"):
-        value = np.float64(numerators.sum()) / denominators.sum()
-        drawn = draws.drawn(numerators) / draws.drawn(denominators)
-    return _Figure(name=name, value=float(value), drawn=drawn, by_day=denominators.astype(np.int64))
+    return _Figure(
+        name=name,
+        value=float(divide(numerators.sum(), denominators.sum())),
+        drawn=divide(draws.drawn(numerators), draws.drawn(denominators)),
+        by_day=denominators.astype(np.int64),
+    )

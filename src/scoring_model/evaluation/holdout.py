@@ -138,7 +138,7 @@ def evaluate(
                     f"{source.name}: history: is of no use to a file that was scored earlier"
                 )
             return _evaluate_scored(scorer, source, given, options)
-    schema = with_columns(scorer.contents.schema, options.by)
+    schema = _with_columns(scorer.contents.schema, options.by)
     reading = read_records(records, schema, labelled=labels is None)
     accept(reading, max_share=max_bad_share)
     table = reading.table if labels is None else _labelled(reading.table, given, schema)
@@ -319,7 +319,7 @@ def _labelled(table: RecordTable, labels: Labels, schema: RecordSchema) -> Recor
     return replace(table, labels=found, label_times=times)
 
 
-def with_columns(schema: RecordSchema, by: Iterable[str]) -> RecordSchema:
+def _with_columns(schema: RecordSchema, by: Iterable[str]) -> RecordSchema:
     """Add the columns of `by` that are no fields to a schema, as signals, so that they are read."""
     added = {
         name: SignalType.CATEGORY for name in by if name != AGE_BAND and _field(name, schema.fields) is None

@@ -6,7 +6,7 @@ Every metric is a function of the records as a set: their order does not matter.
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -238,7 +238,9 @@ def known(value: float | FloatArray) -> float | None:
     return None if math.isnan(number) else number
 
 
-def divide(numerators: FloatArray | IntArray, denominators: FloatArray | IntArray) -> FloatArray:
+def divide(
+    numerators: FloatArray | IntArray | np.number[Any], denominators: FloatArray | IntArray | np.number[Any]
+) -> FloatArray:
     """Divide; NaN where the denominator is 0."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(denominators == 0, np.nan, numerators / denominators)

@@ -5,8 +5,9 @@ from collections.abc import Callable, Iterable, Sequence
 from scoring_model.contract.outcome import OUTCOMES
 from scoring_model.decision.scale import nominal_share
 from scoring_model.evaluation.coverage import Coverage
-from scoring_model.evaluation.evaluation import Evaluation, Measures
+from scoring_model.evaluation.evaluation import Evaluation
 from scoring_model.evaluation.groups import MIN_RECORDS, REST, GroupRate, GroupTable
+from scoring_model.evaluation.measures import Measures
 from scoring_model.evaluation.stability import RECENT_DAYS, WINDOW_DAYS
 from scoring_model.evaluation.uncertainty import Estimate, Share
 from scoring_model.records import rfc3339
