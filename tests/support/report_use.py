@@ -1,6 +1,6 @@
 """Evaluations to draw, and a reader of the page that they become."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 
@@ -11,6 +11,7 @@ from scoring_model.decision.rules import DecisionRules, Policy, Promise
 from scoring_model.decision.scale import ScoreScale
 from scoring_model.evaluation.evaluated_records import EvaluatedRecords
 from scoring_model.evaluation.evaluation import Evaluation, evaluate_records
+from scoring_model.records import Column
 
 DAY = 86_400_000_000
 START = int(np.datetime64("2024-03-01", "us").astype(np.int64))
@@ -33,9 +34,14 @@ def rules(limits: Mapping[str, float]) -> DecisionRules:
 
 
 def evaluated(
-    *, genuine: int = 1900, frauds: int = 100, days: int = 60, limits: Mapping[str, float] | None = None
+    *,
+    genuine: int = 1900,
+    frauds: int = 100,
+    days: int = 60,
+    limits: Mapping[str, float] | None = None,
+    groups: Sequence[str] = (),
 ) -> Evaluation:
-    """Evaluate drawn margins: those of frauds are higher."""
+    """Evaluate drawn margins: those of frauds are higher; with values of the column `group` in turn."""
     generator = np.random.default_rng(3)
     margins = np.concatenate([generator.normal(-1.5, 1.2, genuine), generator.normal(1, 1.5, frauds)])
     decided = rules({} if limits is None else limits)
@@ -44,8 +50,12 @@ def evaluated(
             decisions=decided.decide(margins),
             labels=np.repeat(np.array([0, 1], dtype=np.int8), [genuine, frauds]),
             event_times=START + generator.integers(0, days * DAY, genuine + frauds),
+            columns={
+                "group": Column(values=tuple(groups), codes=np.arange(genuine + frauds) % max(len(groups), 1))
+            },
         ),
         rules=decided,
+        by={"group": None} if groups else {},
     )
 
 

@@ -104,6 +104,23 @@ def test_values_are_text() -> None:
     assert "&lt;script&gt;alert(1)" in html
 
 
+def test_values_of_groups_are_text() -> None:
+    """Markup, formulas, other scripts and long values stand as they are in the tables, and break no drawing."""
+    values = [
+        '"><script>alert(1)</script>',
+        "$\\frac{",
+        "北京",
+        "long " * 30,
+        *(f"value {n}" for n in range(20)),
+    ]
+    html = render_report(evaluated(groups=values))
+    page = Page.of(html)
+    assert "script" not in page.tags
+    assert {value.strip() for value in values} <= {row[0] for table in page.tables for row in table}
+    assert "Drawn: the 20 largest; the table holds all." in page.text
+    assert "text-anchor" in html
+
+
 def test_a_report_replaces_the_earlier_one(evaluation: Evaluation, html: str, tmp_path: Path) -> None:
     """The file holds the whole page."""
     path = tmp_path / "a.html"

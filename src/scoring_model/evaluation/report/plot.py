@@ -186,7 +186,7 @@ class Plots:
             )
         return drawn
 
-    def groups(self, column: str, rate: str, ax: "Axes | None" = None) -> "Axes":
+    def groups(self, column: str, rate: str, ax: "Axes | None" = None, *, top: int = 20) -> "Axes":
         """Draw one rate of the groups of one column.
 
         Parameters
@@ -194,17 +194,20 @@ class Plots:
         column : str
             One of the columns of `by`.
         rate : str
-            One of `RATES` of `scoring_model.evaluation.groups`.
+            One of `GROUP_RATES` of `scoring_model.evaluation.groups`.
+        top : int
+            Number of groups to draw, those with the most records.
         """
         table = next((found for found in self._evaluation.groups if found.column == column), None)
         if table is None:
             raise NothingToDraw(f"groups: no column {column!r}; pass it as by=[...] to the evaluation")
-        rates = [group.rates[rate] for group in table.groups]
+        shown = table.groups[:top]
+        rates = [group.rates[rate] for group in shown]
         overall = self._evaluation.figures.get(rate)
         with _axes(ax) as drawn:
             draw_groups(
                 drawn,
-                names=[group.value for group in table.groups],
+                names=[group.value for group in shown],
                 shares=[found.estimate.value if found.enough else None for found in rates],
                 ends=[(found.estimate.low, found.estimate.high) for found in rates],
                 colour=COLOURS[rate],

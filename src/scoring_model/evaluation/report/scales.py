@@ -72,6 +72,17 @@ def unbroken(text: str) -> str:
     return text.replace("-", "\N{NON-BREAKING HYPHEN}")
 
 
+def shortened(name: str, *, most: int = 28) -> str:
+    """Return a name that leaves room for the figure beside it.
+
+    Examples
+    --------
+    >>> shortened("link_person_90d_fraud_share_of_all"), shortened("sex")
+    ('link_person_90d_fraud_share…', 'sex')
+    """
+    return name if len(name) <= most else f"{name[: most - 1]}…"
+
+
 def log_shares(ax: "Axes", which: Literal["x", "y"], low: float, high: float = 1.0) -> None:
     """Make an axis logarithmic from `low` to `high`, two shares above 0, with round ticks."""
     powers = [10.0**power for power in range(-6, 1)]

@@ -5,8 +5,10 @@ that one drawing serves both palettes. Genuine is blue and fraud orange througho
 blindness can tell them apart (Okabe and Ito 2008), and line styles and labels repeat what the colours say.
 """
 
+import html
 import io
 import re
+import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib.util import find_spec
@@ -83,6 +85,7 @@ _SETTINGS: Final[Mapping[str, Any]] = {
     "lines.solid_capstyle": "round",
     "patch.linewidth": 0,
     "hatch.color": MUTED,
+    "text.parse_math": False,  # values of records may hold dollar signs
     "svg.fonttype": "none",  # text stays text: small, sharp and searchable
     "svg.hashsalt": "report",  # the same figure gives the same bytes
 }
@@ -93,7 +96,9 @@ def styled() -> Iterator[None]:
     """Draw in the style of the report; the settings of the caller come back afterwards."""
     import matplotlib as mpl
 
-    with mpl.rc_context(cast(Any, _SETTINGS)):
+    with mpl.rc_context(cast(Any, _SETTINGS)), warnings.catch_warnings():
+        # The page draws the text, with its own fonts; here it is only measured.
+        warnings.filterwarnings("ignore", message="Glyph .* missing from font")
         yield
 
 
@@ -120,7 +125,7 @@ def to_svg(figure: "Figure", *, name: str, label: str) -> str:
     name : str
         Unique in the page: prefix of all identifiers.
     label : str
-        Text for people who do not see the figure; escaped HTML.
+        Text for people who do not see the figure.
     """
     text = io.StringIO()
     figure.savefig(
@@ -142,7 +147,7 @@ def _for_page(text: str, name: str, label: str) -> str:
     svg = re.sub(r">\s+<", "><", svg)
     for token, colour in LIGHT.items():
         svg = svg.replace(colour, f"var(--{token})")
-    head = f'<svg xmlns:xlink="http://www.w3.org/1999/xlink" {view[0]} role="img" aria-label="{label}">'
+    head = f'<svg xmlns:xlink="http://www.w3.org/1999/xlink" {view[0]} role="img" aria-label="{html.escape(label)}">'
     return head + svg.strip()
 
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from scoring_model.evaluation.report.scales import tick
+from scoring_model.evaluation.report.scales import shortened, tick
 from scoring_model.evaluation.report.style import BAND, MUTED
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def draw_groups(
         ax.plot(share, place, "o", color=colour, ms=6)
     if overall is not None:
         ax.axvline(overall, color=MUTED, lw=1.2, ls=(0, (1, 2)))
-    ax.set_yticks(places, list(names))
+    ax.set_yticks(places, [shortened(name) for name in names], parse_math=False)
     ax.set_ylim(-0.6, len(names) - 0.4)
     ax.set_xlim(0, (highest or 1.0) * 1.06)
     ax.locator_params(axis="x", nbins=5)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from scoring_model.arrays import FloatArray
+from scoring_model.evaluation.report.scales import shortened
 from scoring_model.evaluation.report.style import ACCENT, LOW_TO_HIGH, MUTED
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def draw_importance(
     ax.barh(places, means, height=0.62, color=ACCENT, alpha=0.75)
     if ends is not None:
         ax.hlines(places, *ends, color=MUTED, lw=2.2)
-    ax.set_yticks(places, list(names))
+    ax.set_yticks(places, [shortened(name) for name in names])
     ax.set_ylim(-0.6, len(names) - 0.4)
     ax.set_xlim(left=0)
     ax.locator_params(axis="x", nbins=5)
@@ -72,7 +73,7 @@ def draw_beeswarm(
             rasterized=True,
         )  # fmt: skip
     ax.axvline(0, color=MUTED, lw=1)
-    ax.set_yticks(range(len(names)), list(names)[::-1])
+    ax.set_yticks(range(len(names)), [shortened(name) for name in names][::-1])
     ax.set_ylim(-0.6, len(names) - 0.4)
     ax.grid(visible=False, axis="y")
     ax.set_xlabel("Contribution to the log-odds of fraud")
@@ -98,7 +99,7 @@ def draw_dependence(
         ax.set_xscale("symlog", linthresh=max(float(np.quantile(spread, 0.5)), 1.0))
     else:
         ax.locator_params(axis="x", nbins=5)
-    ax.set_title(name, fontsize=9.5)
+    ax.set_title(shortened(name), fontsize=9.5)
     ax.set_xlabel(unit, fontsize=9.5)
 
 

@@ -61,7 +61,7 @@ def draw_weeks(
     ax.yaxis.set_major_formatter(lambda value, _: tick(value))
     ax.locator_params(axis="y", nbins=4)
     ax.set_title(title, fontsize=10.5)
-    ax.set_xlim(days[0] - np.timedelta64(4, "D"), days[-1] + np.timedelta64(4, "D"))  # type: ignore[arg-type]
+    ax.set_xlim(days[0] - np.timedelta64(4, "D"), days[-1] + np.timedelta64(4, "D"))
     _date_ticks(ax, days)
 
 

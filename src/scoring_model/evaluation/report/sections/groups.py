@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from scoring_model.evaluation.report.plot import Plots
 
 SHOWN: Final = ("false_reject", "step_up", "missed_fraud")
+TOP: Final = 20
+"""Groups that are drawn."""
+
 _NOT_ENOUGH: Final = "not enough data"
 
 
@@ -46,16 +49,18 @@ def groups_sections(evaluation: "Evaluation", plots: "Plots") -> list[Section]:
 def _figure(evaluation: "Evaluation", plots: "Plots", table: "GroupTable") -> Figure:
     def draw(*axes: "Axes") -> None:
         for ax, rate in zip(axes, SHOWN, strict=True):
-            plots.groups(table.column, rate, ax=ax)
+            plots.groups(table.column, rate, ax=ax, top=TOP)
 
+    shown = min(len(table.groups), TOP)
+    others = "" if shown == len(table.groups) else f" Drawn: the {shown} largest; the table holds all."
     return drawn(
         f"groups-{_slug(table.column)}",
         "Rates by group",
         draw=draw,
-        alt=f"Three panels of {len(table.groups)} groups by {table.column}. {_clear(table)}",
-        caption=f"{_clear(table)} {_merged(table)} Bars: 95% intervals from whole days. Dotted: all records.",
+        alt=f"Three panels of {shown} groups by {table.column}. {_clear(table)}",
+        caption=f"{_clear(table)} {_merged(table)} Bars: 95% intervals from whole days. Dotted: all records.{others}",
         table=_rates(table),
-        height=3 * (len(table.groups) * ROW + 0.75),
+        height=3 * (shown * ROW + 0.75),
         rows=3,
     )
 
