@@ -101,6 +101,10 @@ def test_groups_are_of_any_column(
     assert [group.column for group in others] == ["ageBand", "vpn", "citizenship"]
     assert {"18-24", "25-34"} <= {group.value for group in others[0].groups}
     assert all(group.persons_known for group in found.groups)
+    frame = found.to_frame().set_index(["part", "value", "figure"])
+    gap = branch.groups[1].rates["step_up"].gap
+    shown = frame.loc[("branch", "north", "step_up_gap")]
+    assert (shown["estimate"], shown["low"]) == (gap.value, gap.simultaneous_low)
     joined = changed(
         scored, lambda one: one.append_column("branch", pa.array(branches)), tmp_path / "joined.parquet"
     )

@@ -1,6 +1,5 @@
 """The scorer: decides about records with a bundle."""
 
-import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,6 +14,7 @@ from scoring_model.bundle import (
     check_protocol,
     check_versions,
 )
+from scoring_model.bundle.codec import read_json
 from scoring_model.contract.fields import EVENT_FIELDS
 from scoring_model.features import Feature
 from scoring_model.history import past_counts
@@ -126,7 +126,8 @@ class Scorer(Decider):
         scorer = cls(sealed.manifest, contents, threads=threads)
         check_versions(sealed, contents)
         check_protocol(sealed)
-        scorer.settings = json.loads(sealed.files[CONFIGURATION])
+        if CONFIGURATION in sealed.files:
+            scorer.settings = read_json(sealed.files[CONFIGURATION])
         return scorer
 
     def score(self, data: Any, *, history: Any = None) -> Any:
