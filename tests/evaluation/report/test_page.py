@@ -116,6 +116,7 @@ def test_values_of_groups_are_text() -> None:
     html = render_report(evaluated(groups=values))
     page = Page.of(html)
     assert "script" not in page.tags
+    assert any(values[0] in label for label in page.drawings)
     assert {value.strip() for value in values} <= {row[0] for table in page.tables for row in table}
     assert "Drawn: the 20 largest; the table holds all." in page.text
     assert "text-anchor" in html

@@ -52,12 +52,13 @@ def _figure(evaluation: "Evaluation", plots: "Plots", table: "GroupTable") -> Fi
             plots.groups(table.column, rate, ax=ax, top=TOP)
 
     shown = min(len(table.groups), TOP)
+    names = ", ".join(group.value for group in table.groups[:TOP])
     others = "" if shown == len(table.groups) else f" Drawn: the {shown} largest; the table holds all."
     return drawn(
         f"groups-{_slug(table.column)}",
         "Rates by group",
         draw=draw,
-        alt=f"Three panels of {shown} groups by {table.column}. {_clear(table)}",
+        alt=f"Three panels of {shown} groups by {table.column}: {names}. {_clear(table)}",
         caption=f"{_clear(table)} {_merged(table)} Bars: 95% intervals from whole days. Dotted: all records.{others}",
         table=_rates(table),
         height=3 * (shown * ROW + 0.75),
