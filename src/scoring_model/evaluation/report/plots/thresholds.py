@@ -109,7 +109,7 @@ def _draw_step_up(ax: "Axes", thresholds: IntArray, step_up: FloatArray) -> None
     last = -np.inf
     for rate in STEP_UP_RATES:
         at = _first(thresholds, step_up <= rate)
-        if at is not None and at - last > 75:
+        if at is not None and at - last > 68:
             ax.plot([at, at], [at, _NEVER], color=GENUINE, lw=1, ls=(0, (5, 3)))
             text = tick(rate)
             ax.text(at, _NEVER + 10, text, color=GENUINE, ha="center", va="bottom", fontsize=9.5)
