@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from scoring_model.evaluation.decomposition import RESAMPLES
 from scoring_model.evaluation.report.figures import Figure, Table, absent, drawn, range_text, thin
 from scoring_model.evaluation.report.scales import percent
 from scoring_model.evaluation.report.sections.section import Section
@@ -52,7 +53,9 @@ def _reliability(evaluation: "Evaluation", plots: "Plots") -> Figure:
 def _band(found: "Reliability") -> str:
     if not len(found.grid):
         return "There is no band, since the records lie on fewer than ten days."
-    return "Grey: where 95% of curves lie if the probabilities are right (100 resamples of whole days)."
+    return (
+        f"Grey: where 95% of curves lie if the probabilities are right ({RESAMPLES} resamples of whole days)."
+    )
 
 
 def _outside(found: "Reliability") -> str:

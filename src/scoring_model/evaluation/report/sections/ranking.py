@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from scoring_model.evaluation.day_draws import REPEATS
 from scoring_model.evaluation.report.figures import Figure, Table, absent, drawn, range_text, thin
 from scoring_model.evaluation.report.scales import percent
 from scoring_model.evaluation.report.sections.section import Section
@@ -20,7 +21,7 @@ _DECIMALS: Final = {
     "ks": "Kolmogorov-Smirnov distance",
 }
 _NEEDS_BOTH: Final = "It needs genuine records and frauds, and one of the classes is absent."
-_BANDS: Final = "The band holds 95% of 1,000 draws of whole days, point by point."
+_BANDS: Final = f"The band holds 95% of {REPEATS:,} draws of whole days, point by point."
 _NO_BANDS: Final = "There is no band, since the records lie on fewer than ten days."
 
 
