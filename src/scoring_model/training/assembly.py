@@ -1,6 +1,7 @@
 """From a fitted forest to a bundle: scale, probability, policy, evaluation, golden rows, profile and card."""
 
-from dataclasses import asdict
+from collections.abc import Callable
+from dataclasses import asdict, replace
 from importlib.metadata import version
 from typing import Final
 
@@ -24,11 +25,13 @@ from scoring_model.bundle import (
     reason_factors,
 )
 from scoring_model.configuration import Configuration, CostSettings, PolicySettings, Tuned
+from scoring_model.decision.contributions import Contributions
 from scoring_model.decision.forest import Forest
 from scoring_model.decision.probability import Calibration
 from scoring_model.decision.reasons import FactualReasons
 from scoring_model.decision.rules import NEVER_REACHED, DecisionRules, Policy
 from scoring_model.evaluation import EvaluatedRecords, Evaluation, evaluate_records
+from scoring_model.evaluation.importance import Importance, measure_importance, sample_rows
 from scoring_model.features import MailProviders
 from scoring_model.records import digest, rfc3339
 from scoring_model.scorer.session import MarginSession
@@ -85,6 +88,7 @@ def assemble(
     graph = to_onnx(forest, cuts=rules.scale.cuts, feature_names=names)
     session = MarginSession(graph, threads=threads)
     evaluation = _evaluate(prepared, session, rules, configuration.policy.costs, certified)
+    evaluation = replace(evaluation, explain=_explain(prepared, forest))
     contents = Contents(
         schema=configuration.schema,
         features=prepared.matrix,
@@ -199,6 +203,21 @@ def evaluation_document(evaluation: Evaluation, part: EvaluatedPart) -> dict[str
     """Return an evaluation as JSON; without a test part it names the part that it rests on, and what limits it."""
     limits = {} if part.warning is None else {"part": part.name, "warning": part.warning}
     return {**limits, **evaluation.to_json()}
+
+
+def _explain(prepared: Prepared, forest: Forest) -> Callable[[], Importance]:
+    """Return what explains some of the evaluated records."""
+    evaluated = prepared.split.evaluated.rows
+    drawn = evaluated[sample_rows(len(evaluated))]
+    # Without `prepared`, so that its rows do not stay in memory as long as the evaluation.
+    matrix, rows, event_times = prepared.matrix, prepared.rows[drawn], prepared.table.event_times[drawn]
+    return lambda: measure_importance(
+        rows,
+        explain=Contributions(forest).explain,
+        matrix=matrix,
+        event_times=event_times,
+        records=len(evaluated),
+    )
 
 
 def _golden(
