@@ -288,7 +288,13 @@ def main() -> None:
     parser.add_argument("--first-seed", type=int, default=0)
     parser.add_argument("--trials", type=int, default=3)
     parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument(
+        "--write", type=Path, help="Only write the payments of the first seed as a Parquet file."
+    )
     options = parser.parse_args()
+    if options.write:
+        pyarrow.parquet.write_table(raw_table(payments(options.days, options.first_seed)), options.write)
+        return
     if options.whole:
         measure_promises(options)
         return
