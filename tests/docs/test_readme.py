@@ -68,7 +68,7 @@ def test_the_bundle_holds_what_the_table_says(checkout: Path) -> None:
     """The files of a signed bundle are those of the README's table."""
     table = re.search(r"## What a bundle holds\n(.*?)\n## ", README, re.DOTALL)
     assert table is not None
-    assert set(re.findall(r"^\| `([a-z.]+)` \|", table[1], re.MULTILINE)) == set(
+    assert set(re.findall(r"^\| `([a-z_.]+)` \|", table[1], re.MULTILINE)) == set(
         os.listdir(checkout / "runs/first")
     )
 

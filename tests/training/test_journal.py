@@ -46,7 +46,7 @@ def test_an_existing_journal_needs_resume(tmp_path: Path) -> None:
     with open_study(path, fingerprint=MARK, resume=True, pruner=PRUNER):
         pass
     before = path.read_bytes()
-    assert_refused(path, r"journal\.log exists already", resume=False)
+    assert_refused(path, r"journal\.log exists; pass --resume", resume=False)
     assert path.read_bytes() == before
 
 

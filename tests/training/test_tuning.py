@@ -134,7 +134,7 @@ def test_a_journal_of_other_data_or_settings_is_refused(tmp_path: Path) -> None:
         with pytest.raises(JournalError, match=f"belongs to other {name}$"):
             search(journal, resume=True, **changed)
     search(journal, resume=True, threads=3, limits={"trials": 2})
-    with pytest.raises(JournalError, match="exists already"):
+    with pytest.raises(JournalError, match="pass --resume"):
         search(journal)
 
 

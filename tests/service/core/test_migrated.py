@@ -23,7 +23,8 @@ def put_back(path: Path, old: Path, monkeypatch: pytest.MonkeyPatch) -> None:
             name for (name,) in connection.execute("SELECT name FROM main.sqlite_master WHERE type = 'table'")
         ]
         for name in set(tables) - {"alembic_version", "identities", "webhooks"}:
-            columns = "hash, time, person, labels, amount" if name == "links" else "*"
+            found = connection.execute("SELECT name FROM pragma_table_info(?, 'main')", (name,))
+            columns = ", ".join(column for (column,) in found)
             connection.execute(f"INSERT INTO main.{name} SELECT {columns} FROM new.{name}")
         connection.execute(
             "INSERT INTO main.identities SELECT id, client, key_id, x'00', status, payload, created_at, updated_at "

@@ -122,12 +122,13 @@ def leaky_sweep(
     labels: TableLabels,
     spec: WindowSpec,
     amounts: Sequence[TableAmounts] = (),
+    first: int = 0,
 ) -> LinkCounts:
     """Count the past as the law says, and the record's own label with it."""
-    counts = SWEEP(keys, times, persons, labels, spec, amounts)
+    counts = SWEEP(keys, times, persons, labels, spec, amounts, first=first)
     own = np.zeros(len(keys), dtype=np.int32)
     own[labels.rows[labels.frauds]] = 1
-    counts.frauds[:] += np.where(keys >= 0, own, 0).astype(np.int32)[:, None]
+    counts.frauds[:] += np.where(keys >= 0, own, 0).astype(np.int32)[first:, None]
     return counts
 
 
