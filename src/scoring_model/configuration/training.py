@@ -85,6 +85,18 @@ class SplitSettings:
         """Return the microseconds outside of all parts: burn-in, two gaps and the maturity of the last records."""
         return self.burn_in_length + 2 * self.gap_length + self.label_maturity
 
+    def validation_end(self, start: int, as_of: int) -> int:
+        """Return the instant before which a model and its thresholds may have seen labels.
+
+        Parameters
+        ----------
+        start, as_of : int
+            First event, and the instant at which the labels ended, microseconds since 1970-01-01 UTC.
+        """
+        usable = as_of - start - self.overhead
+        parts = int(usable * self.train) + int(usable * self.validation)
+        return start + self.burn_in_length + self.gap_length + parts
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TuningSettings:

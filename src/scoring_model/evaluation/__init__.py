@@ -1,5 +1,8 @@
 """Evaluation of decisions on records with known labels."""
 
+from scoring_model.evaluation.comparing import compare
+from scoring_model.evaluation.comparison import ComparedBundle, Comparison, compare_evaluations
+from scoring_model.evaluation.comparison_summary import comparison_summary
 from scoring_model.evaluation.coverage import Coverage, LeftOut, known_targets
 from scoring_model.evaluation.evaluated_records import EvaluatedRecords, EvaluationError
 from scoring_model.evaluation.evaluation import Evaluation, evaluate_records
@@ -9,6 +12,8 @@ from scoring_model.evaluation.summary import summary
 from scoring_model.evaluation.uncertainty import Estimate, Interval, Share
 
 __all__ = [
+    "ComparedBundle",
+    "Comparison",
     "Coverage",
     "Estimate",
     "EvaluatedRecords",
@@ -19,6 +24,9 @@ __all__ = [
     "LeftOut",
     "NothingToEvaluate",
     "Share",
+    "compare",
+    "compare_evaluations",
+    "comparison_summary",
     "evaluate",
     "evaluate_records",
     "evaluate_table",

@@ -78,7 +78,7 @@ def find_boundaries(event_times: IntArray, label_times: IntArray, settings: Spli
     gap = settings.gap_length
     train_from = start + settings.burn_in_length
     train_to = train_from + int(usable * settings.train)
-    validation_to = train_to + gap + int(usable * settings.validation)
+    validation_to = settings.validation_end(start, as_of)
     return SplitBoundaries(
         start=start,
         train_from=train_from,
