@@ -194,7 +194,7 @@ def test_bundles_are_compared(scorer: Scorer, sealed: Path, stricter: Path, fram
     assert champion.trained_records == trained > 0
     assert f"{trained:,} evaluated records are from before the end" in found.notes[0]
     card = (sealed / "card.md").read_text()
-    assert rfc3339(until) in card.split("| validation |")[1].split("\n")[0]
+    assert rfc3339(until).removesuffix("Z") in card.split("| validation |")[1].split("\n")[0]
 
 
 def test_what_cannot_be_compared_is_refused(

@@ -10,6 +10,7 @@ import typer
 from scoring_model.cli import (
     bundles,
     clients,
+    comparison,
     console,
     database,
     explain,
@@ -40,6 +41,7 @@ app.command()(features.features)
 app.command()(training.train)
 app.command()(bundles.score)
 app.command()(bundles.evaluate)
+app.command()(comparison.compare)
 app.command()(bundles.inspect)
 app.command("upgrade")(bundles.upgrade_bundle)
 app.command()(explain.explain_record)
@@ -84,7 +86,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     -------
     int
         Exit code: 0 done; 1 the input is unusable, with the reason on standard error; 2 wrong usage; 130 interrupted.
-        A replay also has 3 and 4, an evaluation 11.
+        A replay also has 3 and 4, an evaluation 10, 11 and 12.
     """
     try:
         app(arguments)

@@ -1,11 +1,12 @@
 """Evaluation of decisions on records with known labels."""
 
-from scoring_model.evaluation.comparing import compare
+from scoring_model.evaluation.comparing import compare, trained_records
 from scoring_model.evaluation.comparison import ComparedBundle, Comparison, compare_evaluations
 from scoring_model.evaluation.comparison_summary import comparison_summary
 from scoring_model.evaluation.coverage import Coverage, LeftOut, known_targets
 from scoring_model.evaluation.evaluated_records import EvaluatedRecords, EvaluationError
 from scoring_model.evaluation.evaluation import Evaluation, evaluate_records
+from scoring_model.evaluation.gates import GateReport, GateResult, GateVerdict, check_gates
 from scoring_model.evaluation.holdout import EvaluationOptions, NothingToEvaluate, evaluate, evaluate_table
 from scoring_model.evaluation.paired import paired_differences
 from scoring_model.evaluation.summary import summary
@@ -20,10 +21,14 @@ __all__ = [
     "Evaluation",
     "EvaluationError",
     "EvaluationOptions",
+    "GateReport",
+    "GateResult",
+    "GateVerdict",
     "Interval",
     "LeftOut",
     "NothingToEvaluate",
     "Share",
+    "check_gates",
     "compare",
     "compare_evaluations",
     "comparison_summary",
@@ -33,4 +38,5 @@ __all__ = [
     "known_targets",
     "paired_differences",
     "summary",
+    "trained_records",
 ]

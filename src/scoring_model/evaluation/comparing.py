@@ -197,7 +197,7 @@ def _compared(
 
 
 def _bundle(scorer: Scorer, decided: _Decided, evaluation: Evaluation) -> ComparedBundle:
-    manifest, until = scorer.manifest, trained_until(scorer)
+    manifest = scorer.manifest
     return ComparedBundle(
         name=manifest.name,
         model_version=manifest.model_version,
@@ -207,9 +207,15 @@ def _bundle(scorer: Scorer, decided: _Decided, evaluation: Evaluation) -> Compar
         features=len(scorer.matrix.features),
         decision_milliseconds=decided.decision_milliseconds,
         records_per_second=len(decided.decisions.scores) / decided.seconds,
-        trained_until=until,
-        trained_records=0 if until is None else int(np.count_nonzero(evaluation.records.event_times < until)),
+        trained_until=trained_until(scorer),
+        trained_records=trained_records(scorer, evaluation),
     )
+
+
+def trained_records(scorer: Scorer, evaluation: Evaluation) -> int:
+    """Count the evaluated records from before the end of the bundle's validation period."""
+    until = trained_until(scorer)
+    return 0 if until is None else int(np.count_nonzero(evaluation.records.event_times < until))
 
 
 def trained_until(scorer: Scorer) -> int | None:
