@@ -38,7 +38,7 @@ def compared(
     """A challenger with a gain for frauds that rates genuine records of a small group higher."""
     rng = np.random.default_rng(0)
     size = 6000
-    promises = ()
+    promises: tuple[Promise, ...] = ()
     if limit is not None:
         promises = (
             Promise(bound="max_step_up", limit=limit, delta=0.05, observed=0.1, records=1000, p_value=0.01),
@@ -221,11 +221,11 @@ def test_one_model_has_no_gates_of_two() -> None:
 
 def test_unknown_figures_and_columns_are_named_together() -> None:
     """One error names every gate that can't be checked."""
-    wrong = {"a": Gate(figure="accuracy", above=0.5), "b": Gate(group_gap="sex", rate="failed", below=0.1)}
+    level, gap = Gate(figure="accuracy", above=0.5), Gate(group_gap="sex", rate="failed", below=0.1)
     with pytest.raises(
         EvaluationError, match=r"a: no figure accuracy.*b: the evaluation has no groups by sex"
     ):
-        report(compared(), **wrong)
+        report(compared(), a=level, b=gap)
 
 
 def test_the_document_names_each_gate_with_its_numbers() -> None:

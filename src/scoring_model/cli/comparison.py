@@ -1,8 +1,9 @@
 """Commands on two models: compare, promote."""
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -21,8 +22,8 @@ from scoring_model.cli.bundles import (
 )
 from scoring_model.cli.records import Files
 
-if TYPE_CHECKING:
-    from scoring_model.evaluation import Comparison, GateReport
+GATE_FAILED = 10
+"""Exit code of a promotion whose gates hold but that improves nothing."""
 
 Champion = Annotated[Path, typer.Argument(help="Directory of the bundle that decides now.")]
 Challenger = Annotated[Path, typer.Argument(help="Directory of the bundle that may replace it.")]
@@ -68,10 +69,10 @@ def compare(
     from scoring_model.scorer import Scorer
 
     key, gates = key_of(public_key), None if gate is None else load_gates(gate)
-    scorers = [Scorer.load(path, public_key=key, threads=threads) for path in (champion, challenger)]
     try:
         found = compare_bundles(
-            *scorers,
+            Scorer.load(champion, public_key=key, threads=threads),
+            Scorer.load(challenger, public_key=key, threads=threads),
             paths,
             history=history,
             labels=labels,
@@ -85,23 +86,80 @@ def compare(
         console.fail(str(error))
         raise typer.Exit(NOTHING_TO_EVALUATE) from None
     report = None if gates is None else check_gates(gates, found)
-    write_comparison(json_path, found, report)
+    write_json(json_path, found.to_json() | {"gates": None if report is None else report.to_json()})
     console.say_markdown(comparison_summary(found))
     if report is not None:
         console.say_markdown(report.to_markdown())
         raise typer.Exit(report.exit_code)
 
 
-def comparison_document(found: "Comparison", report: "GateReport | None") -> dict[str, Any]:
-    """Return a comparison with its gates as a JSON document."""
-    return found.to_json() | {"gates": None if report is None else report.to_json()}
+def promote(
+    bundle: Annotated[Path, typer.Argument(help="Directory of the registered bundle.")],
+    paths: Files,
+    gate: Annotated[Path, typer.Option(exists=True, dir_okay=False, help="Gates that must hold, YAML.")],
+    tracking_uri: Annotated[
+        str, typer.Option(envvar="MLFLOW_TRACKING_URI", help="MLflow server or database with the registry.")
+    ],
+    first: Annotated[
+        bool, typer.Option("--first", help="Accept that there is no champion: gates about one model decide.")
+    ] = False,
+    json_path: Report = None,
+    history: History = None,
+    labels: Labels = None,
+    by: By = None,
+    max_bad_share: MaxBadShare = 0.01,
+    as_of: AsOf = None,
+    label_maturity: LabelMaturity = None,
+    matured_only: MaturedOnly = False,
+    public_key: PublicKey = None,
+    threads: Threads = 2,
+) -> None:
+    """Make a registered bundle the champion if every gate holds and some figure is significantly better.
+
+    The champion is fetched from the registry. Exit codes: 10 a gate failed or nothing is better, 11 not enough data,
+    12 a promise is broken; then nothing changes.
+    """
+    from scoring_model.configuration import load_gates
+    from scoring_model.evaluation import NothingToEvaluate
+    from scoring_model.training.promotion import CHAMPION
+    from scoring_model.training.promotion import promote as promote_bundle
+
+    gates = load_gates(gate)
+    try:
+        done = promote_bundle(
+            bundle,
+            paths,
+            gates=gates,
+            uri=tracking_uri,
+            first=first,
+            options={
+                "history": history,
+                "labels": labels,
+                "by": grouped(by, gates),
+                "as_of": as_of,
+                "label_maturity": label_maturity,
+                "matured_only": matured_only,
+                "max_bad_share": max_bad_share,
+            },
+            public_key=key_of(public_key),
+            threads=threads,
+            report=console.report,
+        )
+    except NothingToEvaluate as error:
+        console.fail(str(error))
+        raise typer.Exit(NOTHING_TO_EVALUATE) from None
+    write_json(json_path, done.evidence)
+    console.say_markdown(done.report.to_markdown())
+    if not done.promoted:
+        console.say(f"version {done.version} of {done.name} is not promoted")
+        raise typer.Exit(done.report.exit_code or GATE_FAILED)
+    console.say(f"version {done.version} of {done.name} is the {CHAMPION}; evidence: {done.artifact}")
 
 
-def write_comparison(path: Path | None, found: "Comparison", report: "GateReport | None") -> None:
-    """Write a comparison with its gates, if a path is given."""
+def write_json(path: Path | None, document: Mapping[str, Any]) -> None:
+    """Write a JSON document, if a path is given."""
     from scoring_model.records.atomic import atomic_file
 
     if path is not None:
         with atomic_file(path) as partial:
-            text = json.dumps(comparison_document(found, report), indent=2)
-            partial.write_text(text + "\n", encoding="utf-8")
+            partial.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
