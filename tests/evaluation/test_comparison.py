@@ -3,6 +3,7 @@
 import json
 from collections import Counter
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,7 @@ import pytest
 
 from identity_use import with_thresholds
 from scoring_model.bundle import Bundle
-from scoring_model.contract.outcome import OUTCOMES
+from scoring_model.contract.outcome import OUTCOMES, Outcome
 from scoring_model.decision.probability import Platt
 from scoring_model.decision.rules import DecisionRules, Policy
 from scoring_model.decision.scale import ScoreScale
@@ -25,7 +26,8 @@ from scoring_model.evaluation import (
     evaluate_records,
 )
 from scoring_model.evaluation.day_draws import DAY
-from scoring_model.evaluation.flips import MOST_EXPLAINED
+from scoring_model.evaluation.flips import MOST_EXPLAINED, DailyChange
+from scoring_model.evaluation.uncertainty import Estimate
 from scoring_model.records import Column, rfc3339
 from scoring_model.scorer import Scorer
 from scoring_model.training.run import Training
@@ -37,6 +39,7 @@ RULES = DecisionRules(
 )
 
 
+@cache
 def compared(gain: float = 0.3, *, size: int = 3000, days: int = 40, noise: float = 0.3) -> Comparison:
     """A challenger with a gain for frauds and noise of its own, in three countries."""
     rng = np.random.default_rng(0)
@@ -99,11 +102,22 @@ def test_changes_per_day_are_counts() -> None:
                 old.decisions.outcomes[rows] == code
             )
             assert estimate.value == pytest.approx(gained / 40)
-    text = str(found.daily[2])
-    assert text == (
-        f"{found.daily[2].everyone.value:.1f} more failures a day, {found.daily[2].frauds.value:.1f} of them fraud"
-    )
-    assert text in comparison_summary(found)
+    assert str(found.daily[2]) in comparison_summary(found)
+
+
+@pytest.mark.parametrize(
+    ("everyone", "frauds", "text"),
+    [
+        (312.0, 14.0, "312 more step-ups a day, 14 of them fraud"),
+        (-3.25, -3.0, "3.2 fewer step-ups a day, 3.0 of them fraud"),
+        (2.0, 5.0, "2.0 more step-ups a day: 5.0 more of frauds, 3.0 fewer of genuine records"),
+        (-9.0, 4.0, "9.0 fewer step-ups a day: 4.0 more of frauds, 13 fewer of genuine records"),
+    ],
+)
+def test_changes_are_said_in_natural_numbers(everyone: float, frauds: float, text: str) -> None:
+    """A sentence is true too when one class gains what the other loses."""
+    both, some = (Estimate(value=value, low=None, high=None, records=1) for value in (everyone, frauds))
+    assert str(DailyChange(outcome=Outcome.STEPPED_UP, everyone=both, frauds=some)) == text
 
 
 def test_groups_partition_the_flips() -> None:
@@ -195,6 +209,17 @@ def test_bundles_are_compared(scorer: Scorer, sealed: Path, stricter: Path, fram
     assert f"{trained:,} evaluated records are from before the end" in found.notes[0]
     card = (sealed / "card.md").read_text()
     assert rfc3339(until).removesuffix("Z") in card.split("| validation |")[1].split("\n")[0]
+
+
+def test_labels_of_their_own_are_joined(sealed: Path, stricter: Path, frame: pa.Table) -> None:
+    """Records without labels and a table of labels compare like labelled records."""
+    records = frame.slice(20_000, 1_000)
+    names = [name for name in records.column_names if name.startswith("label")]
+    labels = records.select(["recordId", *names]).filter(records.column("label").is_valid())
+    expected = compare(sealed, stricter, records)
+    found = compare(sealed, stricter, records.drop_columns(names), labels=labels)
+    assert found.differences == expected.differences
+    assert found.flips == expected.flips
 
 
 def test_what_cannot_be_compared_is_refused(

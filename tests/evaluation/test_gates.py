@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,7 @@ from scoring_model.records import Column
 GROUPS = ("large", "small", "tiny")
 
 
+@cache
 def compared(
     *,
     days: int = 40,

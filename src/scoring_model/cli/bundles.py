@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
     from scoring_model.bundle import SealedFiles
-    from scoring_model.configuration import GateSettings
 
 BundlePath = Annotated[Path, typer.Argument(help="Directory of the bundle.")]
 PublicKey = Annotated[
@@ -125,7 +125,6 @@ def evaluate(
     from scoring_model.configuration import load_gates
     from scoring_model.evaluation import LeftOut, NothingToEvaluate, check_gates, summary, trained_records
     from scoring_model.evaluation import evaluate as evaluate_bundle
-    from scoring_model.records.atomic import atomic_file
     from scoring_model.scorer import Scorer
 
     scorer = Scorer.of(read_bundle(bundle, public_key=key_of(public_key)), threads=threads)
@@ -136,7 +135,7 @@ def evaluate(
             paths,
             history=history,
             labels=labels,
-            by=grouped(by, gates),
+            by=grouped(by, () if gates is None else gates.columns(pair=False)),
             as_of=as_of,
             matured_only=matured_only,
             max_bad_share=max_bad_share,
@@ -148,21 +147,26 @@ def evaluate(
         refused = found.coverage.left_out[LeftOut.INVALID]
         console.report(f"{found.coverage.rows - refused} records read, {refused} rows refused")
     report = None if gates is None else check_gates(gates, found, trained=trained_records(scorer, found))
-    if json_path is not None:
-        document = found.to_json() | ({} if report is None else {"gates": report.to_json()})
-        with atomic_file(json_path) as partial:
-            partial.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
+    write_json(json_path, found.to_json() | ({} if report is None else {"gates": report.to_json()}))
     console.say_markdown(summary(found))
     if report is not None:
         console.say_markdown(report.to_markdown())
         raise typer.Exit(report.exit_code)
 
 
-def grouped(by: list[str] | None, gates: "GateSettings | None") -> dict[str, str | None]:
-    """Split each `COLUMN=VALUE` into the column and the value that the others are compared with; add those of gates."""
+def grouped(by: list[str] | None, columns: Iterable[str]) -> dict[str, str | None]:
+    """Split each `COLUMN=VALUE` into the column and the value that others are compared with; add further columns."""
     parts = [text.partition("=") for text in by or []]
-    columns: dict[str, str | None] = {} if gates is None else dict.fromkeys(gates.columns)
-    return columns | {column: reference or None for column, _, reference in parts}
+    return dict.fromkeys(columns) | {column: reference or None for column, _, reference in parts}
+
+
+def write_json(path: Path | None, document: Mapping[str, object]) -> None:
+    """Write a JSON document, if a path is given."""
+    from scoring_model.records.atomic import atomic_file
+
+    if path is not None:
+        with atomic_file(path) as partial:
+            partial.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
 
 
 def inspect(

@@ -1,9 +1,7 @@
 """Commands on two models: compare, promote."""
 
-import json
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -19,6 +17,7 @@ from scoring_model.cli.bundles import (
     Threads,
     grouped,
     key_of,
+    write_json,
 )
 from scoring_model.cli.records import Files
 
@@ -76,7 +75,7 @@ def compare(
             paths,
             history=history,
             labels=labels,
-            by=grouped(by, gates),
+            by=grouped(by, () if gates is None else gates.columns(pair=True)),
             as_of=as_of,
             label_maturity=label_maturity,
             matured_only=matured_only,
@@ -135,7 +134,7 @@ def promote(
             options={
                 "history": history,
                 "labels": labels,
-                "by": grouped(by, gates),
+                "by": grouped(by, gates.columns(pair=not first)),
                 "as_of": as_of,
                 "label_maturity": label_maturity,
                 "matured_only": matured_only,
@@ -154,12 +153,3 @@ def promote(
         console.say(f"version {done.version} of {done.name} is not promoted")
         raise typer.Exit(done.report.exit_code or GATE_FAILED)
     console.say(f"version {done.version} of {done.name} is the {CHAMPION}; evidence: {done.artifact}")
-
-
-def write_json(path: Path | None, document: Mapping[str, Any]) -> None:
-    """Write a JSON document, if a path is given."""
-    from scoring_model.records.atomic import atomic_file
-
-    if path is not None:
-        with atomic_file(path) as partial:
-            partial.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")

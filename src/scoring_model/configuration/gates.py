@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Final, Literal
 
 from scoring_model.configuration.reading import read_settings, read_yaml
 from scoring_model.contract.violation import check_fields
@@ -13,8 +13,7 @@ FlipRate = Literal["all", "genuine_stricter", "genuine_milder", "fraud_stricter"
 GroupRateName = Literal["passed", "stepped_up", "failed", "false_reject", "step_up", "missed_fraud"]
 PromiseName = Literal["all", "max_false_reject", "max_step_up", "max_missed_fraud"]
 
-MOST_GROUP = 10**9
-SUBJECTS = ("figure", "difference", "group_gap", "group_change", "flips", "promise")
+_SUBJECTS: Final = ("figure", "difference", "group_gap", "group_change", "flips", "promise")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -65,14 +64,11 @@ class Gate:
         limits = {"above": self.above, "below": self.below}
         check_fields(
             self,
-            ("", f"exactly one of {', '.join(SUBJECTS)}", sum(map(self._has, SUBJECTS)) == 1),
+            ("", f"exactly one of {', '.join(_SUBJECTS)}", sum(map(self._has, _SUBJECTS)) == 1),
             ("", "rate with group_gap and group_change, and only there", self._has("rate") == self.of_groups),
             ("", "above, below or both, but not with promise", self._limited != self._has("promise")),
-            (
-                "min_group",
-                "at least 0, and 0 without groups",
-                0 <= self.min_group <= self.of_groups * MOST_GROUP,
-            ),
+            ("min_group", "at least 0", self.min_group >= 0),
+            ("", "min_group only with group_gap and group_change", self.of_groups or self.min_group == 0),
             *((name, "finite", limit is None or math.isfinite(limit)) for name, limit in limits.items()),
         )
 
@@ -128,10 +124,10 @@ class GateSettings:
             ("min_days", "at least 10", self.min_days >= 10),
         )
 
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """Return the columns of all group gates."""
-        return tuple(dict.fromkeys(gate.column for gate in self.gates.values() if gate.column is not None))
+    def columns(self, *, pair: bool) -> tuple[str, ...]:
+        """Return the columns of the group gates: of all for a pair of models, else of those about one model."""
+        gates = [gate for gate in self.gates.values() if pair or not gate.of_pair]
+        return tuple(dict.fromkeys(gate.column for gate in gates if gate.column is not None))
 
 
 def load_gates(path: Path) -> GateSettings:

@@ -2,11 +2,12 @@
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from scoring_model.arrays import FloatArray
 from scoring_model.evaluation.day_draws import DayDraws
 from scoring_model.evaluation.evaluation import Evaluation
 from scoring_model.evaluation.flips import (
@@ -100,10 +101,11 @@ class Comparison:
     groups: tuple[GroupFlipTable, ...]
     bundles: tuple[ComparedBundle, ...] = ()
     notes: tuple[str, ...] = ()
-    days: int = field(init=False)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "days", self.champion.days)
+    @property
+    def days(self) -> int:
+        """Return the number of days with records."""
+        return self.champion.days
 
     def benefits(self, signs: Mapping[str, int]) -> dict[str, Interval]:
         """Give intervals of differences that hold for all named figures at once, with 95 % confidence.
@@ -138,7 +140,7 @@ class Comparison:
                 found[name] = Interval(low=value - width, high=value + width)
         return found
 
-    def _drawn(self, name: str) -> np.ndarray[Any, np.dtype[np.float64]]:
+    def _drawn(self, name: str) -> FloatArray:
         return self.challenger.draws[name] - self.champion.draws[name]
 
     def to_frame(self) -> "pandas.DataFrame":

@@ -73,9 +73,9 @@ class DailyChange:
 
     def __str__(self) -> str:
         change, frauds = self.everyone.value or 0.0, self.frauds.value or 0.0
-        text = f"{_number(change)} {'more' if change >= 0 else 'fewer'} {_PLURALS[self.outcome]} a day"
-        if change * frauds < 0:
-            return f"{text}, but {_number(frauds)} {'more' if frauds > 0 else 'fewer'} of frauds"
+        text = f"{_change(change)} {_PLURALS[self.outcome]} a day"
+        if frauds * (change - frauds) < 0:  # one class more, the other fewer
+            return f"{text}: {_change(frauds)} of frauds, {_change(change - frauds)} of genuine records"
         return f"{text}, {_number(frauds)} of them fraud"
 
 
@@ -266,6 +266,10 @@ def describe_changes(changes: tuple[DailyChange, ...]) -> Iterator[str]:
         low, high = change.everyone.low, change.everyone.high
         ends = "no interval" if low is None or high is None else f"95 %: {low:+,.1f} to {high:+,.1f}"
         yield f"{change} ({ends})"
+
+
+def _change(value: float) -> str:
+    return f"{_number(value)} {'more' if value >= 0 else 'fewer'}"
 
 
 def _number(value: float) -> str:

@@ -157,7 +157,7 @@ def check_gates(settings: GateSettings, found: Evaluation | Comparison, *, train
     Parameters
     ----------
     trained : int
-        Evaluated records that a model may have been trained on; those of a comparison's bundles are added.
+        Evaluated records that the model may have been trained on. A comparison counts those of its bundles itself.
 
     Raises
     ------

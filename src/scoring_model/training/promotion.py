@@ -91,7 +91,7 @@ def promote(
     records : path, list of paths, DataFrame or Arrow stream
         Labelled records on which both are compared.
     first : bool
-        Whether to accept that there is no champion: then the gates about one model decide.
+        Whether there is no champion: then the gates about one model decide.
     options : mapping, optional
         Further keyword arguments of `compare`.
     public_key : Ed25519PublicKey, optional
@@ -107,9 +107,12 @@ def promote(
     challenger = Scorer.load(bundle, public_key=public_key, threads=threads)
     with tempfile.TemporaryDirectory() as folder:
         found = call_within(_SECONDS, partial(_fetch, uri, challenger.manifest, Path(folder)))
-        if found.champion_bundle is None and not first:
+        if (found.champion_bundle is None) != first:
+            held = found.champion
             raise TrackingError(
                 f"no version of {found.name} has the alias {CHAMPION}; --first promotes without one"
+                if held is None
+                else f"version {held} of {found.name} is the {CHAMPION}; leave out --first to compare with it"
             )
         champion = None
         if found.champion_bundle is not None:
