@@ -203,7 +203,10 @@ def test_records_of_the_training_decide_nothing() -> None:
     found = replace_bundles(compared(), ComparedBundle(trained_records=7, **bundle))
     refused = report(found, ranking=RANKING)
     assert (refused.exit_code, refused.results[0].detail[:19]) == (11, "7 evaluated records")
+    assert refused.results[0].measured[0].verdict == "not_enough_data"
     assert report(found, allow_trained=True, ranking=RANKING).exit_code == 0
+    unknown = report(replace_bundles(found, ComparedBundle(trained_records=None, **bundle)), ranking=RANKING)
+    assert (unknown.exit_code, unknown.results[0].detail[:33]) == (11, "a bundle does not hold its split,")
 
 
 def replace_bundles(found: Comparison, *bundles: ComparedBundle) -> Comparison:

@@ -212,10 +212,10 @@ def _bundle(scorer: Scorer, decided: _Decided, evaluation: Evaluation) -> Compar
     )
 
 
-def trained_records(scorer: Scorer, evaluation: Evaluation) -> int:
-    """Count the evaluated records from before the end of the bundle's validation period."""
+def trained_records(scorer: Scorer, evaluation: Evaluation) -> int | None:
+    """Count the evaluated records from before the end of the bundle's validation period; None: it does not say."""
     until = trained_until(scorer)
-    return 0 if until is None else int(np.count_nonzero(evaluation.records.event_times < until))
+    return None if until is None else int(np.count_nonzero(evaluation.records.event_times < until))
 
 
 def trained_until(scorer: Scorer) -> int | None:
@@ -237,7 +237,7 @@ def trained_until(scorer: Scorer) -> int | None:
 
 def _notes(scorers: tuple[Scorer, Scorer], bundles: tuple[ComparedBundle, ...]) -> Iterator[str]:
     for role, bundle in zip(("champion", "challenger"), bundles, strict=True):
-        if bundle.trained_until is None:
+        if bundle.trained_records is None:
             yield f"the {role} does not hold its split, so records that it was trained on are not found"
         elif bundle.trained_records:
             yield (

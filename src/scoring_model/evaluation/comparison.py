@@ -48,8 +48,8 @@ class ComparedBundle:
         Records of the file, with their features and history, on this machine and its threads.
     trained_until : int or None
         End of its validation period, microseconds since 1970-01-01 UTC; None: the bundle does not say.
-    trained_records : int
-        Evaluated records from before that instant: the model or its thresholds may have seen them.
+    trained_records : int or None
+        Evaluated records from before that instant: the model or its thresholds may have seen them. None: unknown.
     """
 
     name: str
@@ -61,7 +61,7 @@ class ComparedBundle:
     decision_milliseconds: float
     records_per_second: float
     trained_until: int | None
-    trained_records: int
+    trained_records: int | None
 
     def to_json(self) -> dict[str, Any]:
         """Give the bundle as a JSON document."""

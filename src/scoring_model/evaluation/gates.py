@@ -1,7 +1,7 @@
 """Checks gates on an evaluation or a comparison."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from typing import Any, Final
 
@@ -148,7 +148,9 @@ class GateReport:
         return "\n\n".join(lines) + "\n"
 
 
-def check_gates(settings: GateSettings, found: Evaluation | Comparison, *, trained: int = 0) -> GateReport:
+def check_gates(
+    settings: GateSettings, found: Evaluation | Comparison, *, trained: int | None = 0
+) -> GateReport:
     """Check gates on an evaluation or a comparison.
 
     Gates about two models do not apply to an evaluation of one. An interval that reaches its limit fails: an
@@ -156,8 +158,9 @@ def check_gates(settings: GateSettings, found: Evaluation | Comparison, *, train
 
     Parameters
     ----------
-    trained : int
-        Evaluated records that the model may have been trained on. A comparison counts those of its bundles itself.
+    trained : int or None
+        Evaluated records that the model may have been trained on; None: unknown. A comparison counts those of its
+        bundles itself.
 
     Raises
     ------
@@ -168,9 +171,8 @@ def check_gates(settings: GateSettings, found: Evaluation | Comparison, *, train
     evaluation = found.challenger if isinstance(found, Comparison) else found
     if problems := list(_unknown(settings, evaluation, comparison)):
         raise EvaluationError("gates: " + "; ".join(problems))
-    if comparison is not None:
-        trained = max([trained, *(bundle.trained_records for bundle in comparison.bundles)])
-    obstacle = _obstacle(settings, evaluation, trained)
+    counts = [trained, *(bundle.trained_records for bundle in (comparison.bundles if comparison else ()))]
+    obstacle = _obstacle(settings, evaluation, counts)
     return GateReport(
         results=tuple(
             _check(name, gate, evaluation, comparison, obstacle) for name, gate in settings.gates.items()
@@ -189,12 +191,16 @@ def _unknown(settings: GateSettings, evaluation: Evaluation, comparison: Compari
             yield f"{name}: the evaluation has no groups by {gate.column}"
 
 
-def _obstacle(settings: GateSettings, evaluation: Evaluation, trained: int) -> str | None:
+def _obstacle(settings: GateSettings, evaluation: Evaluation, trained: Sequence[int | None]) -> str | None:
     """Return why no gate can be decided, or None."""
     if evaluation.days < settings.min_days:
         return f"{evaluation.days} days with records; {settings.min_days} are needed"
-    if trained and not settings.allow_trained:
-        return f"{trained:,} evaluated records are from the period that a model was trained and validated on"
+    if settings.allow_trained:
+        return None
+    if None in trained:
+        return "a bundle does not hold its split, so records that it was trained on are not found"
+    if most := max(count or 0 for count in trained):
+        return f"{most:,} evaluated records are from the period that a model was trained and validated on"
     return None
 
 
@@ -217,6 +223,7 @@ def _check(
     measured = tuple(_measure(gate, evaluation, comparison))
     if obstacle is not None:
         verdict, detail = GateVerdict.NOT_ENOUGH_DATA, obstacle
+        measured = tuple(replace(one, verdict=verdict) for one in measured)
     else:
         verdict, detail = _verdict(gate, measured)
     return GateResult(name=name, gate=gate, verdict=verdict, detail=detail, measured=measured)
@@ -278,11 +285,12 @@ def _promises(promise: str, evaluation: Evaluation) -> Iterator[Measured]:
     }
     for one in evaluation.stability:
         if one.verdict is not None and promise in ("all", one.bound):
+            lows, highs = (one.share.low, one.low), (one.share.high, one.high)
             yield Measured(
                 subject=one.bound,
                 value=one.share.share,
-                low=one.low,
-                high=one.high,
+                low=min((end for end in lows if end is not None), default=None),
+                high=max((end for end in highs if end is not None), default=None),
                 records=one.share.total,
                 verdict=verdicts[one.verdict],
             )
