@@ -1,4 +1,4 @@
-r"""Gain of each family of payment features on invented payments, week by week.
+r"""Gain of each family of payment features on invented payments, week by week; promises of a whole training.
 
 Customers with habits pay at terminals. Frauds are of three kinds: a terminal is compromised for four weeks, and most
 payments there are fraud; a payment is several times the customer's usual amount; a card is stolen and used for two
@@ -6,30 +6,42 @@ weeks at places and for amounts unusual for the customer. Each becomes known sev
 columns.
 
     python benchmarks/payments.py [--config configs/transactions.yaml] [--days 150] [--seeds 3]
+    python benchmarks/payments.py --whole --seeds 1 [--first-seed 0] [--trials 3] [--threads 2] [--days 150]
+
+With --whole `scoring-model train` reads the file as of the first of the last four weeks, with the configuration as it
+is; the bundle then scores these weeks, and each error that the policy bounds stands beside its promise. Intervals are
+at 95 % and draw whole terminals. The program ends with an error if one lies above its promise.
 """
 
 import argparse
+import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
 import lightgbm
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet
 
 from scoring_model.arrays import FloatArray
+from scoring_model.cli import main as program
 from scoring_model.configuration import Configuration, load_configuration
+from scoring_model.decision.rules import Decisions, Policy
 from scoring_model.evaluation.metrics import Ranking
 from scoring_model.features import FeatureMatrix, FeatureSettings, LinkSettings, fit_state
 from scoring_model.history import DEFAULT_COUNTS, DEFAULT_STATISTICS
-from scoring_model.records import RecordTable
+from scoring_model.records import RecordTable, rfc3339
 from scoring_model.records.reading import read_records
+from scoring_model.scorer import Scorer
+from scoring_model.scorer.frames import score_table
 
 DAY: Final = 86_400_000_000
 CUSTOMERS: Final = 1_500
 TERMINALS: Final = 3_000
+MANY_CUSTOMERS: Final = 5_000
 NEAR: Final = 60
 """Number of terminals that a customer uses."""
 DELAY: Final = 7
@@ -49,6 +61,7 @@ PARAMETERS: Final[Mapping[str, Any]] = {
     "verbose": -1,
 }
 ROUNDS: Final = 200
+DRAWS: Final = 2_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,28 +75,26 @@ class Payments:
     frauds: np.ndarray
 
 
-def payments(days: int, seed: int) -> Payments:
+def payments(days: int, seed: int, *, customers: int = CUSTOMERS, terminals: int = TERMINALS) -> Payments:
     """Invent payments of some days."""
     draw = np.random.default_rng(seed)
-    rate, usual = draw.uniform(0.2, 3.0, CUSTOMERS), draw.lognormal(3.4, 0.7, CUSTOMERS)
-    near = np.stack([draw.choice(TERMINALS, NEAR, replace=False) for _ in range(CUSTOMERS)])
-    counts = draw.poisson(rate[:, None], (CUSTOMERS, days))
-    customers = np.repeat(np.arange(CUSTOMERS), counts.sum(1))
-    times = np.repeat(np.tile(np.arange(days), CUSTOMERS), counts.ravel())
-    n = len(customers)
+    rate, usual = draw.uniform(0.2, 3.0, customers), draw.lognormal(3.4, 0.7, customers)
+    near = np.stack([draw.choice(terminals, NEAR, replace=False) for _ in range(customers)])
+    counts = draw.poisson(rate[:, None], (customers, days))
+    whose = np.repeat(np.arange(customers), counts.sum(1))
+    times = np.repeat(np.tile(np.arange(days), customers), counts.ravel())
+    n = len(whose)
     hours = np.clip(draw.normal(14, 4.5, n), 0, 23.99)
-    terminals = near[customers, draw.integers(0, NEAR, n)]
-    amounts = usual[customers] * draw.lognormal(0, 0.5, n)
+    places = near[whose, draw.integers(0, NEAR, n)]
+    amounts = usual[whose] * draw.lognormal(0, 0.5, n)
     frauds = np.zeros(n, dtype=bool)
     whole = times + hours / 24
-    for terminal, since in _episodes(draw, TERMINALS, days, per_day=0.6):
-        there = (terminals == terminal) & (whole >= since) & (whole < since + BAD)
+    for terminal, since in _episodes(draw, terminals, days, per_day=0.6):
+        there = (places == terminal) & (whole >= since) & (whole < since + BAD)
         frauds |= there & (draw.random(n) < 0.9)
-    for customer, since in _episodes(draw, CUSTOMERS, days, per_day=0.6):
-        taken = (
-            (customers == customer) & (whole >= since) & (whole < since + STOLEN) & (draw.random(n) < 0.35)
-        )
-        terminals[taken] = draw.integers(0, TERMINALS, int(taken.sum()))
+    for customer, since in _episodes(draw, customers, days, per_day=0.6):
+        taken = (whose == customer) & (whole >= since) & (whole < since + STOLEN) & (draw.random(n) < 0.35)
+        places[taken] = draw.integers(0, terminals, int(taken.sum()))
         amounts[taken] *= draw.uniform(1.5, 5.0, int(taken.sum()))
         frauds |= taken
     high = draw.random(n) < 0.001
@@ -91,7 +102,7 @@ def payments(days: int, seed: int) -> Payments:
     frauds |= high
     order = np.argsort(whole, kind="stable")
     rounded = np.round(amounts[order], 2)
-    return Payments(whole[order], customers[order], terminals[order], rounded, frauds[order])
+    return Payments(whole[order], whose[order], places[order], rounded, frauds[order])
 
 
 def _episodes(draw: np.random.Generator, many: int, days: int, *, per_day: float) -> list[tuple[int, float]]:
@@ -100,12 +111,13 @@ def _episodes(draw: np.random.Generator, many: int, days: int, *, per_day: float
     return list(zip(draw.integers(0, many, n).tolist(), draw.uniform(-14, days, n).tolist(), strict=True))
 
 
-def table_of(found: Payments, configuration: Configuration) -> RecordTable:
-    """The payments as records of the configuration, without columns that it does not use."""
+def raw_table(found: Payments) -> pa.Table:
+    """The payments as a file has them."""
     device = found.customers * 3 + found.terminals % 2
+    micros = np.round(found.days * DAY).astype(np.int64) + int(START.timestamp()) * 1_000_000
     columns: dict[str, Any] = {
         "transactionId": [f"t{place}" for place in range(len(found.days))],
-        "timestamp": [START + timedelta(microseconds=round(day * DAY)) for day in found.days.tolist()],
+        "timestamp": pa.array(micros).cast(pa.timestamp("us", "UTC")),
         "isFraud": found.frauds.astype(int).astype(str),
         "amount": found.amounts,
         "cardId": [f"c{one}" for one in found.customers],
@@ -115,9 +127,20 @@ def table_of(found: Payments, configuration: Configuration) -> RecordTable:
         "currency": ["EUR"] * len(device),
         "merchantCategory": [f"g{one % 12}" for one in found.terminals],
     }
+    return pa.table(columns)
+
+
+def many_payments(records: int, *, seed: int = 1) -> pa.Table:
+    """Invent as many payments of `MANY_CUSTOMERS` customers at twice as many terminals, some 8,000 a day."""
+    found = payments(records // 7_800 + 5, seed, customers=MANY_CUSTOMERS, terminals=2 * MANY_CUSTOMERS)
+    return raw_table(found).slice(0, records)
+
+
+def table_of(found: Payments, configuration: Configuration) -> RecordTable:
+    """The payments as records of the configuration, without columns that it does not use."""
     labels = replace(configuration.schema.labels, delay=DELAY * DAY)
     schema = replace(configuration.schema, labels=labels)
-    return read_records(pa.table(columns), schema, labelled=True).table
+    return read_records(raw_table(found), schema, labelled=True).table
 
 
 def average_precisions(matrix: FeatureMatrix, table: RecordTable) -> list[float]:
@@ -166,6 +189,93 @@ def variants(settings: FeatureSettings) -> dict[str, FeatureSettings]:
     }
 
 
+@dataclass(frozen=True, slots=True)
+class TestWeeks:
+    """Decisions on the payments of the four test weeks."""
+
+    weeks: np.ndarray
+    terminals: np.ndarray
+    frauds: np.ndarray
+    decisions: Decisions
+    policy: Policy
+
+
+def whole_training(options: argparse.Namespace, found: Payments) -> TestWeeks:
+    """Train as of the first test week by the command, and decide on the payments of the test weeks."""
+    with tempfile.TemporaryDirectory() as folder:
+        file, bundle = Path(folder) / "payments.parquet", Path(folder) / "bundle"
+        pyarrow.parquet.write_table(raw_table(found), file)
+        table = read_records(file, load_configuration(options.config).schema, labelled=True).table
+        test = int(table.event_times.max()) + 1 - TEST_WEEKS * 7 * DAY
+        given = [
+            "--config",
+            options.config,
+            "--out",
+            bundle,
+            "--trials",
+            options.trials,
+            "--as-of",
+            rfc3339(test),
+        ]
+        if program(list(map(str, ["train", file, *given, "--no-track", "--threads", options.threads]))):
+            raise SystemExit("the training failed")
+        scorer = Scorer.load(bundle, threads=2)
+    later = table.event_times >= test
+    earlier, late = (table.take(np.flatnonzero(side)) for side in (~later, later))
+    return TestWeeks(
+        weeks=(late.event_times - test) // (7 * DAY),
+        terminals=found.terminals[later],
+        frauds=found.frauds[later],
+        decisions=score_table(scorer, late, history=earlier, reasons=False).decisions,
+        policy=scorer.contents.rules.policy,
+    )
+
+
+def drawn_by_terminal(errors: np.ndarray, terminals: np.ndarray) -> tuple[float, float]:
+    """Interval at 95 % of a share of errors; whole terminals are drawn, whose episodes outlast days and weeks."""
+    _, places = np.unique(terminals, return_inverse=True)
+    records, wrong = np.bincount(places), np.bincount(places, weights=errors)
+    drawn = np.random.default_rng(0).poisson(1.0, (DRAWS, len(records)))
+    low, high = np.quantile(drawn @ wrong / (drawn @ records), (0.025, 0.975))
+    return float(low), float(high)
+
+
+def print_promises(found: TestWeeks) -> bool:
+    """Print each promise beside what it became in the test weeks; return whether an interval lies above one."""
+    broken = False
+    outcomes = found.decisions.outcomes
+    for name, inside in (
+        ("all four", found.weeks >= 0),
+        *((f"{week + 1}", found.weeks == week) for week in range(TEST_WEEKS)),
+    ):
+        genuine, frauds = inside & ~found.frauds, inside & found.frauds
+        precision = Ranking.of(found.decisions.margins[inside], found.frauds[inside].astype(np.int8))
+        for promise in found.policy.promises:
+            wrong = outcomes[genuine] >= (2 if promise.bound == "max_false_reject" else 1)
+            low, high = drawn_by_terminal(wrong, found.terminals[genuine])
+            broken |= low > promise.limit
+            print(
+                f"| {name} | {promise.bound} | {promise.limit:.2%} | {wrong.mean():.3%} ({low:.3%} to {high:.3%}) | "
+                f"{genuine.sum():,} | {frauds.sum():,} | {(outcomes[frauds] == 0).mean():.1%} | "
+                f"{precision.average_precision():.3f} |",
+                flush=True,
+            )
+    return broken
+
+
+def measure_promises(options: argparse.Namespace) -> None:
+    """Print the promises of whole trainings beside what they became."""
+    broken = False
+    for seed in range(options.first_seed, options.first_seed + options.seeds):
+        found = payments(options.days, seed)
+        print(f"\nseed {seed}: {len(found.days):,} payments, {100 * found.frauds.mean():.2f} % frauds\n")
+        print("| week | promise | at most | observed (interval) | genuine | frauds | frauds passed | AP |")
+        print("| --- " * 8 + "|", flush=True)
+        broken |= print_promises(whole_training(options, found))
+    if broken:
+        raise SystemExit("a promise was broken")
+
+
 def main() -> None:
     """Measure and print a table in Markdown."""
     parser = argparse.ArgumentParser(
@@ -174,7 +284,20 @@ def main() -> None:
     parser.add_argument("--config", type=Path, default=Path("configs/transactions.yaml"))
     parser.add_argument("--days", type=int, default=150)
     parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--whole", action="store_true", help="Promises of whole trainings.")
+    parser.add_argument("--first-seed", type=int, default=0)
+    parser.add_argument("--trials", type=int, default=3)
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument(
+        "--write", type=Path, help="Only write the payments of the first seed as a Parquet file."
+    )
     options = parser.parse_args()
+    if options.write:
+        pyarrow.parquet.write_table(raw_table(payments(options.days, options.first_seed)), options.write)
+        return
+    if options.whole:
+        measure_promises(options)
+        return
     configuration = load_configuration(options.config)
     settings = configuration.feature_settings
     settings = replace(settings, links=replace(settings.links, delay=DELAY * DAY))

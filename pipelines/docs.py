@@ -8,11 +8,12 @@ from typing import Any, Final
 import nbformat
 from nbclient import NotebookClient
 
-from scoring_model.bundle import reason_factors
+from scoring_model.bundle import Use, reason_factors
 from scoring_model.configuration import load_configuration
 from scoring_model.configuration.schema import configuration_schema, gates_schema
-from scoring_model.features import FeatureMatrix, FittedState
-from scoring_model.features.reference import reference
+from scoring_model.features import FeatureMatrix, FeatureSettings, FittedState, LinkSettings, SignalSettings
+from scoring_model.features.reference import read_signals, reference
+from scoring_model.features.settings import READ_TYPES
 
 ROOT: Final = Path(__file__).parents[1]
 CONFIGURATION: Final = ROOT / "configs" / "identity.yaml"
@@ -29,7 +30,14 @@ def features_page() -> str:
     configuration = load_configuration(CONFIGURATION)
     matrix = FeatureMatrix(configuration.feature_settings, FittedState())
     factors = reason_factors(matrix, use=configuration.use, share=configuration.policy.reason_share)
-    return reference(matrix, factors.sentences)
+    return f"{reference(matrix, factors.sentences)}\n{_read_signals(configuration.use)}"
+
+
+def _read_signals(use: Use) -> str:
+    signals = {kind.value: SignalSettings(type=kind) for kind in READ_TYPES}
+    settings = FeatureSettings(signals=signals, families=("signals",), links=LinkSettings(keys={}))
+    matrix = FeatureMatrix(settings, FittedState())
+    return read_signals(matrix, reason_factors(matrix, use=use, share=0).sentences)
 
 
 def schema_text() -> str:

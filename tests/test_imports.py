@@ -10,7 +10,7 @@ import pytest
 
 from identity_use import bodies
 
-NEVER_TO_SCORE_A_FILE = "lightgbm mlflow optuna sklearn onnx matplotlib"
+NEVER_TO_SCORE_A_FILE = "lightgbm mlflow optuna sklearn onnx matplotlib phonenumbers"
 NEVER_TO_SCORE_A_RECORD = (
     f"{NEVER_TO_SCORE_A_FILE} pandas polars pyarrow numba pydantic yaml rich typer scipy"
 )

@@ -1,10 +1,11 @@
 """Identity risk scoring: PASSED, STEPPED_UP or FAILED from an identity record and what is known around it.
 
-The three names that most programs need are here, each loaded when it is first used, so that a scorer never
+The names that most programs need are here, each loaded when it is first used, so that a scorer never
 brings a training library with it:
 
 - `train(frame, configuration)` makes a bundle of labelled records,
 - `Scorer.load(path)` decides with one,
+- `change_policy(path, configuration)` gives a bundle another policy without a training,
 - `load_configuration(path)` reads the configuration of a use.
 """
 
@@ -15,16 +16,18 @@ if TYPE_CHECKING:
     from scoring_model.bundle import Bundle as Bundle
     from scoring_model.configuration import load_configuration as load_configuration
     from scoring_model.scorer import Scorer as Scorer
+    from scoring_model.training.policy_change import change_policy as change_policy
     from scoring_model.training.run import train as train
 
 _PACKAGES: Final = {
     "Bundle": "scoring_model.bundle",
     "Scorer": "scoring_model.scorer",
+    "change_policy": "scoring_model.training.policy_change",
     "load_configuration": "scoring_model.configuration",
     "train": "scoring_model.training.run",
 }
 
-__all__ = ["Bundle", "Scorer", "load_configuration", "train"]
+__all__ = ["Bundle", "Scorer", "change_policy", "load_configuration", "train"]
 
 
 def __getattr__(name: str) -> object:

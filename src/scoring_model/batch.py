@@ -16,6 +16,7 @@ import pyarrow.parquet
 
 from scoring_model.arrays import IntArray
 from scoring_model.contract.outcome import OUTCOMES
+from scoring_model.records import RecordTable
 from scoring_model.records.atomic import atomic_file
 from scoring_model.records.quarantine import FORMULA_STARTS, GUARD, accept, write_quarantine
 from scoring_model.records.reading import Reading, read_records
@@ -109,12 +110,15 @@ class ScoredFile:
         Rows that break the contract.
     quarantine : Path or None
         List of the refused rows, if any.
+    later_labels : int or None
+        Labels that became known at the as-of instant or later, which did not count; None without such an instant.
     """
 
     records: int
     refused: int
     outcomes: Mapping[str, int]
     quarantine: Path | None
+    later_labels: int | None
 
 
 def score_file(
@@ -123,6 +127,7 @@ def score_file(
     out: Path,
     *,
     histories: Sequence[Path] = (),
+    as_of: int | None = None,
     reasons: bool = False,
     max_bad_share: float = MAX_BAD_SHARE,
     guard_formulas: bool = True,
@@ -141,6 +146,8 @@ def score_file(
         of what decided and the event time. It is written atomically.
     histories : sequence of Path
         Earlier records, labelled or not, which are not scored.
+    as_of : int, optional
+        Instant, microseconds: labels that became known then or later do not count. Records of any time are scored.
     max_bad_share : float
         Share of bad rows above which nothing is scored.
     guard_formulas : bool
@@ -156,7 +163,7 @@ def score_file(
     quarantine = _quarantine(reading, out.with_suffix(".quarantine.csv"))
     accept(reading, max_share=max_bad_share)
     past = read_histories(scorer, histories)
-    scored = score_table(scorer, reading.table, history=past, reasons=reasons)
+    scored = score_table(scorer, reading.table, history=past, as_of=as_of, reasons=reasons)
     result = _with_versions(scored.to_arrow(), scorer)
     # What an evaluation needs once labels are known.
     result = result.append_column("eventTime", _instants(reading.table.event_times))
@@ -167,7 +174,16 @@ def score_file(
         refused=reading.rows - len(reading.table),
         outcomes={str(outcome): counts[code] for code, outcome in enumerate(OUTCOMES)},
         quarantine=quarantine,
+        later_labels=_later_labels(as_of, reading.table, past),
     )
+
+
+def _later_labels(as_of: int | None, *tables: RecordTable | None) -> int | None:
+    """Count the labels that became known at an instant or later; None without an instant."""
+    if as_of is None:
+        return None
+    found = [table for table in tables if table is not None]
+    return sum(int(np.count_nonzero((table.labels >= 0) & (table.label_times >= as_of))) for table in found)
 
 
 def _quarantine(reading: Reading, path: Path) -> Path | None:

@@ -34,8 +34,11 @@ POOLS: Mapping[str, Sequence[object]] = {
     "subjectId": ("s1",),
     "signals.channel": ("web", "kiosk"),
     "signals.device": ("d1", "d2"),
+    "signals.email": ("anna.nunez@gmail.com", "x9@a.mailinator.com", "anna@"),
     "signals.emailAgeDays": (0.0, -3.5),
+    "signals.ip": ("192.0.2.7", "8.8.8.8", "10.1"),
     "signals.ipCountry": ("DE", "NA"),
+    "signals.mobile": ("0151 23456789", "+33 6", "none"),
     "signals.sex": ("f",),
     "signals.vpn": (0.0, 1.0),
 }

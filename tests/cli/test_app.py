@@ -12,6 +12,7 @@ from importlib import metadata
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
@@ -282,6 +283,26 @@ def test_keys_are_asked_for(capsys: Captured, sealed: Path, tmp_path: Path) -> N
     assert "not signed" in refused(capsys, "inspect", sealed, "--public-key", public)
     assert "holds no public key" in refused(capsys, "inspect", sealed, "--public-key", private)
     assert "never replaced" in refused(capsys, "keys", "generate", private, public)
+
+
+def test_score_as_of_an_instant_counts_the_labels_that_it_ignores(
+    capsys: Captured, sealed: Path, few: Path, tmp_path: Path
+) -> None:
+    """Labels of file and history known since are a number, and the file is scored as without them."""
+    table = pq.read_table(few)
+    labelled = table.filter(pc.is_valid(table["labelKnownAt"]))
+    instant = sorted(labelled["labelKnownAt"].to_pylist())[len(labelled) // 2]
+    bare, out, other = tmp_path / "bare.parquet", tmp_path / "out.parquet", tmp_path / "other.parquet"
+    pq.write_table(table.drop_columns(["label", "labelKnownAt"]), bare)
+    score = ["score", sealed, few, "--history", few, "--as-of"]
+    code, said, _ = run(capsys, *score, instant.isoformat(), "--out", out)
+    assert code == 0
+    later = sum(known >= instant for known in labelled["labelKnownAt"].to_pylist())
+    assert f": {2 * later} labels known then or later did not count" in said
+    code, said, _ = run(capsys, *score, "2000-01-01", "--out", out, "--json")
+    assert json.loads(said)["laterLabels"] == 2 * len(labelled)
+    assert run(capsys, "score", sealed, bare, "--history", bare, "--out", other)[0] == 0
+    assert pq.read_table(out).equals(pq.read_table(other))
 
 
 def test_evaluate_counts_bad_rows(capsys: Captured, sealed: Path, few: Path, tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from scoring_model.cli import main
 from scoring_model.configuration import load_configuration
 from scoring_model.records import SignalType
 
+DAY = 86_400_000_000
 PARAMETERS = """\
 params: {learning_rate: 0.15, num_leaves: 15, min_data_in_leaf: 20, bagging_fraction: 0.8, bagging_freq: 1}
 rounds: 30
@@ -72,6 +73,9 @@ def test_init_understands_an_export(capsys: pytest.CaptureFixture[str], export: 
     assert found.links.keys["gerat_nr"] == ("signals.gerat_nr",)
     assert {"person", "address"} <= found.links.keys.keys()
     assert found.links.windows[-1] > (found.records.labels.delay or 0)
+    assert found.links.delayed_windows == (90 * DAY,)
+    assert found.feature_settings.links.specs["gerat_nr"].delay == found.records.labels.delay == 30 * DAY
+    assert "30d after its event (records.labels.delay, assumed)" in out.read_text()
     assert "not used: Mandant: it is the same in every row" in said
     assert "not used: Sperrgrund: it separates frauds from genuine records nearly perfectly" in said
     for text in ("time zone", "labels became known", "offen"):
@@ -138,6 +142,7 @@ def test_what_init_cannot_know_is_left_to_a_person(
     assert load_configuration(out).records.columns == {"firstName": "given_name", "lastName": "surname"}
     assert "No column holds the time of the event" in said
     assert "No column holds labels" in said
+    assert "No delayed_windows, which would end where labels are known: the times" in out.read_text()
 
 
 def test_a_file_of_the_contract_needs_no_mapping(
@@ -161,7 +166,40 @@ def test_a_file_of_the_contract_needs_no_mapping(
     }
     assert found.signals["sex"].protected == "sex"
     assert found.records.labels.delay is None
+    assert found.links.delay == found.split.label_maturity == 42 * DAY
+    assert found.links.delayed_windows
+    assert "90% of 76 frauds in the file" in out.read_text()
+    assert "warnings: none" in run(capsys, "check", small, "--config", out)[1]
     assert set(found.links.keys) == {"person", "address", "image", "device"}
+
+
+def test_texts_that_can_be_read_are_proposed_as_such(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """Mail addresses, phone numbers and IP addresses get their types and keys; a country is left to a person."""
+    path, out = tmp_path / "a.csv", tmp_path / "a.yaml"
+    rows = [
+        f"2024-01-{1 + i % 28:02}T00:00:00Z,{i % 2},m{i}@mail.example,0151 {2345670 + i},+4420794600{i:02},10.0.{i}.1"
+        for i in range(60)
+    ]
+    path.write_text("\n".join(["time,fraud,email,mobile,contact,client", *rows]) + "\n")
+    code, said, error = run(capsys, "init", path, "--out", out)
+    assert code == 0, error
+    found = load_configuration(out)
+    assert {name: signal.type.value for name, signal in found.signals.items()} == {
+        "email": "email",
+        "mobile": "phone",
+        "contact": "phone",
+        "client": "ip",
+    }
+    assert found.links.keys == {
+        "email": ("signals.email:mailbox",),
+        "mobile": ("signals.mobile:e164",),
+        "contact": ("signals.contact:e164",),
+        "client": ("signals.client:net24",),
+    }
+    assert "signals.mobile.country" in said
+    assert "signals.contact.country" not in said
 
 
 TIMES = {

@@ -182,6 +182,36 @@ def test_what_can_not_be_done_with_a_client_is_named(
     assert message in refused(capsys, "clients", *words)
 
 
+def test_unknown_signals(capsys: Captured, service: Running) -> None:
+    """A service that ends leaves its counts; they are listed for people and programs, and deleted on request."""
+    lenient, strict = new_client(capsys), new_client(capsys, "--strict-signals")
+    listed = json.loads(done(capsys, "clients", "list", "--json"))
+    assert [client["strictSignals"] for client in listed] == [False, True]
+    assert [line.endswith("strict signals") for line in done(capsys, "clients", "list").splitlines()] == [
+        False,
+        True,
+    ]
+    signals = {**SIGNALS, "emailAgeDay": 3, "Grace Hopper": 1}
+    status, _ = service.request("POST", "/scoring/v1/verifications", {"signals": signals}, lenient)
+    assert status == 201
+    with pytest.raises(urllib.error.HTTPError) as refusal:
+        service.request("POST", "/scoring/v1/verifications", {"signals": signals}, strict)
+    assert "did you mean emailAgeDays?" in refusal.value.read().decode()
+    assert service.stop() == 0
+    name = lenient["x-client-id"]
+    others, near, last = done(capsys, "clients", "unknown-signals").splitlines()
+    assert others.startswith(f"{name}  other signals: 1 times, last at ")
+    assert near.startswith(f"{name}  emailAgeDay: did you mean emailAgeDays? 1 times, last at ")
+    assert last == "2 counts"
+    found = json.loads(done(capsys, "clients", "unknown-signals", "--json", "--delete"))
+    assert [(row["signal"], row["nearest"], row["requests"]) for row in found] == [
+        (None, None, 1),
+        ("emailAgeDay", "emailAgeDays", 1),
+    ]
+    assert {row["clientId"] for row in found} == {name}
+    assert done(capsys, "clients", "unknown-signals") == "0 counts\n"
+
+
 def test_replay(capsys: Captured, service: Running, folder: Path) -> None:
     """A verdict is the same (0); with a changed row different (3); after erasure erased (4)."""
     client = new_client(capsys)

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from identity_use import relaxed, write_configuration
-from program import Captured, run
+from program import Captured, refused, run
 
 
 def test_the_split_is_shown_and_kept(capsys: Captured, small: Path, tmp_path: Path) -> None:
@@ -112,7 +112,7 @@ def test_a_policy_that_counts_refuse_is_refused_before_the_search(
 def test_a_policy_that_the_model_refuses_leaves_what_to_choose_by(
     capsys: Captured, small: Path, tmp_path: Path
 ) -> None:
-    """Parameters and thresholds stay, and with the bound that the table names the parameters make a bundle."""
+    """The model and its thresholds stay, and with the bound that the table names it gets a policy."""
     text = relaxed() + "  max_missed_fraud: 0.5\n"
     config, out = write_configuration(tmp_path, text), tmp_path / "out"
     train = ["train", small, "--config", config, "--out", out, "--no-track", "--threads", 1]
@@ -120,12 +120,21 @@ def test_a_policy_that_the_model_refuses_leaves_what_to_choose_by(
     assert (code, out.exists()) == (1, False)
     assert "error: no thresholds of the fitted model keep the bounds of the policy\n\n" in error
     folder = tmp_path / "out.training"
-    parameters, thresholds = folder / "parameters.yaml", folder / "thresholds.csv"
+    model, thresholds = folder / "without_policy", folder / "thresholds.csv"
     assert f"results of each pair of thresholds: {thresholds}\n" in error
-    assert f"without a new search: --params {parameters}\n" in error
+    policy = ["policy", model, "--config", config, "--out", out]
+    assert f"scoring-model policy {model} --config CONFIG --out {out}\n" in error
     rows = list(csv.DictReader(thresholds.read_text().splitlines()))
     assert len(rows) > 800
     assert {(row["chosen"], row["certified"]) for row in rows} == {("0", "0")}
-    (bound,) = re.findall(r"policy\.max_missed_fraud: (\S+)", error)
+    card = (model / "card.md").read_text()
+    assert "so everyone passes until there are other bounds. Nothing is promised." in card
+    assert "no thresholds of the fitted model keep the bounds" in refused(capsys, *policy)
+    possible = dict(re.findall(r"policy\.(\w+): (\S+)", error))
+    assert "max_missed_fraud" in possible
+    bound = possible["max_missed_fraud"]
     write_configuration(tmp_path, text.replace("max_missed_fraud: 0.5", f"max_missed_fraud: {bound}"))
-    assert run(capsys, *train, "--params", parameters)[0] == 0
+    code, said, error = run(capsys, *policy)
+    assert code == 0, error
+    assert "certified by: ladder" in said
+    assert f"| max_missed_fraud | {float(bound):.4g} |" in (out / "card.md").read_text()

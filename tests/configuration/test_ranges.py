@@ -12,7 +12,9 @@ from scoring_model.configuration import (
     TrainingSettings,
     TuningSettings,
 )
+from scoring_model.contract.violation import Invalid
 
+DAY = 86_400_000_000  # microseconds
 BOUNDS = ("max_false_reject", "max_step_up", "max_missed_fraud", "confidence")
 COSTS = ("fraud_loss", "reject_cost", "step_up_cost", "step_up_effectiveness", "prevalence")
 
@@ -29,6 +31,8 @@ COSTS = ("fraud_loss", "reject_cost", "step_up_cost", "step_up_effectiveness", "
             {"label_maturity": -1, "burn_in": -1, "train": 1.5, "min_frauds": 0},
             ("burn_in", "label_maturity", "train", "min_frauds"),
         ),
+        (SplitSettings, {"train": 60, "validation": 7, "test": 7}, ("train", "validation", "test")),
+        (SplitSettings, {"validation": 0.0, "test": -0.1}, ("validation", "test")),
         (
             TuningSettings,
             {"trials": 1, "fpr": 0.5, "folds": 0, "max_rounds": 0, "patience": 0, "thinning": 0},
@@ -63,3 +67,43 @@ def test_a_search_needs_one_limit_and_only_one(limits: dict[str, int | None]) ->
     """Neither a number of trials nor a budget, and both, are refused."""
     with pytest.raises(ValueError, match="exactly one"):
         TuningSettings(**limits)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("parts", "problem"),
+    [
+        (
+            {"validation": 7 * DAY, "test": 7 * DAY},
+            "shares for all parts or durations for all; train is a share, validation is a duration, "
+            "test is a duration",
+        ),
+        ({"train": 60 * DAY, "test": 0}, "train is a duration, validation is a share"),
+        ({"train": 0.7}, "train, validation and test of sum 1"),
+        ({"train": 0.9, "validation": 0.2, "test": 0}, "train, validation and test of sum 1"),
+    ],
+)
+def test_parts_that_do_not_fit_together_are_refused(parts: dict[str, Any], problem: str) -> None:
+    """A mixture of shares and durations names the kind of each part; shares have to fill the time."""
+    with pytest.raises(Invalid) as caught:
+        SplitSettings(**parts)
+    (violation,) = caught.value.violations
+    assert violation.detail.endswith(problem)
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {"train": 60 * DAY, "validation": 7 * DAY, "test": 7 * DAY},
+        {"train": 60 * DAY, "validation": 7 * DAY, "test": 0},
+        {"test": 0},
+        {"train": 0.75, "validation": 0.25, "test": 0.0},
+    ],
+)
+def test_parts_may_be_durations_and_the_test_part_absent(parts: dict[str, Any]) -> None:
+    """Durations, shares, and either without a test part, which takes its gap with it."""
+    settings = SplitSettings(**parts)
+    assert settings.gaps == (2 if parts["test"] else 1)
+    lengths = settings.part_lengths(1000 * DAY)
+    assert sum(lengths.values()) == (
+        parts["train"] + 7 * DAY + parts["test"] if parts.get("train", 0) > 1 else 1000 * DAY
+    )

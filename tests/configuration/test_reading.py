@@ -138,7 +138,7 @@ def test_signals_are_typed(tmp_path: Path) -> None:
             "by_key: {persn: {windows: [1h]}, person: {windows: [1h, 1h], amounts: [sum]}}}",
             [
                 "links.amounts: paid stands twice",
-                "links.by_key.persn: there is no link key persn",
+                "links.by_key.persn: there is no link key persn; did you mean person?",
                 "links.by_key.person.amounts: sum is none of the amounts",
             ],
         ),
@@ -168,7 +168,36 @@ def test_signals_are_typed(tmp_path: Path) -> None:
         ),
         ("name: x\nfeatures: {families: [nams]}", ["features.families.0", "'names', 'dates'"]),
         ("name: x\nname: y", ["duplicate keys: name"]),
-        ("name: x\nrecords: {columns: {fistName: a}}", ["records.columns.fistName: unknown field"]),
+        (
+            "name: x\nsignals: {deviceId: {type: identifier}}\n"
+            "records: {columns: {fistName: a, signals.deviceid: b}, format: {values: {documenttype: {a: b}}}}",
+            [
+                "records.columns.fistName: unknown field; did you mean firstName?",
+                "records.columns.signals.deviceid: unknown field; did you mean signals.deviceId?",
+                "records.format.values.documenttype: unknown field; did you mean documentType?",
+            ],
+        ),
+        (
+            "name: x\nrecords: {format: {timezone: europe/berln}}",
+            ["records.format.timezone: must be an IANA name", "did you mean Europe/Berlin?"],
+        ),
+        (
+            "name: x\ntraining: {tuned: {rounds: 5, params: {learning_rte: 0.1, objective: 1}}}",
+            [
+                "training.tuned.params.learning_rte: may not be set; did you mean learning_rate?",
+                "training.tuned.params.objective: may not be set",
+            ],
+        ),
+        (
+            "name: x\nsignals: {price: {type: number}, cost: {type: number}}\nlinks: "
+            "{amounts: [{signal: price, decimals: 2}, {signal: cost, decimals: 2}], "
+            "by_key: {person: {amounts: [csot]}}}",
+            ["links.by_key.person.amounts: csot is none of the amounts; did you mean cost?"],
+        ),
+        (
+            "name: x\nsignals: {price: {type: number}}\nlinks: {amounts: [{signal: Price, decimals: 2}]}",
+            ["links.amounts.0.signal: there is no signal Price; did you mean price?"],
+        ),
         ("name: [x", ["use.yaml"]),
         ("", ["name: Field required"]),
         (

@@ -101,6 +101,10 @@ def test_groups_are_of_any_column(
     assert [group.column for group in others] == ["ageBand", "vpn", "citizenship"]
     assert {"18-24", "25-34"} <= {group.value for group in others[0].groups}
     assert all(group.persons_known for group in found.groups)
+    gap = branch.groups[1].rates["step_up"].gap
+    frame = found.to_frame().query("part == 'branch' and value == 'north' and figure == 'step_up_gap'")
+    assert frame["estimate"].tolist() == [gap.value]
+    assert frame["low"].tolist() == [gap.simultaneous_low]
     joined = changed(
         scored, lambda one: one.append_column("branch", pa.array(branches)), tmp_path / "joined.parquet"
     )

@@ -174,6 +174,19 @@ def test_the_future_changes_nothing(drawn: Drawn, instant: int, other: Drawn) ->
     assert swept([table[i] for i in kept] + future, known + later)[: len(kept)] == [whole[i] for i in kept]
 
 
+@settings(max_examples=100, deadline=None)
+@given(tables, st.integers(0, 40))
+def test_rows_of_history_alone_are_not_counted(drawn: Drawn, first: int) -> None:
+    """Counted from any row on, also with large codes of keys and persons, records have the counts of the whole."""
+    table, marked = drawn
+    first = min(first, len(table))
+    keys, times, persons = arrays(table)
+    large = np.where(keys < 0, keys, keys * 10**12), times, persons * 10**12
+    labels_of = table_labels(marked, len(table))
+    found = sweep(*large, labels_of, SPEC, table_amounts_of(table), first=first)
+    assert [counts_at(found, i) for i in range(len(table) - first)] == swept(table, marked)[first:]
+
+
 def test_without_an_amount_nothing_is_summed() -> None:
     """A specification without an amount has no sums, whether amounts are there or not; one with amounts needs them."""
     table: list[Row] = [(0, 1, 0, (5, 1)), (0, 2, 0, (7, None))]

@@ -54,6 +54,29 @@ def test_scalars_of_every_type_survive(values: list[object], kind: pa.DataType) 
     assert decoded(pa.chunked_array([], kind), 0) == []
 
 
+@pytest.mark.parametrize(
+    "dictionary", [["a", "b", "unused"], ["a", "b", "a"], ["a", "b", None], ["a", None, "a"]]
+)
+def test_dictionaries_of_any_kind_become_distinct_values(dictionary: list[str | None]) -> None:
+    """A dictionary with unused, repeated or missing values gives the cells and the distinct values alone."""
+    codes = [1, 0, None, 0] if dictionary[2] == "unused" else [1, 2, None, 0]
+    column = pa.chunked_array(
+        [pa.DictionaryArray.from_arrays(pa.array(codes, pa.int8()), pa.array(dictionary))]
+    )
+    cells = [None if code is None else dictionary[code] for code in codes]
+    assert decoded(column, len(codes)) == cells
+    assert sorted(encode(column, len(codes)).values) == sorted({cell for cell in cells if cell is not None})
+
+
+@pytest.mark.parametrize("micros", [[1, 1, 2], [2, 1, 2], [1], []])
+def test_instants_are_distinct_in_any_order(micros: list[int]) -> None:
+    """Ascending or not, an instant that repeats is one value."""
+    column = encode(pa.chunked_array([pa.array(micros, pa.timestamp("us"))]), len(micros))
+    values = np.asarray(column.values).astype(np.int64)
+    assert values[column.codes].tolist() == micros
+    assert len(values) == len(set(micros))
+
+
 @pytest.mark.parametrize("kind", [pa.date32(), pa.date64(), pa.timestamp("s"), pa.timestamp("ns", "UTC")])
 def test_dates_and_timestamps_become_instants(kind: pa.DataType) -> None:
     """Every type of instant is numpy's with microseconds, of which no year is out of reach."""

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from scoring_model.contract.fields import IDENTITY_FIELDS
 from scoring_model.records.key_encodings import (
     DATE_ENCODINGS,
+    READING_ENCODINGS,
     TEXT_ENCODINGS,
     encode_phonetic,
     encoded_normaliser,
@@ -43,6 +44,34 @@ def test_any_text_is_reduced_to_text_or_nothing(name: str, text: str) -> None:
     forms = {unicodedata.normalize(form, text) for form in ("NFC", "NFD", "NFKC", "NFKD")}
     assert {reduced(form, name) for form in forms} == {found}
     assert reduced(fold(text), name) == found
+
+
+@pytest.mark.parametrize(
+    ("names", "one", "other"),
+    [
+        (("mailbox",), "Ann.Lee+x@googlemail.com", "annlee@GMAIL.com"),
+        (("domain",), "Ann@Mail.example", "lee@mail.example"),
+        (("domain", "start4"), "Ann@Mail.example", "lee@mail.test"),
+        (("e164",), "+44 7400 123456", "0044 (0)7400-123456"),
+        (("e164-GB",), "07400 123456", "+447400123456"),
+        (("net32",), "192.0.2.7", "::ffff:192.0.2.7"),
+        (("net32",), "2001:db8::1", "2001:db8::2"),
+        (("net24",), "192.0.2.7", "192.0.2.8"),
+        (("net24",), "2001:db8:1:2::1", "2001:db8:1:3::1"),
+        (("net16",), "192.0.2.7", "192.0.3.7"),
+        (("net16",), "2001:db8:1::1", "2001:db8:2::1"),
+    ],
+)
+def test_signals_that_are_read_have_one_form(names: tuple[str, ...], one: str, other: str) -> None:
+    """Two values have the same key; a text that cannot be read has none."""
+    assert reduced(one, *names) is not None
+    assert reduced(one, *names) == reduced(other, *names)
+    assert reduced("none", *names) is None
+
+
+def test_accents_tell_domains_apart() -> None:
+    """A domain is read as it was sent, not without its accents."""
+    assert reduced("ann@bücher.example", "domain") == "xn--bcher-kva.example"
 
 
 @pytest.mark.parametrize("name", [name for name in TEXT_ENCODINGS if name != "phonetic"])
@@ -178,21 +207,22 @@ def test_without_reductions_a_field_is_normalised_as_ever(field: str) -> None:
 
 
 def test_text_and_dates_are_reduced_and_codes_are_not() -> None:
-    """Typed text has encodings, dates have their own, codes, URLs and references have none."""
+    """Typed text has encodings, dates have their own, signals more; codes, URLs and references have none."""
     of = {field: encodings_of(field) for field in (*IDENTITY_FIELDS, "signals.x")}
     typed = {
         "firstName",
         "lastName",
-        "signals.x",
         *(f"address.{p}" for p in ("line1", "line2", "city", "region")),
     }
     assert {field for field in of if of[field] is TEXT_ENCODINGS} == {*typed, "address.postalCode"}
     assert {field for field in of if of[field] is DATE_ENCODINGS} == {"dob"}
+    assert of["signals.x"] == {**TEXT_ENCODINGS, **READING_ENCODINGS}
     for field, name in [
         ("dob", "start4"),
         ("lastName", "year"),
         ("citizenship", "letters"),
         ("subjectId", "sorted"),
+        ("lastName", "mailbox"),
     ]:
         with pytest.raises(KeyError):
             encoded_normaliser(field, (name,))

@@ -15,12 +15,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from scoring_model.contract.rules import Rule, SignalType
+from scoring_model.contract.rules import Rule, RuleError, SignalType, ValueRule
 from scoring_model.records import cells
 from scoring_model.records.file_format import FileFormat
 from scoring_model.records.layout import MissingColumns
 from scoring_model.records.reading import Reading, read_records
-from scoring_model.records.record import InvalidRecord, parse_record
+from scoring_model.records.record import InvalidRecord, field_rules, parse_record
 from scoring_model.records.schema import LabelSchema, RecordSchema
 from scoring_model.records.sheet import UnreadableSource
 from scoring_model.records.table import NEVER, RecordTable
@@ -594,3 +594,65 @@ def test_a_source_of_files_names_files(tmp_path: Path, names: list[str], words: 
     """An empty list, a pattern without a match and a repeated file are errors of the source."""
     with pytest.raises(UnreadableSource, match=words):
         read_records([tmp_path / name for name in names], SCHEMA, labelled=False)
+
+
+# Texts that every rule leaves as they are, and such as a rule trims, composes, calls missing or refuses.
+TEXTS = (
+    "a",
+    "b c",
+    " a",
+    "a ",
+    "",
+    " ",
+    "\t",
+    "a\n",
+    "e\u0301",
+    "\u00e9",
+    "x" * 100,
+    "x" * 101,
+    "x" * 300,
+    "\ud800",
+)
+
+
+def outcome(rule: ValueRule, value: object) -> object | None:
+    """The canonical value of one cell of text, or the rule that it breaks."""
+    try:
+        return rule(cells.text(value))
+    except RuleError as error:
+        return error.type
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.sampled_from(TEXTS) | st.integers(-3, 3), min_size=1, max_size=6))
+@pytest.mark.parametrize(
+    "field", ["firstName", "address.city", "externalId", "signals.channel", "signals.device"]
+)
+def test_texts_are_read_together_as_they_are_read_one_by_one(field: str, values: list[object]) -> None:
+    """Whatever else a column holds, a text or whole number gives the same value or violation."""
+    rows = {"eventTime": [TIME] * len(values), "dob": ["1990-01-01"] * len(values), field: values}
+    reading = read_records(pd.DataFrame(rows, dtype=object), SCHEMA, labelled=False)
+    column = reading.table.column(field)
+    assert len(set(column.values)) == len(column.values)
+    codes = dict(zip(reading.table.source_rows.tolist(), column.codes.tolist(), strict=True))
+    found = {row: violation.code for row, violation in reading.violations}
+    found |= {row: column.values[code] for row, code in codes.items() if code >= 0}
+    rule = field_rules(SCHEMA)[field]
+    assert [found.get(row) for row in range(len(values))] == [outcome(rule, value) for value in values]
+
+
+def test_codes_of_a_parquet_file_are_the_texts_they_stand_for(tmp_path: Path) -> None:
+    """Texts of few distinct values, which Parquet stores as codes, are read as from memory, in groups and with gaps."""
+    names = ["Anna ", "Anna", None, "Zoe\u0308", "", "x" * 101]
+    table = pa.table(
+        {
+            "eventTime": [TIME] * 3000,
+            "dob": ["1990-01-01"] * 3000,
+            "firstName": [names[row * 7 % 6] for row in range(3000)],
+            "signals.channel": pa.array([None] * 1500 + ["web"] * 1500, pa.string()),
+        }
+    )
+    pa.parquet.write_table(table, tmp_path / "records.parquet", row_group_size=700)
+    reading = read_records(tmp_path / "records.parquet", SCHEMA, labelled=False)
+    assert len(reading.table) == 2500
+    assert reading == read_records(table, SCHEMA, labelled=False)

@@ -259,6 +259,15 @@ def refitted(training: Training, prepared: Prepared) -> Any:
     return fix_leaves(booster)
 
 
+def test_a_scorer_shows_its_bundle(scorer: Scorer, training: Training) -> None:
+    """The same ten lines, and the same table in a notebook, as the bundle before it was sealed."""
+    (title, *facts), (_, *expected) = repr(scorer).splitlines(), repr(training.bundle).splitlines()
+    assert title == f"Scorer {training.bundle.model_version}"
+    assert facts == expected
+    assert len(facts) == 9
+    assert scorer._repr_html_() == training.bundle._repr_html_().replace("Bundle", "Scorer")
+
+
 def test_a_row_of_a_frame_is_decided_as_in_its_frame(scorer: Scorer, dense: pa.Table, scored: Scored) -> None:
     """A Series, and a dict with the columns of the file, are one record; histories may be several."""
     frame = dense.to_pandas()

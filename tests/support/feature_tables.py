@@ -12,14 +12,17 @@ from scoring_model.features import (
     SignalSettings,
     Trend,
 )
-from scoring_model.features.state import NgramTable, ShareTable, Vocabulary
+from scoring_model.features.state import MailTables, NgramTable, ShareTable, Vocabulary
 from scoring_model.records import NEVER, Column, RecordTable, SignalType
 
 SIGNALS = {
     "channel": SignalSettings(type=SignalType.CATEGORY),
     "device": SignalSettings(type=SignalType.IDENTIFIER),
+    "email": SignalSettings(type=SignalType.EMAIL),
     "emailAgeDays": SignalSettings(type=SignalType.NUMBER, trend=Trend.DECREASING),
+    "ip": SignalSettings(type=SignalType.IP),
     "ipCountry": SignalSettings(type=SignalType.CATEGORY, differs_from="address.country"),
+    "mobile": SignalSettings(type=SignalType.PHONE, country="DE"),
     "sex": SignalSettings(type=SignalType.CATEGORY, protected="sex"),
     "vpn": SignalSettings(type=SignalType.BOOLEAN, trend=Trend.INCREASING),
 }
@@ -27,7 +30,10 @@ LINKS = LinkSettings(
     keys={
         "address": ("address.line1", "address.country"),
         "device": ("signals.device",),
+        "mailbox": ("signals.email:mailbox",),
+        "network": ("signals.ip:net24", "signals.email:domain"),
         "person": (),
+        "phone": ("signals.mobile:e164-DE",),
     },
     windows=(1_000_000, 3_600_000_000),
     cap=3,
@@ -40,9 +46,18 @@ STATE = FittedState(
         "address.country": Vocabulary(["DE", "NA"]),
         "citizenship": Vocabulary(["DE", "UA"]),
         "signals.channel": Vocabulary(["web", "app"]),
+        "signals.email:domain": Vocabulary(["gmail.com"]),
+        "signals.email:top": Vocabulary(["com", "de"]),
+        "signals.ip:network": Vocabulary(["192.0.0.0/16"]),
         "signals.ipCountry": Vocabulary(["DE"]),
+        "signals.mobile:country": Vocabulary(["DE", "FR"]),
         "signals.sex": Vocabulary(["f", "m"]),
     },
+    mail=MailTables(
+        locals=NgramTable.fit([("anna", 9), ("olena.1", 7)]),
+        free=frozenset({"gmail.com"}),
+        disposable=frozenset({"mailinator.com"}),
+    ),
 )
 
 
@@ -68,8 +83,17 @@ _POOLS: Mapping[str, Sequence[object]] = {
     "subjectId": ("s1", "s2"),
     "signals.channel": ("web", "app", "kiosk"),
     "signals.device": ("d1", "d2"),
+    "signals.email": (
+        "Anna.Nunez+1@GoogleMail.com",
+        "annanunez@gmail.com",
+        "x9@a.mailinator.com",
+        "anna@",
+        "ä@ö.de",
+    ),
     "signals.emailAgeDays": (0.0, -3.5, 1e-36, 1e300),
+    "signals.ip": ("192.0.2.7", "::ffff:192.0.2.9", "2a00::1", "10.1", "8.8.8.8"),
     "signals.ipCountry": ("DE", "NA"),
+    "signals.mobile": ("0151 23456789", "+49 151 23456789", "+33 6", "12", "none", "+1 202 555 0143"),
     "signals.sex": ("f", "m"),
     "signals.vpn": (0.0, 1.0),
 }

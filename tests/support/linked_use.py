@@ -1,4 +1,4 @@
-"""A configuration of identity records with many link keys and windows, with or without an amount."""
+"""A configuration of identity records with many link keys and windows, with or without amounts and typed texts."""
 
 from typing import Final
 
@@ -19,6 +19,7 @@ _MORE_LINKS: Final = """\
   windows: [1h, 24h, 7d, 30d, 90d]
   cap: 100
 """
+_OF_TEXTS: Final = "{counts: [records, frauds, since_last], amounts: [], delayed_windows: [], windows: [90d]}"
 _AMOUNTS: Final = f"""\
   amounts:
     - {{signal: {AMOUNT.signal}, decimals: {AMOUNT.decimals}}}
@@ -27,14 +28,32 @@ _AMOUNTS: Final = f"""\
   counts: [{", ".join(COUNT_KINDS)}]
   delay: 5d
   delayed_windows: [1d, 30d, 100d]
+  by_key:
+    mailbox: {_OF_TEXTS}
+    network: {_OF_TEXTS}
+    phone: {_OF_TEXTS}
+"""
+_TEXTS: Final = """\
+signals:
+  email: {type: email}
+  ip: {type: ip}
+  mobile: {type: phone, country: GB}
+"""
+_KEYS_OF_TEXTS: Final = """\
+    mailbox: [signals.email:mailbox]
+    network: [signals.ip:net24, signals.email:domain]
+    phone: [signals.mobile:e164-GB]
+    subject: [subjectId]
 """
 
 
 def linked(*, summing: bool) -> str:
     """The configuration of a small training whose records are linked by six keys over an hour to 90 days.
 
-    With an amount it has all kinds of counts, also in delayed windows.
+    With amounts it has all kinds of counts, also in delayed windows, and signals that are read, with keys of their own.
     """
-    links = _MORE_LINKS + (_AMOUNTS if summing else "")
-    text = relaxed().replace(_LINKS, links).replace("rounds: 30", "rounds: 12")
+    text = relaxed().replace(_LINKS, _MORE_LINKS).replace("rounds: 30", "rounds: 12")
+    if summing:
+        text = text.replace("    subject: [subjectId]\n", _KEYS_OF_TEXTS)
+        text = text.replace("  cap: 100\n", f"  cap: 100\n{_AMOUNTS}").replace("signals:\n", _TEXTS)
     return text.replace("  seed: 7\n", "  seed: 7\n  leakage_checks: {run: false}\n")

@@ -10,14 +10,16 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-from scipy.stats import betabinom, norm
+from scipy.special import ndtr
+from scipy.stats import betabinom
 
 from scoring_model.arrays import FloatArray, IntArray
 from scoring_model.configuration import CostSettings, PolicySettings
 from scoring_model.decision.rules import NEVER_REACHED
 from scoring_model.decision.scale import MAX_SCORE, ScoreScale
 from scoring_model.evaluation.cost import expected_cost
-from scoring_model.training.certification import Certification, certify
+from scoring_model.training.certification import Certification, certify, certify_limits, delta_of
+from scoring_model.training.ladder import LADDER, certify_on_ladder
 from scoring_model.training.preparation import find_rings, one_of_each
 from scoring_model.training.scale import fit_scale
 from scoring_model.training.thresholds import choose_policy
@@ -33,6 +35,12 @@ ANY: Final = "any certified pair"
 """A certified threshold breaks its bound, whichever pair is then chosen."""
 LOWEST: Final = "the lowest pair"
 CHEAPEST: Final = "the cheapest pair"
+
+ON_LADDER: Final = "any policy of the ladder"
+AS_IF_SET_BEFORE: Final = "bounds as if set before"
+"""Each value of the ladder is tested at the delta of a bound that was set before."""
+_RUNGS: Final = [dict(zip(LADDER, values, strict=True)) for values in zip(*LADDER.values(), strict=True)]
+"""The lowest value of each bound, the next one of each, and so on: together all values of the ladder."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -77,7 +85,7 @@ def simulate(world: World, *, draws: int, seed: int, bounds: PolicySettings = BO
     broken: Counter[str] = Counter(dict.fromkeys((*bounds.limits(), ANY, LOWEST, CHEAPEST), 0))
     infeasible = 0
     for _ in range(draws):
-        sample = _draw(world, rng)
+        sample = draw_sample(world, rng)
         certification = certify(sample.tested_genuine, sample.tested_frauds, settings=bounds)
         if certification.shortfalls():
             infeasible += 1
@@ -111,9 +119,37 @@ def fresh_shares_outside(*, draws: int, records: int, seed: int) -> dict[int, tu
     return {score: (count, score >= extrapolated_from) for score, count in outside.items()}
 
 
+def simulate_chooser(world: World, *, draws: int, seed: int) -> Tally:
+    """Draw samples whose bounds are set after all results, and the population's errors, were seen.
+
+    In each draw every value of the ladder is tested for every bound. A draw is broken if any of them is certified at a
+    threshold that breaks it: then some chooser could have made a policy that breaks its promise. It is infeasible if no
+    thresholds keep `BOUNDS`, rounded up to the ladder.
+
+    Returns
+    -------
+    Tally
+        Broken draws with the tests of the ladder, and with each value tested as if it had been set before.
+    """
+    rng = np.random.default_rng(seed)
+    broken: Counter[str] = Counter({ON_LADDER: 0, AS_IF_SET_BEFORE: 0})
+    infeasible = 0
+    for _ in range(draws):
+        sample = draw_sample(world, rng)
+        scores, confidence = (sample.tested_genuine, sample.tested_frauds), BOUNDS.confidence
+        asked = certify_on_ladder(*scores, limits=BOUNDS.limits(), confidence=confidence)
+        infeasible += bool(asked.shortfalls())
+        on_ladder = [certify_on_ladder(*scores, limits=limits, confidence=confidence) for limits in _RUNGS]
+        delta = delta_of(confidence) / len(LADDER)
+        before = [certify_limits(*scores, limits=limits, delta=delta) for limits in _RUNGS]
+        broken[ON_LADDER] += any(_has_false_certificate(sample, found) for found in on_ladder)
+        broken[AS_IF_SET_BEFORE] += any(_has_false_certificate(sample, found) for found in before)
+    return Tally(draws=draws, infeasible=infeasible, broken=dict(broken))
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
-class _Sample:
-    """One scored draw: all records, and the tested ones."""
+class Sample:
+    """One scored draw of a world: the scores of all records, and those of the tested ones."""
 
     scale: ScoreScale
     genuine: IntArray
@@ -122,7 +158,8 @@ class _Sample:
     tested_frauds: IntArray
 
 
-def _draw(world: World, rng: np.random.Generator) -> _Sample:
+def draw_sample(world: World, rng: np.random.Generator) -> Sample:
+    """Draw the records of a world, fit the scale on the genuine ones, and choose the tested ones."""
     genuine = _margins(world.persons, world.repeats, world.common, rng)
     frauds = _margins(world.rings, world.members, world.common, rng) + SHIFT
     scale = fit_scale(_on_grid(genuine))
@@ -133,7 +170,7 @@ def _draw(world: World, rng: np.random.Generator) -> _Sample:
         tested = tuple(  # type: ignore[assignment]
             kind[one_of_each(group)] for kind, group in zip(scores, groups, strict=True)
         )
-    return _Sample(
+    return Sample(
         scale=scale,
         genuine=scores[0],
         frauds=scores[1],
@@ -162,7 +199,22 @@ def _on_grid(margins: FloatArray) -> FloatArray:
     return np.asarray(np.round(margins * 2.0**40) / 2.0**40)
 
 
-def _broken(sample: _Sample, certification: Certification, bounds: PolicySettings) -> Iterator[str]:
+def _has_false_certificate(sample: Sample, certification: Certification) -> bool:
+    """Whether some threshold is certified for a bound that it breaks in the population.
+
+    Errors are monotone in the threshold. So one is, exactly if the mildest threshold that breaks the bound passes.
+    """
+    for bound, test in certification.tests.items():
+        risks = population_errors(sample.scale, bound)
+        breaking = 1 + np.flatnonzero(risks > test.limit)
+        if len(breaking):
+            mildest = int(breaking[-1] if test.safest == NEVER_REACHED else breaking[0])
+            if test.passes(mildest, limit=test.limit):
+                return True
+    return False
+
+
+def _broken(sample: Sample, certification: Certification, bounds: PolicySettings) -> Iterator[str]:
     """Promises that fail in the population."""
     worst = _worst(certification)
     limits = bounds.limits()
@@ -191,8 +243,13 @@ def _thresholds(lowest: int, highest: int, fail_from: int) -> dict[str, int]:
 
 def _risk(scale: ScoreScale, bound: str, threshold: int) -> float:
     """Error in the population that a bound limits."""
-    cut = np.inf if threshold == NEVER_REACHED else scale.cuts[threshold - 1]
-    return float(norm.cdf(cut - SHIFT) if bound == "max_missed_fraud" else norm.sf(cut))
+    return float(population_errors(scale, bound)[threshold - 1])
+
+
+def population_errors(scale: ScoreScale, bound: str) -> FloatArray:
+    """Error in the population at each threshold from 1 to 1001."""
+    cuts = np.append(scale.cuts, np.inf)
+    return np.asarray(ndtr(cuts - SHIFT) if bound == "max_missed_fraud" else ndtr(-cuts))
 
 
 def _two_sample(records: int, score: int) -> tuple[int, int]:

@@ -4,12 +4,15 @@ It reads neither feature rows nor factors: it looks up the claim among the given
 earlier records with the same key.
 """
 
+import ipaddress
 import re
 import unicodedata
 from bisect import bisect_left, insort
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
+
+import phonenumbers
 
 from scoring_model.features.postal import REQUIRED, USUALLY, fits
 from scoring_model.features.words import NO_ADDRESSES, NO_HOMES, NO_NAMES, TITLES
@@ -171,6 +174,50 @@ def _lacks(field: str) -> Callable[[Values], bool]:
     return lambda given: field not in given
 
 
+_MAIL: Final = re.compile(r"(\w[\w.+-]*)@(?:\w+\.)+\w+")
+
+
+def _is_mail(given: Values) -> bool:
+    return _MAIL.fullmatch(str(given.get("signals.email"))) is not None
+
+
+def _is_disposable(given: Values) -> bool:
+    return re.search(r"[@.]mailinator\.com$", str(given.get("signals.email"))) is not None
+
+
+def _is_like_names(given: Values) -> bool:
+    """Whether there is a mail address to compare with names in Latin letters."""
+    names = f"{given.get('firstName', '')}{given.get('lastName', '')}"
+    letters = re.findall("[a-z]", str(given.get("signals.email")).partition("@")[0].lower())
+    plain = unicodedata.normalize("NFKD", names.casefold())
+    return _is_mail(given) and len(letters) > 1 and re.search("[a-z]", plain) is not None
+
+
+def _phone(given: Values) -> phonenumbers.PhoneNumber | None:
+    try:
+        return phonenumbers.parse(str(given.get("signals.mobile")), "DE")
+    except phonenumbers.NumberParseException:
+        return None
+
+
+def _is_phone(given: Values) -> bool:
+    found = _phone(given)
+    return found is not None and phonenumbers.is_valid_number(found)
+
+
+def _calling_codes(given: Values) -> set[int | None]:
+    """The calling codes of the number and of the country of the address; none if one of them has none."""
+    found, there = _phone(given), phonenumbers.country_code_for_region(str(given.get("address.country")))
+    return {found.country_code, there} if found is not None and there else set()
+
+
+def _is_public(given: Values) -> bool | None:
+    try:
+        return ipaddress.ip_address(str(given.get("signals.ip"))).is_global
+    except ValueError:
+        return None
+
+
 _COUNTRIES: Final = _has("citizenship", "address.country")
 _CLAIMS: Final[Sequence[tuple[re.Pattern[str], Callable[[Values], bool]]]] = tuple(
     (re.compile(pattern), about)
@@ -248,5 +295,50 @@ _CLAIMS: Final[Sequence[tuple[re.Pattern[str], Callable[[Values], bool]]]] = tup
         (r"No country of an address was given\.", _lacks("address.country")),
         (r"No document image was given\.", _lacks("imageUrls")),
         (r"Nothing counted against the \S+ by itself\.", lambda given: True),
+        (
+            r"The signal email cannot be read as a mail address\.",
+            lambda given: "signals.email" in given and not _is_mail(given),
+        ),
+        (r"The provider of the signal email counted against the \S+\.", _is_mail),
+        (
+            r"The provider of the signal email gives addresses that are thrown away after use\.",
+            _is_disposable,
+        ),
+        (r"No signal email with a provider was given\.", lambda given: not _is_mail(given)),
+        (
+            r"How much the signal email is like the names counted against the \S+\.",
+            _is_like_names,
+        ),
+        (
+            r"No signal email was given that could be compared with a name\.",
+            lambda given: not _is_like_names(given),
+        ),
+        (
+            r"The signal mobile is not a valid phone number\.",
+            lambda given: "signals.mobile" in given and not _is_phone(given),
+        ),
+        (
+            r"That the signal mobile has the calling code of the country of the address counted against the \S+\.",
+            lambda given: len(_calling_codes(given)) == 1,
+        ),
+        (
+            r"The signal mobile does not have the calling code of the country of the address\.",
+            lambda given: len(_calling_codes(given)) == 2,
+        ),
+        (
+            r"No signal mobile was given whose calling code could be compared "
+            r"with that of the country of the address\.",
+            lambda given: not _calling_codes(given),
+        ),
+        (
+            r"The signal ip cannot be read as an IP address\.",
+            lambda given: "signals.ip" in given and _is_public(given) is None,
+        ),
+        (
+            r"The range of the signal ip counted against the \S+\.",
+            lambda given: _is_public(given) is not None,
+        ),
+        (r"The signal ip is of a range that is not public\.", lambda given: _is_public(given) is False),
+        (r"No signal ip with a range was given\.", lambda given: _is_public(given) is None),
     )
 )

@@ -104,7 +104,7 @@ def test_all_errors_are_named_at_once() -> None:
     """Fixed parameters, wrong rounds and wrong shapes are refused in one error."""
     rows, targets = sample(100)
     with pytest.raises(
-        ValueError, match=r"may not set num_threads, objective; rounds.*rows and targets.*monotone"
+        ValueError, match=r"params.objective: may not be set; rounds.*rows and targets.*monotone"
     ):
         fitted(
             rows=rows,

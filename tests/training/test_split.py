@@ -92,7 +92,7 @@ def test_shares_cut_the_usable_time(history: History, chosen: SplitSettings) -> 
     b = split_or_skip(history, chosen).boundaries
     lengths = (b.train_to - b.train_from, b.validation_to - b.validation_from, b.test_to - b.test_from)
     assert sum(lengths) == b.as_of - b.start - chosen.overhead
-    for length, share in zip(lengths, chosen.shares, strict=True):
+    for length, share in zip(lengths, chosen.parts.values(), strict=True):
         assert abs(length - share * sum(lengths)) <= 2
 
 
@@ -209,6 +209,83 @@ def test_an_example_by_hand() -> None:
         ("after as-of", 0, 0, 0),
     ]
     assert cut.describe()[3].start == "1970-04-29T00:00:00+00:00"
+
+
+def test_an_example_without_a_test_part() -> None:
+    """The same 200 days with one gap leave 140 days: in the proportion of 6 to 2 these are 105 and 35."""
+    chosen = SplitSettings(as_of=200 * DAY, label_maturity=20 * DAY, gap=10 * DAY, burn_in=30 * DAY, test=0)
+    cut = split(*daily(200), chosen)
+    assert [(row.part, row.records, row.frauds) for row in cut.describe()] == [
+        ("burn-in", 300, 0),
+        ("train", 1050, 105),
+        ("gap", 100, 0),
+        ("validation", 350, 35),
+        ("label maturity window", 200, 0),
+        ("after as-of", 0, 0),
+    ]
+    assert (cut.evaluated.name, cut.evaluated.rows.tolist()) == ("validation", list(range(1450, 1800)))
+    assert cut.evaluated.end == 180 * DAY
+    assert abs(cut.evaluated.start - 145 * DAY) <= 1  # an instant of rounding
+
+
+@pytest.mark.parametrize(("test", "train_from"), [(7, 86), (0, 103)])
+def test_durations_are_counted_back_from_the_youngest_mature_record(test: int, train_from: int) -> None:
+    """60, 7 and 7 days with gaps of 10 and 20 of maturity: what precedes them is burn-in, also beyond its 30 days."""
+    chosen = SplitSettings(
+        as_of=200 * DAY,
+        label_maturity=20 * DAY,
+        gap=10 * DAY,
+        burn_in=30 * DAY,
+        train=60 * DAY,
+        validation=7 * DAY,
+        test=test * DAY,
+        min_frauds=7,
+    )
+    cut = split(*daily(200), chosen)
+    b = cut.boundaries
+    assert (b.start, b.train_from, b.train_to) == (0, train_from * DAY, (train_from + 60) * DAY)
+    assert (b.validation_to - b.validation_from, b.test_to - b.test_from) == (7 * DAY, test * DAY)
+    assert b.test_to == 180 * DAY
+    assert len(cut.burn_in) == train_from * 10
+
+
+def test_durations_that_the_records_do_not_fill_are_refused_with_their_dates() -> None:
+    """Each part that would begin before the end of the burn-in is named, with dates and missing days."""
+    chosen = SplitSettings(
+        as_of=200 * DAY,
+        label_maturity=20 * DAY,
+        gap=10 * DAY,
+        burn_in=30 * DAY,
+        train=60 * DAY,
+        validation=140 * DAY,
+        test=7 * DAY,
+    )
+    with pytest.raises(SplitError) as caught:
+        split(*daily(200), chosen)
+    train, validation = caught.value.reasons
+    assert train == (
+        "train (1969-11-15T00:00:00+00:00 to 1970-01-14T00:00:00+00:00, 60.0 days) begins 77.0 days too early: the "
+        "records begin at 1970-01-01T00:00:00+00:00, and 30.0 days of burn-in come first"
+    )
+    assert validation.startswith("validation (1970-01-24T00:00:00+00:00 to 1970-06-13T")
+
+
+def test_a_thin_part_of_a_written_length_says_how_long_it_should_be() -> None:
+    """7 days have 7 frauds, so that 14 take 14 days; the history has nothing to do with it."""
+    chosen = SplitSettings(
+        label_maturity=20 * DAY,
+        gap=0,
+        burn_in=0,
+        train=60 * DAY,
+        validation=7 * DAY,
+        test=14 * DAY,
+        min_frauds=14,
+        as_of=200 * DAY,
+    )
+    with pytest.raises(SplitError) as caught:
+        split(*daily(200), chosen)
+    (reason,) = caught.value.reasons
+    assert reason.endswith("has 7 frauds, needs 14: at its rate it would have to span about 14.0 days")
 
 
 def test_defaults_are_resolved_from_the_data() -> None:

@@ -13,8 +13,8 @@ import pytest
 from numpy.typing import NDArray
 
 from scoring_model.configuration import TuningSettings
+from scoring_model.configuration.training import ALLOWED_PARAMS
 from scoring_model.training import progress, trial_workers, tuning
-from scoring_model.training.fitting import ALLOWED_PARAMS
 from scoring_model.training.journal import JournalError
 from scoring_model.training.rungs import Rung
 from scoring_model.training.space import STARTING_POINTS

@@ -7,6 +7,7 @@ from scoring_model.bundle.contents import (
     CONFIGURATION,
     EVALUATION,
     PROFILE,
+    SCORE_COUNTS,
     Contents,
     DecisionPart,
 )
@@ -17,6 +18,7 @@ from scoring_model.bundle.manifest import Manifest
 from scoring_model.bundle.profile import measure_profile
 from scoring_model.bundle.reader import SealedFiles, read_bundle
 from scoring_model.bundle.reasons import Use, reason_factors
+from scoring_model.bundle.score_counts import ScoreCounts
 from scoring_model.bundle.upgrade import check_protocol, upgrade
 
 __all__ = [
@@ -24,12 +26,14 @@ __all__ = [
     "CONFIGURATION",
     "EVALUATION",
     "PROFILE",
+    "SCORE_COUNTS",
     "Bundle",
     "BundleError",
     "Contents",
     "DecisionPart",
     "Golden",
     "Manifest",
+    "ScoreCounts",
     "SealedFiles",
     "Use",
     "check_protocol",

@@ -4,7 +4,6 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,10 +11,10 @@ from scoring_model.bundle.contents import CONFIGURATION, VERSIONED, Contents, De
 from scoring_model.bundle.errors import ManifestInvalid
 from scoring_model.bundle.reader import SealedFiles
 from scoring_model.bundle.seal import sha256_hex
+from scoring_model.bundle.short_card import ShortCard, short_card
 from scoring_model.bundle.writer import write_bundle
 from scoring_model.contract.violation import Violation, pointer
 from scoring_model.features import fingerprint
-from scoring_model.records import format_duration
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -28,7 +27,7 @@ class Bundle:
     Parameters
     ----------
     described : mapping of str to bytes
-        The descriptive files: resolved configuration, evaluation, reference profile, card.
+        The descriptive files: resolved configuration, evaluation, reference profile, counts of scores, card.
     data : mapping of str to plain values
         Origin of the model; see `Manifest`.
     libraries : mapping of str to str
@@ -52,30 +51,14 @@ class Bundle:
         return {**self.contents.to_files(), **self.described}
 
     def __repr__(self) -> str:
-        return "\n".join(
-            [f"Bundle {self.model_version}", *(f"  {name}: {text}" for name, text in self._summary)]
-        )
+        return str(self._short_card)
 
     def _repr_html_(self) -> str:
-        rows = "".join(f"<tr><th>{name}</th><td>{escape(text)}</td></tr>" for name, text in self._summary)
-        return f"<table><caption>Bundle {escape(self.model_version)}</caption>{rows}</table>"
+        return self._short_card.html
 
     @property
-    def _summary(self) -> list[tuple[str, str]]:
-        """Return the main facts for people."""
-        contents, policy = self.contents, self.contents.rules.policy
-        signals, links = contents.schema.signals, contents.features.settings.links
-        return [
-            ("policy", contents.policy_version),
-            ("STEPPED_UP from", str(policy.step_up_from)),
-            ("FAILED from", str(policy.fail_from)),
-            ("features", str(len(contents.features.names))),
-            ("signals", ", ".join(signals) or "none"),
-            ("link keys", ", ".join(links.keys)),
-            ("windows", ", ".join(map(format_duration, links.windows))),
-            ("data", f"{self.data.get('from')} to {self.data.get('to')}"),
-            ("files", ", ".join(sorted(self.files))),
-        ]
+    def _short_card(self) -> ShortCard:
+        return short_card(f"Bundle {self.model_version}", self.contents, data=self.data, files=self.files)
 
     def save(
         self, path: str | Path, *, signing_key: "Ed25519PrivateKey | None" = None, replace: bool = False

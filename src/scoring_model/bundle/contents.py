@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, Self, TypeVar
 
 from scoring_model.bundle.codec import json_bytes, npz_bytes, read_json, read_npz
@@ -46,6 +46,8 @@ CONFIGURATION: Final = "configuration.json"
 EVALUATION: Final = "evaluation.json"
 PROFILE: Final = "profile.json"
 CARD: Final = "card.md"
+SCORE_COUNTS: Final = "score_counts.json"
+"""`ScoreCounts`; bundles that an earlier version sealed lack it."""
 
 T = TypeVar("T")
 
@@ -101,18 +103,41 @@ class Contents(DecisionPart):
 
     def to_files(self) -> dict[str, bytes]:
         """Return the files that determine decisions, by name; equal contents give equal bytes."""
-        if not isinstance(self.reasons, FactualReasons):
-            raise TypeError("reasons of an older protocol are not written")
         return {
             GRAPH: self.graph,
             TREES: npz_bytes(self.forest.to_arrays()),
             FEATURES: json_bytes(features_json(self.schema, self.features)),
             SCALE: json_bytes(self.rules.scale.to_json()),
             PROBABILITY: json_bytes(calibration_json(self.rules.calibration)),
+            **self.policy_files(),
+        }
+
+    def policy_files(self) -> dict[str, bytes]:
+        """Return the files that another policy changes, by name."""
+        return {
             POLICY: json_bytes(self.rules.policy.to_json()),
-            REASONS: json_bytes(self.reasons.factors.to_json()),
+            REASONS: json_bytes(self._factual.factors.to_json()),
             GOLDEN: self.golden.to_bytes(),
         }
+
+    def under(self, policy: Policy, *, reason_share: float) -> Self:
+        """Return the same model under another policy, whose outcomes the golden rows then have."""
+        factors = replace(self._factual.factors, share=reason_share)
+        decisions = self.golden.decisions
+        return replace(
+            self,
+            rules=replace(self.rules, policy=policy),
+            reasons=FactualReasons(factors, self.features.names),
+            golden=replace(
+                self.golden, decisions=replace(decisions, outcomes=policy.outcomes(decisions.scores))
+            ),
+        )
+
+    @property
+    def _factual(self) -> FactualReasons:
+        if not isinstance(self.reasons, FactualReasons):
+            raise TypeError("reasons of an older protocol are not written")
+        return self.reasons
 
     @classmethod
     def of(cls, sealed: SealedFiles) -> Self:

@@ -46,6 +46,7 @@ def features_json(schema: RecordSchema, matrix: FeatureMatrix) -> dict[str, Any]
                 "trend": signal.trend,
                 "protected": signal.protected,
                 "differs_from": signal.differs_from,
+                **({} if signal.country is None else {"country": signal.country}),
             }
             for name, signal in settings.signals.items()
         },
@@ -108,6 +109,7 @@ def read_matrix(plain: Mapping[str, Any]) -> FeatureMatrix:
                 trend=Trend(signal["trend"]),
                 protected=signal["protected"],
                 differs_from=signal["differs_from"],
+                country=signal.get("country"),
             )
             for name, signal in plain["signals"].items()
         },

@@ -79,7 +79,8 @@ PROTOCOL: Final = 3
 How to change either:
 
 1. A change after which an older reader would refuse or misread a new bundle raises this number by one. A new
-   file, a new field and a new meaning are such changes: readers refuse unknown ones.
+   field and a new meaning are such changes: readers refuse unknown ones. So is a new file that a decision or its
+   replay needs. A new descriptive file is none: readers check it against the seal and copy it, no more.
 2. Before the change, commit a small bundle of the old protocol to the tests, never to be written again.
 3. The reader goes on reading every protocol from 1 to this one, and a verdict made with any released bundle stays
    replayable: `DecisionPart` decides about a stored feature row as the bundle's own protocol does.

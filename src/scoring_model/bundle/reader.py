@@ -7,7 +7,7 @@ import errno
 import os
 import stat
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -50,7 +50,7 @@ class SealedFiles:
 
     path: Path
     manifest: Manifest
-    files: Mapping[str, bytes]
+    files: Mapping[str, bytes] = field(repr=False)
     signed: bool
 
 

@@ -13,7 +13,15 @@ from typing import Final
 from scoring_model.contract.violation import check_fields
 from scoring_model.decision.factors import Fact, Factor, Factors, Rule, Statement
 from scoring_model.features import FeatureMatrix, FeatureSettings, delayed_columns, link_columns
-from scoring_model.features.catalogue import fraud_link_reason, link_reason, signal_reason, snake
+from scoring_model.features.catalogue import (
+    fraud_link_reason,
+    link_reason,
+    read_name,
+    read_reason,
+    signal_reason,
+    snake,
+)
+from scoring_model.features.settings import READ_TYPES
 from scoring_model.history import PERSON, CountKind, LinkKey
 from scoring_model.records import SignalType, format_duration
 
@@ -142,12 +150,39 @@ def _of_signals(settings: FeatureSettings) -> Iterator[_Topic]:
         if signal.type is SignalType.IDENTIFIER:
             continue  # never a feature
         title = signal.title or f"signal {name}"
+        if signal.type in READ_TYPES:
+            yield from _of_read_signal(name, signal.type, title)
+            continue
         yield _Topic(
             code=signal_reason(name),
             sentence=f"The {title} counted against the {{event}}.",
             about=f"the {title}",
             fact=_present(f"signal_{snake(name)}"),
             absence=(f"NO_{signal_reason(name)}", f"No {title} was given."),
+        )
+
+
+def _of_read_signal(name: str, kind: SignalType, title: str) -> Iterator[_Topic]:
+    """What is said of a mail address, a phone number or an IP address."""
+    form, wrong, sentence = _FORMS[kind]
+    yield _Topic(
+        code=signal_reason(name),
+        sentence=f"The {title} counted against the {{event}}.",
+        about=f"the {title}",
+        fact=_present(f"{read_name(kind, name)}_{form}"),
+        absence=(f"NO_{signal_reason(name)}", f"No {title} was given."),
+        detail=(read_reason(kind, name, wrong), sentence.format(title), (f"{read_name(kind, name)}_{form}",)),
+    )
+    for aspect in _ASPECTS[kind]:
+        code, column = read_reason(kind, name, aspect.code), f"{read_name(kind, name)}_{aspect.column}"
+        detail = aspect.detail
+        yield _Topic(
+            code=code,
+            sentence=f"{aspect.subject.format(title)} counted against the {{event}}.",
+            about=aspect.about.format(title),
+            fact=_present(column),
+            absence=(f"NO_{code}", aspect.absence.format(title)),
+            detail=detail and (read_reason(kind, name, detail[0]), detail[1].format(title), (column,)),
         )
 
 
@@ -202,6 +237,80 @@ def _span(window: int) -> str:
     text = format_duration(window)
     return _ONES.get(text) or f"{text[:-1]} {_UNITS[text[-1]]}"
 
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Aspect:
+    """A factor of a signal that is read, beside its form; ``{}`` stands for the title of the signal.
+
+    Parameters
+    ----------
+    code, column : str
+        End of the reason code, and of the feature that is there exactly where the aspect is known.
+    subject, about : str
+        What counted, at the start of a sentence and within one.
+    absence : str
+        Sentence where the aspect is not known.
+    detail : (str, str) or None
+        End of the code, and sentence, where the column is above 0.
+    """
+
+    code: str
+    column: str
+    subject: str
+    about: str
+    absence: str
+    detail: tuple[str, str] | None = None
+
+
+_FORMS: Final = {
+    SignalType.EMAIL: ("unreadable", "UNREADABLE", "The {} cannot be read as a mail address."),
+    SignalType.PHONE: ("invalid", "INVALID", "The {} is not a valid phone number."),
+    SignalType.IP: ("unreadable", "UNREADABLE", "The {} cannot be read as an IP address."),
+}
+"""Column that is there exactly where the signal is, and what is said where it is above 0."""
+
+_ASPECTS: Final = {
+    SignalType.EMAIL: (
+        _Aspect(
+            code="PROVIDER",
+            column="disposable",
+            subject="The provider of the {}",
+            about="the provider of the {}",
+            absence="No {} with a provider was given.",
+            detail=("DISPOSABLE", "The provider of the {} gives addresses that are thrown away after use."),
+        ),
+        _Aspect(
+            code="NAME",
+            column="name_share",
+            subject="How much the {} is like the names",
+            about="how much the {} is like the names",
+            absence="No {} was given that could be compared with a name.",
+        ),
+    ),
+    SignalType.PHONE: (
+        _Aspect(
+            code="COUNTRY",
+            column="code_differs",
+            subject="That the {} has the calling code of the country of the address",
+            about="the calling code of the {} and the country of the address",
+            absence="No {} was given whose calling code could be compared with that of the country of the address.",
+            detail=(
+                "COUNTRY_MISMATCH",
+                "The {} does not have the calling code of the country of the address.",
+            ),
+        ),
+    ),
+    SignalType.IP: (
+        _Aspect(
+            code="RANGE",
+            column="special",
+            subject="The range of the {}",
+            about="the range of the {}",
+            absence="No {} with a range was given.",
+            detail=("NOT_PUBLIC", "The {} is of a range that is not public."),
+        ),
+    ),
+}
 
 _NO_NAME: Final = ("NO_NAME", "No name was given.")
 _NO_BIRTH_DATE: Final = ("NO_BIRTH_DATE", "No date of birth was given.")

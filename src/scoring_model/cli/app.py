@@ -18,6 +18,7 @@ from scoring_model.cli import (
     init,
     keys,
     labels,
+    policy,
     prune,
     records,
     serve,
@@ -44,6 +45,7 @@ app.command()(bundles.evaluate)
 app.command()(comparison.compare)
 app.command()(comparison.promote)
 app.command()(bundles.inspect)
+app.command()(policy.policy)
 app.command("upgrade")(bundles.upgrade_bundle)
 app.command()(explain.explain_record)
 app.command()(serve.serve)

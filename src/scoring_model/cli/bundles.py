@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from scoring_model.cli import console
-from scoring_model.cli.records import Files
+from scoring_model.cli.records import Files, read_instant
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
@@ -63,6 +63,14 @@ def score(
     out: Annotated[Path, typer.Option(help="File to write: .parquet, .csv or .jsonl.")],
     reasons: Annotated[bool, typer.Option("--reasons", help="Add reasons to STEPPED_UP and FAILED.")] = False,
     history: History = None,
+    as_of: Annotated[
+        int | None,
+        typer.Option(
+            parser=read_instant,
+            metavar="INSTANT",
+            help="Instant before which labels count; by default every label counts from when it was known.",
+        ),
+    ] = None,
     max_bad_share: MaxBadShare = 0.01,
     guard_formulas: GuardFormulas = True,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
@@ -71,6 +79,7 @@ def score(
 ) -> None:
     """Score every record of a file. Its history consists of its own records and those of --history."""
     from scoring_model.batch import score_file
+    from scoring_model.records import rfc3339
     from scoring_model.scorer import Scorer
 
     scorer = Scorer.load(bundle, public_key=key_of(public_key), threads=threads)
@@ -80,6 +89,7 @@ def score(
         paths,
         out,
         histories=history or [],
+        as_of=as_of,
         reasons=reasons,
         max_bad_share=max_bad_share,
         guard_formulas=guard_formulas,
@@ -87,10 +97,13 @@ def score(
     if as_json:
         done = {"out": str(out), "quarantine": None if scored.quarantine is None else str(scored.quarantine)}
         counts = {"records": scored.records, "refused": scored.refused, "outcomes": scored.outcomes}
-        console.say_json({**done, **counts})
+        limits = {} if as_of is None else {"laterLabels": scored.later_labels}
+        console.say_json({**done, **counts, **limits})
         return
     outcomes = ", ".join(f"{count} {outcome}" for outcome, count in scored.outcomes.items())
     console.say(f"{scored.records} records in {out}: {outcomes}")
+    if as_of is not None:
+        console.say(f"as of {rfc3339(as_of)}: {scored.later_labels} labels known then or later did not count")
     if scored.quarantine is not None:
         console.say(f"{scored.refused} rows were refused: {scored.quarantine}")
 
@@ -101,14 +114,21 @@ def evaluate(
     json_path: Annotated[
         Path | None, typer.Option("--json", help="File for the whole evaluation as JSON.")
     ] = None,
+    report_path: Annotated[
+        Path | None, typer.Option("--report", help="File for the report: HTML, for people.")
+    ] = None,
     history: History = None,
     labels: Labels = None,
     by: By = None,
     gate: GatesFile = None,
     max_bad_share: MaxBadShare = 0.01,
     as_of: Annotated[
-        str | None,
-        typer.Option(help="Instant before which labels count; by default just after the last one known."),
+        int | None,
+        typer.Option(
+            parser=read_instant,
+            metavar="INSTANT",
+            help="Instant before which labels count; by default just after the last one known.",
+        ),
     ] = None,
     matured_only: Annotated[
         bool,
@@ -125,8 +145,11 @@ def evaluate(
     from scoring_model.configuration import load_gates
     from scoring_model.evaluation import LeftOut, NothingToEvaluate, check_gates, summary, trained_records
     from scoring_model.evaluation import evaluate as evaluate_bundle
+    from scoring_model.evaluation.report.style import require_libraries
     from scoring_model.scorer import Scorer
 
+    if report_path is not None:
+        require_libraries()
     scorer = Scorer.of(read_bundle(bundle, public_key=key_of(public_key)), threads=threads)
     gates = None if gate is None else load_gates(gate)
     try:
@@ -146,12 +169,15 @@ def evaluate(
     if found.coverage is not None:
         refused = found.coverage.left_out[LeftOut.INVALID]
         console.report(f"{found.coverage.rows - refused} records read, {refused} rows refused")
-    report = None if gates is None else check_gates(gates, found, trained=trained_records(scorer, found))
-    write_json(json_path, found.to_json() | ({} if report is None else {"gates": report.to_json()}))
+    gated = None if gates is None else check_gates(gates, found, trained=trained_records(scorer, found))
+    write_json(json_path, found.to_json() | ({} if gated is None else {"gates": gated.to_json()}))
+    if report_path is not None:
+        found.report(report_path)
+        console.report(f"report: {report_path}")
     console.say_markdown(summary(found))
-    if report is not None:
-        console.say_markdown(report.to_markdown())
-        raise typer.Exit(report.exit_code)
+    if gated is not None:
+        console.say_markdown(gated.to_markdown())
+        raise typer.Exit(gated.exit_code)
 
 
 def grouped(by: list[str] | None, columns: Iterable[str]) -> dict[str, str | None]:

@@ -29,6 +29,10 @@ def create(
     history_scope: Annotated[
         str | None, typer.Option(help="Share history with the clients of this scope; by default with none.")
     ] = None,
+    strict_signals: Annotated[
+        bool,
+        typer.Option("--strict-signals", help="Refuse requests with a signal that the model does not know."),
+    ] = False,
     pool: Annotated[str | None, typer.Option(hidden=True, help="Former name of --history-scope.")] = None,
     as_json: Json = False,
 ) -> None:
@@ -48,6 +52,7 @@ def create(
             quota=requests,
             quota_seconds=seconds,
             history_scope=pool if history_scope is None else history_scope,
+            strict_signals=strict_signals,
             now=now(),
         ),
     )
@@ -95,7 +100,48 @@ def list_all(database: Database, as_json: Json = False) -> None:
         state = "revoked" if client.revoked_at is not None else f"{live} keys"
         quota = f"{client.quota}/{client.quota_seconds}"
         scopes = ",".join(_scopes(client))
-        console.say(f"{client.client_id}  {client.name}  {scopes}  {quota}  pool {client.pool}  {state}")
+        strict = "  strict signals" if client.strict_signals else ""
+        console.say(
+            f"{client.client_id}  {client.name}  {scopes}  {quota}  pool {client.pool}  {state}{strict}"
+        )
+
+
+@app.command("unknown-signals")
+def unknown_signals(
+    database: Database,
+    delete: Annotated[bool, typer.Option("--delete", help="Delete the counts.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Show the signals that clients sent and the model did not know, with the nearest that it knows.
+
+    Names that are near to none may be personal data: they are one number for each client. Servers add their counts
+    once a minute.
+    """
+    from scoring_model.service.core.rows import OTHER_SIGNALS
+    from scoring_model.service.unknown_signals import list_unknown_signals
+
+    found = with_store(database, lambda store: list_unknown_signals(store, delete=delete))
+    if as_json:
+        console.say_json(
+            [
+                {
+                    "clientId": client_id,
+                    "signal": row.name or None,
+                    "nearest": row.nearest or None,
+                    "requests": row.requests,
+                    "lastSeen": time_of(row.last_seen),
+                }
+                for client_id, row in found
+            ]
+        )
+        return
+    for client_id, row in found:
+        last = f"{row.requests} times, last at {time_of(row.last_seen)}"
+        if row.name == OTHER_SIGNALS:
+            console.say(f"{client_id}  other signals: {last}")
+        else:
+            console.say(f"{client_id}  {row.name}: did you mean {row.nearest}? {last}")
+    console.say(f"{len(found)} counts{' deleted' if delete else ''}")
 
 
 def _show(client_id: str, api_key: str, *, as_json: bool) -> None:
@@ -118,6 +164,7 @@ def _plain(client: ClientRow, keys: list[ApiKeyRow]) -> dict[str, object]:
         "scopes": _scopes(client),
         "quota": f"{client.quota}/{client.quota_seconds}",
         "pool": client.pool,
+        "strictSignals": bool(client.strict_signals),
         "createdAt": time_of(client.created_at),
         "revokedAt": time_of(client.revoked_at),
         "keys": [

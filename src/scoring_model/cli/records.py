@@ -10,8 +10,9 @@ from rich.progress import Progress
 from scoring_model.cli import console
 
 
-def _check_files(paths: list[Path]) -> list[Path]:
-    for path in paths:
+def check_files(paths: list[Path] | None) -> list[Path] | None:
+    """Refuse paths and patterns that name no file."""
+    for path in paths or ():
         if not (path.is_file() or glob.glob(str(path), recursive=True)):
             raise typer.BadParameter(f"{path}: there is no such file")
     return paths
@@ -21,10 +22,20 @@ Files = Annotated[
     list[Path],
     typer.Argument(
         metavar="FILE...",
-        callback=_check_files,
+        callback=check_files,
         help="File of records: Parquet, CSV or JSON Lines. Several files, or a pattern in quotes, are read as one.",
     ),
 ]
+
+
+def read_instant(text: str) -> int:
+    """Read the instant of an option, in microseconds."""
+    from scoring_model.records import microseconds
+
+    try:
+        return microseconds(text)
+    except ValueError as error:
+        raise typer.BadParameter(f"{error}; a date is enough") from error
 
 
 def synth(

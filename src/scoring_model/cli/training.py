@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from scoring_model.cli import console
-from scoring_model.cli.records import Files
+from scoring_model.cli.records import Files, read_instant
 
 if TYPE_CHECKING:
     from scoring_model.configuration import Configuration
@@ -28,6 +28,14 @@ def train(
             exists=True, dir_okay=False, help="Parameters of an earlier search, instead of a search."
         ),
     ] = None,
+    as_of: Annotated[
+        int | None,
+        typer.Option(
+            parser=read_instant,
+            metavar="INSTANT",
+            help="Leave out records that happened and labels that became known then or later.",
+        ),
+    ] = None,
     replace: Annotated[bool, typer.Option(help="Replace an existing bundle at --out.")] = False,
     signing_key: Annotated[
         Path | None, typer.Option(exists=True, dir_okay=False, help="Ed25519 private key, PEM.")
@@ -44,12 +52,14 @@ def train(
     """Train on labelled records; write one sealed bundle and its evaluation.
 
     The folder `<bundle>.training` holds the journal of the search, the resolved parameters, the refused rows, and the
-    evaluation of the test period as JSON and Markdown.
+    evaluation of the test period (of the validation period without a test part) as JSON and Markdown.
     """
     from scoring_model.configuration import load_configuration
     from scoring_model.training.job import Job, run_job
 
     configuration = _with_search(load_configuration(config), trials=trials, budget=budget, params=params)
+    if as_of is not None:
+        configuration = configuration.trained_as_of(as_of)
     job = Job(
         source=paths,
         configuration=configuration,
@@ -65,7 +75,8 @@ def train(
     done = run_job(job, report=console.report)
     console.say(f"bundle: {done.bundle}")
     console.say(f"parameters: {done.parameters}")
-    console.say(f"evaluation: {done.summary}")
+    console.say(f"evaluation of the {done.evaluated_part} period: {done.summary}")
+    console.say(f"report: {done.report}")
     if done.tracked is not None:
         console.say(f"tracking: {done.tracked.uri}, run {done.tracked.run_id}")
 

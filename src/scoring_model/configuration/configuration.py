@@ -20,10 +20,11 @@ from scoring_model.features import (
     FeatureSettings,
     FittedState,
     LinkSettings,
+    MailProviders,
     SignalSettings,
 )
 from scoring_model.records import FileFormat, LabelSchema, RecordSchema
-from scoring_model.records.near_misses import near_misses
+from scoring_model.records.near_misses import did_you_mean
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -66,6 +67,8 @@ class FeatureChoice:
         Whether to leave out features that are constant, always missing or duplicates in the training rows.
     time_zone : str, optional
         IANA name of the zone of hour, weekday, night and weekend, such as ``Europe/Paris``.
+    mail_providers : MailProviders
+        Domains of mail providers, beside those that the package lists.
     """
 
     families: tuple[FamilyName, ...] = FAMILIES
@@ -73,13 +76,12 @@ class FeatureChoice:
     exclude: tuple[str, ...] = ()
     drop_useless: bool = True
     time_zone: str | None = None
+    mail_providers: MailProviders = field(default_factory=MailProviders)
 
     def __post_init__(self) -> None:
         if self.time_zone is None or self.time_zone in available_timezones():
             return
-        alike = [name for name in sorted(available_timezones()) if name[:1] == self.time_zone[:1].upper()]
-        near = near_misses(self.time_zone, alike)
-        hint = f"; did you mean {near[0]}?" if near else ", such as Europe/Paris"
+        hint = did_you_mean(self.time_zone, sorted(available_timezones()), otherwise=", such as Europe/Paris")
         raise Invalid([Violation(pointer("time_zone"), "unknown_zone", f"must be an IANA time zone{hint}")])
 
 
@@ -122,6 +124,11 @@ class Configuration:
             given if given.burn_in is not None else replace(given, burn_in=self.feature_settings.links.reach)
         )
 
+    def trained_as_of(self, instant: int) -> "Configuration":
+        """Return the configuration with another as-of instant of its training, in microseconds."""
+        cut = replace(self.training.split, as_of=instant)
+        return replace(self, training=replace(self.training, split=cut))
+
     @property
     def feature_settings(self) -> FeatureSettings:
         """Return the feature settings, with resolved exclusion patterns and the delay of delayed windows."""
@@ -134,6 +141,7 @@ class Configuration:
             families=self.features.families,
             use_protected=self.features.use_protected,
             time_zone=self.features.time_zone,
+            mail_providers=self.features.mail_providers,
         )
         exclude = self.features.exclude
         if any(re.search(r"[*?\[]", name) for name in exclude):
@@ -185,9 +193,7 @@ def _violations(configuration: Configuration) -> Iterator[Violation]:
     for key in configuration.links.link_keys:
         for field_ in key.fields:
             if field_ not in (*IDENTITY_FIELDS, *signals):
-                near = near_misses(field_, signals)
-                hint = f"; did you mean {near[0]}?" if near else ""
-                detail = f"there is no signal of the field {field_}{hint}"
+                detail = f"there is no signal of the field {field_}{did_you_mean(field_, signals)}"
                 yield Violation(pointer("links", "keys", key.name), "unknown_field", detail)
 
 
@@ -200,6 +206,5 @@ def _unknown_names(configuration: Configuration) -> Iterator[Violation]:
     for key, names in known.items():
         for name in getattr(settings, key):
             if name not in names:
-                near = near_misses(name, sorted(names))
-                hint = f"; did you mean {near[0]}?" if near else ""
-                yield Violation(pointer("features", key), "unknown_name", f"there is no {name!r}{hint}")
+                detail = f"there is no {name!r}{did_you_mean(name, sorted(names))}"
+                yield Violation(pointer("features", key), "unknown_name", detail)

@@ -5,7 +5,7 @@ import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import numpy as np
 
@@ -15,8 +15,11 @@ from scoring_model.records import NEVER, cells
 from scoring_model.records.columns import parse_instants
 from scoring_model.records.dates import UNIX_UNITS, guess_dates
 from scoring_model.records.encoding import is_typed
+from scoring_model.records.ip import read_ip
+from scoring_model.records.mail import read_mail
 from scoring_model.records.table import Column
 
+T = TypeVar("T")
 NULL_WORDS: Final = (
     "NULL",
     "null",
@@ -42,6 +45,10 @@ _IDENTIFIER: Final = re.compile(
     r"(^|_)(id|ids|key|nr|ip|device|card|account|iban|imei|cookie|fingerprint)(_(address|hash|number|token))?$"
 )
 _CONTACT: Final = re.compile(r"(^|_)(email|mail|phone|mobile|hash|token|session)(_(address|number))?$")
+_PHONE: Final = re.compile(
+    r"(^|_)(phone|mobile|cell|tel|telephone|telefon|handy|msisdn)(_?(number|nummer|nr|no))?$"
+)
+_DIALLED: Final = re.compile(r"[+(]{0,2}[0-9](?:[ ()./-]{0,2}[0-9]){5,14}")
 _ZONE: Final = re.compile(r":\d\d(\.\d+)?([Zz]|[+-]\d\d:?\d\d)$")
 _COMMA: Final = re.compile(r"[+-]?\d{1,3}(?:\.\d{3})*,\d+|[+-]?\d+,\d+")
 
@@ -56,6 +63,9 @@ class Kind(StrEnum):
     BOOLEAN = "boolean"
     CATEGORY = "category"
     IDENTIFIER = "identifier"
+    EMAIL = "email"
+    PHONE = "phone"
+    IP = "ip"
     TEXT = "text"
 
 
@@ -208,6 +218,8 @@ def _kind(found: Profile, *, comma: bool) -> Kind:
         return Kind.CONSTANT
     if _share(values, lambda value: isinstance(cells.boolean(value), bool)) == 1:
         return Kind.BOOLEAN
+    if (read := _read_kind(found.words, values)) is not None:
+        return read
     if any(isinstance(value, float) and value % 1 for value in values):
         return Kind.NUMBER  # only a whole number may be an identifier
     is_number = _share(values, lambda value: _is_number(value, comma=comma)) > _MOST
@@ -222,10 +234,26 @@ def _kind(found: Profile, *, comma: bool) -> Kind:
     return Kind.IDENTIFIER if found.distinct < 0.9 else Kind.TEXT
 
 
+def _read_kind(words: str, values: Sequence[object]) -> Kind | None:
+    """Return the kind of values that look like mail addresses, IP addresses or phone numbers."""
+    texts = [str(cells.text(value)).strip() for value in values]
+    if _share(texts, lambda text: read_mail(text) is not None) > _MOST:
+        return Kind.EMAIL
+    if _share(texts, lambda text: read_ip(text) is not None) > _MOST:
+        return Kind.IP
+    dialled = _share(texts, lambda text: _DIALLED.fullmatch(text) is not None) > _MOST
+    return Kind.PHONE if dialled and (_PHONE.search(words) or is_international(texts)) else None
+
+
+def is_international(phones: Sequence[object]) -> bool:
+    """Return whether most phone numbers begin with a plus sign."""
+    return _share(phones, lambda phone: str(phone).lstrip().startswith("+")) > _MOST
+
+
 def _is_number(value: object, *, comma: bool) -> bool:
     read = cells.comma_number(value) if comma else cells.number(value)
     return isinstance(read, int | float) and not isinstance(read, bool)
 
 
-def _share(values: Sequence[object], check: Callable[[object], bool]) -> float:
+def _share(values: Sequence[T], check: Callable[[T], bool]) -> float:
     return sum(map(check, values)) / max(len(values), 1)

@@ -10,7 +10,16 @@ from typing import Final
 import numpy as np
 
 from scoring_model.arrays import IntArray
-from scoring_model.configuration.profiles import NULL_WORDS, Kind, Profile, has_comma, profile, words_of
+from scoring_model.configuration.profiles import (
+    NULL_WORDS,
+    Kind,
+    Profile,
+    has_comma,
+    is_international,
+    profile,
+    words_of,
+)
+from scoring_model.configuration.proposal_windows import Lengths, propose_lengths
 from scoring_model.contract.fields import (
     ADDRESS_FIELDS,
     EVENT_FIELDS,
@@ -19,13 +28,12 @@ from scoring_model.contract.fields import (
     signal_field,
 )
 from scoring_model.contract.rules import RuleError, country
-from scoring_model.records import NEVER, cells, format_duration
+from scoring_model.history.parts import combined_codes
+from scoring_model.records import cells, format_duration
 from scoring_model.records.encoding import encode, is_zoned
 from scoring_model.records.files import file_sheet
 from scoring_model.records.labels import label_cell
 from scoring_model.records.table import Column
-
-DAY: Final = 86_400_000_000
 
 _NAMES: Final = """
     eventTime: eventtime timestamp transactiontime purchasetime paymenttime orderdate transactiondate createdat
@@ -55,6 +63,8 @@ _FRAUD: Final = frozenset(
 )
 _GENUINE: Final = frozenset({"genuine", "0", "false", "no", "n", "good", "ok", "legit", "nein", "clean"})
 _PROTECTED: Final = {"sex": "sex", "gender": "sex", "geschlecht": "sex", "age": "age", "alter": "age"}
+_LINKING: Final = {Kind.IDENTIFIER: "", Kind.EMAIL: ":mailbox", Kind.PHONE: ":e164", Kind.IP: ":net24"}
+"""Kinds of signals that link records, and how."""
 _LEAK: Final = 0.99  # as training.leakage_checks.max_auc
 _FEWEST: Final = 20  # minimum frauds and genuine records to judge whether a column copies the label
 _LABEL_WORDS: Final = 8
@@ -91,10 +101,8 @@ class Proposal:
         Field to its column.
     words : dict of str to list of str
         Words of the label: fraud, genuine, ignored.
-    delay : int or None
-        Microseconds from an event to its label if no column holds that time.
-    maturity, burn_in : int
-        Microseconds.
+    lengths : Lengths
+        The label delay, the windows and the burn-in.
     left_out : dict of str to str
         Reasons for unused columns, by column.
     decisions : list of str
@@ -109,10 +117,7 @@ class Proposal:
     words: dict[str, list[str]] = field(default_factory=dict)
     signals: list[Signal] = field(default_factory=list)
     keys: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    windows: tuple[int, ...] = ()
-    delay: int | None = None
-    maturity: int = 0
-    burn_in: int = 0
+    lengths: Lengths = field(init=False)
     max_false_reject: float = 0.002
     left_out: dict[str, str] = field(default_factory=dict)
     decisions: list[str] = field(default_factory=list)
@@ -168,10 +173,10 @@ def propose(path: Path) -> Proposal:
     _find_label(found)
     _find_fields(found)
     _find_record_id(found)
-    _find_lengths(found)
     _leave_out(found)
     _find_signals(found)
     _find_keys(found)
+    _find_lengths(found)
     _find_bound(found)
     return found
 
@@ -298,28 +303,6 @@ def _find_record_id(found: Proposal) -> None:
         )
 
 
-def _find_lengths(found: Proposal) -> None:
-    """Choose the label delay, and windows that leave time to train, one of them longer than the delay."""
-    column = found.of("eventTime")
-    times = np.empty(0, dtype=np.int64) if column is None else column.times
-    times = times[times != NEVER]
-    span = int(times.max() - times.min()) if len(times) else 365 * DAY
-    delay = next((days for days in (30, 14, 7, 2) if days * DAY * 12 <= span), 1) * DAY
-    known = found.of("labelKnownAt")
-    if known is None:
-        found.delay = delay
-        found.decisions.append(
-            f"When labels became known is not in the file: {format_duration(delay)} after the event is assumed. "
-            "Set records.labels.delay to what is true, and training.split.label_maturity with it."
-        )
-    found.maturity = delay
-    longest = min(max(3 * delay, 30 * DAY), span // 4 // DAY * DAY)
-    found.windows = tuple(
-        sorted({window for window in (DAY, 7 * DAY, longest) if 0 < window <= max(longest, DAY)})
-    )
-    found.burn_in = min(found.windows[-1], span // 8 // DAY * DAY)
-
-
 def _leave_out(found: Proposal) -> None:
     """Leave out columns that cannot be signals, or that copy the label."""
     targets = _targets(found)
@@ -332,7 +315,7 @@ def _leave_out(found: Proposal) -> None:
     for column in found.free():
         if column.kind in reasons:
             found.left_out[column.name] = reasons[column.kind]
-        elif column.kind is not Kind.IDENTIFIER and _separation(column.column, targets) > _LEAK:
+        elif column.kind not in _LINKING and _separation(column.column, targets) > _LEAK:
             found.left_out[column.name] = (
                 "it separates frauds from genuine records nearly perfectly, as what follows from the label"
             )
@@ -390,6 +373,11 @@ def _find_signals(found: Proposal) -> None:
         found.signals.append(
             Signal(name=name, column=column.name, type=str(column.kind), protected=protected)
         )
+        if column.kind is Kind.PHONE and not is_international(column.column.values):
+            found.decisions.append(
+                f"Numbers of {column.name} without + are of a country that the file does not name: set "
+                f"signals.{name}.country, such as GB, and link by e164-GB in place of e164."
+            )
     if numbers := [
         signal.column for signal in found.signals if signal.type == "number" and signal.protected is None
     ]:
@@ -406,16 +394,51 @@ def _find_keys(found: Proposal) -> None:
     )
     if "address.line1" in address and len(address) > 1:
         found.keys["address"] = address
-    identifiers = [signal for signal in found.signals if signal.type == "identifier"]
-    shared = [signal for signal in identifiers if found.profiles[signal.column].distinct < 0.98]
+    linking = [signal for signal in found.signals if signal.type in _LINKING]
+    shared = [
+        signal
+        for signal in linking
+        if signal.type != Kind.IDENTIFIER or found.profiles[signal.column].distinct < 0.98
+    ]
     if "imageUrls" in found.fields:
         found.keys["image"] = ("imageUrls",)
     shared.sort(key=lambda signal: found.profiles[signal.column].distinct)
     for signal in shared[:_LINK_KEYS]:
         name = words_of(signal.name).removesuffix("_id") or signal.name
-        found.keys[name if name not in found.keys else f"{name}_signal"] = (f"signals.{signal.name}",)
+        found.keys[name if name not in found.keys else f"{name}_signal"] = (
+            f"signals.{signal.name}{_LINKING[Kind(signal.type)]}",
+        )
     if not found.keys:
         found.keys["person"] = ()
+
+
+def _find_lengths(found: Proposal) -> None:
+    event, known = found.of("eventTime"), found.of("labelKnownAt")
+    targets = _targets(found)
+    found.lengths = lengths = propose_lengths(
+        np.empty(0, dtype=np.int64) if event is None else event.times,
+        None if known is None else known.times,
+        targets == 1,
+        {name: codes for name in found.keys if (codes := _key_codes(found, name)) is not None},
+    )
+    if known is None:
+        found.decisions.append(
+            f"When labels became known is not in the file: {format_duration(lengths.delay)} after the event is "
+            "assumed. Set records.labels.delay to what is true, and training.split.label_maturity with it."
+        )
+    elif lengths.maturity < lengths.delay:
+        found.decisions.append(
+            f"Most frauds are known after {format_duration(lengths.delay)}, which is long for this file: "
+            f"training.split.label_maturity is {format_duration(lengths.maturity)}, and later ones count as genuine."
+        )
+
+
+def _key_codes(found: Proposal, key: str) -> IntArray | None:
+    """Return the codes of the values of a link key; None if no column holds a part of it."""
+    columns = found.fields | {signal_field(signal.name): signal.column for signal in found.signals}
+    parts = found.keys[key] or ("firstName", "lastName", "dob")
+    codes = [found.profiles[columns[part]].column.codes for part in parts if part in columns]
+    return combined_codes(codes) if len(codes) == len(parts) else None
 
 
 def _find_bound(found: Proposal) -> None:

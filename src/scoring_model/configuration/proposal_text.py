@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterable, Iterator
 
 from scoring_model.configuration.proposal import Proposal
+from scoring_model.configuration.proposal_windows import KNOWN_SHARE
 from scoring_model.records import format_duration
 
 
@@ -35,12 +36,11 @@ def _lines(found: Proposal, name: str, source: str) -> Iterator[str]:
     yield from ("", "links:", "  keys:")
     for key, fields in found.keys.items():
         yield f"    {key}: {_flow(fields)}"
-    windows = ", ".join(map(format_duration, found.windows))
-    yield f"  windows: [{windows}] # of a record's fraud only windows longer than the label delay can know"
+    yield from _windows(found)
     yield from ("", "features:", f"  families: {_flow(found.families)}")
     if any(signal.protected for signal in found.signals):
         yield "  use_protected: [] # name an attribute to let features read it"
-    maturity, burn_in = format_duration(found.maturity), format_duration(found.burn_in)
+    maturity, burn_in = map(format_duration, (found.lengths.maturity, found.lengths.burn_in))
     yield from (
         "",
         "training:",
@@ -75,8 +75,35 @@ def _records(found: Proposal) -> Iterator[str]:
         yield from ("  format:", *lines)
     yield "  labels:"
     yield from (f"    {kind}: {_flow(words)}" for kind, words in found.words.items() if words)
-    if found.delay is not None:
-        yield f"    delay: {format_duration(found.delay)} # assumed"
+    if "labelKnownAt" not in found.fields:
+        yield f"    delay: {format_duration(found.lengths.delay)} # assumed"
+
+
+def _windows(found: Proposal) -> Iterator[str]:
+    """Write the windows; a column of times at which labels became known gives them a delay of their own."""
+    lengths = found.lengths
+    yield f"  windows: {_durations(lengths.windows)}"
+    if not lengths.delayed:
+        yield f"  # No delayed_windows, which would end where labels are known: {lengths.without}."
+        return
+    delay, source = format_duration(lengths.delay), "records.labels.delay, assumed"
+    if "labelKnownAt" in found.fields:
+        source = f"so are {KNOWN_SHARE:.0%} of {lengths.measured:,} frauds in the file"
+    yield f"  # A fraud is known {delay} after its event ({source})."
+    yield "  # Delayed windows end that time before the event: of all that they hold it is known whether it is fraud."
+    yield f"  delayed_windows: {_durations(lengths.delayed)}"
+    if "labelKnownAt" in found.fields:
+        yield f"  delay: {delay}"
+    persons = ["persons"] if "person" in found.keys else []
+    yield f"  counts: {_flow(['records', *persons, 'since_last', 'change', 'since_last_fraud', 'fraud_run'])}"
+    if lengths.by_key:
+        yield "  by_key: # fewer windows where values seldom recur"
+    for key, (windows, delayed) in lengths.by_key.items():
+        yield f"    {key}: {{windows: {_durations(windows)}, delayed_windows: {_durations(delayed)}}}"
+
+
+def _durations(lengths: Iterable[int]) -> str:
+    return f"[{', '.join(map(format_duration, lengths))}]"
 
 
 def _flow(items: Iterable[str]) -> str:

@@ -12,7 +12,7 @@ from pydantic_core import ErrorDetails
 
 from scoring_model.configuration.training import FORMERLY
 from scoring_model.contract.violation import Invalid, Violation, pointer
-from scoring_model.records.near_misses import near_misses
+from scoring_model.records.near_misses import did_you_mean
 
 try:
     from yaml import CSafeLoader as SafeLoader  # reads a large file in a fifth of the time
@@ -109,9 +109,8 @@ class _UnknownKey(NamedTuple):
 
     def violation(self) -> Violation:
         """Name the nearest known key."""
-        near = near_misses(self.key, self.known)
-        hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(self.known)}"
-        return Violation(pointer(*self.section, self.key), "unknown_key", f"unknown key; {hint}")
+        hint = did_you_mean(self.key, self.known, otherwise=f"; known are {', '.join(self.known)}")
+        return Violation(pointer(*self.section, self.key), "unknown_key", f"unknown key{hint}")
 
 
 def _limited(found: Sequence[_UnknownKey | Violation]) -> ConfigurationError:

@@ -67,10 +67,13 @@ def _property(plain: dict[str, Any]) -> dict[str, Any]:
     kept = {key: value for key, value in plain.items() if key != "title"}
     if DURATION_PATTERN in str(plain) and plain.get("default") is not None:
         given = kept["default"]
-        kept["default"] = (
-            list(map(format_duration, given)) if isinstance(given, list) else format_duration(given)
-        )
+        kept["default"] = list(map(format_duration, given)) if isinstance(given, list) else _written(given)
     return kept
+
+
+def _written(default: float) -> float | str:
+    """Write a default as in a file: a whole number is a duration, a float a share of time."""
+    return format_duration(default) if isinstance(default, int) else default
 
 
 def _keys(

@@ -1,15 +1,20 @@
 """Settings of a training: split, leakage checks, search, and the parameters that a search found."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from scoring_model.contract.violation import check_fields
-from scoring_model.records import Duration, Instant
+from scoring_model.contract.violation import Invalid, Violation, check_fields, pointer
+from scoring_model.records import Duration, Instant, ShareOrDuration
+from scoring_model.records.near_misses import did_you_mean
 
 DAY = 86_400_000_000
 """In microseconds."""
+
+_SECOND = 1_000_000
+_LONGEST_PART = 36_500 * DAY
+_PARTS = ("train", "validation", "test")
 
 LeakageCheckName = Literal["shuffled_labels", "single_features", "future", "persons"]
 """Leakage checks of the training data."""
@@ -34,8 +39,11 @@ class SplitSettings:
     burn_in : int or None
         Time after the first event that feeds history and fitted tables but is not trained on. None: the longest
         window, by default 90 days.
-    train, validation, test : float
-        Shares, in (0, 1) and with sum 1, of the time that remains after burn-in, gaps and maturity.
+    train, validation, test : float or int
+        All are shares (float, in (0, 1) and with sum 1) of the time that remains after burn-in, gaps and maturity, or
+        all are durations (int, whole seconds from 1s to 36500d in microseconds) that are counted back from its end.
+        With a `test` of 0 there is neither a test part nor a gap before it, and shares of train and validation (with
+        sum 1 at most) divide the time in their proportion.
     min_frauds : int
         Minimum number of frauds in each part, at least 1.
 
@@ -49,31 +57,63 @@ class SplitSettings:
     label_maturity: Duration = 60 * DAY
     gap: Duration | None = None
     burn_in: Duration | None = None
-    train: float = 0.6
-    validation: float = 0.2
-    test: float = 0.2
+    train: ShareOrDuration = 0.6
+    validation: ShareOrDuration = 0.2
+    test: ShareOrDuration = 0.2
     min_frauds: int = 20
 
     def __post_init__(self) -> None:
         lengths = {"label_maturity": self.label_maturity, "gap": self.gap, "burn_in": self.burn_in}
-        shares = dict(zip(("train", "validation", "test"), self.shares, strict=True))
+        kinds = {name: isinstance(length, int) for name, length in self.parts.items()}
+        mixed = ", ".join(f"{name} is a {'duration' if long else 'share'}" for name, long in kinds.items())
+        total = sum(self.parts.values())
+        full = abs(total - 1) <= 1e-9 or (not self.test and total < 1)
         check_fields(
             self,
             *((name, "at least 0", length is None or length >= 0) for name, length in lengths.items()),
-            *((name, "in (0, 1)", 0 < share < 1) for name, share in shares.items()),
-            ("", "train, validation and test of sum 1", abs(sum(self.shares) - 1) <= 1e-9),
+            *(
+                (name, "a share in (0, 1) or a duration in 1s..36500d, such as 7d", _is_part(length))
+                for name, length in self.parts.items()
+            ),
+            ("", f"shares for all parts or durations for all; {mixed}", len(set(kinds.values())) == 1),
+            ("", "train, validation and test of sum 1", full or any(kinds.values())),
             ("min_frauds", "at least 1", self.min_frauds >= 1),
         )
 
     @property
-    def shares(self) -> tuple[float, float, float]:
-        """Return the shares of train, validation and test."""
-        return self.train, self.validation, self.test
+    def parts(self) -> Mapping[str, float]:
+        """Return the share or duration of each part by name; `test` is absent if it is 0."""
+        return {name: getattr(self, name) for name in _PARTS if name != "test" or self.test}
+
+    @property
+    def by_duration(self) -> bool:
+        """Return True if parts are durations in microseconds."""
+        return isinstance(self.train, int)
+
+    def part_lengths(self, usable: int) -> Mapping[str, int]:
+        """Return the length of each part in microseconds by name.
+
+        Parameters
+        ----------
+        usable : int
+            Microseconds that shares divide; the last part gets what rounding leaves. Durations do not depend on it.
+        """
+        if self.by_duration:
+            return {name: int(length) for name, length in self.parts.items()}
+        total = 1.0 if self.test else sum(self.parts.values())
+        *others, last = self.parts.items()
+        lengths = {name: int(usable * (share / total)) for name, share in others}
+        return {**lengths, last[0]: usable - sum(lengths.values())}
 
     @property
     def gap_length(self) -> int:
         """Return the gap in microseconds, with its default resolved."""
         return self.label_maturity if self.gap is None else self.gap
+
+    @property
+    def gaps(self) -> int:
+        """Return the number of gaps between parts: 2, or 1 without a test part."""
+        return len(self.parts) - 1
 
     @property
     def burn_in_length(self) -> int:
@@ -82,8 +122,8 @@ class SplitSettings:
 
     @property
     def overhead(self) -> int:
-        """Return the microseconds outside of all parts: burn-in, two gaps and the maturity of the last records."""
-        return self.burn_in_length + 2 * self.gap_length + self.label_maturity
+        """Return the microseconds outside of all parts: burn-in, gaps and the maturity of the last records."""
+        return self.burn_in_length + self.gaps * self.gap_length + self.label_maturity
 
     def validation_end(self, start: int, as_of: int) -> int:
         """Return the instant before which a model and its thresholds may have seen labels.
@@ -93,9 +133,15 @@ class SplitSettings:
         start, as_of : int
             First event, and the instant at which the labels ended, microseconds since 1970-01-01 UTC.
         """
-        usable = as_of - start - self.overhead
-        parts = int(usable * self.train) + int(usable * self.validation)
-        return start + self.burn_in_length + self.gap_length + parts
+        lengths = self.part_lengths(as_of - start - self.overhead)
+        after = lengths["test"] + self.gap_length if "test" in lengths else 0
+        return as_of - self.label_maturity - after
+
+
+def _is_part(length: float) -> bool:
+    if isinstance(length, int):
+        return _SECOND <= length <= _LONGEST_PART and length % _SECOND == 0
+    return 0 < length < 1
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -152,6 +198,33 @@ class TuningSettings:
         return None if self.budget is None else self.budget / 1e6
 
 
+ALLOWED_PARAMS = frozenset(
+    {
+        "bagging_fraction",
+        "bagging_freq",
+        "cat_l2",
+        "cat_smooth",
+        "extra_trees",
+        "feature_fraction",
+        "feature_fraction_bynode",
+        "lambda_l1",
+        "lambda_l2",
+        "learning_rate",
+        "max_cat_threshold",
+        "max_cat_to_onehot",
+        "max_depth",
+        "min_data_in_leaf",
+        "min_data_per_group",
+        "min_gain_to_split",
+        "min_sum_hessian_in_leaf",
+        "num_leaves",
+        "path_smooth",
+        "scale_pos_weight",
+    }
+)
+"""Parameters of LightGBM that a caller may set, by their main name. LightGBM only warns of unknown names."""
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Tuned:
     """Parameters found by a search; they reproduce the same model without a search.
@@ -162,10 +235,29 @@ class Tuned:
         LightGBM parameters by their main name.
     rounds : int
         Number of trees.
+
+    Raises
+    ------
+    Invalid
+        With every parameter that is not one of `ALLOWED_PARAMS`.
     """
 
     params: Mapping[str, int | float]
     rounds: int
+
+    def __post_init__(self) -> None:
+        if violations := unknown_params(self.params):
+            raise Invalid(violation.within("params") for violation in violations)
+
+
+def unknown_params(params: Iterable[str]) -> list[Violation]:
+    """List the parameters that may not be set, each with the nearest that may."""
+    return [
+        Violation(
+            pointer(name), "unknown_name", f"may not be set{did_you_mean(name, sorted(ALLOWED_PARAMS))}"
+        )
+        for name in sorted(set(params) - ALLOWED_PARAMS)
+    ]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -74,6 +74,10 @@ class SignalType(StrEnum):
     BOOLEAN = "boolean"
     CATEGORY = "category"
     IDENTIFIER = "identifier"  # ties records together (link keys), never a feature
+    # Text that may be anything: whether it can be read is a feature, not a rule.
+    EMAIL = "email"
+    PHONE = "phone"
+    IP = "ip"
 
 
 class Rule(StrEnum):
@@ -334,9 +338,16 @@ IDENTITY_RULES: Final[Mapping[str, ValueRule]] = {
     "externalId": reference,
     "subjectId": reference,
 }
+TEXT_RULES: Final[frozenset[ValueRule]] = frozenset({name, address_part, reference, signal_text, identifier})
+"""Rules that leave printable ASCII of at most `SHORTEST_LIMIT` characters, without outer blanks, as it is."""
+SHORTEST_LIMIT: Final = min(NAME_LENGTH, PART_LENGTH, REFERENCE_LENGTH, SIGNAL_LENGTH)
+
 SIGNAL_RULES: Final[Mapping[SignalType, ValueRule]] = {
     SignalType.NUMBER: number,
     SignalType.BOOLEAN: boolean,
     SignalType.CATEGORY: signal_text,
     SignalType.IDENTIFIER: identifier,
+    SignalType.EMAIL: signal_text,
+    SignalType.PHONE: identifier,  # files often hold phone numbers as whole numbers
+    SignalType.IP: signal_text,
 }

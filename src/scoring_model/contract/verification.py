@@ -1,6 +1,6 @@
 """A verification: the request of a client and the decision of the service."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import islice
@@ -44,9 +44,18 @@ class Signals(dict[str, object]):
 
 @dataclass(frozen=True, slots=True)
 class VerificationContext:
-    """Validation context: the signals that the served model uses."""
+    """Validation context.
+
+    Parameters
+    ----------
+    signals : mapping of str to SignalType
+        The signals that the served model uses.
+    unknown : callable, optional
+        Called with the name of each other signal; may raise `RuleError`.
+    """
 
     signals: Mapping[str, SignalType]
+    unknown: Callable[[str], object] | None = None
 
 
 def _signals(sent: object, info: ValidationInfo) -> Signals | None:
@@ -58,7 +67,8 @@ def _signals(sent: object, info: ValidationInfo) -> Signals | None:
         return None
     if not isinstance(sent, dict):
         raise rules.wrong_type("an object", sent)
-    used = info.context.signals if isinstance(info.context, VerificationContext) else {}
+    context = info.context if isinstance(info.context, VerificationContext) else VerificationContext({})
+    used, unknown = context.signals, context.unknown
     errors: list[InitErrorDetails] = []
     if len(sent) > rules.SIGNALS:
         too_many = RuleError(Rule.TOO_MANY, f"must hold at most {rules.SIGNALS} signals, got {len(sent)}")
@@ -68,6 +78,8 @@ def _signals(sent: object, info: ValidationInfo) -> Signals | None:
         try:
             if name not in used:
                 _check_unused(name, value)
+                if unknown is not None:
+                    unknown(name)
             elif (canonical := rules.SIGNAL_RULES[used[name]](value)) is not None:
                 values[SIGNAL_PREFIX + name] = canonical
         except RuleError as error:
@@ -123,8 +135,8 @@ _SIGNALS: Final[Schema] = {
     },
     "description": (
         "What your identity provider knows, by name. The served model says which names it uses and of what "
-        "type; a missing one is a missing value, an unused one is kept and ignored. An empty object counts "
-        "as signals that are all missing."
+        "type; a missing one is a missing value, an unused one is kept and ignored, unless the operator made the "
+        "client strict: then it is refused (`unknown_signal`). An empty object counts as signals that are all missing."
     ),
 }
 _SIGNALS_OR_NULL: Final[Schema] = {**_SIGNALS, "type": ["object", "null"]}

@@ -30,6 +30,8 @@ class Source:
     ----------
     name : str
         Names of the files, for errors; "the table" in memory.
+    files : tuple of str
+        Names of the files; empty in memory.
     sheets : tuple of Sheet
         One for each file.
     """

@@ -26,8 +26,8 @@ def summary(evaluation: Evaluation) -> str:
     Returns
     -------
     str
-        Tables of left-out records, outcomes, errors over time, ranking and probability, meaning of the scores, and
-        months; shares with their 95 % intervals.
+        Tables of left-out records, outcomes, errors over time, ranking and probability, meaning of the scores,
+        months and groups; shares with their 95 % intervals.
     """
     overall = evaluation.overall
     sections = [

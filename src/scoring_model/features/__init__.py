@@ -10,6 +10,7 @@ from scoring_model.features.settings import (
     FeatureSettings,
     KeySettings,
     LinkSettings,
+    MailProviders,
     SignalSettings,
     Trend,
 )
@@ -26,6 +27,7 @@ __all__ = [
     "Group",
     "KeySettings",
     "LinkSettings",
+    "MailProviders",
     "SignalSettings",
     "StartedRow",
     "Trend",

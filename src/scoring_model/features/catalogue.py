@@ -1,7 +1,7 @@
 """Entries of the catalogue of features, and names that follow from the configuration."""
 
 import re
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -94,6 +94,61 @@ def snake(name: str) -> str:
 def signal_reason(signal: str) -> str:
     """Return the reason code of a signal, such as ``SIGNAL_EMAIL_AGE_DAYS``."""
     return f"SIGNAL_{_upper_snake(signal)}"
+
+
+def read_name(kind: str, signal: str) -> str:
+    """Return how names of features that are read from a signal begin.
+
+    They begin with the type, so that a signal ``email`` and another one ``emailDomain`` have no name in common.
+
+    Examples
+    --------
+    >>> read_name("email", "email"), read_name("email", "backupEmail")
+    ('email', 'email_backup_email')
+    """
+    own = snake(signal)
+    return kind if own == kind else f"{kind}_{own}"
+
+
+def read_reason(kind: str, signal: str, aspect: str) -> str:
+    """Return the reason code of one aspect of a signal that is read, such as ``EMAIL_PROVIDER``."""
+    return f"{_upper_snake(read_name(kind, signal))}_{aspect}"
+
+
+def read_features(
+    kind: str,
+    signal: str,
+    parts: Sequence[tuple[str, str, str]],
+    *,
+    protected: str | None,
+    aspect: str | None = None,
+    others: tuple[str, ...] = (),
+) -> tuple[Feature, ...]:
+    """Return features that are read from a signal.
+
+    Parameters
+    ----------
+    kind : str
+        Type of the signal.
+    parts : sequence of (str, str, str)
+        End of the name, unit, and sentence with ``{}`` for the signal; a code is a category.
+    aspect : str, optional
+        End of the reason code; by default the reason is that of the signal.
+    others : tuple of str
+        Further inputs.
+    """
+    return tuple(
+        Feature(
+            name=f"{read_name(kind, signal)}_{end}",
+            inputs=(f"signals.{signal}", *others),
+            unit=unit,
+            reason=signal_reason(signal) if aspect is None else read_reason(kind, signal, aspect),
+            sentence=sentence.format(f"signal {signal}"),
+            categorical=unit == "code",
+            protected=protected,
+        )
+        for end, unit, sentence in parts
+    )
 
 
 def link_reason(key: str) -> str:

@@ -85,6 +85,42 @@ _PEOPLE: Sequence[Mapping[str, object]] = (
 
 _NUMBERS = (0.0, 1.0, None, -3.5, 1e-36, 1e300)
 _IDENTIFIERS = ("invented-a", "invented-b", "invented-a", None)
+_TEXTS: Mapping[SignalType, Sequence[str | None]] = {
+    SignalType.EMAIL: (
+        "ana.nunez@gmail.com",
+        "Ana_Maria.Nunez+1984@GoogleMail.com",
+        "zxcvbn007@sub.mailinator.com",
+        "олена@пошта.example",
+        "m-m@office.example.org",
+        "no address",
+        None,
+    ),
+    SignalType.PHONE: (
+        "+34 612 34 56 78",
+        "612345678",
+        "+1 (202) 555-0143 ext. 5",
+        "0049 30 00000000",
+        "+44 (0)7400 123456",
+        "+999 1",
+        "call me",
+        None,
+        "+800 1234 5678",
+    ),
+    SignalType.IP: (
+        "8.8.8.8",
+        "::ffff:10.0.0.1",
+        "100.64.0.1",
+        "2a00:1450:4001:80b::200e",
+        "fe80::1%eth0",
+        "2002:808:808::1",
+        "203.0.113.9",
+        "1.2.3",
+        None,
+        "240.0.0.1",
+        "127.0.0.1",
+    ),
+}
+"""Texts of signals that are read, the same during a visit; their numbers are no multiples of that of the people."""
 _LABELS = (1, -1, 0, -1, -1, 1, -1)
 
 
@@ -143,8 +179,9 @@ def _instants(windows: Sequence[int]) -> list[int]:
 
 
 def _drawn(choices: Sequence[object], place: int, visit: int) -> object:
-    """Draw a value: identifiers are constant during a visit, other signals change with every record."""
-    return choices[(visit if choices is _IDENTIFIERS else place) % len(choices)]
+    """Draw a value: identifiers and texts are constant during a visit, other signals change with every record."""
+    constant = choices is _IDENTIFIERS or any(choices is texts for texts in _TEXTS.values())
+    return choices[(visit if constant else place) % len(choices)]
 
 
 def _signal_values(kind: SignalType, categories: Sequence[str]) -> Sequence[object]:
@@ -152,6 +189,8 @@ def _signal_values(kind: SignalType, categories: Sequence[str]) -> Sequence[obje
         return (*categories, "invented-unseen", None)
     if kind is SignalType.IDENTIFIER:
         return _IDENTIFIERS
+    if kind in _TEXTS:
+        return _TEXTS[kind]
     return _NUMBERS if kind is SignalType.NUMBER else (0.0, 1.0, None)
 
 

@@ -109,7 +109,10 @@ class FeatureMatrix:
             images.family(),
             signals.family(self.settings.signals, of_signals),
         )
-        return tuple(family for family in every if family.name in self.settings.families)
+        used = tuple(family for family in every if family.name in self.settings.families)
+        if "signals" not in self.settings.families:
+            return used
+        return (*used, *signals.read_families(self.settings.signals, self.state))
 
     @cached_property
     def catalogue(self) -> tuple[Feature, ...]:
@@ -217,7 +220,10 @@ class FeatureMatrix:
         ndarray of shape (d,), float64
         """
         floats = list(started.floats)
-        known = {**started.inputs, **_derived(event_time, self.state.zone)}
+        known = {**started.inputs, "eventDay": event_time // _DAY, "eventHour": event_time // _HOUR % 24}
+        if self._needs_local:
+            local = self.state.zone.local(event_time)
+            known |= {"localDay": local // _DAY, "localHour": local // _HOUR % 24}
         for use, columns in self._dated:
             floats[columns] = use.group.function(*map(known.__getitem__, use.group.inputs))
         for key in self.link_keys:
@@ -299,6 +305,13 @@ class FeatureMatrix:
         return tuple(sorted(names - _DERIVED))
 
     @cached_property
+    def _needs_local(self) -> bool:
+        """Return True if a feature is made of the local time."""
+        return any(
+            "localDay" in use.group.inputs or "localHour" in use.group.inputs for use, _ in self._dated
+        )
+
+    @cached_property
     def _dated(self) -> tuple[tuple[_Use, slice], ...]:
         """List the uses that depend on the instant, with their columns among those of all uses."""
         ends = itertools.accumulate(len(use.group.features) for use in self._uses)
@@ -311,7 +324,7 @@ class FeatureMatrix:
     @cached_property
     def _no_links(self) -> Mapping[str, list[float]]:
         """Return the features of each link key without history."""
-        return {name: links.link_row(spec, Counts.nothing(spec)) for name, spec in self.specs.items()}
+        return {name: links.link_row(spec, spec.nothing) for name, spec in self.specs.items()}
 
     def _problems(self) -> list[str]:
         known = [feature.name for feature in self.catalogue]
@@ -358,30 +371,23 @@ class FeatureMatrix:
         before = 0
         for key in self.link_keys:
             spec = self.specs[key.name]
-            codes = _shared_codes(key_codes(table, key), first)
-            counts = sweep(codes, times, persons, labels, spec, amounts)
-            block = links.link_rows(spec, counts.tail(first), own)
+            codes = _useful_codes(key_codes(table, key), times, first, spec.reach)
+            counts = sweep(codes, times, persons, labels, spec, amounts, first=first)
+            block = links.link_rows(spec, counts, own)
             start, end = np.searchsorted(wanted, (before, before + block.shape[1])).tolist()
             kept = wanted[start:end] - before
             rows[:, start:end] = block if len(kept) == block.shape[1] else block[:, kept]
             before += block.shape[1]
 
 
-def _shared_codes(codes: IntArray, first: int) -> IntArray:
-    """Codes of a link key, negative where no record from the first one on shares the value."""
+def _useful_codes(codes: IntArray, times: IntArray, first: int, reach: int) -> IntArray:
+    """Codes of a link key, negative where no record from the first one on shares the value or looks back as far."""
+    if not first:
+        return codes
     shared = np.zeros(codes.max(initial=-1) + 2, dtype=np.bool_)
     shared[codes[first:]] = True  # the last place is that of the code -1
-    return np.where(shared[codes], codes, -1)
-
-
-def _derived(event_time: int, zone: Offsets) -> dict[str, int]:
-    local = zone.local(event_time)
-    return {
-        "eventDay": event_time // _DAY,
-        "eventHour": event_time // _HOUR % 24,
-        "localDay": local // _DAY,
-        "localHour": local // _HOUR % 24,
-    }
+    seen = times >= times[first:].min(initial=NEVER) - reach
+    return np.where(shared[codes] & seen, codes, -1)
 
 
 def _inputs(table: RecordTable, names: Iterable[str], zone: Offsets) -> dict[str, Column]:

@@ -22,6 +22,12 @@ a larger value does to the risk: the model is held to `raises` and `lowers`, and
 `code` that is marked `*` is a category without order. *Reason* is the factor that a feature belongs to: contributions
 are summed by factor, and each factor says the sentence that the record bears out (see the reason codes below)."""
 
+_READ_SIGNALS: Final = """\
+## Signals that are read
+
+This use has no signal of the types `email`, `phone` and `ip`. With signals of these names the features are the
+following; with a signal `mobile` of type `phone` their names begin with `phone_mobile_`."""
+
 
 def reference(matrix: FeatureMatrix, sentences: Mapping[str, str]) -> str:
     """Describe every feature of a use.
@@ -50,6 +56,22 @@ def reference(matrix: FeatureMatrix, sentences: Mapping[str, str]) -> str:
         sections.append(f"## Off\n\n{_off_table(off)}")
     sections.append(f"## Reason codes\n\n{_reasons_table(sentences)}")
     return "\n\n".join(sections) + "\n"
+
+
+def read_signals(matrix: FeatureMatrix, sentences: Mapping[str, str]) -> str:
+    """Describe the features and reasons of signals that are read: a further chapter of the page.
+
+    Parameters
+    ----------
+    matrix : FeatureMatrix
+        Of a use with signals ``email``, ``phone`` and ``ip`` of these types, and of these alone.
+    sentences : mapping of str to str
+        Sentences of the reasons of that use, by code.
+    """
+    chapters = [
+        f"### {title}\n\n{_features_table(features)}" for title, features in _chapters(matrix) if features
+    ]
+    return "\n\n".join([_READ_SIGNALS, *chapters, _reasons_table(sentences)]) + "\n"
 
 
 def _counts(matrix: FeatureMatrix) -> str:

@@ -4,8 +4,9 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Literal, get_args
+from typing import Final, Literal, get_args
 
+from scoring_model.contract.rules import COUNTRIES
 from scoring_model.contract.violation import Invalid, Violation, check_fields, pointer
 from scoring_model.history import (
     DEFAULT_COUNTS,
@@ -18,6 +19,8 @@ from scoring_model.history import (
     WindowSpec,
 )
 from scoring_model.records import Duration, SignalType
+from scoring_model.records.key_encodings import encode_domain
+from scoring_model.records.near_misses import did_you_mean
 
 COMPARABLE_FIELDS = ("address.city", "address.country", "address.region", "citizenship", "documentType")
 """Fields that a signal can be compared with."""
@@ -25,6 +28,9 @@ COMPARABLE_FIELDS = ("address.city", "address.country", "address.region", "citiz
 _TITLE = re.compile(r"[^\W_][\w -]{0,58}[^\W_]")
 
 FamilyName = Literal["names", "dates", "documents", "addresses", "images", "signals"]
+READ_TYPES: Final = (SignalType.EMAIL, SignalType.PHONE, SignalType.IP)
+"""Types of signals whose text is read, with several features each."""
+
 FAMILIES: tuple[FamilyName, ...] = get_args(FamilyName)
 """Families of features of the record, in the order of their columns."""
 
@@ -56,6 +62,8 @@ class SignalSettings:
     differs_from : str, optional
         For categories: a text field that a genuine person's signal equals, such as ``address.country`` for the
         country of the network. Whether they differ is a further feature.
+    country : str, optional
+        For phone numbers: ISO 3166-1 alpha-2 code of the country in which those without ``+`` are dialled.
     title : str, optional
         Name of the signal in reasons, such as ``email age``; by default ``signal`` and its name.
     """
@@ -64,6 +72,7 @@ class SignalSettings:
     trend: Trend = Trend.FREE
     protected: str | None = None
     differs_from: str | None = None
+    country: str | None = None
     title: str | None = None
 
     def __post_init__(self) -> None:
@@ -86,6 +95,47 @@ class SignalSettings:
                 "trend",
                 f"free for type {self.type}: others are for numbers and booleans",
                 not has_trend or self.type in (SignalType.NUMBER, SignalType.BOOLEAN),
+            ),
+            (
+                "country",
+                f"absent for type {self.type}: it is for phone numbers",
+                self.country is None or self.type is SignalType.PHONE,
+            ),
+            (
+                "country",
+                "an ISO 3166-1 alpha-2 code, such as GB",
+                self.country is None or self.country in COUNTRIES,
+            ),
+        )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class MailProviders:
+    """Domains of providers of mail, beside those that the package lists.
+
+    Parameters
+    ----------
+    free : tuple of str
+        Domains where anyone gets an address free of charge.
+    disposable : tuple of str
+        Domains of addresses that are thrown away after use; their subdomains count too.
+
+    Raises
+    ------
+    Invalid
+        If one is no domain in lower case.
+    """
+
+    free: tuple[str, ...] = ()
+    disposable: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        expected = "domains in lower case, such as mail.example"
+        check_fields(
+            self,
+            *(
+                (name, expected, all(d and encode_domain(f"x@{d}") == d for d in domains))
+                for name, domains in (("free", self.free), ("disposable", self.disposable))
             ),
         )
 
@@ -220,6 +270,8 @@ class FeatureSettings:
         Names of features to leave out.
     time_zone : str, optional
         The zone of the features of local time; None turns them off.
+    mail_providers : MailProviders
+        Further providers of mail, for fitting alone: the bundle holds the complete lists.
 
     Raises
     ------
@@ -233,6 +285,7 @@ class FeatureSettings:
     use_protected: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
     time_zone: str | None = None
+    mail_providers: MailProviders = field(default_factory=MailProviders)
 
     def __post_init__(self) -> None:
         violations = []
@@ -246,7 +299,7 @@ class FeatureSettings:
             where = "/links/amount/signal" if self.links.amount else f"/links/amounts/{place}/signal"
             detail = f"must be of type number, {amount.signal} is of type {kind}"
             if kind is None:
-                detail = f"there is no signal {amount.signal}"
+                detail = f"there is no signal {amount.signal}{did_you_mean(amount.signal, self.signals)}"
             violations.append(Violation(where, "not_a_number", detail))
         if violations:
             raise Invalid(violations)
@@ -261,12 +314,14 @@ def _spec_violations(links: LinkSettings) -> Iterator[Violation]:
     known = True
     for name, own in links.by_key.items():
         if name not in links.keys:
-            yield Violation(pointer("by_key", name), "unknown_key", f"there is no link key {name}")
+            detail = f"there is no link key {name}{did_you_mean(name, links.keys)}"
+            yield Violation(pointer("by_key", name), "unknown_key", detail)
         for signal in own.amounts or ():
             if signal not in signals:
                 known = False
                 where = pointer("by_key", name, "amounts")
-                yield Violation(where, "unknown_signal", f"{signal} is none of the amounts")
+                detail = f"{signal} is none of the amounts{did_you_mean(signal, signals)}"
+                yield Violation(where, "unknown_signal", detail)
     if not known:
         return
     found: dict[Violation, None] = {}

@@ -2,9 +2,10 @@
 
 from collections.abc import Callable, Mapping
 
+from scoring_model.features import emails, ips, phones
 from scoring_model.features.catalogue import MISSING, Direction, Family, Feature, Group, signal_reason, snake
-from scoring_model.features.settings import SignalSettings, Trend
-from scoring_model.features.state import Vocabulary
+from scoring_model.features.settings import READ_TYPES, SignalSettings, Trend
+from scoring_model.features.state import FittedState, Vocabulary
 from scoring_model.records import SignalType
 
 VERSION = 1
@@ -23,7 +24,7 @@ def differs(value: str | None, other: str | None) -> tuple[float, ...]:
 
 
 def family(signals: Mapping[str, SignalSettings], vocabularies: Mapping[str, Vocabulary]) -> Family:
-    """Return the features of signals: the value of each signal except identifiers, and its comparison.
+    """Return the features of signals: the value of each signal that is no identifier and not read, and its comparison.
 
     Parameters
     ----------
@@ -32,7 +33,7 @@ def family(signals: Mapping[str, SignalSettings], vocabularies: Mapping[str, Voc
     """
     groups = []
     for name, settings in sorted(signals.items()):
-        if settings.type is SignalType.IDENTIFIER:
+        if settings.type is SignalType.IDENTIFIER or settings.type in READ_TYPES:
             continue
         function = _coder(vocabularies[name]) if settings.type is SignalType.CATEGORY else number
         groups.append(Group(inputs=(_input(name),), features=(_value(name, settings),), function=function))
@@ -40,6 +41,20 @@ def family(signals: Mapping[str, SignalSettings], vocabularies: Mapping[str, Voc
             compared = _difference(name, settings, settings.differs_from)
             groups.append(Group(inputs=compared.inputs, features=(compared,), function=differs))
     return Family(name="signals", version=VERSION, groups=tuple(groups))
+
+
+def read_families(signals: Mapping[str, SignalSettings], state: FittedState) -> tuple[Family, ...]:
+    """Return a family for each type of signals that are read, if the use has one.
+
+    They have versions of their own, so that new plans of phone numbers, say, leave other uses alone.
+    """
+    found = []
+    for kind, module in ((SignalType.EMAIL, emails), (SignalType.PHONE, phones), (SignalType.IP, ips)):
+        of_kind = [(name, settings) for name, settings in sorted(signals.items()) if settings.type is kind]
+        groups = [group for name, settings in of_kind for group in module.groups(name, settings, state)]
+        if groups:
+            found.append(Family(name=kind.value, version=module.VERSION, groups=tuple(groups)))
+    return tuple(found)
 
 
 def _coder(vocabulary: Vocabulary) -> Callable[[str | None], tuple[float, ...]]:

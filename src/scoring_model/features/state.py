@@ -2,18 +2,22 @@
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 
 from scoring_model.arrays import IntArray
 from scoring_model.features.catalogue import MISSING
 from scoring_model.features.local_time import Offsets
-from scoring_model.features.settings import FeatureSettings
+from scoring_model.features.mail_providers import DISPOSABLE, FREE
+from scoring_model.features.settings import FeatureSettings, SignalSettings
 from scoring_model.history import person_codes
-from scoring_model.records import RecordTable, SignalType
+from scoring_model.records import Column, RecordTable, SignalType
+from scoring_model.records.key_encodings import encode_domain, encode_network
+from scoring_model.records.mail import read_mail
+from scoring_model.records.phone import read_phone
 
 GRID = 2.0**20
 
@@ -197,10 +201,44 @@ def _trigrams(text: str) -> list[str]:
     return [marked[i : i + 3] for i in range(len(marked) - 2)]
 
 
+Reader: TypeAlias = Callable[[str], str | None]
+"""Reads a part of a value, such as the domain of a mail address; None where there is none."""
+
+NETWORK_BITS: Final = 16
+"""Length of the IPv4 prefixes that a vocabulary numbers."""
+
 _VOCABULARY_FIELDS = ("citizenship", "address.country")
 _NAME_FIELDS = ("firstName", "lastName")
 _LINE = "address.line1"
 _DOCUMENT, _COUNTRY = "documentType", "address.country"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class MailTables:
+    """Tables of mail addresses.
+
+    Parameters
+    ----------
+    locals : NgramTable
+        Table of local parts.
+    free, disposable : frozenset of str
+        Domains of free providers, and of addresses that are thrown away after use.
+    """
+
+    locals: NgramTable = field(default_factory=lambda: NgramTable({}))
+    free: frozenset[str] = frozenset()
+    disposable: frozenset[str] = frozenset()
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain values that `from_json` reads back exactly."""
+        lists = {"free": sorted(self.free), "disposable": sorted(self.disposable)}
+        return {"locals": self.locals.counts, **lists}
+
+    @classmethod
+    def from_json(cls, plain: Mapping[str, Any]) -> "MailTables":
+        """Read the result of `to_json`."""
+        lists = {name: frozenset(plain[name]) for name in ("free", "disposable")}
+        return cls(locals=NgramTable(plain["locals"]), **lists)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -214,9 +252,12 @@ class FittedState:
     documents : ShareTable
         Types of document by the country of the address.
     vocabularies : mapping of str to Vocabulary
-        By field name, such as ``address.country`` or ``signals.channel``.
+        By field name, such as ``address.country`` or ``signals.channel``; with a part that is read from the field,
+        such as ``signals.email:domain``.
     zone : Offsets
         Offsets of the time zone of the use; UTC by default.
+    mail : MailTables
+        Empty in a use without mail addresses.
     """
 
     names: NgramTable = field(default_factory=lambda: NgramTable({}))
@@ -224,6 +265,7 @@ class FittedState:
     documents: ShareTable = field(default_factory=lambda: ShareTable({}))
     vocabularies: Mapping[str, Vocabulary] = field(default_factory=dict)
     zone: Offsets = field(default_factory=Offsets)
+    mail: MailTables = field(default_factory=MailTables)
 
     def vocabulary(self, name: str) -> Vocabulary:
         """Return the vocabulary of a field; empty if nothing was fitted."""
@@ -237,6 +279,7 @@ class FittedState:
             "documents": self.documents.counts,
             "vocabularies": {name: list(v.values) for name, v in sorted(self.vocabularies.items())},
             **({} if self.zone == Offsets() else {"zone": self.zone.to_json()}),
+            **({"mail": self.mail.to_json()} if self.mail.free else {}),
         }
 
     @classmethod
@@ -248,6 +291,7 @@ class FittedState:
             documents=ShareTable(plain.get("documents", {})),
             vocabularies={name: Vocabulary(values) for name, values in plain["vocabularies"].items()},
             zone=Offsets.from_json(plain["zone"]) if "zone" in plain else Offsets(),
+            mail=MailTables.from_json(plain["mail"]) if "mail" in plain else MailTables(),
         )
 
 
@@ -267,23 +311,93 @@ def fit_state(table: RecordTable, settings: FeatureSettings) -> FittedState:
     persons = person_codes(table, alone=True)
     names = [pair for name in _NAME_FIELDS for pair in _persons_by_value(table, name, persons)]
     categories = [f"signals.{name}" for name, s in settings.signals.items() if s.type is SignalType.CATEGORY]
+    read = {
+        f"signals.{name}:{part}": _persons_by_value(table, f"signals.{name}", persons, reader)
+        for name, signal in sorted(settings.signals.items())
+        for part, reader in _readers(signal).items()
+    }
     return FittedState(
         names=NgramTable.fit(names),
         lines=NgramTable.fit(_persons_by_value(table, _LINE, persons)),
         documents=ShareTable.fit(_persons_by_pair(table, _COUNTRY, _DOCUMENT, persons)),
         vocabularies={
-            name: Vocabulary.fit(_persons_by_value(table, name, persons))
-            for name in sorted([*_VOCABULARY_FIELDS, *categories])
+            **{
+                name: Vocabulary.fit(_persons_by_value(table, name, persons))
+                for name in sorted([*_VOCABULARY_FIELDS, *categories])
+            },
+            **{name: Vocabulary.fit(counts) for name, counts in read.items()},
         },
         zone=Offsets() if settings.time_zone is None else Offsets.of(settings.time_zone),
+        mail=_mail_tables(table, settings, persons),
     )
 
 
-def _persons_by_value(table: RecordTable, name: str, persons: IntArray) -> list[tuple[str, int]]:
-    """Count the distinct persons of each distinct value of a column."""
+def _mail_tables(table: RecordTable, settings: FeatureSettings, persons: IntArray) -> MailTables:
+    fields = [f"signals.{name}" for name, s in settings.signals.items() if s.type is SignalType.EMAIL]
+    if not fields:
+        return MailTables()
+    more = settings.mail_providers
+    return MailTables(
+        locals=NgramTable.fit(_persons_by_local(table, fields, persons)),
+        free=FREE.union(more.free),
+        disposable=DISPOSABLE.union(more.disposable),
+    )
+
+
+def _persons_by_local(table: RecordTable, fields: Sequence[str], persons: IntArray) -> list[tuple[str, int]]:
+    """Count persons by local part; one with several addresses counts once, with the first in alphabetical order."""
+    first: dict[int, str] = {}
+    for name in fields:
+        column = _read(table.column(name), _local)
+        there = column.codes >= 0
+        for person, code in zip(persons[there].tolist(), column.codes[there].tolist(), strict=True):
+            text = str(column.values[code])
+            first[person] = min(text, first.get(person, text))
+    return sorted(Counter(first.values()).items())
+
+
+def _local(text: str) -> str | None:
+    address = read_mail(text)
+    return None if address is None else address.base
+
+
+def _readers(signal: SignalSettings) -> Mapping[str, Reader]:
+    """Return what a vocabulary numbers of a signal that is read, by name of the part."""
+    if signal.type is SignalType.EMAIL:
+        return {"domain": lambda text: encode_domain(text) or None, "top": _top_domain}
+    if signal.type is SignalType.PHONE:
+        return {"country": lambda text: _country(text, signal.country)}
+    if signal.type is SignalType.IP:
+        return {"network": lambda text: encode_network(text, bits=NETWORK_BITS) or None}
+    return {}
+
+
+def _top_domain(text: str) -> str | None:
+    address = read_mail(text)
+    return None if address is None else address.top_domain
+
+
+def _country(text: str, home: str | None) -> str | None:
+    number = read_phone(text, home)
+    return None if number is None else number.country
+
+
+def _persons_by_value(
+    table: RecordTable, name: str, persons: IntArray, reader: Reader | None = None
+) -> list[tuple[str, int]]:
+    """Count the distinct persons of each distinct value of a column, or of what is read from it."""
     column = table.column(name)
+    if reader is not None:
+        column = _read(column, reader)
     codes, counts = _persons_by_code(column.codes.astype(np.int64), persons)
     return [(str(column.values[code]), count) for code, count in zip(codes, counts, strict=True)]
+
+
+def _read(column: Column, reader: Reader) -> Column:
+    index: dict[str, int] = {}
+    found = [reader(str(value)) for value in column.values]
+    codes = [-1 if text is None else index.setdefault(text, len(index)) for text in found]
+    return Column(tuple(index), np.array([*codes, -1], dtype=np.int32)[column.codes])
 
 
 def _persons_by_pair(

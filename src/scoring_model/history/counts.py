@@ -1,13 +1,15 @@
 """Counts under one link key: of one record as plain numbers, of a table as arrays."""
 
 from dataclasses import dataclass, field
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from scoring_model.arrays import FloatArray, IntArray
-from scoring_model.history.spec import WindowSpec
+
+if TYPE_CHECKING:
+    from scoring_model.history.spec import WindowSpec
 
 NOTHING_BEFORE: Final = -1
 """Placeholder for the time since an earlier record if there is none."""
@@ -38,19 +40,6 @@ class Sums(NamedTuple):
     highest: tuple[int, ...] = ()
     above: tuple[int, ...] = ()
     variances: tuple[float, ...] = ()
-
-    @classmethod
-    def nothing(cls, spec: WindowSpec, place: int) -> "Sums":
-        """Return the sums of a record without history."""
-        none = (0,) * len(spec.windows)
-        return cls(
-            none,
-            none,
-            spec.amounts[place].scale,
-            none if spec.of_highest else (),
-            none if spec.of_above else (),
-            (0.0,) * len(none) if spec.of_squares else (),
-        )
 
 
 class DelayedCounts(NamedTuple):
@@ -103,24 +92,6 @@ class Counts(NamedTuple):
     delayed: DelayedCounts = DelayedCounts((), ())
     known: FraudTimes | None = None
 
-    @classmethod
-    def nothing(cls, spec: WindowSpec) -> "Counts":
-        """Return the counts of a record without history."""
-        none = (0,) * len(spec.windows)
-        if spec.is_plain:
-            return cls(none, none, none, NOTHING_BEFORE, NOTHING_BEFORE)
-        of_delayed = (0,) * len(spec.delayed)
-        return cls(
-            none,
-            none,
-            none,
-            NOTHING_BEFORE,
-            NOTHING_BEFORE,
-            tuple([Sums.nothing(spec, place) for place in spec.places]),
-            DelayedCounts(of_delayed, of_delayed),
-            FraudTimes(NOTHING_BEFORE, NOTHING_BEFORE, 0) if spec.of_frauds else None,
-        )
-
 
 @dataclass(frozen=True, slots=True)
 class LinkSums:
@@ -146,7 +117,7 @@ class LinkSums:
     variances: FloatArray | None = field(default=None, repr=False)
 
     @classmethod
-    def nothing(cls, n: int, spec: WindowSpec, place: int) -> "LinkSums":
+    def nothing(cls, n: int, spec: "WindowSpec", place: int) -> "LinkSums":
         """Return the sums of `n` records without history."""
         shape = (n, len(spec.windows))
         return cls(
@@ -156,17 +127,6 @@ class LinkSums:
             np.zeros(shape, np.int64) if spec.of_highest else None,
             np.zeros(shape, np.int32) if spec.of_above else None,
             np.zeros(shape) if spec.of_squares else None,
-        )
-
-    def tail(self, first: int) -> "LinkSums":
-        """The amount of the records from one on."""
-        return LinkSums(
-            self.units[first:],
-            self.records[first:],
-            self.scale,
-            None if self.highest is None else self.highest[first:],
-            None if self.above is None else self.above[first:],
-            None if self.variances is None else self.variances[first:],
         )
 
 
@@ -201,7 +161,7 @@ class LinkCounts:
     known: LinkFraudTimes | None = None
 
     @classmethod
-    def nothing(cls, n: int, spec: WindowSpec) -> "LinkCounts":
+    def nothing(cls, n: int, spec: "WindowSpec") -> "LinkCounts":
         """Return the counts of `n` records without history."""
 
         def zeros(width: int) -> NDArray[np.int32]:
@@ -221,19 +181,4 @@ class LinkCounts:
             zeros(d),
             zeros(d),
             LinkFraudTimes(never(), never(), np.zeros(n, np.int32)) if spec.of_frauds else None,
-        )
-
-    def tail(self, first: int) -> "LinkCounts":
-        """The counts of the records from one on."""
-        known = self.known
-        return LinkCounts(
-            self.records[first:],
-            self.persons[first:],
-            self.frauds[first:],
-            self.since_last[first:],
-            self.age[first:],
-            tuple([sums.tail(first) for sums in self.sums]),
-            self.delayed_records[first:],
-            self.delayed_frauds[first:],
-            known and LinkFraudTimes(known.first[first:], known.last[first:], known.run[first:]),
         )

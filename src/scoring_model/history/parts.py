@@ -16,7 +16,7 @@ from scoring_model.contract.fields import IDENTITY_FIELDS, REFERENCE_FIELDS, SIG
 from scoring_model.contract.violation import Invalid, Violation
 from scoring_model.records import Column, RecordTable
 from scoring_model.records.key_encodings import encoded_normaliser, encodings_of
-from scoring_model.records.near_misses import near_misses
+from scoring_model.records.near_misses import did_you_mean
 from scoring_model.records.normalisation import Normaliser
 
 _MOST_CODES: Final = 2**62
@@ -163,7 +163,7 @@ def _problems(fields: tuple[str, ...], encodings: tuple[str, ...]) -> Iterator[s
         if name in IDENTITY_FIELDS or _is_signal(name):
             yield from _problems_of_encodings(name, encodings)
         else:
-            yield f"unknown field {name!r}{_nearest(name, IDENTITY_FIELDS)}"
+            yield f"unknown field {name!r}{_nearest(name, (*IDENTITY_FIELDS, 'signals.NAME'))}"
 
 
 def _is_signal(name: str) -> bool:
@@ -179,7 +179,6 @@ def _problems_of_encodings(name: str, encodings: Iterable[str]) -> Iterator[str]
 
 def _nearest(name: str, known: Iterable[str]) -> str:
     names = sorted(known)
-    near = near_misses(name, names)
-    if near:
-        return f"; did you mean {near[0]}?"
-    return f"; known are {', '.join(names)}" if names else ", nor any other encoding"
+    listed = [name for name in names if not name.startswith("e164-")]  # one for each country
+    known_are = f"; known are {', '.join(listed)}" if listed else ", nor any other encoding"
+    return did_you_mean(name, names, otherwise=known_are)

@@ -6,6 +6,7 @@ from typing import Final, Literal, get_args
 
 from scoring_model.contract.violation import check_fields
 from scoring_model.history.amounts import Amount
+from scoring_model.history.counts import NOTHING_BEFORE, Counts, DelayedCounts, FraudTimes, Sums
 
 CountKind = Literal[
     "records",
@@ -70,6 +71,8 @@ class WindowSpec:
         Indices of the summed amounts.
     of_frauds, of_highest, of_above, of_squares : bool
         Whether times of frauds, highest amounts, amounts above the mean and variances are needed.
+    nothing : Counts
+        The counts of a record without history; made once, since most keys of most records have none.
     """
 
     windows: tuple[int, ...]
@@ -88,6 +91,7 @@ class WindowSpec:
     of_highest: bool = field(init=False)
     of_above: bool = field(init=False)
     of_squares: bool = field(init=False)
+    nothing: Counts = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         check_fields(
@@ -114,8 +118,37 @@ class WindowSpec:
         object.__setattr__(self, "of_highest", not {"highest", "highest_ratio"}.isdisjoint(self.statistics))
         object.__setattr__(self, "of_above", "above" in self.statistics)
         object.__setattr__(self, "of_squares", not {"z", "spread"}.isdisjoint(self.statistics))
+        object.__setattr__(self, "nothing", _nothing(self))
 
     @property
     def reach(self) -> int:
         """Return how far back the windows look, in microseconds."""
         return max(self.windows[-1], self.delay + self.delayed[-1] if self.delayed else 0)
+
+
+def _nothing(spec: WindowSpec) -> Counts:
+    """Return the counts of a record without history."""
+    none, of_delayed = (0,) * len(spec.windows), (0,) * len(spec.delayed)
+    return Counts(
+        none,
+        none,
+        none,
+        NOTHING_BEFORE,
+        NOTHING_BEFORE,
+        tuple([_no_sums(spec, place) for place in spec.places]),
+        DelayedCounts(of_delayed, of_delayed),
+        FraudTimes(NOTHING_BEFORE, NOTHING_BEFORE, 0) if spec.of_frauds else None,
+    )
+
+
+def _no_sums(spec: WindowSpec, place: int) -> Sums:
+    """Return the sums of one amount of a record without history."""
+    none = (0,) * len(spec.windows)
+    return Sums(
+        none,
+        none,
+        spec.amounts[place].scale,
+        none if spec.of_highest else (),
+        none if spec.of_above else (),
+        (0.0,) * len(none) if spec.of_squares else (),
+    )

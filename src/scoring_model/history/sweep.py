@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 from numba import njit
@@ -12,6 +13,9 @@ from scoring_model.history.amounts import TableAmounts
 from scoring_model.history.counts import NOTHING_BEFORE, LinkCounts
 from scoring_model.history.spec import WindowSpec
 from scoring_model.history.sweep_amounts import sum_windows
+
+_DENSE: Final = 4
+"""Largest code per row of codes that are counted as they are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,13 +44,16 @@ class _Linked:
     Parameters
     ----------
     order : ndarray of shape (m,), int64
-        The row of each record.
+        The counted row of each record; negative for history alone.
+    counted : ndarray of shape (k,), int64
+        The positions that are counted.
     keys, times : ndarray of shape (m,), int64
     labels : tuple of ndarray
         Positions, instants and verdicts, sorted by key and instant.
     """
 
     order: IntArray
+    counted: IntArray
     keys: IntArray
     times: IntArray
     labels: tuple[IntArray, IntArray, BoolArray]
@@ -59,8 +66,10 @@ def sweep(
     labels: TableLabels,
     spec: WindowSpec,
     amounts: Sequence[TableAmounts] = (),
+    *,
+    first: int = 0,
 ) -> LinkCounts:
-    """Count the history of every record of a table under one link key.
+    """Count the history of the records of a table under one link key.
 
     Parameters
     ----------
@@ -72,26 +81,30 @@ def sweep(
         Codes of persons.
     amounts : sequence of TableAmounts
         One for each amount of the specification.
+    first : int
+        Rows before this one are history alone and are not counted.
 
     Returns
     -------
     LinkCounts
-        In the order of the given rows; the counts do not depend on that order.
+        Of the rows from `first` on, in their order; the counts do not depend on that order.
 
     Raises
     ------
     ValueError
         If the specification sums a missing amount.
     """
-    counts = LinkCounts.nothing(len(keys), spec)
+    counts = LinkCounts.nothing(len(keys) - first, spec)
     if spec.places and len(amounts) <= max(spec.places):
         raise ValueError("the specification sums amounts: they must be given")
-    rows = np.flatnonzero(keys >= 0)
-    if not len(rows):
+    keys = _dense(keys)
+    order = _grouped(np.argsort(times, kind="stable"), keys)
+    if not len(order):
         return counts
-    order = rows[np.lexsort((times[rows], keys[rows]))]
-    linked = _Linked(order, keys[order], times[order], _labels_by_group(order, keys, labels))
-    pairs = _dense_pairs(linked.keys, persons[order])
+    counted = np.flatnonzero(order >= first)
+    rows = order[counted] - first
+    linked = _Linked(order - first, counted, keys[order], times[order], _labels_by_group(order, keys, labels))
+    pairs = _dense_pairs(linked.keys, _dense(persons[order]))
     ends = _count(
         linked,
         pairs,
@@ -101,7 +114,7 @@ def sweep(
         counts.frauds,
         counts.since_last,
     )
-    starts = ends[:, None] - counts.records[order]
+    starts = ends[:, None] - counts.records[rows]
     seen = _Seen(starts[:, -1], ends, ends, ends)
     if spec.delayed:
         old_ends = _count(
@@ -113,15 +126,16 @@ def sweep(
             counts.delayed_frauds,
             np.empty_like(counts.since_last),
         )
-        seen = seen.with_older(old_ends - counts.delayed_records[order, -1], old_ends)
+        seen = seen.with_older(old_ends - counts.delayed_records[rows, -1], old_ends)
     oldest = np.where(seen.old_ends > seen.old_starts, seen.old_starts, seen.starts)
     any_seen = (seen.ends > seen.starts) | (seen.old_ends > seen.old_starts)
-    counts.age[order] = np.where(any_seen, linked.times - linked.times[oldest], NOTHING_BEFORE)
+    age = linked.times[counted] - linked.times[oldest]
+    counts.age[rows] = np.where(any_seen, age, NOTHING_BEFORE)
     if counts.known is not None:
         found = counts.known
         arrays = (seen.starts, seen.ends, seen.old_starts, seen.old_ends)
         _time_frauds(
-            order,
+            linked.order,
             linked.keys,
             linked.times,
             *linked.labels,
@@ -132,7 +146,7 @@ def sweep(
             found.run,
         )
     for place, sums in zip(spec.places, counts.sums, strict=True):
-        sum_windows(sums, amounts[place], order, starts, ends, spec.above)
+        sum_windows(sums, amounts[place], order, rows, starts, ends, spec.above)
     return counts
 
 
@@ -142,7 +156,8 @@ class _Seen:
 
     Parameters
     ----------
-    starts, ends, old_starts, old_ends : ndarray of shape (m,), int64
+    starts, ends, old_starts, old_ends : ndarray of shape (k,), int64
+        Of the counted rows.
     """
 
     starts: IntArray
@@ -167,7 +182,7 @@ def _count(
 ) -> IntArray:
     """Fill the counts of windows that end `delay` before the event; return the end positions of their records."""
     lengths, delay, cap = limits
-    ends = np.empty(len(linked.order), dtype=np.int64)
+    ends = np.empty(len(linked.counted), dtype=np.int64)
     _sweep_sorted(
         linked.order,
         linked.keys,
@@ -186,9 +201,35 @@ def _count(
     return ends
 
 
+def _dense(codes: IntArray) -> IntArray:
+    """Renumber codes only if they are far from dense, so that they can be counted; negative ones stay negative."""
+    if codes.max(initial=-1) < _DENSE * len(codes):
+        return codes
+    numbers = np.unique(codes, return_inverse=True)[1].astype(np.int64)
+    return numbers - np.count_nonzero(np.unique(codes) < 0)
+
+
+@njit(cache=True, nogil=True)
+def _grouped(order: IntArray, codes: IntArray) -> IntArray:
+    """Sort positions by their codes from 0, stably, by counting; positions with a negative code are left out."""
+    ends = np.zeros(codes.max() + 2 if len(codes) else 1, dtype=np.int64)
+    for code in codes:
+        ends[code + 1] += code >= 0
+    ends = np.cumsum(ends)
+    grouped = np.empty(ends[-1], dtype=np.int64)
+    for place in order:
+        code = codes[place]
+        if code >= 0:
+            grouped[ends[code]] = place
+            ends[code] += 1
+    return grouped
+
+
 def _dense_pairs(keys: IntArray, persons: IntArray) -> IntArray:
     """Number the distinct pairs of key and person from 0."""
-    order = np.lexsort((persons, keys))
+    if np.bincount(persons).max() == 1:
+        return np.arange(len(keys))
+    order = _grouped(_grouped(np.arange(len(keys)), persons), keys)
     new = np.ones(len(order), dtype=np.int64)
     new[1:] = (np.diff(keys[order]) != 0) | (np.diff(persons[order]) != 0)
     pairs = np.empty(len(order), dtype=np.int64)
@@ -200,11 +241,10 @@ def _labels_by_group(
     order: IntArray, keys: IntArray, labels: TableLabels
 ) -> tuple[IntArray, IntArray, BoolArray]:
     """Labels of linked rows as positions in `order`, sorted by key and then by the instant they became known."""
-    position = np.full(len(keys), -1, dtype=np.int64)
+    position = np.empty(len(keys), dtype=np.int64)
     position[order] = np.arange(len(order))
-    kept = np.flatnonzero(position[labels.rows] >= 0)
-    # The sort is stable: of labels that became known at one instant, the one reported last is applied last.
-    by_time = kept[np.lexsort((labels.times[kept], keys[labels.rows[kept]]))]
+    # Both sorts are stable: of labels that became known at one instant, the one reported last is applied last.
+    by_time = _grouped(np.argsort(labels.times, kind="stable"), keys[labels.rows])
     return position[labels.rows[by_time]], labels.times[by_time], labels.frauds[by_time]
 
 
@@ -226,7 +266,10 @@ def _sweep_sorted(
     since_last: IntArray,
     ends: IntArray,
 ) -> None:
-    """Fill the counts. Inputs and `ends` are in sorted order, the other outputs in the order of the table."""
+    """Fill the counts. Inputs and `ends` are in sorted order, the other outputs in the order of the table.
+
+    A row of history alone moves no pointer: those of the next counted row of its key pass it.
+    """
     n, n_windows = len(order), len(windows)
     visits = np.zeros(
         (n_windows, n), dtype=np.int32
@@ -235,13 +278,15 @@ def _sweep_sorted(
     low = np.zeros(n_windows, dtype=np.int64)
     n_persons = np.zeros(n_windows, dtype=np.int32)
     n_frauds = np.zeros(n_windows, dtype=np.int32)
-    start, high, label = 0, 0, 0
+    start, high, label, counted = 0, 0, 0, 0
     for i in range(n):
         if i == 0 or keys[i] != keys[i - 1]:
             start, high = i, i
             low[:], n_persons[:], n_frauds[:] = i, 0, 0
             while label < len(label_positions) and label_positions[label] < start:
                 label += 1  # labels of the previous group that became known after all its records
+        if order[i] < 0:
+            continue
         at = times[i]
         while (
             label < len(label_positions)
@@ -275,7 +320,8 @@ def _sweep_sorted(
             frauds[order[i], w] = n_frauds[w]
         if high > low[n_windows - 1]:
             since_last[order[i]] = at - times[high - 1]
-        ends[i] = high
+        ends[counted] = high
+        counted += 1
 
 
 @njit(cache=True, nogil=True)
@@ -297,17 +343,23 @@ def _time_frauds(
 ) -> None:
     """Fill the times of known frauds by a scan of the windows, once for each key and instant."""
     is_fraud = np.zeros(len(order), dtype=np.bool_)
-    label, known = 0, 0
+    label, known, place, before = 0, 0, -1, -1
     for i in range(len(order)):
-        at = times[i]
         if i == 0 or keys[i] != keys[i - 1]:
-            known = 0
+            known, before = 0, -1
             while label < len(label_positions) and label_positions[label] < i:
                 label += 1
-        elif at == times[i - 1]:
-            first[order[i]] = first[order[i - 1]]
-            last[order[i]] = last[order[i - 1]]
-            run[order[i]] = run[order[i - 1]]
+        if order[i] < 0:
+            continue
+        at = times[i]
+        place += 1
+        same = before >= 0 and at == times[before]
+        if same:
+            first[order[i]] = first[order[before]]
+            last[order[i]] = last[order[before]]
+            run[order[i]] = run[order[before]]
+        before = i
+        if same:
             continue
         while (
             label < len(label_positions)
@@ -321,7 +373,7 @@ def _time_frauds(
         if known == 0:
             continue
         counted, stopped, is_stopped = 0, at, False
-        for low, high in ((starts[i], ends[i]), (old_starts[i], old_ends[i])):
+        for low, high in ((starts[place], ends[place]), (old_starts[place], old_ends[place])):
             for j in range(high - 1, low - 1, -1):
                 if is_fraud[j]:
                     if counted == 0:
@@ -333,7 +385,7 @@ def _time_frauds(
         if not is_stopped:
             run[order[i]] = counted
             continue
-        for low, high in ((starts[i], ends[i]), (old_starts[i], old_ends[i])):
+        for low, high in ((starts[place], ends[place]), (old_starts[place], old_ends[place])):
             for j in range(high - 1, low - 1, -1):
                 if times[j] <= stopped:
                     break

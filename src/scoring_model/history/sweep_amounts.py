@@ -20,7 +20,13 @@ _MASK: Final = (1 << _DIGIT) - 1
 
 
 def sum_windows(
-    sums: LinkSums, amounts: TableAmounts, order: IntArray, starts: IntArray, ends: IntArray, above: int
+    sums: LinkSums,
+    amounts: TableAmounts,
+    order: IntArray,
+    rows: IntArray,
+    starts: IntArray,
+    ends: IntArray,
+    above: int,
 ) -> None:
     """Fill the statistics of one amount.
 
@@ -28,26 +34,28 @@ def sum_windows(
     ----------
     order : ndarray of shape (m,), int64
         The rows of the table, sorted by key and time.
-    starts : ndarray of shape (m, W), int64
-        Start of each window in this order.
-    ends : ndarray of shape (m,), int64
+    rows : ndarray of shape (k,), int64
+        The rows of `sums` to fill.
+    starts : ndarray of shape (k, W), int64
+        Start of each window in `order`.
+    ends : ndarray of shape (k,), int64
         End of the windows.
     above : int
         The multiple of the mean above which `LinkSums.above` counts.
     """
     units, present = amounts.units[order], amounts.present[order]
     totals, numbers = _windowed(units, starts, ends), _windowed(present.astype(np.int64), starts, ends)
-    sums.units[order], sums.records[order] = totals, numbers
+    sums.units[rows], sums.records[rows] = totals, numbers
     if sums.variances is not None:
-        sums.variances[order] = _variances(units, totals, numbers, starts, ends)
+        sums.variances[rows] = _variances(units, totals, numbers, starts, ends)
     if sums.highest is not None:
         highest = np.zeros_like(totals)
         _find_highest(units, present, starts, ends, highest)
-        sums.highest[order] = highest
+        sums.highest[rows] = highest
     if sums.above is not None:
         counted = np.zeros(totals.shape, dtype=np.int32)
         _count_above(units, present, starts, ends, totals, numbers, above, counted)
-        sums.above[order] = counted
+        sums.above[rows] = counted
 
 
 def _windowed(values: IntArray, starts: IntArray, ends: IntArray) -> IntArray:

@@ -114,7 +114,7 @@ def count_before(past: Past, *, at: int, spec: WindowSpec) -> Counts:
     ((1, 3), (1, 2), 5)
     """
     if not past:
-        return Counts.nothing(spec)
+        return spec.nothing
     first = bisect_right(past, -at, key=_backwards) if past[0][0] >= at else 0
     ends = _ends(past, first, at, spec.windows, spec.cap)
     old, old_ends = first, [first]
@@ -124,7 +124,7 @@ def count_before(past: Past, *, at: int, spec: WindowSpec) -> Counts:
     seen = past[first : ends[-1]]
     older = past[max(old, ends[-1]) : old_ends[-1]] if spec.delayed else ()
     if not seen and not older:
-        return Counts.nothing(spec)
+        return spec.nothing
     labelled = any(map(_LABELS, seen)) or any(map(_LABELS, older))
     counted = (
         tuple([end - first for end in ends]),

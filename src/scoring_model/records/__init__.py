@@ -14,6 +14,7 @@ from scoring_model.records.table import NEVER, Column, RecordTable, digest
 from scoring_model.records.times import (
     Duration,
     Instant,
+    ShareOrDuration,
     format_duration,
     microseconds,
     parse_duration,
@@ -35,6 +36,7 @@ __all__ = [
     "RowViolation",
     "Rule",
     "RuleError",
+    "ShareOrDuration",
     "SignalType",
     "digest",
     "format_duration",

@@ -158,11 +158,9 @@ IDENTITY_CELLS: Final[Mapping[str, Cell]] = dict.fromkeys(IDENTITY_FIELDS, text)
     "citizenship": country,
     "address.country": country,
 }
-SIGNAL_CELLS: Final[Mapping[SignalType, Cell]] = {
+SIGNAL_CELLS: Final[Mapping[SignalType, Cell]] = dict.fromkeys(SignalType, text) | {
     SignalType.NUMBER: number,
     SignalType.BOOLEAN: boolean,
-    SignalType.CATEGORY: text,
-    SignalType.IDENTIFIER: text,
 }
 
 

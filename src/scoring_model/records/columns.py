@@ -1,15 +1,15 @@
 """Checks columns against the rules of their fields, and rows against rules that involve several fields or rows."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, tzinfo
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
 from scoring_model.arrays import BoolArray, IntArray
 from scoring_model.contract.fields import EVENT_FIELDS, REFERENCE_FIELDS
-from scoring_model.contract.rules import Rule, RuleError
+from scoring_model.contract.rules import LARGEST_IDENTIFIER, SHORTEST_LIMIT, Rule, RuleError
 from scoring_model.contract.violation import Violation
 from scoring_model.records import cells, times
 from scoring_model.records.cells import Cell
@@ -74,18 +74,60 @@ def parse_column(field: str, raw: Column, parse: Callable[[object], object | Non
     parse : callable
         Cell to canonical value, or None where missing; raises `RuleError`.
     """
-    index: dict[object, int] = {}
+    return _parsed(field, raw, parse, (), range(len(raw.values)))
+
+
+def parse_texts(field: str, raw: Column, parse: Callable[[object], object | None]) -> Parsed:
+    """Parse a column of texts or whole numbers, like `parse_column`; most are canonical and need no parsing.
+
+    Parameters
+    ----------
+    parse : callable
+        Cell to text by one of `TEXT_RULES`.
+    """
+    values = raw.values
+    if set(map(type, values)) == {int} and max(map(abs, values)) < LARGEST_IDENTIFIER:
+        return Parsed(Column(tuple(map(str, values)), raw.codes))
+    if _are_canonical(values):
+        return Parsed(Column(tuple(values), raw.codes))
+    others = [code for code, cell in enumerate(values) if not _are_canonical((cell,))]
+    return _parsed(field, raw, parse, sorted(set(range(len(values))).difference(others)), others)
+
+
+def _are_canonical(values: Sequence[Any]) -> bool:
+    """Whether all cells are texts that every rule of texts leaves as they are; without a loop over them."""
+    if set(map(type, values)) != {str}:
+        return False
+    whole = "".join(values)
+    return (
+        whole.isascii()
+        and whole.isprintable()
+        and all(values)
+        and max(map(len, values)) <= SHORTEST_LIMIT
+        and (" " not in whole or list(map(str.strip, values)) == list(values))
+    )
+
+
+def _parsed(
+    field: str,
+    raw: Column,
+    parse: Callable[[object], object | None],
+    canonical: Sequence[int],
+    others: Iterable[int],
+) -> Parsed:
+    """Make a column of the canonical values and of the others, which are parsed; both are given by their codes."""
+    index: dict[object, int] = {raw.values[code]: place for place, code in enumerate(canonical)}
     violations: dict[int, Violation] = {}
-    targets: list[int] = []
-    for code, cell in enumerate(raw.values):
+    targets = np.full(len(raw.values) + 1, -1, dtype=np.int32)  # code -1 indexes the last element
+    targets[np.asarray(canonical, dtype=np.int64)] = np.arange(len(canonical))
+    for code in others:
         try:
-            value = parse(cell)
+            value = parse(raw.values[code])
         except RuleError as error:
             violations[code] = broken(field, error)
-            value = None
-        targets.append(-1 if value is None else index.setdefault(value, len(index)))
-    targets.append(-1)  # code -1 indexes the last element
-    column = Column(tuple(index), np.array(targets, dtype=np.int32)[raw.codes])
+        else:
+            targets[code] = -1 if value is None else index.setdefault(value, len(index))
+    column = Column(tuple(index), targets[raw.codes])
     rows = np.flatnonzero(np.isin(raw.codes, list(violations))) if violations else ()
     return Parsed(column, tuple(RowViolation(int(row), violations[int(raw.codes[row])]) for row in rows))
 
@@ -99,7 +141,7 @@ def parse_instants(field: str, raw: Column, read: Cell = cells.plain, zone: tzin
     if isinstance(values, np.ndarray) and zone is UTC:
         micros: IntArray = values.astype(np.int64)
         if ((micros >= times.EARLIEST) & (micros <= times.LATEST)).all():
-            return Parsed(Column(micros.tolist(), raw.codes))
+            return Parsed(Column(micros, raw.codes))  # type: ignore[arg-type]
     return parse_column(field, raw, lambda cell: instant(read(cell), zone))
 
 

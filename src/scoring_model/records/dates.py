@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta, timezone
 from functools import cache, lru_cache
 from typing import Final
 
-from scoring_model.records.times import EPOCH
+from scoring_model.contract.texts import EPOCH
 
 UNIX_UNITS: Final = {"unix": 1, "unix_ms": 10**3, "unix_us": 10**6}
 """Formats that count from 1970-01-01 UTC, with their units in a second."""

@@ -46,7 +46,8 @@ def encode(cells: Cells, rows: int) -> Column:
         return _objects(cells, rows)
     kind = cells.type
     if pa.types.is_dictionary(kind):
-        return encode(cells.cast(kind.value_type), rows)
+        found = _coded(cells)
+        return encode(cells.cast(kind.value_type), rows) if found is None else found
     if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
         return _instants(cells)
     if pa.types.is_list(kind) or pa.types.is_large_list(kind):
@@ -85,6 +86,19 @@ def _scalars(cells: Any) -> Column:
     return Column(_python(encoded.chunk(0).dictionary), np.concatenate(codes).astype(np.int32))
 
 
+def _coded(cells: Any) -> Column | None:
+    """Take over the codes of a dictionary of text; None unless its values are distinct, none null, and all in use."""
+    if not pa.types.is_string(cells.type.value_type) or not cells.num_chunks:
+        return None
+    unified = cells.unify_dictionaries()
+    values = _python(unified.chunk(0).dictionary)
+    codes = np.concatenate([chunk.indices.fill_null(-1).to_numpy() for chunk in unified.chunks])
+    used = np.bincount(codes + 1, minlength=len(values) + 1)[1:]
+    if None in values or len(set(values)) < len(values) or not used.all():
+        return None
+    return Column(values, codes.astype(np.int32))
+
+
 def _python(values: pa.Array) -> list[object]:
     try:
         return values.to_pylist()  # type: ignore[no-any-return]
@@ -101,9 +115,18 @@ def _instants(cells: Any) -> Column:
     )
     chunks = [timestamp_microseconds(chunk.cast(unit)) for chunk in cells.chunks]
     micros: IntArray = np.concatenate(chunks) if chunks else np.empty(0, dtype=np.int64)
-    values, codes = np.unique(micros, return_inverse=True)
+    values, codes = _distinct(micros)
     stamps: Any = values.astype("datetime64[us]")
     return Column(stamps, np.where(_valid(cells), codes, -1).astype(np.int32))
+
+
+def _distinct(numbers: IntArray) -> tuple[IntArray, IntArray]:
+    """Do what `numpy.unique` does with `return_inverse`, without sorting numbers that ascend, like times often do."""
+    steps = np.diff(numbers)
+    if (steps < 0).any():
+        return np.unique(numbers, return_inverse=True)
+    new = np.append(True, steps > 0)[: len(numbers)]
+    return numbers[new], np.cumsum(new) - 1
 
 
 def _lists(cells: Any) -> Column:

@@ -5,10 +5,11 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
 from scoring_model.contract.violation import Invalid, Violation, pointer
 from scoring_model.records.dates import DateFormat
+from scoring_model.records.near_misses import did_you_mean
 
 _UNFIT_SEPARATORS: Final = '"\r\n\0'
 _NOT_TEXT: Final = frozenset({"base64", "bz2", "hex", "quopri", "rot13", "uu", "zlib", "idna", "punycode"})
@@ -78,7 +79,8 @@ class FileFormat:
             yield Violation(
                 "/timezone",
                 "not_listed",
-                f"must be an IANA name such as Europe/Berlin, got {self.timezone!r}",
+                f"must be an IANA name such as Europe/Berlin, got {self.timezone!r}"
+                + did_you_mean(self.timezone, sorted(available_timezones())),
             )
 
     @property

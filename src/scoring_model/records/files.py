@@ -142,6 +142,24 @@ def file_sheet(path: Path, form: FileFormat = PLAIN) -> Sheet:
 _ENDINGS: Final = (".parquet", ".csv", ".jsonl", ".ndjson")
 
 
+_CODE_BYTES: Final = 4
+
+
 def _parquet(path: Path) -> Sheet:
     with pa.parquet.ParquetFile(path) as file:
+        names = _columns_of_codes(file)
+    # Codes are read as they are: to write the texts out and to number them again takes several times longer.
+    with pa.parquet.ParquetFile(path, read_dictionary=names) as file:
         return Sheet.of_table(file.read())
+
+
+def _columns_of_codes(file: Any) -> list[str]:
+    """List the columns of text that take so few bytes a value that they are codes of distinct values."""
+    groups = [file.metadata.row_group(number) for number in range(file.metadata.num_row_groups)]
+    parts = [group.column(place) for group in groups for place in range(group.num_columns)]
+    large = {
+        part.path_in_schema for part in parts if part.total_uncompressed_size > _CODE_BYTES * part.num_values
+    }
+    return [
+        field.name for field in file.schema_arrow if field.type == pa.string() and field.name not in large
+    ]

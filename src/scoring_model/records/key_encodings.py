@@ -11,7 +11,11 @@ from itertools import pairwise
 from typing import Any, Final, TypeAlias
 
 from scoring_model.contract.fields import SIGNAL_PREFIX
+from scoring_model.contract.rules import COUNTRIES
+from scoring_model.records.ip import IPV6_BITS, network_of, read_ip
+from scoring_model.records.mail import read_mail
 from scoring_model.records.normalisation import Normaliser, fold, letters_of, normaliser
+from scoring_model.records.phone import read_phone
 
 KeyEncoding: TypeAlias = Callable[[str], str]
 LONGEST_START: Final = 9
@@ -142,6 +146,68 @@ def encode_unordered(date: str) -> str:
     return "-".join([year, *sorted(rest)])
 
 
+def encode_mailbox(text: str) -> str:
+    """Read a mail address and keep its mailbox; empty where the text is none, as in the encodings below.
+
+    Examples
+    --------
+    >>> encode_mailbox("Ann.Lee+shop@googlemail.com"), encode_mailbox("ann.lee")
+    ('annlee@gmail.com', '')
+    """
+    address = read_mail(text)
+    return "" if address is None else address.mailbox
+
+
+def encode_domain(text: str) -> str:
+    """Read a mail address and keep its domain.
+
+    Examples
+    --------
+    >>> encode_domain("ann@Shop.EXAMPLE")
+    'shop.example'
+    """
+    address = read_mail(text)
+    return "" if address is None else address.domain
+
+
+def encode_e164(text: str, *, country: str | None = None) -> str:
+    """Read a phone number and write it in international form.
+
+    Parameters
+    ----------
+    country : str, optional
+        Code of the country in which numbers without ``+`` are dialled.
+
+    Examples
+    --------
+    >>> encode_e164("07400 123456", country="GB"), encode_e164("+44 (0)7400 123456")
+    ('+447400123456', '+447400123456')
+    """
+    number = read_phone(text, country)
+    return "" if number is None else number.e164
+
+
+def encode_network(text: str, *, bits: int) -> str:
+    """Read an IP address and keep its network.
+
+    Examples
+    --------
+    >>> encode_network("192.0.2.7", bits=24)
+    '192.0.2.0/24'
+    """
+    address = read_ip(text)
+    return "" if address is None else network_of(address, bits)
+
+
+READING_ENCODINGS: Final[Mapping[str, KeyEncoding]] = {
+    "domain": encode_domain,
+    "e164": encode_e164,
+    **{f"e164-{country}": partial(encode_e164, country=country) for country in sorted(COUNTRIES)},
+    "mailbox": encode_mailbox,
+    **{f"net{bits}": partial(encode_network, bits=bits) for bits in IPV6_BITS},
+}
+"""Encodings that read a signal as it was sent: a mail address, a phone number, an IP address."""
+
 TEXT_ENCODINGS: Final[Mapping[str, KeyEncoding]] = {
     "digits": encode_digits,
     "letters": encode_letters,
@@ -158,6 +224,7 @@ DATE_ENCODINGS: Final[Mapping[str, KeyEncoding]] = {
     "year": encode_year,
 }
 
+_SIGNAL_ENCODINGS: Final = {**TEXT_ENCODINGS, **READING_ENCODINGS}
 _TEXT_FIELDS: Final = frozenset(
     {
         "firstName",
@@ -184,7 +251,9 @@ def encodings_of(field: str) -> Mapping[str, KeyEncoding]:
     mapping of str to callable
         Empty for codes, URLs and references.
     """
-    if field in _TEXT_FIELDS or field.startswith(SIGNAL_PREFIX):
+    if field.startswith(SIGNAL_PREFIX):
+        return _SIGNAL_ENCODINGS
+    if field in _TEXT_FIELDS:
         return TEXT_ENCODINGS
     return DATE_ENCODINGS if field == "dob" else {}
 
@@ -219,7 +288,9 @@ def encoded_normaliser(field: str, encodings: tuple[str, ...]) -> Normaliser:
         return normalise
 
     def encoded(value: Any) -> str | None:
-        text = fold(normalise(value) or "")
+        text = normalise(value) or ""
+        if encodings[0] not in READING_ENCODINGS:
+            text = fold(text)
         for step in steps:
             text = step(text)
         return text or None

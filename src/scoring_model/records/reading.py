@@ -12,10 +12,10 @@ import numpy as np
 
 from scoring_model.arrays import BoolArray, IntArray
 from scoring_model.contract.fields import EVENT_FIELDS, FORMER_FIELDS, signal_field
-from scoring_model.contract.rules import Rule, ValueRule, reference
+from scoring_model.contract.rules import TEXT_RULES, Rule, ValueRule, reference
 from scoring_model.records import cells
 from scoring_model.records.cells import Cell
-from scoring_model.records.columns import Parsed, parse_column, parse_instants, row_violations
+from scoring_model.records.columns import Parsed, parse_column, parse_instants, parse_texts, row_violations
 from scoring_model.records.dates import guess_dates
 from scoring_model.records.encoding import encode, is_typed, is_zoned
 from scoring_model.records.files import file_sheet, frame_sheet
@@ -245,7 +245,8 @@ def _column(sheet: Sheet, field: str, schema: RecordSchema) -> tuple[Parsed, tup
         zone = UTC if is_zoned(given) else schema.format.zone or UTC
         return parse_instants(field, raw, cells.moment(formats) if formats else cells.plain, zone), guessed
     read, check = _parser(field, schema, formats)
-    return parse_column(field, raw, lambda cell: check(read(cell))), guessed
+    parse = parse_texts if read is cells.text and check in TEXT_RULES else parse_column
+    return parse(field, raw, lambda cell: check(read(cell))), guessed
 
 
 def _dates_unlike_iso(raw: Column) -> Iterator[str]:
@@ -302,4 +303,4 @@ def _record_ids(parsed: Mapping[str, Parsed], kept: IntArray) -> tuple[str, ...]
     if "recordId" not in parsed:
         return tuple(map(str, kept.tolist()))
     column = parsed["recordId"].column
-    return tuple([str(column.values[code]) for code in column.codes[kept].tolist()])
+    return tuple(map(column.values.__getitem__, column.codes[kept].tolist()))

@@ -10,6 +10,7 @@ from scoring_model.contract.fields import EVENT_FIELDS, FORMER_FIELDS, IDENTITY_
 from scoring_model.contract.rules import Rule, SignalType
 from scoring_model.contract.violation import OUT_OF_RANGE, Invalid, Violation, pointer
 from scoring_model.records.file_format import FileFormat
+from scoring_model.records.near_misses import did_you_mean
 from scoring_model.records.times import Duration
 
 MAX_LABEL_DELAY: Final = 36_525 * 86_400_000_000  # a century in microseconds: more indicates a wrong unit
@@ -97,12 +98,18 @@ class RecordSchema:
         columns = {FORMER_FIELDS.get(name, name): column for name, column in self.columns.items()}
         object.__setattr__(self, "columns", columns)
         violations += [
-            Violation(pointer("columns", name), Rule.UNKNOWN_FIELD, "unknown field")
+            Violation(
+                pointer("columns", name), Rule.UNKNOWN_FIELD, f"unknown field{did_you_mean(name, known)}"
+            )
             for name in columns
             if name not in known
         ]
         violations += [
-            Violation(pointer("format", "values", name), Rule.UNKNOWN_FIELD, "unknown field")
+            Violation(
+                pointer("format", "values", name),
+                Rule.UNKNOWN_FIELD,
+                f"unknown field{did_you_mean(name, self.fields)}",
+            )
             for name in self.format.values
             if name not in self.fields
         ]

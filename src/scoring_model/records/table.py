@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -74,7 +74,7 @@ class Column:
 
     def gather(self, absent: int) -> IntArray:
         """Return the whole number of each row; `absent` where missing."""
-        return np.array([*self.values, absent], dtype=np.int64)[self.codes]
+        return np.append(np.asarray(self.values, dtype=np.int64), absent)[self.codes]
 
     def take(self, rows: IntArray) -> "Column":
         """Take rows in the given order; unused values are dropped."""
@@ -173,6 +173,26 @@ class RecordTable:
             labels=self.labels[rows],
             label_times=self.label_times[rows],
             source_rows=self.source_rows[rows],
+        )
+
+    def before(self, instant: int) -> "RecordTable":
+        """Take the records before an instant, with the labels known before it.
+
+        Parameters
+        ----------
+        instant : int
+            Microseconds since 1970-01-01 UTC.
+        """
+        earlier = self.event_times < instant
+        return (self if earlier.all() else self.take(np.flatnonzero(earlier))).labelled_before(instant)
+
+    def labelled_before(self, instant: int) -> "RecordTable":
+        """Return all records, without labels that became known at an instant (microseconds) or later."""
+        known = self.label_times < instant
+        return replace(
+            self,
+            labels=np.where(known, self.labels, np.int8(-1)),
+            label_times=np.where(known, self.label_times, NEVER),
         )
 
     def append(self, other: "RecordTable") -> "RecordTable":

@@ -194,9 +194,10 @@ INSTANT_PATTERN: Final = "^[0-9]{4}-[0-9]{2}-[0-9]{2}([Tt ].+)?$"
 class _ReadFrom:
     """Converts text to microseconds in a schema validator; does nothing without one."""
 
-    def __init__(self, read: Callable[[Any], int], pattern: str) -> None:
+    def __init__(self, read: Callable[[Any], float], pattern: str, number: str = "integer") -> None:
         self._read = read
         self._pattern = pattern
+        self._number = number
 
     def __get_pydantic_core_schema__(self, source: object, handler: "GetCoreSchemaHandler") -> "CoreSchema":
         # Imported here: only readers of configurations need the validator.
@@ -207,7 +208,7 @@ class _ReadFrom:
     def __get_pydantic_json_schema__(
         self, schema: "CoreSchema", handler: "GetJsonSchemaHandler"
     ) -> dict[str, object]:
-        return {"anyOf": [{"type": "string", "pattern": self._pattern}, {"type": "integer"}]}
+        return {"anyOf": [{"type": "string", "pattern": self._pattern}, {"type": self._number}]}
 
     def _checked(self, value: object) -> object:
         if isinstance(value, int):
@@ -226,6 +227,19 @@ def _duration(value: object) -> int:
 
 Duration = Annotated[int, _ReadFrom(_duration, DURATION_PATTERN)]
 """Microseconds; written as ``90d``, ``24h``, ``30m`` or ``10s``."""
+
+
+def _share_or_duration(value: object) -> float:
+    if isinstance(value, float):
+        return value or 0  # one form of nothing, so that equal settings are equal bytes
+    try:
+        return _duration(value)
+    except (TypeError, ValueError) as error:
+        raise ValueError("a part of time is a share such as 0.2 or a duration such as 90d or 24h") from error
+
+
+ShareOrDuration = Annotated[float | int, _ReadFrom(_share_or_duration, DURATION_PATTERN, "number")]
+"""A share as a float, or a duration as whole microseconds, written as ``90d``, ``24h``, ``30m`` or ``10s``."""
 
 Instant = Annotated[int, _ReadFrom(microseconds, INSTANT_PATTERN)]
 """Microseconds since 1970-01-01 UTC; written as RFC 3339 or as a date."""

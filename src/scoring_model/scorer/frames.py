@@ -69,7 +69,12 @@ class Scored:
 
 
 def score_table(
-    scorer: "Scorer", table: RecordTable, *, history: RecordTable | None = None, reasons: bool = True
+    scorer: "Scorer",
+    table: RecordTable,
+    *,
+    history: RecordTable | None = None,
+    as_of: int | None = None,
+    reasons: bool = True,
 ) -> Scored:
     """Score every record of a table.
 
@@ -79,14 +84,16 @@ def score_table(
         Its records see each other as history.
     history : RecordTable, optional
         Further earlier records, which are not scored.
+    as_of : int, optional
+        Instant, microseconds: labels that became known then or later do not count.
     """
     before = 0 if history is None else len(history)
-    rows = scorer.matrix.rows(table if history is None else history.append(table), before)
+    whole = table if history is None else history.append(table)
+    rows = scorer.matrix.rows(whole if as_of is None else whole.labelled_before(as_of), before)
     decisions = scorer.decide(rows)
-    explained = [
-        scorer.reasons(row) if reasons and outcome else ()
-        for row, outcome in zip(rows, decisions.outcomes.tolist(), strict=True)
-    ]
+    explained: list[tuple[Reason, ...]] = [()] * len(rows)
+    for place in np.flatnonzero(decisions.outcomes).tolist() if reasons else ():
+        explained[place] = scorer.reasons(rows[place])
     return Scored(table, decisions, explained)
 
 
@@ -101,11 +108,14 @@ def one_record(scorer: "Scorer", data: Any) -> Record | None:
     return read_record({str(name): value for name, value in data.items()}, schema)
 
 
-def score_frame(scorer: "Scorer", data: Any, *, histories: Sequence[Any] = ()) -> Any:
+def score_frame(
+    scorer: "Scorer", data: Any, *, histories: Sequence[Any] = (), as_of: int | None = None
+) -> Any:
     """Score a frame; see `Scorer.score`."""
     reading = read_records(data, scorer.contents.schema, labelled=False)
     past = read_histories(scorer, histories)
-    result = _aligned(score_table(scorer, reading.table, history=past).to_arrow(), reading)
+    scored = score_table(scorer, reading.table, history=past, as_of=as_of)
+    result = _aligned(scored.to_arrow(), reading)
     pandas = sys.modules.get("pandas")
     if pandas is None or not isinstance(data, pandas.DataFrame):
         return result

@@ -1,9 +1,9 @@
 """The scorer: decides about records with a bundle."""
 
-import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import date
 from typing import Any, Self
 
 from scoring_model.arrays import FloatArray
@@ -15,10 +15,12 @@ from scoring_model.bundle import (
     check_protocol,
     check_versions,
 )
+from scoring_model.bundle.codec import read_json
+from scoring_model.bundle.short_card import ShortCard, short_card
 from scoring_model.contract.fields import EVENT_FIELDS
 from scoring_model.features import Feature
 from scoring_model.history import past_counts
-from scoring_model.records import Record, RecordTable, parse_record
+from scoring_model.records import Record, RecordTable, microseconds, parse_record
 from scoring_model.scorer.decider import Decider, Decision, Reason
 
 
@@ -112,6 +114,19 @@ class Scorer(Decider):
         # File columns with names other than their fields: they identify a mapping as a row of a file.
         self.own_names = {*schema.columns.values(), *schema.signals} - {*EVENT_FIELDS, *schema.fields}
 
+    def __repr__(self) -> str:
+        return str(self._short_card)
+
+    def _repr_html_(self) -> str:
+        return self._short_card.html
+
+    @property
+    def _short_card(self) -> ShortCard:
+        manifest = self.manifest
+        return short_card(
+            f"Scorer {manifest.model_version}", self.contents, data=manifest.data, files=manifest.files
+        )
+
     @classmethod
     def of(cls, sealed: SealedFiles, *, threads: int = 1) -> Self:
         """Make a scorer from files that were read and checked.
@@ -126,10 +141,11 @@ class Scorer(Decider):
         scorer = cls(sealed.manifest, contents, threads=threads)
         check_versions(sealed, contents)
         check_protocol(sealed)
-        scorer.settings = json.loads(sealed.files[CONFIGURATION])
+        if CONFIGURATION in sealed.files:
+            scorer.settings = read_json(sealed.files[CONFIGURATION])
         return scorer
 
-    def score(self, data: Any, *, history: Any = None) -> Any:
+    def score(self, data: Any, *, history: Any = None, as_of: str | date | None = None) -> Any:
         """Score one record, or every record of a frame.
 
         Parameters
@@ -139,6 +155,8 @@ class Scorer(Decider):
             a file, with the file's names; so is a mapping that has one of these.
         history : frame or path, or a list of them, optional
             Earlier records. Those of a frame also see each other.
+        as_of : str, date or datetime, optional
+            Instant: labels that became known then or later do not count. Records of any time are scored.
 
         Returns
         -------
@@ -158,9 +176,13 @@ class Scorer(Decider):
 
         sources = [] if history is None else history if isinstance(history, list | tuple) else [history]
         record = frames.one_record(self, data)
+        instant = None if as_of is None else microseconds(as_of)
         if record is None:
-            return frames.score_frame(self, data, histories=sources)
-        return self.score_record(record, history=frames.read_histories(self, sources))
+            return frames.score_frame(self, data, histories=sources, as_of=instant)
+        past = frames.read_histories(self, sources)
+        if past is not None and instant is not None:
+            past = past.labelled_before(instant)
+        return self.score_record(record, history=past)
 
     def score_record(self, record: Record, *, history: RecordTable | None = None) -> Decision:
         """Score one parsed record against earlier ones."""

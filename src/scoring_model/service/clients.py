@@ -66,6 +66,8 @@ class Caller:
         Requests that its bucket holds.
     quota_seconds : int
         Seconds in which an empty bucket fills.
+    strict_signals : bool
+        Whether a request with a signal that the model does not know is refused.
     """
 
     client: int
@@ -74,6 +76,7 @@ class Caller:
     permissions: frozenset[Permission]
     quota: int
     quota_seconds: int
+    strict_signals: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +95,7 @@ async def create_client(
     quota: int = DEFAULT_QUOTA,
     quota_seconds: int = DEFAULT_SECONDS,
     history_scope: str | None = None,
+    strict_signals: bool = False,
     now: int,
 ) -> NewClient:
     """Create a client with one API key; stores only a hash of the key.
@@ -109,6 +113,8 @@ async def create_client(
     history_scope : str, optional
         Clients with the same scope share history. Same rules as `name`, but not a number: a client that shares with
         no other has its number as its scope.
+    strict_signals : bool
+        Whether to refuse requests with a signal that the model does not know.
     now : int
         Microseconds since 1970-01-01 UTC.
 
@@ -143,6 +149,7 @@ async def create_client(
         sequence=0,
         created_at=now,
         revoked_at=None,
+        strict_signals=int(strict_signals),
     )
     async with store.writing([history_scope] if history_scope else []) as transaction:
         number = await transaction.new_client(row)
@@ -250,7 +257,15 @@ def format_permissions(permissions: Collection[Permission]) -> str:
 def caller_of(row: ClientRow) -> Caller:
     """Return the caller for a client row."""
     permissions = parse_permissions(row.scopes)
-    return Caller(row.client, row.client_id, row.pool, permissions, row.quota, row.quota_seconds)
+    return Caller(
+        client=row.client,
+        client_id=row.client_id,
+        history_scope=row.pool,
+        permissions=permissions,
+        quota=row.quota,
+        quota_seconds=row.quota_seconds,
+        strict_signals=bool(row.strict_signals),
+    )
 
 
 def key_digest(api_key: str) -> bytes:

@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -27,6 +28,7 @@ from scoring_model.service.scoring.score import SKEW
 from scoring_model.service.scoring.scoring import Scoring
 from scoring_model.service.scoring.verifications import Verifications
 from scoring_model.service.store import TRUNCATION_FACT, WHOLE_DATABASE, Store, StoreUnavailable
+from scoring_model.service.unknown_signals import UnknownSignals
 from scoring_model.service.webhooks import Webhooks, seal_migrated
 
 if TYPE_CHECKING:
@@ -118,12 +120,19 @@ class Service:
     candidates: CandidateBuilder
     pending: PendingWork
     housekeeping: Housekeeping
+    unknown_signals: UnknownSignals
     vault: Vault
     _tasks: list[asyncio.Task[None]] = field(default_factory=list, init=False)
 
     def start(self) -> None:
-        """Start the background tasks: pending verifications, housekeeping, key rotations."""
-        for work in (self.pending.run(), self.housekeeping.run(), self._follow_rotations()):
+        """Start the background tasks: pending verifications, housekeeping, unknown signals, key rotations."""
+        tasks = (
+            self.pending.run(),
+            self.housekeeping.run(),
+            self.unknown_signals.run(),
+            self._follow_rotations(),
+        )
+        for work in tasks:
             self._tasks.append(asyncio.create_task(work))
 
     async def close(self) -> None:
@@ -132,6 +141,8 @@ class Service:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         await self.queue.close()
+        with suppress(StoreUnavailable):
+            await self.unknown_signals.write()
 
     async def _follow_rotations(self) -> None:
         while True:
@@ -216,6 +227,7 @@ def _assemble(
     scoring = Scoring(scorer, vault, secrets, clock)
     linker = Linker(secrets, scorer.matrix.link_keys)
     persons = Persons(vault)
+    unknown_signals = UnknownSignals(store, clock, scorer.contents.schema.signals)
     candidates = CandidateBuilder(
         store=store,
         persons=persons,
@@ -223,6 +235,7 @@ def _assemble(
         clock=clock,
         schema=scorer.contents.schema,
         matrix=scorer.matrix,
+        unknown_signals=unknown_signals,
     )
     return Service(
         store=store,
@@ -262,6 +275,7 @@ def _assemble(
         candidates=candidates,
         pending=PendingWork(store=store, queue=queue, candidates=candidates, scoring=scoring, clock=clock),
         housekeeping=Housekeeping(store=store, clock=clock, longest=scorer.matrix.reach),
+        unknown_signals=unknown_signals,
         vault=vault,
     )
 

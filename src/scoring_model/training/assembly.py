@@ -1,6 +1,7 @@
 """From a fitted forest to a bundle: scale, probability, policy, evaluation, golden rows, profile and card."""
 
-from dataclasses import asdict
+from collections.abc import Callable
+from dataclasses import asdict, replace
 from importlib.metadata import version
 from typing import Final
 
@@ -12,38 +13,47 @@ from scoring_model.bundle import (
     CONFIGURATION,
     EVALUATION,
     PROFILE,
+    SCORE_COUNTS,
     Bundle,
     Contents,
     Golden,
+    ScoreCounts,
     choose_rows,
     invent_rows,
     json_bytes,
     measure_profile,
     reason_factors,
 )
-from scoring_model.configuration import Configuration, CostSettings, Tuned
+from scoring_model.configuration import Configuration, CostSettings, PolicySettings, Tuned
+from scoring_model.decision.contributions import Contributions
 from scoring_model.decision.forest import Forest
 from scoring_model.decision.probability import Calibration
 from scoring_model.decision.reasons import FactualReasons
-from scoring_model.decision.rules import DecisionRules
+from scoring_model.decision.rules import NEVER_REACHED, DecisionRules, Policy
 from scoring_model.evaluation import EvaluatedRecords, Evaluation, evaluate_records
-from scoring_model.evaluation.cost import expected_cost
+from scoring_model.evaluation.importance import Importance, measure_importance, sample_rows
+from scoring_model.features import MailProviders
 from scoring_model.records import digest, rfc3339
 from scoring_model.scorer.session import MarginSession
-from scoring_model.training.alternatives import Alternatives, find_alternatives
+from scoring_model.training.alternatives import Alternatives
 from scoring_model.training.calibration import CalibrationChoice, choose_calibration
 from scoring_model.training.cards import describe
-from scoring_model.training.certification import InfeasiblePolicy, certify
+from scoring_model.training.certification import InfeasiblePolicy, Shortfall, certify
+from scoring_model.training.choice import choose, tested_scores
 from scoring_model.training.export import to_onnx
+from scoring_model.training.ladder import possible_now
 from scoring_model.training.leakage import LeakageReport
 from scoring_model.training.preparation import Prepared
 from scoring_model.training.scale import fit_scale
-from scoring_model.training.thresholds import choose_policy
+from scoring_model.training.split import EvaluatedPart
 
 LIBRARIES: Final = ("lightgbm", "numba", "numpy", "onnx", "onnxruntime", "optuna", "pyarrow", "scoring-model")
 """Libraries that computed the numbers of a bundle, whose versions it records."""
 
 GOLDEN_ROWS: Final = 256
+PASS_EVERYONE: Final = Policy(step_up_from=NEVER_REACHED, fail_from=NEVER_REACHED)
+"""The policy of a model whose bounds no thresholds keep. It promises nothing."""
+
 _INVENTED_ROWS: Final = 4 * GOLDEN_ROWS
 
 
@@ -58,22 +68,27 @@ def assemble(
 ) -> tuple[Bundle, Evaluation, Alternatives]:
     """Make the bundle of a forest, its evaluation, and the results of other thresholds.
 
-    Scale, probability and thresholds are fitted on the validation period, the evaluation uses the test period. Both
-    use the margins of the exported graph, so the report describes the served model.
+    Scale, probability and thresholds are fitted on the validation period. The evaluation uses the test period, or the
+    validation period if there is no test period. Both use the margins of the exported graph, so the report describes
+    the served model.
 
     Raises
     ------
     ScaleError, CalibrationError, InfeasiblePolicy
-        If the validation period does not suffice; the message names what is missing.
+        If the validation period does not suffice; the message names what is missing. The last one holds the bundle with
+        a policy that passes everyone.
     """
     names = prepared.matrix.names
     bare = MarginSession(to_onnx(forest, cuts=None, feature_names=names), threads=threads)
     margins = bare.margins(prepared.rows[prepared.split.validation])
     calibration = _calibrate(prepared, margins)
-    rules, alternatives, certified = _fit_rules(prepared, margins, configuration, calibration.calibration)
+    rules, alternatives, counts, certified = _fit_rules(
+        prepared, margins, configuration, calibration.calibration
+    )
     graph = to_onnx(forest, cuts=rules.scale.cuts, feature_names=names)
     session = MarginSession(graph, threads=threads)
     evaluation = _evaluate(prepared, session, rules, configuration.policy.costs, certified)
+    evaluation = replace(evaluation, explain=_explain(prepared, forest))
     contents = Contents(
         schema=configuration.schema,
         features=prepared.matrix,
@@ -92,8 +107,9 @@ def assemble(
         contents=contents,
         described={
             CONFIGURATION: json_bytes(resolved(configuration, tuned)),
-            EVALUATION: json_bytes(evaluation.to_json()),
+            EVALUATION: json_bytes(evaluation_document(evaluation, prepared.split.evaluated)),
             PROFILE: _profile(prepared, rules, margins),
+            SCORE_COUNTS: counts.to_bytes(),
             CARD: describe(
                 prepared,
                 contents,
@@ -108,6 +124,8 @@ def assemble(
         data=data,
         libraries={library: version(library) for library in LIBRARIES},
     )
+    if shortfalls := _shortfalls(counts, configuration.policy):
+        raise InfeasiblePolicy(shortfalls, alternatives=alternatives, bundle=bundle)
     return bundle, evaluation, alternatives
 
 
@@ -121,6 +139,12 @@ def resolved(configuration: Configuration, tuned: Tuned) -> dict[str, object]:
     plain["training"]["split"] = asdict(configuration.split)
     plain["training"]["tuned"] = asdict(tuned)
     plain["training"]["attacks"] = plain["training"].pop("leakage_checks")  # the name in all bundles so far
+    # Later settings stand in bundles that use them.
+    if configuration.features.mail_providers == MailProviders():
+        del plain["features"]["mail_providers"]
+    for signal in plain["signals"].values():
+        if signal["country"] is None:
+            del signal["country"]
     return plain
 
 
@@ -131,30 +155,31 @@ def _calibrate(prepared: Prepared, margins: FloatArray) -> CalibrationChoice:
 
 def _fit_rules(
     prepared: Prepared, margins: FloatArray, configuration: Configuration, calibration: Calibration
-) -> tuple[DecisionRules, Alternatives, tuple[range, range]]:
-    """Choose the policy; also return the certified values of both thresholds."""
+) -> tuple[DecisionRules, Alternatives, ScoreCounts, tuple[range, range]]:
+    """Choose the policy; also return what it rests on, and the certified values of both thresholds."""
     targets, settings = prepared.split.validation_targets, configuration.policy
     scale = fit_scale(margins[targets == 0])
     scores = scale.scores(margins)
-    cost = None
-    if settings.costs is not None:
-        cost = expected_cost(scores[targets == 0], scores[targets == 1], settings.costs)
-    genuine, frauds = scores[prepared.genuine_persons], scores[prepared.fraud_rings]
-    certification = certify(genuine, frauds, settings=settings)
-    shortfalls = certification.shortfalls()
-    policy = None if shortfalls else choose_policy(certification, cost=cost)
-    alternatives = find_alternatives(
-        certification,
-        policy,
-        genuine_scores=genuine,
-        fraud_scores=frauds,
+    counts = ScoreCounts.of_scores(
+        persons=scores[prepared.genuine_persons],
+        rings=scores[prepared.fraud_rings],
+        genuine=scores[targets == 0],
+        frauds=scores[targets == 1],
+        limits=settings.limits(),
         confidence=settings.confidence,
-        cost=cost,
+        until=prepared.split.boundaries.validation_to,
     )
-    if policy is None:
-        raise InfeasiblePolicy(shortfalls, alternatives=alternatives)
-    rules = DecisionRules(scale=scale, calibration=calibration, policy=policy)
-    return rules, alternatives, (certification.step_up, certification.fail)
+    certification = certify(*tested_scores(counts), settings=settings)
+    policy, alternatives = choose(counts, certification, confidence=settings.confidence, costs=settings.costs)
+    rules = DecisionRules(scale=scale, calibration=calibration, policy=policy or PASS_EVERYONE)
+    return rules, alternatives, counts, (certification.step_up, certification.fail)
+
+
+def _shortfalls(counts: ScoreCounts, settings: PolicySettings) -> tuple[Shortfall, ...]:
+    """Find the bounds that no thresholds keep, and what can be promised now that the scores were seen."""
+    scores = tested_scores(counts)
+    found = certify(*scores, settings=settings).shortfalls()
+    return possible_now(found, *scores, limits=settings.limits(), confidence=settings.confidence)
 
 
 def _evaluate(
@@ -164,14 +189,35 @@ def _evaluate(
     costs: CostSettings | None,
     certified: tuple[range, range],
 ) -> Evaluation:
-    test = prepared.split.test
+    part = prepared.split.evaluated
     records = EvaluatedRecords(
-        decisions=rules.decide(session.margins(prepared.rows[test])),
-        labels=prepared.split.test_targets,
-        event_times=prepared.table.event_times[test],
-        persons=prepared.persons[test],
+        decisions=rules.decide(session.margins(prepared.rows[part.rows])),
+        labels=part.targets,
+        event_times=prepared.table.event_times[part.rows],
+        persons=prepared.persons[part.rows],
     )
     return evaluate_records(records, rules=rules, costs=costs, certified=certified)
+
+
+def evaluation_document(evaluation: Evaluation, part: EvaluatedPart) -> dict[str, object]:
+    """Return an evaluation as JSON; without a test part it names the part that it rests on, and what limits it."""
+    limits = {} if part.warning is None else {"part": part.name, "warning": part.warning}
+    return {**limits, **evaluation.to_json()}
+
+
+def _explain(prepared: Prepared, forest: Forest) -> Callable[[], Importance]:
+    """Return what explains some of the evaluated records."""
+    evaluated = prepared.split.evaluated.rows
+    drawn = evaluated[sample_rows(len(evaluated))]
+    # Without `prepared`, so that its rows do not stay in memory as long as the evaluation.
+    matrix, rows, event_times = prepared.matrix, prepared.rows[drawn], prepared.table.event_times[drawn]
+    return lambda: measure_importance(
+        rows,
+        explain=Contributions(forest).explain,
+        matrix=matrix,
+        event_times=event_times,
+        records=len(evaluated),
+    )
 
 
 def _golden(

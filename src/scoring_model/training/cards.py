@@ -1,15 +1,18 @@
 """The model card (Mitchell et al. 2019, doi 10.1145/3287560.3287596): a bundle in words and tables."""
 
 import html
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final
 
-from scoring_model.bundle import Contents, model_version
+from scoring_model.bundle import CARD, Contents, SealedFiles, model_version
 from scoring_model.configuration import Configuration
 from scoring_model.decision.rules import NEVER_REACHED, Policy
 from scoring_model.decision.scale import MAX_SCORE, ScoreScale
 from scoring_model.evaluation import Evaluation
 from scoring_model.features import Feature
+from scoring_model.records import rfc3339
 from scoring_model.training.alternatives import Alternatives
 from scoring_model.training.calibration import CalibrationChoice
 from scoring_model.training.leakage import LeakageReport
@@ -31,6 +34,10 @@ LIMITS: Final = (
     "Links are counted within one client's history; a record without a history has no links.",
 )
 
+_METRICS: Final = re.compile(r"^## Metrics on the \w+ part\n\n", re.MULTILINE)
+_STALE: Final = (
+    "Stale: genuine failed, genuine stepped up or failed, and frauds passed were measured under the policy"
+)
 _DIRECTIONS: Final = {-1: "lowers", 0: "either", 1: "raises"}
 
 Cell = str | int | float | None
@@ -53,10 +60,10 @@ def describe(
     sections = (
         f"# {_text(configuration.name)}\n\nModel `{version}`, policy `{contents.policy_version}`.",
         f"## Purpose\n\n{_text(PURPOSE.format(event=use.event, subject=use.subject))}",
-        _data(prepared, data),
+        _data(prepared, data, configuration.training.split.as_of),
         _leaks(leakage),
-        f"## Metrics on the test part\n\n{_metrics(evaluation)}\n\n{_text(str(calibration))}",
-        _policy(rules.policy, alternatives, use.event),
+        _evaluated(prepared, evaluation, calibration),
+        policy_section(rules.policy, alternatives, use.event),
         _scale(rules.scale, use.subject, genuine=int((prepared.split.validation_targets == 0).sum())),
         _features(prepared.matrix.features),
         _list("Protected attributes read", sorted(configuration.features.use_protected)),
@@ -65,8 +72,12 @@ def describe(
     return "\n\n".join(sections) + "\n"
 
 
-def _data(prepared: Prepared, data: Mapping[str, object]) -> str:
+def _data(prepared: Prepared, data: Mapping[str, object], as_of: int | None) -> str:
     span = f"{data['records']} records from {data['from']} to {data['to']}, SHA-256 `{data['sha256']}`."
+    if as_of is not None:
+        span += (
+            f" Records and labels that happened or became known at {rfc3339(as_of)} or later were not read."
+        )
     rows = [(s.part, s.start, s.end, s.records, s.genuine, s.frauds) for s in prepared.split.summaries]
     return f"## Data\n\n{span}\n\n{table(('Part', 'From', 'To', 'Records', 'Genuine', 'Frauds'), rows)}"
 
@@ -79,6 +90,14 @@ def _leaks(leakage: LeakageReport) -> str:
         f"## Leaks\n\n{table(('Check', 'Verdict', 'Records', 'Found'), rows)}\n\nColumns that users supply were "
         "looked at one by one: whether their values were there before the decision can't be seen from the records."
     )
+
+
+def _evaluated(prepared: Prepared, evaluation: Evaluation, calibration: CalibrationChoice) -> str:
+    part = prepared.split.evaluated
+    texts = [f"## Metrics on the {part.name} part", _metrics(evaluation), _text(str(calibration))]
+    if part.warning is not None:
+        texts.insert(1, f"**{_text(part.warning)}**")
+    return "\n\n".join(texts)
 
 
 def _metrics(evaluation: Evaluation) -> str:
@@ -104,36 +123,101 @@ def _metrics(evaluation: Evaluation) -> str:
     return table(("Metric", "Value", "95 % from", "to"), rows)
 
 
-def _policy(policy: Policy, alternatives: Alternatives, event: str) -> str:
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Sample:
+    """The records that certify a policy.
+
+    Parameters
+    ----------
+    of : str
+        Their name in a sentence.
+    is_seen : bool
+        Whether the bounds were set after their scores were seen, and so taken from the ladder.
+    """
+
+    of: str = "the validation part"
+    is_seen: bool = False
+
+
+def policy_section(
+    policy: Policy,
+    alternatives: Alternatives,
+    event: str,
+    *,
+    sample: Sample = Sample(),
+    is_picked: bool = False,
+) -> str:
+    """Describe the thresholds, their choice and what they promise.
+
+    Parameters
+    ----------
+    event : str
+        The word of the use for what a record is.
+    is_picked : bool
+        Whether a person picked the thresholds among the certified ones.
+    """
     thresholds = (
         f"`PASSED` below a score of {policy.step_up_from}, `STEPPED_UP` from there, "
         f"`FAILED` {'never' if policy.fail_from == NEVER_REACHED else f'from {policy.fail_from}'}."
     )
     rows = [(p.bound, p.limit, 1 - p.delta, p.observed, p.records) for p in policy.promises]
     promises = table(("Promise", "At most", "With confidence", "Observed", "On records"), rows)
-    choice = _text(" ".join(_choice(policy, alternatives, event)))
-    return f"## Policy\n\n{thresholds}\n\n{choice}\n\n{promises}"
+    sentences = (_choice(alternatives, event, is_picked), *_promised(policy, alternatives, sample))
+    return f"## Policy\n\n{thresholds}\n\n{_text(' '.join(sentences))}\n\n{promises}"
 
 
-def _choice(policy: Policy, alternatives: Alternatives, event: str) -> Iterator[str]:
-    """Describe the choice of thresholds, its confidence and the population of the promises."""
+def _choice(alternatives: Alternatives, event: str, is_picked: bool) -> str:
+    if not any(row.chosen for row in alternatives.rows):
+        return "No thresholds keep the bounds of the configuration, so everyone passes until there are other bounds."
     cost, prevalence = alternatives.chosen.expected_cost, alternatives.prevalence
+    if is_picked:
+        return "A person picked these thresholds among those that are certified to keep what is promised."
     if cost is None:
-        yield "These are the lowest thresholds that are certified to keep what is promised."
-    else:
-        yield (
-            "Of the thresholds that are certified to keep what is promised, these have the least expected cost per "
-            f"{event}: {cost:.4g}, where frauds have a share of {prevalence:.4g}."
-        )
+        return "These are the lowest thresholds that are certified to keep what is promised."
+    return (
+        "Of the thresholds that are certified to keep what is promised, these have the least expected cost per "
+        f"{event}: {cost:.4g}, where frauds have a share of {prevalence:.4g}."
+    )
+
+
+def _promised(policy: Policy, alternatives: Alternatives, sample: Sample) -> Iterator[str]:
+    """Describe the confidence and the population of the promises."""
     if not policy.promises:
         yield "Nothing is promised."
         return
     yield (
         f"All promises hold together with a confidence of {alternatives.confidence:.4g}, each being tested at "
-        f"{policy.promises[0].delta:.3g}. They are about a genuine person drawn as those of the validation part were, "
+        f"{policy.promises[0].delta:.3g}. They are about a genuine person drawn as those of {sample.of} were, "
         "and one of the person's records there, drawn by chance, and likewise about a ring (frauds that link keys "
         "join, or one by itself) and one of its records."
     )
+    if sample.is_seen:
+        yield (
+            "The bounds were set after these records had been scored. Each is a value of a ladder of 40, all of which "
+            "are tested, so that all policies that are ever chosen in this way keep their promises together with that "
+            "confidence."
+        )
+
+
+def revised(sealed: SealedFiles, section: str, policy_version: str) -> str:
+    """Return the card of a bundle for another policy, with its metrics marked as those of the former one.
+
+    Parameters
+    ----------
+    section : str
+        Result of `policy_section`.
+    policy_version : str
+        Of the new policy.
+    """
+    before = sealed.manifest.policy_version
+    text = sealed.files[CARD].decode().replace(f"policy `{before}`", f"policy `{policy_version}`", 1)
+    text = re.sub(
+        r"^## Policy\n.*?(?=^## |\Z)", lambda _: f"{section}\n\n", text, flags=re.MULTILINE | re.DOTALL
+    )
+    if _STALE in text:
+        return text
+    note = f"{_STALE} `{before}`, not under that of this bundle. The other metrics depend on the model alone."
+    return _METRICS.sub(lambda heading: f"{heading[0]}{note}\n\n", text, count=1)
 
 
 def _scale(scale: ScoreScale, subject: str, *, genuine: int) -> str:

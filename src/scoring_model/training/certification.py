@@ -16,6 +16,7 @@ from scoring_model.decision.scale import MAX_SCORE
 from scoring_model.training.bounds import BoundTest, fraud_test, genuine_test, records_needed
 
 if TYPE_CHECKING:
+    from scoring_model.bundle import Bundle
     from scoring_model.training.alternatives import Alternatives
 
 FALSE_REJECT = "max_false_reject"
@@ -60,12 +61,18 @@ class InfeasiblePolicy(ValueError):
     Parameters
     ----------
     alternatives : Alternatives, optional
-        Results of all thresholds of the fitted model on the validation part. None: no model was fitted, since the
+        Results of all thresholds of the fitted model on the tested records. None: no model was fitted, since the
         validation part has too few records for any model.
+    bundle : Bundle, optional
+        The trained model with a policy that passes everyone and promises nothing, to be given another policy.
     """
 
     def __init__(
-        self, shortfalls: tuple[Shortfall, ...], *, alternatives: "Alternatives | None" = None
+        self,
+        shortfalls: tuple[Shortfall, ...],
+        *,
+        alternatives: "Alternatives | None" = None,
+        bundle: "Bundle | None" = None,
     ) -> None:
         rows = [("bound", "requested", "possible", "write")]
         for row in shortfalls:
@@ -77,6 +84,7 @@ class InfeasiblePolicy(ValueError):
         super().__init__("\n".join([head, "", *_aligned(rows), "", *reasons]))
         self.shortfalls = shortfalls
         self.alternatives = alternatives
+        self.bundle = bundle
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -195,7 +203,14 @@ def certify(genuine_scores: IntArray, fraud_scores: IntArray, *, settings: Polic
         One for each ring.
     """
     limits = settings.limits()
-    delta = round(1 - settings.confidence, 12) / max(len(limits), 1)  # 1 - 0.95 is not quite 0.05
+    delta = delta_of(settings.confidence) / max(len(limits), 1)
+    return certify_limits(genuine_scores, fraud_scores, limits=limits, delta=delta)
+
+
+def certify_limits(
+    genuine_scores: IntArray, fraud_scores: IntArray, *, limits: Mapping[str, float], delta: float
+) -> Certification:
+    """Find the thresholds that keep bounds, each tested at `delta`; parameters as in `certify`."""
     return Certification(
         tests={
             bound: fraud_test(bound, fraud_scores, limit=limit, delta=delta)
@@ -204,6 +219,11 @@ def certify(genuine_scores: IntArray, fraud_scores: IntArray, *, settings: Polic
             for bound, limit in limits.items()
         }
     )
+
+
+def delta_of(confidence: float) -> float:
+    """Return 1 - confidence without its rounding error: 1 - 0.95 is not quite 0.05."""
+    return round(1 - confidence, 12)
 
 
 def refuse_hopeless(persons: int, rings: int, *, settings: PolicySettings) -> None:

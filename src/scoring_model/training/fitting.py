@@ -8,35 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scoring_model.arrays import FloatArray
+from scoring_model.configuration.training import unknown_params
 
 Params = Mapping[str, float | int | bool]
-"""Parameters of LightGBM by their main name; those of `ALLOWED_PARAMS`."""
-
-ALLOWED_PARAMS = frozenset(
-    {
-        "bagging_fraction",
-        "bagging_freq",
-        "cat_l2",
-        "cat_smooth",
-        "extra_trees",
-        "feature_fraction",
-        "feature_fraction_bynode",
-        "lambda_l1",
-        "lambda_l2",
-        "learning_rate",
-        "max_cat_threshold",
-        "max_cat_to_onehot",
-        "max_depth",
-        "min_data_in_leaf",
-        "min_data_per_group",
-        "min_gain_to_split",
-        "min_sum_hessian_in_leaf",
-        "num_leaves",
-        "path_smooth",
-        "scale_pos_weight",
-    }
-)
-"""Parameters that a caller may set. LightGBM only warns of unknown names."""
+"""Parameters of LightGBM by their main name; those of `ALLOWED_PARAMS` in `configuration.training`."""
 
 _THREADS = re.compile(r"^\[num_threads: \d+\]$", flags=re.MULTILINE)
 
@@ -61,7 +36,7 @@ def fit(
         NaN is missing; a categorical feature holds codes, integers from 0 on.
     targets : ndarray of shape (n,), 1 fraud, 0 genuine
     params : Mapping
-        LightGBM parameters among `ALLOWED_PARAMS`; absent ones keep LightGBM's default.
+        LightGBM parameters, see `Params`; absent ones keep LightGBM's default.
     rounds : int
         Number of trees, at least 1.
     categorical : sequence of int
@@ -131,8 +106,7 @@ def binned(
 
 def check_params(params: Params) -> list[str]:
     """List the problems of parameters."""
-    unknown = sorted(set(params) - ALLOWED_PARAMS)
-    return [f"params may not set {', '.join(unknown)}"] if unknown else []
+    return [str(violation.within("params")) for violation in unknown_params(params)]
 
 
 def _check(

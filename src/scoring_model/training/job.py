@@ -4,7 +4,7 @@ import json
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -14,19 +14,24 @@ from scoring_model.bundle.seal import load_private_key
 from scoring_model.bundle.writer import check_place
 from scoring_model.configuration import Configuration, Tuned
 from scoring_model.evaluation import summary
+from scoring_model.evaluation.evaluation import Provenance
 from scoring_model.records.atomic import atomic_file
 from scoring_model.records.quarantine import accept, write_quarantine
 from scoring_model.records.reading import read_records
 from scoring_model.records.sources import file_paths
+from scoring_model.training.assembly import evaluation_document
 from scoring_model.training.certification import InfeasiblePolicy
 from scoring_model.training.leakage import LeakageError
 from scoring_model.training.mlflow_runs import TrackedRun, without_credentials
+from scoring_model.training.report import training_sections
 from scoring_model.training.run import Training, run_training
 from scoring_model.training.run_description import describe
 from scoring_model.training.tracking import TrackingError, track
 
 _EVALUATION: Final = "evaluation.json"
+_MODEL: Final = "without_policy"
 _PARAMETERS: Final = "parameters.yaml"
+_REPORT: Final = "report.html"
 _SUMMARY: Final = "evaluation.md"
 _THRESHOLDS: Final = "thresholds.csv"
 
@@ -79,15 +84,19 @@ class JobDone:
 
     Parameters
     ----------
-    bundle, parameters, evaluation, summary : Path
-        The sealed directory, the resolved parameters (YAML), and the evaluation of the test period as JSON and
-        Markdown.
+    bundle, parameters, evaluation, summary, report : Path
+        The sealed directory, the resolved parameters (YAML), and the evaluation as JSON, as Markdown and as a report
+        (HTML).
+    evaluated_part : str
+        Part of the records that the evaluation rests on: 'test', or 'validation' without a test part.
     """
 
     bundle: Path
     parameters: Path
     evaluation: Path
     summary: Path
+    evaluated_part: str
+    report: Path
     tracked: TrackedRun | None
 
 
@@ -105,7 +114,8 @@ def run_job(job: Job, *, report: Callable[[str], None] = lambda text: None) -> J
     LeakageError
         After writing the results to ``leakage_checks.json``.
     InfeasiblePolicy
-        If a model was fitted, after writing ``parameters.yaml`` and ``thresholds.csv``.
+        If a model was fitted, after writing ``parameters.yaml``, ``thresholds.csv`` and ``without_policy``, a bundle
+        that passes everyone, to be given another policy.
     TrackingError
         After sealing the bundle, if its run could not be kept next to it either.
     """
@@ -129,6 +139,7 @@ def run_job(job: Job, *, report: Callable[[str], None] = lambda text: None) -> J
             processes=job.processes,
             report=report,
             keep_parameters=lambda tuned: _write_file(job, _PARAMETERS, _yaml(tuned)),
+            recall_lost=True,
         )
     except LeakageError as error:
         _write_file(job, "leakage_checks.json", _json(error.report.to_json()))
@@ -137,7 +148,11 @@ def run_job(job: Job, *, report: Callable[[str], None] = lambda text: None) -> J
         if error.alternatives is not None:
             thresholds = _write_file(job, _THRESHOLDS, error.alternatives.to_csv())
             report(f"results of each pair of thresholds: {thresholds}")
-            report(f"to try another policy without a new search: --params {job.folder / _PARAMETERS}")
+        if error.bundle is not None:
+            model = error.bundle.save(job.folder / _MODEL, signing_key=signing_key, replace=True)
+            report(
+                f"to set other bounds without a training: scoring-model policy {model} --config CONFIG --out {job.out}"
+            )
         raise
     _write(job, training)
     training.bundle.save(job.out, signing_key=signing_key, replace=job.replace)
@@ -148,6 +163,8 @@ def run_job(job: Job, *, report: Callable[[str], None] = lambda text: None) -> J
         parameters=job.folder / _PARAMETERS,
         evaluation=job.folder / _EVALUATION,
         summary=job.folder / _SUMMARY,
+        evaluated_part=training.split.evaluated.name,
+        report=job.folder / _REPORT,
         tracked=tracked,
     )
 
@@ -164,12 +181,34 @@ def _write(job: Job, training: Training) -> None:
     texts = {
         "split.json": _json([asdict(segment) for segment in training.split.summaries]),
         "leakage_checks.json": _json(training.leakage.to_json()),
-        _EVALUATION: _json(training.evaluation.to_json()),
+        _EVALUATION: _json(evaluation_document(training.evaluation, training.split.evaluated)),
         _SUMMARY: _summary(job, training),
         _THRESHOLDS: training.alternatives.to_csv(),
     }
+    if training.evaluation.importance is not None:
+        texts["importance.json"] = _json(training.evaluation.importance.to_json())
     for name, text in texts.items():
         _write_file(job, name, text)
+    evaluation = replace(training.evaluation, provenance=_provenance(job, training))
+    further = training_sections(training.split, training.leakage, training.alternatives)
+    evaluation.report(job.folder / _REPORT, further=tuple(further))
+
+
+def _provenance(job: Job, training: Training) -> Provenance | None:
+    """Name the bundle, the source and the evaluated period; None without records."""
+    events, warning = training.evaluation.records.event_times, training.split.evaluated.warning
+    if not len(events):
+        return None
+    return Provenance(
+        name=training.bundle.name,
+        model_version=training.bundle.model_version,
+        policy_version=training.bundle.contents.policy_version,
+        files=tuple(path.name for path in file_paths(job.source) or ()),
+        since=int(events.min()),
+        until=int(events.max()),
+        scored_earlier=False,
+        notes=() if warning is None else (warning,),
+    )
 
 
 def _write_file(job: Job, name: str, text: str) -> Path:
@@ -189,7 +228,9 @@ def _yaml(tuned: Tuned) -> str:
 
 
 def _summary(job: Job, training: Training) -> str:
-    text = f"# {job.configuration.name}: the test period\n\n{summary(training.evaluation)}"
+    part = training.split.evaluated
+    warning = "" if part.warning is None else f"**Warning: {part.warning}**\n\n"
+    text = f"# {job.configuration.name}: the {part.name} period\n\n{warning}{summary(training.evaluation)}"
     sections = (
         training.alternatives.to_markdown(),
         training.split.to_markdown(),

@@ -54,7 +54,7 @@ def open_study(
         the message then names the differences.
     """
     if not resume and path.exists():
-        raise JournalError(f"the journal {path.name} exists already: resume it or name another")
+        raise JournalError(f"the journal {path.name} exists; pass --resume (resume=True) to continue it")
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("ab+") as file:
         try:

@@ -46,6 +46,12 @@ def find_rings(keys: Sequence[IntArray], rows: IntArray) -> IntArray:
     return np.array([_root(parents, place) for place in range(len(rows))], dtype=np.int64)
 
 
+def rings_of(table: RecordTable, persons: IntArray, matrix: FeatureMatrix, rows: IntArray) -> IntArray:
+    """Find the rings of some records of a table by person and link keys; see `find_rings`."""
+    keys = [key for key in matrix.link_keys if key.name != PERSON]
+    return find_rings([persons, *(key_codes(table, key) for key in keys)], rows)
+
+
 def one_of_each(groups: IntArray) -> IntArray:
     """Choose one record of each group at random.
 
@@ -137,9 +143,7 @@ class Prepared:
     def fraud_rings(self) -> IntArray:
         """Return the indices in the validation part of one record per ring of frauds."""
         places, rows = self._validated(1)
-        keys = [key for key in self.matrix.link_keys if key.name != PERSON]
-        codes = [self.persons, *(key_codes(self.table, key) for key in keys)]
-        return places[one_of_each(find_rings(codes, rows))]
+        return places[one_of_each(rings_of(self.table, self.persons, self.matrix, rows))]
 
     def _validated(self, target: int) -> tuple[IntArray, IntArray]:
         """Return the indices in the validation part of records with a target, and their rows in the table."""
@@ -151,8 +155,11 @@ def prepare(table: RecordTable, configuration: Configuration) -> Prepared:
     """Split a labelled history, fit the state of the features on the burn-in, and build all rows.
 
     Every record is history for later ones, including those in the gaps and in the label maturity window. Only the
-    split determines the training records.
+    split determines the training records. With a configured as-of instant the result is that of a table without the
+    records that happened then or later, and without the labels that became known then or later.
     """
+    if (as_of := configuration.training.split.as_of) is not None:
+        table = table.before(as_of)
     persons = person_codes(table, alone=True)
     parts = split(table.event_times, table.labels, table.label_times, persons, configuration.split)
     settings = configuration.feature_settings

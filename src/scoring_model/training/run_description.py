@@ -13,7 +13,7 @@ from scoring_model.bundle import read_bundle
 from scoring_model.configuration import Configuration
 from scoring_model.contract.fields import EVENT_FIELDS, signal_field
 from scoring_model.evaluation import Evaluation
-from scoring_model.records import SignalType, rfc3339
+from scoring_model.records import SignalType, format_duration, rfc3339
 from scoring_model.records.schema import RecordSchema
 from scoring_model.training.mlflow_runs import BUNDLE, RunRecord, files_below
 from scoring_model.training.run import Training
@@ -49,8 +49,8 @@ def describe(
         Empty folder for artifacts, which are written here; the record refers to them.
     """
     manifest, policy = read_bundle(bundle).manifest, training.bundle.contents.rules.policy
-    boundaries = training.split.boundaries
-    test_from, test_to = rfc3339(boundaries.test_from), rfc3339(boundaries.test_to)
+    part, split = training.split.evaluated, configuration.split
+    start, end = rfc3339(part.start), rfc3339(part.end)
     params = {
         **training.tuned.params,
         "rounds": training.tuned.rounds,
@@ -58,14 +58,23 @@ def describe(
         "seeds": configuration.training.seeds,
         "step_up_from": policy.step_up_from,
         "fail_from": policy.fail_from,
+        "as_of": rfc3339(training.split.boundaries.as_of),
+        **{
+            f"split.{name}": format_duration(length) if length and isinstance(length, int) else length
+            for name, length in (
+                ("train", split.train),
+                ("validation", split.validation),
+                ("test", split.test),
+            )
+        },
     }
     tags = {
         "model_version": manifest.model_version,
         "policy_version": manifest.policy_version,
         "bundle.seal": manifest.seal,
         "data.digest": str(manifest.data["sha256"]),
-        "test.from": test_from,
-        "test.to": test_to,
+        f"{part.name}.from": start,
+        f"{part.name}.to": end,
         **{f"library.{name}": version for name, version in manifest.libraries.items()},
     }
     (scratch / REQUIREMENTS).write_text(requirements(), encoding="utf-8")
@@ -75,11 +84,11 @@ def describe(
     return RunRecord(
         key=uuid.uuid4().hex,
         use=configuration.name,
-        name=f"{manifest.model_version} policy {manifest.policy_version} test {test_from[:16]}Z to {test_to[:16]}Z",
+        name=f"{manifest.model_version} policy {manifest.policy_version} {part.name} {start[:16]}Z to {end[:16]}Z",
         started=started,
         ended=ended,
         params={name: str(value) for name, value in params.items()},
-        metrics=dict(metrics(training.evaluation)),
+        metrics=dict(metrics(training.evaluation, prefix="" if part.name == "test" else f"{part.name}_")),
         tags=tags,
         dataset={
             "name": source,
@@ -114,21 +123,25 @@ def _plain(value: object) -> object:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def metrics(evaluation: Evaluation) -> Iterator[tuple[str, float]]:
+def metrics(evaluation: Evaluation, *, prefix: str = "") -> Iterator[tuple[str, float]]:
     """Yield each number of an evaluation by name: overall, interval ends, and stability over time.
 
     A name is a path, such as `false_reject_low`. Absent numbers have no metric.
+
+    Parameters
+    ----------
+    prefix : str
+        Begins each name, to separate metrics of the validation part from those of test parts.
     """
     document = evaluation.to_json()
-    yield from _numbers(document["overall"])
-    yield from _numbers(document["uncertainty"])
+    yield from _numbers(document["overall"], prefix)
+    yield from _numbers(document["uncertainty"], prefix)
     for share in document["score_shares"]:
-        yield from _numbers(
-            {f"score_{share['score']}": {end: share[end] for end in ("share", "low", "high")}}
-        )
+        ends = {end: share[end] for end in ("share", "low", "high")}
+        yield from _numbers({f"score_{share['score']}": ends}, prefix)
     for error in document["stability"]:
         moved = {"days": error["day_blocks"], "worst_window": error["worst_window"] or {}}
-        yield from _numbers({error["bound"].removeprefix("max_"): moved})
+        yield from _numbers({error["bound"].removeprefix("max_"): moved}, prefix)
 
 
 def _numbers(document: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, float]]:

@@ -1,8 +1,9 @@
 """The time-ordered split into training, validation and test, with the labels known at each moment."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from typing import Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,7 +37,7 @@ class SplitBoundaries:
 
     A part holds the events in [its `_from`, its `_to`). The gaps lie between `train_to` and `validation_from`
     and between `validation_to` and `test_from`; from `test_to` to `as_of` records are too young to be called
-    genuine.
+    genuine. Without a test part `test_from` and `test_to` are `validation_to`.
     """
 
     start: int
@@ -57,7 +58,10 @@ class SplitBoundaries:
 
 
 def find_boundaries(event_times: IntArray, label_times: IntArray, settings: SplitSettings) -> SplitBoundaries:
-    """Divide the time outside of burn-in, gaps and label maturity window by the shares.
+    """Divide the time outside of burn-in, gaps and label maturity window by shares or durations.
+
+    The last part ends where the label maturity window begins. Shares fill the time after the burn-in. Durations are
+    counted back from the end, and what precedes them is burn-in.
 
     Parameters
     ----------
@@ -69,38 +73,74 @@ def find_boundaries(event_times: IntArray, label_times: IntArray, settings: Spli
         If there are no records or they span too short a time.
     """
     if len(event_times) == 0:
-        raise SplitError(("there are no records",))
-    start = int(event_times.min())
-    as_of = _latest(event_times, label_times) + 1 if settings.as_of is None else settings.as_of
+        until = "" if settings.as_of is None else f" before the as-of instant {instant_text(settings.as_of)}"
+        raise SplitError((f"there are no records{until}",))
+    as_of = latest_instant(event_times, label_times) + 1 if settings.as_of is None else settings.as_of
+    return place_boundaries(int(event_times.min()), as_of, settings)
+
+
+def place_boundaries(start: int, as_of: int, settings: SplitSettings) -> SplitBoundaries:
+    """Divide the time from the first event to the as-of instant; see `find_boundaries`.
+
+    Parameters
+    ----------
+    start, as_of : int
+        Microseconds since 1970-01-01 UTC.
+    """
     usable = as_of - start - settings.overhead
-    if usable <= 0:
+    if usable <= 0 and not settings.by_duration:
         raise SplitError((_too_short(as_of - start, settings),))
-    gap = settings.gap_length
-    train_from = start + settings.burn_in_length
-    train_to = train_from + int(usable * settings.train)
+    lengths = settings.part_lengths(usable)
+    test_to = as_of - settings.label_maturity
+    test_from = test_to - lengths.get("test", 0)
     validation_to = settings.validation_end(start, as_of)
-    return SplitBoundaries(
+    validation_from = validation_to - lengths["validation"]
+    train_to = validation_from - settings.gap_length
+    boundaries = SplitBoundaries(
         start=start,
-        train_from=train_from,
+        train_from=train_to - lengths["train"],
         train_to=train_to,
-        validation_from=train_to + gap,
+        validation_from=validation_from,
         validation_to=validation_to,
-        test_from=validation_to + gap,
-        test_to=as_of - settings.label_maturity,
+        test_from=test_from,
+        test_to=test_to,
         as_of=as_of,
     )
+    if sum(lengths.values()) > usable:
+        raise SplitError(tuple(_missing_time(boundaries, settings)))
+    return boundaries
 
 
-def _latest(event_times: IntArray, label_times: IntArray) -> int:
+def _missing_time(boundaries: SplitBoundaries, settings: SplitSettings) -> Iterator[str]:
+    """Name each part that begins before the records do, after their burn-in."""
+    b, first = boundaries, boundaries.start + settings.burn_in_length
+    parts = (
+        ("train", b.train_from, b.train_to),
+        ("validation", b.validation_from, b.validation_to),
+        ("test", b.test_from, b.test_to),
+    )
+    for part, since, until in parts[: len(settings.parts)]:
+        if since < first:
+            yield (
+                f"{part} ({instant_text(since)} to {instant_text(until)}, {days(until - since)} days) begins "
+                f"{days(first - since)} days too early: the records begin at {instant_text(b.start)}, and "
+                f"{days(settings.burn_in_length)} days of burn-in come first"
+            )
+
+
+def latest_instant(event_times: IntArray, label_times: IntArray) -> int:
+    """Return the latest instant of events and known labels."""
     known = label_times[label_times != NEVER]
-    return max(int(event_times.max()), int(known.max(initial=event_times.max())))
+    return int(max(event_times.max(), known.max(initial=event_times.max())))
 
 
 def _too_short(span: int, settings: SplitSettings) -> str:
+    gap = days(settings.gap_length)
+    gaps = f"two gaps ({gap} each)" if settings.gaps == 2 else f"a gap ({gap})"
     return (
         f"the records span {days(span)} days before the as-of instant; burn-in ({days(settings.burn_in_length)}), "
-        f"two gaps ({days(settings.gap_length)} each) and label maturity ({days(settings.label_maturity)}) "
-        f"alone take {days(settings.overhead)} days: more than that is needed"
+        f"{gaps} and label maturity ({days(settings.label_maturity)}) alone take {days(settings.overhead)} days: "
+        "more than that is needed"
     )
 
 
@@ -115,8 +155,14 @@ def instant_text(instant: int) -> str:
 
 
 _SEGMENTS = ("burn-in", "train", "gap", "validation", "gap", "test", "label maturity window", "after as-of")
-_BURN_IN, _TRAIN, _VALIDATION, _TEST = 0, 1, 3, 5  # numbers of segments
+_BURN_IN, _TRAIN, _VALIDATION, _GAP_BEFORE_TEST, _TEST = 0, 1, 3, 4, 5  # numbers of segments
 _SHARED = "the person also appears in validation or test"
+NO_TEST_PART: Final = (
+    "There is no test part (training.split.test is 0): the evaluation rests on the validation part. Scale, "
+    "calibration and thresholds were chosen on the same records, so results on later records may be worse; fit and "
+    "search did not use them. The promises rest on the validation part as in every training. How models of this "
+    "configuration do on later records is shown by a training with a test part."
+)
 _REASONS = {
     "burn-in": "feeds history and fitted tables only",
     "train": "not known to be fraud or genuine at the start of validation",
@@ -161,13 +207,39 @@ class PartSummary:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class EvaluatedPart:
+    """The part on which a model is evaluated: test, or validation if the split has no test part.
+
+    Attributes
+    ----------
+    rows : ndarray of shape (n,), int64
+        Rows of the table.
+    targets : ndarray of shape (n,), int8
+        1 fraud, 0 genuine.
+    start, end : int
+        The part [start, end), microseconds since 1970-01-01 UTC.
+    """
+
+    name: Literal["test", "validation"]
+    rows: IntArray
+    targets: NDArray[np.int8]
+    start: int
+    end: int
+
+    @property
+    def warning(self) -> str | None:
+        """Return what limits the evaluation of a model without a test part, None for the others."""
+        return None if self.name == "test" else NO_TEST_PART
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Split:
     """The rows of each part.
 
     Attributes
     ----------
     burn_in, train, validation, test : ndarray of int64
-        Rows of the table in order of event time; ties in order of the table.
+        Rows of the table in order of event time; ties in order of the table. `test` may be empty.
     train_targets, validation_targets, test_targets : ndarray of int8
         1 fraud, 0 genuine, in the order of their part.
     """
@@ -181,6 +253,22 @@ class Split:
     test_targets: NDArray[np.int8]
     boundaries: SplitBoundaries
     summaries: tuple[PartSummary, ...]
+
+    @property
+    def evaluated(self) -> EvaluatedPart:
+        """Return the part on which the model is evaluated."""
+        b = self.boundaries
+        if b.test_from < b.test_to:
+            return EvaluatedPart(
+                name="test", rows=self.test, targets=self.test_targets, start=b.test_from, end=b.test_to
+            )
+        return EvaluatedPart(
+            name="validation",
+            rows=self.validation,
+            targets=self.validation_targets,
+            start=b.validation_from,
+            end=b.validation_to,
+        )
 
     def describe(self) -> list[PartSummary]:
         """Return one row for each segment, in order of time."""
@@ -235,6 +323,8 @@ def split(
     shared = (segments == _TRAIN) & _seen_in(persons, (segments == _VALIDATION) | (segments == _TEST))
     summaries = _summaries(event_times, segments, targets, shared, boundaries)
     _refuse_thin_parts(summaries, boundaries, settings)
+    if settings.gaps == 1:  # the empty segments of a gap and a test part that do not exist
+        summaries = summaries[:_GAP_BEFORE_TEST] + summaries[_TEST + 1 :]
     order = np.argsort(event_times, kind="stable")
     used = (targets >= 0) & ~shared
     train, validation, test = (
@@ -305,7 +395,8 @@ def _refuse_thin_parts(
     summaries: tuple[PartSummary, ...], boundaries: SplitBoundaries, settings: SplitSettings
 ) -> None:
     reasons = []
-    for part, share in zip((_TRAIN, _VALIDATION, _TEST), settings.shares, strict=True):
+    total = sum(settings.parts.values())
+    for part, given in zip((_TRAIN, _VALIDATION, _TEST), settings.parts.values(), strict=False):
         summary = summaries[part]
         length = int(boundaries.edges[part + 1] - boundaries.edges[part])
         where = f"{summary.part} ({summary.start} to {summary.end}, {days(length)} days)"
@@ -314,14 +405,18 @@ def _refuse_thin_parts(
         if summary.frauds < settings.min_frauds:
             reasons.append(
                 f"{where} has {summary.frauds} frauds, needs {settings.min_frauds}: "
-                + _span_needed(summary.frauds, length / share, settings)
+                + _span_needed(summary.frauds, length, given / total, settings)
             )
     if reasons:
         raise SplitError(tuple(reasons))
 
 
-def _span_needed(frauds: int, usable: float, settings: SplitSettings) -> str:
+def _span_needed(frauds: int, length: int, share: float, settings: SplitSettings) -> str:
+    """Estimate from a part's rate of frauds how long it, or the history that it is a share of, has to be."""
     if frauds == 0:
         return "without frauds the length of history that is needed cannot be estimated"
-    needed = settings.overhead + usable * settings.min_frauds / frauds
+    needed = length * settings.min_frauds / frauds
+    if settings.by_duration:
+        return f"at its rate it would have to span about {days(needed)} days"
+    needed = settings.overhead + needed / share
     return f"at its rate the history would have to span about {days(needed)} days before the as-of instant"

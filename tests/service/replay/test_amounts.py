@@ -23,6 +23,28 @@ CONNECTIONS = 4
 
 SIGN_UPS = 32
 
+TEXTS = {
+    "email": (
+        "Ann.Lee+1@GoogleMail.com",
+        "annlee@gmail.com",
+        "x9@a.mailinator.com",
+        "ä.é@münchen.example",
+        "me",
+        None,
+    ),
+    "ip": ("192.0.2.7", "::ffff:192.0.2.9", "2a00:1450:4001::1", "10.1.2.3", "fe80::1%eth0", "none", None),
+    "mobile": (
+        "07400 123456",
+        "+44 (0)7400 123456",
+        447400123456,
+        "+33 6 12 34 56 78",
+        "+1",
+        "call me",
+        None,
+    ),
+}
+"""Signals that are read: several spellings of one value, values that cannot be read, none."""
+
 
 @pytest.fixture(scope="module")
 def summing_scorer(summing: Path) -> Scorer:
@@ -31,11 +53,15 @@ def summing_scorer(summing: Path) -> Scorer:
 
 
 def paying(application: Application, rng: random.Random) -> Application:
-    """The same application with an amount that may be hard to add: tiny, huge, too much, between two units, none."""
+    """The same application with an amount that may be hard to add: tiny, huge, too much, between two units, none.
+
+    And with texts to read.
+    """
     amount = rng.choice(
         [None, 0, -0.05, 0.15, 0.25, 1e-9, 2.0**39 / 10, -(2.0**40) / 10, 1e300, rng.uniform(-1e4, 1e4)]
     )
-    signals = {**application.signals, AMOUNT.signal: amount}
+    texts = {name: rng.choice(choices) for name, choices in TEXTS.items()}
+    signals = {**application.signals, AMOUNT.signal: amount, **texts}
     return replace(application, signals={name: value for name, value in signals.items() if value is not None})
 
 
@@ -74,6 +100,11 @@ def test_a_history_with_amounts_scores_alike_as_a_file(
             assert (hot == 100).any()
             assert ((hot > 0) & (found["link_mail_90d_records"] == 100) & (hot < 100)).any()
             assert (found["link_mail_fraud_run"] > 0).any()
+            for key in ("mailbox", "network", "phone"):
+                assert (found[f"link_{key}_90d_records"] == 100).any()
+            for read in ("email_unreadable", "phone_mobile_invalid", "ip_unreadable", "email_disposable"):
+                assert set(np.unique(found[read][~np.isnan(found[read])])) == {0, 1}
+            assert np.nanmax(found["email_name_share"]) > 0
 
     asyncio.run(main())
 

@@ -13,7 +13,7 @@ from alembic.script import ScriptDirectory
 from alembic.util import CommandError
 
 from databases import Databases
-from scoring_model.service.core.rows import TABLES, LinkRow
+from scoring_model.service.core.rows import TABLES, ClientRow, LinkRow
 from scoring_model.service.store import (
     SchemaForeign,
     SchemaMissing,
@@ -165,7 +165,15 @@ def test_the_head_is_the_newest_migration() -> None:
 
 def test_no_version_can_be_taken_back() -> None:
     """A downgrade is refused by a text that says what it would do."""
-    losses = ("delete all data", "delete all deliveries", "delete all amounts", "delete the queries")
+    losses = (
+        "delete all data",
+        "delete all deliveries",
+        "delete all amounts",
+        "delete the queries",
+        "delete all amounts after the first",
+        "delete the choice of clients",
+    )
+    assert len(losses) == int(HEAD)
     for version, loss in enumerate(losses, 1):
         with pytest.raises(NotImplementedError, match=loss):
             VERSIONS.get_revision(f"{version:04d}").module.downgrade()
@@ -245,6 +253,21 @@ def test_webhooks_of_the_third_version_are_kept(old: Callable[[str], str]) -> No
             found = await reader.webhooks(1, None, 9)
             assert found == [row._replace(since_sequence=4) for row in (plain, asking)]
             assert await reader.fact(UNSEALED_FACT) == b""
+
+    run_story(url, story)
+
+
+def test_clients_of_the_fifth_version_are_not_strict(old: Callable[[str], str]) -> None:
+    """Clients that were there before the choice keep all they had, and their unknown signals are accepted."""
+    url = old("0005")
+    row = ClientRow(1, "cl_1", "a client", "1", "identities", 6000, 60, 5, 7, 9, strict_signals=0)
+    insert(url, "clients", row[:-1])
+    asyncio.run(migrate(url))
+
+    async def story(store: Store) -> None:
+        async with store.reading() as reader:
+            assert await reader.clients() == [row]
+            assert await reader.unknown_signals([1]) == []
 
     run_story(url, story)
 

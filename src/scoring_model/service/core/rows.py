@@ -43,6 +43,7 @@ class ClientRow(NamedTuple):
     sequence: int
     created_at: int
     revoked_at: int | None
+    strict_signals: int = 0  # whether signals that the model does not know are refused
 
 
 class ApiKeyRow(NamedTuple):
@@ -201,6 +202,20 @@ class LabelRow(NamedTuple):
     told_at: int
 
 
+OTHER_SIGNALS: Final = ""
+"""The name in the row that counts unknown signals of a client whose names are not kept."""
+
+
+class UnknownSignalRow(NamedTuple):
+    """Requests of a client with a signal that the model did not know; of `OTHER_SIGNALS` the number of such signals."""
+
+    client: int
+    name: str
+    nearest: str  # the signal of the model with the nearest name; empty for `OTHER_SIGNALS`
+    requests: int
+    last_seen: int
+
+
 Row = (
     FactRow
     | BundleRow
@@ -215,6 +230,7 @@ Row = (
     | DeliveryRow
     | IdempotencyRow
     | LabelRow
+    | UnknownSignalRow
 )
 
 TABLES: Final[Mapping[type[Row], str]] = {
@@ -231,5 +247,6 @@ TABLES: Final[Mapping[type[Row], str]] = {
     DeliveryRow: "deliveries",
     IdempotencyRow: "idempotency",
     LabelRow: "labels",
+    UnknownSignalRow: "unknown_signals",
 }
 """The table of each kind of row."""

@@ -19,6 +19,7 @@ from scoring_model.service.identities import Persons
 from scoring_model.service.keys.data_keys import DataKey
 from scoring_model.service.keys.link_hashes import Linker, Links
 from scoring_model.service.store import Reader, Store
+from scoring_model.service.unknown_signals import UnknownSignals
 
 _UNKNOWN_IDENTITY: Final = Violation("/identityId", "not_found", "must be an identity of this client")
 _UNKNOWN_PREVIOUS: Final = Violation(
@@ -78,6 +79,7 @@ class CandidateBuilder:
         clock: Clock,
         schema: RecordSchema,
         matrix: FeatureMatrix,
+        unknown_signals: UnknownSignals,
     ) -> None:
         self._store = store
         self._persons = persons
@@ -85,11 +87,16 @@ class CandidateBuilder:
         self._clock = clock
         self.schema = schema
         self._matrix = matrix
+        self._unknown_signals = unknown_signals
 
     async def new(self, caller: Caller, body: Mapping[str, object], reference: str | None) -> Candidate:
         """Build the candidate of a request; raises as `Verifications.create`."""
         now = self._clock.now()
-        request = parsed(VerificationInput, body, VerificationContext(self.schema.signals))
+        unknown: list[str] = []
+        check = self._unknown_signals.refusal() if caller.strict_signals else unknown.append
+        request = parsed(VerificationInput, body, VerificationContext(self.schema.signals, check))
+        if unknown:
+            self._unknown_signals.count(caller, unknown)
         values = request.values()
         key_row = opened = None
         if request.identity_id is None and request.previous_verification_id is None:

@@ -16,6 +16,7 @@ from scoring_model.service.core.rows import (
     LabelRow,
     PersonKeyRow,
     Row,
+    UnknownSignalRow,
     VerificationRow,
     WebhookRow,
 )
@@ -79,6 +80,11 @@ class Reader(ABC):
     async def api_keys(self, client: int) -> list[ApiKeyRow]:
         """Return all API keys of a client, including revoked and expired ones, oldest first."""
         return await self._all(ApiKeyRow, sql.API_KEYS, client)
+
+    async def unknown_signals(self, clients: Sequence[int]) -> list[UnknownSignalRow]:
+        """Return the counts of unknown signals of some clients, ordered by client and name."""
+        rows = await self._each(sql.UNKNOWN_SIGNALS, [(client,) for client in sorted(clients)])
+        return list(map(UnknownSignalRow._make, rows))
 
     async def identity(self, client: int, resource: bytes) -> IdentityRow | None:
         """Return an identity of this client."""

@@ -22,6 +22,7 @@ from scoring_model.service.core.rows import (
     LabelRow,
     PersonKeyRow,
     Row,
+    UnknownSignalRow,
     VerificationRow,
     WebhookRow,
 )
@@ -134,6 +135,20 @@ REVOKE_CLIENT: Final = "UPDATE clients SET revoked_at = $2 WHERE client = $1 AND
 API_KEYS: Final = select(ApiKeyRow, "WHERE client = $1 ORDER BY created_at, digest")
 REVOKE_API_KEY: Final = "UPDATE api_keys SET revoked_at = $2 WHERE digest = $1 AND revoked_at IS NULL"
 EXPIRE_API_KEY: Final = "UPDATE api_keys SET expires_at = $2 WHERE digest = $1"
+
+UNKNOWN_SIGNALS: Final = for_each(
+    select(UnknownSignalRow, "WHERE client"), "ORDER BY client, name", kind="bigint"
+)
+_ADD_REQUESTS: Final = (
+    "ON CONFLICT (client, name) DO UPDATE SET nearest = excluded.nearest, last_seen = excluded.last_seen, "
+    "requests = unknown_signals.requests + excluded.requests"
+)
+COUNT_UNKNOWN_SIGNALS: Final = Each(
+    f"{insert_one(UnknownSignalRow)} {_ADD_REQUESTS}",
+    f"{insert_kinds([UnknownSignalRow])} {_ADD_REQUESTS}",
+    takes_rows=True,
+)
+DELETE_UNKNOWN_SIGNALS: Final = for_each("DELETE FROM unknown_signals WHERE client", kind="bigint")
 
 IDENTITY: Final = select(IdentityRow, "WHERE id = $1 AND client = $2")
 IDENTITY_AND_KEY: Final = for_each(

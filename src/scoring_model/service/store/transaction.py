@@ -12,6 +12,7 @@ from scoring_model.service.core.rows import (
     EventRow,
     PersonKeyRow,
     Row,
+    UnknownSignalRow,
     VerificationRow,
     WebhookRow,
 )
@@ -98,6 +99,14 @@ class Transaction(Reader):
         if not row.pool:
             await self._rows(sql.OWN_POOL, client)
         return client
+
+    async def count_unknown_signals(self, rows: Sequence[UnknownSignalRow]) -> None:
+        """Add the requests of each row to those of its client and name."""
+        await self._each(sql.COUNT_UNKNOWN_SIGNALS, rows)
+
+    async def delete_unknown_signals(self, clients: Sequence[int]) -> None:
+        """Delete the counts of unknown signals of some clients."""
+        await self._each(sql.DELETE_UNKNOWN_SIGNALS, [(client,) for client in clients])
 
     async def advance(self, counts: Mapping[int, int]) -> Mapping[int, tuple[int, bool]]:
         """Advance the event sequence of each client by a count.

@@ -1,7 +1,6 @@
 """Future leakage: without later records and labels, earlier rows must stay the same, bit for bit."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import Final
 
 import numpy as np
@@ -9,7 +8,7 @@ import numpy as np
 from scoring_model.arrays import IntArray
 from scoring_model.configuration import LeakageSettings
 from scoring_model.history import LinkKey, key_codes
-from scoring_model.records import NEVER, RecordTable
+from scoring_model.records import RecordTable
 from scoring_model.training.leakage.findings import CheckResult, Finding
 from scoring_model.training.preparation import Prepared
 
@@ -43,7 +42,7 @@ def check_future_leakage(prepared: Prepared, settings: LeakageSettings) -> Findi
     compared = 0
     for instant in cuts:
         earlier = order[table.event_times[order] < instant]
-        again = prepared.matrix.rows(_without_future(table, earlier, instant))
+        again = prepared.matrix.rows(table.take(earlier).labelled_before(instant))
         # As integers, so that NaN equals itself and -0.0 does not equal 0.0.
         changed += (again.view(np.int64) != prepared.rows[earlier].view(np.int64)).sum(axis=0)
         compared += len(earlier)
@@ -57,16 +56,6 @@ def check_future_leakage(prepared: Prepared, settings: LeakageSettings) -> Findi
         features=names,
         detail=f"without later records and labels, {changes} in {compared} rows before {len(cuts)} instants",
         figures={"instants": len(cuts), "values_changed": int(changed.sum())},
-    )
-
-
-def _without_future(table: RecordTable, earlier: IntArray, instant: int) -> RecordTable:
-    past = table.take(earlier)
-    known = past.label_times < instant
-    return replace(
-        past,
-        labels=np.where(known, past.labels, np.int8(-1)),
-        label_times=np.where(known, past.label_times, NEVER),
     )
 
 

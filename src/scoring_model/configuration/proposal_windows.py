@@ -1,0 +1,123 @@
+"""Proposes the label delay, windows that suit it, and the burn-in, from the times in a file."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+
+from scoring_model.arrays import BoolArray, IntArray
+from scoring_model.records import NEVER, format_duration
+
+HOUR: Final = 3_600_000_000
+DAY: Final = 24 * HOUR
+KNOWN_SHARE: Final = 0.9
+"""Share of the frauds that are known after the proposed delay."""
+
+_UNKNOWN_SPAN: Final = 365 * DAY
+_ASSUMED: Final = (30, 14, 7, 2)  # days
+_RECURS: Final = 5  # records per value from which a key gets every window
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lengths:
+    """Lengths in microseconds.
+
+    Parameters
+    ----------
+    delay : int
+        From an event to the moment that its fraud is known.
+    measured : int
+        Number of frauds that the delay was measured on; 0 if it is assumed.
+    maturity, burn_in : int
+        Of the split.
+    windows, delayed : tuple of int
+        Of all link keys, ascending; the shortest and the longest one if no key has values that recur often.
+    by_key : mapping of str to tuple of (tuple of int, tuple of int)
+        Windows and delayed windows of keys whose values recur less often than those of others.
+    without : str
+        Why there are no delayed windows; empty if there are.
+    """
+
+    delay: int
+    measured: int = 0
+    maturity: int
+    burn_in: int
+    windows: tuple[int, ...]
+    delayed: tuple[int, ...] = ()
+    by_key: Mapping[str, tuple[tuple[int, ...], tuple[int, ...]]] = field(default_factory=dict)
+    without: str = ""
+
+
+def propose_lengths(
+    times: IntArray, known: IntArray | None, frauds: BoolArray, keys: Mapping[str, IntArray]
+) -> Lengths:
+    """Propose lengths that leave time to train.
+
+    Parameters
+    ----------
+    times : ndarray of shape (n,), int64
+        Times of the events, microseconds; `NEVER` where missing, or empty if they are unknown.
+    known : ndarray of shape (n,), int64, optional
+        Times at which labels became known, if a column holds them.
+    frauds : ndarray of shape (n,), bool
+    keys : mapping of str to ndarray of shape (n,), int64
+        Codes of the values of each link key, negative where missing.
+    """
+    seen = times[times != NEVER]
+    span = int(seen.max() - seen.min()) if len(seen) else _UNKNOWN_SPAN
+    delays = _delays(times, known, frauds)
+    delay = _measured(delays) if len(delays) else _assumed(span)
+    longest = max(min(max(3 * delay, 30 * DAY), span // 4 // DAY * DAY), DAY)
+    windows = tuple(sorted({window for window in (DAY, 7 * DAY, longest) if window <= longest}))
+    without = _why_not(delay, span, keys) if len(seen) else "the times of the events are unknown"
+    delayed = () if without else windows
+    reach = max(longest, delay + longest if delayed else 0)
+    few, few_delayed = windows[:: max(len(windows) - 1, 1)], delayed[-1:]
+    seldom = [name for name, codes in keys.items() if delayed and not _recurs(codes)]
+    if len(seldom) == len(keys) and seldom:
+        windows, delayed, seldom = few, few_delayed, []
+    return Lengths(
+        delay=delay,
+        measured=len(delays),
+        maturity=min(delay, max(span // 8 // DAY * DAY, DAY)),
+        burn_in=min(reach, span // 8 // DAY * DAY),
+        windows=windows,
+        delayed=delayed,
+        by_key=dict.fromkeys(seldom, (few, few_delayed)),
+        without=without,
+    )
+
+
+def _delays(times: IntArray, known: IntArray | None, frauds: BoolArray) -> IntArray:
+    """Return the delays of the frauds whose times are both known."""
+    if known is None or len(frauds) != len(times):
+        return np.empty(0, dtype=np.int64)
+    both = frauds & (times != NEVER) & (known != NEVER)
+    delays: IntArray = np.maximum(known[both] - times[both], 0)
+    return delays
+
+
+def _measured(delays: IntArray) -> int:
+    """Return the delay after which most frauds are known: whole days, or whole hours if it is below a day."""
+    delay = int(np.quantile(delays, KNOWN_SHARE, method="inverted_cdf"))
+    unit = HOUR if delay <= DAY - HOUR else DAY
+    return max(-(-delay // unit) * unit, HOUR)
+
+
+def _assumed(span: int) -> int:
+    return next((days for days in _ASSUMED if days * DAY * 12 <= span), 1) * DAY
+
+
+def _why_not(delay: int, span: int, keys: Mapping[str, IntArray]) -> str:
+    if 8 * delay > span:
+        days = f"{span / DAY:.0f} days"
+        return f"the label delay of {format_duration(delay)} is too long for a file of {days}"
+    if not any(np.unique(codes[codes >= 0]).size < (codes >= 0).sum() for codes in keys.values()):
+        return "no value of a link key recurs in the file"
+    return ""
+
+
+def _recurs(codes: IntArray) -> bool:
+    present = codes[codes >= 0]
+    return len(present) >= _RECURS * np.unique(present).size

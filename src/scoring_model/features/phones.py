@@ -1,0 +1,57 @@
+"""Features of signals that are phone numbers: validity, kind and country."""
+
+from functools import partial
+
+from scoring_model.features.catalogue import MISSING, Group, read_features
+from scoring_model.features.settings import SignalSettings
+from scoring_model.features.spelling import longest_run
+from scoring_model.features.state import FittedState
+from scoring_model.records.phone import KINDS, calling_code, read_phone
+
+VERSION = 1
+
+_KIND_CODES = {kind: float(code) for code, kind in enumerate(KINDS)}
+
+
+def groups(signal: str, settings: SignalSettings, state: FittedState) -> tuple[Group, ...]:
+    """Return the group of one signal."""
+    field, country_field = f"signals.{signal}", "address.country"
+    home, countries = settings.country, state.vocabulary(f"{field}:country")
+    features = partial(read_features, "phone", signal, protected=settings.protected)
+
+    def number(phone: str | None, country: str | None) -> tuple[float, ...]:
+        found = None if phone is None else read_phone(phone, home)
+        there = None if country is None else calling_code(country)
+        if found is None:
+            sign = MISSING if phone is None else 1.0
+            return (sign, sign, MISSING, MISSING, MISSING, MISSING)
+        return (
+            0.0,
+            found.kind is None,
+            MISSING if found.kind is None else _KIND_CODES[found.kind],
+            countries.code(found.country),
+            longest_run(found.e164),
+            MISSING if there is None else found.code != there,
+        )
+
+    # In one group, although only the last feature reads the address: a number takes longer to read than to compare.
+    return (
+        Group(
+            inputs=(field, country_field),
+            features=(*features(_NUMBER), *features(_COUNTRY, aspect="COUNTRY", others=(country_field,))),
+            function=number,
+        ),
+    )
+
+
+_KINDS = ", ".join(f"{code} {kind.replace('_', ' ')}" for code, kind in enumerate(KINDS))
+_NUMBER = (
+    ("unreadable", "0 or 1", "Whether the {} cannot be read as a phone number."),
+    ("invalid", "0 or 1", "Whether the {} is no number of any numbering plan."),
+    ("kind", "code", f"Kind of the {{}}: {_KINDS}."),
+    ("country", "code", "Country of the {}."),
+    ("longest_run", "digits", "Longest repetition of one digit in the {}."),
+)
+_COUNTRY = (
+    ("code_differs", "0 or 1", "Whether the {} lacks the calling code of the country of the address."),
+)

@@ -1,0 +1,121 @@
+"""Scores of fresh labelled records, counted as training counts those of its validation part."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from scoring_model.bundle import ScoreCounts, SealedFiles
+from scoring_model.configuration import PolicySettings, SplitSettings
+from scoring_model.evaluation.coverage import select
+from scoring_model.history import person_codes
+from scoring_model.records import RecordTable, digest, microseconds, rfc3339
+from scoring_model.scorer import Scorer
+from scoring_model.scorer.frames import score_table
+from scoring_model.training.preparation import one_of_each, rings_of
+from scoring_model.training.split import latest_instant, place_boundaries
+
+
+class NotFresh(ValueError):
+    """Labelled records cannot certify a policy: they are too old, or none of them is labelled and mature."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FreshSample:
+    """Fresh records, scored and counted.
+
+    Parameters
+    ----------
+    origin : mapping of str to plain values
+        Hash, number and period of the records, for the manifest.
+    """
+
+    counts: ScoreCounts
+    origin: Mapping[str, object]
+
+
+def count_fresh(
+    scorer: Scorer,
+    table: RecordTable,
+    *,
+    settings: PolicySettings,
+    after: int,
+    maturity: int,
+    history: RecordTable | None = None,
+    as_of: int | None = None,
+) -> FreshSample:
+    """Score labelled records and count the scores of one genuine record per person and one fraud per ring.
+
+    Only records older than `maturity` count, so that one rule holds for frauds and genuine records.
+
+    Parameters
+    ----------
+    table : RecordTable
+        Its records see each other as history.
+    settings : PolicySettings
+        Bounds and confidence, set before the records were seen.
+    after : int
+        End of the validation part of the bundle, microseconds since 1970-01-01 UTC.
+    maturity : int
+        Microseconds after which an unlabelled record counts as genuine.
+    history : RecordTable, optional
+        Further earlier records, which are not counted.
+    as_of : int, optional
+        Instant, microseconds, before which labels count. None: just after the latest instant in the table.
+
+    Raises
+    ------
+    NotFresh
+        If records are from before `after`, or none counts; the message says how many and why.
+    """
+    _refuse_old(table, after)
+    as_of = latest_instant(table.event_times, table.label_times) + 1 if as_of is None else as_of
+    selection = select(table, as_of=as_of, maturity=maturity, matured_only=True)
+    if not len(selection.rows):
+        reasons = "; ".join(f"{count}: {reason}" for reason, count in selection.coverage.describe().items())
+        raise NotFresh(f"no fresh record counts ({reasons or 'there are no records'})")
+    scores = score_table(scorer, table, history=history, reasons=False).decisions.scores[selection.rows]
+    whole = table if history is None else history.append(table)
+    rows = selection.rows + (len(whole) - len(table))
+    persons = person_codes(whole, alone=True)
+    genuine, frauds = (np.flatnonzero(selection.targets == target) for target in (0, 1))
+    times = table.event_times[selection.rows]
+    counts = ScoreCounts.of_scores(
+        persons=scores[genuine[one_of_each(persons[rows[genuine]])]],
+        rings=scores[frauds[one_of_each(rings_of(whole, persons, scorer.matrix, rows[frauds]))]],
+        genuine=scores[genuine],
+        frauds=scores[frauds],
+        limits=settings.limits(),
+        confidence=settings.confidence,
+        until=int(times.max()) + 1,
+    )
+    origin = {
+        "policy_sha256": digest(table),
+        "policy_records": len(times),
+        "policy_from": rfc3339(int(times.min())),
+        "policy_to": rfc3339(int(times.max())),
+    }
+    return FreshSample(counts=counts, origin=origin)
+
+
+def validation_end(sealed: SealedFiles, settings: SplitSettings) -> int:
+    """Return the end of the records that certified a bundle's policy, microseconds since 1970-01-01 UTC.
+
+    A bundle without counts certified it on the validation part, whose end follows from the period of the data and the
+    resolved settings of the split.
+    """
+    counts = ScoreCounts.of(sealed)
+    if counts is not None:
+        return counts.until
+    data: Mapping[str, Any] = sealed.manifest.data
+    return place_boundaries(microseconds(data["from"]), microseconds(data["as_of"]), settings).validation_to
+
+
+def _refuse_old(table: RecordTable, after: int) -> None:
+    old = int(np.count_nonzero(table.event_times < after))
+    if old:
+        raise NotFresh(
+            f"{old} of {len(table)} records are from before {rfc3339(after)}, the end of the records that certified "
+            "the bundle's policy; give those as a history instead"
+        )
