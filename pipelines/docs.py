@@ -1,16 +1,16 @@
-"""Docs: write the page of features and the schema of configurations, and rerun the notebook."""
+"""Docs: write the page of features and the schemas of configurations and gates, and rerun the notebook."""
 
 import json
 import re
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import nbformat
 from nbclient import NotebookClient
 
 from scoring_model.bundle import Use, reason_factors
 from scoring_model.configuration import load_configuration
-from scoring_model.configuration.schema import configuration_schema
+from scoring_model.configuration.schema import configuration_schema, gates_schema
 from scoring_model.features import FeatureMatrix, FeatureSettings, FittedState, LinkSettings, SignalSettings
 from scoring_model.features.reference import read_signals, reference
 from scoring_model.features.settings import READ_TYPES
@@ -20,6 +20,8 @@ CONFIGURATION: Final = ROOT / "configs" / "identity.yaml"
 PAGE: Final = ROOT / "docs" / "features.md"
 KEYS: Final = ROOT / "docs" / "configuration.md"
 SCHEMA: Final = ROOT / "configs" / "schema.json"
+GATES: Final = ROOT / "docs" / "gates.md"
+GATES_SCHEMA: Final = ROOT / "configs" / "gates.schema.json"
 NOTEBOOK: Final = ROOT / "notebooks" / "first_model.ipynb"
 
 
@@ -40,12 +42,24 @@ def _read_signals(use: Use) -> str:
 
 def schema_text() -> str:
     """Return the up-to-date schema, each key described as in the configuration page."""
+    return _json(configuration_schema(_meanings(KEYS)))
+
+
+def gates_schema_text() -> str:
+    """Return the up-to-date schema of gates, each key described as in their page."""
+    return _json(gates_schema(_meanings(GATES)))
+
+
+def _meanings(page: Path) -> dict[str, str]:
     rows = re.findall(
-        r"^\| `([^`]+)` \| .+? \| .+? \| (.+) \|$", KEYS.read_text(encoding="utf-8"), re.MULTILINE
+        r"^\| `([^`]+)` \| .+? \| .+? \| (.+) \|$", page.read_text(encoding="utf-8"), re.MULTILINE
     )
     # The page writes `links.keys.<key>` for every entry of a map.
-    meanings = {re.sub(r"<\w+>", "*", key): meaning for key, meaning in rows}
-    return json.dumps(configuration_schema(meanings), indent=2, ensure_ascii=False) + "\n"
+    return {re.sub(r"<\w+>", "*", key): meaning for key, meaning in rows}
+
+
+def _json(schema: dict[str, Any]) -> str:
+    return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
 
 
 def run_notebook() -> None:
@@ -60,4 +74,5 @@ def run_notebook() -> None:
 if __name__ == "__main__":
     PAGE.write_text(features_page(), encoding="utf-8")
     SCHEMA.write_text(schema_text(), encoding="utf-8")
+    GATES_SCHEMA.write_text(gates_schema_text(), encoding="utf-8")
     run_notebook()

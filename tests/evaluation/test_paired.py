@@ -14,6 +14,7 @@ from scoring_model.evaluation import (
     paired_differences,
 )
 from scoring_model.evaluation.day_draws import DAY
+from scoring_model.evaluation.rates import RATES
 from scoring_model.evaluation.uncertainty import interval_of
 
 RULES = DecisionRules(
@@ -44,14 +45,25 @@ def pair(gain: float, *, days: int = 40) -> tuple[Evaluation, Evaluation]:
 
 
 def test_differences_are_those_of_each_draw() -> None:
-    """A difference has the ends of the differences of the draws, and they are nearer than those of the models apart."""
+    """A difference has the ends of the differences of the draws, and they are nearer than those of the models apart.
+
+    Those of rates are at least as wide.
+    """
     one, other = pair(0.3)
     for name, found in paired_differences(one, other).items():
         ends = interval_of(one.draws[name] - other.draws[name])
         value, base = one.figures[name].value, other.figures[name].value
         assert value is not None
         assert base is not None
-        assert (found.value, found.low, found.high) == (value - base, ends.low, ends.high)
+        assert found.value == value - base
+        if name not in RATES:
+            assert (found.low, found.high) == (ends.low, ends.high)
+            continue
+        assert found.low is not None
+        assert found.high is not None
+        assert ends.low is not None
+        assert ends.high is not None
+        assert found.low <= ends.low <= ends.high <= found.high
     area, apart = paired_differences(one, other)["roc_auc"], one.figures["roc_auc"]
     assert area.low is not None
     assert area.high is not None
@@ -59,6 +71,15 @@ def test_differences_are_those_of_each_draw() -> None:
     assert apart.high is not None
     assert area.low > 0
     assert area.high - area.low < (apart.high - apart.low) / 2
+
+
+def test_rates_without_a_flip_are_not_certain() -> None:
+    """Where no record has another outcome, the rates may still differ: by about two records."""
+    one, _ = pair(0.0)
+    found = paired_differences(one, one)["false_reject"]
+    width = 1.96 / (found.records + 2)
+    assert found.value == 0
+    assert (found.low, found.high) == pytest.approx((-width, width), rel=1e-3)
 
 
 def test_few_days_have_no_difference() -> None:

@@ -3,12 +3,14 @@
 import fcntl
 import os
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
+from scoring_model.bundle import Bundle
 from scoring_model.configuration import Configuration, load_configuration
 from scoring_model.records.reading import read_records
 from scoring_model.training.run import run_training
@@ -93,6 +95,15 @@ def train_bundle(records: Path, text: str, out: Path) -> None:
     configuration = load_configuration(write_configuration(out.parent, text, name=f"{out.name}.yaml"))
     table = read_records(records, configuration.schema, labelled=True).table
     run_training(table, configuration, threads=1).bundle.save(out)
+
+
+def with_thresholds(bundle: Bundle, *, step_up_from: int, fail_from: int) -> Bundle:
+    """The same model with other thresholds."""
+    contents = bundle.contents
+    policy = replace(contents.rules.policy, step_up_from=step_up_from, fail_from=fail_from)
+    rules = replace(contents.rules, policy=policy)
+    golden = replace(contents.golden, decisions=rules.decide(contents.golden.decisions.margins))
+    return replace(bundle, contents=replace(contents, rules=rules, golden=golden))
 
 
 def bodies(table: pa.Table, *, labels: bool = False) -> list[dict[str, Any]]:

@@ -10,6 +10,7 @@ import typer
 from scoring_model.cli import (
     bundles,
     clients,
+    comparison,
     console,
     database,
     explain,
@@ -41,6 +42,8 @@ app.command()(features.features)
 app.command()(training.train)
 app.command()(bundles.score)
 app.command()(bundles.evaluate)
+app.command()(comparison.compare)
+app.command()(comparison.promote)
 app.command()(bundles.inspect)
 app.command()(policy.policy)
 app.command("upgrade")(bundles.upgrade_bundle)
@@ -86,7 +89,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     -------
     int
         Exit code: 0 done; 1 the input is unusable, with the reason on standard error; 2 wrong usage; 130 interrupted.
-        A replay also has 3 and 4, an evaluation 11.
+        A replay also has 3 and 4, an evaluation 10, 11 and 12.
     """
     try:
         app(arguments)

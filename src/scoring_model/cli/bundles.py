@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -31,6 +32,26 @@ GuardFormulas = Annotated[
     bool, typer.Option(help="Put an apostrophe before text in CSV that a spreadsheet would run as a formula.")
 ]
 Threads = Annotated[int, typer.Option(min=1, help="Threads; results do not depend on them.")]
+
+Labels = Annotated[
+    Path | None,
+    typer.Option(
+        exists=True,
+        dir_okay=False,
+        help="File of labels by recordId, for a scored file or for records with other labels.",
+    ),
+]
+By = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="COLUMN[=VALUE]",
+        help="Column to group by: a field, a signal, ageBand or another column. Each group is compared with all "
+        "other records, or with the group of VALUE. May be given several times.",
+    ),
+]
+GatesFile = Annotated[
+    Path | None, typer.Option(exists=True, dir_okay=False, help="Gates to check, YAML; see docs/gates.md.")
+]
 
 NOTHING_TO_EVALUATE = 11
 """Exit code of an evaluation without a single labelled record."""
@@ -97,22 +118,9 @@ def evaluate(
         Path | None, typer.Option("--report", help="File for the report: HTML, for people.")
     ] = None,
     history: History = None,
-    labels: Annotated[
-        Path | None,
-        typer.Option(
-            exists=True,
-            dir_okay=False,
-            help="File of labels by recordId, for a scored file or for records with other labels.",
-        ),
-    ] = None,
-    by: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="COLUMN[=VALUE]",
-            help="Column to group by: a field, a signal, ageBand or another column. Each group is compared with all "
-            "other records, or with the group of VALUE. May be given several times.",
-        ),
-    ] = None,
+    labels: Labels = None,
+    by: By = None,
+    gate: GatesFile = None,
     max_bad_share: MaxBadShare = 0.01,
     as_of: Annotated[
         int | None,
@@ -131,25 +139,26 @@ def evaluate(
 ) -> None:
     """Evaluate the decisions of a bundle on labelled records, or on a scored file and labels that came later.
 
-    Exit code 11: nothing to evaluate.
+    Exit codes: 11 nothing to evaluate; with --gate 10 a gate failed, 11 not enough data, 12 a promise is broken.
     """
     from scoring_model.bundle import read_bundle
-    from scoring_model.evaluation import LeftOut, NothingToEvaluate, summary
+    from scoring_model.configuration import load_gates
+    from scoring_model.evaluation import LeftOut, NothingToEvaluate, check_gates, summary, trained_records
     from scoring_model.evaluation import evaluate as evaluate_bundle
     from scoring_model.evaluation.report.style import require_libraries
-    from scoring_model.records.atomic import atomic_file
     from scoring_model.scorer import Scorer
 
     if report_path is not None:
         require_libraries()
     scorer = Scorer.of(read_bundle(bundle, public_key=key_of(public_key)), threads=threads)
+    gates = None if gate is None else load_gates(gate)
     try:
         found = evaluate_bundle(
             scorer,
             paths,
             history=history,
             labels=labels,
-            by=dict(map(_grouped, by or [])),
+            by=grouped(by, () if gates is None else gates.columns(pair=False)),
             as_of=as_of,
             matured_only=matured_only,
             max_bad_share=max_bad_share,
@@ -160,19 +169,30 @@ def evaluate(
     if found.coverage is not None:
         refused = found.coverage.left_out[LeftOut.INVALID]
         console.report(f"{found.coverage.rows - refused} records read, {refused} rows refused")
-    if json_path is not None:
-        with atomic_file(json_path) as partial:
-            partial.write_text(json.dumps(found.to_json(), indent=2) + "\n", encoding="utf-8")
+    gated = None if gates is None else check_gates(gates, found, trained=trained_records(scorer, found))
+    write_json(json_path, found.to_json() | ({} if gated is None else {"gates": gated.to_json()}))
     if report_path is not None:
         found.report(report_path)
         console.report(f"report: {report_path}")
     console.say_markdown(summary(found))
+    if gated is not None:
+        console.say_markdown(gated.to_markdown())
+        raise typer.Exit(gated.exit_code)
 
 
-def _grouped(text: str) -> tuple[str, str | None]:
-    """Split `COLUMN=VALUE` into the column and the value that the others are compared with."""
-    column, _, reference = text.partition("=")
-    return column, reference or None
+def grouped(by: list[str] | None, columns: Iterable[str]) -> dict[str, str | None]:
+    """Split each `COLUMN=VALUE` into the column and the value that others are compared with; add further columns."""
+    parts = [text.partition("=") for text in by or []]
+    return dict.fromkeys(columns) | {column: reference or None for column, _, reference in parts}
+
+
+def write_json(path: Path | None, document: Mapping[str, object]) -> None:
+    """Write a JSON document, if a path is given."""
+    from scoring_model.records.atomic import atomic_file
+
+    if path is not None:
+        with atomic_file(path) as partial:
+            partial.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
 
 
 def inspect(

@@ -6,6 +6,7 @@ from scoring_model.configuration.configuration import (
     RecordSettings,
     load_configuration,
 )
+from scoring_model.configuration.gates import Gate, GateSettings, load_gates
 from scoring_model.configuration.policy import CostSettings, PolicySettings
 from scoring_model.configuration.reading import ConfigurationError, read_settings, read_yaml
 from scoring_model.configuration.training import (
@@ -22,6 +23,8 @@ __all__ = [
     "ConfigurationError",
     "CostSettings",
     "FeatureChoice",
+    "Gate",
+    "GateSettings",
     "LeakageCheckName",
     "LeakageSettings",
     "PolicySettings",
@@ -31,6 +34,7 @@ __all__ = [
     "Tuned",
     "TuningSettings",
     "load_configuration",
+    "load_gates",
     "read_settings",
     "read_yaml",
 ]

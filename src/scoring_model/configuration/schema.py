@@ -1,4 +1,4 @@
-"""The configuration as a JSON Schema, for completion and checks in editors."""
+"""Configurations and gates as JSON Schemas, for completion and checks in editors."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
@@ -7,6 +7,7 @@ from typing import Any, Final
 from pydantic import TypeAdapter
 
 from scoring_model.configuration.configuration import Configuration
+from scoring_model.configuration.gates import GateSettings
 from scoring_model.configuration.training import FORMERLY, TrainingSettings
 from scoring_model.records import format_duration
 from scoring_model.records.times import DURATION_PATTERN
@@ -30,12 +31,21 @@ def configuration_schema(meanings: Mapping[str, str]) -> dict[str, Any]:
         JSON Schema, draft 2020-12, in which unknown keys are errors.
     """
     plain = TypeAdapter(Configuration).json_schema()
-    definitions: dict[str, Any] = plain.pop("$defs")
-    trained = definitions[TrainingSettings.__name__]["properties"]
+    trained = plain["$defs"][TrainingSettings.__name__]["properties"]
     for setting in fields(TrainingSettings):
         if old := setting.metadata.get(FORMERLY):
             trained[old] = {**trained[setting.name], "deprecated": True}
-    whole = {"$schema": DIALECT, "title": "Configuration of one use", **_object(plain), "$defs": definitions}
+    return _whole("Configuration of one use", plain, meanings)
+
+
+def gates_schema(meanings: Mapping[str, str]) -> dict[str, Any]:
+    """Return the schema of a file of gates, as `configuration_schema` does for configurations."""
+    return _whole("Gates of a use", TypeAdapter(GateSettings).json_schema(), meanings)
+
+
+def _whole(title: str, plain: dict[str, Any], meanings: Mapping[str, str]) -> dict[str, Any]:
+    definitions: dict[str, Any] = plain.pop("$defs")
+    whole = {"$schema": DIALECT, "title": title, **_object(plain), "$defs": definitions}
     for name, definition in definitions.items():
         definitions[name] = _object(definition)
     for key, value in _keys(whole, definitions, ""):

@@ -125,6 +125,18 @@ class SplitSettings:
         """Return the microseconds outside of all parts: burn-in, gaps and the maturity of the last records."""
         return self.burn_in_length + self.gaps * self.gap_length + self.label_maturity
 
+    def validation_end(self, start: int, as_of: int) -> int:
+        """Return the instant before which a model and its thresholds may have seen labels.
+
+        Parameters
+        ----------
+        start, as_of : int
+            First event, and the instant at which the labels ended, microseconds since 1970-01-01 UTC.
+        """
+        lengths = self.part_lengths(as_of - start - self.overhead)
+        after = lengths["test"] + self.gap_length if "test" in lengths else 0
+        return as_of - self.label_maturity - after
+
 
 def _is_part(length: float) -> bool:
     if isinstance(length, int):

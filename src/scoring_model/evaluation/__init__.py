@@ -1,28 +1,42 @@
 """Evaluation of decisions on records with known labels."""
 
+from scoring_model.evaluation.comparing import compare, trained_records
+from scoring_model.evaluation.comparison import ComparedBundle, Comparison, compare_evaluations
+from scoring_model.evaluation.comparison_summary import comparison_summary
 from scoring_model.evaluation.coverage import Coverage, LeftOut, known_targets
 from scoring_model.evaluation.evaluated_records import EvaluatedRecords, EvaluationError
 from scoring_model.evaluation.evaluation import Evaluation, evaluate_records
+from scoring_model.evaluation.gates import GateReport, GateResult, GateVerdict, check_gates
 from scoring_model.evaluation.holdout import EvaluationOptions, NothingToEvaluate, evaluate, evaluate_table
 from scoring_model.evaluation.paired import paired_differences
 from scoring_model.evaluation.summary import summary
 from scoring_model.evaluation.uncertainty import Estimate, Interval, Share
 
 __all__ = [
+    "ComparedBundle",
+    "Comparison",
     "Coverage",
     "Estimate",
     "EvaluatedRecords",
     "Evaluation",
     "EvaluationError",
     "EvaluationOptions",
+    "GateReport",
+    "GateResult",
+    "GateVerdict",
     "Interval",
     "LeftOut",
     "NothingToEvaluate",
     "Share",
+    "check_gates",
+    "compare",
+    "compare_evaluations",
+    "comparison_summary",
     "evaluate",
     "evaluate_records",
     "evaluate_table",
     "known_targets",
     "paired_differences",
     "summary",
+    "trained_records",
 ]

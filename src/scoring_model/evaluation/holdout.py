@@ -138,19 +138,37 @@ def evaluate(
                     f"{source.name}: history: is of no use to a file that was scored earlier"
                 )
             return _evaluate_scored(scorer, source, given, options)
-    schema = _with_columns(scorer.contents.schema, options.by)
-    reading = read_records(records, schema, labelled=labels is None)
-    accept(reading, max_share=max_bad_share)
-    table = reading.table if labels is None else _labelled(reading.table, given, schema)
-    sources = [] if history is None else history if isinstance(history, list | tuple) else [history]
+    table, rows = read_labelled(
+        scorer, records, None if labels is None else given, by=options.by, max_bad_share=max_bad_share
+    )
     return evaluate_table(
         scorer,
         table,
         options=options,
-        history=read_histories(scorer, sources),
-        invalid=reading.rows - len(reading.table),
-        files=tuple(path.name for path in file_paths(records) or ()),
+        history=read_histories(scorer, listed(history)),
+        invalid=rows - len(table),
+        files=names_of(records),
     )
+
+
+def read_labelled(
+    scorer: Scorer, records: object, labels: Labels | None, *, by: Iterable[str], max_bad_share: float
+) -> tuple[RecordTable, int]:
+    """Read records with their labels, or with those given; also return the number of rows of the source."""
+    schema = _with_columns(scorer.contents.schema, by)
+    reading = read_records(records, schema, labelled=labels is None)
+    accept(reading, max_share=max_bad_share)
+    return reading.table if labels is None else _labelled(reading.table, labels, schema), reading.rows
+
+
+def listed(history: object) -> Sequence[object]:
+    """Return the sources of a history."""
+    return [] if history is None else history if isinstance(history, list | tuple) else [history]
+
+
+def names_of(records: object) -> tuple[str, ...]:
+    """Return the names of the files of records; none for a frame."""
+    return tuple(path.name for path in file_paths(records) or ())
 
 
 def evaluate_table(
@@ -180,11 +198,11 @@ def evaluate_table(
     NothingToEvaluate
         Before scoring, with the reasons why records are left out.
     """
-    columns = {name: _column(table, name) for name in options.by}
-    selection = _select(scorer, table, options, invalid=invalid)
+    columns = group_columns(table, options.by)
+    selection = select_known(scorer, table, options, invalid=invalid)
     before = 0 if history is None else len(history)
     rows = scorer.matrix.rows(table if history is None else history.append(table), before)
-    evaluation = _evaluate(
+    evaluation = evaluate_decisions(
         scorer,
         table,
         scorer.decide(rows),
@@ -230,11 +248,11 @@ def _evaluate_scored(
         label_times=times,
         source_rows=np.arange(len(scored.record_ids)),
     )
-    return _evaluate(
+    return evaluate_decisions(
         scorer,
         table,
         scored.decisions,
-        selection=_select(scorer, table, options, invalid=0),
+        selection=select_known(scorer, table, options, invalid=0),
         persons=None,
         columns=scored.columns,
         options=options,
@@ -244,7 +262,7 @@ def _evaluate_scored(
     )
 
 
-def _evaluate(
+def evaluate_decisions(
     scorer: Scorer,
     table: RecordTable,
     decisions: Decisions,
@@ -257,6 +275,7 @@ def _evaluate(
     notes: tuple[str, ...] = (),
     scored_earlier: bool = False,
 ) -> Evaluation:
+    """Evaluate the decisions about the selected records of a table."""
     rows, manifest = selection.rows, scorer.manifest
     events = table.event_times[rows]
     costs = scorer.settings.get("policy", {}).get("costs")
@@ -287,12 +306,14 @@ def _evaluate(
     )
 
 
-def _select(scorer: Scorer, table: RecordTable, options: EvaluationOptions, *, invalid: int) -> Selection:
+def select_known(
+    scorer: Scorer, table: RecordTable, options: EvaluationOptions, *, invalid: int
+) -> Selection:
     """Select the records with a known class; refuse to evaluate none."""
     selection = select(
         table,
-        as_of=_latest(table) + 1 if options.as_of is None else options.as_of,
-        maturity=_maturity(scorer) if options.maturity is None else options.maturity,
+        as_of=latest_instant(table) + 1 if options.as_of is None else options.as_of,
+        maturity=maturity_of(scorer) if options.maturity is None else options.maturity,
         matured_only=options.matured_only,
         invalid=invalid,
     )
@@ -301,13 +322,15 @@ def _select(scorer: Scorer, table: RecordTable, options: EvaluationOptions, *, i
     return selection
 
 
-def _maturity(scorer: Scorer) -> int:
+def maturity_of(scorer: Scorer) -> int:
+    """Return the label maturity of a bundle, microseconds."""
     if not scorer.settings:
         raise EvaluationError("label_maturity: must be given for a scorer that was not loaded from a bundle")
     return int(scorer.settings["training"]["split"]["label_maturity"])
 
 
-def _latest(table: RecordTable) -> int:
+def latest_instant(table: RecordTable) -> int:
+    """Return the latest event or label, microseconds."""
     known = table.label_times[table.label_times != NEVER]
     return int(max(table.event_times.max(initial=0), known.max(initial=0)))
 
@@ -330,6 +353,11 @@ def _with_columns(schema: RecordSchema, by: Iterable[str]) -> RecordSchema:
 def _field(name: str, fields: Iterable[str]) -> str | None:
     """Return the field of a name, which may leave out `signals.`."""
     return next((field for field in (name, signal_field(name)) if field in fields), None)
+
+
+def group_columns(table: RecordTable, names: Iterable[str]) -> dict[str, Column]:
+    """Return the columns of a table by which groups are made."""
+    return {name: _column(table, name) for name in names}
 
 
 def _column(table: RecordTable, name: str) -> Column:

@@ -1,18 +1,18 @@
 """An evaluation as Markdown, for people."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 
 from scoring_model.contract.outcome import OUTCOMES
 from scoring_model.decision.scale import nominal_share
 from scoring_model.evaluation.coverage import Coverage
 from scoring_model.evaluation.evaluation import Evaluation
 from scoring_model.evaluation.groups import MIN_RECORDS, REST, GroupRate, GroupTable
+from scoring_model.evaluation.markdown import ABSENT, draw_table
 from scoring_model.evaluation.measures import Measures
 from scoring_model.evaluation.stability import RECENT_DAYS, WINDOW_DAYS
 from scoring_model.evaluation.uncertainty import Estimate, Share
 from scoring_model.records import rfc3339
 
-_ABSENT = "–"
 _ERRORS = {
     "max_false_reject": "Genuine failed",
     "max_step_up": "Genuine stepped up or failed",
@@ -53,7 +53,7 @@ def _coverage(coverage: Coverage) -> str:
         f"{', matured ones only' if coverage.matured_only else ''}."
     )
     rows = [(reason, f"{count:,}") for reason, count in coverage.describe().items()]
-    table = [_table(("Left out because", "Rows"), rows)] if rows else []
+    table = [draw_table(("Left out because", "Rows"), rows)] if rows else []
     return "\n\n".join([text, *table, *(f"**Warning: {warning}.**" for warning in coverage.warnings)])
 
 
@@ -67,7 +67,7 @@ def _outcomes(measures: Measures) -> str:
         )
         for outcome in OUTCOMES
     ]
-    return _table(("Outcome", "Genuine", "Frauds"), rows)
+    return draw_table(("Outcome", "Genuine", "Frauds"), rows)
 
 
 def _stability(evaluation: Evaluation) -> str:
@@ -75,11 +75,11 @@ def _stability(evaluation: Evaluation) -> str:
     rows = [
         (
             _ERRORS[error.bound],
-            _ABSENT if error.limit is None else f"{error.limit:.2%}",
+            ABSENT if error.limit is None else f"{error.limit:.2%}",
             _interval(error.share),
-            _ABSENT if error.low is None else f"{error.low:.2%} to {error.high:.2%} ({error.days} days)",
-            _ABSENT if error.worst is None else _interval(error.worst.share),
-            _ABSENT if error.worst is None else f"{error.worst.since} to {error.worst.until}",
+            ABSENT if error.low is None else f"{error.low:.2%} to {error.high:.2%} ({error.days} days)",
+            ABSENT if error.worst is None else _interval(error.worst.share),
+            ABSENT if error.worst is None else f"{error.worst.since} to {error.worst.until}",
         )
         for error in evaluation.stability
     ]
@@ -89,7 +89,7 @@ def _stability(evaluation: Evaluation) -> str:
         f"keeps together what the records of a day have in common. The worst window is one of {WINDOW_DAYS} days in "
         f"the last {RECENT_DAYS}; the worst of many lies above the average even where nothing moves."
     )
-    return f"{text}\n\n{_table(heads, rows)}"
+    return f"{text}\n\n{draw_table(heads, rows)}"
 
 
 def _ranking(evaluation: Evaluation) -> str:
@@ -108,8 +108,8 @@ def _ranking(evaluation: Evaluation) -> str:
         (title, write(evaluation.figures[name].value), _ends(evaluation.figures[name], write))
         for title, name, write in shown
     ]
-    rows.append(("Expected calibration error", _decimal(evaluation.overall.calibration_error), _ABSENT))
-    return _table(("Metric", "Value", "Drawing days"), rows)
+    rows.append(("Expected calibration error", _decimal(evaluation.overall.calibration_error), ABSENT))
+    return draw_table(("Metric", "Value", "Drawing days"), rows)
 
 
 def _scores(evaluation: Evaluation) -> str:
@@ -123,7 +123,7 @@ def _scores(evaluation: Evaluation) -> str:
         )
         for score, share in evaluation.score_shares.items()
     ]
-    return _table(("Score", "Nominal share of genuine", "Observed", "Extrapolated"), rows)
+    return draw_table(("Score", "Nominal share of genuine", "Observed", "Extrapolated"), rows)
 
 
 def _calibration(evaluation: Evaluation) -> str:
@@ -132,7 +132,7 @@ def _calibration(evaluation: Evaluation) -> str:
         (f"{row.observed.total:,}", f"{row.probability:.3%}", _interval(row.observed))
         for row in evaluation.calibration
     ]
-    return _table(("Records", "Mean probability", "Frauds"), rows)
+    return draw_table(("Records", "Mean probability", "Frauds"), rows)
 
 
 def _months(evaluation: Evaluation) -> str:
@@ -158,7 +158,7 @@ def _months(evaluation: Evaluation) -> str:
         "Frauds passed",
         "ROC AUC",
     )
-    return _table(heads, rows)
+    return draw_table(heads, rows)
 
 
 def _groups(table: GroupTable) -> str:
@@ -180,13 +180,13 @@ def _groups(table: GroupTable) -> str:
         f"groups at once (95 %). Fewer than {MIN_RECORDS} records in a denominator, or ten days, are not enough data. "
         f"{table.merged_values:,} values of fewer than five persons are one group.{counted}"
     )
-    return f"{text}\n\n{_table(heads, rows)}"
+    return f"{text}\n\n{draw_table(heads, rows)}"
 
 
 def _gap(rate: GroupRate) -> str:
     """Write a rate with its gap."""
     if rate.estimate.value is None:
-        return _ABSENT
+        return ABSENT
     shown, gap = f"{rate.estimate.value:.2%}", rate.gap
     if gap.value is None or gap.simultaneous_low is None or gap.simultaneous_high is None:
         return f"{shown} (not enough data)"
@@ -194,27 +194,21 @@ def _gap(rate: GroupRate) -> str:
     return f"{shown} ({100 * gap.value:+.2f}; {low:+.2f} to {high:+.2f})"
 
 
-def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Draw a Markdown table."""
-    lines = [heads, ["---"] * len(heads), *rows]
-    return "\n".join("| " + " | ".join(cells) + " |" for cells in lines)
-
-
 def _interval(share: Share) -> str:
     """Write a share with its interval."""
     if share.share is None:
-        return _ABSENT
+        return ABSENT
     return f"{share.share:.2%} ({share.low:.2%} to {share.high:.2%})"
 
 
 def _ends(interval: Estimate, write: Callable[[float | None], str]) -> str:
     """Write the ends of an interval."""
-    return _ABSENT if interval.low is None else f"{write(interval.low)} to {write(interval.high)}"
+    return ABSENT if interval.low is None else f"{write(interval.low)} to {write(interval.high)}"
 
 
 def _percent(value: float | None) -> str:
-    return _ABSENT if value is None else f"{value:.1%}"
+    return ABSENT if value is None else f"{value:.1%}"
 
 
 def _decimal(value: float | None) -> str:
-    return _ABSENT if value is None else f"{value:.4f}"
+    return ABSENT if value is None else f"{value:.4f}"

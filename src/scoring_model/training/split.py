@@ -90,12 +90,12 @@ def place_boundaries(start: int, as_of: int, settings: SplitSettings) -> SplitBo
     usable = as_of - start - settings.overhead
     if usable <= 0 and not settings.by_duration:
         raise SplitError((_too_short(as_of - start, settings),))
-    gap, lengths = settings.gap_length, settings.part_lengths(usable)
+    lengths = settings.part_lengths(usable)
     test_to = as_of - settings.label_maturity
     test_from = test_to - lengths.get("test", 0)
-    validation_to = test_from - (gap if "test" in lengths else 0)
+    validation_to = settings.validation_end(start, as_of)
     validation_from = validation_to - lengths["validation"]
-    train_to = validation_from - gap
+    train_to = validation_from - settings.gap_length
     boundaries = SplitBoundaries(
         start=start,
         train_from=train_to - lengths["train"],

@@ -88,7 +88,7 @@ def track(record: RunRecord, *, folder: Path, uri: str | None = None, timeout: f
     if uri is None:
         return _log_to_folder(folder, record)
     try:
-        return _call_within(timeout, partial(log_run, uri, record))
+        return call_within(timeout, partial(log_run, uri, record))
     except (TrackingError, KeyboardInterrupt) as error:
         tags = {**record.tags, _SERVER_TAG: without_credentials(uri)}
         kept = _log_to_folder(folder, replace(record, tags=tags))
@@ -127,7 +127,7 @@ def sync(
             if target in failures:
                 continue
             try:
-                run = _call_within(timeout, partial(log_run, target, record))
+                run = call_within(timeout, partial(log_run, target, record))
             except TrackingError as error:
                 failures[target] = f"{without_credentials(target)}: {error}"
                 continue
@@ -143,7 +143,7 @@ def sync(
     return Synced(copied=copied, present=present, unaddressed=unaddressed, incomplete=incomplete)
 
 
-def _call_within(seconds: float, call: Callable[[], T]) -> T:
+def call_within(seconds: float, call: Callable[[], T]) -> T:
     """Call a function with a time limit.
 
     The call runs in a daemon thread, which is abandoned after the limit, because request timeouts do not bound name

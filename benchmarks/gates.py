@@ -1,0 +1,121 @@
+r"""How often gates call two models of one recipe different, and whether they find planted differences.
+
+    python benchmarks/gates.py [--pairs 200] [--records 8000] [--days 60]
+
+Both models of a pair see the same records through independent noise, as two seeds of one recipe do. Days differ in
+their share of frauds and in how hard these are. At most 18 of 200 pairs may be promoted or called significantly
+worse. A better model must be promoted, and one that is stricter with a group must be refused by that gate.
+"""
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+
+from scoring_model.arrays import FloatArray
+from scoring_model.configuration import GateSettings, load_gates
+from scoring_model.decision.probability import Platt
+from scoring_model.decision.rules import DecisionRules, Policy
+from scoring_model.decision.scale import ScoreScale
+from scoring_model.evaluation import (
+    EvaluatedRecords,
+    Evaluation,
+    GateReport,
+    check_gates,
+    compare_evaluations,
+    evaluate_records,
+)
+from scoring_model.evaluation.day_draws import DAY
+from scoring_model.evaluation.uncertainty import share_of
+from scoring_model.records import Column
+
+GATES: Final = Path(__file__).parents[1] / "configs" / "gates.yaml"
+LARGEST_SHARE: Final = 18 / 200
+DOCUMENTS: Final = ("ID_CARD", "PASSPORT", "DRIVERS_LICENSE")
+RULES: Final = DecisionRules(
+    scale=ScoreScale(cuts=np.linspace(-6, 4, 1000), extrapolated_from=1000),
+    calibration=Platt(slope=1.0, intercept=0.0),
+    policy=Policy(step_up_from=400, fail_from=560),
+)
+
+
+def settings() -> GateSettings:
+    """Return the committed gates without promises, which simulated policies do not make."""
+    loaded = load_gates(GATES)
+    kept = {name: gate for name, gate in loaded.gates.items() if gate.promise is None}
+    return GateSettings(gates=kept, min_days=loaded.min_days)
+
+
+def judge(
+    seed: int, *, records: int, days: int, gain: float = 0.0, unfair: float = 0.0, noise: float = 0.25
+) -> GateReport:
+    """Compare two noisy models on invented records.
+
+    Parameters
+    ----------
+    gain : float
+        Log-odds by which the challenger rates frauds higher.
+    unfair : float
+        Log-odds by which it rates genuine holders of a driver's licence higher, and all others lower by half of it.
+    noise : float
+        Standard deviation of each model's own noise.
+    """
+    rng = np.random.default_rng(seed)
+    day = rng.integers(0, days, records)
+    share = 0.04 * np.exp(rng.normal(0, 0.5, days))
+    labels = (rng.random(records) < share[day]).astype(np.int8)
+    documents = rng.choice(3, records, p=(0.5, 0.3, 0.2))
+    hardness = rng.normal(0, 0.5, days)[day]
+    signal = rng.normal(-4, 1, records) + labels * (2.5 + hardness)
+    better = gain * labels + unfair * (1 - labels) * np.where(documents == 2, 1.0, -0.5)
+
+    def evaluated(more: FloatArray) -> Evaluation:
+        return evaluate_records(
+            EvaluatedRecords(
+                decisions=RULES.decide(signal + more + rng.normal(0, noise, records)),
+                labels=labels,
+                event_times=day * DAY,
+                columns={"documentType": Column(DOCUMENTS, documents.astype(np.int32))},
+            ),
+            rules=RULES,
+            by={"documentType": None},
+        )
+
+    champion, challenger = evaluated(np.zeros(records)), evaluated(better)
+    return check_gates(settings(), compare_evaluations(champion, challenger))
+
+
+def main() -> None:
+    """Count false alarms and check planted differences; exit with an error if a condition is broken."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--pairs", type=int, default=200)
+    parser.add_argument("--records", type=int, default=8_000)
+    parser.add_argument("--days", type=int, default=60)
+    given = parser.parse_args()
+    size = {"records": given.records, "days": given.days}
+    better = judge(1, records=40_000, days=given.days, gain=0.5, noise=0.05)
+    unfair = judge(1, records=40_000, days=given.days, gain=0.5, unfair=0.6, noise=0.05)
+    few = judge(1, records=given.records, days=29, gain=0.5)
+    refusing = [result.name for result in unfair.results if result.verdict != "passed"]
+    print(f"a better model: promoted {better.promotes}, better in {', '.join(better.improved) or 'nothing'}")
+    print(f"an unfair model: promoted {unfair.promotes}, refused by {', '.join(refusing) or 'nothing'}")
+    print(f"29 days: exit code {few.exit_code}")
+    reports = [judge(seed, **size) for seed in range(given.pairs)]
+    promoted = sum(report.promotes for report in reports)
+    better_in = sum(bool(report.improved) for report in reports)
+    worse = sum(bool(report.worsened) for report in reports)
+    either = share_of(
+        sum(report.promotes or bool(report.worsened) for report in reports), max(given.pairs, 1)
+    )
+    print(f"{given.pairs} pairs of one recipe: {promoted} promoted, {worse} significantly worse")
+    print(f"either: {either.count} of {either.total} ({either.low:.1%} to {either.high:.1%})")
+    print(f"significantly better in some figure, promoted or not: {better_in}")
+    sound = better.promotes and "documents" in refusing and not unfair.promotes and few.exit_code == 11
+    if not sound or either.count > LARGEST_SHARE * given.pairs:
+        sys.exit("a condition is broken")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,141 @@
+"""Gates: conditions that an evaluation or a comparison must meet."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Literal
+
+from scoring_model.configuration.reading import read_settings, read_yaml
+from scoring_model.contract.violation import check_fields
+
+FlipRate = Literal["all", "genuine_stricter", "genuine_milder", "fraud_stricter", "fraud_milder"]
+GroupRateName = Literal["passed", "stepped_up", "failed", "false_reject", "step_up", "missed_fraud"]
+PromiseName = Literal["all", "max_false_reject", "max_step_up", "max_missed_fraud"]
+
+_SUBJECTS: Final = ("figure", "difference", "group_gap", "group_change", "flips", "promise")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Gate:
+    """One condition on the ends of a 95 % interval. Exactly one of the subjects is set.
+
+    Parameters
+    ----------
+    figure : str or None
+        A figure of the model itself: of the challenger, where two are compared.
+    difference : str or None
+        A figure of the challenger minus that of the champion.
+    group_gap : str or None
+        Column: in each group `rate` minus that of all other records.
+    group_change : str or None
+        Column: in each group `rate` under the challenger minus that under the champion.
+    flips : str or None
+        Share of records whose outcome differs.
+    promise : str or None
+        Promise of the policy that must be kept.
+    rate : str or None
+        Rate of a group gate.
+    min_group : int
+        Groups with fewer records in the denominator of the rate are left out, and reported; at least 0.
+    above : float or None
+        The lower end must be above it.
+    below : float or None
+        The upper end must be below it.
+
+    Raises
+    ------
+    Invalid
+        With every field that is out of range.
+    """
+
+    figure: str | None = None
+    difference: str | None = None
+    group_gap: str | None = None
+    group_change: str | None = None
+    flips: FlipRate | None = None
+    promise: PromiseName | None = None
+    rate: GroupRateName | None = None
+    min_group: int = 0
+    above: float | None = None
+    below: float | None = None
+
+    def __post_init__(self) -> None:
+        limits = {"above": self.above, "below": self.below}
+        check_fields(
+            self,
+            ("", f"exactly one of {', '.join(_SUBJECTS)}", sum(map(self._has, _SUBJECTS)) == 1),
+            ("", "rate with group_gap and group_change, and only there", self._has("rate") == self.of_groups),
+            ("", "above, below or both, but not with promise", self._limited != self._has("promise")),
+            ("min_group", "at least 0", self.min_group >= 0),
+            ("", "min_group only with group_gap and group_change", self.of_groups or self.min_group == 0),
+            *((name, "finite", limit is None or math.isfinite(limit)) for name, limit in limits.items()),
+        )
+
+    @property
+    def of_groups(self) -> bool:
+        """Whether the gate is about the groups of a column."""
+        return self._has("group_gap") or self._has("group_change")
+
+    @property
+    def of_pair(self) -> bool:
+        """Whether the gate needs two models."""
+        return self._has("difference") or self._has("group_change") or self._has("flips")
+
+    @property
+    def column(self) -> str | None:
+        """Column of a group gate."""
+        return self.group_gap or self.group_change
+
+    @property
+    def _limited(self) -> bool:
+        return self._has("above") or self._has("below")
+
+    def _has(self, name: str) -> bool:
+        return getattr(self, name) is not None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class GateSettings:
+    """Gates by name, and the data below which none of them is decided.
+
+    Parameters
+    ----------
+    gates : mapping of str to Gate
+    min_days : int
+        Days with evaluated records, at least 10.
+    allow_trained : bool
+        Whether gates are decided on records that a model may have been trained on.
+
+    Raises
+    ------
+    Invalid
+        With every field that is out of range.
+    """
+
+    gates: Mapping[str, Gate]
+    min_days: int = 30
+    allow_trained: bool = False
+
+    def __post_init__(self) -> None:
+        check_fields(
+            self,
+            ("", "at least one gate", len(self.gates) > 0),
+            ("min_days", "at least 10", self.min_days >= 10),
+        )
+
+    def columns(self, *, pair: bool) -> tuple[str, ...]:
+        """Return the columns of the group gates: of all for a pair of models, else of those about one model."""
+        gates = [gate for gate in self.gates.values() if pair or not gate.of_pair]
+        return tuple(dict.fromkeys(gate.column for gate in gates if gate.column is not None))
+
+
+def load_gates(path: Path) -> GateSettings:
+    """Read gates from a YAML file.
+
+    Raises
+    ------
+    ConfigurationError
+        With everything that is wrong.
+    """
+    return read_settings(GateSettings, read_yaml(path))

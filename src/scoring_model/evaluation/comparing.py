@@ -1,0 +1,249 @@
+"""Compares two bundles on one file of labelled records."""
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from scoring_model.arrays import FloatArray, IntArray
+from scoring_model.configuration import SplitSettings
+from scoring_model.contract.fields import signal_field
+from scoring_model.decision.rules import Decisions
+from scoring_model.evaluation.comparison import ComparedBundle, Comparison, compare_evaluations
+from scoring_model.evaluation.evaluated_records import EvaluationError
+from scoring_model.evaluation.evaluation import Evaluation
+from scoring_model.evaluation.holdout import (
+    MAX_BAD_SHARE,
+    EvaluationOptions,
+    evaluate_decisions,
+    group_columns,
+    listed,
+    maturity_of,
+    names_of,
+    read_labelled,
+    select_known,
+)
+from scoring_model.evaluation.labels import read_labels
+from scoring_model.history import person_codes
+from scoring_model.records import RecordTable, format_duration, microseconds, parse_duration
+from scoring_model.scorer import Scorer
+from scoring_model.scorer.frames import read_histories
+
+_TIMED: Final = 100
+"""Records whose decisions are timed one by one."""
+
+
+def compare(
+    champion: Scorer | str | Path,
+    challenger: Scorer | str | Path,
+    records: object,
+    *,
+    history: object = None,
+    labels: object = None,
+    by: Sequence[str] | Mapping[str, str | None] = (),
+    as_of: str | int | None = None,
+    label_maturity: str | int | None = None,
+    matured_only: bool = False,
+    max_bad_share: float = MAX_BAD_SHARE,
+) -> Comparison:
+    """Compare the decisions of two bundles about the same labelled records.
+
+    Parameters
+    ----------
+    champion, challenger : Scorer or path
+        Bundles of one use. Both score the records now.
+    records, history, labels, by, as_of, matured_only, max_bad_share
+        As for `evaluate`; scored files are not accepted.
+    label_maturity : str or int, optional
+        As for `evaluate`. None: that of both bundles, which must then be equal.
+
+    Raises
+    ------
+    EvaluationError
+        If the bundles cannot be compared on these records, with every reason.
+    NothingToEvaluate
+        If no record has a known class.
+    """
+    old, new = (one if isinstance(one, Scorer) else Scorer.load(one) for one in (champion, challenger))
+    options = EvaluationOptions(
+        by=by if isinstance(by, Mapping) else dict.fromkeys(by),
+        as_of=microseconds(as_of) if isinstance(as_of, str) else as_of,
+        maturity=parse_duration(label_maturity) if isinstance(label_maturity, str) else label_maturity,
+        matured_only=matured_only,
+    )
+    if problems := list(_differing_uses(old, new, options)):
+        raise _refused(problems)
+    given = None if labels is None else read_labels(labels, old.contents.schema)
+    (one, rows), (other, _) = (
+        read_labelled(scorer, records, given, by=options.by, max_bad_share=max_bad_share)
+        for scorer in (old, new)
+    )
+    _, places, other_places = np.intersect1d(one.source_rows, other.source_rows, return_indices=True)
+    tables = one.take(places), other.take(other_places)
+    if problems := list(_absent_signals((old, new), tables)):
+        raise _refused(problems)
+    return _compared((old, new), tables, history=history, options=options, rows=rows, files=names_of(records))
+
+
+def _refused(problems: Sequence[str]) -> EvaluationError:
+    return EvaluationError("the bundles cannot be compared: " + "; ".join(problems))
+
+
+def _differing_uses(old: Scorer, new: Scorer, options: EvaluationOptions) -> Iterator[str]:
+    """Yield why two bundles do not decide about the same thing."""
+    if old.manifest.name != new.manifest.name:
+        yield f"the uses differ: {old.manifest.name} and {new.manifest.name}"
+    for part in ("fraud", "genuine", "ignored", "delay"):
+        values = [getattr(scorer.contents.schema.labels, part) for scorer in (old, new)]
+        if values[0] != values[1]:
+            yield f"records.labels.{part} differs: {values[0]} and {values[1]}"
+    if options.maturity is None and maturity_of(old) != maturity_of(new):
+        lengths = " and ".join(format_duration(maturity_of(scorer)) for scorer in (old, new))
+        yield f"label_maturity differs: {lengths}; give one (--label-maturity)"
+
+
+def _absent_signals(scorers: tuple[Scorer, Scorer], tables: tuple[RecordTable, RecordTable]) -> Iterator[str]:
+    """Yield the signals that a model reads and no record has: its figures would be those of blind records."""
+    for role, scorer, table in zip(("champion", "challenger"), scorers, tables, strict=True):
+        read = {name for feature in scorer.matrix.features for name in feature.inputs}
+        signals = (signal_field(name) for name in scorer.contents.schema.signals)
+        absent = [name for name in signals if name in read and not (table.column(name).codes >= 0).any()]
+        if absent and len(table):
+            yield f"the records have no value of {', '.join(absent)}, which the {role} reads"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class _Decided:
+    """Decisions about a table, the feature rows of those that did not pass, and times."""
+
+    decisions: Decisions
+    places: IntArray
+    rows: FloatArray
+    seconds: float
+    decision_milliseconds: float
+
+    @classmethod
+    def of(cls, scorer: Scorer, table: RecordTable, history: RecordTable | None) -> "_Decided":
+        started = time.perf_counter()
+        before = 0 if history is None else len(history)
+        rows = scorer.matrix.rows(table if history is None else history.append(table), before)
+        decisions = scorer.decide(rows)
+        seconds = time.perf_counter() - started
+        places = np.flatnonzero(decisions.outcomes)  # only these have reasons
+        return cls(
+            decisions=decisions,
+            places=places,
+            rows=rows[places],
+            seconds=seconds,
+            decision_milliseconds=_milliseconds(scorer, rows[:_TIMED]),
+        )
+
+
+def _milliseconds(scorer: Scorer, rows: FloatArray) -> float:
+    """Return the median time of one decision."""
+    found = []
+    for row in rows:
+        started = time.perf_counter()
+        scorer.decide_row(row)
+        found.append(time.perf_counter() - started)
+    return 1000 * float(np.median(found))
+
+
+def _compared(
+    scorers: tuple[Scorer, Scorer],
+    tables: tuple[RecordTable, RecordTable],
+    *,
+    history: object,
+    options: EvaluationOptions,
+    rows: int,
+    files: tuple[str, ...],
+) -> Comparison:
+    selection = select_known(scorers[0], tables[0], options, invalid=rows - len(tables[0]))
+    columns = group_columns(tables[0], options.by)
+    persons = person_codes(tables[0], alone=True)
+    decided = [
+        _Decided.of(scorer, table, read_histories(scorer, listed(history)))
+        for scorer, table in zip(scorers, tables, strict=True)
+    ]
+    evaluations = [
+        evaluate_decisions(
+            scorer,
+            table,
+            one.decisions,
+            selection=selection,
+            persons=persons,
+            columns=columns,
+            options=options,
+            files=files,
+        )
+        for scorer, table, one in zip(scorers, tables, decided, strict=True)
+    ]
+
+    def explain(place: int, stricter: bool) -> tuple[str, ...]:
+        one, scorer = decided[stricter], scorers[stricter]
+        row = one.rows[np.searchsorted(one.places, selection.rows[place])]
+        return tuple(reason.code for reason in scorer.reasons(row))
+
+    bundles = tuple(
+        _bundle(scorer, one, evaluation)
+        for scorer, one, evaluation in zip(scorers, decided, evaluations, strict=True)
+    )
+    return compare_evaluations(
+        *evaluations, explain=explain, bundles=bundles, notes=tuple(_notes(scorers, bundles))
+    )
+
+
+def _bundle(scorer: Scorer, decided: _Decided, evaluation: Evaluation) -> ComparedBundle:
+    manifest = scorer.manifest
+    return ComparedBundle(
+        name=manifest.name,
+        model_version=manifest.model_version,
+        policy_version=manifest.policy_version,
+        bytes=sum(seal.bytes for seal in manifest.files.values()),
+        trees=len(scorer.contents.forest.tree_splits) - 1,
+        features=len(scorer.matrix.features),
+        decision_milliseconds=decided.decision_milliseconds,
+        records_per_second=len(decided.decisions.scores) / decided.seconds,
+        trained_until=trained_until(scorer),
+        trained_records=trained_records(scorer, evaluation),
+    )
+
+
+def trained_records(scorer: Scorer, evaluation: Evaluation) -> int | None:
+    """Count the evaluated records from before the end of the bundle's validation period; None: it does not say."""
+    until = trained_until(scorer)
+    return None if until is None else int(np.count_nonzero(evaluation.records.event_times < until))
+
+
+def trained_until(scorer: Scorer) -> int | None:
+    """Return the end of the validation period of a bundle: its model and thresholds may have seen earlier records.
+
+    Returns
+    -------
+    int or None
+        Microseconds since 1970-01-01 UTC; None if the bundle does not hold its split.
+    """
+    split: Mapping[str, Any] | None = scorer.settings.get("training", {}).get("split")
+    data = scorer.manifest.data
+    if split is None or "as_of" not in data:
+        return None
+    return SplitSettings(**split).validation_end(
+        microseconds(str(data["from"])), microseconds(str(data["as_of"]))
+    )
+
+
+def _notes(scorers: tuple[Scorer, Scorer], bundles: tuple[ComparedBundle, ...]) -> Iterator[str]:
+    for role, bundle in zip(("champion", "challenger"), bundles, strict=True):
+        if bundle.trained_records is None:
+            yield f"the {role} does not hold its split, so records that it was trained on are not found"
+        elif bundle.trained_records:
+            yield (
+                f"{bundle.trained_records:,} evaluated records are from before the end of the {role}'s validation "
+                "period: it may have been trained on them"
+            )
+    costs = [scorer.settings.get("policy", {}).get("costs") for scorer in scorers]
+    if costs[0] != costs[1]:
+        yield "the costs of the two policies differ: each model's figure cost is under its own"

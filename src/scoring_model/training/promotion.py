@@ -1,0 +1,212 @@
+"""Promotion: moves the alias of the champion when every gate holds, and keeps the evidence with the version."""
+
+import hashlib
+import json
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from scoring_model.bundle import Manifest
+from scoring_model.bundle.reader import read_manifest
+from scoring_model.configuration import GateSettings
+from scoring_model.evaluation import GateReport, check_gates, compare, evaluate, trained_records
+from scoring_model.scorer import Scorer
+from scoring_model.training.mlflow_runs import BUNDLE, client_of, pages
+from scoring_model.training.tracking import TrackingError, call_within
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+    from mlflow import MlflowClient
+    from mlflow.entities.model_registry import ModelVersion
+
+CHAMPION: Final = "champion"
+"""Alias of the version that decides."""
+
+EVIDENCE_TAG: Final = "promotion.evidence"
+"""Tag of a promoted version: the artifact of its run that holds the comparison and the gates."""
+
+_SECONDS: Final = 600.0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Promotion:
+    """The result of a promotion.
+
+    Parameters
+    ----------
+    name, version : str
+        Of the registered model.
+    champion : str or None
+        Version that had the alias before; None: no version had it.
+    promoted : bool
+        Whether the alias moved.
+    report : GateReport
+    evidence : mapping
+        JSON document of the comparison (of the evaluation for a first champion), with the gates.
+    artifact : str or None
+        Artifact of the version's run that holds the evidence; None without a promotion.
+    """
+
+    name: str
+    version: str
+    champion: str | None
+    promoted: bool
+    report: GateReport
+    evidence: Mapping[str, Any]
+    artifact: str | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Registered:
+    """The version of a bundle, and that of the champion with its bundle; None without a champion."""
+
+    name: str
+    version: str
+    run_id: str
+    champion: str | None
+    champion_bundle: Path | None
+
+
+def promote(
+    bundle: Path,
+    records: object,
+    *,
+    gates: GateSettings,
+    uri: str,
+    first: bool = False,
+    options: Mapping[str, Any] | None = None,
+    public_key: "Ed25519PublicKey | None" = None,
+    threads: int = 2,
+    report: Callable[[str], None] = lambda text: None,
+) -> Promotion:
+    """Compare a registered bundle with the champion and move the alias if every gate holds and something is better.
+
+    Parameters
+    ----------
+    bundle : Path
+        Bundle whose version is registered; the champion is fetched from the registry.
+    records : path, list of paths, DataFrame or Arrow stream
+        Labelled records on which both are compared.
+    first : bool
+        Whether there is no champion: then the gates about one model decide.
+    options : mapping, optional
+        Further keyword arguments of `compare`.
+    public_key : Ed25519PublicKey, optional
+        Key that must verify the signatures of both bundles.
+
+    Raises
+    ------
+    TrackingError
+        If the bundle is not registered, is the champion already, or if the registry cannot be read or changed.
+    EvaluationError, NothingToEvaluate
+        As `compare`.
+    """
+    challenger = Scorer.load(bundle, public_key=public_key, threads=threads)
+    with tempfile.TemporaryDirectory() as folder:
+        found = call_within(_SECONDS, partial(_fetch, uri, challenger.manifest, Path(folder)))
+        if (found.champion_bundle is None) != first:
+            held = found.champion
+            raise TrackingError(
+                f"no version of {found.name} has the alias {CHAMPION}; --first promotes without one"
+                if held is None
+                else f"version {held} of {found.name} is the {CHAMPION}; leave out --first to compare with it"
+            )
+        champion = None
+        if found.champion_bundle is not None:
+            champion = Scorer.load(found.champion_bundle, public_key=public_key, threads=threads)
+    report(f"version {found.version} of {found.name} against {found.champion or 'no champion'}")
+    gated, evidence = _judge(champion, challenger, records, gates, options or {})
+    promoted = gated.promotes if champion is not None else gated.exit_code == 0
+    evidence |= {"promotion": {"name": found.name, "version": found.version, "champion": found.champion}}
+    artifact = None
+    if promoted:
+        artifact = call_within(_SECONDS, partial(_move, uri, found, evidence))
+    return Promotion(
+        name=found.name,
+        version=found.version,
+        champion=found.champion,
+        promoted=promoted,
+        report=gated,
+        evidence=evidence,
+        artifact=artifact,
+    )
+
+
+def _judge(
+    champion: Scorer | None,
+    challenger: Scorer,
+    records: object,
+    gates: GateSettings,
+    options: Mapping[str, Any],
+) -> tuple[GateReport, dict[str, Any]]:
+    """Check the gates on a comparison, or on an evaluation without a champion; return also the evidence."""
+    if champion is None:
+        evaluation = evaluate(challenger, records, **options)
+        gated = check_gates(gates, evaluation, trained=trained_records(challenger, evaluation))
+        return gated, evaluation.to_json() | {"gates": gated.to_json()}
+    comparison = compare(champion, challenger, records, **options)
+    gated = check_gates(gates, comparison)
+    return gated, comparison.to_json() | {"gates": gated.to_json()}
+
+
+def _fetch(uri: str, manifest: Manifest, folder: Path) -> _Registered:
+    """Find the version of a bundle, and fetch the champion's bundle."""
+    client = client_of(uri)
+    versions = [
+        version
+        for version in pages(client.search_model_versions, f"name='{manifest.name}'")
+        if version.tags.get("bundle.seal") == manifest.seal
+    ]
+    if not versions:
+        raise TrackingError(
+            f"no registered version of {manifest.name} has the seal of the bundle: {manifest.seal}"
+        )
+    version = max(versions, key=lambda one: int(one.version))
+    if read_manifest(_download(client, version, folder / "challenger")) != manifest:
+        raise TrackingError(f"the artifacts of version {version.version} are not those of the bundle")
+    champion = _champion(client, manifest.name)
+    if champion is not None and str(champion.version) == str(version.version):
+        raise TrackingError(f"version {version.version} of {manifest.name} is the {CHAMPION} already")
+    return _Registered(
+        name=manifest.name,
+        version=str(version.version),
+        run_id=str(version.run_id),
+        champion=None if champion is None else str(champion.version),
+        champion_bundle=None if champion is None else _download(client, champion, folder / CHAMPION),
+    )
+
+
+def _download(client: "MlflowClient", version: "ModelVersion", folder: Path) -> Path:
+    """Fetch the bundle of a version; the seal is checked when it is loaded."""
+    folder.mkdir()
+    return Path(client.download_artifacts(str(version.run_id), BUNDLE, str(folder)))
+
+
+def _champion(client: "MlflowClient", name: str) -> "ModelVersion | None":
+    """Return the version with the alias; None if no version has it."""
+    aliases = client.get_registered_model(name).aliases
+    return client.get_model_version(name, str(aliases[CHAMPION])) if CHAMPION in aliases else None
+
+
+def _move(uri: str, found: _Registered, evidence: Mapping[str, Any]) -> str:
+    """Store the evidence, then move the alias, unless another version has become the champion meanwhile."""
+    client = client_of(uri)
+    text = json.dumps(evidence, indent=2) + "\n"
+    digest = hashlib.sha256(text.encode()).hexdigest()
+    artifact = f"promotion/{digest[:16]}.json"
+    client.log_text(found.run_id, text, artifact)
+    tags = {
+        EVIDENCE_TAG: artifact,
+        "promotion.evidence_sha256": digest,
+        "promotion.champion": found.champion or "none",
+    }
+    for name, value in tags.items():
+        client.set_model_version_tag(found.name, found.version, name, value)
+    champion = _champion(client, found.name)
+    if (None if champion is None else str(champion.version)) != found.champion:
+        raise TrackingError(f"the {CHAMPION} of {found.name} changed during the comparison; compare again")
+    client.set_registered_model_alias(found.name, CHAMPION, found.version)
+    return artifact

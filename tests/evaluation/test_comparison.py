@@ -1,0 +1,239 @@
+"""Two models on the same records: flips, groups, changes per day and differences."""
+
+import json
+from collections import Counter
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from identity_use import with_thresholds
+from scoring_model.bundle import Bundle
+from scoring_model.contract.outcome import OUTCOMES, Outcome
+from scoring_model.decision.probability import Platt
+from scoring_model.decision.rules import DecisionRules, Policy
+from scoring_model.decision.scale import ScoreScale
+from scoring_model.evaluation import (
+    Comparison,
+    EvaluatedRecords,
+    EvaluationError,
+    compare,
+    compare_evaluations,
+    comparison_summary,
+    evaluate_records,
+)
+from scoring_model.evaluation.day_draws import DAY
+from scoring_model.evaluation.flips import MOST_EXPLAINED, DailyChange
+from scoring_model.evaluation.uncertainty import Estimate
+from scoring_model.records import Column, rfc3339
+from scoring_model.scorer import Scorer
+from scoring_model.training.run import Training
+
+RULES = DecisionRules(
+    scale=ScoreScale(cuts=np.linspace(-4, 4, 1000), extrapolated_from=800),
+    calibration=Platt(slope=1.0, intercept=0.0),
+    policy=Policy(step_up_from=563, fail_from=700),
+)
+
+
+@cache
+def compared(gain: float = 0.3, *, size: int = 3000, days: int = 40, noise: float = 0.3) -> Comparison:
+    """A challenger with a gain for frauds and noise of its own, in three countries."""
+    rng = np.random.default_rng(0)
+    labels = (rng.random(size) < 0.2).astype(np.int8)
+    shared, own = rng.normal(0, 1, size), rng.normal(0, noise, (2, size))
+    countries = Column(("DE", "FR", "IT"), rng.integers(0, 3, size).astype(np.int32))
+    times = rng.integers(0, days * DAY, size)
+    champion, challenger = (
+        evaluate_records(
+            EvaluatedRecords(
+                decisions=RULES.decide((1.0 + more) * labels + shared + extra),
+                labels=labels,
+                event_times=times,
+                record_ids=tuple(f"r{row}" for row in range(size)),
+                columns={"country": countries},
+            ),
+            rules=RULES,
+            by={"country": None},
+        )
+        for more, extra in zip((0.0, gain), own, strict=True)
+    )
+    return compare_evaluations(
+        champion, challenger, explain=lambda row, stricter: ("A", "B") if stricter else ("C",)
+    )
+
+
+def test_flips_are_those_of_a_loop() -> None:
+    """Each kind of flip has the records of a loop, its reasons, and the records whose scores moved farthest."""
+    found = compared()
+    old, new = found.champion.records, found.challenger.records
+    pairs = [
+        (OUTCOMES[one], OUTCOMES[other], int(label))
+        for one, other, label in zip(old.decisions.outcomes, new.decisions.outcomes, old.labels, strict=True)
+    ]
+    expected = Counter(pair for pair in pairs if pair[0] != pair[1])
+    counts = {
+        (flip.champion, flip.challenger, label): number
+        for flip in found.flips
+        for label, number in ((0, flip.genuine), (1, flip.frauds))
+        if number
+    }
+    assert counts == dict(expected)
+    for flip in found.flips:
+        stricter = OUTCOMES.index(flip.challenger) > OUTCOMES.index(flip.champion)
+        assert flip.explained == min(flip.genuine + flip.frauds, MOST_EXPLAINED)
+        assert flip.reasons == dict.fromkeys(("A", "B") if stricter else ("C",), flip.explained)
+        farthest = int(flip.examples[0][1:])
+        moved = np.abs(new.decisions.scores - old.decisions.scores)
+        rows = [row for row, pair in enumerate(pairs) if pair[:2] == (flip.champion, flip.challenger)]
+        assert moved[farthest] == max(moved[row] for row in rows)
+
+
+def test_changes_per_day_are_counts() -> None:
+    """The numbers per day are differences of counts, and the sentence says them."""
+    found = compared()
+    old, new = found.champion.records, found.challenger.records
+    for code, change in enumerate(found.daily):
+        for estimate, rows in ((change.everyone, old.labels >= 0), (change.frauds, old.labels == 1)):
+            gained = np.count_nonzero(new.decisions.outcomes[rows] == code) - np.count_nonzero(
+                old.decisions.outcomes[rows] == code
+            )
+            assert estimate.value == pytest.approx(gained / 40)
+    assert str(found.daily[2]) in comparison_summary(found)
+
+
+@pytest.mark.parametrize(
+    ("everyone", "frauds", "text"),
+    [
+        (312.0, 14.0, "312 more step-ups a day, 14 of them fraud"),
+        (-3.25, -3.0, "3.2 fewer step-ups a day, 3.0 of them fraud"),
+        (2.0, 5.0, "2.0 more step-ups a day: 5.0 more of frauds, 3.0 fewer of genuine records"),
+        (-9.0, 4.0, "9.0 fewer step-ups a day: 4.0 more of frauds, 13 fewer of genuine records"),
+    ],
+)
+def test_changes_are_said_in_natural_numbers(everyone: float, frauds: float, text: str) -> None:
+    """A sentence is true too when one class gains what the other loses."""
+    both, some = (Estimate(value=value, low=None, high=None, records=1) for value in (everyone, frauds))
+    assert str(DailyChange(outcome=Outcome.STEPPED_UP, everyone=both, frauds=some)) == text
+
+
+def test_groups_partition_the_flips() -> None:
+    """The flips of the groups sum to all flips, and each change of a rate is that of the two evaluations."""
+    found = compared()
+    (table,) = found.groups
+    flipped = sum(flip.genuine + flip.frauds for flip in found.flips)
+    assert sum(group.stricter + group.milder for group in table.groups) == flipped
+    assert sum(group.stricter_frauds + group.milder_frauds for group in table.groups) == sum(
+        flip.frauds for flip in found.flips
+    )
+    for group, old, new in zip(
+        table.groups, found.champion.groups[0].groups, found.challenger.groups[0].groups, strict=True
+    ):
+        for name, change in group.changes.items():
+            before, after = old.rates[name].estimate, new.rates[name].estimate
+            assert before.value is not None
+            assert after.value is not None
+            assert change.value == pytest.approx(after.value - before.value)
+            assert change.simultaneous_low is not None
+            assert change.low is not None
+            assert change.high is not None
+            assert change.simultaneous_low <= change.low <= change.high
+            assert group.totals[name] == before.records
+
+
+def test_benefits_hold_at_once() -> None:
+    """Intervals that hold at once are wider than one alone, and show a planted gain whichever way is better."""
+    found = compared()
+    alone = found.benefits({"roc_auc": 1})["roc_auc"]
+    both = found.benefits({"roc_auc": 1, "average_precision": 1, "missed_fraud": -1})
+    assert alone.low is not None
+    assert alone.high is not None
+    low, high = both["roc_auc"].low, both["roc_auc"].high
+    assert low is not None
+    assert high is not None
+    assert 0 < low <= alone.low < alone.high <= high
+    missed = both["missed_fraud"]
+    assert missed.low is not None
+    assert missed.low > 0
+    same = compared(0.0, noise=0.0)
+    assert same.benefits({"roc_auc": 1})["roc_auc"].low is None
+
+
+def test_the_documents_are_whole() -> None:
+    """JSON holds no NaN; the frame has a row for each figure, and for each rate of each group."""
+    found = compared()
+    document = found.to_json()
+    assert json.loads(json.dumps(document, allow_nan=False))["days"] == 40
+    assert set(document["differences"]) == set(found.champion.figures)
+    frame = found.to_frame()
+    assert len(frame) == len(found.differences) + 3 * 6
+    assert (frame["challenger"] - frame["champion"]).to_numpy() == pytest.approx(
+        frame["difference"].to_numpy()
+    )
+
+
+@pytest.fixture(scope="module")
+def stricter(training: Training, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A bundle with the same model and lower thresholds."""
+    out = tmp_path_factory.mktemp("stricter") / "bundle"
+    policy = training.bundle.contents.rules.policy
+    lower = {name: getattr(policy, name) - 60 for name in ("step_up_from", "fail_from")}
+    with_thresholds(training.bundle, **lower).save(out)
+    return out
+
+
+def test_bundles_are_compared(scorer: Scorer, sealed: Path, stricter: Path, frame: pa.Table) -> None:
+    """Flips have the reasons of the bundle that is stricter, and records of the training are found by time."""
+    records = frame.slice(16_000, 4_000)
+    found = compare(sealed, stricter, records, by=["documentType"])
+    assert found.flips
+    assert all(OUTCOMES.index(flip.challenger) > OUTCOMES.index(flip.champion) for flip in found.flips)
+    assert all(flip.reasons.keys() <= scorer.sentences.keys() for flip in found.flips)
+    assert any(flip.reasons for flip in found.flips)
+    assert set(found.flips[0].examples) <= set(records.column("recordId").to_pylist())
+    assert found.differences["roc_auc"].value == 0
+    champion, challenger = found.bundles
+    assert champion.policy_version != challenger.policy_version
+    assert champion.trees == challenger.trees == 30
+    assert champion.bytes == sum(
+        path.stat().st_size for path in sealed.iterdir() if path.name != "manifest.json"
+    )
+    assert min(champion.decision_milliseconds, champion.records_per_second) > 0
+    until = champion.trained_until
+    assert until is not None
+    trained = int(np.count_nonzero(found.champion.records.event_times < until))
+    assert champion.trained_records == trained > 0
+    assert f"{trained:,} evaluated records are from before the end" in found.notes[0]
+    card = (sealed / "card.md").read_text()
+    assert rfc3339(until).removesuffix("Z") in card.split("| validation |")[1].split("\n")[0]
+
+
+def test_labels_of_their_own_are_joined(sealed: Path, stricter: Path, frame: pa.Table) -> None:
+    """Records without labels and a table of labels compare like labelled records."""
+    records = frame.slice(20_000, 1_000)
+    names = [name for name in records.column_names if name.startswith("label")]
+    labels = records.select(["recordId", *names]).filter(records.column("label").is_valid())
+    expected = compare(sealed, stricter, records)
+    found = compare(sealed, stricter, records.drop_columns(names), labels=labels)
+    assert found.differences == expected.differences
+    assert found.flips == expected.flips
+
+
+def test_what_cannot_be_compared_is_refused(
+    training: Training, sealed: Path, frame: pa.Table, tmp_path: Path
+) -> None:
+    """Another use, another meaning of labels and signals without a value are named in one error each."""
+    bundle: Bundle = training.bundle
+    schema = bundle.contents.schema
+    labels = replace(schema.labels, fraud=("fraud", "chargeback"))
+    contents = replace(bundle.contents, schema=replace(schema, labels=labels))
+    replace(bundle, name="payments", contents=contents).save(tmp_path / "other")
+    with pytest.raises(EvaluationError) as refused:
+        compare(sealed, tmp_path / "other", frame.slice(0, 100))
+    assert "the uses differ: identity and payments; records.labels.fraud differs" in str(refused.value)
+    blind = frame.slice(0, 2000).drop_columns(["signals.vpn"])
+    with pytest.raises(EvaluationError, match=r"no value of signals\.vpn, which the champion reads"):
+        compare(sealed, sealed, blind)

@@ -1,0 +1,143 @@
+"""Promotion in an MLflow store: the alias moves with the evidence, or nothing changes."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from identity_use import with_thresholds
+from program import Captured, run
+from scoring_model.bundle import read_bundle
+from scoring_model.training.mlflow_runs import BUNDLE, RunRecord, client_of, files_below
+from scoring_model.training.run import Training
+from scoring_model.training.tracking import track
+
+GATES = (
+    "gates: {ranking: {difference: roc_auc, above: -0.5}, caught: {difference: missed_fraud, below: 0.01}}\n"
+)
+NAME = "identity"
+
+
+@dataclass(frozen=True)
+class Registry:
+    """A store with two registered bundles."""
+
+    uri: str
+    bundles: Mapping[str, Path]
+    records: Path
+
+
+def registered(bundle: Path, folder: Path, number: int) -> str:
+    """Log a bundle as the run of a training; return the URI of the store."""
+    manifest = read_bundle(bundle).manifest
+    record = RunRecord(
+        key=f"run-{number}",
+        use=manifest.name,
+        name=str(number),
+        started=number * 1000,
+        ended=number * 1000 + 1,
+        params={},
+        metrics={},
+        tags={"bundle.seal": manifest.seal},
+        dataset={"name": "records", "digest": "ab", "source_type": "table", "source": "{}"},
+        artifacts=files_below(bundle, f"{BUNDLE}/"),
+    )
+    return track(record, folder=folder).uri
+
+
+@pytest.fixture(scope="module")
+def registry(
+    training: Training, sealed: Path, frame: pa.Table, tmp_path_factory: pytest.TempPathFactory
+) -> Registry:
+    """A first bundle, and one with the same model that catches more frauds."""
+    folder = tmp_path_factory.mktemp("registry")
+    policy = training.bundle.contents.rules.policy
+    stricter = folder / "stricter"
+    with_thresholds(training.bundle, step_up_from=100, fail_from=policy.fail_from).save(stricter)
+    bundles = {"first": sealed, "stricter": stricter}
+    uris = {registered(path, folder / "runs", number) for number, path in enumerate(bundles.values(), 1)}
+    records = folder / "records.parquet"
+    pq.write_table(frame.slice(14_000, 3_000), records)
+    return Registry(uris.pop(), bundles, records)
+
+
+def promoted(
+    capsys: Captured, registry: Registry, bundle: str, gates: str, *more: object
+) -> tuple[int, str, str]:
+    """Run the command on records that the training may have seen."""
+    path = registry.records.with_name("gates.yaml")
+    path.write_text(gates + "allow_trained: true\n", encoding="utf-8")
+    options = ["--gate", path, "--tracking-uri", registry.uri, *more]
+    return run(capsys, "promote", registry.bundles[bundle], registry.records, *options)
+
+
+def champion(registry: Registry) -> str | None:
+    """The number of the version with the alias."""
+    number = client_of(registry.uri).get_registered_model(NAME).aliases.get("champion")
+    return None if number is None else str(number)
+
+
+def test_promotion_from_the_first_to_the_better(capsys: Captured, registry: Registry, tmp_path: Path) -> None:
+    """The first needs a word; then the better one replaces it with its evidence, and the same one is refused."""
+    client_of(registry.uri).delete_registered_model_alias(NAME, "champion")
+    level = "gates: {level: {figure: roc_auc, above: 0.5}}\n"
+    code, _, error = promoted(capsys, registry, "first", level)
+    assert (code, champion(registry)) == (1, None)
+    assert "no version of identity has the alias champion; --first" in error
+    code, said, error = promoted(capsys, registry, "first", level, "--first")
+    assert (code, champion(registry)) == (0, "1"), error
+    code, _, error = promoted(capsys, registry, "stricter", GATES, "--first")
+    assert (code, champion(registry)) == (1, "1")
+    assert "version 1 of identity is the champion; leave out --first" in error
+    code, said, error = promoted(capsys, registry, "stricter", GATES, "--json", tmp_path / "evidence.json")
+    assert (code, champion(registry)) == (0, "2"), said + error
+    assert "version 2 of identity is the champion; evidence: promotion/" in said
+    client = client_of(registry.uri)
+    version = client.get_model_version(NAME, "2")
+    artifact = client.download_artifacts(
+        str(version.run_id), version.tags["promotion.evidence"], str(tmp_path)
+    )
+    text = Path(artifact).read_bytes()
+    assert hashlib.sha256(text).hexdigest() == version.tags["promotion.evidence_sha256"]
+    evidence = json.loads(text)
+    assert evidence == json.loads((tmp_path / "evidence.json").read_text())
+    assert evidence["promotion"] == {"name": NAME, "version": "2", "champion": "1"}
+    assert evidence["gates"]["improved"] == ["missed_fraud"]
+    assert version.tags["promotion.champion"] == "1"
+    code, _, error = promoted(capsys, registry, "stricter", GATES)
+    assert code == 1
+    assert "version 2 of identity is the champion already" in error
+
+
+@pytest.mark.parametrize(
+    ("gates", "code"),
+    [
+        ("gates: {ranking: {difference: roc_auc, above: -0.5}}\n", 10),
+        (GATES + "min_days: 3000\n", 11),
+    ],
+)
+def test_a_refusal_changes_nothing(capsys: Captured, registry: Registry, gates: str, code: int) -> None:
+    """Nothing better and too few days leave the alias and the version as they were."""
+    client = client_of(registry.uri)
+    client.set_registered_model_alias(NAME, "champion", "1")
+    before = client.get_model_version(NAME, "2").tags
+    found, said, error = promoted(capsys, registry, "stricter", gates)
+    assert (found, champion(registry)) == (code, "1"), error
+    assert "version 2 of identity is not promoted" in said
+    assert client.get_model_version(NAME, "2").tags == before
+
+
+def test_a_bundle_that_is_not_registered_is_refused(
+    capsys: Captured, registry: Registry, training: Training, tmp_path: Path
+) -> None:
+    """The error names the seal that no version has."""
+    with_thresholds(training.bundle, step_up_from=99, fail_from=700).save(tmp_path / "other")
+    bundles = {**registry.bundles, "other": tmp_path / "other"}
+    code, _, error = promoted(capsys, Registry(registry.uri, bundles, registry.records), "other", GATES)
+    assert code == 1
+    assert f"has the seal of the bundle: {read_bundle(tmp_path / 'other').manifest.seal}" in error
