@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet
 
+from scoring_model.arrays import IntArray
 from scoring_model.contract.outcome import OUTCOMES
 from scoring_model.records.atomic import atomic_file
 from scoring_model.records.quarantine import FORMULA_STARTS, GUARD, accept, write_quarantine
@@ -137,7 +138,7 @@ def score_file(
         Parquet, CSV or JSON Lines.
     out : Path
         Parquet, CSV or JSON Lines: one row for each good record, in the order of the source, with the versions
-        of what decided. It is written atomically.
+        of what decided and the event time. It is written atomically.
     histories : sequence of Path
         Earlier records, labelled or not, which are not scored.
     max_bad_share : float
@@ -156,7 +157,10 @@ def score_file(
     accept(reading, max_share=max_bad_share)
     past = read_histories(scorer, histories)
     scored = score_table(scorer, reading.table, history=past, reasons=reasons)
-    write_table(_with_versions(scored.to_arrow(), scorer), out, guard_formulas=guard_formulas)
+    result = _with_versions(scored.to_arrow(), scorer)
+    # What an evaluation needs once labels are known.
+    result = result.append_column("eventTime", _instants(reading.table.event_times))
+    write_table(result, out, guard_formulas=guard_formulas)
     counts = Counter(scored.decisions.outcomes.tolist())
     return ScoredFile(
         records=len(reading.table),
@@ -173,6 +177,12 @@ def _quarantine(reading: Reading, path: Path) -> Path | None:
         return None
     write_quarantine(reading, path)
     return path
+
+
+def _instants(micros: IntArray) -> pa.Array:
+    """Write instants as RFC 3339 text, the same in every format."""
+    stamps = pa.array(micros.astype("datetime64[us]"), pa.timestamp("us"))
+    return pc.strftime(stamps, format="%Y-%m-%dT%H:%M:%SZ")
 
 
 def _with_versions(table: pa.Table, scorer: Scorer) -> pa.Table:

@@ -314,6 +314,30 @@ def test_evaluate_judges_matured_records_alone(
     assert "younger than 30d, though its label is known" in error
 
 
+def test_evaluate_joins_a_scored_file_with_labels(
+    capsys: Captured, sealed: Path, few: Path, tmp_path: Path
+) -> None:
+    """A scored file with labels has the figures of the labelled records; groups stand in JSON and text."""
+    scored, labels = tmp_path / "scored.csv", tmp_path / "labels.csv"
+    assert run(capsys, "score", sealed, few, "--out", scored)[0] == 0
+    table = pq.read_table(few, columns=["recordId", "label", "labelKnownAt"])
+    pyarrow.csv.write_csv(table.filter(table.column("label").is_valid()), labels)
+    documents = []
+    for source in (
+        [few, "--by", "ageBand", "--by", "documentType=PASSPORT"],
+        [scored, "--labels", labels, "--by", "modelVersion"],
+    ):
+        code, said, error = run(capsys, "evaluate", sealed, *source, "--json", tmp_path / "report.json")
+        assert code == 0, error
+        documents.append(json.loads((tmp_path / "report.json").read_text()))
+    assert documents[0]["figures"] == documents[1]["figures"]
+    assert "### By modelVersion" in said
+    columns = [(group["column"], group["reference"]) for group in documents[0]["groups"]]
+    assert columns == [("ageBand", "rest"), ("documentType", "PASSPORT")]
+    assert documents[1]["provenance"]["scored_earlier"] is True
+    assert "have no column absent" in refused(capsys, "evaluate", sealed, few, "--by", "absent")
+
+
 def test_names_are_printed_as_they_are(capsys: Captured, sealed: Path, tmp_path: Path) -> None:
     """Brackets and colons in a path are no markup and no pictures."""
     path = shutil.copytree(sealed, tmp_path / "[red]:id:")

@@ -8,7 +8,7 @@ from scoring_model.contract.outcome import OUTCOMES, Outcome
 from scoring_model.decision.probability import Platt
 from scoring_model.decision.rules import DecisionRules, Decisions, Policy, Promise
 from scoring_model.decision.scale import ScoreScale
-from scoring_model.evaluation import Evaluation, EvaluationError, evaluate
+from scoring_model.evaluation import EvaluatedRecords, Evaluation, EvaluationError, evaluate_records
 
 DAY = 86_400_000_000
 PROMISE = Promise(bound="max_step_up", limit=0.4, delta=0.05, observed=0.3, records=1000, p_value=0.01)
@@ -40,7 +40,7 @@ def _columns(records: int = 400, *, seed: int = 0, fraud_share: float = 0.2) -> 
 def evaluated(**columns: Any) -> Evaluation:
     """Evaluate decisions that are given as columns."""
     facts = {name: columns.pop(name) for name in ("labels", "event_times")}
-    return evaluate(Decisions(**columns), **facts, rules=RULES)
+    return evaluate_records(EvaluatedRecords(decisions=Decisions(**columns), **facts), rules=RULES)
 
 
 def _keys(document: Any) -> Any:

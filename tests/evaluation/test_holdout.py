@@ -1,11 +1,23 @@
 """Labelled records against a bundle's decisions: labels as they were known at an instant."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 
-from scoring_model.evaluation import LeftOut, NothingToEvaluate, evaluate, evaluate_table, summary
+from scoring_model.arrays import IntArray
+from scoring_model.evaluation import (
+    Coverage,
+    EvaluatedRecords,
+    Evaluation,
+    EvaluationOptions,
+    LeftOut,
+    NothingToEvaluate,
+    evaluate_records,
+    evaluate_table,
+    summary,
+)
 from scoring_model.records import NEVER, RecordTable, microseconds
 from scoring_model.scorer import Scorer
 from scoring_model.scorer.frames import score_table
@@ -21,9 +33,43 @@ def table(history: RecordTable) -> RecordTable:
     return history.take(np.flatnonzero(history.event_times < microseconds("2025-01-01")))
 
 
+def evaluated(
+    scorer: Scorer,
+    table: RecordTable,
+    *,
+    history: RecordTable | None = None,
+    invalid: int = 0,
+    **options: Any,
+) -> Evaluation:
+    """Evaluate a table with these options."""
+    return evaluate_table(
+        scorer, table, options=EvaluationOptions(**options), history=history, invalid=invalid
+    )
+
+
+def coverage_of(evaluation: Evaluation) -> Coverage:
+    """The rows that were evaluated and left out."""
+    assert evaluation.coverage is not None
+    return evaluation.coverage
+
+
+def evaluated_rows(scorer: Scorer, table: RecordTable, rows: IntArray, labels: IntArray) -> Evaluation:
+    """Evaluate some rows of a table with given labels."""
+    decisions = score_table(scorer, table, reasons=False).decisions.take(rows)
+    records = EvaluatedRecords(
+        decisions=decisions, labels=labels.astype(np.int8), event_times=table.event_times[rows]
+    )
+    return evaluate_records(records, rules=scorer.contents.rules)
+
+
+def figures_of(evaluation: Evaluation) -> dict[str, object]:
+    """The document of an evaluation without what was left out and where the records come from."""
+    document = evaluation.to_json()
+    return {key: part for key, part in document.items() if key not in ("coverage", "provenance")}
+
+
 def test_labels_count_as_of_an_instant(scorer: Scorer, table: RecordTable) -> None:
     """Frauds are those known before the instant, genuine the mature others; the young and unknown are left out."""
-    decisions = score_table(scorer, table, reasons=False).decisions
     rows, labels = [], []
     for row, (time, label, reported) in enumerate(
         zip(table.event_times.tolist(), table.labels.tolist(), table.label_times.tolist(), strict=True)
@@ -33,15 +79,9 @@ def test_labels_count_as_of_an_instant(scorer: Scorer, table: RecordTable) -> No
             continue
         rows.append(row)
         labels.append(max(known, 0))
-    chosen = np.array(rows)
-    expected = evaluate(
-        decisions.take(chosen),
-        labels=np.array(labels),
-        event_times=table.event_times[chosen],
-        rules=scorer.contents.rules,
-    )
-    found = evaluate_table(scorer, table, maturity=MATURITY, as_of=AS_OF).evaluation
-    assert found.to_json() == expected.to_json()
+    expected = evaluated_rows(scorer, table, np.array(rows), np.array(labels))
+    found = evaluated(scorer, table, maturity=MATURITY, as_of=AS_OF)
+    assert figures_of(found) == figures_of(expected)
     assert 0 < found.overall.frauds < int((table.labels == 1).sum())
     assert found.overall.records < len(table)
 
@@ -53,8 +93,8 @@ def test_a_label_reported_at_the_instant_is_not_known(scorer: Scorer, table: Rec
     def frauds(reported: int) -> int:
         times = table.label_times.copy()
         times[fraud] = reported
-        found = evaluate_table(scorer, replace(table, label_times=times), maturity=MATURITY, as_of=AS_OF)
-        return found.evaluation.overall.frauds
+        found = evaluated(scorer, replace(table, label_times=times), maturity=MATURITY, as_of=AS_OF)
+        return found.overall.frauds
 
     assert frauds(AS_OF - 1) == frauds(AS_OF) + 1
 
@@ -62,24 +102,20 @@ def test_a_label_reported_at_the_instant_is_not_known(scorer: Scorer, table: Rec
 def test_the_latest_instant_is_the_default(scorer: Scorer, table: RecordTable) -> None:
     """Without an instant every label counts, the last one reported too."""
     last = int(max(table.event_times.max(), table.label_times[table.label_times != NEVER].max()))
-    found = evaluate_table(scorer, table, maturity=MATURITY)
-    assert found.to_json() == evaluate_table(scorer, table, maturity=MATURITY, as_of=last + 1).to_json()
-    assert found.evaluation.overall.frauds == int((table.labels == 1).sum())
+    found = evaluated(scorer, table, maturity=MATURITY)
+    assert found.to_json() == evaluated(scorer, table, maturity=MATURITY, as_of=last + 1).to_json()
+    assert found.overall.frauds == int((table.labels == 1).sum())
 
 
 def test_history_is_seen_and_not_evaluated(scorer: Scorer, table: RecordTable) -> None:
     """The later records with the earlier ones as history are decided as in one table, and counted alone."""
     order = np.argsort(table.event_times, kind="stable")
     early, late = np.split(order, [len(order) // 2])
-    found = evaluate_table(
+    found = evaluated(
         scorer, table.take(late), history=table.take(early), maturity=0, as_of=microseconds("2027-01-01")
     )
-    decisions = score_table(scorer, table, reasons=False).decisions.take(late)
-    labels = (table.labels[late] == 1).astype(np.int8)
-    expected = evaluate(
-        decisions, labels=labels, event_times=table.event_times[late], rules=scorer.contents.rules
-    )
-    assert found.evaluation.to_json() == expected.to_json()
+    expected = evaluated_rows(scorer, table, late, table.labels[late] == 1)
+    assert figures_of(found) == figures_of(expected)
 
 
 def test_every_row_is_evaluated_or_left_out_for_a_reason(scorer: Scorer, table: RecordTable) -> None:
@@ -93,8 +129,8 @@ def test_every_row_is_evaluated_or_left_out_for_a_reason(scorer: Scorer, table: 
             immature[label] += 1
         elif time >= AS_OF - MATURITY:
             reasons[LeftOut.UNLABELLED_IMMATURE] += 1
-    found = evaluate_table(scorer, table, maturity=MATURITY, as_of=AS_OF, invalid=7)
-    coverage, overall = found.coverage, found.evaluation.overall
+    found = evaluated(scorer, table, maturity=MATURITY, as_of=AS_OF, invalid=7)
+    coverage, overall = coverage_of(found), found.overall
     assert dict(coverage.left_out) == reasons
     assert (coverage.immature_genuine, coverage.immature_frauds) == tuple(immature)
     assert (coverage.genuine, coverage.frauds) == (overall.genuine, overall.frauds)
@@ -105,34 +141,34 @@ def test_every_row_is_evaluated_or_left_out_for_a_reason(scorer: Scorer, table: 
 def test_matured_records_count_under_one_rule(scorer: Scorer, table: RecordTable) -> None:
     """Matured only: exactly the records older than the maturity, whether labelled or not; the mix is warned of."""
     old = table.event_times < AS_OF - MATURITY
-    found = evaluate_table(scorer, table, maturity=MATURITY, as_of=AS_OF, matured_only=True)
+    found = evaluated(scorer, table, maturity=MATURITY, as_of=AS_OF, matured_only=True)
     frauds = old & (table.labels == 1) & (table.label_times < AS_OF)
-    assert (found.coverage.evaluated, found.coverage.frauds) == (int(old.sum()), int(frauds.sum()))
-    assert found.coverage.left_out[LeftOut.LABELLED_IMMATURE] > 0
-    assert found.coverage.warnings == ()
-    mixed = evaluate_table(scorer, table, maturity=MATURITY, as_of=AS_OF).coverage
+    assert (coverage_of(found).evaluated, coverage_of(found).frauds) == (int(old.sum()), int(frauds.sum()))
+    assert coverage_of(found).left_out[LeftOut.LABELLED_IMMATURE] > 0
+    assert coverage_of(found).warnings == ()
+    mixed = coverage_of(evaluated(scorer, table, maturity=MATURITY, as_of=AS_OF))
     (warning,) = mixed.warnings
     assert warning.startswith(
         f"biased: {mixed.immature_frauds:,} frauds and {mixed.immature_genuine:,} genuine"
     )
-    assert mixed.frauds / mixed.evaluated > found.coverage.frauds / found.coverage.evaluated
+    assert mixed.frauds / mixed.evaluated > coverage_of(found).frauds / coverage_of(found).evaluated
 
 
 def test_records_that_all_count_are_no_mix(scorer: Scorer, table: RecordTable) -> None:
     """Nothing is warned of where all records are mature, nor where each immature one has a label."""
     late = microseconds("2027-01-01")
-    assert evaluate_table(scorer, table, maturity=MATURITY, as_of=late).coverage.warnings == ()
+    assert coverage_of(evaluated(scorer, table, maturity=MATURITY, as_of=late)).warnings == ()
     labelled = table.take(np.flatnonzero(table.label_times < AS_OF))
-    coverage = evaluate_table(scorer, labelled, maturity=MATURITY, as_of=AS_OF).coverage
+    coverage = coverage_of(evaluated(scorer, labelled, maturity=MATURITY, as_of=AS_OF))
     assert coverage.immature_frauds > 0
     assert coverage.warnings == ()
 
 
 def test_text_and_json_say_what_was_left_out(scorer: Scorer, table: RecordTable) -> None:
     """The same counts and the same warning stand in the summary and in the document."""
-    found = evaluate_table(scorer, table, maturity=MATURITY, as_of=AS_OF, invalid=7)
-    coverage, document = found.coverage, found.to_json()["coverage"]
-    text = summary(found.evaluation, coverage=coverage)
+    found = evaluated(scorer, table, maturity=MATURITY, as_of=AS_OF, invalid=7)
+    coverage, document = coverage_of(found), found.to_json()["coverage"]
+    text = summary(found)
     assert f"As of 2024-09-01T00:00:00.000000Z, {coverage.evaluated:,} of {coverage.rows:,} rows" in text
     assert "| breaks the contract of the data | 7 |" in text
     assert f"| happened at the as-of instant or later | {coverage.left_out[LeftOut.AFTER_AS_OF]:,} |" in text
@@ -155,6 +191,6 @@ def test_nothing_known_is_an_error(scorer: Scorer, table: RecordTable) -> None:
         (young, int(young.event_times.min()), "20: happened at the as-of instant or later"),
     ):
         with pytest.raises(NothingToEvaluate) as refused:
-            evaluate_table(scorer, records, maturity=400 * DAY, as_of=instant)
+            evaluated(scorer, records, maturity=400 * DAY, as_of=instant)
         assert str(refused.value) == f"nothing to evaluate: no labelled records ({reasons})"
         assert refused.value.coverage.rows == len(records)

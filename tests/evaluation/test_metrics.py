@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import ks_2samp
 from sklearn import metrics as oracle
 
 from scoring_model.arrays import FloatArray, IntArray
@@ -85,6 +86,41 @@ def test_recall_is_the_highest_of_all_thresholds_that_keep_the_limit(sample: Sam
     assert Ranking.of(margins, labels).recall_at_fpr(limit) == pytest.approx(best, abs=1e-12)
 
 
+@given(both)
+def test_ks_is_that_of_scipy(sample: Sample) -> None:
+    """The largest distance of both distribution functions agrees with scipy, ties included."""
+    margins, labels = sample
+    with np.errstate(all="ignore"):  # of the p-value, which is not used
+        expected = ks_2samp(margins[labels == 1], margins[labels == 0], method="asymp").statistic
+    assert Ranking.of(margins, labels).ks() == pytest.approx(expected, abs=1e-12)
+
+
+@given(both, st.sampled_from([0.0, 0.05, 0.25, 0.5, 1.0]))
+def test_precision_is_that_of_the_highest_threshold_with_the_best_recall(
+    sample: Sample, limit: float
+) -> None:
+    """Among thresholds that keep the limit, recall decides, then the height."""
+    margins, labels = sample
+    found: list[tuple[float, float, float]] = []
+    for threshold in margins:
+        flagged = margins >= threshold
+        if np.mean(flagged[labels == 0]) <= limit and flagged[labels == 1].any():
+            found.append((float(np.mean(flagged[labels == 1])), threshold, float(np.mean(labels[flagged]))))
+    best = max(found)[2] if found else None
+    assert Ranking.of(margins, labels).precision_at_fpr(limit) == pytest.approx(best, abs=1e-12)
+
+
+@given(both)
+def test_precision_at_recall_is_that_of_the_curve_of_sklearn(sample: Sample) -> None:
+    """At each recall, sklearn's curve has this precision at its highest threshold that reaches it."""
+    margins, labels = sample
+    precisions, recalls, _ = oracle.precision_recall_curve(labels, margins)
+    wanted = np.array([0.01, 0.5, 1.0])
+    reached = [precisions[:-1][recalls[:-1] >= level][-1] for level in wanted]
+    found = Ranking.of(margins, labels).counts.precision_at_recall(wanted)
+    assert found.tolist() == pytest.approx(reached, abs=1e-12)
+
+
 @given(ranked, st.integers(0, 2**32))
 def test_weights_are_repetitions(sample: Sample, seed: int) -> None:
     """A record with weight w counts as w records; with weight 0 it does not count."""
@@ -100,6 +136,8 @@ RANKING_METRICS: list[Callable[[Ranking], float | None]] = [
     Ranking.roc_auc,
     Ranking.average_precision,
     lambda ranking: ranking.recall_at_fpr(0.25),
+    Ranking.ks,
+    lambda ranking: ranking.precision_at_fpr(0.25),
 ]
 
 
@@ -116,7 +154,7 @@ def test_order_of_records_changes_no_bit(pairs: list[tuple[float, int]], seed: i
 
 
 @pytest.mark.parametrize(
-    ("labels", "absent"), [([], [True] * 3), ([0, 0], [True] * 3), ([1, 1], [True, False, True])]
+    ("labels", "absent"), [([], [True] * 5), ([0, 0], [True] * 5), ([1, 1], [True, False, True, True, True])]
 )
 def test_metric_without_its_class_is_none(labels: list[int], absent: list[bool]) -> None:
     """Metrics without records, or without the class they need, are None; nothing warns or is NaN."""

@@ -7,16 +7,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from scoring_model.evaluation.day_draws import MIN_DAYS, DayDraws
 from scoring_model.evaluation.stability import RECENT_DAYS, WINDOW_DAYS, Stability, measure_stability
-from scoring_model.evaluation.uncertainty import MIN_DAYS, share_of
+from scoring_model.evaluation.uncertainty import share_of
 
 DAY = 86_400_000_000
 
 
 def measured(days: Any, errors: Any) -> Stability:
     """Measure records given by their day since 1970 and whether they are wrong."""
-    times = np.asarray(days, dtype=np.int64) * DAY + 5
-    return measure_stability("max_step_up", 0.05, np.asarray(errors, dtype=np.bool_), times)
+    times, wrong = np.asarray(days, dtype=np.int64) * DAY + 5, np.asarray(errors, dtype=np.bool_)
+    draws = DayDraws.of(times)
+    drawn = draws.drawn(draws.totals(wrong.astype(np.float64))) / draws.drawn(
+        draws.totals(np.ones(len(wrong)))
+    )
+    return measure_stability("max_step_up", 0.05, wrong, times, drawn=drawn)
 
 
 def drawn(seed: int, days: int, records: int) -> tuple[Any, Any]:

@@ -5,7 +5,7 @@ from scoring_model.contract.outcome import OUTCOMES
 from scoring_model.decision.probability import Platt
 from scoring_model.decision.rules import DecisionRules, Decisions, Policy, Promise
 from scoring_model.decision.scale import ScoreScale
-from scoring_model.evaluation import Evaluation, evaluate, summary
+from scoring_model.evaluation import EvaluatedRecords, Evaluation, evaluate_records, summary
 
 RULES = DecisionRules(
     scale=ScoreScale(cuts=np.linspace(-4, 4, 1000), extrapolated_from=801),
@@ -30,12 +30,12 @@ def _evaluation(labels: list[int]) -> Evaluation:
         outcomes=(np.arange(records) * 3 // max(records, 1)).astype(np.int8),
         probabilities=np.linspace(0, 1, records),
     )
-    return evaluate(
-        decisions,
-        labels=np.array(labels, dtype=np.int64),
+    given = EvaluatedRecords(
+        decisions=decisions,
+        labels=np.array(labels, dtype=np.int8),
         event_times=start + np.arange(records) * 86_400_000_000,
-        rules=RULES,
     )
+    return evaluate_records(given, rules=RULES)
 
 
 def _tables(text: str) -> list[list[list[str]]]:
@@ -87,8 +87,7 @@ def test_metrics_have_their_intervals() -> None:
     """With enough days every metric but the calibration error has an interval; recalls are percentages."""
     evaluation = _evaluation([0, 0, 1, 0, 1, 1] * 4)
     rows = {row[0]: row for row in _tables(summary(evaluation))[2][2:]}
-    ends = evaluation.uncertainty
-    assert rows["ROC AUC"][2] == f"{ends.roc_auc.low:.4f} to {ends.roc_auc.high:.4f}"
-    recall = ends.recalls[0.05]
+    area, recall = evaluation.figures["roc_auc"], evaluation.figures["recall_at_fpr_0.05"]
+    assert rows["ROC AUC"][2] == f"{area.low:.4f} to {area.high:.4f}"
     assert rows["Recall at 5.0% false positives"][2] == f"{recall.low:.1%} to {recall.high:.1%}"
     assert {name for name, row in rows.items() if row[2] == "–"} == {"Expected calibration error"}

@@ -16,10 +16,11 @@ from scoring_model.arrays import FloatArray, IntArray
 from scoring_model.configuration import CostSettings, PolicySettings
 from scoring_model.decision.rules import NEVER_REACHED
 from scoring_model.decision.scale import MAX_SCORE, ScoreScale
+from scoring_model.evaluation.cost import expected_cost
 from scoring_model.training.certification import Certification, certify
 from scoring_model.training.preparation import find_rings, one_of_each
 from scoring_model.training.scale import fit_scale
-from scoring_model.training.thresholds import choose_policy, expected_cost
+from scoring_model.training.thresholds import choose_policy
 
 BOUNDS: Final = PolicySettings(max_false_reject=0.005, max_step_up=0.15, max_missed_fraud=0.5)
 COSTS: Final = CostSettings(

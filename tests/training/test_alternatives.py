@@ -9,9 +9,10 @@ from scipy.stats import binomtest
 
 from scoring_model.arrays import IntArray
 from scoring_model.configuration import CostSettings, PolicySettings
+from scoring_model.evaluation.cost import expected_cost
 from scoring_model.training.alternatives import Alternatives, find_alternatives
 from scoring_model.training.certification import Certification, certify
-from scoring_model.training.thresholds import choose_policy, expected_cost
+from scoring_model.training.thresholds import choose_policy
 
 PRICES = CostSettings(fraud_loss=100, reject_cost=20, step_up_cost=1, step_up_effectiveness=0.7)
 BOUNDS = PolicySettings(max_false_reject=0.02, max_step_up=0.2, max_missed_fraud=0.6)

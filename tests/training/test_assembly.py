@@ -12,7 +12,7 @@ from scoring_model.bundle import Bundle, Golden, read_bundle
 from scoring_model.bundle.codec import read_json
 from scoring_model.configuration import Configuration, CostSettings, PolicySettings, Tuned
 from scoring_model.decision.scale import nominal_share
-from scoring_model.evaluation import evaluate
+from scoring_model.evaluation import EvaluatedRecords, evaluate_records
 from scoring_model.history import PERSON, LinkKey, key_codes
 from scoring_model.records import RecordTable, rfc3339
 from scoring_model.scorer import Decisions, Scorer
@@ -59,12 +59,12 @@ def test_scores_have_their_nominal_share(prepared: Prepared, validation: Decisio
 def test_evaluation_is_of_the_test_period(prepared: Prepared, scorer: Scorer, training: Training) -> None:
     """The evaluation in the bundle equals that of its own scorer on the test period."""
     split = prepared.split
-    found = evaluate(
-        scorer.decide(prepared.rows[split.test]),
+    records = EvaluatedRecords(
+        decisions=scorer.decide(prepared.rows[split.test]),
         labels=split.test_targets,
         event_times=prepared.table.event_times[split.test],
-        rules=scorer.contents.rules,
     )
+    found = evaluate_records(records, rules=scorer.contents.rules)
     assert found.to_json() == training.evaluation.to_json()
     assert read_json(training.bundle.files["evaluation.json"]) == found.to_json()
     assert found.overall.records == len(split.test)

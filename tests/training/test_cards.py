@@ -32,7 +32,7 @@ def test_card_shows_the_metrics_of_the_evaluation(training: Training) -> None:
     """The numbers in the card are those of the test period."""
     card = training.bundle.files["card.md"].decode()
     overall = training.evaluation.overall
-    ends = training.evaluation.uncertainty.roc_auc
+    ends = training.evaluation.figures["roc_auc"]
     assert f"| ROC AUC | {overall.roc_auc:.4g} | {ends.low:.4g} | {ends.high:.4g} |" in card
     share = overall.false_reject
     assert f"| Genuine failed | {share.share:.4g} | {share.low:.4g} | {share.high:.4g} |" in card

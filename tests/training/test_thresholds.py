@@ -8,8 +8,9 @@ from scoring_model.arrays import BoolArray, IntArray
 from scoring_model.configuration import CostSettings, PolicySettings
 from scoring_model.contract.outcome import Outcome
 from scoring_model.decision.rules import Policy
+from scoring_model.evaluation.cost import expected_cost
 from scoring_model.training.certification import certify
-from scoring_model.training.thresholds import choose_policy, expected_cost
+from scoring_model.training.thresholds import choose_policy
 
 THRESHOLDS = np.arange(1, 1002)
 

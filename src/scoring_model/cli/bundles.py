@@ -81,6 +81,22 @@ def evaluate(
         Path | None, typer.Option("--json", help="File for the whole evaluation as JSON.")
     ] = None,
     history: History = None,
+    labels: Annotated[
+        Path | None,
+        typer.Option(
+            exists=True,
+            dir_okay=False,
+            help="File of labels by recordId, for a scored file or for records with other labels.",
+        ),
+    ] = None,
+    by: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMN[=VALUE]",
+            help="Column to group by: a field, a signal, ageBand or another column. Each group is compared with all "
+            "other records, or with the group of VALUE. May be given several times.",
+        ),
+    ] = None,
     max_bad_share: MaxBadShare = 0.01,
     as_of: Annotated[
         str | None,
@@ -93,42 +109,44 @@ def evaluate(
     public_key: PublicKey = None,
     threads: Threads = 2,
 ) -> None:
-    """Evaluate the decisions of a bundle on labelled records.
+    """Evaluate the decisions of a bundle on labelled records, or on a scored file and labels that came later.
 
     Exit code 11: nothing to evaluate.
     """
-    from scoring_model.bundle import CONFIGURATION, read_bundle
-    from scoring_model.evaluation import NothingToEvaluate, evaluate_table, summary
-    from scoring_model.records import microseconds
+    from scoring_model.bundle import read_bundle
+    from scoring_model.evaluation import LeftOut, NothingToEvaluate, summary
+    from scoring_model.evaluation import evaluate as evaluate_bundle
     from scoring_model.records.atomic import atomic_file
-    from scoring_model.records.quarantine import accept
-    from scoring_model.records.reading import read_records
     from scoring_model.scorer import Scorer
-    from scoring_model.scorer.frames import read_histories
 
-    sealed = read_bundle(bundle, public_key=key_of(public_key))
-    scorer = Scorer.of(sealed, threads=threads)
-    maturity = json.loads(sealed.files[CONFIGURATION])["training"]["split"]["label_maturity"]
-    reading = read_records(paths, scorer.contents.schema, labelled=True)
-    console.report(f"{len(reading.table)} records read, {reading.rows - len(reading.table)} rows refused")
-    accept(reading, max_share=max_bad_share)
+    scorer = Scorer.of(read_bundle(bundle, public_key=key_of(public_key)), threads=threads)
     try:
-        found = evaluate_table(
+        found = evaluate_bundle(
             scorer,
-            reading.table,
-            history=read_histories(scorer, history or []),
-            maturity=maturity,
-            as_of=None if as_of is None else microseconds(as_of),
+            paths,
+            history=history,
+            labels=labels,
+            by=dict(map(_grouped, by or [])),
+            as_of=as_of,
             matured_only=matured_only,
-            invalid=reading.rows - len(reading.table),
+            max_bad_share=max_bad_share,
         )
     except NothingToEvaluate as error:
         console.fail(str(error))
         raise typer.Exit(NOTHING_TO_EVALUATE) from None
+    if found.coverage is not None:
+        refused = found.coverage.left_out[LeftOut.INVALID]
+        console.report(f"{found.coverage.rows - refused} records read, {refused} rows refused")
     if json_path is not None:
         with atomic_file(json_path) as partial:
             partial.write_text(json.dumps(found.to_json(), indent=2) + "\n", encoding="utf-8")
-    console.say_markdown(summary(found.evaluation, coverage=found.coverage))
+    console.say_markdown(summary(found))
+
+
+def _grouped(text: str) -> tuple[str, str | None]:
+    """Split `COLUMN=VALUE` into the column and the value that the others are compared with."""
+    column, _, reference = text.partition("=")
+    return column, reference or None
 
 
 def inspect(

@@ -1,104 +1,185 @@
-"""Evaluates decisions on records with known labels, overall and by calendar month."""
+"""The evaluation of decisions on records with known labels."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import asdict, dataclass, field
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from scoring_model.arrays import IntArray
+from scoring_model.arrays import FloatArray
+from scoring_model.configuration import CostSettings
 from scoring_model.contract.outcome import OUTCOMES, Outcome
-from scoring_model.decision.rules import DecisionRules, Decisions, Policy
+from scoring_model.decision.rules import DecisionRules, Policy
 from scoring_model.decision.scale import MAX_SCORE, nominal_share
-from scoring_model.evaluation.metrics import Ranking, brier, log_loss
-from scoring_model.evaluation.reliability import CalibrationBin, calibration_table, expected_calibration_error
+from scoring_model.evaluation.coverage import Coverage
+from scoring_model.evaluation.curves import Curves
+from scoring_model.evaluation.day_draws import DayDraws
+from scoring_model.evaluation.decomposition import Decomposition, decompose
+from scoring_model.evaluation.evaluated_records import EvaluatedRecords, EvaluationError
+from scoring_model.evaluation.figures import Figures, measure_figures
+from scoring_model.evaluation.groups import GroupTable, measure_groups
+from scoring_model.evaluation.measures import FPR_LIMITS, Measures, measure, measure_periods
+from scoring_model.evaluation.reliability import CalibrationBin, calibration_table
 from scoring_model.evaluation.stability import Stability, measure_stability
-from scoring_model.evaluation.uncertainty import Share, Uncertainty, measure_uncertainty, share_of
+from scoring_model.evaluation.uncertainty import Estimate, Share, share_of
+from scoring_model.records import rfc3339
 
-FPR_LIMITS = (0.001, 0.005, 0.01, 0.05)
-"""False positive rates at which recall is reported."""
+if TYPE_CHECKING:
+    import pandas
 
+APPLICANTS: Final = 10_000
+"""Applicants whose outcomes are counted in natural numbers."""
 
-class EvaluationError(ValueError):
-    """Arrays are not consistent with one set of decisions."""
+FRAME_COLUMNS: Final = ("part", "value", "figure", "estimate", "low", "high", "records")
+
+_NO_GROUPS: Final[Mapping[str, str | None]] = MappingProxyType({})
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Measures:
-    """Measures of the decisions on one set of records.
+class Provenance:
+    """What decided, on which records.
 
     Parameters
     ----------
-    roc_auc, average_precision, brier, log_loss : float or None
-        As in `metrics`; None where a class is absent.
-    calibration_error : float or None
-        Expected calibration error over ten bins of nearly equal numbers.
-    recalls : mapping of float to float or None
-        Recall at each false positive rate of `FPR_LIMITS`.
-    genuine_outcomes, fraud_outcomes : mapping of Outcome to Share
-        Share of the class that gets each outcome.
-    false_reject : Share
-        Genuine records that failed: what `max_false_reject` bounds.
-    step_up : Share
-        Genuine records that were stepped up or failed: what `max_step_up` bounds.
-    missed_fraud : Share
-        Frauds that passed: what `max_missed_fraud` bounds.
+    name, model_version, policy_version : str
+        Of the bundle.
+    files : tuple of str
+        Names of the files of records, without folders; empty for frames.
+    since, until : int
+        First and last event time, microseconds since 1970-01-01 UTC.
+    scored_earlier : bool
+        Whether the decisions were read from a scored file instead of made now.
+    notes : tuple of str
+        Sentences on what was derived or assumed.
     """
 
-    records: int
-    genuine: int
-    frauds: int
-    roc_auc: float | None
-    average_precision: float | None
-    brier: float | None
-    log_loss: float | None
-    calibration_error: float | None
-    recalls: Mapping[float, float | None]
-    genuine_outcomes: Mapping[Outcome, Share]
-    fraud_outcomes: Mapping[Outcome, Share]
-    false_reject: Share
-    step_up: Share
-    missed_fraud: Share
+    name: str
+    model_version: str
+    policy_version: str
+    files: tuple[str, ...]
+    since: int
+    until: int
+    scored_earlier: bool
+    notes: tuple[str, ...]
 
     def to_json(self) -> dict[str, Any]:
-        """Give the measures as a JSON document with all keys, also for absent measures."""
-        plain = asdict(self)
-        plain["recall_at_fpr"] = {f"{limit:g}": recall for limit, recall in plain.pop("recalls").items()}
-        return plain
+        """Give the provenance as a JSON document."""
+        return asdict(self) | {"since": rfc3339(self.since), "until": rfc3339(self.until)}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Applicants:
+    """Applicants of 10,000 with one outcome. Rates weigh the evaluated records as they are.
+
+    Parameters
+    ----------
+    everyone, frauds : Estimate
+        Numbers per 10,000 applicants; `records` counts all evaluated records.
+    """
+
+    everyone: Estimate
+    frauds: Estimate
+
+
+@dataclass(frozen=True, kw_only=True)
 class Evaluation:
     """Decisions on records with known labels.
 
     Parameters
     ----------
-    uncertainty : Uncertainty
-        Intervals of the metrics in `overall`, by a bootstrap of days.
+    figures : mapping of str to Estimate
+        Every figure with its interval, by name: `roc_auc`, `average_precision`, `ks`, `brier`, `log_loss`,
+        `recall_at_fpr_0.01` and `precision_at_fpr_0.01` (each of `FPR_LIMITS`), `recall_at_capacity_100` (each of
+        `CAPACITIES`: the K riskiest records of each day), `false_reject`, `step_up`, `missed_fraud`,
+        `genuine_passed`, `genuine_stepped_up`, `genuine_failed`, `fraud_passed`, `fraud_stepped_up`, `fraud_failed`
+        (shares of the class), `passed`, `stepped_up`, `failed` (shares of all records), `passed_frauds`,
+        `stepped_up_frauds`, `failed_frauds` (frauds with the outcome, as shares of all records), `fraud_share`, and
+        `cost` (expected cost of an applicant; absent if the policy has no costs).
+    decompositions : mapping of str to Decomposition or None
+        Of `brier` and `log_loss`; None without records.
     score_shares : mapping of int to Share
         Genuine records at or above each hundred points: the score promises 10^(-s/250).
     extrapolated_from : int
         First extrapolated score of the scale, 1 to 1001.
     stability : tuple of Stability
-        The three errors that a policy may bound, with the promises of this one.
+        The three errors that a policy may bound, with the promises of this one and its verdict.
     months : mapping of str to Measures
         By calendar month in UTC, `YYYY-MM`, ascending; months without records are left out.
+    groups : tuple of GroupTable
+        One for each column of `by`.
+    curves : Curves
+        Arrays for plots, each computed when first read.
+    coverage : Coverage or None
+        The rows that were evaluated and left out; None for records that were chosen before.
+    provenance : Provenance or None
+    days : int
+        Days with records: the blocks of the intervals.
+    records : EvaluatedRecords
+        The rows behind all figures; not part of any document.
+    draws : mapping of str to ndarray of shape (1000,), float64
+        Value of each figure in each draw of days, NaN where it has none; empty with fewer than ten days. Two
+        evaluations of the same records have the same draws of days.
     """
 
     overall: Measures
-    uncertainty: Uncertainty
+    figures: Mapping[str, Estimate]
+    decompositions: Mapping[str, Decomposition | None]
     calibration: tuple[CalibrationBin, ...]
     score_shares: Mapping[int, Share]
     extrapolated_from: int
     stability: tuple[Stability, ...]
     months: Mapping[str, Measures]
+    groups: tuple[GroupTable, ...]
+    curves: Curves = field(repr=False)
+    coverage: Coverage | None
+    provenance: Provenance | None
+    days: int
+    records: EvaluatedRecords = field(repr=False)
+    draws: Mapping[str, FloatArray] = field(repr=False)
+
+    @property
+    def applicants(self) -> Mapping[Outcome, Applicants]:
+        """What happens to 10,000 applicants who are as the evaluated records, by outcome."""
+        return {
+            outcome: Applicants(
+                everyone=self.figures[outcome.lower()].times(APPLICANTS),
+                frauds=self.figures[f"{outcome.lower()}_frauds"].times(APPLICANTS),
+            )
+            for outcome in OUTCOMES
+        }
+
+    def to_frame(self) -> "pandas.DataFrame":
+        """Give every figure as a row.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns `part` (overall, month, or the column of the group), `value` (month, or value of the group),
+            `figure`, `estimate`, `low`, `high` and `records`. Months have Wilson's intervals, for independent records.
+        """
+        import pandas
+
+        return pandas.DataFrame(list(_rows(self)), columns=list(FRAME_COLUMNS))
 
     def to_json(self) -> dict[str, Any]:
         """Give the evaluation as a JSON document: stable keys, null where a class is absent."""
         return {
+            "coverage": None if self.coverage is None else self.coverage.to_json(),
+            "provenance": None if self.provenance is None else self.provenance.to_json(),
             "overall": self.overall.to_json(),
-            "uncertainty": self.uncertainty.to_json(),
+            "figures": {name: figure.to_json() for name, figure in self.figures.items()},
+            "uncertainty": self._uncertainty(),
+            "decompositions": {
+                name: None if parts is None else parts.to_json()
+                for name, parts in self.decompositions.items()
+            },
+            "applicants": {
+                outcome.value: {"everyone": found.everyone.to_json(), "frauds": found.frauds.to_json()}
+                for outcome, found in self.applicants.items()
+            },
+            "days": self.days,
             "calibration": [row.to_json() for row in self.calibration],
             "score_shares": [
                 {
@@ -111,75 +192,126 @@ class Evaluation:
             ],
             "stability": [error.to_json() for error in self.stability],
             "months": {month: measures.to_json() for month, measures in self.months.items()},
+            "groups": [table.to_json() for table in self.groups],
         }
 
+    def _uncertainty(self) -> dict[str, Any]:
+        """Give the intervals of the metrics in `overall` by the keys that they have there."""
+        ends = {name: {"low": figure.low, "high": figure.high} for name, figure in self.figures.items()}
+        plain: dict[str, Any] = {
+            name: ends[name] for name in ("roc_auc", "average_precision", "brier", "log_loss")
+        }
+        plain["recall_at_fpr"] = {f"{limit:g}": ends[f"recall_at_fpr_{limit:g}"] for limit in FPR_LIMITS}
+        return plain
 
-def evaluate(
-    decisions: Decisions, *, labels: NDArray[np.integer], event_times: IntArray, rules: DecisionRules
+
+def _rows(evaluation: Evaluation) -> Iterator[tuple[object, ...]]:
+    """Yield the rows of `Evaluation.to_frame`."""
+    for name, figure in evaluation.figures.items():
+        yield "overall", "", name, figure.value, figure.low, figure.high, figure.records
+    for month, measures in evaluation.months.items():
+        for name in ("false_reject", "step_up", "missed_fraud"):
+            share: Share = getattr(measures, name)
+            yield "month", month, name, share.share, share.low, share.high, share.total
+    for table in evaluation.groups:
+        for group in table.groups:
+            for name, rate in group.rates.items():
+                found = rate.estimate
+                yield table.column, group.value, name, found.value, found.low, found.high, found.records
+                for kind, against in (("gap", rate.gap), ("ratio", rate.ratio)):
+                    ends = against.simultaneous_low, against.simultaneous_high
+                    yield table.column, group.value, f"{name}_{kind}", against.value, *ends, found.records
+
+
+def evaluate_records(
+    records: EvaluatedRecords,
+    *,
+    rules: DecisionRules,
+    costs: CostSettings | None = None,
+    by: Mapping[str, str | None] = _NO_GROUPS,
+    certified: tuple[range, range] | None = None,
+    coverage: Coverage | None = None,
+    provenance: Provenance | None = None,
 ) -> Evaluation:
     """Evaluate decisions on records with known labels.
 
     Parameters
     ----------
-    decisions : Decisions
-        About n records.
-    labels : ndarray of shape (n,), 1 fraud, 0 genuine
-    event_times : ndarray of shape (n,), int64
-        Microseconds since 1970-01-01 UTC.
     rules : DecisionRules
         Rules of the decisions; their promises are compared with the results.
+    costs : CostSettings or None
+        Costs of errors; None: without expected costs.
+    by : mapping of str to str or None
+        Columns of the records to group by, each with the value that the others are compared with; None: with the rest.
+    certified : tuple of (range, range), optional
+        The step_up_from and the fail_from that are certified to keep the promises.
 
     Raises
     ------
     EvaluationError
-        With every invalid array.
+        With every invalid array, or if a column has too many groups.
     """
-    _check(decisions, labels, event_times)
-    months = event_times.astype("datetime64[us]").astype("datetime64[M]")
-    genuine_scores = decisions.scores[labels == 0]
+    _check(records)
+    labels, policy = records.labels, rules.policy
+    draws = DayDraws.of(records.event_times)
+    figures = measure_figures(records, draws, costs=costs)
+    months = records.event_times.astype("datetime64[us]").astype("datetime64[M]")
+    genuine_scores = records.decisions.scores[labels == 0]
     return Evaluation(
-        overall=_measure(decisions, labels),
-        uncertainty=measure_uncertainty(
-            decisions.margins, decisions.probabilities, labels, event_times, limits=FPR_LIMITS
-        ),
-        calibration=calibration_table(decisions.probabilities, labels),
+        overall=measure(records.decisions, labels),
+        figures=figures.estimates,
+        decompositions=decompose(records.decisions.probabilities, labels),
+        calibration=calibration_table(records.decisions.probabilities, labels),
         score_shares={
             score: share_of(int(np.count_nonzero(genuine_scores >= score)), len(genuine_scores))
             for score in range(100, MAX_SCORE + 1, 100)
         },
         extrapolated_from=rules.scale.extrapolated_from,
-        stability=tuple(_stability(decisions, labels, event_times, rules.policy)),
-        months={
-            str(month): _measure(decisions.take(np.flatnonzero(months == month)), labels[months == month])
-            for month in np.unique(months)
-        },
+        stability=tuple(_stability(records, policy, figures)),
+        months=measure_periods(records, months),
+        groups=tuple(
+            measure_groups(records, draws, column, reference=reference) for column, reference in by.items()
+        ),
+        curves=Curves(records=records, draws=draws, policy=policy, costs=costs, certified=certified),
+        coverage=coverage,
+        provenance=provenance,
+        days=draws.days,
+        records=records,
+        draws=figures.draws,
     )
 
 
-def _stability(
-    decisions: Decisions, labels: NDArray[np.integer], event_times: IntArray, policy: Policy
-) -> Iterator[Stability]:
+def _stability(records: EvaluatedRecords, policy: Policy, figures: Figures) -> Iterator[Stability]:
     """Measure each error that a policy may bound on the class that it concerns."""
     limits = {promise.bound: promise.limit for promise in policy.promises}
     passed, failed = OUTCOMES.index(Outcome.PASSED), OUTCOMES.index(Outcome.FAILED)
-    genuine, frauds = decisions.outcomes[labels == 0], decisions.outcomes[labels == 1]
-    for bound, label, errors in (
-        ("max_false_reject", 0, genuine == failed),
-        ("max_step_up", 0, genuine != passed),
-        ("max_missed_fraud", 1, frauds == passed),
+    outcomes = records.decisions.outcomes
+    for name, label, errors in (
+        ("false_reject", 0, outcomes == failed),
+        ("step_up", 0, outcomes != passed),
+        ("missed_fraud", 1, outcomes == passed),
     ):
-        yield measure_stability(bound, limits.get(bound), errors, event_times[labels == label])
+        rows = records.labels == label
+        yield measure_stability(
+            f"max_{name}",
+            limits.get(f"max_{name}"),
+            errors[rows],
+            records.event_times[rows],
+            drawn=figures.draws[name],
+        )
 
 
-def _check(decisions: Decisions, labels: NDArray[np.integer], event_times: IntArray) -> None:
+def _check(records: EvaluatedRecords) -> None:
     """Refuse invalid arrays, with all reasons."""
+    decisions, labels = records.decisions, records.labels
     arrays: dict[str, NDArray[Any]] = {
         "margins": decisions.margins,
         "scores": decisions.scores,
         "outcomes": decisions.outcomes,
         "probabilities": decisions.probabilities,
         "labels": labels,
-        "event_times": event_times,
+        "event_times": records.event_times,
+        **{f"by {name}": column.codes for name, column in records.columns.items()},
     }
     shape = (len(labels),)
     kept = {
@@ -201,32 +333,3 @@ def _check(decisions: Decisions, labels: NDArray[np.integer], event_times: IntAr
     ]
     if problems:
         raise EvaluationError("evaluation: " + "; ".join(problems))
-
-
-def _measure(decisions: Decisions, labels: NDArray[np.integer]) -> Measures:
-    """Measure one set of decisions."""
-    ranking, probabilities = Ranking.of(decisions.margins, labels), decisions.probabilities
-    genuine, fraud = (_outcome_counts(decisions.outcomes[labels == label]) for label in (0, 1))
-    genuine_total, fraud_total = sum(genuine.values()), sum(fraud.values())
-    not_passed = genuine_total - genuine[Outcome.PASSED]
-    return Measures(
-        records=len(labels),
-        genuine=genuine_total,
-        frauds=fraud_total,
-        roc_auc=ranking.roc_auc(),
-        average_precision=ranking.average_precision(),
-        brier=brier(probabilities, labels),
-        log_loss=log_loss(probabilities, labels),
-        calibration_error=expected_calibration_error(calibration_table(probabilities, labels)),
-        recalls={limit: ranking.recall_at_fpr(limit) for limit in FPR_LIMITS},
-        genuine_outcomes={outcome: share_of(count, genuine_total) for outcome, count in genuine.items()},
-        fraud_outcomes={outcome: share_of(count, fraud_total) for outcome, count in fraud.items()},
-        false_reject=share_of(genuine[Outcome.FAILED], genuine_total),
-        step_up=share_of(not_passed, genuine_total),
-        missed_fraud=share_of(fraud[Outcome.PASSED], fraud_total),
-    )
-
-
-def _outcome_counts(outcomes: NDArray[np.int8]) -> dict[Outcome, int]:
-    """Number of records of each outcome."""
-    return dict(zip(OUTCOMES, np.bincount(outcomes, minlength=len(OUTCOMES)).tolist(), strict=True))

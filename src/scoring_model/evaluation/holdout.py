@@ -1,13 +1,34 @@
-"""The decisions of a bundle on labelled records."""
+"""The decisions of a bundle on labelled records, made now or scored earlier."""
 
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Final
 
-from scoring_model.evaluation.coverage import Coverage, select
-from scoring_model.evaluation.evaluation import Evaluation, EvaluationError, evaluate
-from scoring_model.records import NEVER, RecordTable
+import numpy as np
+
+from scoring_model.arrays import IntArray
+from scoring_model.configuration import CostSettings
+from scoring_model.contract.fields import signal_field
+from scoring_model.contract.rules import SignalType
+from scoring_model.decision.rules import Decisions
+from scoring_model.evaluation.age_bands import AGE_BAND, age_bands
+from scoring_model.evaluation.column_reading import Source
+from scoring_model.evaluation.coverage import Coverage, Selection, select
+from scoring_model.evaluation.evaluated_records import EvaluatedRecords, EvaluationError
+from scoring_model.evaluation.evaluation import Evaluation, Provenance, evaluate_records
+from scoring_model.evaluation.labels import Labels, read_labels
+from scoring_model.evaluation.scored_files import is_scored, read_scored
+from scoring_model.history import person_codes
+from scoring_model.records import NEVER, Column, RecordSchema, RecordTable, microseconds, parse_duration
+from scoring_model.records.file_format import PLAIN
+from scoring_model.records.quarantine import accept
+from scoring_model.records.reading import read_records
+from scoring_model.records.sources import file_paths
 from scoring_model.scorer import Scorer
-from scoring_model.scorer.frames import score_table
+from scoring_model.scorer.frames import read_histories, score_table
+
+MAX_BAD_SHARE: Final = 0.01
 
 
 class NothingToEvaluate(EvaluationError):
@@ -20,69 +41,288 @@ class NothingToEvaluate(EvaluationError):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class HoldoutEvaluation:
-    """An evaluation and its coverage."""
+class EvaluationOptions:
+    """Which records count, and how they are grouped.
 
-    evaluation: Evaluation
-    coverage: Coverage
+    Parameters
+    ----------
+    by : mapping of str to str or None
+        Columns to group by, each with the value that the others are compared with; None: with all other records.
+        Fields, signals (with or without `signals.`), `ageBand` (from `dob` at the event), or any other column.
+    as_of : int, optional
+        Instant, microseconds, before which labels count. None: just after the latest instant in the records.
+    maturity : int, optional
+        Microseconds after which an unlabelled record counts as genuine. None: the bundle's label maturity.
+    matured_only : bool
+        Whether to leave out younger records even if their label is known. Fraud and genuine labels become known at
+        different times, so an evaluation that mixes ages is biased.
+    certified : tuple of (range, range), optional
+        The step_up_from and the fail_from that are certified to keep the promises.
+    """
 
-    def to_json(self) -> dict[str, Any]:
-        """Give both as one JSON document."""
-        return {"coverage": self.coverage.to_json(), **self.evaluation.to_json()}
+    by: Mapping[str, str | None] = field(default_factory=dict)
+    as_of: int | None = None
+    maturity: int | None = None
+    matured_only: bool = False
+    certified: tuple[range, range] | None = None
+
+
+def evaluate(
+    bundle: Scorer | str | Path,
+    records: object,
+    *,
+    history: object = None,
+    labels: object = None,
+    by: Sequence[str] | Mapping[str, str | None] = (),
+    as_of: str | int | None = None,
+    label_maturity: str | int | None = None,
+    matured_only: bool = False,
+    certified: tuple[range, range] | None = None,
+    max_bad_share: float = MAX_BAD_SHARE,
+) -> Evaluation:
+    """Compare the decisions of a bundle with the labels of records.
+
+    Rates weigh the evaluated records as they are: they describe applicants of the same population.
+
+    Parameters
+    ----------
+    bundle : Scorer or path
+        A Scorer that was loaded from a bundle, or its directory.
+    records : path, list of paths, DataFrame or Arrow stream
+        Records as for training; or, with `labels`, a file that `score` wrote from them.
+    history : the same, or a list of frames or paths, optional
+        Further earlier records, which are not evaluated. Not for scored files.
+    labels : path, DataFrame or Arrow stream, optional
+        Labels by `recordId`, with the columns `label`, `labelKnownAt` or `knownAt`, and perhaps `labelReportedAt` or
+        `reportedAt`. They replace those of the records. A record that is not there has no label.
+    by : sequence of str, or mapping of str to str or None
+        Columns to group by; a mapping also names the value that the others are compared with (None: all others).
+        Fields, signals (with or without `signals.`), `ageBand` (from `dob` at the event), or any other column.
+        Protected attributes may be named: the model does not read them here.
+    as_of : str or int, optional
+        Instant (RFC 3339, or microseconds) before which labels count. None: just after the latest instant known.
+    label_maturity : str or int, optional
+        Age (such as ``60d``, or microseconds) after which an unlabelled record counts as genuine. None: the bundle's.
+    matured_only : bool
+        Whether to leave out records younger than the label maturity even if their label is known.
+    certified : tuple of (range, range), optional
+        The step_up_from and the fail_from that are certified to keep the promises, for the threshold map.
+    max_bad_share : float
+        Largest share of rows, in [0, 1], that may break the contract of the records.
+
+    Raises
+    ------
+    NothingToEvaluate
+        Before scoring, if no record has a known class.
+    EvaluationError
+        If a column of `by` is absent, a scored file is from another model, or labels break rules.
+    TooManyBadRows
+        If more rows break the contract.
+    """
+    scorer = bundle if isinstance(bundle, Scorer) else Scorer.load(bundle)
+    options = EvaluationOptions(
+        by=by if isinstance(by, Mapping) else dict.fromkeys(by),
+        as_of=microseconds(as_of) if isinstance(as_of, str) else as_of,
+        maturity=parse_duration(label_maturity) if isinstance(label_maturity, str) else label_maturity,
+        matured_only=matured_only,
+        certified=certified,
+    )
+    if labels is not None:
+        given = read_labels(labels, scorer.contents.schema)
+        source = Source.open(records, PLAIN)
+        if is_scored(source):
+            if history is not None:
+                raise EvaluationError(
+                    f"{source.name}: history: is of no use to a file that was scored earlier"
+                )
+            return _evaluate_scored(scorer, source, given, options)
+    schema = _with_columns(scorer.contents.schema, options.by)
+    reading = read_records(records, schema, labelled=labels is None)
+    accept(reading, max_share=max_bad_share)
+    table = reading.table if labels is None else _labelled(reading.table, given, schema)
+    sources = [] if history is None else history if isinstance(history, list | tuple) else [history]
+    return evaluate_table(
+        scorer,
+        table,
+        options=options,
+        history=read_histories(scorer, sources),
+        invalid=reading.rows - len(reading.table),
+        files=tuple(path.name for path in file_paths(records) or ()),
+    )
 
 
 def evaluate_table(
     scorer: Scorer,
     table: RecordTable,
     *,
-    maturity: int,
+    options: EvaluationOptions,
     history: RecordTable | None = None,
-    as_of: int | None = None,
-    matured_only: bool = False,
     invalid: int = 0,
-) -> HoldoutEvaluation:
+    files: tuple[str, ...] = (),
+) -> Evaluation:
     """Score labelled records and compare the decisions with their labels.
 
     Parameters
     ----------
     table : RecordTable
         Its records see each other as history.
-    maturity : int
-        Microseconds after which an unlabelled record counts as genuine; younger ones are left out.
     history : RecordTable, optional
         Further earlier records, which are not evaluated.
-    as_of : int, optional
-        Instant, microseconds, before which labels count. None: just after the latest instant in the table.
-    matured_only : bool
-        Whether to leave out younger records even if their label is known. Fraud and genuine labels become known at
-        different times, so an evaluation that mixes ages is biased.
     invalid : int
         Rows of the source that are not in the table, since they break the contract of the data.
+    files : tuple of str
+        Names of the source's files.
 
     Raises
     ------
     NothingToEvaluate
         Before scoring, with the reasons why records are left out.
     """
+    columns = {name: _column(table, name) for name in options.by}
+    selection = _select(scorer, table, options, invalid=invalid)
+    decisions = score_table(scorer, table, history=history, reasons=False).decisions
+    return _evaluate(
+        scorer,
+        table,
+        decisions,
+        selection=selection,
+        persons=person_codes(table, alone=True),
+        columns=columns,
+        options=options,
+        files=files,
+    )
+
+
+def _evaluate_scored(
+    scorer: Scorer, source: Source, labels: Labels, options: EvaluationOptions
+) -> Evaluation:
+    """Evaluate decisions that were made earlier."""
+    scored = read_scored(source, scorer, options.by)
+    rows = labels.rows_of(scored.record_ids)
+    events = np.where(scored.event_times == NEVER, labels.events_of(rows), scored.event_times)
+    untimed = int(np.count_nonzero(events == NEVER))
+    if untimed:
+        raise EvaluationError(
+            f"{source.name}: eventTime: {untimed:,} rows have none; score the records again, or add the column "
+            "eventTime to the labels"
+        )
+    found, times = labels.joined(rows, events, scorer.contents.schema.labels.delay)
+    strange = len(labels.record_ids) - int(np.count_nonzero(rows >= 0))
+    notes = (f"{strange:,} labels are of records that the scored file does not hold",) if strange else ()
+    table = RecordTable(
+        record_ids=scored.record_ids,
+        event_times=events,
+        columns=scored.columns,
+        labels=found,
+        label_times=times,
+        source_rows=np.arange(len(scored.record_ids)),
+    )
+    return _evaluate(
+        scorer,
+        table,
+        scored.decisions,
+        selection=_select(scorer, table, options, invalid=0),
+        persons=None,
+        columns=scored.columns,
+        options=options,
+        files=scored.files,
+        notes=(*scored.notes, *notes),
+        scored_earlier=True,
+    )
+
+
+def _evaluate(
+    scorer: Scorer,
+    table: RecordTable,
+    decisions: Decisions,
+    *,
+    selection: Selection,
+    persons: IntArray | None,
+    columns: Mapping[str, Column],
+    options: EvaluationOptions,
+    files: tuple[str, ...],
+    notes: tuple[str, ...] = (),
+    scored_earlier: bool = False,
+) -> Evaluation:
+    rows, manifest = selection.rows, scorer.manifest
+    events = table.event_times[rows]
+    costs = scorer.settings.get("policy", {}).get("costs")
+    return evaluate_records(
+        EvaluatedRecords(
+            decisions=decisions.take(rows),
+            labels=selection.targets,
+            event_times=events,
+            record_ids=tuple([table.record_ids[row] for row in rows.tolist()]),
+            persons=None if persons is None else persons[rows],
+            columns={name: column.take(rows) for name, column in columns.items()},
+        ),
+        rules=scorer.rules,
+        costs=None if costs is None else CostSettings(**costs),
+        by=options.by,
+        certified=options.certified,
+        coverage=selection.coverage,
+        provenance=Provenance(
+            name=manifest.name,
+            model_version=manifest.model_version,
+            policy_version=manifest.policy_version,
+            files=files,
+            since=int(events.min()),
+            until=int(events.max()),
+            scored_earlier=scored_earlier,
+            notes=notes,
+        ),
+    )
+
+
+def _select(scorer: Scorer, table: RecordTable, options: EvaluationOptions, *, invalid: int) -> Selection:
+    """Select the records with a known class; refuse to evaluate none."""
     selection = select(
         table,
-        as_of=_latest(table) + 1 if as_of is None else as_of,
-        maturity=maturity,
-        matured_only=matured_only,
+        as_of=_latest(table) + 1 if options.as_of is None else options.as_of,
+        maturity=_maturity(scorer) if options.maturity is None else options.maturity,
+        matured_only=options.matured_only,
         invalid=invalid,
     )
     if not len(selection.rows):
         raise NothingToEvaluate(selection.coverage)
-    decisions = score_table(scorer, table, history=history, reasons=False).decisions
-    evaluation = evaluate(
-        decisions.take(selection.rows),
-        labels=selection.targets,
-        event_times=table.event_times[selection.rows],
-        rules=scorer.contents.rules,
-    )
-    return HoldoutEvaluation(evaluation=evaluation, coverage=selection.coverage)
+    return selection
+
+
+def _maturity(scorer: Scorer) -> int:
+    if not scorer.settings:
+        raise EvaluationError("label_maturity: must be given for a scorer that was not loaded from a bundle")
+    return int(scorer.settings["training"]["split"]["label_maturity"])
 
 
 def _latest(table: RecordTable) -> int:
     known = table.label_times[table.label_times != NEVER]
     return int(max(table.event_times.max(initial=0), known.max(initial=0)))
+
+
+def _labelled(table: RecordTable, labels: Labels, schema: RecordSchema) -> RecordTable:
+    """Replace the labels of a table."""
+    rows = labels.rows_of(table.record_ids)
+    found, times = labels.joined(rows, table.event_times, schema.labels.delay)
+    return replace(table, labels=found, label_times=times)
+
+
+def _with_columns(schema: RecordSchema, by: Iterable[str]) -> RecordSchema:
+    """Add the columns of `by` that are no fields to a schema, as signals, so that they are read."""
+    added = {
+        name: SignalType.CATEGORY for name in by if name != AGE_BAND and _field(name, schema.fields) is None
+    }
+    return replace(schema, signals={**schema.signals, **added})
+
+
+def _field(name: str, fields: Iterable[str]) -> str | None:
+    """Return the field of a name, which may leave out `signals.`."""
+    return next((field for field in (name, signal_field(name)) if field in fields), None)
+
+
+def _column(table: RecordTable, name: str) -> Column:
+    if name == AGE_BAND:
+        return age_bands(table.column("dob"), table.event_times)
+    field = _field(name, table.columns)
+    if field is None:
+        raise EvaluationError(f"by: the records have no column {name}")
+    return table.column(field)

@@ -3,8 +3,10 @@
 Every metric is a function of the records as a set: their order does not matter. Without records it is None.
 """
 
+import math
 from dataclasses import dataclass
-from typing import Self
+from functools import cached_property
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,16 +19,17 @@ LEAST_PROBABILITY = 2.0**-31
 
 def brier(probabilities: FloatArray, labels: NDArray[np.integer]) -> float | None:
     """Mean squared error of the probabilities (Brier 1950, Monthly Weather Review 78, 1-3)."""
-    if not len(labels):
-        return None
-    return float(np.mean(np.sort(squared_errors(probabilities, labels))))
+    return known(mean_of(squared_errors(probabilities, labels)))
 
 
 def log_loss(probabilities: FloatArray, labels: NDArray[np.integer]) -> float | None:
     """Mean of `log_losses`."""
-    if not len(labels):
-        return None
-    return float(np.mean(np.sort(log_losses(probabilities, labels))))
+    return known(mean_of(log_losses(probabilities, labels)))
+
+
+def mean_of(losses: FloatArray) -> float:
+    """Return the mean, whose bits do not depend on the order; NaN without losses."""
+    return float(np.mean(np.sort(losses))) if len(losses) else math.nan
 
 
 def squared_errors(probabilities: FloatArray, labels: NDArray[np.integer]) -> FloatArray:
@@ -38,6 +41,86 @@ def log_losses(probabilities: FloatArray, labels: NDArray[np.integer]) -> FloatA
     """Negative log-likelihood of each probability in nats, of shape (n,); they are kept 2^-31 away from 0 and 1."""
     clipped = np.clip(probabilities, LEAST_PROBABILITY, 1 - LEAST_PROBABILITY)
     return -np.log(np.where(labels == 1, clipped, 1 - clipped))
+
+
+@dataclass(frozen=True, eq=False)
+class RankCounts:
+    """Numbers of records at ascending places of a ranking, of one set of records or of many at once.
+
+    Metrics have the shape (...) of the sets, and are NaN where a set lacks a class.
+
+    Parameters
+    ----------
+    frauds, genuine : ndarray of shape (..., p), int64
+        Places may hold both classes; records of one place are tied.
+    """
+
+    frauds: IntArray
+    genuine: IntArray
+
+    @cached_property
+    def caught(self) -> IntArray:
+        """Frauds at each place and above, of shape (..., p), from the highest place down."""
+        return np.cumsum(self.frauds[..., ::-1], axis=-1)
+
+    @cached_property
+    def flagged(self) -> IntArray:
+        """Genuine records at each place and above, of shape (..., p), from the highest place down."""
+        return np.cumsum(self.genuine[..., ::-1], axis=-1)
+
+    def roc_auc(self) -> FloatArray:
+        """Chance that a fraud has a higher place than a genuine record, ties counting one half."""
+        frauds, genuine = self.caught[..., -1], self.flagged[..., -1]
+        below = genuine[..., None] - self.flagged
+        wins_twice = np.sum(self.frauds[..., ::-1] * (2 * below + self.genuine[..., ::-1]), axis=-1)
+        return divide(wins_twice, 2 * frauds * genuine)
+
+    def average_precision(self) -> FloatArray:
+        """Precision at each place as threshold, weighted by the recall that it adds."""
+        added = self.frauds[..., ::-1]
+        precisions = divide(self.caught, self.caught + self.flagged)
+        return divide(np.sum(np.where(added > 0, added * precisions, 0.0), axis=-1), self.caught[..., -1])
+
+    def ks(self) -> FloatArray:
+        """Largest distance of the distribution functions of both classes (Kolmogorov and Smirnov)."""
+        recalls = divide(self.caught, self.caught[..., -1:])
+        distances = np.abs(recalls - divide(self.flagged, self.flagged[..., -1:]))
+        return np.asarray(np.max(distances, axis=-1))
+
+    def at_fpr(self, limits: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Highest recall of a threshold with a false positive rate at most each limit, and the precision there.
+
+        Of the thresholds with this recall the highest counts, which flags the fewest genuine records.
+
+        Returns
+        -------
+        recalls, precisions : ndarray of shape (..., l), float64
+            The recall is 0 and the precision NaN where no threshold keeps the limit.
+        """
+        rates = divide(self.flagged, self.flagged[..., -1:])
+        allowed = _search(rates, np.broadcast_to(limits, (*rates.shape[:-1], len(limits))), side="right")
+        caught = _taken(np.insert(self.caught, 0, 0, axis=-1), allowed)
+        places = _search(self.caught, caught, side="left")
+        precisions = divide(caught, np.where(caught > 0, caught + _taken(self.flagged, places), 0))
+        recalls = divide(caught, self.caught[..., -1:])
+        return np.where(self.flagged[..., -1:] > 0, recalls, np.nan), precisions
+
+    def precision_at_recall(self, recalls: FloatArray) -> FloatArray:
+        """Precision of the highest threshold that reaches each recall.
+
+        Parameters
+        ----------
+        recalls : ndarray of shape (l,), float64, in (0, 1]
+
+        Returns
+        -------
+        ndarray of shape (..., l), float64
+        """
+        reached = divide(self.caught, self.caught[..., -1:])
+        places = _search(reached, np.broadcast_to(recalls, (*reached.shape[:-1], len(recalls))), side="left")
+        places = np.minimum(places, reached.shape[-1] - 1)  # without frauds no recall is reached
+        caught = _taken(self.caught, places)
+        return divide(caught, np.where(caught > 0, caught + _taken(self.flagged, places), 0))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,14 +135,13 @@ class Ranking:
     places : ndarray of shape (n,), int64
         Place of each record.
     is_fraud : ndarray of shape (n,), bool
-    frauds, genuine : ndarray of shape (p,), int64
-        Number of records at each place.
+    counts : RankCounts
+        Number of records at each of p places.
     """
 
     places: IntArray
     is_fraud: BoolArray
-    frauds: IntArray
-    genuine: IntArray
+    counts: RankCounts
 
     @classmethod
     def of(cls, margins: FloatArray, labels: NDArray[np.integer]) -> Self:
@@ -78,7 +160,12 @@ class Ranking:
         frauds, genuine = (
             np.bincount(places[rows], minlength=2 * len(held) + 1) for rows in (is_fraud, ~is_fraud)
         )
-        return cls(places, is_fraud, frauds, genuine)
+        return cls(places, is_fraud, RankCounts(frauds, genuine))
+
+    @property
+    def size(self) -> int:
+        """Number of places."""
+        return len(self.counts.frauds)
 
     def weighted(self, weights: IntArray) -> Self:
         """Rank the same records, each repeated by its weight.
@@ -90,10 +177,10 @@ class Ranking:
         """
         frauds, genuine = (
             # Summed as float64, which is exact for counts.
-            np.bincount(self.places[rows], weights[rows], minlength=len(self.frauds)).astype(np.int64)
+            np.bincount(self.places[rows], weights[rows], minlength=self.size).astype(np.int64)
             for rows in (self.is_fraud, ~self.is_fraud)
         )
-        return type(self)(self.places, self.is_fraud, frauds, genuine)
+        return type(self)(self.places, self.is_fraud, RankCounts(frauds, genuine))
 
     def roc_auc(self) -> float | None:
         """Chance that a fraud has a higher margin than a genuine record, ties counting one half.
@@ -103,28 +190,27 @@ class Ranking:
         float or None
             In [0, 1]; None unless both classes are there.
         """
-        pairs = int(self.frauds.sum()) * int(self.genuine.sum())
-        if not pairs:
-            return None
-        genuine_below = np.cumsum(self.genuine) - self.genuine
-        wins_twice = int(np.sum(self.frauds * (2 * genuine_below + self.genuine)))
-        return wins_twice / (2 * pairs)
+        return known(self.counts.roc_auc())
 
     def average_precision(self) -> float | None:
-        """Precision at each distinct margin as threshold, weighted by the recall that it adds.
+        """Precision at each distinct margin as threshold, weighted by the recall that it adds (area under its curve).
 
         Returns
         -------
         float or None
             In [0, 1]; None without frauds.
         """
-        total = int(self.frauds.sum())
-        if not total:
-            return None
-        held = np.flatnonzero(self.frauds)[::-1]  # other thresholds add no recall
-        caught = np.cumsum(self.frauds[held])
-        flagged = caught + np.cumsum(self.genuine[::-1])[::-1][held]
-        return float(np.sum(self.frauds[held] * (caught / flagged)) / total)
+        return known(self.counts.average_precision())
+
+    def ks(self) -> float | None:
+        """Largest distance of the distribution functions of the margins of both classes.
+
+        Returns
+        -------
+        float or None
+            In [0, 1]; None unless both classes are there.
+        """
+        return known(self.counts.ks())
 
     def recall_at_fpr(self, limit: float) -> float | None:
         """Highest recall of a threshold on the margin whose false positive rate is at most the limit.
@@ -139,8 +225,35 @@ class Ranking:
         float or None
             In [0, 1], 0 when no distinct margin keeps the limit; None unless both classes are there.
         """
-        if not (self.frauds.any() and self.genuine.any()):
-            return None
-        false_positive_rates = np.cumsum(self.genuine[::-1]) / self.genuine.sum()
-        allowed = int(np.searchsorted(false_positive_rates, limit, side="right"))
-        return int(self.frauds[::-1][:allowed].sum()) / int(self.frauds.sum())
+        return known(self.counts.at_fpr(np.array([limit]))[0])
+
+    def precision_at_fpr(self, limit: float) -> float | None:
+        """Precision of the threshold of `recall_at_fpr`; None where it catches no fraud."""
+        return known(self.counts.at_fpr(np.array([limit]))[1])
+
+
+def known(value: float | FloatArray) -> float | None:
+    """Return a number, or that of an array of one; None for NaN."""
+    number = float(np.asarray(value).item())
+    return None if math.isnan(number) else number
+
+
+def divide(
+    numerators: FloatArray | IntArray | np.number[Any], denominators: FloatArray | IntArray | np.number[Any]
+) -> FloatArray:
+    """Divide; NaN where the denominator is 0."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(denominators == 0, np.nan, numerators / denominators)
+
+
+def _search(
+    ascending: FloatArray | IntArray, values: FloatArray | IntArray, *, side: Literal["left", "right"]
+) -> IntArray:
+    """Search values of shape (..., l) in sorted rows of shape (..., p)."""
+    if ascending.ndim == 1:
+        return np.searchsorted(ascending, values, side=side)
+    return np.array([_search(row, wanted, side=side) for row, wanted in zip(ascending, values, strict=True)])
+
+
+def _taken(rows: IntArray, places: IntArray) -> IntArray:
+    return np.take_along_axis(rows, places, axis=-1)

@@ -1,18 +1,18 @@
 """Stability of the errors of the policy over time, which an interval for independent records would hide."""
 
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any, Final
 
 import numpy as np
 
-from scoring_model.arrays import BoolArray, IntArray
-from scoring_model.evaluation.uncertainty import DAY, Share, draw_days, interval_of, share_of
+from scoring_model.arrays import BoolArray, FloatArray, IntArray
+from scoring_model.evaluation.day_draws import DAY, MIN_DAYS
+from scoring_model.evaluation.uncertainty import Share, interval_of, share_of
 
 WINDOW_DAYS: Final = 14
 RECENT_DAYS: Final = 90
 """The worst window is sought among those of 14 days in the last 90."""
-
-REPEATS: Final = 2000
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -28,6 +28,14 @@ class Window:
     since: str
     until: str
     share: Share
+
+
+class Verdict(StrEnum):
+    """Whether a promise was kept: its limit lies above, below or inside the interval of the share of errors."""
+
+    KEPT = "kept"
+    BROKEN = "broken"
+    UNDECIDED = "undecided"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -56,6 +64,22 @@ class Stability:
     days: int
     worst: Window | None
 
+    @property
+    def verdict(self) -> Verdict | None:
+        """Say whether the evaluated records kept the promise; None without a promise.
+
+        The interval covers both that for independent records and that from days, so that neither is too narrow.
+        """
+        if self.limit is None:
+            return None
+        ends = (self.share.low, self.share.high, self.low, self.high)
+        known = [end for end in ends if end is not None]
+        if len(known) < len(ends):
+            return Verdict.UNDECIDED
+        if max(known) <= self.limit:
+            return Verdict.KEPT
+        return Verdict.BROKEN if min(known) > self.limit else Verdict.UNDECIDED
+
     def to_json(self) -> dict[str, Any]:
         """Give the error as a JSON document."""
         worst = self.worst
@@ -63,13 +87,16 @@ class Stability:
         return {
             "bound": self.bound,
             "limit": self.limit,
+            "verdict": self.verdict,
             **self.share.to_json(),
             "day_blocks": {"low": self.low, "high": self.high, "days": self.days},
             "worst_window": window,
         }
 
 
-def measure_stability(bound: str, limit: float | None, errors: BoolArray, event_times: IntArray) -> Stability:
+def measure_stability(
+    bound: str, limit: float | None, errors: BoolArray, event_times: IntArray, *, drawn: FloatArray
+) -> Stability:
     """Measure how an error moves over time.
 
     Days are in UTC. The worst window has the highest lower end of Wilson's interval; ties go to the latest. As the
@@ -81,14 +108,15 @@ def measure_stability(bound: str, limit: float | None, errors: BoolArray, event_
         Whether the policy gets each record of the class wrong.
     event_times : ndarray of shape (n,), int64
         Microseconds since 1970-01-01 UTC.
+    drawn : ndarray of shape (r,), float64
+        The share of errors in every draw of days.
     """
     first = int(event_times.min() // DAY) if len(event_times) else 0
     days = event_times // DAY - first
     records = np.bincount(days).astype(np.int64)
     wrong = np.bincount(days[errors], minlength=len(records)).astype(np.int64)
     held = np.flatnonzero(records)
-    draws = draw_days(len(held), repeats=REPEATS)
-    blocks = interval_of(float((draw @ wrong[held]) / (draw @ records[held])) for draw in draws)
+    blocks = interval_of(drawn if len(held) >= MIN_DAYS else drawn[:0])
     return Stability(
         bound=bound,
         limit=limit,

@@ -5,9 +5,11 @@ from collections.abc import Callable, Iterable, Sequence
 from scoring_model.contract.outcome import OUTCOMES
 from scoring_model.decision.scale import nominal_share
 from scoring_model.evaluation.coverage import Coverage
-from scoring_model.evaluation.evaluation import Evaluation, Measures
+from scoring_model.evaluation.evaluation import Evaluation
+from scoring_model.evaluation.groups import MIN_RECORDS, REST, GroupRate, GroupTable
+from scoring_model.evaluation.measures import Measures
 from scoring_model.evaluation.stability import RECENT_DAYS, WINDOW_DAYS
-from scoring_model.evaluation.uncertainty import Interval, Share
+from scoring_model.evaluation.uncertainty import Estimate, Share
 from scoring_model.records import rfc3339
 
 _ABSENT = "–"
@@ -18,13 +20,8 @@ _ERRORS = {
 }
 
 
-def summary(evaluation: Evaluation, *, coverage: Coverage | None = None) -> str:
+def summary(evaluation: Evaluation) -> str:
     """Describe an evaluation in Markdown.
-
-    Parameters
-    ----------
-    coverage : Coverage, optional
-        The evaluated records.
 
     Returns
     -------
@@ -43,8 +40,9 @@ def summary(evaluation: Evaluation, *, coverage: Coverage | None = None) -> str:
         "### Calibration\n\n" + _calibration(evaluation),
         "### By month\n\n" + _months(evaluation),
     ]
-    if coverage is not None:
-        sections.insert(1, "### Records\n\n" + _coverage(coverage))
+    sections += [f"### By {table.column}\n\n" + _groups(table) for table in evaluation.groups]
+    if evaluation.coverage is not None:
+        sections.insert(1, "### Records\n\n" + _coverage(evaluation.coverage))
     return "\n\n".join(sections) + "\n"
 
 
@@ -96,27 +94,21 @@ def _stability(evaluation: Evaluation) -> str:
 
 def _ranking(evaluation: Evaluation) -> str:
     """List the metrics of margins and probabilities."""
-    measures, uncertainty = evaluation.overall, evaluation.uncertainty
-    recalls = [
-        (
-            f"Recall at {limit:.1%} false positives",
-            _percent(recall),
-            _ends(uncertainty.recalls[limit], _percent),
-        )
-        for limit, recall in measures.recalls.items()
+    shown: list[tuple[str, str, Callable[[float | None], str]]] = [
+        ("ROC AUC", "roc_auc", _decimal),
+        ("Average precision", "average_precision", _decimal),
+        *(
+            (f"Recall at {limit:.1%} false positives", f"recall_at_fpr_{limit:g}", _percent)
+            for limit in evaluation.overall.recalls
+        ),
+        ("Brier score", "brier", _decimal),
+        ("Log loss", "log_loss", _decimal),
     ]
     rows = [
-        ("ROC AUC", _decimal(measures.roc_auc), _ends(uncertainty.roc_auc, _decimal)),
-        (
-            "Average precision",
-            _decimal(measures.average_precision),
-            _ends(uncertainty.average_precision, _decimal),
-        ),
-        *recalls,
-        ("Brier score", _decimal(measures.brier), _ends(uncertainty.brier, _decimal)),
-        ("Log loss", _decimal(measures.log_loss), _ends(uncertainty.log_loss, _decimal)),
-        ("Expected calibration error", _decimal(measures.calibration_error), _ABSENT),
+        (title, write(evaluation.figures[name].value), _ends(evaluation.figures[name], write))
+        for title, name, write in shown
     ]
+    rows.append(("Expected calibration error", _decimal(evaluation.overall.calibration_error), _ABSENT))
     return _table(("Metric", "Value", "Drawing days"), rows)
 
 
@@ -169,6 +161,39 @@ def _months(evaluation: Evaluation) -> str:
     return _table(heads, rows)
 
 
+def _groups(table: GroupTable) -> str:
+    """List the bounded errors of each group, and their gaps to the reference."""
+    rows = [
+        (
+            group.value,
+            f"{group.genuine:,}",
+            f"{group.frauds:,}",
+            *(_gap(group.rates[name]) for name in ("false_reject", "step_up", "missed_fraud")),
+        )
+        for group in table.groups
+    ]
+    heads = ("Group", "Genuine", "Frauds", "Genuine failed", "Genuine stepped up or failed", "Frauds passed")
+    against = "all other records" if table.reference == REST else table.reference
+    counted = "" if table.persons_known else " Persons are unknown, so each record counted as one."
+    text = (
+        f"Each rate with its difference to that of {against} in percentage points, and the interval that holds for all "
+        f"groups at once (95 %). Fewer than {MIN_RECORDS} records in a denominator, or ten days, are not enough data. "
+        f"{table.merged_values:,} values of fewer than five persons are one group.{counted}"
+    )
+    return f"{text}\n\n{_table(heads, rows)}"
+
+
+def _gap(rate: GroupRate) -> str:
+    """Write a rate with its gap."""
+    if rate.estimate.value is None:
+        return _ABSENT
+    shown, gap = f"{rate.estimate.value:.2%}", rate.gap
+    if gap.value is None or gap.simultaneous_low is None or gap.simultaneous_high is None:
+        return f"{shown} (not enough data)"
+    low, high = 100 * gap.simultaneous_low, 100 * gap.simultaneous_high
+    return f"{shown} ({100 * gap.value:+.2f}; {low:+.2f} to {high:+.2f})"
+
+
 def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """Draw a Markdown table."""
     lines = [heads, ["---"] * len(heads), *rows]
@@ -182,7 +207,7 @@ def _interval(share: Share) -> str:
     return f"{share.share:.2%} ({share.low:.2%} to {share.high:.2%})"
 
 
-def _ends(interval: Interval, write: Callable[[float | None], str]) -> str:
+def _ends(interval: Estimate, write: Callable[[float | None], str]) -> str:
     """Write the ends of an interval."""
     return _ABSENT if interval.low is None else f"{write(interval.low)} to {write(interval.high)}"
 

@@ -1,18 +1,15 @@
-"""Intervals: of shares of counts, and of metrics by a bootstrap of whole days."""
+"""Figures with intervals: shares of counts, and percentiles of draws."""
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from statistics import NormalDist
-from typing import Any, Final
+from typing import Any, Final, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-from scoring_model.arrays import FloatArray, IntArray
-from scoring_model.evaluation.metrics import Ranking, log_losses, squared_errors
+from scoring_model.arrays import FloatArray
 
-CONFIDENCE = 0.95
+CONFIDENCE: Final = 0.95
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -58,13 +55,6 @@ def share_of(count: int, total: int) -> Share:
     return Share(count=count, total=total, share=share, low=low, high=high)
 
 
-MIN_DAYS: Final = 10
-"""Minimum number of days for a bootstrap."""
-
-DAY: Final = 86_400_000_000
-"""Microseconds."""
-
-
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Interval:
     """A 95 % interval.
@@ -83,108 +73,77 @@ class Interval:
         return {"low": self.low, "high": self.high}
 
 
-def draw_days(days: int, *, repeats: int) -> Iterator[IntArray]:
-    """Yield bootstrap samples of days.
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Estimate:
+    """A figure with its 95 % interval from whole days drawn with replacement.
 
-    Yields
-    ------
-    ndarray of shape (days,), int64
-        How often each day is drawn. Yields nothing with fewer than ten days. Draws depend only on the number of days.
+    Parameters
+    ----------
+    value : float or None
+        None where the records do not give it, such as recall without a fraud.
+    low, high : float or None
+        low <= high; None with fewer than ten days, or where the figure has no interval.
+    records : int
+        Records that it rests on: those of its denominator, such as the genuine ones for a false-reject rate; for
+        figures of the ranking, the frauds.
     """
-    if days < MIN_DAYS:
-        return
-    generator = np.random.default_rng(0)
-    for _ in range(repeats):
-        yield np.bincount(generator.integers(0, days, days), minlength=days)
+
+    value: float | None
+    low: float | None
+    high: float | None
+    records: int
+
+    def times(self, factor: float) -> Self:
+        """Return the same figure in another unit."""
+        value, low, high = (
+            None if one is None else one * factor for one in (self.value, self.low, self.high)
+        )
+        return replace(self, value=value, low=low, high=high)
+
+    def to_json(self) -> dict[str, Any]:
+        """Give the figure as a JSON document."""
+        return asdict(self)
 
 
-def interval_of(values: Iterable[float | None]) -> Interval:
-    """Return percentiles of the values of draws, without None.
+def interval_of(values: FloatArray) -> Interval:
+    """Return percentiles of the values of draws.
+
+    Parameters
+    ----------
+    values : ndarray of shape (r,), float64
+        NaN in a draw that has none.
 
     Returns
     -------
     Interval
         Without ends if no draw has a value.
     """
-    found = sorted(value for value in values if value is not None)
-    if not found:
+    found = np.sort(values[~np.isnan(values)])
+    if not len(found):
         return Interval(low=None, high=None)
     tail = round((1 - CONFIDENCE) / 2 * len(found))
-    return Interval(low=found[tail], high=found[-1 - tail])
+    return Interval(low=float(found[tail]), high=float(found[-1 - tail]))
 
 
-REPEATS: Final = 500
+def band_of(values: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return `interval_of` of each column of an array of shape (r, m); NaN for None."""
+    ends = [interval_of(column) for column in values.T]
+    low, high = (np.array([getattr(end, name) for end in ends], dtype=np.float64) for name in ("low", "high"))
+    return low, high
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Uncertainty:
-    """95 % intervals of metrics, from days drawn with replacement.
+def rate_estimate(count: int, total: int, drawn: FloatArray) -> Estimate:
+    """Make the estimate of a share of counts.
 
-    The expected calibration error has none: it is a mean of distances, which resampling inflates.
-
-    Parameters
-    ----------
-    recalls : mapping of float to Interval
-        By false positive rate.
-    """
-
-    roc_auc: Interval
-    average_precision: Interval
-    brier: Interval
-    log_loss: Interval
-    recalls: Mapping[float, Interval]
-
-    def to_json(self) -> dict[str, Any]:
-        """Give the intervals as a JSON document: the keys of the metrics."""
-        plain = asdict(self)
-        plain["recall_at_fpr"] = {f"{limit:g}": ends for limit, ends in plain.pop("recalls").items()}
-        return plain
-
-
-def measure_uncertainty(
-    margins: FloatArray,
-    probabilities: FloatArray,
-    labels: NDArray[np.integer],
-    event_times: IntArray,
-    *,
-    limits: Sequence[float],
-) -> Uncertainty:
-    """Measure metrics on draws of whole days in UTC.
+    Draws of few errors vary too little, and not at all without errors. So the interval also covers Wilson's.
 
     Parameters
     ----------
-    margins, probabilities : ndarray of shape (n,), float64
-    labels : ndarray of shape (n,), 1 fraud, 0 genuine
-    event_times : ndarray of shape (n,), int64
-        Microseconds since 1970-01-01 UTC.
-    limits : sequence of float
-        False positive rates at which recall is measured.
-
-    Returns
-    -------
-    Uncertainty
-        Without ends if there are fewer than ten days, or a metric lacks a class in every draw.
+    drawn : ndarray of shape (r,), float64
+        The share in every draw of days; without any, the estimate has no interval.
     """
-    days, day_of = np.unique(event_times // DAY, return_inverse=True)
-    draws = list(draw_days(len(days), repeats=REPEATS))
-    ranking = Ranking.of(margins, labels)
-
-    def ranked(draw: IntArray) -> list[float | None]:
-        drawn = ranking.weighted(draw[day_of])
-        return [drawn.roc_auc(), drawn.average_precision(), *map(drawn.recall_at_fpr, limits)]
-
-    areas, precisions, *recalls = zip(*map(ranked, draws), strict=True) if draws else [()] * (2 + len(limits))
-    return Uncertainty(
-        roc_auc=interval_of(areas),
-        average_precision=interval_of(precisions),
-        brier=_interval_of_mean(squared_errors(probabilities, labels), day_of, draws),
-        log_loss=_interval_of_mean(log_losses(probabilities, labels), day_of, draws),
-        recalls={limit: interval_of(found) for limit, found in zip(limits, recalls, strict=True)},
-    )
-
-
-def _interval_of_mean(losses: FloatArray, day_of: IntArray, draws: Sequence[IntArray]) -> Interval:
-    """Return the interval of a mean over records; days are summed in ascending order, so record order is irrelevant."""
-    order = np.lexsort((losses, day_of))
-    sums, records = np.bincount(day_of[order], losses[order]), np.bincount(day_of)
-    return interval_of(float(draw @ sums / (draw @ records)) for draw in draws)
+    share, blocks = share_of(count, total), interval_of(drawn)
+    if share.low is None or share.high is None or blocks.low is None or blocks.high is None:
+        return Estimate(value=share.share, low=None, high=None, records=total)
+    low, high = min(share.low, blocks.low), max(share.high, blocks.high)
+    return Estimate(value=share.share, low=low, high=high, records=total)

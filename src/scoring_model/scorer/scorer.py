@@ -1,12 +1,20 @@
 """The scorer: decides about records with a bundle."""
 
+import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
 from scoring_model.arrays import FloatArray
-from scoring_model.bundle import Contents, Manifest, SealedFiles, check_protocol, check_versions
+from scoring_model.bundle import (
+    CONFIGURATION,
+    Contents,
+    Manifest,
+    SealedFiles,
+    check_protocol,
+    check_versions,
+)
 from scoring_model.contract.fields import EVENT_FIELDS
 from scoring_model.features import Feature
 from scoring_model.history import past_counts
@@ -98,6 +106,8 @@ class Scorer(Decider):
         super().__init__(manifest, contents, threads=threads)
         self.contents = contents
         self.matrix = contents.features
+        self.settings: Mapping[str, Any] = {}
+        """Resolved configuration of the training, as the bundle holds it; empty without a bundle."""
         schema = contents.schema
         # File columns with names other than their fields: they identify a mapping as a row of a file.
         self.own_names = {*schema.columns.values(), *schema.signals} - {*EVENT_FIELDS, *schema.fields}
@@ -116,6 +126,7 @@ class Scorer(Decider):
         scorer = cls(sealed.manifest, contents, threads=threads)
         check_versions(sealed, contents)
         check_protocol(sealed)
+        scorer.settings = json.loads(sealed.files[CONFIGURATION])
         return scorer
 
     def score(self, data: Any, *, history: Any = None) -> Any:

@@ -9,9 +9,9 @@ from typing import Final
 from scoring_model.arrays import IntArray
 from scoring_model.decision.rules import NEVER_REACHED, Policy
 from scoring_model.evaluation import Share
-from scoring_model.training.bounds import at_or_above, exact_share
+from scoring_model.evaluation.cost import ExpectedCost, at_or_above
+from scoring_model.training.bounds import exact_share
 from scoring_model.training.certification import Certification
-from scoring_model.training.thresholds import ExpectedCost
 
 STEP: Final = 25
 """Thresholds of the table are multiples of this, the chosen ones and their neighbours."""

@@ -21,12 +21,13 @@ from scoring_model.bundle import (
     measure_profile,
     reason_factors,
 )
-from scoring_model.configuration import Configuration, Tuned
+from scoring_model.configuration import Configuration, CostSettings, Tuned
 from scoring_model.decision.forest import Forest
 from scoring_model.decision.probability import Calibration
 from scoring_model.decision.reasons import FactualReasons
 from scoring_model.decision.rules import DecisionRules
-from scoring_model.evaluation import Evaluation, evaluate
+from scoring_model.evaluation import EvaluatedRecords, Evaluation, evaluate_records
+from scoring_model.evaluation.cost import expected_cost
 from scoring_model.features import MailProviders
 from scoring_model.records import digest, rfc3339
 from scoring_model.scorer.session import MarginSession
@@ -38,7 +39,7 @@ from scoring_model.training.export import to_onnx
 from scoring_model.training.leakage import LeakageReport
 from scoring_model.training.preparation import Prepared
 from scoring_model.training.scale import fit_scale
-from scoring_model.training.thresholds import choose_policy, expected_cost
+from scoring_model.training.thresholds import choose_policy
 
 LIBRARIES: Final = ("lightgbm", "numba", "numpy", "onnx", "onnxruntime", "optuna", "pyarrow", "scoring-model")
 """Libraries that computed the numbers of a bundle, whose versions it records."""
@@ -70,10 +71,10 @@ def assemble(
     bare = MarginSession(to_onnx(forest, cuts=None, feature_names=names), threads=threads)
     margins = bare.margins(prepared.rows[prepared.split.validation])
     calibration = _calibrate(prepared, margins)
-    rules, alternatives = _fit_rules(prepared, margins, configuration, calibration.calibration)
+    rules, alternatives, certified = _fit_rules(prepared, margins, configuration, calibration.calibration)
     graph = to_onnx(forest, cuts=rules.scale.cuts, feature_names=names)
     session = MarginSession(graph, threads=threads)
-    evaluation = _evaluate(prepared, session, rules)
+    evaluation = _evaluate(prepared, session, rules, configuration.policy.costs, certified)
     contents = Contents(
         schema=configuration.schema,
         features=prepared.matrix,
@@ -137,7 +138,8 @@ def _calibrate(prepared: Prepared, margins: FloatArray) -> CalibrationChoice:
 
 def _fit_rules(
     prepared: Prepared, margins: FloatArray, configuration: Configuration, calibration: Calibration
-) -> tuple[DecisionRules, Alternatives]:
+) -> tuple[DecisionRules, Alternatives, tuple[range, range]]:
+    """Choose the policy; also return the certified values of both thresholds."""
     targets, settings = prepared.split.validation_targets, configuration.policy
     scale = fit_scale(margins[targets == 0])
     scores = scale.scores(margins)
@@ -158,17 +160,25 @@ def _fit_rules(
     )
     if policy is None:
         raise InfeasiblePolicy(shortfalls, alternatives=alternatives)
-    return DecisionRules(scale=scale, calibration=calibration, policy=policy), alternatives
+    rules = DecisionRules(scale=scale, calibration=calibration, policy=policy)
+    return rules, alternatives, (certification.step_up, certification.fail)
 
 
-def _evaluate(prepared: Prepared, session: MarginSession, rules: DecisionRules) -> Evaluation:
+def _evaluate(
+    prepared: Prepared,
+    session: MarginSession,
+    rules: DecisionRules,
+    costs: CostSettings | None,
+    certified: tuple[range, range],
+) -> Evaluation:
     test = prepared.split.test
-    return evaluate(
-        rules.decide(session.margins(prepared.rows[test])),
+    records = EvaluatedRecords(
+        decisions=rules.decide(session.margins(prepared.rows[test])),
         labels=prepared.split.test_targets,
         event_times=prepared.table.event_times[test],
-        rules=rules,
+        persons=prepared.persons[test],
     )
+    return evaluate_records(records, rules=rules, costs=costs, certified=certified)
 
 
 def _golden(

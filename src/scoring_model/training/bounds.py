@@ -9,8 +9,8 @@ from scipy.stats import binom
 
 from scoring_model.arrays import FloatArray, IntArray
 from scoring_model.decision.rules import NEVER_REACHED, Promise
-from scoring_model.decision.scale import MAX_SCORE
 from scoring_model.evaluation import Share
+from scoring_model.evaluation.cost import at_or_above
 
 
 def upper_limit(count: int, total: int, *, level: float) -> float:
@@ -170,21 +170,3 @@ def records_needed(share: float, *, limit: float, delta: float) -> int | None:
         middle = (low + high) // 2
         low, high = (low, middle) if certifies(middle) else (middle, high)
     return high
-
-
-def at_or_above(scores: IntArray) -> IntArray:
-    """Count the scores that reach each threshold.
-
-    Parameters
-    ----------
-    scores : ndarray of shape (n,), int64, 0 to 1000
-
-    Returns
-    -------
-    ndarray of shape (1001,), int64
-        For the threshold t at index t - 1; the last is 0.
-    """
-    if len(scores) and not 0 <= int(scores.min()) <= int(scores.max()) <= MAX_SCORE:
-        raise ValueError(f"scores: must be integers in 0..{MAX_SCORE}")
-    counts = np.bincount(scores, minlength=MAX_SCORE + 1)
-    return np.append(np.cumsum(counts[::-1])[::-1][1:], 0).astype(np.int64)

@@ -82,24 +82,22 @@ def _leaks(leakage: LeakageReport) -> str:
 
 
 def _metrics(evaluation: Evaluation) -> str:
-    overall, ends = evaluation.overall, evaluation.uncertainty
-    intervals = [
-        ("ROC AUC", overall.roc_auc, ends.roc_auc),
-        ("Average precision", overall.average_precision, ends.average_precision),
-        *(
-            (f"Recall at {limit:.1%} false positives", recall, ends.recalls[limit])
-            for limit, recall in overall.recalls.items()
-        ),
-        ("Brier score", overall.brier, ends.brier),
-        ("Log loss", overall.log_loss, ends.log_loss),
-    ]
+    overall = evaluation.overall
+    shown = {
+        "roc_auc": "ROC AUC",
+        "average_precision": "Average precision",
+        **{f"recall_at_fpr_{limit:g}": f"Recall at {limit:.1%} false positives" for limit in overall.recalls},
+        "brier": "Brier score",
+        "log_loss": "Log loss",
+    }
+    figures = [(title, evaluation.figures[name]) for name, title in shown.items()]
     shares = {
         "Genuine failed": overall.false_reject,
         "Genuine stepped up or failed": overall.step_up,
         "Frauds passed": overall.missed_fraud,
     }
     rows: list[Sequence[Cell]] = [
-        *((metric, value, interval.low, interval.high) for metric, value, interval in intervals),
+        *((title, figure.value, figure.low, figure.high) for title, figure in figures),
         ("Expected calibration error", overall.calibration_error, None, None),
         *((metric, share.share, share.low, share.high) for metric, share in shares.items()),
     ]

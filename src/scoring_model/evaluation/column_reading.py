@@ -1,0 +1,123 @@
+"""Reads the named columns of scored files and of label files, which are no records."""
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from datetime import UTC
+from functools import reduce
+from pathlib import Path
+from typing import Final, TypeAlias
+
+from scoring_model.evaluation.evaluated_records import EvaluationError
+from scoring_model.records import FileFormat, RecordSchema
+from scoring_model.records.cells import moment, plain
+from scoring_model.records.columns import Parsed, parse_column, parse_instants
+from scoring_model.records.encoding import encode, is_zoned
+from scoring_model.records.files import file_sheet, frame_sheet
+from scoring_model.records.sheet import Cells, Sheet
+from scoring_model.records.sources import file_paths
+
+ColumnParser: TypeAlias = Callable[[str, Cells, int], Parsed]
+"""Field, cells and number of rows to parsed values."""
+
+_SHOWN: Final = 5
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Source:
+    """A source that was opened, without checks.
+
+    Parameters
+    ----------
+    name : str
+        Names of the files, for errors; "the table" in memory.
+    sheets : tuple of Sheet
+        One for each file.
+    """
+
+    name: str
+    files: tuple[str, ...]
+    sheets: tuple[Sheet, ...]
+
+    @classmethod
+    def open(cls, source: object, form: FileFormat) -> "Source":
+        """Open files or a table in memory."""
+        paths: tuple[Path, ...] | None = file_paths(source)
+        if paths is None:
+            return cls(name="the table", files=(), sheets=(frame_sheet(source),))
+        files = tuple(path.name for path in paths)
+        return cls(name=", ".join(files), files=files, sheets=tuple(file_sheet(path, form) for path in paths))
+
+    @property
+    def rows(self) -> int:
+        """Number of rows."""
+        return sum(sheet.rows for sheet in self.sheets)
+
+    def holds(self, column: str) -> bool:
+        """Whether every sheet has a column."""
+        return all(column in sheet.columns for sheet in self.sheets)
+
+    def read(
+        self, parsers: Mapping[str, ColumnParser], *, required: Collection[str], filled: Collection[str]
+    ) -> dict[str, Parsed]:
+        """Parse columns.
+
+        Parameters
+        ----------
+        parsers : mapping of str to ColumnParser
+            By column; those that the source lacks are left out.
+        required, filled : collection of str
+            Columns that must be there, and columns that must have a value in each row.
+
+        Raises
+        ------
+        EvaluationError
+            With every missing column and every broken rule, and the first rows that break it.
+        """
+        missing = sorted(column for column in required if not self.holds(column))
+        if missing:
+            raise EvaluationError(f"{self.name}: must have the columns {', '.join(missing)}")
+        found = {
+            column: reduce(
+                Parsed.append,
+                (parse(column, sheet.columns[column], sheet.rows) for sheet in self.sheets),
+            )
+            for column, parse in parsers.items()
+            if self.holds(column)
+        }
+        self._check(found, filled)
+        return found
+
+    def _check(self, found: Mapping[str, Parsed], filled: Collection[str]) -> None:
+        broken: dict[tuple[str, str], list[int]] = {}
+        for sheet_violation in (one for sheet in self.sheets for one in sheet.violations):
+            broken.setdefault(("row", sheet_violation.violation.detail), []).append(sheet_violation.row)
+        for column, parsed in found.items():
+            for row, violation in parsed.violations:
+                broken.setdefault((column, violation.detail), []).append(row)
+            if column in filled and parsed.missing.any():
+                rows = parsed.missing.nonzero()[0].tolist()
+                broken.setdefault((column, "must be there"), []).extend(rows)
+        if broken:
+            texts = [
+                f"{column}: {detail} ({len(rows):,} rows: {', '.join(map(str, rows[:_SHOWN]))}"
+                f"{', ...' if len(rows) > _SHOWN else ''})"
+                for (column, detail), rows in broken.items()
+            ]
+            raise EvaluationError(f"{self.name}: " + "; ".join(texts))
+
+
+def values(parse: Callable[[object], object | None]) -> ColumnParser:
+    """Make a parser of cells."""
+    return lambda column, cells, rows: parse_column(column, encode(cells, rows), parse)
+
+
+def instants(schema: RecordSchema) -> ColumnParser:
+    """Make a parser of times, in the formats and the zone of a schema."""
+    form = schema.format
+    read = moment(form.dates) if form.dates else plain
+
+    def parse(column: str, cells: Cells, rows: int) -> Parsed:
+        zone = UTC if is_zoned(cells) else form.zone or UTC
+        return parse_instants(column, encode(cells, rows), read, zone)
+
+    return parse

@@ -1,0 +1,117 @@
+"""Expected cost of an applicant under a policy."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scoring_model.arrays import FloatArray, IntArray
+from scoring_model.configuration import CostSettings
+from scoring_model.contract.outcome import OUTCOMES
+from scoring_model.decision.scale import MAX_SCORE
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class ExpectedCost:
+    """Expected cost of an applicant, in the unit of the settings: the sum of a part for each threshold.
+
+    Parameters
+    ----------
+    step_up_parts, fail_parts : ndarray of shape (1001,), float64
+        Costs added by the thresholds 1 to 1001, at index t - 1.
+    prevalence : float
+        Share of frauds among applicants, in [0, 1].
+    """
+
+    step_up_parts: FloatArray
+    fail_parts: FloatArray
+    prevalence: float
+    settings: CostSettings
+
+    def at(self, step_up_from: int, fail_from: int) -> float:
+        """Return the expected cost of an applicant under an ordered pair of thresholds."""
+        return float(self.step_up_parts[step_up_from - 1] + self.fail_parts[fail_from - 1])
+
+    def cheapest(self, step_up: range, fail: range) -> tuple[int, int]:
+        """Find the cheapest ordered pair; among ties the highest, which affects the fewest applicants."""
+        first, last = np.array(step_up)[:, None], np.array(fail)[None, :]
+        costs = self.step_up_parts[first - 1] + self.fail_parts[last - 1]
+        costs[first > last] = np.inf
+        row, column = np.argwhere(costs == costs.min())[-1]
+        return step_up[row], fail[column]
+
+
+def expected_cost(genuine_scores: IntArray, fraud_scores: IntArray, settings: CostSettings) -> ExpectedCost:
+    """Estimate the expected cost of an applicant from records with known labels.
+
+    With G and F the scores of a genuine applicant and of a fraud, p the prevalence and e the effectiveness, the
+    pair (s, f), s <= f, costs
+
+        p * fraud_loss * (P(F < s) + (1 - e) * P(s <= F < f))
+        + (1 - p) * (step_up_cost * P(s <= G < f) + reject_cost * P(G >= f)),
+
+    with the shares of the records. It is an average over applications without a guarantee, so it counts every record
+    of a person or ring, while the tests of the bounds count one.
+
+    Parameters
+    ----------
+    genuine_scores : ndarray of shape (n,), int64, 0 to 1000
+    fraud_scores : ndarray of shape (m,), int64, 0 to 1000
+        Not both empty; an empty class costs nothing.
+    settings : CostSettings
+        A prevalence of None is m / (n + m).
+    """
+    genuine = at_or_above(genuine_scores) / max(len(genuine_scores), 1)
+    passed = 1.0 - at_or_above(fraud_scores) / max(len(fraud_scores), 1)
+    prevalence = settings.prevalence
+    if prevalence is None:
+        prevalence = len(fraud_scores) / (len(genuine_scores) + len(fraud_scores))
+    loss, friction = prevalence * settings.fraud_loss, (1.0 - prevalence) * settings.step_up_cost
+    rejection = (1.0 - prevalence) * settings.reject_cost
+    effect = settings.step_up_effectiveness
+    return ExpectedCost(
+        step_up_parts=loss * effect * passed + friction * genuine,
+        fail_parts=loss * (1.0 - effect) * passed + (rejection - friction) * genuine,
+        prevalence=prevalence,
+        settings=settings,
+    )
+
+
+def cost_of_cells(cells: NDArray[np.int64] | FloatArray, settings: CostSettings) -> FloatArray:
+    """Return the same expected cost from counts by class and outcome.
+
+    Parameters
+    ----------
+    cells : ndarray of shape (..., 6)
+        Numbers of records, as `rates.cell_codes` orders them.
+
+    Returns
+    -------
+    ndarray of shape (...), float64
+    """
+    missed = settings.fraud_loss * np.array([1.0, 1.0 - settings.step_up_effectiveness, 0.0])
+    genuine, frauds = cells[..., : len(OUTCOMES)], cells[..., len(OUTCOMES) :]
+    friction = genuine @ np.array([0.0, settings.step_up_cost, settings.reject_cost])
+    totals, fraud_totals = genuine.sum(axis=-1), frauds.sum(axis=-1)
+    prevalence = settings.prevalence
+    shares = fraud_totals / np.maximum(totals + fraud_totals, 1) if prevalence is None else prevalence
+    of_genuine = friction / np.maximum(totals, 1)
+    return np.asarray(shares * (frauds @ missed) / np.maximum(fraud_totals, 1) + (1.0 - shares) * of_genuine)
+
+
+def at_or_above(scores: IntArray) -> IntArray:
+    """Count the scores that reach each threshold.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n,), int64, 0 to 1000
+
+    Returns
+    -------
+    ndarray of shape (1001,), int64
+        For the threshold t at index t - 1; the last is 0.
+    """
+    if len(scores) and not 0 <= int(scores.min()) <= int(scores.max()) <= MAX_SCORE:
+        raise ValueError(f"scores: must be integers in 0..{MAX_SCORE}")
+    counts = np.bincount(scores, minlength=MAX_SCORE + 1)
+    return np.append(np.cumsum(counts[::-1])[::-1][1:], 0).astype(np.int64)

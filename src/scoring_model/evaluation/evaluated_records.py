@@ -1,0 +1,44 @@
+"""The records that an evaluation rests on: decisions, labels and times side by side."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scoring_model.arrays import IntArray
+from scoring_model.decision.rules import Decisions
+from scoring_model.records import Column
+
+
+class EvaluationError(ValueError):
+    """Records or arrays that cannot be evaluated."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class EvaluatedRecords:
+    """Decisions about n records with known labels.
+
+    Parameters
+    ----------
+    decisions : Decisions
+    labels : ndarray of shape (n,), int8, 1 fraud, 0 genuine
+    event_times : ndarray of shape (n,), int64
+        Microseconds since 1970-01-01 UTC.
+    record_ids : tuple of str, optional
+        One for each record; empty if unknown.
+    persons : ndarray of shape (n,), int64, optional
+        Code of the person of each record. None: unknown.
+    columns : mapping of str to Column
+        Values by which groups are made, by name.
+    """
+
+    decisions: Decisions
+    labels: NDArray[np.int8]
+    event_times: IntArray
+    record_ids: tuple[str, ...] = ()
+    persons: IntArray | None = None
+    columns: Mapping[str, Column] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.labels)

@@ -1,0 +1,158 @@
+"""The figures of an evaluation, each with its value in every draw of days."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+
+from scoring_model.arrays import FloatArray, IntArray
+from scoring_model.configuration import CostSettings
+from scoring_model.evaluation.capacity import CAPACITIES, DailyQueues
+from scoring_model.evaluation.cost import cost_of_cells
+from scoring_model.evaluation.day_draws import MIN_DAYS, DayDraws
+from scoring_model.evaluation.evaluated_records import EvaluatedRecords
+from scoring_model.evaluation.measures import FPR_LIMITS
+from scoring_model.evaluation.metrics import (
+    RankCounts,
+    Ranking,
+    divide,
+    known,
+    log_losses,
+    mean_of,
+    squared_errors,
+)
+from scoring_model.evaluation.rates import CELLS, RATES, cell_codes, rate_counts
+from scoring_model.evaluation.uncertainty import Estimate, interval_of, rate_estimate
+
+_RANKED: Final = ("roc_auc", "average_precision", "ks")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Figures:
+    """Figures by name, and their values in every draw.
+
+    Parameters
+    ----------
+    estimates : mapping of str to Estimate
+    draws : mapping of str to ndarray of shape (r,), float64
+        NaN in a draw without the figure; r = 0 with fewer than ten days.
+    """
+
+    estimates: Mapping[str, Estimate]
+    draws: Mapping[str, FloatArray]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class _Figure:
+    name: str
+    value: float
+    drawn: FloatArray
+    by_day: IntArray  # records of the denominator
+    count: int | None = None  # of a rate: records of the numerator
+
+    def estimate(self) -> Estimate:
+        """Give the figure its interval, unless fewer than ten days hold records that it rests on."""
+        drawn = self.drawn if np.count_nonzero(self.by_day) >= MIN_DAYS else self.drawn[:0]
+        records = int(self.by_day.sum())
+        if self.count is not None:
+            return rate_estimate(self.count, records, drawn)
+        ends = interval_of(drawn)
+        return Estimate(value=known(self.value), low=ends.low, high=ends.high, records=records)
+
+
+def measure_figures(records: EvaluatedRecords, draws: DayDraws, *, costs: CostSettings | None) -> Figures:
+    """Measure every figure on the records and on each draw of their days.
+
+    Parameters
+    ----------
+    costs : CostSettings or None
+        None: no figure `cost`.
+    """
+    found = [
+        *_ranked(records, draws),
+        *_losses(records, draws),
+        *_rates(records, draws, costs),
+        *_queues(records, draws),
+    ]
+    return Figures(
+        estimates={figure.name: figure.estimate() for figure in found},
+        draws={figure.name: figure.drawn for figure in found},
+    )
+
+
+def _ranked(records: EvaluatedRecords, draws: DayDraws) -> Iterator[_Figure]:
+    """Measure the ranking by the margin; its scarce records are the frauds."""
+    ranking = Ranking.of(records.decisions.margins, records.labels)
+    values = _ranking_values(ranking.counts)
+    chunks = map(_ranking_values, drawn_rankings(ranking, draws))
+    drawn = np.concatenate([np.empty((0, len(values))), *chunks])
+    frauds = draws.counts(ranking.is_fraud.astype(np.int64), 2)[:, 1]
+    for place, name in enumerate(_ranking_names()):
+        yield _Figure(name=name, value=values[place], drawn=drawn[:, place], by_day=frauds)
+
+
+def drawn_rankings(ranking: Ranking, draws: DayDraws) -> Iterator[RankCounts]:
+    """Yield the counts of a ranking under every draw, a chunk of draws at a time."""
+    size = ranking.size
+    codes = np.where(ranking.is_fraud, ranking.places, ranking.places + size)  # both classes at once
+    for drawn in draws.drawn_counts(codes, 2 * size):
+        yield RankCounts(drawn[:, :size], drawn[:, size:])
+
+
+def _ranking_names() -> Iterator[str]:
+    yield from _RANKED
+    for measure in ("recall", "precision"):
+        yield from (f"{measure}_at_fpr_{limit:g}" for limit in FPR_LIMITS)
+
+
+def _ranking_values(counts: RankCounts) -> FloatArray:
+    """Measure rankings in the order of `_ranking_names`, of shape (..., f)."""
+    at_fpr = np.concatenate(counts.at_fpr(np.array(FPR_LIMITS)), axis=-1)
+    whole = [counts.roc_auc(), counts.average_precision(), counts.ks()]
+    return np.concatenate([np.stack(whole, axis=-1), at_fpr], axis=-1)
+
+
+def _losses(records: EvaluatedRecords, draws: DayDraws) -> Iterator[_Figure]:
+    """Measure the mean losses of the probabilities."""
+    by_day = draws.counts(np.zeros_like(draws.day_of), 1)[:, 0]
+    for name, losses in (("brier", squared_errors), ("log_loss", log_losses)):
+        values = losses(records.decisions.probabilities, records.labels)
+        yield replace(_ratio(name, draws, draws.totals(values), by_day), value=mean_of(values))
+
+
+def _rates(records: EvaluatedRecords, draws: DayDraws, costs: CostSettings | None) -> Iterator[_Figure]:
+    """Measure the rates of outcomes and errors, and their cost."""
+    cells = draws.counts(cell_codes(records.labels, records.decisions.outcomes), CELLS)
+    numerators, denominators = rate_counts(cells, RATES)
+    for place, name in enumerate(RATES):
+        yield replace(
+            _ratio(name, draws, numerators[:, place], denominators[:, place]),
+            count=int(numerators[:, place].sum()),
+        )
+    if costs is not None:
+        everyone = cells.sum(axis=1)
+        value = cost_of_cells(cells.sum(axis=0), costs) if len(records) else np.array(np.nan)
+        yield _Figure(
+            name="cost", value=value.item(), drawn=cost_of_cells(draws.drawn(cells), costs), by_day=everyone
+        )
+
+
+def _queues(records: EvaluatedRecords, draws: DayDraws) -> Iterator[_Figure]:
+    """Measure recall at a daily review capacity."""
+    queues = DailyQueues.of(records, draws)
+    frauds = draws.counts((records.labels == 1).astype(np.int64), 2)[:, 1]
+    for capacity in CAPACITIES:
+        yield _ratio(f"recall_at_capacity_{capacity}", draws, queues.caught(capacity), frauds)
+
+
+def _ratio(
+    name: str, draws: DayDraws, numerators: FloatArray, denominators: FloatArray | IntArray
+) -> _Figure:
+    """Make the ratio of two sums over days."""
+    return _Figure(
+        name=name,
+        value=float(divide(numerators.sum(), denominators.sum())),
+        drawn=divide(draws.drawn(numerators), draws.drawn(denominators)),
+        by_day=denominators.astype(np.int64),
+    )

@@ -1,0 +1,130 @@
+"""Labels from a file of their own, joined to records by `recordId`."""
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scoring_model.arrays import IntArray
+from scoring_model.contract.rules import reference
+from scoring_model.evaluation.column_reading import Source, instants, values
+from scoring_model.evaluation.evaluated_records import EvaluationError
+from scoring_model.records import NEVER, Column, RecordSchema
+from scoring_model.records.cells import text
+from scoring_model.records.labels import UNLABELLED, label_cell, label_rule, label_times
+
+_ALIASES: Final = {
+    "recordId": ("recordId",),
+    "label": ("label",),
+    "labelKnownAt": ("labelKnownAt", "knownAt"),
+    "labelReportedAt": ("labelReportedAt", "reportedAt", "labelToldAt"),
+    "eventTime": ("eventTime",),
+}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Labels:
+    """Labels by record.
+
+    Parameters
+    ----------
+    record_ids : tuple of str
+        Distinct.
+    labels : ndarray of shape (m,), int8
+        1 fraud, 0 genuine, -1 none.
+    known, reported, event_times : ndarray of shape (m,), int64
+        Microseconds since 1970-01-01 UTC; `NEVER` where the file has none.
+    """
+
+    record_ids: tuple[str, ...]
+    labels: NDArray[np.int8]
+    known: IntArray
+    reported: IntArray
+    event_times: IntArray
+
+    def rows_of(self, record_ids: tuple[str, ...]) -> IntArray:
+        """Return the row of each record; -1 without one."""
+        rows = {record_id: row for row, record_id in enumerate(self.record_ids)}
+        return np.array([rows.get(record_id, -1) for record_id in record_ids], dtype=np.int64)
+
+    def events_of(self, rows: IntArray) -> IntArray:
+        """Return the event times of rows; `NEVER` for -1."""
+        return np.append(self.event_times, NEVER)[rows]
+
+    def joined(
+        self, rows: IntArray, event_times: IntArray, delay: int | None
+    ) -> tuple[NDArray[np.int8], IntArray]:
+        """Return the label of each record, and the time from which it counts.
+
+        Parameters
+        ----------
+        rows : ndarray of shape (n,), int64
+            Result of `rows_of`.
+        delay : int or None
+            Microseconds from event to label, where no time is given.
+
+        Raises
+        ------
+        EvaluationError
+            If a label has no time.
+        """
+        labels = np.append(self.labels, np.int8(UNLABELLED))[rows]
+        known, reported = (np.append(times, NEVER)[rows] for times in (self.known, self.reported))
+        times = label_times(labels, event_times, known, reported, delay)
+        untimed = int(np.count_nonzero((labels != UNLABELLED) & (times == NEVER)))
+        if untimed:
+            raise EvaluationError(
+                f"labels: labelKnownAt: must be there for a label, since no label delay is set ({untimed:,} rows)"
+            )
+        return labels, times
+
+
+def read_labels(source: object, schema: RecordSchema) -> Labels:
+    """Read a file or table of labels.
+
+    Parameters
+    ----------
+    source : path, DataFrame or Arrow stream
+        Columns `recordId`, `label` (spelled as the schema says), `labelKnownAt` or `knownAt`, perhaps
+        `labelReportedAt` or `reportedAt`, and perhaps `eventTime`; or named as the schema says.
+
+    Raises
+    ------
+    EvaluationError
+        With every column and row that breaks a rule, or if a `recordId` repeats.
+    """
+    opened = Source.open(source, schema.format)
+    names = {field: _name(opened, field, schema) for field in _ALIASES}
+    rule, times = label_rule(schema.labels), instants(schema)
+    parsers = {
+        names["recordId"]: values(lambda cell: reference(text(cell))),
+        names["label"]: values(lambda cell: rule(label_cell(cell))),
+        **{names[field]: times for field in ("labelKnownAt", "labelReportedAt", "eventTime")},
+    }
+    parsed = opened.read(parsers, required=[names["recordId"], names["label"]], filled=[names["recordId"]])
+    absent = Column.missing(opened.rows)
+
+    def column(field: str) -> Column:
+        return parsed[names[field]].column if names[field] in parsed else absent
+
+    ids = column("recordId")
+    record_ids = tuple([str(ids.values[code]) for code in ids.codes.tolist()])
+    if repeated := len(record_ids) - len(set(record_ids)):
+        raise EvaluationError(f"{opened.name}: recordId: must be distinct, {repeated:,} rows repeat one")
+    known, reported, events = (
+        column(field).gather(NEVER) for field in ("labelKnownAt", "labelReportedAt", "eventTime")
+    )
+    return Labels(
+        record_ids=record_ids,
+        labels=column("label").gather(UNLABELLED).astype(np.int8),
+        known=known,
+        reported=reported,
+        event_times=events,
+    )
+
+
+def _name(source: Source, field: str, schema: RecordSchema) -> str:
+    """Return the name of the column of a field: the first one that the source has, or else the field's own."""
+    names = (schema.column_of(field), *_ALIASES[field])
+    return next((name for name in names if source.holds(name)), field)

@@ -1,0 +1,148 @@
+"""Decisions that were written by `score`, read back."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from scoring_model.arrays import FloatArray, IntArray
+from scoring_model.contract.rules import number as number_rule
+from scoring_model.contract.rules import reference
+from scoring_model.decision.rules import DecisionRules, Decisions
+from scoring_model.evaluation.column_reading import Source, instants, values
+from scoring_model.evaluation.evaluated_records import EvaluationError
+from scoring_model.records import NEVER, Column, RecordSchema
+from scoring_model.records.cells import number, plain, text
+from scoring_model.records.columns import Parsed
+from scoring_model.scorer import Scorer
+
+SCORE: Final = "scoringScore"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class ScoredFile:
+    """Decisions by record.
+
+    Parameters
+    ----------
+    record_ids : tuple of str
+    event_times : ndarray of shape (n,), int64
+        Microseconds since 1970-01-01 UTC; `NEVER` if the file has none.
+    decisions : Decisions
+    columns : mapping of str to Column
+        The columns that were asked for.
+    files : tuple of str
+    notes : tuple of str
+        Sentences on what was derived.
+    """
+
+    record_ids: tuple[str, ...]
+    event_times: IntArray
+    decisions: Decisions
+    columns: dict[str, Column]
+    files: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+def is_scored(source: Source) -> bool:
+    """Whether a source holds scores."""
+    return source.holds(SCORE)
+
+
+def read_scored(source: Source, scorer: Scorer, by: Iterable[str]) -> ScoredFile:
+    """Read a scored file.
+
+    The decisions are those of the bundle's rules on the margins of the file, or, in a file without margins, on the
+    least margin of each score: such records rank as their scores do.
+
+    Raises
+    ------
+    EvaluationError
+        If a column is missing or broken, if a `recordId` repeats, if another model scored the file, or if its scores
+        are not those of the bundle's scale.
+    """
+    parsers = {
+        "recordId": values(lambda cell: reference(text(cell))),
+        SCORE: values(lambda cell: number_rule(number(cell))),
+        "margin": values(lambda cell: number_rule(number(cell))),
+        "eventTime": instants(RecordSchema()),
+        "modelVersion": values(plain),
+        "policyVersion": values(plain),
+        **{name: values(_text) for name in by},
+    }
+    optional = {name for name in ("margin", "eventTime", "policyVersion") if not source.holds(name)}
+    required = {*parsers} - optional - {*by}
+    parsed = source.read(parsers, required=required, filled=required)
+    absent = [name for name in by if name not in parsed]
+    if absent:
+        raise EvaluationError(f"{source.name}: by: has no column {', '.join(absent)}")
+    ids = parsed["recordId"].column
+    record_ids = tuple([str(ids.values[code]) for code in ids.codes.tolist()])
+    if repeated := len(record_ids) - len(set(record_ids)):
+        raise EvaluationError(f"{source.name}: recordId: must be distinct, {repeated:,} rows repeat one")
+    _check_model(parsed["modelVersion"].column, scorer, source.name)
+    scores = _numbers(parsed[SCORE])
+    margins = (
+        _numbers(parsed["margin"])
+        if "margin" in parsed
+        else _least_margins(scores, scorer.rules, source.name)
+    )
+    decisions = scorer.rules.decide(margins)
+    if differing := int(np.count_nonzero(decisions.scores != scores)):
+        raise EvaluationError(
+            f"{source.name}: {SCORE}: {differing:,} rows differ from the score of their margin under this bundle"
+        )
+    return ScoredFile(
+        record_ids=record_ids,
+        event_times=parsed["eventTime"].column.gather(NEVER)
+        if "eventTime" in parsed
+        else np.full(len(record_ids), NEVER, dtype=np.int64),
+        decisions=decisions,
+        columns={name: parsed[name].column for name in by},
+        files=source.files,
+        notes=tuple(_notes(parsed, scorer)),
+    )
+
+
+def _text(cell: object) -> object | None:
+    value = plain(cell)
+    return None if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _numbers(parsed: Parsed) -> FloatArray:
+    return np.array([*parsed.column.values, np.nan], dtype=np.float64)[parsed.column.codes]
+
+
+def _check_model(versions: Column, scorer: Scorer, name: str) -> None:
+    other = sorted({str(value) for value in versions.values} - {scorer.manifest.model_version})
+    if other:
+        raise EvaluationError(
+            f"{name}: was scored by the model {', '.join(other)}, the bundle is {scorer.manifest.model_version}"
+        )
+
+
+def _least_margins(scores: FloatArray, rules: DecisionRules, name: str) -> FloatArray:
+    """Return the least margin of each score; below the first cut for 0."""
+    if not np.all((scores >= 0) & (scores <= len(rules.scale.cuts)) & (scores == np.rint(scores))):
+        raise EvaluationError(f"{name}: {SCORE}: must be whole numbers from 0 to {len(rules.scale.cuts)}")
+    cuts = rules.scale.cuts
+    return np.concatenate([[np.nextafter(cuts[0], -np.inf)], cuts])[scores.astype(np.int64)]
+
+
+def _notes(parsed: dict[str, Parsed], scorer: Scorer) -> Iterable[str]:
+    if "margin" not in parsed:
+        yield (
+            "the scored file has no margins: records rank by their scores, and probabilities are those of the least "
+            "margin of each score"
+        )
+    policies = (
+        {str(value) for value in parsed["policyVersion"].column.values}
+        if "policyVersion" in parsed
+        else set()
+    )
+    if policies - {scorer.manifest.policy_version}:
+        yield (
+            f"the file was scored under the policy {', '.join(sorted(policies))}; outcomes are those of the bundle's "
+            f"policy {scorer.manifest.policy_version}"
+        )

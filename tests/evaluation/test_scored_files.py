@@ -1,0 +1,194 @@
+"""Files that were scored earlier, with labels that came later: the same evaluation as of the labelled records."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
+import pytest
+
+from scoring_model.batch import score_file
+from scoring_model.evaluation import Evaluation, EvaluationError, evaluate
+from scoring_model.scorer import Scorer
+
+LABELS = ("recordId", "label", "labelKnownAt", "labelReportedAt")
+
+
+@pytest.fixture(scope="module")
+def records(frame: pa.Table, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Four thousand labelled records."""
+    path = tmp_path_factory.mktemp("records") / "records.parquet"
+    pq.write_table(frame.slice(0, 4000), path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def labels(records: Path) -> pa.Table:
+    """The labels of these records that are there."""
+    table = pq.read_table(records).select([name for name in LABELS if name in pq.read_schema(records).names])
+    return table.filter(table.column("label").is_valid())
+
+
+@pytest.fixture(scope="module")
+def scored(scorer: Scorer, records: Path) -> Path:
+    """The same records, scored."""
+    score_file(scorer, records, records.with_name("scored.parquet"))
+    return records.with_name("scored.parquet")
+
+
+@pytest.fixture(scope="module")
+def expected(scorer: Scorer, records: Path) -> Evaluation:
+    """The evaluation of the labelled records."""
+    return evaluate(scorer, records, by=["documentType"])
+
+
+def changed(path: Path, change: Callable[[pa.Table], pa.Table], out: Path) -> Path:
+    """Write a changed copy of a scored file."""
+    pq.write_table(change(pq.read_table(path)), out)
+    return out
+
+
+def set_column(table: pa.Table, name: str, values: Any) -> pa.Table:
+    """Replace a column."""
+    return table.set_column(table.schema.get_field_index(name), name, pa.array(values))
+
+
+@pytest.mark.parametrize("ending", [".csv", ".jsonl", ".parquet"])
+def test_a_scored_file_and_labels_are_the_labelled_records(
+    scorer: Scorer, records: Path, labels: pa.Table, expected: Evaluation, ending: str, tmp_path: Path
+) -> None:
+    """Whatever the format, every figure is that of scoring the labelled records."""
+    score_file(scorer, records, tmp_path / f"scored{ending}")
+    found = evaluate(scorer, tmp_path / f"scored{ending}", labels=labels)
+    assert found.figures == expected.figures
+    assert found.coverage == expected.coverage
+    assert found.provenance is not None
+    assert found.provenance.scored_earlier
+    assert found.provenance.files == (f"scored{ending}",)
+
+
+def test_labels_of_their_own_replace_those_of_records(
+    scorer: Scorer, records: Path, labels: pa.Table, expected: Evaluation, tmp_path: Path
+) -> None:
+    """A file of labels, under the short names of its columns, serves records without labels too."""
+    renamed = {"labelKnownAt": "knownAt", "labelReportedAt": "reportedAt"}
+    short = labels.rename_columns([renamed.get(name, name) for name in labels.column_names])
+    pyarrow.csv.write_csv(short, tmp_path / "labels.csv")
+    table = pq.read_table(records)
+    bare = table.drop_columns([name for name in LABELS[1:] if name in table.column_names])
+    found = evaluate(scorer, bare, labels=tmp_path / "labels.csv", by=["documentType"])
+    assert found.figures == expected.figures
+    assert found.groups == expected.groups
+
+
+def test_groups_are_of_any_column(
+    scorer: Scorer, records: Path, scored: Path, labels: pa.Table, tmp_path: Path
+) -> None:
+    """Fields, signals by either name, age bands and other columns make groups; a scored file has those it holds."""
+    table = pq.read_table(records)
+    branches = np.where(np.arange(4000) % 3 == 0, "north", "south")
+    with_branch = table.append_column("branch", pa.array(branches))
+    found = evaluate(
+        scorer, with_branch, by={"branch": "south", "ageBand": None, "vpn": None, "citizenship": None}
+    )
+    branch, *others = found.groups
+    assert (branch.column, branch.reference) == ("branch", "south")
+    assert sum(group.records for group in branch.groups) == found.overall.records
+    assert [group.value for group in branch.groups] == ["south", "north"]
+    assert [group.column for group in others] == ["ageBand", "vpn", "citizenship"]
+    assert {"18-24", "25-34"} <= {group.value for group in others[0].groups}
+    assert all(group.persons_known for group in found.groups)
+    joined = changed(
+        scored, lambda one: one.append_column("branch", pa.array(branches)), tmp_path / "joined.parquet"
+    )
+    again = evaluate(scorer, joined, labels=labels, by={"branch": "south"}).groups[0]
+    assert not again.persons_known
+    assert again.groups == branch.groups
+    for source, given in ((records, None), (scored, labels)):
+        with pytest.raises(EvaluationError, match="column"):
+            evaluate(scorer, source, labels=given, by=["absent"])
+
+
+def test_a_file_without_margins_ranks_by_score(
+    scorer: Scorer, scored: Path, labels: pa.Table, expected: Evaluation, tmp_path: Path
+) -> None:
+    """Outcomes are the same and the ranking nearly, which a note says."""
+    bare = changed(scored, lambda table: table.drop_columns(["margin"]), tmp_path / "bare.parquet")
+    found = evaluate(scorer, bare, labels=labels)
+    assert found.figures["missed_fraud"] == expected.figures["missed_fraud"]
+    assert found.figures["roc_auc"].value == pytest.approx(expected.figures["roc_auc"].value, abs=0.01)
+    assert found.provenance is not None
+    assert "rank by their scores" in found.provenance.notes[0]
+
+
+def test_event_times_may_come_with_the_labels(
+    scorer: Scorer, records: Path, scored: Path, labels: pa.Table, expected: Evaluation, tmp_path: Path
+) -> None:
+    """A file that was scored before it held event times takes them from the labels, or is refused."""
+    old = changed(scored, lambda table: table.drop_columns(["eventTime"]), tmp_path / "old.parquet")
+    with pytest.raises(EvaluationError, match="eventTime: 4,000 rows have none"):
+        evaluate(scorer, old, labels=labels)
+    everyone = pq.read_table(records).select(["eventTime", *labels.column_names])
+    assert evaluate(scorer, old, labels=everyone).figures == expected.figures
+
+
+def test_what_does_not_fit_is_refused_by_name(
+    scorer: Scorer, scored: Path, labels: pa.Table, tmp_path: Path
+) -> None:
+    """Another model, changed scores, repeated ids, broken cells and missing columns are errors, all at once."""
+    out = tmp_path / "changed.parquet"
+    changes: list[tuple[Callable[[pa.Table], pa.Table], str]] = [
+        (lambda table: set_column(table, "modelVersion", ["other"] * 4000), "was scored by the model other"),
+        (lambda table: set_column(table, "scoringScore", [500] * 4000), "scoringScore: [0-9,]+ rows differ"),
+        (
+            lambda table: set_column(table, "recordId", ["one"] * 4000),
+            "recordId: must be distinct, 3,999 rows",
+        ),
+        (lambda table: table.drop_columns(["modelVersion"]), "must have the columns modelVersion"),
+        (
+            lambda table: set_column(
+                set_column(table, "margin", ["x"] + [None] * 3999), "eventTime", ["y"] + [None] * 3999
+            ),
+            "margin: must be a number.*1 rows: 0.*margin: must be there.*3,999 rows.*eventTime: ",
+        ),
+    ]
+    for change, message in changes:
+        with pytest.raises(EvaluationError, match=message):
+            evaluate(scorer, changed(scored, change, out), labels=labels)
+    for table, message in (
+        (set_column(labels, "label", ["perhaps"] * len(labels)), "label: must be one of fraud, genuine"),
+        (labels.drop_columns(["label"]), "must have the columns label"),
+        (pa.concat_tables([labels, labels]), "recordId: must be distinct"),
+        (labels.drop_columns(["labelKnownAt"]), "labelKnownAt: must be there for a label"),
+    ):
+        with pytest.raises(EvaluationError, match=message):
+            evaluate(scorer, scored, labels=table)
+
+
+def test_another_policy_is_said(scorer: Scorer, scored: Path, labels: pa.Table, tmp_path: Path) -> None:
+    """A file that was scored under another policy of the model is decided by the bundle's, which a note says."""
+    other = changed(
+        scored, lambda table: set_column(table, "policyVersion", ["older"] * 4000), tmp_path / "other.parquet"
+    )
+    found = evaluate(scorer, other, labels=labels)
+    assert found.provenance is not None
+    assert found.provenance.notes[0].startswith("the file was scored under the policy older")
+
+
+def test_labels_of_other_records_are_counted(
+    scorer: Scorer, scored: Path, labels: pa.Table, tmp_path: Path
+) -> None:
+    """Labels without a record change nothing but a note; a scored file takes no history."""
+    half = changed(scored, lambda table: table.slice(0, 2000), tmp_path / "half.parquet")
+    found = evaluate(scorer, half, labels=labels)
+    assert found.provenance is not None
+    ids = set(pq.read_table(half).column("recordId").to_pylist())
+    unknown = sum(1 for record_id in labels.column("recordId").to_pylist() if record_id not in ids)
+    assert found.provenance.notes == (
+        f"{unknown:,} labels are of records that the scored file does not hold",
+    )
+    with pytest.raises(EvaluationError, match="history"):
+        evaluate(scorer, half, labels=labels, history=half)
