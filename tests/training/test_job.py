@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from report_use import Page
 from scoring_model.bundle import Bundle, read_bundle
 from scoring_model.bundle.errors import KeyInvalid
 from scoring_model.configuration import Configuration, Tuned, TuningSettings, read_settings, read_yaml
@@ -19,9 +20,11 @@ from scoring_model.training.tracking import TrackingError
 LEFT = {
     "evaluation.json",
     "evaluation.md",
+    "importance.json",
     "leakage_checks.json",
     "split.json",
     "parameters.yaml",
+    "report.html",
     "quarantine.csv",
     "thresholds.csv",
 }
@@ -52,6 +55,21 @@ def test_a_job_writes_bundle_and_reports(searched: tuple[Job, JobDone]) -> None:
     assert json.loads(done.evaluation.read_text())["overall"]["records"] > 0
     assert done.summary.read_text().startswith("# identity: the test period\n")
     assert (job.folder / "quarantine.csv").read_text() == "row,field,rule,detail,recordId,file\n"
+
+
+def test_a_report_is_about_the_bundle_and_its_training(searched: tuple[Job, JobDone]) -> None:
+    """It names the model, the parts of the split, every leakage check and the recall lost without each family."""
+    job, done = searched
+    page = Page.of(done.report.read_text(encoding="utf-8"))
+    manifest = read_bundle(done.bundle).manifest
+    assert f"Model {manifest.model_version}, policy {manifest.policy_version}." in page.text
+    assert "Shaded: pairs that were certified" in page.text
+    first_cells = [row[0] for table in page.tables for row in table]
+    checks = json.loads((job.folder / "leakage_checks.json").read_text())["findings"]
+    parts = json.loads((job.folder / "split.json").read_text())
+    assert {*(check["what"] for check in checks), *(part["part"] for part in parts)} <= set(first_cells)
+    importance = json.loads((job.folder / "importance.json").read_text())
+    assert set(importance["recall_lost"]) == {family["name"] for family in importance["families"]}
 
 
 def test_parameters_of_a_job_make_its_bundle(searched: tuple[Job, JobDone], tmp_path: Path) -> None:

@@ -80,6 +80,9 @@ def evaluate(
     json_path: Annotated[
         Path | None, typer.Option("--json", help="File for the whole evaluation as JSON.")
     ] = None,
+    report_path: Annotated[
+        Path | None, typer.Option("--report", help="File for the report: HTML, for people.")
+    ] = None,
     history: History = None,
     labels: Annotated[
         Path | None,
@@ -116,9 +119,12 @@ def evaluate(
     from scoring_model.bundle import read_bundle
     from scoring_model.evaluation import LeftOut, NothingToEvaluate, summary
     from scoring_model.evaluation import evaluate as evaluate_bundle
+    from scoring_model.evaluation.report.style import require_libraries
     from scoring_model.records.atomic import atomic_file
     from scoring_model.scorer import Scorer
 
+    if report_path is not None:
+        require_libraries()
     scorer = Scorer.of(read_bundle(bundle, public_key=key_of(public_key)), threads=threads)
     try:
         found = evaluate_bundle(
@@ -140,6 +146,9 @@ def evaluate(
     if json_path is not None:
         with atomic_file(json_path) as partial:
             partial.write_text(json.dumps(found.to_json(), indent=2) + "\n", encoding="utf-8")
+    if report_path is not None:
+        found.report(report_path)
+        console.report(f"report: {report_path}")
     console.say_markdown(summary(found))
 
 

@@ -66,6 +66,7 @@ def train(
     console.say(f"bundle: {done.bundle}")
     console.say(f"parameters: {done.parameters}")
     console.say(f"evaluation: {done.summary}")
+    console.say(f"report: {done.report}")
     if done.tracked is not None:
         console.say(f"tracking: {done.tracked.uri}, run {done.tracked.run_id}")
 

@@ -1,7 +1,9 @@
 """The evaluation of decisions on records with known labels."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
@@ -20,6 +22,7 @@ from scoring_model.evaluation.decomposition import Decomposition, decompose
 from scoring_model.evaluation.evaluated_records import EvaluatedRecords, EvaluationError
 from scoring_model.evaluation.figures import Figures, measure_figures
 from scoring_model.evaluation.groups import GroupTable, measure_groups
+from scoring_model.evaluation.importance import Importance
 from scoring_model.evaluation.measures import FPR_LIMITS, Measures, measure, measure_periods
 from scoring_model.evaluation.reliability import CalibrationBin, calibration_table
 from scoring_model.evaluation.stability import Stability, measure_stability
@@ -28,6 +31,8 @@ from scoring_model.records import rfc3339
 
 if TYPE_CHECKING:
     import pandas
+
+    from scoring_model.evaluation.report import Plots, Section
 
 APPLICANTS: Final = 10_000
 """Applicants whose outcomes are counted in natural numbers."""
@@ -121,6 +126,8 @@ class Evaluation:
     draws : mapping of str to ndarray of shape (1000,), float64
         Value of each figure in each draw of days, NaN where it has none; empty with fewer than ten days. Two
         evaluations of the same records have the same draws of days.
+    explain : callable or None
+        Measures `importance`; None where the inputs of the model are not at hand.
     """
 
     overall: Measures
@@ -138,6 +145,7 @@ class Evaluation:
     days: int
     records: EvaluatedRecords = field(repr=False)
     draws: Mapping[str, FloatArray] = field(repr=False)
+    explain: Callable[[], Importance] | None = field(default=None, repr=False)
 
     @property
     def applicants(self) -> Mapping[Outcome, Applicants]:
@@ -149,6 +157,34 @@ class Evaluation:
             )
             for outcome in OUTCOMES
         }
+
+    @cached_property
+    def importance(self) -> Importance | None:
+        """What the model looks at, computed when first read: some seconds. None without the inputs of the model."""
+        return None if self.explain is None else self.explain()
+
+    @property
+    def plot(self) -> "Plots":
+        """Plots as matplotlib axes, each alone; they need the extra ``[train]``."""
+        from scoring_model.evaluation.report import Plots
+
+        return Plots(self)
+
+    def report(self, path: str | Path, *, further: "Sequence[Section]" = ()) -> None:
+        """Write the report as one HTML file, whole or not at all; it needs the extra ``[train]``.
+
+        Parameters
+        ----------
+        further : sequence of Section
+            Parts before the provenance, such as the split of a training.
+
+        Raises
+        ------
+        MissingExtra
+        """
+        from scoring_model.evaluation.report import write_report
+
+        write_report(self, path, further=further)
 
     def to_frame(self) -> "pandas.DataFrame":
         """Give every figure as a row.

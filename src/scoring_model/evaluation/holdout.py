@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -17,6 +18,7 @@ from scoring_model.evaluation.column_reading import Source
 from scoring_model.evaluation.coverage import Coverage, Selection, select
 from scoring_model.evaluation.evaluated_records import EvaluatedRecords, EvaluationError
 from scoring_model.evaluation.evaluation import Evaluation, Provenance, evaluate_records
+from scoring_model.evaluation.importance import measure_importance, sample_rows
 from scoring_model.evaluation.labels import Labels, read_labels
 from scoring_model.evaluation.scored_files import is_scored, read_scored
 from scoring_model.history import person_codes
@@ -26,7 +28,7 @@ from scoring_model.records.quarantine import accept
 from scoring_model.records.reading import read_records
 from scoring_model.records.sources import file_paths
 from scoring_model.scorer import Scorer
-from scoring_model.scorer.frames import read_histories, score_table
+from scoring_model.scorer.frames import read_histories
 
 MAX_BAD_SHARE: Final = 0.01
 
@@ -180,17 +182,28 @@ def evaluate_table(
     """
     columns = {name: _column(table, name) for name in options.by}
     selection = _select(scorer, table, options, invalid=invalid)
-    decisions = score_table(scorer, table, history=history, reasons=False).decisions
-    return _evaluate(
+    before = 0 if history is None else len(history)
+    rows = scorer.matrix.rows(table if history is None else history.append(table), before)
+    evaluation = _evaluate(
         scorer,
         table,
-        decisions,
+        scorer.decide(rows),
         selection=selection,
         persons=person_codes(table, alone=True),
         columns=columns,
         options=options,
         files=files,
     )
+    drawn = selection.rows[sample_rows(len(selection.rows))]
+    explain = partial(
+        measure_importance,
+        rows[drawn],
+        explain=scorer.contributions,
+        matrix=scorer.matrix,
+        event_times=table.event_times[drawn],
+        records=len(selection.rows),
+    )
+    return replace(evaluation, explain=explain)
 
 
 def _evaluate_scored(

@@ -1,6 +1,7 @@
 """From a fitted forest to a bundle: scale, probability, policy, evaluation, golden rows, profile and card."""
 
-from dataclasses import asdict
+from collections.abc import Callable
+from dataclasses import asdict, replace
 from importlib.metadata import version
 from typing import Final
 
@@ -22,12 +23,18 @@ from scoring_model.bundle import (
     reason_factors,
 )
 from scoring_model.configuration import Configuration, CostSettings, Tuned
+from scoring_model.decision.contributions import Contributions
 from scoring_model.decision.forest import Forest
 from scoring_model.decision.probability import Calibration
 from scoring_model.decision.reasons import FactualReasons
 from scoring_model.decision.rules import DecisionRules
 from scoring_model.evaluation import EvaluatedRecords, Evaluation, evaluate_records
 from scoring_model.evaluation.cost import expected_cost
+from scoring_model.evaluation.importance import (
+    Importance,
+    measure_importance,
+    sample_rows,
+)
 from scoring_model.features import MailProviders
 from scoring_model.records import digest, rfc3339
 from scoring_model.scorer.session import MarginSession
@@ -75,6 +82,7 @@ def assemble(
     graph = to_onnx(forest, cuts=rules.scale.cuts, feature_names=names)
     session = MarginSession(graph, threads=threads)
     evaluation = _evaluate(prepared, session, rules, configuration.policy.costs, certified)
+    evaluation = replace(evaluation, explain=_explain(prepared, forest))
     contents = Contents(
         schema=configuration.schema,
         features=prepared.matrix,
@@ -179,6 +187,21 @@ def _evaluate(
         persons=prepared.persons[test],
     )
     return evaluate_records(records, rules=rules, costs=costs, certified=certified)
+
+
+def _explain(prepared: Prepared, forest: Forest) -> Callable[[], Importance]:
+    """Return what explains some records of the test period."""
+    test = prepared.split.test
+    drawn = test[sample_rows(len(test))]
+    # Without `prepared`, so that its rows do not stay in memory as long as the evaluation.
+    matrix, rows, event_times = prepared.matrix, prepared.rows[drawn], prepared.table.event_times[drawn]
+    return lambda: measure_importance(
+        rows,
+        explain=Contributions(forest).explain,
+        matrix=matrix,
+        event_times=event_times,
+        records=len(test),
+    )
 
 
 def _golden(

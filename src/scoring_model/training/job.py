@@ -4,7 +4,7 @@ import json
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -14,6 +14,7 @@ from scoring_model.bundle.seal import load_private_key
 from scoring_model.bundle.writer import check_place
 from scoring_model.configuration import Configuration, Tuned
 from scoring_model.evaluation import summary
+from scoring_model.evaluation.evaluation import Provenance
 from scoring_model.records.atomic import atomic_file
 from scoring_model.records.quarantine import accept, write_quarantine
 from scoring_model.records.reading import read_records
@@ -21,12 +22,14 @@ from scoring_model.records.sources import file_paths
 from scoring_model.training.certification import InfeasiblePolicy
 from scoring_model.training.leakage import LeakageError
 from scoring_model.training.mlflow_runs import TrackedRun, without_credentials
+from scoring_model.training.report import training_sections
 from scoring_model.training.run import Training, run_training
 from scoring_model.training.run_description import describe
 from scoring_model.training.tracking import TrackingError, track
 
 _EVALUATION: Final = "evaluation.json"
 _PARAMETERS: Final = "parameters.yaml"
+_REPORT: Final = "report.html"
 _SUMMARY: Final = "evaluation.md"
 _THRESHOLDS: Final = "thresholds.csv"
 
@@ -79,15 +82,16 @@ class JobDone:
 
     Parameters
     ----------
-    bundle, parameters, evaluation, summary : Path
-        The sealed directory, the resolved parameters (YAML), and the evaluation of the test period as JSON and
-        Markdown.
+    bundle, parameters, evaluation, summary, report : Path
+        The sealed directory, the resolved parameters (YAML), and the evaluation of the test period as JSON, as
+        Markdown and as a report (HTML).
     """
 
     bundle: Path
     parameters: Path
     evaluation: Path
     summary: Path
+    report: Path
     tracked: TrackedRun | None
 
 
@@ -129,6 +133,7 @@ def run_job(job: Job, *, report: Callable[[str], None] = lambda text: None) -> J
             processes=job.processes,
             report=report,
             keep_parameters=lambda tuned: _write_file(job, _PARAMETERS, _yaml(tuned)),
+            recall_lost=True,
         )
     except LeakageError as error:
         _write_file(job, "leakage_checks.json", _json(error.report.to_json()))
@@ -148,6 +153,7 @@ def run_job(job: Job, *, report: Callable[[str], None] = lambda text: None) -> J
         parameters=job.folder / _PARAMETERS,
         evaluation=job.folder / _EVALUATION,
         summary=job.folder / _SUMMARY,
+        report=job.folder / _REPORT,
         tracked=tracked,
     )
 
@@ -168,8 +174,30 @@ def _write(job: Job, training: Training) -> None:
         _SUMMARY: _summary(job, training),
         _THRESHOLDS: training.alternatives.to_csv(),
     }
+    if training.evaluation.importance is not None:
+        texts["importance.json"] = _json(training.evaluation.importance.to_json())
     for name, text in texts.items():
         _write_file(job, name, text)
+    evaluation = replace(training.evaluation, provenance=_provenance(job, training))
+    further = training_sections(training.split, training.leakage, training.alternatives)
+    evaluation.report(job.folder / _REPORT, further=tuple(further))
+
+
+def _provenance(job: Job, training: Training) -> Provenance | None:
+    """Name the bundle, the source and the period of the test part; None without records."""
+    events = training.evaluation.records.event_times
+    if not len(events):
+        return None
+    return Provenance(
+        name=training.bundle.name,
+        model_version=training.bundle.model_version,
+        policy_version=training.bundle.contents.policy_version,
+        files=tuple(path.name for path in file_paths(job.source) or ()),
+        since=int(events.min()),
+        until=int(events.max()),
+        scored_earlier=False,
+        notes=(),
+    )
 
 
 def _write_file(job: Job, name: str, text: str) -> Path:

@@ -1,0 +1,1 @@
+"""Plots of an evaluation: plain functions of arrays and of the axes that they draw in."""

@@ -1,0 +1,117 @@
+"""Errors of the policy by week and month."""
+
+from typing import TYPE_CHECKING, Final
+
+from scoring_model.evaluation.report.figures import Figure, Table, absent, drawn, range_text
+from scoring_model.evaluation.report.plot import TITLES
+from scoring_model.evaluation.report.scales import percent, unbroken
+from scoring_model.evaluation.report.sections.section import Section
+from scoring_model.evaluation.stability import RECENT_DAYS, WINDOW_DAYS
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from scoring_model.evaluation.evaluation import Evaluation
+    from scoring_model.evaluation.report.plot import Plots
+    from scoring_model.evaluation.uncertainty import Share
+
+ERRORS: Final = ("false_reject", "step_up", "missed_fraud")
+
+
+def time_section(evaluation: "Evaluation", plots: "Plots") -> Section:
+    """Describe how the errors move over time."""
+    return Section(
+        name="time",
+        title="Over time",
+        figures=(_weeks(evaluation, plots),),
+        tables=(_worst(evaluation), _months(evaluation)),
+    )
+
+
+def _weeks(evaluation: "Evaluation", plots: "Plots") -> Figure:
+    name, title = "weeks", "Errors by week"
+    weeks = evaluation.curves.weeks
+    if not weeks:
+        return absent(name, title, "There are no evaluated records.")
+
+    def draw(*axes: "Axes") -> None:
+        for ax, error in zip(axes, ERRORS, strict=True):
+            plots.weeks(error, ax=ax)
+            ax.label_outer()
+
+    first, last = next(iter(weeks)), list(weeks)[-1]
+    return drawn(
+        name,
+        title,
+        draw=draw,
+        alt=f"Three panels by week from {first} to {last}: {'; '.join(_span(evaluation, error) for error in ERRORS)}.",
+        caption=(
+            "Weeks begin on Monday, in UTC. Bars: 95% intervals of each week by itself, for independent records. "
+            "Dotted: the whole period. Bars that reach the upper edge go on. The first and the last week may be "
+            "incomplete."
+        ),
+        table=_weeks_table(evaluation),
+        height=6.0,
+        rows=3,
+    )
+
+
+def _span(evaluation: "Evaluation", error: str) -> str:
+    """Write the lowest and highest weekly share."""
+    shares = [getattr(week, error).share for week in evaluation.curves.weeks.values()]
+    known = [share for share in shares if share is not None]
+    if not known:
+        return f"{TITLES[error].lower()}: no records"
+    return f"{TITLES[error].lower()}, between {percent(min(known))} and {percent(max(known))}"
+
+
+def _weeks_table(evaluation: "Evaluation") -> Table:
+    rows = tuple(
+        (
+            unbroken(week),
+            f"{found.genuine:,}",
+            f"{found.frauds:,}",
+            *(_share(getattr(found, error)) for error in ERRORS),
+        )
+        for week, found in evaluation.curves.weeks.items()
+    )
+    heads = ("Week of", "Genuine", "Frauds", *(TITLES[error] for error in ERRORS))
+    return Table(caption="Errors by week, with intervals", heads=heads, rows=rows)
+
+
+def _worst(evaluation: "Evaluation") -> Table:
+    rows = []
+    for error in evaluation.stability:
+        worst = error.worst
+        if worst is not None:
+            days = unbroken(f"{worst.since} to {worst.until}")
+            rows.append((TITLES[error.bound.removeprefix("max_")], _share(worst.share), days))
+    return Table(
+        caption=(
+            f"Worst recent window of {WINDOW_DAYS} days, of the last {RECENT_DAYS}: "
+            "the worst of many lies above the average even where nothing moves"
+        ),
+        heads=("Error", "Share", "Days"),
+        rows=tuple(rows),
+    )
+
+
+def _months(evaluation: "Evaluation") -> Table:
+    rows = tuple(
+        (
+            unbroken(month),
+            f"{found.genuine:,}",
+            f"{found.frauds:,}",
+            *(_share(getattr(found, error)) for error in ERRORS),
+            "–" if found.roc_auc is None else f"{found.roc_auc:.3f}",
+        )
+        for month, found in evaluation.months.items()
+    )
+    heads = ("Month", "Genuine", "Frauds", *(TITLES[error] for error in ERRORS), "ROC AUC")
+    return Table(caption="By calendar month, with intervals for independent records", heads=heads, rows=rows)
+
+
+def _share(share: "Share") -> str:
+    if share.share is None:
+        return "–"
+    return f"{percent(share.share)} ({range_text(share.low, share.high)})"

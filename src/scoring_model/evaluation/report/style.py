@@ -1,0 +1,164 @@
+"""The look of every figure: one palette for light and dark, one set of sizes, and SVG for a page.
+
+Figures are drawn in the colours of the light palette. `to_svg` replaces each by a CSS variable of the same name, so
+that one drawing serves both palettes. Genuine is blue and fraud orange throughout: people with any common colour
+blindness can tell them apart (Okabe and Ito 2008), and line styles and labels repeat what the colours say.
+"""
+
+import io
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, Final, cast
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+LIGHT: Final[Mapping[str, str]] = {
+    "ink": "#1c2128",
+    "muted": "#59636f",
+    "rule": "#d5dbe2",
+    "paper": "#fefefe",
+    "genuine": "#0a66a6",
+    "fraud": "#b94a04",
+    "accent": "#12766a",
+}
+DARK: Final[Mapping[str, str]] = {
+    "ink": "#e7ecf2",
+    "muted": "#a3aebb",
+    "rule": "#39424d",
+    "paper": "#171b21",
+    "genuine": "#62b4f2",
+    "fraud": "#ff9b57",
+    "accent": "#55c7b4",
+}
+
+GENUINE, FRAUD, INK, MUTED, RULE, PAPER, ACCENT = (
+    LIGHT[name] for name in ("genuine", "fraud", "ink", "muted", "rule", "paper", "accent")
+)
+LOW_TO_HIGH: Final = ("#2f86c9", "#9a97a8", "#e0712c")
+"""Colours of rasterised marks from low to high: they stand out from both papers."""
+
+WIDTH: Final = 5.4
+"""Width of a figure in inches: its text is readable on a phone, where the page scales it down by little."""
+
+BAND: Final = 0.18
+"""Opacity of bands."""
+
+_SETTINGS: Final[Mapping[str, Any]] = {
+    "font.family": "sans-serif",
+    "font.sans-serif": ["DejaVu Sans"],
+    "font.size": 10.5,
+    "axes.labelsize": 10.5,
+    "axes.titlesize": 11,
+    "axes.titleweight": "bold",
+    "axes.titlelocation": "left",
+    "xtick.labelsize": 10,
+    "ytick.labelsize": 10,
+    "legend.fontsize": 10,
+    "legend.frameon": False,
+    "text.color": INK,
+    "axes.labelcolor": INK,
+    "axes.titlecolor": INK,
+    "axes.edgecolor": MUTED,
+    "axes.facecolor": "none",
+    "figure.facecolor": "none",
+    "savefig.facecolor": "none",
+    "axes.linewidth": 0.8,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": RULE,
+    "grid.linewidth": 0.8,
+    "xtick.color": MUTED,
+    "ytick.color": MUTED,
+    "xtick.labelcolor": INK,
+    "ytick.labelcolor": INK,
+    "xtick.minor.size": 0,
+    "ytick.minor.size": 0,
+    "lines.linewidth": 1.8,
+    "lines.solid_capstyle": "round",
+    "patch.linewidth": 0,
+    "hatch.color": MUTED,
+    "svg.fonttype": "none",  # text stays text: small, sharp and searchable
+    "svg.hashsalt": "report",  # the same figure gives the same bytes
+}
+
+
+@contextmanager
+def styled() -> Iterator[None]:
+    """Draw in the style of the report; the settings of the caller come back afterwards."""
+    import matplotlib as mpl
+
+    with mpl.rc_context(cast(Any, _SETTINGS)):
+        yield
+
+
+def new_axes(*, height: float, rows: int = 1, columns: int = 1) -> "list[Axes]":
+    """Make the axes of one figure that belongs to no window; call it inside `styled`.
+
+    Parameters
+    ----------
+    height : float
+        Height of the figure in inches.
+    """
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(WIDTH, height), layout="constrained")
+    figure.get_layout_engine().set(w_pad=0.02, h_pad=0.03)  # type: ignore[union-attr,call-arg]
+    return list(figure.subplots(rows, columns, squeeze=False).ravel())
+
+
+def to_svg(figure: "Figure", *, name: str, label: str) -> str:
+    """Write a figure as an SVG element for a page.
+
+    Parameters
+    ----------
+    name : str
+        Unique in the page: prefix of all identifiers.
+    label : str
+        Text for people who do not see the figure; escaped HTML.
+    """
+    text = io.StringIO()
+    figure.savefig(
+        text, format="svg", dpi=150, metadata={"Date": None, "Creator": None, "Format": None, "Type": None}
+    )
+    return _for_page(text.getvalue(), name, label)
+
+
+def _for_page(text: str, name: str, label: str) -> str:
+    svg = text[text.index("<svg") :]
+    svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
+    view = re.search(r'viewBox="[^"]*"', svg)
+    assert view is not None
+    svg = svg[svg.index(">") + 1 :]
+    svg = re.sub(r"<!--.*?-->", "", svg, flags=re.DOTALL)
+    svg = re.sub(r'\bid="', f'id="{name}-', svg)
+    svg = re.sub(r'(xlink:href="|url\()#', rf"\1#{name}-", svg)
+    svg = re.sub(r"(\d\.\d\d)\d+", r"\1", svg)  # a hundredth of a point is enough
+    svg = re.sub(r">\s+<", "><", svg)
+    for token, colour in LIGHT.items():
+        svg = svg.replace(colour, f"var(--{token})")
+    head = f'<svg xmlns:xlink="http://www.w3.org/1999/xlink" {view[0]} role="img" aria-label="{label}">'
+    return head + svg.strip()
+
+
+class MissingExtra(ImportError):
+    """A library of an extra is not installed."""
+
+
+def require_libraries() -> None:
+    """Refuse to draw without the libraries of the extra.
+
+    Raises
+    ------
+    MissingExtra
+    """
+    missing = [name for name in ("matplotlib", "jinja2") if find_spec(name) is None]
+    if missing:
+        raise MissingExtra(
+            f"reports and plots need {' and '.join(missing)}: pip install 'scoring-model[train]'"
+        )

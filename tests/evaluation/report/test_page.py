@@ -1,0 +1,113 @@
+"""A report is one file that says what the evaluation found, and why parts are missing."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from report_use import Page, evaluated
+from scoring_model.contract.outcome import Outcome
+from scoring_model.evaluation import Evaluation
+from scoring_model.evaluation.report import Section, Table, render_report
+
+KEPT = {"max_false_reject": 0.05, "max_step_up": 0.9, "max_missed_fraud": 0.9}
+
+
+@pytest.fixture(scope="module")
+def evaluation() -> Evaluation:
+    """Two thousand records on sixty days; every promise is far away."""
+    return evaluated(limits=KEPT)
+
+
+@pytest.fixture(scope="module")
+def html(evaluation: Evaluation) -> str:
+    """Its report."""
+    return render_report(evaluation)
+
+
+def test_the_page_is_one_file(html: str) -> None:
+    """It holds no script, loads nothing but its own data, and links only to its own parts."""
+    page = Page.of(html)
+    assert not {"script", "img", "iframe", "object"} & set(page.tags)
+    assert all(address.startswith("data:") for address in page.addresses)
+    assert len(page.ids) == len(set(page.ids))
+    assert {link.removeprefix("#") for link in page.links} <= set(page.ids)
+    assert len(html.encode()) < 3_000_000
+
+
+def test_every_drawing_has_words_and_a_table(html: str) -> None:
+    """A label with numbers, a caption and a table stand beside each drawing; no cell is empty or NaN."""
+    page = Page.of(html)
+    assert len(page.drawings) == html.count("<figcaption>") == html.count("<details>") >= 7
+    assert all(re.search(r"\d", label) for label in page.drawings)
+    cells = [cell.strip() for table in page.tables for row in table for cell in row]
+    assert "" not in cells
+    assert not [cell for cell in cells if re.search(r"\b(nan|None|inf)\b", cell)]
+
+
+def test_the_first_screen_counts_10_000_applicants(evaluation: Evaluation, html: str) -> None:
+    """Its numbers are those of the evaluation, and they sum to all applicants and all frauds."""
+    page = Page.of(html)
+    rows = {row[0]: row for row in page.tables[0][1:]}
+    counts = [float(re.match(r"\d[\d,.]*\d|\d", rows[name][1])[0].replace(",", "")) for name in rows]  # type: ignore[index]
+    assert list(rows) == ["Passed", "Stepped up", "Failed"]
+    assert sum(counts) == pytest.approx(10_000, abs=1.5)
+    outcomes = evaluation.records.decisions.outcomes
+    assert counts == pytest.approx([(outcomes == code).mean() * 10_000 for code in range(3)], abs=0.6)
+    passed = evaluation.applicants[Outcome.PASSED].frauds.value
+    assert passed is not None
+    assert f"500 of them are frauds: {passed:,.0f} pass" in page.text
+
+
+@pytest.mark.parametrize(
+    ("limits", "words"),
+    [
+        (KEPT, "Kept : Frauds that pass At most 90% promised."),
+        ({"max_missed_fraud": 0.01}, "Broken : Frauds that pass At most 1.0% promised."),
+        ({"max_missed_fraud": 0.33}, "Can’t tell : Frauds that pass At most 33% promised."),
+        ({}, "No promise : Frauds that pass Nothing is promised."),
+    ],
+)
+def test_a_promise_is_judged_by_its_whole_interval(limits: dict[str, float], words: str) -> None:
+    """Kept or broken only if the interval lies on one side of the limit."""
+    assert words in Page.of(render_report(evaluated(limits=limits))).text
+
+
+@pytest.mark.parametrize(("genuine", "frauds"), [(300, 0), (0, 40), (0, 0)])
+def test_an_absent_class_is_named(genuine: int, frauds: int) -> None:
+    """Drawings that need both classes give the reason for their absence, and no number is invented."""
+    page = Page.of(render_report(evaluated(genuine=genuine, frauds=frauds)))
+    assert page.text.count("Not drawn.") >= 3
+    assert not re.search(r"\bnan\b", page.text)
+
+
+def test_few_days_have_no_intervals() -> None:
+    """With five days the page says so instead of drawing bands, and no promise is judged."""
+    text = Page.of(render_report(evaluated(days=5, limits=KEPT))).text
+    assert "The records lie on 5 days, too few for intervals." in text
+    assert "There is no band, since the records lie on fewer than ten days." in text
+    assert "Kept" not in text
+    assert text.count("Too few days for a verdict.") == 3
+
+
+def test_equal_evaluations_give_equal_pages(html: str) -> None:
+    """Nothing of the clock or the process is in a page."""
+    assert render_report(evaluated(limits=KEPT)) == html
+
+
+def test_values_are_text() -> None:
+    """Markup in further parts is shown, not run."""
+    table = Table(caption="<i>", heads=("<b>", "x"), rows=(("<script>alert(1)</script>", "1"),))
+    part = Section(name="more", title="<u>", tables=(table,))
+    html = render_report(evaluated(genuine=50, frauds=0, days=3), further=[part])
+    assert "<script>alert" not in html
+    assert "&lt;script&gt;alert(1)" in html
+
+
+def test_a_report_replaces_the_earlier_one(evaluation: Evaluation, html: str, tmp_path: Path) -> None:
+    """The file holds the whole page."""
+    path = tmp_path / "a.html"
+    path.write_text("earlier")
+    evaluation.report(path)
+    assert path.read_text(encoding="utf-8") == html
+    assert list(tmp_path.iterdir()) == [path]
