@@ -10,7 +10,8 @@ from rich.progress import Progress
 from scoring_model.cli import console
 
 
-def _check_files(paths: list[Path]) -> list[Path]:
+def check_files(paths: list[Path]) -> list[Path]:
+    """Refuse paths and patterns without a file."""
     for path in paths:
         if not (path.is_file() or glob.glob(str(path), recursive=True)):
             raise typer.BadParameter(f"{path}: there is no such file")
@@ -21,7 +22,7 @@ Files = Annotated[
     list[Path],
     typer.Argument(
         metavar="FILE...",
-        callback=_check_files,
+        callback=check_files,
         help="File of records: Parquet, CSV or JSON Lines. Several files, or a pattern in quotes, are read as one.",
     ),
 ]

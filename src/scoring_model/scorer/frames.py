@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from scoring_model.arrays import FloatArray
 from scoring_model.contract.outcome import OUTCOMES
 from scoring_model.decision.rules import Decisions
 from scoring_model.records import Record, RecordTable, parse_record
@@ -80,14 +81,24 @@ def score_table(
     history : RecordTable, optional
         Further earlier records, which are not scored.
     """
-    before = 0 if history is None else len(history)
-    rows = scorer.matrix.rows(table if history is None else history.append(table), before)
+    rows = feature_rows(scorer, table, history)
     decisions = scorer.decide(rows)
     explained = [
         scorer.reasons(row) if reasons and outcome else ()
         for row, outcome in zip(rows, decisions.outcomes.tolist(), strict=True)
     ]
     return Scored(table, decisions, explained)
+
+
+def feature_rows(scorer: "Scorer", table: RecordTable, history: RecordTable | None) -> FloatArray:
+    """Compute the inputs of the model for every record of a table; see `score_table`.
+
+    Returns
+    -------
+    ndarray of shape (n, d), float64
+    """
+    before = 0 if history is None else len(history)
+    return scorer.matrix.rows(table if history is None else history.append(table), before)
 
 
 def one_record(scorer: "Scorer", data: Any) -> Record | None:
@@ -105,7 +116,18 @@ def score_frame(scorer: "Scorer", data: Any, *, histories: Sequence[Any] = ()) -
     """Score a frame; see `Scorer.score`."""
     reading = read_records(data, scorer.contents.schema, labelled=False)
     past = read_histories(scorer, histories)
-    result = _aligned(score_table(scorer, reading.table, history=past).to_arrow(), reading)
+    return aligned_frame(score_table(scorer, reading.table, history=past).to_arrow(), reading, data)
+
+
+def aligned_frame(found: pa.Table, reading: Reading, data: Any) -> Any:
+    """Return one row for each row of a source: a DataFrame with the index of a DataFrame, else a table.
+
+    Parameters
+    ----------
+    found : pyarrow.Table
+        One row for each record of the reading. Refused rows become null, with their violations in `problems`.
+    """
+    result = _aligned(found, reading)
     pandas = sys.modules.get("pandas")
     if pandas is None or not isinstance(data, pandas.DataFrame):
         return result
