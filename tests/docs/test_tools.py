@@ -15,8 +15,9 @@ PAGE: Final = (Path(__file__).parents[2] / "docs" / "tools.md").read_text(encodi
 
 
 def program() -> str:
-    """The Python of all sections but Evidently's, which needs an environment of its own."""
-    sections = [part for part in re.split(r"^## ", PAGE, flags=re.MULTILINE) if not part.startswith("Evid")]
+    """The Python of the page, without MLflow's, which needs a store, and Evidently's, which needs an environment."""
+    parts = re.split(r"^## ", PAGE, flags=re.MULTILINE)
+    sections = [part for part in parts if not part.startswith(("MLflow", "Evidently"))]
     return "".join(re.findall(r"^```python\n(.*?)^```", "".join(sections), re.MULTILINE | re.DOTALL))
 
 

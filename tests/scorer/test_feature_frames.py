@@ -21,7 +21,7 @@ def table() -> pa.Table:
 def records(table: pa.Table) -> pd.DataFrame:
     """The same records as a DataFrame; the first is broken, and labels of the index repeat."""
     frame: pd.DataFrame = table.to_pandas().set_axis([7] * 30 + [8] * 30, axis=0)
-    frame.iloc[0, frame.columns.get_loc("dob")] = "canary"
+    frame["dob"] = ["canary", *frame["dob"].iloc[1:]]
     return frame
 
 
