@@ -104,7 +104,9 @@ def test_the_training_is_logged(searched: tuple[Job, JobDone]) -> None:
         == sealed.manifest.seal
     )
     assert len(json.loads((files / "trials.json").read_text())["data"]) == 2
-    assert {path.name for path in files.iterdir()} == {"bundle", "requirements.txt", "trials.json"}
+    logged = {"model", "plots", "report.html", "requirements.txt", "trials.json"}
+    assert {path.name for path in files.iterdir()} == logged
+    assert (files / "report.html").read_bytes() == done.report.read_bytes()
     assert run.inputs is not None
     (data,) = run.inputs.dataset_inputs
     assert json.loads(str(data.dataset.profile))["num_rows"] == 5000
