@@ -38,6 +38,7 @@ async def open_times(path: Path, *, repeats: int = 5) -> dict[str, list[float]]:
                     executable_path=browser_path, args=["--no-sandbox"]
                 )
                 page = await browser.new_page(viewport={"width": width, "height": height})
+                await page.route("http*://**", lambda route: route.abort())  # offline
                 start = time.perf_counter()
                 await page.goto(path.as_uri())
                 await page.wait_for_function(PAINTED)

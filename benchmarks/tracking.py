@@ -28,6 +28,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from benchmarks.invented_file import invented_file
 
 from scoring_model.configuration import Configuration, Tuned, load_configuration, read_settings, read_yaml
+from scoring_model.training.mlflow_runs import BUNDLE
 
 CONFIGURATION: Final = Path(__file__).parents[1] / "configs" / "identity.yaml"
 MOST_ADDED: Final = 0.05
@@ -105,7 +106,7 @@ def check(uri: str, run_id: str, name: str, bundle: Path) -> int:
     version = client.get_model_version_by_alias(name, "challenger")
     with tempfile.TemporaryDirectory() as folder:
         fetched = Path(download_artifacts(artifact_uri=version.source, dst_path=folder, tracking_uri=uri))
-        if version.run_id != run_id or contents(fetched) != contents(bundle):
+        if version.run_id != run_id or contents(fetched / BUNDLE) != contents(bundle):
             raise SystemExit("the challenger differs from the sealed bundle: nothing is timed")
         if not any(file.path == "trials.json" for file in client.list_artifacts(run_id)):
             return 0

@@ -1,4 +1,4 @@
-"""Docs: write the page of features and the schemas of configurations and gates, and rerun the notebook."""
+"""Docs: write the page of features and the schemas of configurations and gates, and rerun the notebooks."""
 
 import json
 import re
@@ -22,7 +22,7 @@ KEYS: Final = ROOT / "docs" / "configuration.md"
 SCHEMA: Final = ROOT / "configs" / "schema.json"
 GATES: Final = ROOT / "docs" / "gates.md"
 GATES_SCHEMA: Final = ROOT / "configs" / "gates.schema.json"
-NOTEBOOK: Final = ROOT / "notebooks" / "first_model.ipynb"
+NOTEBOOKS: Final = sorted((ROOT / "notebooks").glob("*.ipynb"))
 
 
 def features_page() -> str:
@@ -62,17 +62,18 @@ def _json(schema: dict[str, Any]) -> str:
     return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
 
 
-def run_notebook() -> None:
-    """Run the notebook and keep its output, without traces of machine or time."""
-    notebook = nbformat.read(NOTEBOOK, as_version=4)  # type: ignore[no-untyped-call]
-    folder = {"metadata": {"path": str(NOTEBOOK.parent)}}
+def run_notebook(path: Path) -> None:
+    """Run a notebook and keep its output, without traces of machine or time."""
+    notebook = nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
+    folder = {"metadata": {"path": str(path.parent)}}
     NotebookClient(notebook, record_timing=False, resources=folder).execute()
     notebook.metadata["language_info"] = {"name": "python"}
-    nbformat.write(notebook, NOTEBOOK)  # type: ignore[no-untyped-call]
+    nbformat.write(notebook, path)  # type: ignore[no-untyped-call]
 
 
 if __name__ == "__main__":
     PAGE.write_text(features_page(), encoding="utf-8")
     SCHEMA.write_text(schema_text(), encoding="utf-8")
     GATES_SCHEMA.write_text(gates_schema_text(), encoding="utf-8")
-    run_notebook()
+    for notebook_path in NOTEBOOKS:
+        run_notebook(notebook_path)

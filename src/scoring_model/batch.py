@@ -1,4 +1,4 @@
-"""Scores one file of records into another."""
+"""Scores one file of records into another, or exports the features of its records."""
 
 import json
 import re
@@ -21,6 +21,7 @@ from scoring_model.records.atomic import atomic_file
 from scoring_model.records.quarantine import FORMULA_STARTS, GUARD, accept, write_quarantine
 from scoring_model.records.reading import Reading, read_records
 from scoring_model.scorer import Scorer
+from scoring_model.scorer.feature_frames import feature_table
 from scoring_model.scorer.frames import read_histories, score_table
 
 _FORMULA: Final = rf"\A([{re.escape(''.join(FORMULA_STARTS))}])"
@@ -159,9 +160,7 @@ def score_file(
         After the quarantine file was written.
     """
     check_format(out)
-    reading = read_records(source, scorer.contents.schema, labelled=False)
-    quarantine = _quarantine(reading, out.with_suffix(".quarantine.csv"))
-    accept(reading, max_share=max_bad_share)
+    reading, quarantine = _read(scorer, source, out, max_bad_share=max_bad_share)
     past = read_histories(scorer, histories)
     scored = score_table(scorer, reading.table, history=past, as_of=as_of, reasons=reasons)
     result = _with_versions(scored.to_arrow(), scorer)
@@ -184,6 +183,74 @@ def _later_labels(as_of: int | None, *tables: RecordTable | None) -> int | None:
         return None
     found = [table for table in tables if table is not None]
     return sum(int(np.count_nonzero((table.labels >= 0) & (table.label_times >= as_of))) for table in found)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ExportedFeatures:
+    """The result of exporting features.
+
+    Parameters
+    ----------
+    refused : int
+        Rows that break the contract.
+    quarantine : Path or None
+        List of the refused rows, if any.
+    """
+
+    records: int
+    features: int
+    refused: int
+    quarantine: Path | None
+
+
+def export_features(
+    scorer: Scorer,
+    source: Path | Sequence[Path],
+    out: Path,
+    *,
+    histories: Sequence[Path] = (),
+    contributions: bool = False,
+    max_bad_share: float = MAX_BAD_SHARE,
+) -> ExportedFeatures:
+    """Write what the model reads of every good record of a file, for tools that look into models.
+
+    Parameters
+    ----------
+    source, histories, max_bad_share
+        As for `score_file`.
+    out : Path
+        Ends in ``.parquet``, which keeps every bit. It holds the columns of `Scorer.features` without ``problems``, and
+        one row for each good record, in the order of the source. It is written atomically.
+    contributions : bool
+        Whether to add the contribution of each feature to the margin.
+
+    Raises
+    ------
+    TooManyBadRows
+        After the quarantine file was written.
+    """
+    if out.suffix != ".parquet":
+        raise ValueError(f"{out.name}: must end in .parquet, which keeps every bit of a feature")
+    check_format(out)
+    reading, quarantine = _read(scorer, source, out, max_bad_share=max_bad_share)
+    past = read_histories(scorer, histories)
+    write_table(feature_table(scorer, reading.table, history=past, contributions=contributions), out)
+    return ExportedFeatures(
+        records=len(reading.table),
+        features=len(scorer.matrix.names),
+        refused=reading.rows - len(reading.table),
+        quarantine=quarantine,
+    )
+
+
+def _read(
+    scorer: Scorer, source: Path | Sequence[Path], out: Path, *, max_bad_share: float
+) -> tuple[Reading, Path | None]:
+    """Read the records of a file, and list its rejected rows beside `out`."""
+    reading = read_records(source, scorer.contents.schema, labelled=False)
+    quarantine = _quarantine(reading, out.with_suffix(".quarantine.csv"))
+    accept(reading, max_share=max_bad_share)
+    return reading, quarantine
 
 
 def _quarantine(reading: Reading, path: Path) -> Path | None:

@@ -1,4 +1,4 @@
-"""The notebook defines nothing, and its output is there and of no machine. That it runs, nbmake tests."""
+"""Notebooks define nothing, and their output is there and of no machine. That they run, nbmake tests."""
 
 import ast
 import re
@@ -8,17 +8,29 @@ from typing import Any, Final
 import nbformat
 import pytest
 
-PATH: Final = Path(__file__).parents[2] / "notebooks" / "first_model.ipynb"
+FOLDER: Final = Path(__file__).parents[2] / "notebooks"
+PICTURES: Final = {"first_model.ipynb": 4, "thresholds.ipynb": 3}
 PERSONAL: Final = re.compile(
     r"/(?:home|root|tmp|var|work|usr|opt|mnt|Users)/|[A-Z]:\\\\|hostname|execution_start"
 )
 TEXTS: Final = ("text/plain", "text/html")
 
 
+@pytest.fixture(params=sorted(PICTURES))
+def name(request: pytest.FixtureRequest) -> str:
+    """The name of each notebook."""
+    return str(request.param)
+
+
 @pytest.fixture
-def notebook() -> Any:
-    """The notebook as committed."""
-    return nbformat.read(PATH, as_version=4)  # type: ignore[no-untyped-call]
+def notebook(name: str) -> Any:
+    """A notebook as committed."""
+    return nbformat.read(FOLDER / name, as_version=4)  # type: ignore[no-untyped-call]
+
+
+def test_every_notebook_is_checked() -> None:
+    """The folder holds the notebooks that are checked here, and no others."""
+    assert {path.name for path in FOLDER.glob("*.ipynb")} == set(PICTURES)
 
 
 def code_cells(notebook: Any) -> list[Any]:
@@ -33,12 +45,12 @@ def test_it_defines_nothing(notebook: Any) -> None:
     assert not [node for node in ast.walk(tree) if isinstance(node, definitions)]
 
 
-def test_it_carries_its_output(notebook: Any) -> None:
-    """Cells were run once, in order, four of them with a picture, none with an error or a warning."""
+def test_it_carries_its_output(notebook: Any, name: str) -> None:
+    """Cells were run once, in order, some with a picture, none with an error or a warning."""
     cells = code_cells(notebook)
     assert [cell.execution_count for cell in cells] == list(range(1, len(cells) + 1))
     outputs = [output for cell in cells for output in cell.outputs]
-    assert sum("image/png" in output.get("data", {}) for output in outputs) == 4
+    assert sum("image/png" in output.get("data", {}) for output in outputs) == PICTURES[name]
     assert all(output.output_type != "error" and output.get("name") != "stderr" for output in outputs)
 
 

@@ -98,9 +98,15 @@ def test_the_training_is_logged(searched: tuple[Job, JobDone]) -> None:
     assert run.info.start_time < run.info.end_time
     sealed, files = read_bundle(done.bundle), Path(run.info.artifact_uri.removeprefix("file://"))
     assert run.data.tags["library.lightgbm"] == sealed.manifest.libraries["lightgbm"]
-    assert run.data.tags["bundle.seal"] == read_bundle(files / "bundle").manifest.seal == sealed.manifest.seal
+    assert (
+        run.data.tags["bundle.seal"]
+        == read_bundle(files / "model" / "bundle").manifest.seal
+        == sealed.manifest.seal
+    )
     assert len(json.loads((files / "trials.json").read_text())["data"]) == 2
-    assert {path.name for path in files.iterdir()} == {"bundle", "requirements.txt", "trials.json"}
+    logged = {"model", "plots", "report.html", "requirements.txt", "trials.json"}
+    assert {path.name for path in files.iterdir()} == logged
+    assert (files / "report.html").read_bytes() == done.report.read_bytes()
     assert run.inputs is not None
     (data,) = run.inputs.dataset_inputs
     assert json.loads(str(data.dataset.profile))["num_rows"] == 5000

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from scoring_model.arrays import FloatArray
 from scoring_model.contract.outcome import OUTCOMES
 from scoring_model.decision.rules import Decisions
 from scoring_model.records import Record, RecordTable, parse_record
@@ -87,14 +88,26 @@ def score_table(
     as_of : int, optional
         Instant, microseconds: labels that became known then or later do not count.
     """
-    before = 0 if history is None else len(history)
-    whole = table if history is None else history.append(table)
-    rows = scorer.matrix.rows(whole if as_of is None else whole.labelled_before(as_of), before)
+    rows = feature_rows(scorer, table, history, as_of=as_of)
     decisions = scorer.decide(rows)
     explained: list[tuple[Reason, ...]] = [()] * len(rows)
     for place in np.flatnonzero(decisions.outcomes).tolist() if reasons else ():
         explained[place] = scorer.reasons(rows[place])
     return Scored(table, decisions, explained)
+
+
+def feature_rows(
+    scorer: "Scorer", table: RecordTable, history: RecordTable | None, *, as_of: int | None = None
+) -> FloatArray:
+    """Compute the inputs of the model for every record of a table; see `score_table`.
+
+    Returns
+    -------
+    ndarray of shape (n, d), float64
+    """
+    before = 0 if history is None else len(history)
+    whole = table if history is None else history.append(table)
+    return scorer.matrix.rows(whole if as_of is None else whole.labelled_before(as_of), before)
 
 
 def one_record(scorer: "Scorer", data: Any) -> Record | None:
@@ -114,8 +127,20 @@ def score_frame(
     """Score a frame; see `Scorer.score`."""
     reading = read_records(data, scorer.contents.schema, labelled=False)
     past = read_histories(scorer, histories)
-    scored = score_table(scorer, reading.table, history=past, as_of=as_of)
-    result = _aligned(scored.to_arrow(), reading)
+    return aligned_frame(
+        score_table(scorer, reading.table, history=past, as_of=as_of).to_arrow(), reading, data
+    )
+
+
+def aligned_frame(found: pa.Table, reading: Reading, data: Any) -> Any:
+    """Return one row for each row of a source: a DataFrame with the index of a DataFrame, else a table.
+
+    Parameters
+    ----------
+    found : pyarrow.Table
+        One row for each record of the reading. Refused rows become null, with their violations in `problems`.
+    """
+    result = _aligned(found, reading)
     pandas = sys.modules.get("pandas")
     if pandas is None or not isinstance(data, pandas.DataFrame):
         return result

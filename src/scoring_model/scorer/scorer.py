@@ -210,6 +210,46 @@ class Scorer(Decider):
             reasons=self.reasons(row),
         )
 
+    def features(self, data: Any, *, history: Any = None, contributions: bool = False) -> Any:
+        """Compute what the model reads of every record, for tools that look into models.
+
+        Parameters
+        ----------
+        data : pandas DataFrame, or any Arrow-speaking frame, or path of a file
+        history : frame or path, or a list of them, optional
+            Earlier records, as for `score`.
+        contributions : bool
+            Whether to add what each feature adds to the margin, in log-odds: exact TreeSHAP values
+            (doi:10.1038/s42256-019-0138-9). This takes most of the time.
+
+        Returns
+        -------
+        A frame
+            For a DataFrame a DataFrame with its index; otherwise a pyarrow Table. One row for each row given, with the
+            columns ``recordId``; each feature by its name, float64, the same bits that the model reads, NaN if
+            unknown; if requested ``base`` and ``contribution.<feature>``, which sum to the margin up to rounding; and
+            ``problems``: a row that breaks the contract has nothing else.
+        """
+        from scoring_model.scorer import feature_frames
+
+        sources = [] if history is None else history if isinstance(history, list | tuple) else [history]
+        return feature_frames.features_frame(self, data, histories=sources, contributions=contributions)
+
+    def importances(self) -> Any:
+        """Show how much the model uses each feature, from its trees alone.
+
+        The mean absolute contribution, which needs records, is in `Evaluation.importance`.
+
+        Returns
+        -------
+        pyarrow.Table
+            One row for each feature, largest gain first, ties by name: ``feature``, ``meaning``, ``unit``, ``splits``
+            (number of splits on it) and ``gain`` (see `decision.gains.split_gains`).
+        """
+        from scoring_model.scorer import feature_frames
+
+        return feature_frames.importance_table(self)
+
     def _row(self, record: Record, history: RecordTable | None) -> FloatArray:
         if history is None:
             return self.matrix.row(record, {})

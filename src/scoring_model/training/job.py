@@ -250,6 +250,7 @@ def _track(job: Job, training: Training, *, started: int, report: Callable[[str]
                 started=started,
                 ended=_now(),
                 scratch=Path(scratch),
+                report=job.folder / _REPORT,
             )
             run = track(record, folder=job.tracking, uri=job.tracking_uri)
     except TrackingError as error:

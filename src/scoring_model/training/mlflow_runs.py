@@ -16,8 +16,11 @@ if TYPE_CHECKING:
     from mlflow.entities import Run
     from mlflow.entities.model_registry import ModelVersion
 
+MODEL: Final = "model"
+"""Artifact folder that is registered: the sealed bundle in `BUNDLE`, and beside it what MLflow needs to load it."""
+
 BUNDLE: Final = "bundle"
-"""Artifact folder that holds the sealed bundle."""
+"""Folder that holds the sealed bundle; runs of earlier versions of this package registered it alone."""
 
 FINISHED: Final = "FINISHED"
 """Status of a run that is complete."""
@@ -49,7 +52,7 @@ class RunRecord:
     dataset : Mapping[str, str]
         Arguments of `mlflow.entities.Dataset`: name, hash, columns and number of rows of the training data.
     artifacts : Mapping[str, Path]
-        Files by artifact name, such as ``bundle/model.onnx``. Those in the folder `BUNDLE` are registered.
+        Files by artifact name, such as ``model/bundle/model.onnx``. Those in the folder `MODEL` are registered.
     """
 
     key: str
@@ -220,7 +223,7 @@ def _register(client: "MlflowClient", run: "Run", record: RunRecord) -> None:
     version, *duplicates = _versions(client, run) or [
         client.create_model_version(
             record.use,
-            source=f"{run.info.artifact_uri}/{BUNDLE}",
+            source=f"{run.info.artifact_uri}/{_registered_folder(record)}",
             run_id=run.info.run_id,
             tags={**record.tags, _TRAINED_TAG: rfc3339(record.ended * 1000)},
             await_creation_for=0,
@@ -230,6 +233,10 @@ def _register(client: "MlflowClient", run: "Run", record: RunRecord) -> None:
     registered = pages(client.search_model_versions, f"name='{record.use}'")
     if all(_trained_at(other) <= record.ended for other in registered):
         client.set_registered_model_alias(record.use, _CHALLENGER, version.version)
+
+
+def _registered_folder(record: RunRecord) -> str:
+    return MODEL if any(name.startswith(f"{MODEL}/") for name in record.artifacts) else BUNDLE
 
 
 def _trained_at(version: "ModelVersion") -> int:

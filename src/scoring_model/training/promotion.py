@@ -14,7 +14,7 @@ from scoring_model.bundle.reader import read_manifest
 from scoring_model.configuration import GateSettings
 from scoring_model.evaluation import GateReport, check_gates, compare, evaluate, trained_records
 from scoring_model.scorer import Scorer
-from scoring_model.training.mlflow_runs import BUNDLE, client_of, pages
+from scoring_model.training.mlflow_runs import BUNDLE, MODEL, client_of, pages
 from scoring_model.training.tracking import TrackingError, call_within
 
 if TYPE_CHECKING:
@@ -182,7 +182,9 @@ def _fetch(uri: str, manifest: Manifest, folder: Path) -> _Registered:
 def _download(client: "MlflowClient", version: "ModelVersion", folder: Path) -> Path:
     """Fetch the bundle of a version; the seal is checked when it is loaded."""
     folder.mkdir()
-    return Path(client.download_artifacts(str(version.run_id), BUNDLE, str(folder)))
+    # Versions of earlier releases registered the bundle itself.
+    place = f"{MODEL}/{BUNDLE}" if str(version.source).endswith(f"/{MODEL}") else BUNDLE
+    return Path(client.download_artifacts(str(version.run_id), place, str(folder)))
 
 
 def _champion(client: "MlflowClient", name: str) -> "ModelVersion | None":

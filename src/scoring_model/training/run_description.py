@@ -5,6 +5,7 @@ import math
 import platform
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from importlib.metadata import distributions
 from pathlib import Path
 from typing import Any, Final
@@ -15,11 +16,18 @@ from scoring_model.contract.fields import EVENT_FIELDS, signal_field
 from scoring_model.evaluation import Evaluation
 from scoring_model.records import SignalType, format_duration, rfc3339
 from scoring_model.records.schema import RecordSchema
-from scoring_model.training.mlflow_runs import BUNDLE, RunRecord, files_below
+from scoring_model.training.mlflow_model import write_model
+from scoring_model.training.mlflow_runs import BUNDLE, MODEL, RunRecord, files_below
 from scoring_model.training.run import Training
 
 TRIALS: Final = "trials.json"
 REQUIREMENTS: Final = "requirements.txt"
+
+PLOTS: Final = "plots"
+"""Artifact folder of pictures."""
+
+_PLOTS: Final = ("threshold_map", "score_distribution", "roc", "precision_recall", "reliability", "features")
+"""Methods of `Evaluation.plot`."""
 
 _TABLES_TAG: Final = "mlflow.loggedArtifacts"
 """Tag by which MLflow's pages and `load_table` recognise an artifact as a table."""
@@ -36,6 +44,7 @@ def describe(
     started: int,
     ended: int,
     scratch: Path,
+    report: Path | None = None,
 ) -> RunRecord:
     """Make the record of a training.
 
@@ -47,6 +56,8 @@ def describe(
         Milliseconds since 1970-01-01 UTC.
     scratch : Path
         Empty folder for artifacts, which are written here; the record refers to them.
+    report : Path, optional
+        The report of the training, which becomes an artifact.
     """
     manifest, policy = read_bundle(bundle).manifest, training.bundle.contents.rules.policy
     part, split = training.split.evaluated, configuration.split
@@ -77,6 +88,8 @@ def describe(
         f"{part.name}.to": end,
         **{f"library.{name}": version for name, version in manifest.libraries.items()},
     }
+    write_model(scratch / MODEL)
+    write_plots(training.evaluation, scratch / PLOTS)
     (scratch / REQUIREMENTS).write_text(requirements(), encoding="utf-8")
     if training.tuning is not None:
         (scratch / TRIALS).write_text(table(training.tuning.trials), encoding="utf-8")
@@ -98,8 +111,27 @@ def describe(
             "schema": column_schema(configuration.schema),
             "profile": json.dumps({"num_rows": manifest.data["records"], **manifest.data}),
         },
-        artifacts={**files_below(scratch), **files_below(bundle, f"{BUNDLE}/")},
+        artifacts={
+            **files_below(scratch),
+            **files_below(bundle, f"{MODEL}/{BUNDLE}/"),
+            **({} if report is None else {"report.html": report}),
+        },
     )
+
+
+def write_plots(evaluation: Evaluation, folder: Path) -> None:
+    """Write pictures of an evaluation for MLflow's pages, without those that its records are too few for."""
+    from matplotlib.figure import Figure
+
+    from scoring_model.evaluation.report.plot import NothingToDraw
+    from scoring_model.evaluation.report.style import styled
+
+    folder.mkdir()
+    for name in _PLOTS:
+        with styled(), suppress(NothingToDraw):
+            figure = Figure(layout="constrained")
+            getattr(evaluation.plot, name)(ax=figure.subplots())
+            figure.savefig(folder / f"{name}.png", dpi=120)
 
 
 def requirements() -> str:

@@ -68,9 +68,9 @@ class Synced:
 def track(record: RunRecord, *, folder: Path, uri: str | None = None, timeout: float = 30.0) -> TrackedRun:
     """Log a training and make its bundle the challenger.
 
-    The sealed bundle is registered byte for byte. An MLflow flavour would add files that no seal covers,
-    and its `predict` on a frame would score records without their history. To serve a version, fetch
-    ``models:/<use>@challenger`` with `mlflow.artifacts.download_artifacts` and open the folder like any bundle.
+    The registered version holds the sealed bundle byte for byte, in the folder ``bundle``, and beside it what
+    `mlflow.pyfunc.load_model` needs. To serve a version, fetch ``models:/<use>@challenger`` with
+    `mlflow.artifacts.download_artifacts` and open its folder ``bundle`` like any bundle.
 
     Parameters
     ----------

@@ -316,6 +316,8 @@ def _axes(ax: "Axes | None") -> "Iterator[Axes]":
         return
     import matplotlib.pyplot as plt
 
+    # Loads the backend: within the style, what a notebook's backend sets when it is loaded would be lost.
+    plt.draw_if_interactive()  # type: ignore[no-untyped-call]
     with styled():
         yield plt.subplots(layout="constrained")[1]
 
