@@ -2,7 +2,7 @@
 
 Figures are drawn in the colours of the light palette. `to_svg` replaces each by a CSS variable of the same name, so
 that one drawing serves both palettes. Genuine is blue and fraud orange throughout: people with any common colour
-blindness can tell them apart (Okabe and Ito 2008), and line styles and labels repeat what the colours say.
+blindness can distinguish them (Okabe and Ito 2008), and line styles and labels repeat what the colours say.
 """
 
 import html
