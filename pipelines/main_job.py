@@ -17,7 +17,7 @@ from scoring_model.cli import main
 
 RUNS = Path("runs")
 CONFIGURATION = Path("configs/identity.yaml")
-RECORDS, SEED, TRIALS = 200_000, 7, 30
+RECORDS, SEED, TRIALS = 200_000, 7, 6
 LAST_MONTH = datetime.fromisoformat("2025-12-01T00:00:00+00:00")
 
 
