@@ -1,5 +1,6 @@
 """Trainings without a test part, and trainings as of an instant."""
 
+import html
 import json
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -89,7 +90,7 @@ def test_scale_and_promises_come_from_the_validation_part(
 def test_everything_shown_says_on_what_it_rests(
     capsys: Captured, small: Path, final: Training, tmp_path: Path
 ) -> None:
-    """Output, card, JSON and Markdown of a command name the validation part, and that thresholds were chosen on it."""
+    """All that a command shows names the validation part, and says that thresholds were chosen on it."""
     config, out = write_configuration(tmp_path, without_test(relaxed())), tmp_path / "out"
     code, said, error = run(
         capsys, "train", small, "--config", config, "--out", out, "--no-track", "--threads", 1
@@ -105,6 +106,8 @@ def test_everything_shown_says_on_what_it_rests(
     assert f"## Metrics on the validation part\n\n**{warning}**\n\n" in card
     assert "test part\n" not in card
     assert summary.startswith(f"# identity: the validation period\n\n**Warning: {warning}**\n\n")
+    first_screen = (folder / "report.html").read_text().partition("</header>")[0]
+    assert html.escape(warning) in first_screen
     for path in (out / "evaluation.json", folder / "evaluation.json"):
         found = json.loads(path.read_text())
         assert (found["part"], found["warning"]) == ("validation", warning)

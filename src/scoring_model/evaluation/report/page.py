@@ -94,15 +94,14 @@ def _name(evaluation: "Evaluation") -> str:
 
 
 def _basis(evaluation: "Evaluation") -> str:
-    """Say which model decided on which records."""
+    """Say which model decided on which records, and what limits the figures."""
     overall, provenance = evaluation.overall, evaluation.provenance
     records = f"{overall.records:,} records, {overall.genuine:,} genuine and {overall.frauds:,} frauds"
     if provenance is None:
         return f"{records}, on {evaluation.days:,} days."
-    return (
-        f"Model {provenance.model_version}, policy {provenance.policy_version}. {records}, "
-        f"from {day(provenance.since)} to {day(provenance.until)}."
-    )
+    model = f"Model {provenance.model_version}, policy {provenance.policy_version}."
+    period = f"from {day(provenance.since)} to {day(provenance.until)}."
+    return " ".join((f"{model} {records}, {period}", *provenance.notes))
 
 
 def _training_elsewhere(provenance: "Provenance | None") -> Section:
