@@ -29,7 +29,7 @@ def test_spellings_of_one_mailbox_are_one(one: str, other: str) -> None:
     [("a.nn@mail.example", "ann@mail.example"), ("ann@mail.example", "ann@email.example")],
 )
 def test_other_mailboxes_differ(one: str, other: str) -> None:
-    """Dots count where the provider tells them apart."""
+    """Dots count where the provider distinguishes them."""
     first, second = read_mail(one), read_mail(other)
     assert first is not None
     assert second is not None

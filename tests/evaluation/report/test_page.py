@@ -64,7 +64,7 @@ def test_the_first_screen_counts_10_000_applicants(evaluation: Evaluation, html:
     [
         (KEPT, "Kept : Frauds that pass At most 90% promised."),
         ({"max_missed_fraud": 0.01}, "Broken : Frauds that pass At most 1.0% promised."),
-        ({"max_missed_fraud": 0.33}, "Can’t tell : Frauds that pass At most 33% promised."),
+        ({"max_missed_fraud": 0.33}, "Undecided : Frauds that pass At most 33% promised."),
         ({}, "No promise : Frauds that pass Nothing is promised."),
     ],
 )

@@ -32,7 +32,7 @@ _ERRORS: Final = {
 _VERDICTS: Final = {
     Verdict.KEPT: "Kept",
     Verdict.BROKEN: "Broken",
-    Verdict.UNDECIDED: "Can’t tell",
+    Verdict.UNDECIDED: "Undecided",
     None: "No promise",
 }
 

@@ -73,7 +73,7 @@ def unbroken(text: str) -> str:
 
 
 def shortened(name: str, *, most: int = 28) -> str:
-    """Return a name that leaves room for the figure beside it.
+    """Return a name, shortened so that the figure beside it keeps its width.
 
     Examples
     --------
@@ -96,7 +96,7 @@ def log_shares(ax: "Axes", which: Literal["x", "y"], low: float, high: float = 1
 
 
 def sqrt_shares(ax: "Axes", which: Literal["x", "y"], high: float) -> None:
-    """Scale an axis by square roots from 0 to `high`: small shares get room, and 0 has a place."""
+    """Scale an axis by square roots from 0 to `high`: small shares stay readable, and 0 is on the axis."""
     getattr(ax, f"set_{which}scale")("function", functions=(_root, np.square))
     getattr(ax, f"set_{which}lim")(0, high)
     ticks: list[float] = []
