@@ -1,6 +1,7 @@
 """The training job: its output files, its errors, and its MLflow run."""
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -39,11 +40,15 @@ def configuration(small_use: Configuration) -> Configuration:
 
 @pytest.fixture(scope="module")
 def searched(
-    small: Path, configuration: Configuration, tmp_path_factory: pytest.TempPathFactory
+    small: Path,
+    configuration: Configuration,
+    tracking_folder: Callable[[Path], Path],
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> tuple[Job, JobDone]:
     """A job with a search, logged to MLflow."""
     out = tmp_path_factory.mktemp("jobs") / "searched"
     job = Job(source=small, configuration=configuration, out=out, threads=1)
+    tracking_folder(job.tracking)
     return job, run_job(job)
 
 
@@ -57,7 +62,11 @@ class Again:
 
 
 @pytest.fixture(scope="module")
-def again(searched: tuple[Job, JobDone], tmp_path_factory: pytest.TempPathFactory) -> Again:
+def again(
+    searched: tuple[Job, JobDone],
+    tracking_folder: Callable[[Path], Path],
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Again:
     """A job without a search, whose tracking server is unreachable."""
     job, done = searched
     other = replace(
@@ -66,6 +75,7 @@ def again(searched: tuple[Job, JobDone], tmp_path_factory: pytest.TempPathFactor
         out=tmp_path_factory.mktemp("others") / "again",
         tracking_uri="unheard://me:s3cret@host",
     )
+    tracking_folder(other.tracking)
     said: list[str] = []
     return Again(other, run_job(other, report=said.append), said)
 
