@@ -21,7 +21,7 @@ from scoring_model.training.run import Training, run_training
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """Spare modules and tests, which live to the end, from garbage collection: it took a tenth of the time."""
+    """Spare modules and tests, which live to the end, from garbage collection: it took up to a tenth of the time."""
     gc.disable()
     try:
         return (yield)
