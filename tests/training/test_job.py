@@ -1,7 +1,8 @@
 """The training job: its output files, its errors, and its MLflow run."""
 
 import json
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -39,12 +40,44 @@ def configuration(small_use: Configuration) -> Configuration:
 
 @pytest.fixture(scope="module")
 def searched(
-    small: Path, configuration: Configuration, tmp_path_factory: pytest.TempPathFactory
+    small: Path,
+    configuration: Configuration,
+    tracking_folder: Callable[[Path], Path],
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> tuple[Job, JobDone]:
     """A job with a search, logged to MLflow."""
     out = tmp_path_factory.mktemp("jobs") / "searched"
     job = Job(source=small, configuration=configuration, out=out, threads=1)
+    tracking_folder(job.tracking)
     return job, run_job(job)
+
+
+@dataclass(frozen=True)
+class Again:
+    """The same training by the found parameters, under another path, for a server that does not answer."""
+
+    job: Job
+    done: JobDone
+    said: list[str]
+
+
+@pytest.fixture(scope="module")
+def again(
+    searched: tuple[Job, JobDone],
+    tracking_folder: Callable[[Path], Path],
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Again:
+    """A job without a search, whose tracking server is unreachable."""
+    job, done = searched
+    other = replace(
+        job,
+        configuration=_given(job, done),
+        out=tmp_path_factory.mktemp("others") / "again",
+        tracking_uri="unheard://me:s3cret@host",
+    )
+    tracking_folder(other.tracking)
+    said: list[str] = []
+    return Again(other, run_job(other, report=said.append), said)
 
 
 def test_a_job_writes_bundle_and_reports(searched: tuple[Job, JobDone]) -> None:
@@ -72,13 +105,12 @@ def test_a_report_is_about_the_bundle_and_its_training(searched: tuple[Job, JobD
     assert set(importance["recall_lost"]) == {family["name"] for family in importance["families"]}
 
 
-def test_parameters_of_a_job_make_its_bundle(searched: tuple[Job, JobDone], tmp_path: Path) -> None:
+def test_parameters_of_a_job_make_its_bundle(searched: tuple[Job, JobDone], again: Again) -> None:
     """Training with the parameters file gives the same bundle without a search, under any path."""
-    job, done = searched
-    again = run_job(replace(job, configuration=_given(job, done), out=tmp_path / "again", track=False))
+    _, done = searched
     for file in done.bundle.iterdir():
-        assert (again.bundle / file.name).read_bytes() == file.read_bytes(), file.name
-    assert {path.name for path in (tmp_path / "again.training").iterdir()} == LEFT
+        assert (again.done.bundle / file.name).read_bytes() == file.read_bytes(), file.name
+    assert {path.name for path in again.job.folder.iterdir()} == LEFT
 
 
 def test_the_training_is_logged(searched: tuple[Job, JobDone]) -> None:
@@ -115,12 +147,11 @@ def test_the_training_is_logged(searched: tuple[Job, JobDone]) -> None:
 
 
 def test_a_search_that_is_not_resumed_begins_anew(searched: tuple[Job, JobDone]) -> None:
-    """Without resume the old journal is removed, with resume it is continued; both give the same bundle."""
+    """Without resume the old journal is removed, and a new search gives the same bundle."""
     job, done = searched
     seal = read_bundle(done.bundle).manifest.seal
-    for resume in (False, True):
-        again = run_job(replace(job, replace=True, track=False, resume=resume))
-        assert read_bundle(again.bundle).manifest.seal == seal
+    anew = run_job(replace(job, replace=True, track=False, resume=False))
+    assert read_bundle(anew.bundle).manifest.seal == seal
 
 
 def test_a_journal_of_something_else_is_refused(searched: tuple[Job, JobDone]) -> None:
@@ -164,22 +195,15 @@ def test_too_many_bad_rows_leave_the_quarantine_alone(
     assert "canary" not in "".join(lines)
 
 
-def test_an_unreachable_server_loses_nothing(
-    small: Path, searched: tuple[Job, JobDone], tmp_path: Path
-) -> None:
+def test_an_unreachable_server_loses_nothing(searched: tuple[Job, JobDone], again: Again) -> None:
     """The bundle is written, the run is kept beside it, and the warning has no credentials."""
-    job, done = searched
-    lost = replace(
-        job, configuration=_given(job, done), out=tmp_path / "lost", tracking_uri="unheard://me:s3cret@host"
-    )
-    said: list[str] = []
-    tracked = run_job(lost, report=said.append).tracked
-    assert read_bundle(lost.out).manifest.seal == read_bundle(done.bundle).manifest.seal
-    assert tracked is not None
-    assert tracked.uri == f"sqlite:///{lost.tracking / 'mlflow.db'}"
-    assert said[-1].startswith("warning: unheard://host does not have the run: ")
-    assert said[-1].endswith(f"to log it later: scoring-model tracking sync {lost.tracking}")
-    assert "s3cret" not in "".join(said)
+    _, done = searched
+    assert read_bundle(again.job.out).manifest.seal == read_bundle(done.bundle).manifest.seal
+    assert again.done.tracked is not None
+    assert again.done.tracked.uri == f"sqlite:///{again.job.tracking / 'mlflow.db'}"
+    assert again.said[-1].startswith("warning: unheard://host does not have the run: ")
+    assert again.said[-1].endswith(f"to log it later: scoring-model tracking sync {again.job.tracking}")
+    assert "s3cret" not in "".join(again.said)
 
 
 def test_a_folder_that_cannot_store_the_run_is_an_error(
