@@ -6,11 +6,10 @@ Champion and challenger see the same records through noise of their own, as two 
 in their number of frauds and in how hard these are. Looks begin after 30 days of matured records and follow each week,
 with an error of .025 and a power of .85 for three points of recall at a false positive rate of 1 %. Of challengers
 that are no better at most 5 % may be promoted, of those that are three points better at least 80 % by the number of
-frauds that the first look named. What is promoted at the last look counts until 5 % more frauds than named.
+frauds that the first look named.
 """
 
 import argparse
-import math
 import sys
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
@@ -110,9 +109,7 @@ def main() -> None:
         for name, more in (("no better", 0.0), ("three points better", gain)):
             found = list(pool.map(partial(run, gain=more, frauds=given.frauds), range(given.runs)))
             counts = {answer.value: sum(one == answer for one, _, _ in found) for answer in Answer}
-            in_time = sum(
-                one is Answer.PROMOTE and frauds <= math.ceil(1.05 * named) for one, frauds, named in found
-            )
+            in_time = sum(one is Answer.PROMOTE and frauds <= named for one, frauds, named in found)
             shares[name] = share_of(counts["promote"] if more == 0 else in_time, given.runs)
             needed = np.median([frauds for _, frauds, _ in found])
             named = np.median([one for _, _, one in found])

@@ -93,16 +93,17 @@ def test_an_equal_challenger_is_given_up_early() -> None:
 
 
 def test_a_wait_names_frauds_and_days() -> None:
-    """Half of the information with 400 frauds in 80 days: 400 more in 80 more."""
-    found = look_at(PLAN, (), difference=0.03, variance=2 * FINAL, frauds=400, days=80)
-    assert (found.answer, found.more_frauds, found.more_days) == (Answer.WAIT, 400, 80.0)
-    assert str(found) == "wait: 400 more matured frauds, about 80 days"
+    """Half of the information with 400 frauds in 201 days: 400 more in 201 more, and 13 % for an unsure variance."""
+    found = look_at(PLAN, (), difference=0.03, variance=2 * FINAL, frauds=400, days=201)
+    assert (found.answer, found.more_frauds) == (Answer.WAIT, 503)
+    assert found.more_days == pytest.approx(503 * 201 / 400)
+    assert str(found) == "wait: 503 more matured frauds, about 253 days"
 
 
 def test_a_wait_beyond_a_year_is_named() -> None:
     """Ten frauds in 300 days with a thirtieth of the information take years."""
     found = look_at(PLAN, (), difference=0.03, variance=30 * FINAL, frauds=10, days=300)
-    assert str(found) == "wait: 290 more matured frauds; this will not be known within a year"
+    assert str(found) == "wait: 322 more matured frauds; this will not be known within a year"
 
 
 def test_few_days_are_no_look() -> None:
