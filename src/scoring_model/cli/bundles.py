@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from scoring_model.cli import console
+from scoring_model.cli import batch_process, console
 from scoring_model.cli.records import Files, read_instant
 
 if TYPE_CHECKING:
@@ -78,6 +78,8 @@ def score(
     threads: Threads = 2,
 ) -> None:
     """Score every record of a file. Its history consists of its own records and those of --history."""
+    if console.state.is_process:
+        batch_process.configure()
     from scoring_model.batch import score_file
     from scoring_model.records import rfc3339
     from scoring_model.scorer import Scorer

@@ -36,10 +36,12 @@ PAGE: Final = 100
 
 KEY_LENGTH: Final = 255
 _KEY_RULE: Final = f"Idempotency-Key must come once, with 1 to {KEY_LENGTH} printable ASCII characters"
-_JSON: Final = "application/json"
+_JSON: Final = (b"content-type", b"application/json")
+_VARY: Final = "x-api-key, x-client-id"
+Header = tuple[bytes, bytes]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # not frozen: one is created per request, in a third of the time
 class Call:
     """A request that passed all checks.
 
@@ -209,9 +211,19 @@ def _no_object(operation: Operation, value: object) -> Invalid:
     return Invalid((Violation("", Rule.WRONG_TYPE.value, f"must be an object, got {kind_of(value)}"),))
 
 
+class JsonResponse(Response):
+    """A resource as JSON. Its headers are complete: Starlette would encode and search them for each response."""
+
+    def __init__(self, body: bytes, status: int = 200, headers: Sequence[Header] = ()) -> None:
+        self.status_code = status
+        self.background = None
+        self.body = body
+        self.raw_headers = [*headers, (b"content-length", b"%d" % len(body)), _JSON]
+
+
 def plain(shown: Resource) -> Response:
     """Answer 200 with a resource."""
-    return Response(shown.to_json(), media_type=_JSON)
+    return JsonResponse(shown.to_json())
 
 
 def created(
@@ -222,13 +234,13 @@ def created(
     `Idempotency-Replayed` marks the repeated answer to an earlier request.
     """
     status = 200
-    headers = {"Idempotency-Replayed": "true"} if answer.replayed else {}
+    headers = [(b"idempotency-replayed", b"true")] if answer.replayed else []
     if collection is not None:
         status = 202 if answer.pending else 201
-        headers["Location"] = f"{collection}/{shown.id}"
+        headers.append((b"location", f"{collection}/{shown.id}".encode()))
     if answer.pending:
-        headers["Retry-After"] = "1"
-    return Response(shown.to_json(), status, headers, _JSON)
+        headers.append((b"retry-after", b"1"))
+    return JsonResponse(shown.to_json(), status, headers)
 
 
 def cacheable(call: Call, shown: Resource, max_age: int) -> Response:
@@ -239,11 +251,10 @@ def cacheable(call: Call, shown: Resource, max_age: int) -> Response:
     body = shown.to_json()
     digest = hashlib.blake2b(body, digest_size=15).digest()
     tag = f'"{base64.urlsafe_b64encode(digest).decode()}"'
-    headers = {"ETag": tag, "Vary": "x-api-key, x-client-id"}
     call.context.cache = f"private, max-age={max_age}"
     if _matches(tag, call.context.received.get(b"if-none-match", ())):
-        return Response(status_code=304, headers=headers)
-    return Response(body, headers=headers, media_type=_JSON)
+        return Response(status_code=304, headers={"ETag": tag, "Vary": _VARY})
+    return JsonResponse(body, headers=[(b"etag", tag.encode()), (b"vary", _VARY.encode())])
 
 
 def _matches(tag: str, wanted: Sequence[bytes]) -> bool:
