@@ -142,6 +142,8 @@ def resolved(configuration: Configuration, tuned: Tuned) -> dict[str, object]:
     # Later settings stand in bundles that use them.
     if configuration.features.mail_providers == MailProviders():
         del plain["features"]["mail_providers"]
+    if not configuration.findings.mute:
+        del plain["findings"]
     for signal in plain["signals"].values():
         if signal["country"] is None:
             del signal["country"]
