@@ -78,8 +78,8 @@ CHECKS: Final[Mapping[Code, Check]] = MappingProxyType(
             title="Labels shuffled before the features are computed",
             severity=Severity.ERROR,
             of_training=True,
-            why="A model can learn shuffled labels only if a feature reads the label of its own record. Such a model is "
-            "excellent in its evaluation and worthless when it decides.",
+            why="A model can learn shuffled labels only if a feature reads the label of its own record. Such a model "
+            "is excellent in its evaluation and worthless when it decides.",
             action="Fix the feature, or leave it out with `features.exclude`.",
         ),
         Code.SINGLE_FEATURES: Check(
@@ -88,8 +88,8 @@ CHECKS: Final[Mapping[Code, Check]] = MappingProxyType(
             of_training=True,
             why="A feature that separates frauds nearly perfectly on its own was usually filled in after the decision. "
             "Only this check can find a leak in columns that users supply.",
-            action="Find out whether the value exists before the decision. If not, leave it out with `features.exclude`; "
-            "if it does, raise `training.leakage_checks.max_auc`.",
+            action="Find out whether the value exists before the decision. If not, leave it out with "
+            "`features.exclude`; if it does, raise `training.leakage_checks.max_auc`.",
         ),
         Code.FUTURE: Check(
             title="Later records and labels removed",
@@ -118,8 +118,8 @@ CHECKS: Final[Mapping[Code, Check]] = MappingProxyType(
             title="Windows against the delay of labels",
             severity=Severity.WARNING,
             of_training=True,
-            why="A window that is no longer than the delay of labels never holds a known fraud, so its features of known "
-            "frauds are constant.",
+            why="A window that is no longer than the delay of labels never holds a known fraud, so its features of "
+            "known frauds are constant.",
             action="Give `links.delayed_windows`, which end at the delay, or longer `links.windows`.",
         ),
         Code.TRAINING_PERIOD: Check(
@@ -134,8 +134,8 @@ CHECKS: Final[Mapping[Code, Check]] = MappingProxyType(
             title="Evaluated records that the model was trained on",
             severity=Severity.ERROR,
             of_training=False,
-            why="The model was fitted on these very records, or its thresholds were chosen on them. Results on them are "
-            "too good.",
+            why="The model was fitted on these very records, or its thresholds were chosen on them. Results on them "
+            "are too good.",
             action="Leave them out of the evaluated file. If the check did not run: keep the folder of the training "
             "beside the bundle, or name it with `--training`.",
         ),
@@ -143,8 +143,8 @@ CHECKS: Final[Mapping[Code, Check]] = MappingProxyType(
             title="Groups with too few records",
             severity=Severity.INFO,
             of_training=False,
-            why="A group with few records or days has no interval for its gap to the others: unfair decisions could not "
-            "be seen.",
+            why="A group with few records or days has no interval for its gap to the others: unfair decisions could "
+            "not be seen.",
             action="Evaluate a longer time, or merge the values into larger groups.",
         ),
         Code.EXTRAPOLATED_SCORES: Check(
@@ -166,12 +166,18 @@ CHECKS: Final[Mapping[Code, Check]] = MappingProxyType(
             title="Records of different label maturity",
             severity=Severity.WARNING,
             of_training=False,
-            why="A young record counts only if its label is known early, which depends on the label: the share of frauds "
-            "among such records is not that of their period.",
+            why="A young record counts only if its label is known early, which depends on the label: the share of "
+            "frauds among such records is not that of their period.",
             action="Evaluate matured records only (`--matured-only`, `matured_only=True`), or as of a later instant.",
         ),
     }
 )
+
+LIMIT: Final = (
+    "Columns that users supply were checked one by one: the records do not show whether their values existed before "
+    "the decision."
+)
+"""What no check can find."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

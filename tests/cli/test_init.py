@@ -125,7 +125,7 @@ def test_an_export_is_trained_on_by_configuration_alone(
     assert code == 0, error
     assert "guessed: encoding cp1252" in error
     assert "features can teach nothing and were left out: " in error
-    assert "leaks: shuffled_labels sound, single_features sound" in error
+    assert "checks: SM001 clear; SM002 clear; " in error
     code, said, error = run(capsys, "evaluate", out, export, "--matured-only")
     assert code == 0, error
     assert "ROC" in said

@@ -109,7 +109,7 @@ def test_an_infeasible_policy_is_an_error(
     )
     forest = training.bundle.contents.forest
     with pytest.raises(InfeasiblePolicy, match=r"^no thresholds of the fitted model keep") as caught:
-        assemble(prepared, forest, strict, Tuned(params={}, rounds=1), leakage=training.leakage, threads=1)
+        assemble(prepared, forest, strict, Tuned(params={}, rounds=1), findings=(), threads=1)
     assert [row.bound for row in caught.value.shortfalls] == ["max_missed_fraud", "max_step_up"]
     alternatives = caught.value.alternatives
     assert alternatives is not None
@@ -168,7 +168,7 @@ def assembled(
         training.bundle.contents.forest,
         configuration,
         Tuned(params={}, rounds=1),
-        leakage=training.leakage,
+        findings=(),
         threads=1,
     )
     return bundle, alternatives
