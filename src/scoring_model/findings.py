@@ -136,8 +136,7 @@ CHECKS: Final[Mapping[Code, Check]] = MappingProxyType(
             of_training=False,
             why="The model was fitted on these very records, or its thresholds were chosen on them. Results on them "
             "are too good.",
-            action="Leave them out of the evaluated file. If the check did not run: keep the folder of the training "
-            "beside the bundle, or name it with `--training`.",
+            action="Leave them out of the evaluated file.",
         ),
         Code.SMALL_GROUPS: Check(
             title="Groups with too few records",

@@ -53,7 +53,7 @@ def check_period(scorer: Scorer, event_times: IntArray) -> Finding:
         reason = f"{scorer.manifest.model_version} does not hold its split, so records of its training are not found"
         return not_applicable(code, reason, records=total)
     count = int(np.count_nonzero(event_times < until))
-    end = f"{rfc3339(until)}, the end of the validation period of {scorer.manifest.model_version}"
+    end = f"{rfc3339(until)[:19]}Z, the end of the validation period of {scorer.manifest.model_version}"
     return Finding(
         code=code,
         state=State.FOUND if count else State.CLEAR,

@@ -141,7 +141,10 @@ class TrainingDigests:
                 if digests.model_version == model_version:
                     return digests
                 others.append(f"; {folder.name} is of {digests.model_version}")
-        raise DigestsUnusable(f"no folder holds digests of the training of {model_version}{''.join(others)}")
+        raise DigestsUnusable(
+            f"there are no digests of the training of {model_version} beside the bundle or in a folder named by "
+            f"--training{''.join(others)}"
+        )
 
     @classmethod
     def _read(cls, folder: Path) -> Self:

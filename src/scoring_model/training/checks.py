@@ -39,7 +39,7 @@ def check_features(useless: Mapping[str, str], *, records: int, dropped: bool) -
     code = Code.USELESS_FEATURES
     if not dropped:
         return not_applicable(
-            code, "features.drop_useless is off, so no feature was compared", records=records
+            code, "no feature was compared, since features.drop_useless is off", records=records
         )
     if not useless:
         sentence = f"each feature varies in {records:,} training records, and none is a copy of another"
