@@ -14,7 +14,7 @@ from scoring_model.configuration.schema import configuration_schema, gates_schem
 from scoring_model.features import FeatureMatrix, FeatureSettings, FittedState, LinkSettings, SignalSettings
 from scoring_model.features.reference import read_signals, reference
 from scoring_model.features.settings import READ_TYPES
-from scoring_model.findings import CHECKS, LIMIT
+from scoring_model.findings import CHECKS
 
 ROOT: Final = Path(__file__).parents[1]
 CONFIGURATION: Final = ROOT / "configs" / "identity.yaml"
@@ -43,35 +43,15 @@ def _read_signals(use: Use) -> str:
 
 
 def findings_page() -> str:
-    """Return the up-to-date page of findings: an introduction and a section for each code."""
+    """Return the up-to-date page: its introduction, which is written by hand, and a section for each code."""
+    introduction = FINDINGS.read_text(encoding="utf-8").partition("\n## SM")[0].strip()
     sections = [
         f"## {code.value}\n\n**{check.title}.** Severity: {check.severity}. Made by: "
         f"{'the training' if check.of_training else 'the evaluation'}.\n\n"
         f"*Why it matters.* {check.why}\n\n*What to do.* {check.action}"
         for code, check in CHECKS.items()
     ]
-    return "\n\n".join([_FINDINGS_INTRODUCTION.format(limit=LIMIT), *sections]) + "\n"
-
-
-_FINDINGS_INTRODUCTION: Final = """# Findings
-
-Trainings, evaluations and comparisons check records, features and results. Each check has a code that never changes its meaning. Its finding has one of three states: found, with a count and a sentence about these records; clear; or not applicable, with the reason why the check could not run.
-
-| Severity | Meaning |
-| --- | --- |
-| `error` | Results are wrong. A leak stops a training unless `training.leakage_checks.tolerate` names it. |
-| `warning` | Results may be too good or too bad. |
-| `info` | Results are right but say less than they could. |
-
-**Where they are.** `check` and `train` print them. `card.md` and `evaluation.json` of a bundle hold those of its training, and so does `findings.json` beside it, also when a leak stopped the training. `evaluate` and `compare` add those of the evaluated records: in the output, under `findings` in the JSON file, and in the report.
-
-**Muting.** `findings: {{mute: [SM005]}}` in a [configuration](configuration.md) mutes codes in its trainings and in the evaluations of its bundles; the same key in a file of [gates](gates.md) mutes them for these gates and the evaluations that they belong to. Muted findings are still listed, as muted and with their count. An unknown code is an error that names the nearest known one. A muted leak still stops a training.
-
-**Gates.** `findings: warning` demands that no check of this or a graver severity finds anything, `findings: SM007` that one check finds nothing. A check that could not run is no pass. Gates look at what the configuration of a bundle mutes; only the file of gates leaves codes out of a gate on a severity.
-
-**Records of the training.** `train` writes keyed digests of the records that fitted the model or chose its thresholds into `<bundle>.training`: `training_records.npz` and its key, `training_records.key`, each readable by its owner alone. With both, `evaluate` and `compare` find these records in any file: by `recordId`, or by event time and all values that the bundle reads. A record whose id and values both differ is not found. Without the key the digests are of no use, so someone with both can test whether a known person was in the training; delete the key to end that. `--training FOLDER` names a folder that does not lie beside its bundle.
-
-{limit}"""
+    return "\n\n".join([introduction, *sections]) + "\n"
 
 
 def schema_text() -> str:

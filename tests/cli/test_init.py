@@ -169,7 +169,7 @@ def test_a_file_of_the_contract_needs_no_mapping(
     assert found.links.delay == found.split.label_maturity == 42 * DAY
     assert found.links.delayed_windows
     assert "90% of 76 frauds in the file" in out.read_text()
-    assert "warnings: none" in run(capsys, "check", small, "--config", out)[1]
+    assert "findings: SM006 clear" in run(capsys, "check", small, "--config", out)[1]
     assert set(found.links.keys) == {"person", "address", "image", "device"}
 
 
