@@ -49,7 +49,10 @@ def test_a_record_is_found_by_its_id_or_by_its_values() -> None:
     other = table(["a", "x", "2"], [10, 20, 99], ["Anna", "Bo", "Cy"], ["Lee", None, "Fox"])
     found = digests().among(other, FIELDS)
     assert (found.records, found.by_id, found.by_content) == (2, 1, 1)
-    assert digests().among(other, None).records == 1
+    alone = digests().among(other, None)
+    assert (alone.records, alone.compared) == (1, 2)
+    unnamed = TrainingDigests.of(TRAINED.take(np.array([2])), FIELDS, model_version="use-1")
+    assert unnamed.among(other, None).compared == 0
     same = digests().among(TRAINED, FIELDS)
     assert (same.records, same.by_id, same.by_content) == (3, 2, 3)
 

@@ -88,14 +88,17 @@ def check_digests(
         return not_applicable(code, str(error), records=len(rows))
     found = digests.among(table.take(rows), scorer.contents.schema.fields if with_values else None)
     count, total = found.records, len(rows)
+    if not found.compared:
+        reason = "a scored file holds no values, and its records or those of the training have no recordId"
+        return not_applicable(code, reason, records=total)
     return Finding(
         code=code,
         state=State.FOUND if count else State.CLEAR,
         sentence=f"{count:,} of {total:,} evaluated records were used by the training of {version}: {found.by_id:,} by "
         f"their recordId, {found.by_content:,} by time and all values"
         if count
-        else f"none of {total:,} evaluated records is among the {digests.records:,} that fitted {version} or chose its "
-        "thresholds",
+        else f"none of {found.compared:,} evaluated records is among the {digests.records:,} that fitted {version} or "
+        f"chose its thresholds{'' if with_values else ', by recordId alone'}",
         count=count,
         records=total,
         figures={"by_id": found.by_id, "by_content": found.by_content},

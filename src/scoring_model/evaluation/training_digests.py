@@ -47,10 +47,13 @@ class Overlap:
     ----------
     records : int
         Records found in either way.
+    compared : int
+        Records with an id or values to compare.
     by_id, by_content : int
     """
 
     records: int
+    compared: int
     by_id: int
     by_content: int
 
@@ -114,6 +117,7 @@ class TrainingDigests:
             by_content = _in(digester.contents(table, fields), self.contents)
         return Overlap(
             records=int(np.count_nonzero(by_id | by_content)),
+            compared=len(table) if fields is not None else int(np.count_nonzero(named & (len(self.ids) > 0))),
             by_id=int(np.count_nonzero(by_id)),
             by_content=int(np.count_nonzero(by_content)),
         )
