@@ -64,7 +64,10 @@ def test_evaluation_is_of_the_test_period(prepared: Prepared, scorer: Scorer, tr
         labels=split.test_targets,
         event_times=prepared.table.event_times[split.test],
     )
-    found = evaluate_records(records, rules=scorer.contents.rules)
+    of_training = [
+        one for one in training.evaluation.findings if one.check.of_training or one.code == "SM007"
+    ]
+    found = evaluate_records(records, rules=scorer.contents.rules, findings=of_training)
     assert found.to_json() == training.evaluation.to_json()
     assert read_json(training.bundle.files["evaluation.json"]) == found.to_json()
     assert found.overall.records == len(split.test)
