@@ -9,6 +9,7 @@ from typing import Any, Self
 from scoring_model.arrays import FloatArray
 from scoring_model.bundle import (
     CONFIGURATION,
+    EVALUATION,
     Contents,
     Manifest,
     SealedFiles,
@@ -110,6 +111,7 @@ class Scorer(Decider):
         self.matrix = contents.features
         self.settings: Mapping[str, Any] = {}
         """Resolved configuration of the training, as the bundle holds it; empty without a bundle."""
+        self._evaluation = b"{}"
         schema = contents.schema
         # File columns with names other than their fields: they identify a mapping as a row of a file.
         self.own_names = {*schema.columns.values(), *schema.signals} - {*EVENT_FIELDS, *schema.fields}
@@ -143,7 +145,15 @@ class Scorer(Decider):
         check_protocol(sealed)
         if CONFIGURATION in sealed.files:
             scorer.settings = read_json(sealed.files[CONFIGURATION])
+        if EVALUATION in sealed.files:
+            scorer._evaluation = sealed.files[EVALUATION]
         return scorer
+
+    @property
+    def findings(self) -> Sequence[Mapping[str, Any]]:
+        """Findings of the training, as the evaluation in the bundle holds them; none in older bundles."""
+        found: Sequence[Mapping[str, Any]] = read_json(self._evaluation).get("findings", ())
+        return found
 
     def score(self, data: Any, *, history: Any = None, as_of: str | date | None = None) -> Any:
         """Score one record, or every record of a frame.
