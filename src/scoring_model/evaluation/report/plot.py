@@ -81,7 +81,7 @@ class Plots:
                 missed=found.missed_fraud,
                 cost=found.cost,
                 chosen=found.chosen,
-                certified=found.certified,
+                certified=self._evaluation.curves.certified,
             )
         return drawn
 
