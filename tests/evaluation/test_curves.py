@@ -93,7 +93,7 @@ def test_the_threshold_map_is_that_of_deciding_again(evaluation: Evaluation, pai
 
 
 def test_certified_thresholds_are_those_of_binomial_tests() -> None:
-    """The region holds the thresholds whose p-values, from the safest one on, all pass; without counts it is unknown."""
+    """The region holds the thresholds whose p-values, from the safest one on, pass; without counts it is unknown."""
     rng = np.random.default_rng(1)
     persons, rings = rng.integers(0, 700, 4000), rng.integers(300, 1001, 200)
     counts = ScoreCounts.of_scores(
