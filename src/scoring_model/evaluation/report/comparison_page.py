@@ -260,7 +260,7 @@ def _bundles(comparison: "Comparison") -> Section:
     )
 
 
-def _promises(champion: "Evaluation", challenger: "Evaluation") -> Iterator[tuple[str, str, str]]:
+def _promises(champion: "Evaluation", challenger: "Evaluation") -> Iterator[tuple[str, ...]]:
     """Write each promise of both models with its verdict."""
     cards = zip(promise_cards(champion.stability), promise_cards(challenger.stability), strict=True)
     for old, new in cards:
