@@ -180,9 +180,13 @@ def _matrix(comparison: "Comparison") -> Table:
     for code, outcome in enumerate(OUTCOMES):
         cells = [(old == code) & (new == other) for other in range(len(OUTCOMES))]
         texts = (f"{int(cell.sum()):,} ({int((cell & fraud).sum()):,} frauds)" for cell in cells)
-        rows.append((f"{OUTCOME_TITLES[outcome]} by the champion", *texts))
-    heads = ("Records", *(f"{OUTCOME_TITLES[outcome]} by the challenger" for outcome in OUTCOMES))
-    return Table(caption="Flip matrix: records by the outcomes of both models", heads=heads, rows=tuple(rows))
+        rows.append((OUTCOME_TITLES[outcome], *texts))
+    heads = ("Champion", *(f"Challenger {OUTCOME_TITLES[outcome].lower()}" for outcome in OUTCOMES))
+    return Table(
+        caption="Flip matrix: records by the outcome from the champion and from the challenger",
+        heads=heads,
+        rows=tuple(rows),
+    )
 
 
 def _note(comparison: "Comparison") -> str:
