@@ -93,6 +93,17 @@ def test_equal_models_change_nothing() -> None:
     assert "Clearly better" not in text
 
 
+def test_small_changes_are_counted_on_10_000_applicants() -> None:
+    """Where a day has less than one changed record of every outcome, the sentences take 10,000 applicants."""
+    comparison = compared(0.1, size=600)
+    change = comparison.differences["stepped_up"].value
+    assert change is not None
+    assert abs(15 * change) < 1  # fifteen records a day
+    number, more = f"{abs(10_000 * change):,.0f}", "more" if change > 0 else "fewer"
+    text = Page.of(render_comparison(comparison)).text
+    assert f"{number} {more} step-ups out of 10,000 applicants" in text
+
+
 def test_few_days_have_no_intervals() -> None:
     """With five days the page says so, and calls nothing better or worse."""
     text = Page.of(render_comparison(compared(size=400, days=5))).text

@@ -71,6 +71,13 @@ def test_a_promise_is_judged_by_its_whole_interval(limits: dict[str, float], wor
     assert words in Page.of(render_report(evaluated(limits=limits))).text
 
 
+def test_a_region_that_is_not_drawn_is_explained(html: str) -> None:
+    """Rules without counts of scores say so; rules without promises certify nothing."""
+    assert "came without the counts of scores that certify pairs" in Page.of(html).text
+    text = Page.of(render_report(evaluated(genuine=300, frauds=30))).text
+    assert "The policy promises nothing, so no pair is certified." in text
+
+
 @pytest.mark.parametrize(("genuine", "frauds"), [(300, 0), (0, 40), (0, 0)])
 def test_an_absent_class_is_named(genuine: int, frauds: int) -> None:
     """Drawings that need both classes give the reason for their absence, and no number is invented."""
