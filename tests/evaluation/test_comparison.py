@@ -169,7 +169,11 @@ def test_bundles_are_compared(scorer: Scorer, sealed: Path, stricter: Path, fram
     assert until is not None
     trained = int(np.count_nonzero(found.champion.records.event_times < until))
     assert champion.trained_records == trained > 0
-    assert f"{trained:,} evaluated records are from before the end" in found.notes[0]
+    overlaps = [one for one in found.findings if one.code == "SM007"]
+    assert [(one.count, one.records) for one in overlaps] == [(trained, len(found.champion.records))] * 2
+    assert (
+        f"{trained:,} of {overlaps[0].records:,} evaluated records are from before " in overlaps[0].sentence
+    )
     card = (sealed / "card.md").read_text()
     assert rfc3339(until).removesuffix("Z") in card.split("| validation |")[1].split("\n")[0]
 

@@ -21,6 +21,7 @@ from scoring_model.evaluation import (
     evaluate_table,
     summary,
 )
+from scoring_model.findings import Finding, State
 from scoring_model.records import NEVER, RecordTable, microseconds
 from scoring_model.scorer import Scorer
 from scoring_model.scorer.frames import score_table
@@ -67,9 +68,10 @@ def evaluated_rows(scorer: Scorer, table: RecordTable, rows: IntArray, labels: I
 
 
 def figures_of(evaluation: Evaluation) -> dict[str, object]:
-    """The document of an evaluation without what was left out and where the records come from."""
+    """The document of an evaluation without findings, what was left out and where the records come from."""
     document = evaluation.to_json()
-    return {key: part for key, part in document.items() if key not in ("coverage", "provenance")}
+    other = ("coverage", "findings", "provenance")
+    return {key: part for key, part in document.items() if key not in other}
 
 
 def test_labels_count_as_of_an_instant(scorer: Scorer, table: RecordTable) -> None:
@@ -140,6 +142,12 @@ def test_history_is_seen_and_not_evaluated(scorer: Scorer, table: RecordTable) -
     assert figures_of(found) == figures_of(expected)
 
 
+def maturity_of(found: Evaluation) -> Finding:
+    """The finding about records of different maturity."""
+    (finding,) = (one for one in found.findings if one.code == "SM012")
+    return finding
+
+
 def test_every_row_is_evaluated_or_left_out_for_a_reason(scorer: Scorer, table: RecordTable) -> None:
     """The coverage counts what a loop over the records counts, and its numbers sum to the rows of the source."""
     reasons = dict.fromkeys(LeftOut, 0) | {LeftOut.INVALID: 7}
@@ -167,10 +175,11 @@ def test_matured_records_count_under_one_rule(scorer: Scorer, table: RecordTable
     frauds = old & (table.labels == 1) & (table.label_times < AS_OF)
     assert (coverage_of(found).evaluated, coverage_of(found).frauds) == (int(old.sum()), int(frauds.sum()))
     assert coverage_of(found).left_out[LeftOut.LABELLED_IMMATURE] > 0
-    assert coverage_of(found).warnings == ()
-    mixed = coverage_of(evaluated(scorer, table, maturity=MATURITY, as_of=AS_OF))
-    (warning,) = mixed.warnings
-    assert warning.startswith(
+    assert maturity_of(found).state is State.CLEAR
+    both = evaluated(scorer, table, maturity=MATURITY, as_of=AS_OF)
+    mixed, warning = coverage_of(both), maturity_of(both)
+    assert (warning.state, warning.count) == (State.FOUND, mixed.immature_frauds + mixed.immature_genuine)
+    assert warning.sentence.startswith(
         f"biased: {mixed.immature_frauds:,} frauds and {mixed.immature_genuine:,} genuine"
     )
     assert mixed.frauds / mixed.evaluated > coverage_of(found).frauds / coverage_of(found).evaluated
@@ -179,11 +188,11 @@ def test_matured_records_count_under_one_rule(scorer: Scorer, table: RecordTable
 def test_records_that_all_count_are_no_mix(scorer: Scorer, table: RecordTable) -> None:
     """Nothing is warned of where all records are mature, nor where each immature one has a label."""
     late = microseconds("2027-01-01")
-    assert coverage_of(evaluated(scorer, table, maturity=MATURITY, as_of=late)).warnings == ()
+    assert maturity_of(evaluated(scorer, table, maturity=MATURITY, as_of=late)).state is State.CLEAR
     labelled = table.take(np.flatnonzero(table.label_times < AS_OF))
-    coverage = coverage_of(evaluated(scorer, labelled, maturity=MATURITY, as_of=AS_OF))
-    assert coverage.immature_frauds > 0
-    assert coverage.warnings == ()
+    found = evaluated(scorer, labelled, maturity=MATURITY, as_of=AS_OF)
+    assert coverage_of(found).immature_frauds > 0
+    assert maturity_of(found).state is State.CLEAR
 
 
 def test_text_and_json_say_what_was_left_out(scorer: Scorer, table: RecordTable) -> None:
@@ -194,9 +203,10 @@ def test_text_and_json_say_what_was_left_out(scorer: Scorer, table: RecordTable)
     assert f"As of 2024-09-01T00:00:00.000000Z, {coverage.evaluated:,} of {coverage.rows:,} rows" in text
     assert "| breaks the contract of the data | 7 |" in text
     assert f"| happened at the as-of instant or later | {coverage.left_out[LeftOut.AFTER_AS_OF]:,} |" in text
-    assert f"**Warning: {coverage.warnings[0]}.**" in text
+    warning = maturity_of(found)
+    assert f"| SM012 | warning | evaluation | {warning.count:,} | {warning.sentence} |" in text
     assert document["left_out"] == {reason.value: count for reason, count in coverage.left_out.items()}
-    assert document["warnings"] == list(coverage.warnings)
+    assert found.to_json()["findings"][-1]["sentence"] == warning.sentence
     assert document["rows"] == document["evaluated"] + sum(document["left_out"].values())
 
 

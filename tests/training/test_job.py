@@ -21,12 +21,14 @@ LEFT = {
     "evaluation.json",
     "evaluation.md",
     "importance.json",
-    "leakage_checks.json",
+    "findings.json",
     "split.json",
     "parameters.yaml",
     "report.html",
     "quarantine.csv",
     "thresholds.csv",
+    "training_records.key",
+    "training_records.npz",
 }
 
 
@@ -58,16 +60,16 @@ def test_a_job_writes_bundle_and_reports(searched: tuple[Job, JobDone]) -> None:
 
 
 def test_a_report_is_about_the_bundle_and_its_training(searched: tuple[Job, JobDone]) -> None:
-    """It names the model, the parts of the split, every leakage check and the recall lost without each family."""
+    """It names the model, the parts of the split, every check and the recall lost without each family."""
     job, done = searched
     page = Page.of(done.report.read_text(encoding="utf-8"))
     manifest = read_bundle(done.bundle).manifest
     assert f"Model {manifest.model_version}, policy {manifest.policy_version}." in page.text
     assert "Shaded: pairs that were certified" in page.text
     first_cells = [row[0] for table in page.tables for row in table]
-    checks = json.loads((job.folder / "leakage_checks.json").read_text())["findings"]
+    checks = json.loads((job.folder / "findings.json").read_text())
     parts = json.loads((job.folder / "split.json").read_text())
-    assert {*(check["what"] for check in checks), *(part["part"] for part in parts)} <= set(first_cells)
+    assert {*(check["code"] for check in checks), *(part["part"] for part in parts)} <= set(first_cells)
     importance = json.loads((job.folder / "importance.json").read_text())
     assert set(importance["recall_lost"]) == {family["name"] for family in importance["families"]}
 

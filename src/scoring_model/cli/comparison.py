@@ -15,6 +15,7 @@ from scoring_model.cli.bundles import (
     MaxBadShare,
     PublicKey,
     Threads,
+    Training,
     grouped,
     key_of,
     write_json,
@@ -54,6 +55,7 @@ def compare(
     labels: Labels = None,
     by: By = None,
     gate: GatesFile = None,
+    training: Training = None,
     max_bad_share: MaxBadShare = 0.01,
     as_of: AsOf = None,
     label_maturity: LabelMaturity = None,
@@ -68,6 +70,7 @@ def compare(
     from scoring_model.configuration import load_gates
     from scoring_model.evaluation import NothingToEvaluate, check_gates, comparison_summary
     from scoring_model.evaluation import compare as compare_bundles
+    from scoring_model.evaluation.holdout import training_folder
     from scoring_model.evaluation.report.style import require_libraries
     from scoring_model.scorer import Scorer
 
@@ -85,6 +88,8 @@ def compare(
             as_of=as_of,
             label_maturity=label_maturity,
             matured_only=matured_only,
+            training=[*(training or ()), *map(training_folder, (champion, challenger))],
+            mute=() if gates is None else gates.findings.mute,
             max_bad_share=max_bad_share,
         )
     except NothingToEvaluate as error:
@@ -115,6 +120,7 @@ def promote(
     history: History = None,
     labels: Labels = None,
     by: By = None,
+    training: Training = None,
     max_bad_share: MaxBadShare = 0.01,
     as_of: AsOf = None,
     label_maturity: LabelMaturity = None,
@@ -129,6 +135,7 @@ def promote(
     """
     from scoring_model.configuration import load_gates
     from scoring_model.evaluation import NothingToEvaluate
+    from scoring_model.evaluation.holdout import training_folder
     from scoring_model.training.promotion import CHAMPION
     from scoring_model.training.promotion import promote as promote_bundle
 
@@ -147,6 +154,8 @@ def promote(
                 "as_of": as_of,
                 "label_maturity": label_maturity,
                 "matured_only": matured_only,
+                "training": [*(training or ()), training_folder(bundle)],
+                "mute": gates.findings.mute,
                 "max_bad_share": max_bad_share,
             },
             public_key=key_of(public_key),

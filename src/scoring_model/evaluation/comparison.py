@@ -25,6 +25,7 @@ from scoring_model.evaluation.flips import (
 from scoring_model.evaluation.paired import paired_differences
 from scoring_model.evaluation.simultaneous import half_widths
 from scoring_model.evaluation.uncertainty import Estimate, Interval
+from scoring_model.findings import Code, Finding, arranged
 from scoring_model.records import rfc3339
 
 if TYPE_CHECKING:
@@ -112,6 +113,14 @@ class Comparison:
     bundles: tuple[ComparedBundle, ...] = ()
     sentences: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """Findings about the challenger, and those about records that the champion was trained on."""
+        trained = (Code.TRAINING_PERIOD, Code.TRAINING_RECORDS)
+        return arranged(
+            (*self.challenger.findings, *(one for one in self.champion.findings if one.code in trained))
+        )
 
     @property
     def days(self) -> int:
@@ -215,6 +224,7 @@ class Comparison:
             "groups": [table.to_json() for table in self.groups],
             "bundles": [bundle.to_json() for bundle in self.bundles],
             "notes": list(self.notes),
+            "findings": [finding.to_json() for finding in self.findings],
             "champion": self.champion.to_json(),
             "challenger": self.challenger.to_json(),
         }

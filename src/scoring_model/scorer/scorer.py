@@ -9,6 +9,7 @@ from typing import Any, Self
 from scoring_model.arrays import FloatArray
 from scoring_model.bundle import (
     CONFIGURATION,
+    EVALUATION,
     Contents,
     Manifest,
     ScoreCounts,
@@ -113,6 +114,7 @@ class Scorer(Decider):
         """Resolved configuration of the training, as the bundle holds it; empty without a bundle."""
         self.score_counts: ScoreCounts | None = None
         """Counts of the records that certified the policy; None for a bundle that an earlier version sealed."""
+        self._evaluation = b"{}"
         schema = contents.schema
         # File columns with names other than their fields: they identify a mapping as a row of a file.
         self.own_names = {*schema.columns.values(), *schema.signals} - {*EVENT_FIELDS, *schema.fields}
@@ -147,7 +149,15 @@ class Scorer(Decider):
         if CONFIGURATION in sealed.files:
             scorer.settings = read_json(sealed.files[CONFIGURATION])
         scorer.score_counts = ScoreCounts.of(sealed)
+        if EVALUATION in sealed.files:
+            scorer._evaluation = sealed.files[EVALUATION]
         return scorer
+
+    @property
+    def findings(self) -> Sequence[Mapping[str, Any]]:
+        """Findings of the training, as the evaluation in the bundle holds them; none in older bundles."""
+        found: Sequence[Mapping[str, Any]] = read_json(self._evaluation).get("findings", ())
+        return found
 
     def score(self, data: Any, *, history: Any = None, as_of: str | date | None = None) -> Any:
         """Score one record, or every record of a frame.

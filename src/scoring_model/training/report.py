@@ -7,14 +7,12 @@ from scoring_model.evaluation.report import Section, Table
 from scoring_model.evaluation.report.figures import share_text
 from scoring_model.evaluation.report.scales import unbroken
 from scoring_model.training.alternatives import Alternatives
-from scoring_model.training.leakage.findings import LIMIT, TITLES, LeakageReport
 from scoring_model.training.split import Split
 
 
-def training_sections(split: Split, leakage: LeakageReport, alternatives: Alternatives) -> Iterator[Section]:
-    """Describe the split, the leakage checks, and the pairs of thresholds beside the chosen one."""
+def training_sections(split: Split, alternatives: Alternatives) -> Iterator[Section]:
+    """Describe the split, and the pairs of thresholds beside the chosen one."""
     yield _other_thresholds(alternatives)
-    yield _findings(leakage)
     yield _split(split)
 
 
@@ -38,23 +36,9 @@ def _split(split: Split) -> Section:
         texts=(
             "The model was fitted on the train part; thresholds and probabilities on the validation part. The rest of "
             f"this report is about the {split.evaluated.name} part.",
-            *(() if split.evaluated.warning is None else (split.evaluated.warning,)),
         ),
         tables=(Table(caption="Parts of the history", heads=heads, rows=rows),),
     )
-
-
-def _findings(leakage: LeakageReport) -> Section:
-    name, title = "findings", "Findings"
-    if not leakage.findings:
-        text = "The configuration turned the leakage checks off, so there are no findings."
-        return Section(name=name, title=title, texts=(text,))
-    rows = tuple(
-        (TITLES[found.check], leakage.verdict_of(found), f"{found.records:,}", found.detail)
-        for found in leakage.findings
-    )
-    table = Table(caption="Leakage checks", heads=("Check", "Verdict", "Records", "Found"), rows=rows)
-    return Section(name=name, title=title, texts=(LIMIT,), tables=(table,))
 
 
 def _other_thresholds(alternatives: Alternatives) -> Section:

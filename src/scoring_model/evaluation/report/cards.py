@@ -131,6 +131,8 @@ def _subject(gate: "Gate") -> str:
     if gate.promise is not None:
         which = "every promise" if gate.promise == "all" else f"“{ERRORS[gate.promise][0]}”"
         return f"Promises: the records must show that the policy keeps {which}"
+    if gate.findings is not None:
+        return f"Findings: no check of {gate.findings} may find anything"
     if gate.difference is not None:
         return f"{figure_title(gate.difference)}, challenger minus champion"
     if gate.figure is not None:

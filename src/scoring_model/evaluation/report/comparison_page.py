@@ -16,8 +16,10 @@ from scoring_model.evaluation.report.page import render_page, write_page
 from scoring_model.evaluation.report.scales import day
 from scoring_model.evaluation.report.sections.changes import changes_sections
 from scoring_model.evaluation.report.sections.differences import differences_section
+from scoring_model.evaluation.report.sections.findings import findings_section, limiting
 from scoring_model.evaluation.report.sections.flips import flips_section
 from scoring_model.evaluation.report.sections.models import models_section
+from scoring_model.findings import Code
 
 if TYPE_CHECKING:
     from scoring_model.evaluation.comparison import Comparison
@@ -62,11 +64,15 @@ def render_comparison(comparison: "Comparison", *, gates: "GateReport | None" = 
         verdict="" if gates is None else _verdict(gates),
         promises=promise_cards(comparison.challenger.stability),
         unknown=_unknown(comparison),
-        left_out=left_out_texts(comparison.challenger.coverage),
+        left_out=left_out_texts(
+            comparison.challenger.coverage,
+            warnings=limiting(comparison.findings, Code.MIXED_MATURITY),
+        ),
         sections=[
             differences_section(comparison, plots),
             flips_section(comparison, plots),
             *changes_sections(comparison, plots),
+            findings_section(comparison.findings),
             models_section(comparison),
         ],
     )
@@ -222,4 +228,5 @@ def _unknown(comparison: "Comparison") -> tuple[str, ...]:
     bundles = (
         () if comparison.bundles else ("Size and latency are not known: the models came without bundles.",)
     )
-    return (*notes, *days, *groups, *bundles, _UNKNOWN)
+    trained = limiting(comparison.findings, Code.TRAINING_PERIOD, Code.TRAINING_RECORDS)
+    return (*trained, *notes, *days, *groups, *bundles, _UNKNOWN)

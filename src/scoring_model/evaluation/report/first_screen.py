@@ -121,13 +121,17 @@ def _note(evaluation: "Evaluation") -> str:
     return f"{text} Ranges are 95% intervals, from drawing the {days:,} days with replacement."
 
 
-def left_out_texts(coverage: "Coverage | None", *, split: bool = False) -> LeftOutTexts:
+def left_out_texts(
+    coverage: "Coverage | None", *, split: bool = False, warnings: tuple[str, ...] = ()
+) -> LeftOutTexts:
     """Describe which records were left out and why.
 
     Parameters
     ----------
     split : bool
         Whether a part of the report describes the split that chose the records.
+    warnings : tuple of str
+        Sentences on what the choice does to the results.
     """
     if coverage is None:
         where = (
@@ -141,12 +145,12 @@ def left_out_texts(coverage: "Coverage | None", *, split: bool = False) -> LeftO
     counted = f"labels count if known by {day(coverage.as_of)} ({rfc3339(coverage.as_of)[11:16]} UTC)"
     if not left:
         text = f"None: all {coverage.rows:,} records are evaluated; {counted}."
-        return LeftOutTexts(texts=(text,), warnings=coverage.warnings, table=None)
+        return LeftOutTexts(texts=(text,), warnings=warnings, table=None)
     text = f"{left:,} of {coverage.rows:,} records are left out, {coverage.evaluated:,} are evaluated; {counted}."
     rows = tuple((_sentence(reason), f"{count:,}") for reason, count in coverage.describe().items())
     return LeftOutTexts(
         texts=(text,),
-        warnings=tuple(f"{_sentence(warning)}." for warning in coverage.warnings),
+        warnings=warnings,
         table=Table(caption="Records left out", heads=("Reason", "Records"), rows=rows),
     )
 

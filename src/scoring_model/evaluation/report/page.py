@@ -10,6 +10,7 @@ from scoring_model.evaluation.report.first_screen import applicant_texts, left_o
 from scoring_model.evaluation.report.plot import Plots
 from scoring_model.evaluation.report.scales import day, percent
 from scoring_model.evaluation.report.sections.decisions import decisions_section
+from scoring_model.evaluation.report.sections.findings import findings_section, limiting
 from scoring_model.evaluation.report.sections.groups import groups_sections
 from scoring_model.evaluation.report.sections.importance import importance_section
 from scoring_model.evaluation.report.sections.over_time import time_section
@@ -17,6 +18,7 @@ from scoring_model.evaluation.report.sections.probabilities import probabilities
 from scoring_model.evaluation.report.sections.ranking import ranking_section
 from scoring_model.evaluation.report.sections.section import Section
 from scoring_model.evaluation.report.style import DARK, LIGHT
+from scoring_model.findings import Code
 from scoring_model.records import rfc3339
 from scoring_model.records.atomic import atomic_file
 
@@ -56,6 +58,7 @@ def render_report(evaluation: "Evaluation", *, further: Sequence[Section] = ()) 
         time_section(evaluation, plots),
         *groups_sections(evaluation, plots),
         importance_section(evaluation, plots),
+        findings_section(evaluation.findings),
         *(further or [_training_elsewhere(evaluation.provenance)]),
         _provenance(evaluation.provenance),
     ]
@@ -68,7 +71,11 @@ def render_report(evaluation: "Evaluation", *, further: Sequence[Section] = ()) 
         applicants=applicant_texts(evaluation),
         promises=promise_cards(evaluation.stability),
         promises_note=promises_note(evaluation),
-        left_out=left_out_texts(evaluation.coverage, split=any(part.name == "split" for part in further)),
+        left_out=left_out_texts(
+            evaluation.coverage,
+            split=any(part.name == "split" for part in further),
+            warnings=limiting(evaluation.findings, Code.MIXED_MATURITY),
+        ),
         sections=sections,
     )
 
@@ -99,23 +106,24 @@ def _name(evaluation: "Evaluation") -> str:
 def _basis(evaluation: "Evaluation") -> str:
     """Say which model decided on which records, and what limits the figures."""
     overall, provenance = evaluation.overall, evaluation.provenance
+    limits = limiting(evaluation.findings, Code.TRAINING_PERIOD, Code.TRAINING_RECORDS)
     records = f"{overall.records:,} records, {overall.genuine:,} genuine and {overall.frauds:,} frauds"
     if provenance is None:
-        return f"{records}, on {evaluation.days:,} days."
+        return " ".join((f"{records}, on {evaluation.days:,} days.", *limits))
     model = f"Model {provenance.model_version}, policy {provenance.policy_version}."
     period = f"from {day(provenance.since)} to {day(provenance.until)}."
-    return " ".join((f"{model} {records}, {period}", *provenance.notes))
+    return " ".join((f"{model} {records}, {period}", *limits, *provenance.notes))
 
 
 def _training_elsewhere(provenance: "Provenance | None") -> Section:
-    """Say where the findings and the split of the training are."""
+    """Say where the split of the training is."""
     text = (
-        "This is not the report of a training. Findings, data and split of the training are in its own report and in "
-        "the card of the bundle, which “scoring-model inspect” shows."
+        "This is not the report of a training. Data and split of the training are in its own report and in the card "
+        "of the bundle, which “scoring-model inspect” shows."
         if provenance is not None
         else "The evaluation was made from arrays, without a training."
     )
-    return Section(name="training", title="Findings, data and split", texts=(text,))
+    return Section(name="training", title="Data and split", texts=(text,))
 
 
 def _provenance(found: "Provenance | None") -> Section:
