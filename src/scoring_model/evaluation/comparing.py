@@ -199,7 +199,13 @@ def _compared(
         _bundle(scorer, one, evaluation)
         for scorer, one, evaluation in zip(scorers, decided, evaluations, strict=True)
     )
-    return compare_evaluations(*evaluations, explain=explain, bundles=bundles, notes=tuple(_notes(scorers)))
+    return compare_evaluations(
+        *evaluations,
+        explain=explain,
+        bundles=bundles,
+        sentences={**scorers[0].sentences, **scorers[1].sentences},
+        notes=tuple(_notes(scorers)),
+    )
 
 
 def _bundle(scorer: Scorer, decided: _Decided, evaluation: Evaluation) -> ComparedBundle:

@@ -59,8 +59,6 @@ class EvaluationOptions:
     matured_only : bool
         Whether to leave out younger records even if their label is known. Fraud and genuine labels become known at
         different times, so an evaluation that mixes ages is biased.
-    certified : tuple of (range, range), optional
-        The step_up_from and the fail_from that are certified to keep the promises.
     training : sequence of Path
         Folders of trainings that may hold digests of their records.
     mute : sequence of str
@@ -71,7 +69,6 @@ class EvaluationOptions:
     as_of: int | None = None
     maturity: int | None = None
     matured_only: bool = False
-    certified: tuple[range, range] | None = None
     training: Sequence[Path] = ()
     mute: Sequence[str] = ()
 
@@ -83,7 +80,6 @@ class EvaluationOptions:
         as_of: str | int | None,
         label_maturity: str | int | None,
         matured_only: bool,
-        certified: tuple[range, range] | None = None,
         training: Sequence[str | Path],
         mute: Sequence[str],
     ) -> Self:
@@ -99,7 +95,6 @@ class EvaluationOptions:
             as_of=microseconds(as_of) if isinstance(as_of, str) else as_of,
             maturity=parse_duration(label_maturity) if isinstance(label_maturity, str) else label_maturity,
             matured_only=matured_only,
-            certified=certified,
             training=[Path(folder) for folder in training],
             mute=FindingSettings(mute=tuple(mute)).mute,
         )
@@ -120,7 +115,6 @@ def evaluate(
     as_of: str | int | None = None,
     label_maturity: str | int | None = None,
     matured_only: bool = False,
-    certified: tuple[range, range] | None = None,
     training: Sequence[str | Path] = (),
     mute: Sequence[str] = (),
     max_bad_share: float = MAX_BAD_SHARE,
@@ -150,8 +144,6 @@ def evaluate(
         Age (such as ``60d``, or microseconds) after which an unlabelled record counts as genuine. None: the bundle's.
     matured_only : bool
         Whether to leave out records younger than the label maturity even if their label is known.
-    certified : tuple of (range, range), optional
-        The step_up_from and the fail_from that are certified to keep the promises, for the threshold map.
     training : sequence of path
         Folders that trainings wrote, whose digests show which evaluated records the bundle was trained on. The folder
         beside a bundle that is given as a path is looked into anyway.
@@ -175,7 +167,6 @@ def evaluate(
         as_of=as_of,
         label_maturity=label_maturity,
         matured_only=matured_only,
-        certified=certified,
         training=[*training, *([] if isinstance(bundle, Scorer) else [training_folder(bundle)])],
         mute=mute,
     )
@@ -341,7 +332,7 @@ def evaluate_decisions(
         rules=scorer.rules,
         costs=None if costs is None else CostSettings(**costs),
         by=options.by,
-        certified=options.certified,
+        counts=scorer.score_counts,
         coverage=selection.coverage,
         provenance=Provenance(
             name=manifest.name,

@@ -12,6 +12,7 @@ from scoring_model.bundle import (
     EVALUATION,
     Contents,
     Manifest,
+    ScoreCounts,
     SealedFiles,
     check_protocol,
     check_versions,
@@ -111,6 +112,8 @@ class Scorer(Decider):
         self.matrix = contents.features
         self.settings: Mapping[str, Any] = {}
         """Resolved configuration of the training, as the bundle holds it; empty without a bundle."""
+        self.score_counts: ScoreCounts | None = None
+        """Counts of the records that certified the policy; None for a bundle that an earlier version sealed."""
         self._evaluation = b"{}"
         schema = contents.schema
         # File columns with names other than their fields: they identify a mapping as a row of a file.
@@ -145,6 +148,7 @@ class Scorer(Decider):
         check_protocol(sealed)
         if CONFIGURATION in sealed.files:
             scorer.settings = read_json(sealed.files[CONFIGURATION])
+        scorer.score_counts = ScoreCounts.of(sealed)
         if EVALUATION in sealed.files:
             scorer._evaluation = sealed.files[EVALUATION]
         return scorer

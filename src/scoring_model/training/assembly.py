@@ -31,6 +31,7 @@ from scoring_model.decision.probability import Calibration
 from scoring_model.decision.reasons import FactualReasons
 from scoring_model.decision.rules import NEVER_REACHED, DecisionRules, Policy
 from scoring_model.evaluation import EvaluatedRecords, Evaluation, evaluate_records
+from scoring_model.evaluation.bounds import tested_scores
 from scoring_model.evaluation.importance import Importance, measure_importance, sample_rows
 from scoring_model.features import MailProviders
 from scoring_model.findings import Finding
@@ -40,7 +41,7 @@ from scoring_model.training.alternatives import Alternatives
 from scoring_model.training.calibration import CalibrationChoice, choose_calibration
 from scoring_model.training.cards import describe
 from scoring_model.training.certification import InfeasiblePolicy, Shortfall, certify
-from scoring_model.training.choice import choose, tested_scores
+from scoring_model.training.choice import choose
 from scoring_model.training.export import to_onnx
 from scoring_model.training.ladder import possible_now
 from scoring_model.training.preparation import Prepared
@@ -82,12 +83,10 @@ def assemble(
     bare = MarginSession(to_onnx(forest, cuts=None, feature_names=names), threads=threads)
     margins = bare.margins(prepared.rows[prepared.split.validation])
     calibration = _calibrate(prepared, margins)
-    rules, alternatives, counts, certified = _fit_rules(
-        prepared, margins, configuration, calibration.calibration
-    )
+    rules, alternatives, counts = _fit_rules(prepared, margins, configuration, calibration.calibration)
     graph = to_onnx(forest, cuts=rules.scale.cuts, feature_names=names)
     session = MarginSession(graph, threads=threads)
-    evaluation = _evaluate(prepared, session, rules, configuration, certified, findings)
+    evaluation = _evaluate(prepared, session, rules, configuration, counts, findings)
     evaluation = replace(evaluation, explain=_explain(prepared, forest))
     contents = Contents(
         schema=configuration.schema,
@@ -156,8 +155,8 @@ def _calibrate(prepared: Prepared, margins: FloatArray) -> CalibrationChoice:
 
 def _fit_rules(
     prepared: Prepared, margins: FloatArray, configuration: Configuration, calibration: Calibration
-) -> tuple[DecisionRules, Alternatives, ScoreCounts, tuple[range, range]]:
-    """Choose the policy; also return what it rests on, and the certified values of both thresholds."""
+) -> tuple[DecisionRules, Alternatives, ScoreCounts]:
+    """Choose the policy; also return what it rests on."""
     targets, settings = prepared.split.validation_targets, configuration.policy
     scale = fit_scale(margins[targets == 0])
     scores = scale.scores(margins)
@@ -173,7 +172,7 @@ def _fit_rules(
     certification = certify(*tested_scores(counts), settings=settings)
     policy, alternatives = choose(counts, certification, confidence=settings.confidence, costs=settings.costs)
     rules = DecisionRules(scale=scale, calibration=calibration, policy=policy or PASS_EVERYONE)
-    return rules, alternatives, counts, (certification.step_up, certification.fail)
+    return rules, alternatives, counts
 
 
 def _shortfalls(counts: ScoreCounts, settings: PolicySettings) -> tuple[Shortfall, ...]:
@@ -188,7 +187,7 @@ def _evaluate(
     session: MarginSession,
     rules: DecisionRules,
     configuration: Configuration,
-    certified: tuple[range, range],
+    counts: ScoreCounts,
     findings: Sequence[Finding],
 ) -> Evaluation:
     part = prepared.split.evaluated
@@ -202,7 +201,7 @@ def _evaluate(
         records,
         rules=rules,
         costs=configuration.policy.costs,
-        certified=certified,
+        counts=counts,
         findings=findings,
         mute=configuration.findings.mute,
     )
