@@ -39,7 +39,7 @@ class ReferenceDays:
         Days since 1970-01-01 UTC; each stands for itself and for the days that were merged into it.
     records : ndarray of shape (k,), int64
     bins : ndarray of shape (k, b), int64
-        Records in each bin of each feature of the profile, in its order; after the bins of a feature those without a
+        Records in each bin of each feature of the profile, by name; after the bins of a feature those without a
         value.
     scores : ndarray of shape (k, 101), int64
         By score, as `Profile.scores`.
@@ -138,7 +138,7 @@ def bin_counts(
     """
     places = {name: place for place, name in enumerate(names)}
     counted = [np.zeros((size, 0), dtype=np.int64)]
-    for name, feature in profile.features.items():
+    for name, feature in sorted(profile.features.items()):
         bins = len(feature.shares) + 1
         counted.append(count_by_day(feature.places(rows[:, places[name]]), days, bins, size))
     return np.concatenate(counted, axis=1)
@@ -235,7 +235,7 @@ def _large(array: NDArray[np.generic]) -> NDArray[np.generic]:
 def names_of_bins(profile: Profile) -> Mapping[str, slice]:
     """Return the columns of `ReferenceDays.bins` of each feature; the last one counts the rows without a value."""
     found, start = {}, 0
-    for name, feature in profile.features.items():
+    for name, feature in sorted(profile.features.items()):
         found[name] = slice(start, start + len(feature.shares) + 1)
         start = found[name].stop
     return found

@@ -1,236 +1,462 @@
-"""Drift between reference and window: shares of records, compared under one limit for all of them.
+"""Drift of the features, the score and the outcomes of a window from the reference period of a bundle."""
 
-Every comparison is a share: of the records whose feature lies above a border, has one code or is missing, whose score
-is at least s, or which are not passed. Records of one week have more in common than records of different weeks, so the
-unit of variation is a block of days. The difference of each share is divided by its standard error, which has two
-parts: independent records, and blocks that differ. The limit is the 95 % quantile of the largest of all such
-quotients when whole blocks are drawn with replacement (max-t: Westfall and Young 1993, ISBN 978-0-471-55761-6;
-studentised in each draw, so that few blocks widen the limit: Hall 1992, doi:10.1007/978-1-4612-4384-7).
-"""
-
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from statistics import NormalDist
-from typing import Final
+from typing import Any, Final, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
-from scoring_model.arrays import BoolArray, FloatArray, IntArray
-from scoring_model.evaluation.uncertainty import CONFIDENCE
+from scoring_model.arrays import FloatArray, IntArray
+from scoring_model.bundle import Profile, ReferenceDays
+from scoring_model.bundle.profile import SCORE_BINS, CodeProfile, NumberProfile
+from scoring_model.bundle.reference_days import bin_counts, count_by_day, names_of_bins
+from scoring_model.contract.outcome import OUTCOMES
+from scoring_model.decision.rules import Decisions
+from scoring_model.evaluation.day_draws import DAY
+from scoring_model.features import FeatureMatrix
+from scoring_model.monitoring.shifts import (
+    BLOCK_DAYS,
+    MIN_BLOCKS,
+    Shifts,
+    block_of_days,
+    gather_blocks,
+    measure_shifts,
+)
+from scoring_model.records import RecordTable
 
-BLOCK_DAYS: Final = 7
-MIN_BLOCKS: Final = 6
-"""Fewest blocks of the reference from which the variation between blocks is measured."""
+SCORE: Final = "score"
+OUTCOME: Final = "outcome"
+MIN_CATEGORY: Final = 5
+"""Fewest records of a new category that is named."""
 
-MIN_EXPECTED: Final = 10
-"""Fewest records with and without a property, expected in both samples, of a share that is tested."""
+LARGE_CODE_SHARE: Final = 0.002
+"""Least share of the reference of a category that is missed when it vanishes."""
 
-POWER: Final = 0.8
-"""Probability with which the smallest visible shift exceeds the limit."""
-
-DRAWS: Final = 1000
-
-_PRIOR_BLOCKS: Final = 8
-"""Weight, in blocks, of the mean over all shares in the variation between blocks of one share."""
+_NORMAL: Final = NormalDist()
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class Blocks:
-    """Records of b blocks of days, and how many have each of c properties.
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Property:
+    """What a share counts: records whose feature, score or outcome is such.
 
     Parameters
     ----------
-    records : ndarray of shape (b,), int64, positive
-    hits : ndarray of shape (b, c), int64, from 0 to `records`
+    subject : str
+        Name of the feature, `score` or `outcome`.
+    kind : str
+        Whether the feature lies `above` a border, has a `code`, has an `other` code or is `missing`; whether the score
+        is `at_least` a value; whether the outcome is one of those `not_passed` or `failed`.
+    value : float or None
+        The border, code or score.
     """
 
-    records: IntArray
-    hits: IntArray
+    subject: str
+    kind: Literal["above", "code", "other", "missing", "at_least", "not_passed", "failed"]
+    value: float | None = None
 
-    @property
-    def total(self) -> int:
-        """Number of records."""
-        return int(self.records.sum())
-
-    @property
-    def shares(self) -> FloatArray:
-        """Share of all records with each property, of shape (c,)."""
-        return self.hits.sum(axis=0) / max(self.total, 1)
-
-    @property
-    def concentration(self) -> float:
-        """Sum of squared shares of the blocks: 1 / b if they are equal."""
-        return float(np.sum((self.records / max(self.total, 1)) ** 2))
+    def describe(self, names: Sequence[str] = ()) -> str:
+        """Write the property for people; `names` are those of the codes."""
+        if self.kind == "above":
+            return f"above {self.value:g}"
+        if self.kind == "at_least":
+            return f"at least {self.value:g}"
+        if self.kind == "code":
+            code = int(self.value or 0)
+            return names[code] if code < len(names) else f"code {code}, a category that the training lacks"
+        return {"other": "any other category", "not_passed": "stepped up or failed"}.get(self.kind, self.kind)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class Shifts:
-    """Differences of c shares between window and reference, with their common limit.
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SubjectDrift:
+    """Drift of one feature, of the score or of the outcome: of its share that moved most, in standard errors.
 
     Parameters
     ----------
-    differences, errors : ndarray of shape (c,), float64
-        Window minus reference, and standard errors; NaN where a share is not tested.
-    statistics : ndarray of shape (c,), float64
-        Absolute differences in standard errors; 0 where a share is not tested.
-    tested : ndarray of shape (c,), bool
+    name : str
+        Of the feature, or `score` or `outcome`.
+    share_of : str
+        The property whose share moved most, for people.
+    statistic : float
+        Its difference in standard errors; 0 without a limit.
+    found : bool or None
+        Whether the statistic exceeds the limit of all subjects; None without a limit.
+    reference, window : float
+        Share of records with the property.
+    smallest_share : float or None
+        Smallest difference of this share that would have been found with a probability of 80 %; None without limit.
+    smallest_shift : float or None
+        The same for a shift of the whole subject, in standard deviations of a normal one; None without limit, or
+        where the subject has no order.
+    reference_missing, window_missing : float or None
+        Shares of records without a value; None for score and outcome.
+    """
+
+    name: str
+    share_of: str
+    statistic: float
+    found: bool | None
+    reference: float
+    window: float
+    smallest_share: float | None
+    smallest_shift: float | None
+    reference_missing: float | None
+    window_missing: float | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CategoryChange:
+    """A category that is new in the window, or that vanished from it.
+
+    Parameters
+    ----------
+    field : str
+    value : str
+    change : {"new", "vanished"}
+    records : int
+        Records of the window with a new category; records that the window would have of a vanished one.
+    """
+
+    field: str
+    value: str
+    change: Literal["new", "vanished"]
+    records: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Contributor:
+    """What the drift of a feature adds to the mean margin.
+
+    Parameters
+    ----------
+    shift : float
+        Mean contribution in the window minus that in the reference, in log-odds. Over all features the shifts sum to
+        the shift of the mean margin.
+    """
+
+    name: str
+    shift: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Drift:
+    """Drift of a window.
+
+    Parameters
+    ----------
+    subjects : tuple of SubjectDrift
+        Features, score and outcome, the largest statistic first.
     limit : float or None
-        Without drift the largest statistic exceeds it in 5 % of windows; None with too few blocks.
-    smallest : ndarray of shape (c,), float64
-        Smallest difference that exceeds the limit with a probability of `POWER`; NaN without limit.
+        Without any drift one statistic or more exceeds it in 5 % of windows; None if there is no such limit.
+    reference_records, window_records : int
+    reference_blocks, window_blocks, block_days : int
+        Blocks of days that vary, and their length; 0 without a limit.
+    categories : tuple of CategoryChange
+    contributors : tuple of Contributor
+        Largest first; empty where contributions are not known.
+    explained : tuple of (int, int)
+        Records of reference and window behind the contributions.
+    notes : tuple of str
+        Sentences on what could not be compared.
     """
 
-    differences: FloatArray
-    errors: FloatArray
-    statistics: FloatArray
-    tested: BoolArray
+    subjects: tuple[SubjectDrift, ...]
     limit: float | None
-    smallest: FloatArray
+    reference_records: int
+    window_records: int
+    reference_blocks: int
+    window_blocks: int
+    block_days: int
+    categories: tuple[CategoryChange, ...]
+    contributors: tuple[Contributor, ...]
+    explained: tuple[int, int]
+    notes: tuple[str, ...]
+
+    @property
+    def found(self) -> tuple[str, ...]:
+        """Names of the subjects that drifted, the largest statistic first."""
+        return tuple(subject.name for subject in self.subjects if subject.found)
+
+    @property
+    def smallest_shift(self) -> float | None:
+        """Shift, in standard deviations, that would have been found in half of the ordered features."""
+        known = [
+            one.smallest_shift
+            for one in self.subjects
+            if one.smallest_shift is not None and one.name not in (SCORE, OUTCOME)
+        ]
+        return float(np.median(known)) if known else None
+
+    def to_json(self) -> dict[str, Any]:
+        """Give the drift as a JSON document."""
+        return {**asdict(self), "found": list(self.found), "smallest_shift": self.smallest_shift}
 
 
-def block_of_days(days: IntArray, *, length: int = BLOCK_DAYS) -> IntArray:
-    """Return the block of each day: `length` days from the first one; a short rest belongs to the last block.
+def measure_drift(
+    *,
+    profile: Profile,
+    days: ReferenceDays | None,
+    decisions: Decisions,
+    event_times: IntArray,
+    thresholds: tuple[int, int],
+    rows: FloatArray | None,
+    matrix: FeatureMatrix,
+    table: RecordTable,
+    contributions: FloatArray | None,
+) -> Drift:
+    """Compare a window with the reference of a bundle.
 
     Parameters
     ----------
-    days : ndarray of shape (k,), int64, ascending
-        Days since 1970-01-01; those without records are left out.
-
-    Returns
-    -------
-    ndarray of shape (k,), int64
-        Codes from 0, ascending; blocks without records have none.
+    days : ReferenceDays or None
+        None for a bundle that an earlier version sealed: differences get no limit.
+    event_times : ndarray of shape (n,), int64
+        Microseconds since 1970-01-01 UTC.
+    rows : ndarray of shape (n, d), float64, or None
+        Inputs of the model; None for decisions that were made earlier.
+    contributions : ndarray of shape (e, d), float64, or None
+        To the margins of some records of the window, drawn at random.
     """
-    if not len(days):
-        return np.zeros(0, dtype=np.int64)
-    whole = max((int(days[-1] - days[0]) + 1 + length // 2) // length, 1)
-    found = np.minimum((days - days[0]) // length, whole - 1)
-    return np.unique(found, return_inverse=True)[1].astype(np.int64)
-
-
-def gather_blocks(records: IntArray, hits: IntArray, blocks: IntArray) -> Blocks:
-    """Sum days, of shape (k,) and (k, c), by the block of each."""
-    size = int(blocks.max()) + 1 if len(blocks) else 0
-    summed = np.zeros((size, hits.shape[1]), dtype=np.int64)
-    np.add.at(summed, blocks, hits)
-    return Blocks(records=np.bincount(blocks, records, minlength=size).astype(np.int64), hits=summed)
-
-
-def measure_shifts(reference: Blocks, window: Blocks, *, draws: int = DRAWS) -> Shifts:
-    """Compare shares of two samples with a limit for the largest difference.
-
-    Parameters
-    ----------
-    reference, window : Blocks
-        Of the same c properties, with blocks of the same number of days.
-    """
-    pooled = (reference.hits.sum(axis=0) + window.hits.sum(axis=0)) / max(reference.total + window.total, 1)
-    least = min(reference.total, window.total) * np.minimum(pooled, 1 - pooled)
-    tested = least >= MIN_EXPECTED
-    differences = np.where(tested, window.shares - reference.shares, np.nan)
-    absent = np.full(len(tested), np.nan)
-    if len(reference.records) < MIN_BLOCKS or not tested.any():
-        return Shifts(
-            differences=differences,
-            errors=absent,
-            statistics=np.zeros(len(tested)),
-            tested=np.zeros_like(tested) if not tested.any() else tested,
-            limit=None,
-            smallest=absent,
-        )
-    resampling = _Resampling.of(reference, window, pooled, tested)
-    errors = absent.copy()
-    errors[tested] = resampling.errors
-    limit = float(np.quantile(resampling.largest(draws), CONFIDENCE))
-    return Shifts(
-        differences=differences,
-        errors=errors,
-        statistics=np.where(tested, np.abs(differences) / np.where(tested, errors, 1.0), 0.0),
-        tested=tested,
-        limit=limit,
-        smallest=(limit + NormalDist().inv_cdf(POWER)) * errors,
+    held, code = np.unique(event_times // DAY, return_inverse=True)
+    comparable = days is not None and tuple(days.thresholds.tolist()) == thresholds
+    parts = _parts(profile, with_features=rows is not None, with_outcomes=comparable)
+    window = _hits(parts, _window_counts(profile, matrix, rows, decisions, code.astype(np.int64), len(held)))
+    records = np.bincount(code, minlength=len(held)).astype(np.int64)
+    properties = [one for part in parts for one in part.properties]
+    notes = list(_notes(days, comparable=comparable, with_features=rows is not None))
+    found, length = None, 0
+    if days is not None:
+        length = _block_length(days)
+        if length < BLOCK_DAYS:
+            notes.append(
+                f"The reference period is shorter than {MIN_BLOCKS} weeks: limits rest on variation between single "
+                "days, and variation from week to week is unknown."
+            )
+        before = _hits(parts, {"bins": days.bins, "scores": days.scores, "outcomes": days.outcomes})
+        reference = gather_blocks(days.records, before, block_of_days(days.days, length=length))
+        blocks = gather_blocks(records, window, block_of_days(held, length=length))
+        found = measure_shifts(reference, blocks)
+        shares = reference.shares
+    else:
+        shares = _profile_shares(profile, parts)
+    names = _code_names(matrix)
+    subjects = _subjects(properties, shares, window.sum(axis=0) / max(len(event_times), 1), found, names)
+    return Drift(
+        subjects=tuple(sorted(subjects, key=lambda one: (-one.statistic, -abs(one.window - one.reference)))),
+        limit=None if found is None else found.limit,
+        reference_records=profile.records,
+        window_records=len(event_times),
+        reference_blocks=0 if days is None else len(reference.records),
+        window_blocks=0 if days is None else len(blocks.records),
+        block_days=length,
+        categories=() if rows is None else tuple(_category_changes(profile, matrix, rows, table)),
+        contributors=_contributors(days, contributions, matrix.names),
+        explained=(
+            0 if days is None or contributions is None else int(days.explained[0]),
+            0 if days is None or contributions is None else len(contributions),
+        ),
+        notes=tuple(notes),
     )
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class _Resampling:
-    """Standardised deviations of the reference's blocks, drawn anew for both samples.
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Part:
+    """Properties of one subject, and how their counts follow from those of its bins."""
 
-    Parameters
-    ----------
-    reference, window : ndarray of shape (b,) and (w,), float64
-        Sizes of the blocks.
-    variances : ndarray of shape (c,), float64
-        Of a record's property.
-    between : ndarray of shape (c,), float64
-        Variance between blocks, as a multiple of `variances`.
-    deviations : ndarray of shape (b, c), float64
-        Of each reference block from the mean, over its standard deviation.
-    """
+    source: Literal["bins", "scores", "outcomes"]
+    columns: slice
+    properties: tuple[Property, ...]
+    holds: NDArray[np.int64]
 
-    reference: FloatArray
-    window: FloatArray
-    variances: FloatArray
-    between: FloatArray
-    deviations: FloatArray
 
-    @classmethod
-    def of(cls, reference: Blocks, window: Blocks, pooled: FloatArray, tested: BoolArray) -> "_Resampling":
-        sizes, shares = reference.records.astype(np.float64), reference.shares[tested]
-        variances = pooled[tested] * (1 - pooled[tested])
-        residuals = reference.hits[:, tested] - sizes[:, np.newaxis] * shares
-        own = np.maximum(shares * (1 - shares), 1e-12)
-        between = _between_blocks(np.sum(residuals**2, axis=0) / own, sizes)
-        spread = np.sqrt(own * _block_variances(sizes, between) * (1 - 1 / len(sizes)))
-        return cls(
-            reference=sizes,
-            window=window.records.astype(np.float64),
-            variances=variances,
-            between=between,
-            deviations=residuals / spread,
+def _parts(profile: Profile, *, with_features: bool, with_outcomes: bool) -> list[_Part]:
+    slices = names_of_bins(profile)
+    parts = []
+    for name, feature in sorted(profile.features.items()) if with_features else ():
+        bins = len(feature.shares) + 1
+        if isinstance(feature, NumberProfile):
+            kinds = [Property(subject=name, kind="above", value=border) for border in feature.borders]
+            holds = np.triu(np.ones((bins, bins), dtype=np.int64), 1).T[:, : len(kinds)]
+            holds[-1] = 0
+        else:
+            kinds = [Property(subject=name, kind="code", value=float(code)) for code in feature.codes]
+            kinds.append(Property(subject=name, kind="other"))
+            holds = np.eye(bins, dtype=np.int64)[:, : len(kinds)]
+        kinds.append(Property(subject=name, kind="missing"))
+        last = np.zeros((bins, 1), dtype=np.int64)
+        last[-1] = 1
+        parts.append(
+            _Part(
+                source="bins",
+                columns=slices[name],
+                properties=tuple(kinds),
+                holds=np.hstack([holds, last]),
+            )
+        )
+    above = np.triu(np.ones((SCORE_BINS, SCORE_BINS), dtype=np.int64)).T
+    scores = tuple(
+        Property(subject=SCORE, kind="at_least", value=10.0 * place) for place in range(1, SCORE_BINS)
+    )
+    parts.append(_Part(source="scores", columns=slice(0, SCORE_BINS), properties=scores, holds=above[:, 1:]))
+    if with_outcomes:
+        outcomes = (Property(subject=OUTCOME, kind="not_passed"), Property(subject=OUTCOME, kind="failed"))
+        parts.append(
+            _Part(
+                source="outcomes",
+                columns=slice(0, len(OUTCOMES)),
+                properties=outcomes,
+                holds=np.array([[0, 0], [1, 0], [1, 1]]),
+            )
+        )
+    return parts
+
+
+def _hits(parts: Sequence[_Part], counts: Mapping[str, IntArray]) -> IntArray:
+    """Count the records of each day with each property, of shape (days, c)."""
+    return np.concatenate([counts[part.source][:, part.columns] @ part.holds for part in parts], axis=1)
+
+
+def _window_counts(
+    profile: Profile,
+    matrix: FeatureMatrix,
+    rows: FloatArray | None,
+    decisions: Decisions,
+    code: IntArray,
+    size: int,
+) -> dict[str, IntArray]:
+    bins = (
+        np.zeros((size, 0), dtype=np.int64)
+        if rows is None
+        else bin_counts(rows, profile, code, size, names=matrix.names)
+    )
+    return {
+        "bins": bins,
+        "scores": count_by_day(decisions.scores // 10, code, SCORE_BINS, size),
+        "outcomes": count_by_day(decisions.outcomes.astype(np.int64), code, len(OUTCOMES), size),
+    }
+
+
+def _profile_shares(profile: Profile, parts: Sequence[_Part]) -> FloatArray:
+    """Return the share of each property from the profile alone."""
+    bins = [np.zeros(0)]
+    for _, feature in sorted(profile.features.items()):
+        bins += [(1 - feature.missing) * np.array(feature.shares), np.array([feature.missing])]
+    counts = {"bins": np.concatenate(bins), "scores": np.array(profile.scores)}
+    return np.concatenate([counts[part.source][part.columns] @ part.holds for part in parts])
+
+
+def _block_length(days: ReferenceDays) -> int:
+    """Return the length of blocks: a week, or a day where the reference has too few weeks."""
+    weeks = len(np.unique(block_of_days(days.days)))
+    return BLOCK_DAYS if weeks >= MIN_BLOCKS else 1
+
+
+def _notes(days: ReferenceDays | None, *, comparable: bool, with_features: bool) -> Iterator[str]:
+    if days is None:
+        yield (
+            "An earlier version sealed the bundle, without counts by day of its reference period: differences are "
+            "shown, but no limit says which of them chance explains. Train again for limits."
+        )
+    elif not comparable:
+        yield "The policy changed after the training: outcomes are not compared with those of the reference period."
+    if not with_features:
+        yield (
+            "The records were scored earlier, and the file holds no features: only the score and the outcomes are "
+            "compared. Pass the records themselves for the features."
         )
 
-    @property
-    def errors(self) -> FloatArray:
-        """Standard errors of the differences, of shape (c,)."""
-        return np.sqrt(self.variances * self._unit_variances(self.between))
 
-    def _unit_variances(self, between: FloatArray) -> FloatArray:
-        both = (self.reference, self.window)
-        alone = sum(1 / sizes.sum() for sizes in both)
-        shared = sum(float(np.sum((sizes / sizes.sum()) ** 2)) for sizes in both)
-        return alone + between * shared
+def _subjects(
+    properties: Sequence[Property],
+    reference: FloatArray,
+    window: FloatArray,
+    found: Shifts | None,
+    names: Mapping[str, Sequence[str]],
+) -> Iterator[SubjectDrift]:
+    places: dict[str, list[int]] = {}
+    for place, one in enumerate(properties):
+        places.setdefault(one.subject, []).append(place)
+    for name, own in places.items():
+        own_places = np.array(own)
+        sizes = np.abs(window - reference) if found is None else found.statistics
+        top = int(own_places[np.argmax(sizes[own_places])])
+        missing = next((place for place in own if properties[place].kind == "missing"), None)
+        limit = None if found is None else found.limit
+        yield SubjectDrift(
+            name=name,
+            share_of=properties[top].describe(names.get(name, ())),
+            statistic=0.0 if found is None or limit is None else float(found.statistics[top]),
+            found=None if found is None or limit is None else bool(found.statistics[top] > limit),
+            reference=float(reference[top]),
+            window=float(window[top]),
+            smallest_share=None if found is None else _known(found.smallest[top]),
+            smallest_shift=None
+            if found is None
+            else _smallest_shift(properties, own_places, reference, found),
+            reference_missing=None if missing is None else float(reference[missing]),
+            window_missing=None if missing is None else float(window[missing]),
+        )
 
-    def largest(self, draws: int) -> FloatArray:
-        """Return the largest statistic of each draw of blocks."""
-        generator, blocks = np.random.default_rng(0), len(self.reference)
-        old, new = (np.sqrt(_block_variances(sizes, self.between)) for sizes in (self.reference, self.window))
-        found = np.empty(draws)
-        for draw in range(draws):
-            drawn = old * self.deviations[generator.integers(0, blocks, blocks)]
-            fresh = new * self.deviations[generator.integers(0, blocks, len(self.window))]
-            shift = drawn.sum(axis=0) / self.reference.sum()
-            residuals = drawn - self.reference[:, np.newaxis] * shift
-            between = _between_blocks(np.sum(residuals**2, axis=0), self.reference)
-            difference = fresh.sum(axis=0) / self.window.sum() - shift
-            found[draw] = np.max(np.abs(difference) / np.sqrt(self._unit_variances(between)))
-        return found
+
+def _smallest_shift(
+    properties: Sequence[Property], places: IntArray, reference: FloatArray, found: Shifts
+) -> float | None:
+    """Turn the smallest visible difference of a share into a shift of a normal variable; the best share counts."""
+    shifts = []
+    for place in places.tolist():
+        share, least = float(reference[place]), float(found.smallest[place])
+        if properties[place].kind in ("above", "at_least") and 0 < share < 1 and share + least < 1:
+            shifts.append(_NORMAL.inv_cdf(share + least) - _NORMAL.inv_cdf(share))
+    return min(shifts, default=None)
 
 
-def _block_variances(sizes: FloatArray, between: FloatArray) -> FloatArray:
-    """Return the variance of each block's hits, over that of a record, of shape (b, c)."""
-    return sizes[:, np.newaxis] + np.outer(sizes**2, between)
+def _known(value: float) -> float | None:
+    return None if np.isnan(value) else float(value)
 
 
-def _between_blocks(squares: FloatArray, sizes: FloatArray) -> FloatArray:
-    """Return the variance between blocks from sums of squared residuals, both over the variance of a record.
+def _vocabularies(matrix: FeatureMatrix) -> Iterator[tuple[str, str, tuple[str, ...]]]:
+    """Yield feature, field and categories of each categorical feature whose codes are those of a vocabulary."""
+    for feature in matrix.features:
+        if (
+            feature.categorical
+            and len(feature.inputs) == 1
+            and feature.inputs[0] in matrix.state.vocabularies
+        ):
+            yield feature.name, feature.inputs[0], matrix.state.vocabulary(feature.inputs[0]).values
 
-    The estimate by moments of each share is drawn towards the mean over all shares (as Smyth 2004,
-    doi:10.2202/1544-6115.1027, does with variances), and at least 0.
-    """
-    total = sizes.sum()
-    concentration = float(np.sum((sizes / total) ** 2))
-    alone = total * (1 - concentration)
-    shared = float(np.sum(sizes**2) * (1 + concentration) - 2 * np.sum(sizes**3) / total)
-    own = (squares - alone) / shared
-    weight = (len(sizes) - 1) / (len(sizes) - 1 + _PRIOR_BLOCKS)
-    return np.maximum(weight * own + (1 - weight) * max(float(own.mean()), 0.0), 0.0)
+
+def _code_names(matrix: FeatureMatrix) -> dict[str, Sequence[str]]:
+    return {name: values for name, _, values in _vocabularies(matrix)}
+
+
+def _category_changes(
+    profile: Profile, matrix: FeatureMatrix, rows: FloatArray, table: RecordTable
+) -> Iterator[CategoryChange]:
+    """Find categories that the training lacks, and common ones that the window lacks."""
+    places = {name: place for place, name in enumerate(matrix.names)}
+    for name, field, values in _vocabularies(matrix):
+        column = table.column(field)
+        counts = np.bincount(column.codes[column.codes >= 0], minlength=len(column.values))
+        known = set(values)
+        for value, count in sorted(zip(column.values, counts.tolist(), strict=True), key=lambda one: -one[1]):
+            if value not in known and count >= MIN_CATEGORY:
+                yield CategoryChange(field=field, value=str(value), change="new", records=count)
+        feature = profile.features.get(name)
+        if not isinstance(feature, CodeProfile):
+            continue
+        present = set(rows[:, places[name]].tolist())
+        for code, share in zip(feature.codes, feature.shares[:-1], strict=True):
+            if code not in present and code < len(values) and share >= LARGE_CODE_SHARE:
+                expected = round(share * (1 - feature.missing) * len(rows))
+                yield CategoryChange(field=field, value=values[code], change="vanished", records=expected)
+
+
+def _contributors(
+    days: ReferenceDays | None, contributions: FloatArray | None, names: Sequence[str]
+) -> tuple[Contributor, ...]:
+    if days is None or contributions is None or not len(contributions):
+        return ()
+    shifts = contributions.mean(axis=0) - days.contributions
+    found = [Contributor(name=name, shift=shift) for name, shift in zip(names, shifts.tolist(), strict=True)]
+    return tuple(sorted(found, key=lambda one: (-abs(one.shift), one.name)))
