@@ -192,7 +192,11 @@ def _compared(
         for scorer, one, evaluation in zip(scorers, decided, evaluations, strict=True)
     )
     return compare_evaluations(
-        *evaluations, explain=explain, bundles=bundles, notes=tuple(_notes(scorers, bundles))
+        *evaluations,
+        explain=explain,
+        bundles=bundles,
+        sentences=scorers[0].sentences | scorers[1].sentences,
+        notes=tuple(_notes(scorers, bundles)),
     )
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scoring_model.arrays import FloatArray
+from scoring_model.bundle import ScoreCounts
 from scoring_model.configuration import CostSettings
 from scoring_model.contract.outcome import OUTCOMES, Outcome
 from scoring_model.decision.rules import DecisionRules, Policy
@@ -265,7 +266,7 @@ def evaluate_records(
     rules: DecisionRules,
     costs: CostSettings | None = None,
     by: Mapping[str, str | None] = _NO_GROUPS,
-    certified: tuple[range, range] | None = None,
+    counts: ScoreCounts | None = None,
     coverage: Coverage | None = None,
     provenance: Provenance | None = None,
 ) -> Evaluation:
@@ -279,8 +280,8 @@ def evaluate_records(
         Costs of errors; None: without expected costs.
     by : mapping of str to str or None
         Columns of the records to group by, each with the value that the others are compared with; None: with the rest.
-    certified : tuple of (range, range), optional
-        The step_up_from and the fail_from that are certified to keep the promises.
+    counts : ScoreCounts, optional
+        Counts of the records that certified the policy: they give the certified thresholds of `Curves`.
 
     Raises
     ------
@@ -308,7 +309,7 @@ def evaluate_records(
         groups=tuple(
             measure_groups(records, draws, column, reference=reference) for column, reference in by.items()
         ),
-        curves=Curves(records=records, draws=draws, policy=policy, costs=costs, certified=certified),
+        curves=Curves(records=records, draws=draws, policy=policy, costs=costs, counts=counts),
         coverage=coverage,
         provenance=provenance,
         days=draws.days,

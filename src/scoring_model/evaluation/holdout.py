@@ -58,15 +58,12 @@ class EvaluationOptions:
     matured_only : bool
         Whether to leave out younger records even if their label is known. Fraud and genuine labels become known at
         different times, so an evaluation that mixes ages is biased.
-    certified : tuple of (range, range), optional
-        The step_up_from and the fail_from that are certified to keep the promises.
     """
 
     by: Mapping[str, str | None] = field(default_factory=dict)
     as_of: int | None = None
     maturity: int | None = None
     matured_only: bool = False
-    certified: tuple[range, range] | None = None
 
 
 def evaluate(
@@ -79,7 +76,6 @@ def evaluate(
     as_of: str | int | None = None,
     label_maturity: str | int | None = None,
     matured_only: bool = False,
-    certified: tuple[range, range] | None = None,
     max_bad_share: float = MAX_BAD_SHARE,
 ) -> Evaluation:
     """Compare the decisions of a bundle with the labels of records.
@@ -107,8 +103,6 @@ def evaluate(
         Age (such as ``60d``, or microseconds) after which an unlabelled record counts as genuine. None: the bundle's.
     matured_only : bool
         Whether to leave out records younger than the label maturity even if their label is known.
-    certified : tuple of (range, range), optional
-        The step_up_from and the fail_from that are certified to keep the promises, for the threshold map.
     max_bad_share : float
         Largest share of rows, in [0, 1], that may break the contract of the records.
 
@@ -127,7 +121,6 @@ def evaluate(
         as_of=microseconds(as_of) if isinstance(as_of, str) else as_of,
         maturity=parse_duration(label_maturity) if isinstance(label_maturity, str) else label_maturity,
         matured_only=matured_only,
-        certified=certified,
     )
     if labels is not None:
         given = read_labels(labels, scorer.contents.schema)
@@ -291,7 +284,7 @@ def evaluate_decisions(
         rules=scorer.rules,
         costs=None if costs is None else CostSettings(**costs),
         by=options.by,
-        certified=options.certified,
+        counts=scorer.score_counts,
         coverage=selection.coverage,
         provenance=Provenance(
             name=manifest.name,

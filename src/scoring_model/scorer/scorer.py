@@ -11,6 +11,7 @@ from scoring_model.bundle import (
     CONFIGURATION,
     Contents,
     Manifest,
+    ScoreCounts,
     SealedFiles,
     check_protocol,
     check_versions,
@@ -110,6 +111,8 @@ class Scorer(Decider):
         self.matrix = contents.features
         self.settings: Mapping[str, Any] = {}
         """Resolved configuration of the training, as the bundle holds it; empty without a bundle."""
+        self.score_counts: ScoreCounts | None = None
+        """Counts of the records that certified the policy; None for a bundle that an earlier version sealed."""
         schema = contents.schema
         # File columns with names other than their fields: they identify a mapping as a row of a file.
         self.own_names = {*schema.columns.values(), *schema.signals} - {*EVENT_FIELDS, *schema.fields}
@@ -143,6 +146,7 @@ class Scorer(Decider):
         check_protocol(sealed)
         if CONFIGURATION in sealed.files:
             scorer.settings = read_json(sealed.files[CONFIGURATION])
+        scorer.score_counts = ScoreCounts.of(sealed)
         return scorer
 
     def score(self, data: Any, *, history: Any = None, as_of: str | date | None = None) -> Any:

@@ -33,6 +33,7 @@ from scoring_model.decision.probability import Calibration
 from scoring_model.decision.reasons import FactualReasons
 from scoring_model.decision.rules import NEVER_REACHED, DecisionRules, Policy
 from scoring_model.evaluation import EvaluatedRecords, Evaluation, evaluate_records
+from scoring_model.evaluation.bounds import tested_scores
 from scoring_model.evaluation.importance import Importance, measure_importance, sample_rows
 from scoring_model.features import MailProviders
 from scoring_model.records import digest, rfc3339
@@ -41,7 +42,7 @@ from scoring_model.training.alternatives import Alternatives
 from scoring_model.training.calibration import CalibrationChoice, choose_calibration
 from scoring_model.training.cards import describe
 from scoring_model.training.certification import InfeasiblePolicy, Shortfall, certify
-from scoring_model.training.choice import choose, tested_scores
+from scoring_model.training.choice import choose
 from scoring_model.training.export import to_onnx
 from scoring_model.training.ladder import possible_now
 from scoring_model.training.leakage import LeakageReport
@@ -87,12 +88,10 @@ def assemble(
     bare = MarginSession(to_onnx(forest, cuts=None, feature_names=names), threads=threads)
     margins = bare.margins(prepared.rows[prepared.split.validation])
     calibration = _calibrate(prepared, margins)
-    rules, alternatives, counts, certified = _fit_rules(
-        prepared, margins, configuration, calibration.calibration
-    )
+    rules, alternatives, counts = _fit_rules(prepared, margins, configuration, calibration.calibration)
     graph = to_onnx(forest, cuts=rules.scale.cuts, feature_names=names)
     session = MarginSession(graph, threads=threads)
-    evaluation = _evaluate(prepared, session, rules, configuration.policy.costs, certified)
+    evaluation = _evaluate(prepared, session, rules, configuration.policy.costs, counts)
     evaluation = replace(evaluation, explain=_explain(prepared, forest))
     contents = Contents(
         schema=configuration.schema,
@@ -160,8 +159,8 @@ def _calibrate(prepared: Prepared, margins: FloatArray) -> CalibrationChoice:
 
 def _fit_rules(
     prepared: Prepared, margins: FloatArray, configuration: Configuration, calibration: Calibration
-) -> tuple[DecisionRules, Alternatives, ScoreCounts, tuple[range, range]]:
-    """Choose the policy; also return what it rests on, and the certified values of both thresholds."""
+) -> tuple[DecisionRules, Alternatives, ScoreCounts]:
+    """Choose the policy; also return what it rests on."""
     targets, settings = prepared.split.validation_targets, configuration.policy
     scale = fit_scale(margins[targets == 0])
     scores = scale.scores(margins)
@@ -177,7 +176,7 @@ def _fit_rules(
     certification = certify(*tested_scores(counts), settings=settings)
     policy, alternatives = choose(counts, certification, confidence=settings.confidence, costs=settings.costs)
     rules = DecisionRules(scale=scale, calibration=calibration, policy=policy or PASS_EVERYONE)
-    return rules, alternatives, counts, (certification.step_up, certification.fail)
+    return rules, alternatives, counts
 
 
 def _shortfalls(counts: ScoreCounts, settings: PolicySettings) -> tuple[Shortfall, ...]:
@@ -192,7 +191,7 @@ def _evaluate(
     session: MarginSession,
     rules: DecisionRules,
     costs: CostSettings | None,
-    certified: tuple[range, range],
+    counts: ScoreCounts,
 ) -> Evaluation:
     part = prepared.split.evaluated
     records = EvaluatedRecords(
@@ -201,7 +200,7 @@ def _evaluate(
         event_times=prepared.table.event_times[part.rows],
         persons=prepared.persons[part.rows],
     )
-    return evaluate_records(records, rules=rules, costs=costs, certified=certified)
+    return evaluate_records(records, rules=rules, costs=costs, counts=counts)
 
 
 def evaluation_document(evaluation: Evaluation, part: EvaluatedPart) -> dict[str, object]:

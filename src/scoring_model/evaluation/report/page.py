@@ -4,13 +4,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from scoring_model.evaluation.report.cards import promise_cards, promises_note
 from scoring_model.evaluation.report.figures import Table
-from scoring_model.evaluation.report.first_screen import (
-    applicant_texts,
-    left_out_texts,
-    promise_texts,
-    promises_note,
-)
+from scoring_model.evaluation.report.first_screen import applicant_texts, left_out_texts
 from scoring_model.evaluation.report.plot import Plots
 from scoring_model.evaluation.report.scales import day, percent
 from scoring_model.evaluation.report.sections.decisions import decisions_section
@@ -41,9 +37,13 @@ def write_report(evaluation: "Evaluation", path: str | Path, *, further: Sequenc
     MissingExtra
         Without matplotlib or Jinja2, which the extra ``[train]`` brings.
     """
-    text = render_report(evaluation, further=further)
+    write_page(render_report(evaluation, further=further), path)
+
+
+def write_page(html: str, path: str | Path) -> None:
+    """Write a page, whole or not at all."""
     with atomic_file(Path(path)) as partial:
-        partial.write_text(text, encoding="utf-8")
+        partial.write_text(html, encoding="utf-8")
 
 
 def render_report(evaluation: "Evaluation", *, further: Sequence[Section] = ()) -> str:
@@ -59,19 +59,22 @@ def render_report(evaluation: "Evaluation", *, further: Sequence[Section] = ()) 
         *(further or [_training_elsewhere(evaluation.provenance)]),
         _provenance(evaluation.provenance),
     ]
-    return _render(
+    return render_page(
+        "evaluation.html.j2",
+        kicker="Evaluation report",
         title=f"{_name(evaluation)}: evaluation",
         name=_name(evaluation),
         basis=_basis(evaluation),
         applicants=applicant_texts(evaluation),
-        promises=promise_texts(evaluation.stability),
+        promises=promise_cards(evaluation.stability),
         promises_note=promises_note(evaluation),
         left_out=left_out_texts(evaluation.coverage, split=any(part.name == "split" for part in further)),
         sections=sections,
     )
 
 
-def _render(**values: object) -> str:
+def render_page(template: str, **values: object) -> str:
+    """Render a page from its own template, with the style of all."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     environment = Environment(
@@ -82,7 +85,7 @@ def _render(**values: object) -> str:
     )
     environment.filters["percent"] = percent
     css = environment.get_template("report.css").render(light=_variables(LIGHT), dark=_variables(DARK))
-    return environment.get_template("report.html.j2").render(css=css, **values)
+    return environment.get_template(template).render(css=css, **values)
 
 
 def _variables(palette: Mapping[str, str]) -> str:

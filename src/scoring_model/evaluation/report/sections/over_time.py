@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Final
 
 from scoring_model.evaluation.report.figures import Figure, Table, absent, drawn, range_text
-from scoring_model.evaluation.report.plot import TITLES
+from scoring_model.evaluation.report.names import TITLES
 from scoring_model.evaluation.report.scales import percent, unbroken
 from scoring_model.evaluation.report.sections.section import Section
 from scoring_model.evaluation.stability import RECENT_DAYS, WINDOW_DAYS
