@@ -31,7 +31,7 @@ OUTCOMES_COUNTED: Final[Mapping[str, int]] = {"max_step_up": 1, "max_false_rejec
 
 RATES: Final = ("false_reject", "step_up", "missed_fraud")
 
-MIN_FRAUDS: Final = 30
+MIN_FRAUDS: Final = 20
 """Fewest frauds of the reference period for an estimate."""
 
 _ERROR: Final = 1 - CONFIDENCE

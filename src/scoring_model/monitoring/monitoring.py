@@ -15,7 +15,7 @@ from scoring_model.records import format_duration, rfc3339
 if TYPE_CHECKING:
     import pandas
 
-    from scoring_model.monitoring.report import MonitoringPlots
+    from scoring_model.monitoring.plots import MonitoringPlots
 
 JSON_VERSION: Final = 1
 """Version of the JSON document: keys are added within a version; a removed key or another meaning raises it."""
@@ -136,7 +136,7 @@ class Monitoring:
     @property
     def plot(self) -> "MonitoringPlots":
         """Plots as matplotlib axes, each alone; they need the extra ``[train]``."""
-        from scoring_model.monitoring.report import MonitoringPlots
+        from scoring_model.monitoring.plots import MonitoringPlots
 
         return MonitoringPlots(self)
 

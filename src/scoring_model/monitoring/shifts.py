@@ -140,7 +140,10 @@ def measure_shifts(reference: Blocks, window: Blocks, *, draws: int = DRAWS) -> 
     resampling = _Resampling.of(reference, window, pooled, tested)
     errors = absent.copy()
     errors[tested] = resampling.errors
-    limit = float(np.quantile(resampling.largest(draws), CONFIDENCE))
+    # At least the limit of one share of independent records: blocks that agree by chance would give less.
+    limit = max(
+        float(np.quantile(resampling.largest(draws), CONFIDENCE)), NormalDist().inv_cdf(0.5 + CONFIDENCE / 2)
+    )
     return Shifts(
         differences=differences,
         errors=errors,
