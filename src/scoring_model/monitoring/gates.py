@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from scoring_model.configuration import Gate, GateSettings
 from scoring_model.evaluation import EvaluationError, GateReport, GateResult, GateVerdict, check_gates
 from scoring_model.evaluation.stability import Verdict
-from scoring_model.monitoring.early import Knowledge
 from scoring_model.monitoring.monitoring import Monitoring
 
 _ALL = "all"
@@ -39,7 +38,7 @@ def _unknown(settings: GateSettings, found: Monitoring) -> Iterator[str]:
     subjects = {one.name for one in found.drift.subjects}
     for name, gate in settings.gates.items():
         if gate.drift is not None and gate.drift not in {_ALL, *subjects}:
-            yield f"{name}: {gate.drift} was not compared: no such feature, or not in a file scored earlier"
+            yield f"{name}: {gate.drift} was not compared: no such feature, or the file was scored earlier"
 
 
 def _matured_results(
@@ -102,7 +101,7 @@ def _early(bound: str, found: Monitoring) -> tuple[GateVerdict, str]:
 
 
 def _estimate(gate: Gate, found: Monitoring) -> tuple[GateVerdict, str]:
-    if found.estimates.knowledge is Knowledge.CANNOT_KNOW or gate.estimate is None:
+    if gate.estimate is None or gate.estimate not in found.estimates.overall:
         return GateVerdict.NOT_ENOUGH_DATA, found.estimates.reason
     one = found.estimates.overall[gate.estimate]
     if one.low is None or one.high is None or one.value is None:
