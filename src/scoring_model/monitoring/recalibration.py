@@ -95,10 +95,9 @@ def contradiction(reference: Recalibration, matured: Recalibration) -> float:
     covariance = sum(_covariance(counts, line, spread) for counts, line in zip(both, lines, strict=True))
     difference = matured.line - reference.line
     freedom = max(sum(len(counts.records) for counts in both) - 4, 1)
-    critical = freedom * (
-        (1 - CONFIDENCE) ** (-2 / freedom) - 1
-    )  # twice the quantile of F with 2 and `freedom`
-    return float(difference @ np.linalg.solve(covariance, difference)) / critical
+    # Twice the 95 % quantile of F with 2 and `freedom` degrees of freedom.
+    critical = freedom * ((1 - CONFIDENCE) ** (-2 / freedom) - 1)
+    return float(difference @ np.linalg.solve(covariance, difference) / critical)
 
 
 def draw_frauds(

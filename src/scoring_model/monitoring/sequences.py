@@ -16,7 +16,7 @@ from scoring_model.arrays import FloatArray, IntArray
 YEAR_DAYS: Final = 365
 """Days over whose starts an alarm is mixed; later ones begin anew."""
 
-_TILTS: Final = 0.005 * 1.5 ** np.arange(17)  # up to 3.3 in log-odds
+_TILTS: Final[FloatArray] = 0.005 * np.float64(1.5) ** np.arange(17.0)  # up to 3.3 in log-odds
 _STEPS: Final = 60  # of bisections: to the precision of doubles
 
 

@@ -54,7 +54,8 @@ class Blocks:
     @property
     def shares(self) -> FloatArray:
         """Share of all records with each property, of shape (c,)."""
-        return self.hits.sum(axis=0) / max(self.total, 1)
+        shares: FloatArray = self.hits.sum(axis=0) / max(self.total, 1)
+        return shares
 
     @property
     def concentration(self) -> float:
@@ -201,7 +202,8 @@ class _Resampling:
         both = (self.reference, self.window)
         alone = sum(1 / sizes.sum() for sizes in both)
         shared = sum(float(np.sum((sizes / sizes.sum()) ** 2)) for sizes in both)
-        return alone + between * shared
+        variances: FloatArray = alone + between * shared
+        return variances
 
     def largest(self, draws: int) -> FloatArray:
         """Return the largest statistic of each draw of blocks."""
@@ -221,7 +223,8 @@ class _Resampling:
 
 def _block_variances(sizes: FloatArray, between: FloatArray) -> FloatArray:
     """Return the variance of each block's hits, over that of a record, of shape (b, c)."""
-    return sizes[:, np.newaxis] + np.outer(sizes**2, between)
+    variances: FloatArray = sizes[:, np.newaxis] + np.outer(sizes**2, between)
+    return variances
 
 
 def _between_blocks(squares: FloatArray, sizes: FloatArray) -> FloatArray:
@@ -236,4 +239,6 @@ def _between_blocks(squares: FloatArray, sizes: FloatArray) -> FloatArray:
     shared = float(np.sum(sizes**2) * (1 + concentration) - 2 * np.sum(sizes**3) / total)
     own = (squares - alone) / shared
     weight = (len(sizes) - 1) / (len(sizes) - 1 + _PRIOR_BLOCKS)
-    return np.maximum(weight * own + (1 - weight) * max(float(own.mean()), 0.0), 0.0)
+    mean = max(float(own.mean()), 0.0)
+    between: FloatArray = np.maximum(weight * own + (1 - weight) * mean, 0.0)
+    return between
