@@ -1,10 +1,12 @@
 """The plots of a monitored window as matplotlib axes, each alone."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from scoring_model.evaluation.report.plot import TITLES, NothingToDraw
+from scoring_model.evaluation.report.names import TITLES
+from scoring_model.evaluation.report.plot import NothingToDraw
 from scoring_model.evaluation.report.scales import percent, shortened, tick
 from scoring_model.evaluation.report.style import (
     ACCENT,
@@ -93,34 +95,19 @@ class MonitoringPlots:
         if not periods:
             raise NothingToDraw(f"estimated: {self._monitoring.estimates.reason}")
         limit = {one.bound: one.limit for one in self._monitoring.promises}.get(f"max_{error}")
+        estimated = [
+            (one.value, one.low, one.high) for one in (period.estimated[error] for period in periods)
+        ]
+        realised = [
+            (one.share, one.low, one.high) if (one := period.realised.get(error)) else (None, None, None)
+            for period in periods
+        ]
         with given_axes(ax) as drawn:
-            highest = limit or 0.0
-            for colour, shift, name in ((MUTED, -_SHIFT, "estimated"), (INK, _SHIFT, "realised")):
-                found = [getattr(period, name).get(error) for period in periods]
-                values = [getattr(one, "value", getattr(one, "share", None)) for one in found]
-                known = [place for place, value in enumerate(values) if value is not None]
-                places = np.array(known, dtype=np.float64) + shift
-                ends = [(found[place].low or 0.0, found[place].high or 0.0) for place in known]
-                drawn.vlines(
-                    places,
-                    [low for low, _ in ends],
-                    [high for _, high in ends],
-                    color=colour,
-                    lw=4,
-                    alpha=2.5 * BAND,
-                )
-                drawn.plot(places, [values[place] for place in known], "o", color=colour, ms=4, label=name)
-                highest = max([highest, *(high for _, high in ends)])
-            if limit is not None:
-                drawn.axhline(limit, color=ACCENT, lw=1.4)
-                drawn.set_title(
-                    f"promised: at most {percent(limit)}",
-                    loc="right",
-                    color=ACCENT,
-                    fontsize=9.5,
-                    fontweight="normal",
-                )
-            drawn.set_ylim(0, min(1.08 * highest, 1.03) or 1.0)
+            _draw_series(drawn, estimated, colour=MUTED, shift=-_SHIFT, label="estimated")
+            _draw_series(drawn, realised, colour=INK, shift=_SHIFT, label="realised")
+            highs = [high for _, _, high in (*estimated, *realised) if high is not None]
+            drawn.set_ylim(0, min(1.08 * max([limit or 0.0, *highs]), 1.03) or 1.0)
+            _draw_limit(drawn, limit)
             drawn.set_xlim(-0.6, len(periods) - 0.4)
             step = -(-len(periods) // 6)
             drawn.set_xticks(range(0, len(periods), step), [period.since for period in periods[::step]])
@@ -129,3 +116,26 @@ class MonitoringPlots:
             drawn.set_title(TITLES[error], loc="left", fontsize=10.5)
             drawn.legend(loc="best", fontsize=8.5, frameon=False)
         return drawn
+
+
+def _draw_series(
+    ax: "Axes",
+    values: Sequence[tuple[float | None, float | None, float | None]],
+    *,
+    colour: str,
+    shift: float,
+    label: str,
+) -> None:
+    """Draw value, low and high of each period; a period without a value is left out."""
+    known = [(place + shift, *one) for place, one in enumerate(values) if one[0] is not None]
+    table = np.array(known, dtype=np.float64).reshape(-1, 4)
+    ax.vlines(table[:, 0], table[:, 2], table[:, 3], color=colour, lw=4, alpha=2.5 * BAND)
+    ax.plot(table[:, 0], table[:, 1], "o", color=colour, ms=4, label=label)
+
+
+def _draw_limit(ax: "Axes", limit: float | None) -> None:
+    """Draw what the policy promises."""
+    if limit is not None:
+        ax.axhline(limit, color=ACCENT, lw=1.4)
+        text = f"promised: at most {percent(limit)}"
+        ax.set_title(text, loc="right", color=ACCENT, fontsize=9.5, fontweight="normal")

@@ -86,8 +86,8 @@ def _drift(drift: Drift) -> str:
         rows = [(one.field, one.value, one.change, f"{one.records:,}") for one in drift.categories[:TOP]]
         parts.append(draw_table(("Field", "Category", "Change", "Records"), rows))
     if drift.contributors:
-        rows = [(one.name, f"{one.shift:+.4f}") for one in drift.contributors[:5]]
-        parts.append(draw_table(("Moves the mean margin", "By (log-odds)"), rows))
+        shifts = [(one.name, f"{one.shift:+.4f}") for one in drift.contributors[:5]]
+        parts.append(draw_table(("Moves the mean margin", "By (log-odds)"), shifts))
     return "\n\n".join([*parts, *drift.notes])
 
 
