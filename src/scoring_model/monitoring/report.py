@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Final
 from scoring_model.evaluation.report import Section, Table
 from scoring_model.evaluation.report.cards import ERRORS, Card
 from scoring_model.evaluation.report.figures import Figure, absent, drawn, range_text
-from scoring_model.evaluation.report.page import render_page, write_page
 from scoring_model.evaluation.report.names import TITLES
+from scoring_model.evaluation.report.page import render_page, write_page
 from scoring_model.evaluation.report.scales import day, percent, unbroken
 from scoring_model.evaluation.stability import Verdict
 from scoring_model.monitoring.early import RATES
