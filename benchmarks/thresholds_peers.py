@@ -14,7 +14,7 @@ It first checks, in the first draws of each world, that three fixed sequences of
 our thresholds. Exits with 1 if they do not, or if our bounds are broken more often than promised.
 
 Run as ``python benchmarks/thresholds_peers.py --environments DIRECTORY [--draws N]``, where the environment of MAPIE
-is created once.
+is created once. A thousand draws take about two minutes on two idle cores.
 """
 
 import argparse

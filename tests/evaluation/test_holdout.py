@@ -1,12 +1,15 @@
 """Labelled records against a bundle's decisions: labels as they were known at an instant."""
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 from scoring_model.arrays import IntArray
+from scoring_model.bundle import read_bundle
+from scoring_model.bundle.contents import SCORE_COUNTS
 from scoring_model.evaluation import (
     Coverage,
     EvaluatedRecords,
@@ -21,6 +24,7 @@ from scoring_model.evaluation import (
 from scoring_model.records import NEVER, RecordTable, microseconds
 from scoring_model.scorer import Scorer
 from scoring_model.scorer.frames import score_table
+from scoring_model.training.run import Training
 
 DAY = 86_400_000_000
 MATURITY = 60 * DAY
@@ -97,6 +101,24 @@ def test_a_label_reported_at_the_instant_is_not_known(scorer: Scorer, table: Rec
         return found.overall.frauds
 
     assert frauds(AS_OF - 1) == frauds(AS_OF) + 1
+
+
+def test_a_bundle_certifies_the_thresholds_of_its_training(
+    sealed: Path, training: Training, table: RecordTable
+) -> None:
+    """The certified pairs are those of the training, with the chosen one; a bundle without counts gives none."""
+    files = read_bundle(sealed)
+    scorer = Scorer.of(files)
+    some = table.take(np.arange(500))
+    certified = evaluated(scorer, some).curves.certified
+    assert certified is not None
+    pairs = {(row.step_up_from, row.fail_from): row.certified for row in training.alternatives.rows}
+    assert scorer.rules.policy.step_up_from in certified[0]
+    assert any(pairs.values())
+    for (first, last), held in pairs.items():
+        assert held == (first in certified[0] and last in certified[1] and first <= last)
+    older = {name: data for name, data in files.files.items() if name != SCORE_COUNTS}
+    assert evaluated(Scorer.of(replace(files, files=older)), some).curves.certified is None
 
 
 def test_the_latest_instant_is_the_default(scorer: Scorer, table: RecordTable) -> None:

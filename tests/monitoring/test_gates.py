@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from scoring_model.configuration import Gate, GateSettings
-from scoring_model.evaluation import EvaluationError, GateVerdict
+from scoring_model.evaluation import EvaluationError, GateVerdict, check_gates
 from scoring_model.monitoring import Monitoring, check_window_gates
 
 
@@ -27,6 +27,14 @@ def test_a_quiet_window_passes(watched: Monitoring) -> None:
         matured=Gate(figure="step_up", below=0.9),
         pair=Gate(flips="all", below=0.1),
     ) == (0, ["passed", "passed", "passed", "passed", "not_applicable"])
+
+
+def test_an_evaluation_has_no_window(watched: Monitoring) -> None:
+    """Gates of a window do not apply to an evaluation."""
+    assert watched.matured is not None
+    settings = GateSettings(gates={"drift": Gate(drift="all")}, allow_trained=True)
+    (result,) = check_gates(settings, watched.matured).results
+    assert (result.verdict, "monitor" in result.detail) == ("not_applicable", True)
 
 
 def test_drift_fails_and_a_broken_promise_goes_before(watched: Monitoring) -> None:

@@ -111,7 +111,7 @@ def test_planted_drift_is_named_first(sealed: Path, window: pa.Table, ordered: p
 
 def test_without_labels_nothing_is_matured(sealed: Path, window: pa.Table) -> None:
     """Old records without any label are not taken for genuine."""
-    found = monitor(sealed, without_labels(window))
+    found = monitor(sealed, without_labels(window), by=["documentType"])
     assert found.matured is None
     assert found.estimates.matured_frauds == 0
     assert all(not period.realised for period in found.estimates.periods)

@@ -104,6 +104,9 @@ def test_promotion_from_the_first_to_the_better(capsys: Captured, registry: Regi
     )
     text = Path(artifact).read_bytes()
     assert hashlib.sha256(text).hexdigest() == version.tags["promotion.evidence_sha256"]
+    report = version.tags["promotion.evidence"].removesuffix("json") + "html"
+    html = Path(client.download_artifacts(str(version.run_id), report, str(tmp_path))).read_text()
+    assert "The challenger may be promoted." in html
     evidence = json.loads(text)
     assert evidence == json.loads((tmp_path / "evidence.json").read_text())
     assert evidence["promotion"] == {"name": NAME, "version": "2", "champion": "1"}

@@ -195,7 +195,7 @@ def _compared(
         *evaluations,
         explain=explain,
         bundles=bundles,
-        sentences=scorers[0].sentences | scorers[1].sentences,
+        sentences={**scorers[0].sentences, **scorers[1].sentences},
         notes=tuple(_notes(scorers, bundles)),
     )
 

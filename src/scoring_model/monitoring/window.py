@@ -38,8 +38,6 @@ from scoring_model.monitoring.monitoring import Maturity, Monitoring, promise_ba
 from scoring_model.records import NEVER, RecordTable, microseconds, parse_duration
 from scoring_model.records.file_format import PLAIN
 from scoring_model.records.labels import UNLABELLED
-from scoring_model.records.quarantine import accept
-from scoring_model.records.reading import read_records
 from scoring_model.scorer import Scorer
 from scoring_model.scorer.frames import feature_rows, read_histories
 
@@ -161,7 +159,7 @@ def _read_window(
         if history is not None:
             raise EvaluationError(f"{source.name}: history: is of no use to a file that was scored earlier")
         return _read_scored(scorer, source, given, by)
-    table, rows = _read_records(scorer, window, given, by, max_bad_share)
+    table, rows = read_labelled(scorer, window, given, by=by, max_bad_share=max_bad_share, required=False)
     features = feature_rows(scorer, table, read_histories(scorer, listed(history)))
     return _Window(
         table=table,
@@ -171,17 +169,6 @@ def _read_window(
         files=names_of(window),
         notes=(),
     )
-
-
-def _read_records(
-    scorer: Scorer, window: object, labels: Labels | None, by: Sequence[str], max_bad_share: float
-) -> tuple[RecordTable, int]:
-    """Read records, whose labels may be there, given apart, or absent."""
-    if labels is not None or by:
-        return read_labelled(scorer, window, labels, by=by, max_bad_share=max_bad_share)
-    reading = read_records(window, scorer.contents.schema, labelled=False)
-    accept(reading, max_share=max_bad_share)
-    return reading.table, reading.rows
 
 
 def _read_scored(scorer: Scorer, source: Source, labels: Labels | None, by: Sequence[str]) -> _Window:

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from scoring_model.decision.rules import NEVER_REACHED
-from scoring_model.evaluation import Share
 from scoring_model.evaluation.report import Section, Table
-from scoring_model.evaluation.report.scales import percent, unbroken
+from scoring_model.evaluation.report.figures import share_text
+from scoring_model.evaluation.report.scales import unbroken
 from scoring_model.training.alternatives import Alternatives
 from scoring_model.training.leakage.findings import LIMIT, TITLES, LeakageReport
 from scoring_model.training.split import Split
@@ -64,7 +64,7 @@ def _other_thresholds(alternatives: Alternatives) -> Section:
             f"{row.step_up_from} and {'never' if row.fail_from == NEVER_REACHED else row.fail_from}"
             + (", chosen" if row.chosen else ""),
             "yes" if row.certified else "no",
-            *(_share(share) for share in (row.false_reject, row.step_up, row.missed_fraud)),
+            *(share_text(share) for share in (row.false_reject, row.step_up, row.missed_fraud)),
             "–" if row.expected_cost is None else f"{row.expected_cost:#.4g}",
         )
         for row in alternatives.rows
@@ -87,9 +87,3 @@ def _other_thresholds(alternatives: Alternatives) -> Section:
             ),
         ),
     )
-
-
-def _share(share: Share) -> str:
-    if share.share is None:
-        return "–"
-    return f"{percent(share.share)} ({percent(share.low)} to {percent(share.high)})"

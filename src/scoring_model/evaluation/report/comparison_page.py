@@ -1,10 +1,11 @@
 """The page of a comparison: two models on the same records."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from scoring_model.contract.outcome import OUTCOMES
+from scoring_model.evaluation.day_draws import MIN_DAYS
 from scoring_model.evaluation.flips import daily_changes
 from scoring_model.evaluation.report.cards import gate_cards, promise_cards
 from scoring_model.evaluation.report.comparison_plot import ComparisonPlots
@@ -14,15 +15,12 @@ from scoring_model.evaluation.report.names import figure_title
 from scoring_model.evaluation.report.page import render_page, write_page
 from scoring_model.evaluation.report.scales import day
 from scoring_model.evaluation.report.sections.changes import changes_sections
-from scoring_model.evaluation.report.sections.decisions import threshold_text
 from scoring_model.evaluation.report.sections.differences import differences_section
 from scoring_model.evaluation.report.sections.flips import flips_section
-from scoring_model.evaluation.report.sections.section import Section
-from scoring_model.records import rfc3339
+from scoring_model.evaluation.report.sections.models import models_section
 
 if TYPE_CHECKING:
-    from scoring_model.evaluation.comparison import ComparedBundle, Comparison
-    from scoring_model.evaluation.evaluation import Evaluation
+    from scoring_model.evaluation.comparison import Comparison
     from scoring_model.evaluation.gates import GateReport
     from scoring_model.evaluation.uncertainty import Estimate
 
@@ -69,7 +67,7 @@ def render_comparison(comparison: "Comparison", *, gates: "GateReport | None" = 
             differences_section(comparison, plots),
             flips_section(comparison, plots),
             *changes_sections(comparison, plots),
-            _bundles(comparison),
+            models_section(comparison),
         ],
     )
 
@@ -94,7 +92,7 @@ def _leads(comparison: "Comparison") -> tuple[str, ...]:
     if not comparison.flips:
         return ("No record gets another outcome from the challenger.",)
     flipped = comparison.flip_rates["all"].times(_APPLICANTS)
-    share = f"Out of 10,000 applicants {_estimate(flipped)} get another outcome from the challenger."
+    share = f"Out of 10,000 applicants {_ends(flipped, count_text)} get another outcome from the challenger."
     return (*_natural(comparison), share)
 
 
@@ -112,19 +110,10 @@ def _interval(found: "Estimate") -> str:
     return "" if found.low is None else f" (95% interval {range_text(found.low, found.high, _signed)})"
 
 
-def _estimate(found: "Estimate") -> str:
+def _ends(found: "Estimate", write: Callable[[float], str]) -> str:
     """Write a number of applicants with its interval."""
-    number = "–" if found.value is None else count_text(found.value)
-    return f"{number} ({range_text(found.low, found.high, count_text)})" if found.low is not None else number
-
-
-def _change(found: "Estimate") -> str:
-    """Write a change with its interval."""
-    if found.value is None:
-        return "–"
-    if found.low is None:
-        return _signed(found.value)
-    return f"{_signed(found.value)} ({range_text(found.low, found.high, _signed)})"
+    number = "–" if found.value is None else write(found.value)
+    return number if found.low is None else f"{number} ({range_text(found.low, found.high, write)})"
 
 
 def _signed(value: float) -> str:
@@ -136,7 +125,7 @@ def _signed(value: float) -> str:
 
 def _daily(comparison: "Comparison") -> Table:
     rows = tuple(
-        (OUTCOME_TITLES[change.outcome], _change(change.everyone), _change(change.frauds))
+        (OUTCOME_TITLES[change.outcome], _ends(change.everyone, _signed), _ends(change.frauds, _signed))
         for change in comparison.daily
     )
     return Table(
@@ -155,7 +144,7 @@ def _applicants(comparison: "Comparison") -> Table:
                 count_text(_APPLICANTS * (one.figures[name].value or 0.0))
                 for one in (comparison.champion, comparison.challenger)
             ),
-            _change(comparison.differences[name].times(_APPLICANTS)),
+            _ends(comparison.differences[name].times(_APPLICANTS), _signed),
         )
         for title, name in (
             *((OUTCOME_TITLES[outcome], outcome.lower()) for outcome in OUTCOMES),
@@ -180,9 +169,13 @@ def _matrix(comparison: "Comparison") -> Table:
     for code, outcome in enumerate(OUTCOMES):
         cells = [(old == code) & (new == other) for other in range(len(OUTCOMES))]
         texts = (f"{int(cell.sum()):,} ({int((cell & fraud).sum()):,} frauds)" for cell in cells)
-        rows.append((f"{OUTCOME_TITLES[outcome]} by the champion", *texts))
-    heads = ("Records", *(f"{OUTCOME_TITLES[outcome]} by the challenger" for outcome in OUTCOMES))
-    return Table(caption="Flip matrix: records by the outcomes of both models", heads=heads, rows=tuple(rows))
+        rows.append((OUTCOME_TITLES[outcome], *texts))
+    heads = ("Champion", *(f"Challenger {OUTCOME_TITLES[outcome].lower()}" for outcome in OUTCOMES))
+    return Table(
+        caption="Flip matrix: records by the outcome from the champion and from the challenger",
+        heads=heads,
+        rows=tuple(rows),
+    )
 
 
 def _note(comparison: "Comparison") -> str:
@@ -205,7 +198,9 @@ def _verdict(gates: "GateReport") -> str:
         for word, names in (("better", gates.improved), ("worse", gates.worsened))
         if names
     ]
-    if not gates.improved:
+    if not gates.benefits:
+        parts.append("Better and worse were not judged.")
+    elif not gates.improved:
         parts.append("No figure is significantly better.")
     end = (
         "The challenger may be promoted."
@@ -220,7 +215,7 @@ def _unknown(comparison: "Comparison") -> tuple[str, ...]:
     notes = tuple(f"{note[:1].upper()}{note[1:]}." for note in comparison.notes)
     days = (
         (f"The records lie on {comparison.days:,} days, too few for intervals.",)
-        if comparison.days < 10
+        if comparison.days < MIN_DAYS
         else ()
     )
     groups = () if comparison.groups else ("No groups were asked for: name columns with --by.",)
@@ -228,56 +223,3 @@ def _unknown(comparison: "Comparison") -> tuple[str, ...]:
         () if comparison.bundles else ("Size and latency are not known: the models came without bundles.",)
     )
     return (*notes, *days, *groups, *bundles, _UNKNOWN)
-
-
-def _bundles(comparison: "Comparison") -> Section:
-    """Describe size, latency and origin of both models."""
-    name, title = "models", "Both models"
-    promises = Table(
-        caption="Promises on these records",
-        heads=("Error", "Champion", "Challenger"),
-        rows=tuple(_promises(comparison.champion, comparison.challenger)),
-    )
-    if not comparison.bundles:
-        text = "The models were compared as arrays, without bundles, so size and latency are not known."
-        return Section(name=name, title=title, texts=(text,), tables=(promises,))
-    old, new = comparison.bundles
-    columns = [
-        tuple(_properties(bundle, evaluation))
-        for bundle, evaluation in ((old, comparison.champion), (new, comparison.challenger))
-    ]
-    rows = tuple((head, before, after) for (head, before), (_, after) in zip(*columns, strict=True))
-    return Section(
-        name=name,
-        title=title,
-        texts=(
-            "Times were measured on the machine that made this report, with the threads that it was given.",
-        ),
-        tables=(
-            Table(caption="Size, latency and origin", heads=("What", "Champion", "Challenger"), rows=rows),
-            promises,
-        ),
-    )
-
-
-def _promises(champion: "Evaluation", challenger: "Evaluation") -> Iterator[tuple[str, str, str]]:
-    """Write each promise of both models with its verdict."""
-    cards = zip(promise_cards(champion.stability), promise_cards(challenger.stability), strict=True)
-    for old, new in cards:
-        yield old.title, *(f"{one.head}: {one.sentence}" for one in (old, new))
-
-
-def _properties(bundle: "ComparedBundle", evaluation: "Evaluation") -> Iterator[tuple[str, str]]:
-    chosen = evaluation.curves.thresholds.chosen
-    until, trained = bundle.trained_until, bundle.trained_records
-    yield "Model version", bundle.model_version
-    yield "Policy version", bundle.policy_version
-    yield "Stepped up from", threshold_text(chosen[0])
-    yield "Failed from", threshold_text(chosen[1])
-    yield "Size of its files", f"{bundle.bytes / 1e6:.2f} MB"
-    yield "Trees", f"{bundle.trees:,}"
-    yield "Features", f"{bundle.features:,}"
-    yield "One decision about a feature row, median", f"{bundle.decision_milliseconds:.2f} ms"
-    yield "Records scored a second, with features", f"{bundle.records_per_second:,.0f}"
-    yield "End of its validation period", "not in the bundle" if until is None else rfc3339(until)
-    yield "Evaluated records from before", "unknown" if trained is None else f"{trained:,}"

@@ -1,11 +1,11 @@
 """Thresholds and scores."""
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from scoring_model.decision.rules import NEVER_REACHED
-from scoring_model.evaluation.report.figures import Figure, Table, absent, drawn
+from scoring_model.evaluation.report.figures import NEEDS_BOTH, NO_RECORDS, Figure, Table, absent, drawn
 from scoring_model.evaluation.report.plots.scores import coarse
 from scoring_model.evaluation.report.scales import percent
 from scoring_model.evaluation.report.sections.section import Section
@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from scoring_model.evaluation.curves import ThresholdMap
     from scoring_model.evaluation.evaluation import Evaluation
     from scoring_model.evaluation.report.plot import Plots
-
-_NEEDS_BOTH: Final = "It needs genuine records and frauds, and one of the classes is absent."
 
 
 def decisions_section(evaluation: "Evaluation", plots: "Plots") -> Section:
@@ -31,7 +29,7 @@ def _threshold_map(evaluation: "Evaluation", plots: "Plots") -> Figure:
     name, title = "threshold-map", "What each pair of thresholds would have done"
     found = evaluation.curves.thresholds
     if not (found.genuine and found.frauds):
-        return absent(name, title, _NEEDS_BOTH)
+        return absent(name, title, NEEDS_BOTH)
     first, last = (threshold_text(value) for value in found.chosen)
     here = int(np.searchsorted(found.thresholds, found.chosen[0]))
     there = int(np.searchsorted(found.thresholds, found.chosen[1]))
@@ -133,7 +131,7 @@ def _distribution(evaluation: "Evaluation", plots: "Plots") -> Figure:
     name, title = "score-distribution", "How scores are distributed"
     found = evaluation.curves.scores
     if not found.records:
-        return absent(name, title, "There are no evaluated records.")
+        return absent(name, title, NO_RECORDS)
     overall = evaluation.overall
     steps = int(found.edges[coarse(found.edges, frauds=overall.frauds)[1]])
     alt = (

@@ -6,7 +6,16 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from scoring_model.evaluation.report.comparison_plot import tone_of
-from scoring_model.evaluation.report.figures import Figure, Table, absent, drawn, range_text, thin
+from scoring_model.evaluation.report.figures import (
+    NEEDS_BOTH,
+    NO_RECORDS,
+    Figure,
+    Table,
+    absent,
+    drawn,
+    range_text,
+    thin,
+)
 from scoring_model.evaluation.report.names import (
     change_writer,
     figure_title,
@@ -27,7 +36,6 @@ ERRORS: Final = ("false_reject", "step_up", "missed_fraud")
 REPEATED: Final = frozenset({"genuine_failed", "fraud_passed", "fraud_share"})
 """Figures under a second name, and the share of frauds, which no model changes."""
 
-_NEEDS_BOTH: Final = "It needs genuine records and frauds, and one of the classes is absent."
 _COLOURS: Final = (
     "Green: the challenger is clearly better; orange: clearly worse; grey and hollow: the interval holds 0. "
     "Each interval is a 95% interval by itself."
@@ -71,7 +79,7 @@ def _forest(
 ) -> Figure:
     shown = [one for one in names if comparison.differences[one].value is not None]
     if not shown:
-        return absent(name, title, _NEEDS_BOTH)
+        return absent(name, title, NEEDS_BOTH)
     overall = comparison.champion.overall
     return drawn(
         name,
@@ -114,7 +122,7 @@ def _roc(comparison: "Comparison", plots: "ComparisonPlots") -> Figure:
     name, title = "roc", "Frauds found, by genuine applicants bothered"
     overall = comparison.champion.overall
     if not (overall.genuine and overall.frauds):
-        return absent(name, title, _NEEDS_BOTH)
+        return absent(name, title, NEEDS_BOTH)
     old, new = comparison.champion.curves.roc, comparison.challenger.curves.roc
     rows = tuple(
         (percent(new.x[at]), percent(old.y[at]), percent(new.y[at]), range_text(new.low[at], new.high[at]))
@@ -147,7 +155,7 @@ def _scores(comparison: "Comparison", plots: "ComparisonPlots") -> Figure:
     old, new = (one.records.decisions.scores for one in (comparison.champion, comparison.challenger))
     frauds = comparison.champion.records.labels == 1
     if not len(old):
-        return absent(name, title, "There are no evaluated records.")
+        return absent(name, title, NO_RECORDS)
     moved = np.abs(new - old)
     rows = tuple(
         (f"{least} points", *(percent(float(share)) for share in _shares(moved >= least, frauds)))

@@ -2,11 +2,11 @@
 
 from typing import TYPE_CHECKING, Final
 
+from scoring_model.evaluation.flips import MOST_EXPLAINED
 from scoring_model.evaluation.report.comparison_plot import flip_name
 from scoring_model.evaluation.report.figures import Figure, Table, absent, drawn, range_text
 from scoring_model.evaluation.report.first_screen import count_text
 from scoring_model.evaluation.report.plots.comparison import ROW
-from scoring_model.evaluation.report.scales import percent
 from scoring_model.evaluation.report.sections.section import Section
 
 if TYPE_CHECKING:
@@ -89,19 +89,17 @@ def _reasons(comparison: "Comparison") -> Table:
         (
             flip_name(flip),
             comparison.sentences.get(code, code),
-            code,
-            f"{count:,}",
-            percent(count / flip.explained),
+            f"{count:,} of {flip.explained:,}",
         )
         for flip in comparison.flips
         for code, count in list(flip.reasons.items())[:REASONS]
     )
     return Table(
         caption=(
-            f"Reasons that the stricter model gives, the {REASONS} most frequent of each kind; counted on at most 200 "
-            "records of a kind, spread over the period, with up to five reasons each"
+            f"Reasons that the stricter model gives, the {REASONS} most frequent of each kind; counted on at most "
+            f"{MOST_EXPLAINED} records of a kind, spread over the period, with up to five reasons each"
         ),
-        heads=("Champion → challenger", "Reason", "Code", "Records", "Of those counted"),
+        heads=("Champion → challenger", "Reason", "Records"),
         rows=rows,
     )
 

@@ -5,7 +5,16 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from scoring_model.evaluation.day_draws import REPEATS
-from scoring_model.evaluation.report.figures import Figure, Table, absent, drawn, range_text, thin
+from scoring_model.evaluation.report.figures import (
+    NEEDS_BOTH,
+    NO_BAND,
+    Figure,
+    Table,
+    absent,
+    drawn,
+    range_text,
+    thin,
+)
 from scoring_model.evaluation.report.names import figure_title, is_ranking, value_writer
 from scoring_model.evaluation.report.scales import percent
 from scoring_model.evaluation.report.sections.section import Section
@@ -15,9 +24,7 @@ if TYPE_CHECKING:
     from scoring_model.evaluation.evaluation import Evaluation
     from scoring_model.evaluation.report.plot import Plots
 
-_NEEDS_BOTH: Final = "It needs genuine records and frauds, and one of the classes is absent."
 _BANDS: Final = f"The band holds 95% of {REPEATS:,} draws of whole days, point by point."
-_NO_BANDS: Final = "There is no band, since the records lie on fewer than ten days."
 
 
 def ranking_section(evaluation: "Evaluation", plots: "Plots") -> Section:
@@ -34,7 +41,7 @@ def _roc(evaluation: "Evaluation", plots: "Plots") -> Figure:
     name, title = "roc", "Frauds found, by genuine applicants bothered"
     overall = evaluation.overall
     if not (overall.genuine and overall.frauds):
-        return absent(name, title, _NEEDS_BOTH)
+        return absent(name, title, NEEDS_BOTH)
     found = evaluation.curves.roc
     return drawn(
         name,
@@ -50,7 +57,7 @@ def _precision_recall(evaluation: "Evaluation", plots: "Plots") -> Figure:
     name, title = "precision-recall", "How many of those found are frauds"
     overall = evaluation.overall
     if not (overall.genuine and overall.frauds):
-        return absent(name, title, _NEEDS_BOTH)
+        return absent(name, title, NEEDS_BOTH)
     found = evaluation.curves.precision_recall
     middle = float(np.interp(0.5, found.x, found.y))
     return drawn(
@@ -100,7 +107,7 @@ def _at_rates(evaluation: "Evaluation") -> str:
 
 
 def _basis(evaluation: "Evaluation", found: "Band") -> str:
-    bands = _NO_BANDS if np.isnan(found.low).all() else _BANDS
+    bands = NO_BAND if np.isnan(found.low).all() else _BANDS
     return f"{bands} {evaluation.overall.genuine:,} genuine records and {evaluation.overall.frauds:,} frauds."
 
 
