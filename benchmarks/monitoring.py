@@ -255,7 +255,7 @@ def estimates(windows: int, peers: Path | None, compared: int) -> Iterator[Figur
         if peers is not None and place < compared:
             arrays |= _columns(model, window, place)
         for more in (0.0, float(np.log(2))):
-            late = sample(rng, 40_000, 98, centre=-5.6, more=more)
+            late = sample(rng, 20_000, 98, centre=-5.6, more=more)
             known = estimated(model, late, matured=200).knowledge
             doubled += int(more > 0 and known is Knowledge.CANNOT_KNOW)
             same += int(more == 0 and known is Knowledge.CANNOT_KNOW)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Final, Self
+from typing import Any, Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -109,7 +109,8 @@ class ReferenceDays:
         arrays = read_npz(data)
         if arrays.keys() != {field.name for field in fields(cls)}:
             raise ContentInvalid("reference days: not the arrays that they should be")
-        return cls(**{name: _large(array) for name, array in arrays.items()})
+        plain: dict[str, Any] = {name: _large(array) for name, array in arrays.items()}
+        return cls(**plain)
 
     @classmethod
     def of(cls, sealed: SealedFiles) -> Self | None:

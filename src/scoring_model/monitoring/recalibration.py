@@ -67,13 +67,15 @@ def recalibrate(matured: MaturedCounts, *, draws: int = DRAWS) -> Recalibration:
     weights = np.zeros((draws, blocks))
     np.add.at(weights, (np.arange(draws)[:, np.newaxis], chosen), 1.0)
     drawn = _fit(matured.log_odds, weights @ records, weights @ frauds)
-    widened = line + (drawn - line) * np.sqrt(blocks / max(blocks - 1, 1))
+    # Draws of b blocks vary too little by (b - 1) / b; Student's t with b - 1 degrees varies by (b - 1) / (b - 3).
+    widening = np.sqrt(blocks / max(blocks - 3, 1))
+    widened = line + (drawn - line) * widening
     excess, scale = _block_excess(matured, line)
     variances = weights @ excess / np.maximum(weights @ scale, 1e-12)
     return Recalibration(
         line=line,
         drawn=widened,
-        spread=np.sqrt(np.maximum(variances, 0.0)),
+        spread=np.sqrt(np.maximum(variances, 0.0)) * widening,
         matured=matured,
     )
 
