@@ -60,6 +60,22 @@ def test_an_ordinary_window(watched: Monitoring, window: pa.Table) -> None:
     assert scoring_model.monitor is monitor
 
 
+def test_shares_are_those_of_the_features(
+    watched: Monitoring, scorer: Scorer, window: pa.Table, ordered: pa.Table
+) -> None:
+    """Counted from the exported features: records above the border, and records without a value."""
+    features = scorer.features(window, history=ordered.slice(0, len(ordered) - len(window)))
+    checked = 0
+    for one in watched.drift.subjects:
+        kind, _, border = one.share_of.partition(" ")
+        if one.name in features.column_names and kind == "above":
+            values = features.column(one.name).to_numpy(zero_copy_only=False)
+            assert np.mean(values > float(border)) == pytest.approx(one.window, abs=0.003), one.name
+            assert np.mean(np.isnan(values)) == pytest.approx(one.window_missing), one.name
+            checked += 1
+    assert checked > 20
+
+
 def test_contributions_explain_the_shift_of_the_mean_margin(
     sealed: Path, watched: Monitoring, window: pa.Table, scorer: Scorer
 ) -> None:

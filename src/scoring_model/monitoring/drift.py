@@ -20,6 +20,7 @@ from scoring_model.monitoring.categories import CategoryChange, category_changes
 from scoring_model.monitoring.shifts import (
     BLOCK_DAYS,
     MIN_BLOCKS,
+    Blocks,
     Shifts,
     block_of_days,
     gather_blocks,
@@ -197,43 +198,53 @@ def measure_drift(
     held, code = np.unique(event_times // DAY, return_inverse=True)
     comparable = days is not None and tuple(days.thresholds.tolist()) == thresholds
     parts = _parts(profile, with_features=rows is not None, with_outcomes=comparable)
-    window = _hits(parts, _window_counts(profile, matrix, rows, decisions, code.astype(np.int64), len(held)))
-    records = np.bincount(code, minlength=len(held)).astype(np.int64)
-    properties = [one for part in parts for one in part.properties]
-    notes = list(_notes(days, comparable=comparable, with_features=rows is not None))
-    found, length = None, 0
-    if days is not None:
-        length = _block_length(days)
-        if length < BLOCK_DAYS:
-            notes.append(
-                f"The reference period is shorter than {MIN_BLOCKS} weeks: limits rest on variation between single "
-                "days, and variation from week to week is unknown."
-            )
-        before = _hits(parts, {"bins": days.bins, "scores": days.scores, "outcomes": days.outcomes})
-        reference = gather_blocks(days.records, before, block_of_days(days.days, length=length))
-        blocks = gather_blocks(records, window, block_of_days(held, length=length))
-        found = measure_shifts(reference, blocks)
-        shares = reference.shares
-    else:
-        shares = _profile_shares(profile, parts)
-    names = code_names(matrix)
-    subjects = _subjects(properties, shares, window.sum(axis=0) / max(len(event_times), 1), found, names)
+    counts = _window_counts(profile, matrix, rows, decisions, code.astype(np.int64), len(held))
+    hits, records = _hits(parts, counts), np.bincount(code, minlength=len(held)).astype(np.int64)
+    compared = None if days is None else _compare(parts, days, held, records, hits)
+    subjects = _subjects(
+        [one for part in parts for one in part.properties],
+        _profile_shares(profile, parts) if compared is None else compared.reference.shares,
+        hits.sum(axis=0) / max(len(event_times), 1),
+        None if compared is None else compared.shifts,
+        code_names(matrix),
+    )
+    explained = (
+        None if days is None or contributions is None else (int(days.explained[0]), len(contributions))
+    )
     return Drift(
         subjects=tuple(sorted(subjects, key=lambda one: (-one.statistic, -abs(one.window - one.reference)))),
-        limit=None if found is None else found.limit,
+        limit=None if compared is None else compared.shifts.limit,
         reference_records=profile.records,
         window_records=len(event_times),
-        reference_blocks=0 if days is None else len(reference.records),
-        window_blocks=0 if days is None else len(blocks.records),
-        block_days=length,
+        reference_blocks=0 if compared is None else len(compared.reference.records),
+        window_blocks=0 if compared is None else len(compared.window.records),
+        block_days=0 if compared is None else compared.length,
         categories=() if rows is None else tuple(category_changes(profile, matrix, rows, table)),
         contributors=_contributors(days, contributions, matrix.names),
-        explained=(
-            0 if days is None or contributions is None else int(days.explained[0]),
-            0 if days is None or contributions is None else len(contributions),
-        ),
-        notes=tuple(notes),
+        explained=explained or (0, 0),
+        notes=tuple(_notes(days, compared, comparable=comparable, with_features=rows is not None)),
     )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Compared:
+    """Blocks of reference and window, and their differences; `length` is that of the blocks in days."""
+
+    reference: Blocks
+    window: Blocks
+    shifts: Shifts
+    length: int
+
+
+def _compare(
+    parts: "Sequence[_Part]", days: ReferenceDays, held: IntArray, records: IntArray, hits: IntArray
+) -> _Compared:
+    length = _block_length(days)
+    before = _hits(parts, {"bins": days.bins, "scores": days.scores, "outcomes": days.outcomes})
+    reference = gather_blocks(days.records, before, block_of_days(days.days, length=length))
+    window = gather_blocks(records, hits, block_of_days(held, length=length))
+    shifts = measure_shifts(reference, window)
+    return _Compared(reference=reference, window=window, shifts=shifts, length=length)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -328,7 +339,9 @@ def _block_length(days: ReferenceDays) -> int:
     return BLOCK_DAYS if weeks >= MIN_BLOCKS else 1
 
 
-def _notes(days: ReferenceDays | None, *, comparable: bool, with_features: bool) -> Iterator[str]:
+def _notes(
+    days: ReferenceDays | None, compared: _Compared | None, *, comparable: bool, with_features: bool
+) -> Iterator[str]:
     if days is None:
         yield (
             "An earlier version sealed the bundle, without counts by day of its reference period: differences are "
@@ -336,6 +349,11 @@ def _notes(days: ReferenceDays | None, *, comparable: bool, with_features: bool)
         )
     elif not comparable:
         yield "The policy changed after the training: outcomes are not compared with those of the reference period."
+    if compared is not None and compared.length < BLOCK_DAYS:
+        yield (
+            f"The reference period is shorter than {MIN_BLOCKS} weeks: limits rest on variation between single days, "
+            "and variation from week to week is unknown."
+        )
     if not with_features:
         yield (
             "The records were scored earlier, and the file holds no features: only the score and the outcomes are "
