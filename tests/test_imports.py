@@ -77,17 +77,18 @@ def test_one_history_needs_numpy_alone() -> None:
     assert modules.isdisjoint({"onnxruntime", *NEVER_TO_SCORE_A_RECORD.split()})
 
 
-@pytest.mark.parametrize("command", ["score", "inspect", "evaluate", "upgrade"])
+@pytest.mark.parametrize("command", ["score", "inspect", "evaluate", "monitor", "upgrade"])
 def test_commands_on_bundles_need_no_training_library(
     command: str, sealed: Path, invented: Path, tmp_path: Path
 ) -> None:
-    """Score, evaluate, inspect and upgrade bring no library of training."""
+    """Score, evaluate, monitor, inspect and upgrade bring no library of training."""
     few = tmp_path / "few.parquet"
     pq.write_table(pq.read_table(invented).slice(0, 300), few)
     arguments = {
         "score": [str(sealed), str(few), "--out", str(tmp_path / "out.csv"), "--reasons"],
         "inspect": [str(sealed), "--json"],
         "evaluate": [str(sealed), str(few)],
+        "monitor": [str(sealed), str(few)],
         "upgrade": [str(OLD), "--out", str(tmp_path / "new")],
     }
     code, modules = loaded(ONE_COMMAND, command, *arguments[command])

@@ -34,7 +34,15 @@ from scoring_model.history import COUNT_KINDS, STATISTICS, Amount
 from scoring_model.scorer import Scorer
 from scoring_model.training.run import Training
 
-FILES = (*DECIDING, "card.md", "configuration.json", "evaluation.json", "profile.json", "score_counts.json")
+FILES = (
+    *DECIDING,
+    "card.md",
+    "configuration.json",
+    "evaluation.json",
+    "profile.json",
+    "reference_days.npz",
+    "score_counts.json",
+)
 PICKLES = (b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05", b"c", b"(")
 
 

@@ -60,7 +60,7 @@ def test_every_key_is_described() -> None:
         ("{gates: {a: {figure: ks, difference: ks, above: 1}}}", "gates.a: must have exactly one of"),
         ("{gates: {a: {figure: ks}}}", "above, below or both"),
         ("{gates: {a: {promise: all, below: 1}}}", "not with promise"),
-        ("{gates: {a: {findings: error, below: 1}}}", "not with promise or findings"),
+        ("{gates: {a: {findings: error, below: 1}}}", "not with promise, findings, drift or early"),
         (
             "{gates: {a: {findings: SM03}}}",
             "gates.a.findings: there is no finding 'SM03'; did you mean SM003?",

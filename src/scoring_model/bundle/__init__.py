@@ -7,6 +7,7 @@ from scoring_model.bundle.contents import (
     CONFIGURATION,
     EVALUATION,
     PROFILE,
+    REFERENCE_DAYS,
     SCORE_COUNTS,
     Contents,
     DecisionPart,
@@ -15,9 +16,10 @@ from scoring_model.bundle.errors import BundleError
 from scoring_model.bundle.golden import Golden, choose_rows
 from scoring_model.bundle.invention import invent_rows
 from scoring_model.bundle.manifest import Manifest
-from scoring_model.bundle.profile import measure_profile
+from scoring_model.bundle.profile import Profile, measure_profile
 from scoring_model.bundle.reader import SealedFiles, read_bundle
 from scoring_model.bundle.reasons import Use, reason_factors
+from scoring_model.bundle.reference_days import ReferenceDays, measure_reference_days
 from scoring_model.bundle.score_counts import ScoreCounts
 from scoring_model.bundle.upgrade import check_protocol, upgrade
 
@@ -26,6 +28,7 @@ __all__ = [
     "CONFIGURATION",
     "EVALUATION",
     "PROFILE",
+    "REFERENCE_DAYS",
     "SCORE_COUNTS",
     "Bundle",
     "BundleError",
@@ -33,6 +36,8 @@ __all__ = [
     "DecisionPart",
     "Golden",
     "Manifest",
+    "Profile",
+    "ReferenceDays",
     "ScoreCounts",
     "SealedFiles",
     "Use",
@@ -42,6 +47,7 @@ __all__ = [
     "invent_rows",
     "json_bytes",
     "measure_profile",
+    "measure_reference_days",
     "model_version",
     "read_bundle",
     "reason_factors",

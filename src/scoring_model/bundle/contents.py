@@ -49,6 +49,9 @@ CARD: Final = "card.md"
 SCORE_COUNTS: Final = "score_counts.json"
 """`ScoreCounts`; bundles that an earlier version sealed lack it."""
 
+REFERENCE_DAYS: Final = "reference_days.npz"
+"""`ReferenceDays`; bundles that an earlier version sealed lack it."""
+
 T = TypeVar("T")
 
 

@@ -13,8 +13,10 @@ import numpy as np
 
 from scoring_model.arrays import BoolArray, FloatArray, IntArray
 from scoring_model.bundle.codec import json_bytes, read_json
+from scoring_model.bundle.contents import PROFILE
 from scoring_model.bundle.errors import ContentInvalid
 from scoring_model.bundle.k_anonymity import Levels, is_k_anonymous, k_anonymous_quantiles
+from scoring_model.bundle.reader import SealedFiles
 
 MOST_BINS: Final = 10
 MOST_LEVELS: Final = 200  # fine enough for bounds close to the deciles
@@ -46,6 +48,10 @@ class NumberProfile:
         """Return the shares of other values in these bins; the sum is 1, or 0 without a value."""
         return _shares(_bin(values[~np.isnan(values)], self.borders), len(self.shares))
 
+    def places(self, values: FloatArray) -> IntArray:
+        """Return the bin of each value, of shape (n,); for a missing one the number of bins."""
+        return np.where(np.isnan(values), len(self.shares), _bin(values, self.borders))
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CodeProfile:
@@ -68,6 +74,10 @@ class CodeProfile:
     def distribution(self, values: FloatArray) -> FloatArray:
         """Return the shares of other values over these codes; the sum is 1, or 0 without a value."""
         return _shares(_code(values[~np.isnan(values)], self.codes), len(self.shares))
+
+    def places(self, values: FloatArray) -> IntArray:
+        """Return the place of each value's code, of shape (n,); for a missing one the number of shares."""
+        return np.where(np.isnan(values), len(self.shares), _code(values, self.codes))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -107,6 +117,12 @@ class Profile:
         if profile.to_bytes() != data or len(profile.scores) != SCORE_BINS:
             raise ContentInvalid("not a profile in canonical form")
         return profile
+
+    @classmethod
+    def of(cls, sealed: SealedFiles) -> Self | None:
+        """Read the profile of a bundle; None for one without."""
+        data = sealed.files.get(PROFILE)
+        return None if data is None else cls.from_bytes(data)
 
 
 def measure_profile(

@@ -18,6 +18,7 @@ from scoring_model.cli import (
     init,
     keys,
     labels,
+    monitoring,
     policy,
     prune,
     records,
@@ -41,6 +42,7 @@ app.command()(features.features)
 app.command()(training.train)
 app.command()(bundles.score)
 app.command()(bundles.evaluate)
+app.command()(monitoring.monitor)
 app.command()(comparison.compare)
 app.command()(comparison.promote)
 app.command()(bundles.inspect)

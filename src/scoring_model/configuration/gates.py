@@ -15,7 +15,22 @@ FlipRate = Literal["all", "genuine_stricter", "genuine_milder", "fraud_stricter"
 GroupRateName = Literal["passed", "stepped_up", "failed", "false_reject", "step_up", "missed_fraud"]
 PromiseName = Literal["all", "max_false_reject", "max_step_up", "max_missed_fraud"]
 
-_SUBJECTS: Final = ("figure", "difference", "group_gap", "group_change", "flips", "promise", "findings")
+EarlyPromise = Literal["all", "max_false_reject", "max_step_up"]
+EstimatedRate = Literal["false_reject", "step_up", "missed_fraud"]
+
+_SUBJECTS: Final = (
+    "figure",
+    "difference",
+    "group_gap",
+    "group_change",
+    "flips",
+    "promise",
+    "findings",
+    "drift",
+    "early",
+    "estimate",
+)
+_UNLIMITED: Final = ("promise", "findings", "drift", "early")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -38,6 +53,12 @@ class Gate:
         Promise of the policy that must be kept.
     findings : str or None
         Code of a check that must find nothing, or a severity: no check of this or a graver one may find anything.
+    drift : str or None
+        A feature, `score`, `outcome` or `all` of them: of a monitored window, in which no drift may be found.
+    early : str or None
+        Promise that outcomes alone must not show to be broken, before labels mature.
+    estimate : str or None
+        Error of the policy, estimated from probabilities before labels mature.
     rate : str or None
         Rate of a group gate.
     min_group : int
@@ -60,6 +81,9 @@ class Gate:
     flips: FlipRate | None = None
     promise: PromiseName | None = None
     findings: str | None = None
+    drift: str | None = None
+    early: EarlyPromise | None = None
+    estimate: EstimatedRate | None = None
     rate: GroupRateName | None = None
     min_group: int = 0
     above: float | None = None
@@ -67,14 +91,15 @@ class Gate:
 
     def __post_init__(self) -> None:
         limits = {"above": self.above, "below": self.below}
+        unlimited = any(map(self._has, _UNLIMITED))
         check_fields(
             self,
             ("", f"exactly one of {', '.join(_SUBJECTS)}", sum(map(self._has, _SUBJECTS)) == 1),
             ("", "rate with group_gap and group_change, and only there", self._has("rate") == self.of_groups),
             (
                 "",
-                "above, below or both, but not with promise or findings",
-                self._limited != (self._has("promise") or self._has("findings")),
+                "above, below or both, but not with promise, findings, drift or early",
+                self._limited != unlimited,
             ),
             ("min_group", "at least 0", self.min_group >= 0),
             ("", "min_group only with group_gap and group_change", self.of_groups or self.min_group == 0),
@@ -93,6 +118,11 @@ class Gate:
     def of_pair(self) -> bool:
         """Whether the gate needs two models."""
         return self._has("difference") or self._has("group_change") or self._has("flips")
+
+    @property
+    def of_window(self) -> bool:
+        """Whether the gate needs a monitored window."""
+        return self._has("drift") or self._has("early") or self._has("estimate")
 
     @property
     def column(self) -> str | None:

@@ -238,6 +238,9 @@ def _check(
     if gate.of_pair and comparison is None:
         verdict, detail = GateVerdict.NOT_APPLICABLE, "needs two models: compare decides it"
         return GateResult(name=name, gate=gate, verdict=verdict, detail=detail, measured=())
+    if gate.of_window:
+        verdict, detail = GateVerdict.NOT_APPLICABLE, "needs a window: monitor decides it"
+        return GateResult(name=name, gate=gate, verdict=verdict, detail=detail, measured=())
     measured = tuple(_measure(gate, evaluation, comparison))
     if obstacle is not None:
         verdict, detail = GateVerdict.NOT_ENOUGH_DATA, obstacle

@@ -193,11 +193,23 @@ def evaluate(
 
 
 def read_labelled(
-    scorer: Scorer, records: object, labels: Labels | None, *, by: Iterable[str], max_bad_share: float
+    scorer: Scorer,
+    records: object,
+    labels: Labels | None,
+    *,
+    by: Iterable[str],
+    max_bad_share: float,
+    required: bool = True,
 ) -> tuple[RecordTable, int]:
-    """Read records with their labels, or with those given; also return the number of rows of the source."""
+    """Read records with their labels, or with those given; also return the number of rows of the source.
+
+    Parameters
+    ----------
+    required : bool
+        Whether records without a column of labels are refused where none are given.
+    """
     schema = _with_columns(scorer.contents.schema, by)
-    reading = read_records(records, schema, labelled=labels is None)
+    reading = read_records(records, schema, labelled=required and labels is None)
     accept(reading, max_share=max_bad_share)
     return reading.table if labels is None else _labelled(reading.table, labels, schema), reading.rows
 

@@ -13,6 +13,7 @@ from scoring_model.bundle import (
     CONFIGURATION,
     EVALUATION,
     PROFILE,
+    REFERENCE_DAYS,
     SCORE_COUNTS,
     Bundle,
     Contents,
@@ -22,6 +23,7 @@ from scoring_model.bundle import (
     invent_rows,
     json_bytes,
     measure_profile,
+    measure_reference_days,
     reason_factors,
 )
 from scoring_model.configuration import Configuration, PolicySettings, Tuned
@@ -54,6 +56,9 @@ LIBRARIES: Final = ("lightgbm", "numba", "numpy", "onnx", "onnxruntime", "optuna
 GOLDEN_ROWS: Final = 256
 PASS_EVERYONE: Final = Policy(step_up_from=NEVER_REACHED, fail_from=NEVER_REACHED)
 """The policy of a model whose bounds no thresholds keep. It promises nothing."""
+
+EXPLAINED_REFERENCES: Final = 2000
+"""Most rows of the validation period whose contributions to the margin are averaged."""
 
 _INVENTED_ROWS: Final = 4 * GOLDEN_ROWS
 
@@ -107,7 +112,7 @@ def assemble(
         described={
             CONFIGURATION: json_bytes(resolved(configuration, tuned)),
             EVALUATION: json_bytes(evaluation_document(evaluation, prepared.split.evaluated)),
-            PROFILE: _profile(prepared, rules, margins),
+            **_reference(prepared, forest, rules, margins),
             SCORE_COUNTS: counts.to_bytes(),
             CARD: describe(
                 prepared,
@@ -252,15 +257,36 @@ def _thresholds(forest: Forest) -> dict[int, FloatArray]:
     }
 
 
-def _profile(prepared: Prepared, rules: DecisionRules, margins: FloatArray) -> bytes:
+def _reference(
+    prepared: Prepared, forest: Forest, rules: DecisionRules, margins: FloatArray
+) -> dict[str, bytes]:
+    """Describe the rows of the validation period: shares, and counts by day."""
     validation: IntArray = prepared.split.validation
-    return measure_profile(
-        prepared.rows[validation],
-        rules.scale.scores(margins),
-        names=prepared.matrix.names,
-        persons=prepared.persons[validation],
+    rows, persons = prepared.rows[validation], prepared.persons[validation]
+    names, decisions = prepared.matrix.names, rules.decide(margins)
+    profile = measure_profile(
+        rows,
+        decisions.scores,
+        names=names,
+        persons=persons,
         categorical=prepared.feature_options["categorical"],
-    ).to_bytes()
+    )
+    explain = Contributions(forest).explain
+    drawn = sample_rows(len(rows), limit=EXPLAINED_REFERENCES)
+    days = measure_reference_days(
+        rows,
+        profile=profile,
+        names=names,
+        persons=persons,
+        event_times=prepared.table.event_times[validation],
+        margins=margins,
+        scores=decisions.scores,
+        outcomes=decisions.outcomes,
+        targets=prepared.split.validation_targets,
+        thresholds=(rules.policy.step_up_from, rules.policy.fail_from),
+        contributions=np.array([explain(row) for row in rows[drawn]]),
+    )
+    return {PROFILE: profile.to_bytes(), REFERENCE_DAYS: days.to_bytes()}
 
 
 def _data(prepared: Prepared) -> dict[str, object]:

@@ -139,6 +139,8 @@ def _subject(gate: "Gate") -> str:
         return f"{figure_title(gate.figure)}, of the model that is judged"
     if gate.flips is not None:
         return _FLIPS[gate.flips]
+    if gate.of_window:
+        return "About a monitored window"
     against = "against the others" if gate.group_gap is not None else "challenger minus champion"
     return f"{TITLES[gate.rate or 'passed']}, in each group by {gate.column}, {against}"
 

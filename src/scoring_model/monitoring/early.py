@@ -1,0 +1,450 @@
+"""What is known of promises before labels mature: from the rate of step-ups alone, and from probabilities."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scoring_model.arrays import FloatArray, IntArray
+from scoring_model.bundle import ReferenceDays
+from scoring_model.bundle.reference_days import count_by_day
+from scoring_model.decision.probability import Calibration
+from scoring_model.decision.rules import Decisions, Policy
+from scoring_model.evaluation.day_draws import DAY
+from scoring_model.evaluation.stability import Verdict
+from scoring_model.evaluation.uncertainty import CONFIDENCE, Estimate, Share, interval_of, share_of
+from scoring_model.monitoring.recalibration import (
+    MaturedCounts,
+    Recalibration,
+    contradiction,
+    draw_frauds,
+    recalibrate,
+)
+from scoring_model.monitoring.sequences import confidence_sequence, rate_alarm
+from scoring_model.monitoring.shifts import MIN_BLOCKS, block_of_days
+
+OUTCOMES_COUNTED: Final[Mapping[str, int]] = {"max_step_up": 1, "max_false_reject": 2}
+"""Least code of the outcomes that each bound on genuine applicants counts."""
+
+RATES: Final = ("false_reject", "step_up", "missed_fraud")
+
+MIN_FRAUDS: Final = 20
+"""Fewest frauds of the reference period for an estimate."""
+
+_ERROR: Final = 1 - CONFIDENCE
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class EarlyVerdict:
+    """What the rate of an outcome says about a promise to genuine applicants, if at most a share of all are frauds.
+
+    With a rate r of all applicants and a prevalence of at most c, the rate among genuine ones lies between
+    (r - c) / (1 - c) and r / (1 - c).
+
+    Parameters
+    ----------
+    bound : str
+        `max_step_up` or `max_false_reject`.
+    limit : float
+        Promised share.
+    cap : float
+        Largest share of frauds that is assumed, in [0, 1).
+    counted : Share
+        Applicants with such an outcome, of all.
+    low, high : float
+        95 % confidence sequence for the mean rate of all applicants: it holds however often one looks.
+    genuine_low, genuine_high : float
+        Ends for genuine applicants.
+    verdict : Verdict
+        Kept if `genuine_high` is at most the limit, broken if `genuine_low` is above it, else undecided.
+    undecidable_from, undecidable_to : float
+        Between these rates of all applicants no number of records decides, since frauds might explain the difference.
+    alarm : str or None
+        Day on which the alarm was raised, `YYYY-MM-DD`: the promise is broken whatever the labels say. A false alarm
+        has a probability of at most 5 % a year.
+    since : str or None
+        Day from which the rate most likely lies above what the promise allows.
+    evidence : float
+        Largest value of the e-process so far; at 20 the alarm is raised.
+    """
+
+    bound: str
+    limit: float
+    cap: float
+    counted: Share
+    low: float
+    high: float
+    genuine_low: float
+    genuine_high: float
+    verdict: Verdict
+    undecidable_from: float
+    undecidable_to: float
+    alarm: str | None
+    since: str | None
+    evidence: float
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether no number of records at the observed rate would decide."""
+        return self.counted.share is not None and (
+            self.undecidable_from < self.counted.share <= self.undecidable_to
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Give the verdict as a JSON document."""
+        return {**asdict(self), "silent": self.is_silent}
+
+
+def early_verdicts(
+    policy: Policy, outcomes: NDArray[np.int8], event_times: IntArray, *, cap: float
+) -> Iterator[EarlyVerdict]:
+    """Judge the promises to genuine applicants from outcomes alone.
+
+    Parameters
+    ----------
+    outcomes : ndarray of shape (n,), int8
+        Codes into `OUTCOMES`.
+    event_times : ndarray of shape (n,), int64
+        Microseconds since 1970-01-01 UTC.
+    cap : float
+        Largest share of frauds among applicants, in [0, 1).
+    """
+    first = int(event_times.min() // DAY)
+    days = event_times // DAY - first
+    records = np.bincount(days).astype(np.int64)
+    for promise in policy.promises:
+        if promise.bound not in OUTCOMES_COUNTED:
+            continue
+        counted = outcomes >= OUTCOMES_COUNTED[promise.bound]
+        events = np.bincount(days[counted], minlength=len(records)).astype(np.int64)
+        low, high = confidence_sequence(int(events.sum()), len(outcomes), error=_ERROR)
+        ends = max((low - cap) / (1 - cap), 0.0), min(high / (1 - cap), 1.0)
+        least = promise.limit * (1 - cap)
+        alarm = rate_alarm(events, records, limit=least + cap, error=_ERROR)
+        yield EarlyVerdict(
+            bound=promise.bound,
+            limit=promise.limit,
+            cap=cap,
+            counted=share_of(int(events.sum()), len(outcomes)),
+            low=low,
+            high=high,
+            genuine_low=ends[0],
+            genuine_high=ends[1],
+            verdict=_verdict(*ends, promise.limit),
+            undecidable_from=least,
+            undecidable_to=least + cap,
+            alarm=None if alarm.raised is None else _date(first + alarm.raised),
+            since=None if alarm.since is None else _date(first + alarm.since),
+            evidence=float(np.exp(min(alarm.log_evidence.max(), 700.0))),
+        )
+
+
+def _verdict(low: float, high: float, limit: float) -> Verdict:
+    if high <= limit:
+        return Verdict.KEPT
+    return Verdict.BROKEN if low > limit else Verdict.UNDECIDED
+
+
+def _date(day: int) -> str:
+    return str(np.datetime64(day, "D"))
+
+
+class Knowledge(StrEnum):
+    """Whether probabilities say what the errors are."""
+
+    ESTIMATED = "estimated"
+    CANNOT_KNOW = "cannot_know"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Period:
+    """Estimated and realised errors of one period.
+
+    Parameters
+    ----------
+    since, until : str
+        First and last day with records, `YYYY-MM-DD`.
+    estimated : mapping of str to Estimate
+        By name: `false_reject`, `step_up`, `missed_fraud`. The intervals are of what will be realised.
+    realised : mapping of str to Share
+        Of the matured records alone; empty unless all records of the period are mature.
+    records : int
+    """
+
+    since: str
+    until: str
+    estimated: Mapping[str, Estimate]
+    realised: Mapping[str, Share]
+    records: int
+
+    def to_json(self) -> dict[str, Any]:
+        """Give the period as a JSON document."""
+        return {
+            "from": self.since,
+            "to": self.until,
+            "records": self.records,
+            "estimated": {name: one.to_json() for name, one in self.estimated.items()},
+            "realised": {name: one.to_json() for name, one in self.realised.items()},
+        }
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Estimates:
+    """Errors of the policy estimated from probabilities, before labels are mature.
+
+    They assume that a probability means what it meant on the matured records: that only the share of records with
+    each probability may change (covariate shift).
+
+    Parameters
+    ----------
+    knowledge : Knowledge
+        Whether the estimates hold. Matured labels that contradict the probabilities make it `cannot_know`.
+    reason : str
+        Why, as a sentence.
+    overall : mapping of str to Estimate
+        Of the whole window; empty if nothing is known. 95 % intervals of what will be realised: they include the
+        error of the calibration, the variation between blocks of days, and chance.
+    periods : tuple of Period
+        By calendar month, or by week in a window of less than three months. Also there when labels contradict, to show
+        it.
+    matured_frauds : int
+        Matured frauds of the window, which may contradict.
+    contradiction : float or None
+        Statistic of the test over its 95 % quantile; None without matured records.
+    """
+
+    knowledge: Knowledge
+    reason: str
+    overall: Mapping[str, Estimate]
+    periods: tuple[Period, ...]
+    matured_frauds: int
+    contradiction: float | None
+
+    def to_json(self) -> dict[str, Any]:
+        """Give the estimates as a JSON document."""
+        return {
+            "knowledge": self.knowledge,
+            "reason": self.reason,
+            "overall": {name: one.to_json() for name, one in self.overall.items()},
+            "periods": [one.to_json() for one in self.periods],
+            "matured_frauds": self.matured_frauds,
+            "contradiction": self.contradiction,
+        }
+
+
+def estimate_errors(
+    days: ReferenceDays | None,
+    calibration: Calibration,
+    decisions: Decisions,
+    event_times: IntArray,
+    targets: NDArray[np.int8],
+) -> Estimates:
+    """Estimate the errors of the policy in a window.
+
+    Parameters
+    ----------
+    days : ReferenceDays or None
+        None for a bundle that an earlier version sealed.
+    event_times : ndarray of shape (n,), int64
+        Microseconds since 1970-01-01 UTC.
+    targets : ndarray of shape (n,), int8
+        1 fraud and 0 genuine of matured records, -1 of all others.
+    """
+    if days is None or days.frauds.sum() < MIN_FRAUDS or len(days.days) < MIN_BLOCKS:
+        return _unknown(days)
+    reference = recalibrate(_reference_counts(days, calibration))
+    borders = days.margin_borders
+    mature = np.flatnonzero(targets >= 0)
+    frauds = int(np.count_nonzero(targets == 1))
+    found, strength = reference, None
+    if len(mature) and frauds:
+        counts = _window_counts(
+            calibration, decisions.take(mature), event_times[mature], targets[mature], borders
+        )
+        strength = contradiction(reference, recalibrate(counts))
+        if strength <= 1:
+            found = recalibrate(_joined(_reference_counts(days, calibration), counts))
+    overall, periods = _estimate(found, calibration, decisions, event_times, targets, borders)
+    contradicted = strength is not None and strength > 1
+    return Estimates(
+        knowledge=Knowledge.CANNOT_KNOW if contradicted else Knowledge.ESTIMATED,
+        reason=_reason(frauds, strength),
+        overall={} if contradicted else overall,
+        periods=periods,
+        matured_frauds=frauds,
+        contradiction=strength,
+    )
+
+
+def _unknown(days: ReferenceDays | None) -> Estimates:
+    if days is None:
+        reason = (
+            "An earlier version sealed the bundle, without the matured records by probability that an interval needs. "
+            "Train again for estimates."
+        )
+    else:
+        reason = (
+            f"The reference period has {int(days.frauds.sum()):,} frauds on {len(days.days):,} days; {MIN_FRAUDS} on "
+            f"{MIN_BLOCKS} are needed to know the error of the calibration."
+        )
+    return Estimates(
+        knowledge=Knowledge.CANNOT_KNOW,
+        reason=reason,
+        overall={},
+        periods=(),
+        matured_frauds=0,
+        contradiction=None,
+    )
+
+
+def _reason(frauds: int, strength: float | None) -> str:
+    if strength is None:
+        return (
+            "No matured fraud of the window has tested yet whether probabilities still mean what they meant."
+        )
+    if strength > 1:
+        return (
+            f"The {frauds:,} matured frauds of the window contradict the probabilities: a score no longer means the "
+            "same chance of fraud, so probabilities say nothing of the errors."
+        )
+    return f"The {frauds:,} matured frauds of the window agree with the probabilities."
+
+
+def _log_odds(calibration: Calibration, margins: FloatArray) -> FloatArray:
+    chances = np.clip(calibration.probabilities(margins), 1e-9, 1 - 1e-9)
+    return np.log(chances / (1 - chances))
+
+
+def _reference_counts(days: ReferenceDays, calibration: Calibration) -> MaturedCounts:
+    blocks = _blocks(days.days)
+    records, frauds = (np.zeros((int(blocks.max()) + 1, len(days.margins)), dtype=np.int64) for _ in range(2))
+    np.add.at(records, blocks, days.by_margin)
+    np.add.at(frauds, blocks, days.frauds)
+    return MaturedCounts(log_odds=_log_odds(calibration, days.margins), records=records, frauds=frauds)
+
+
+def _blocks(days: IntArray) -> IntArray:
+    """Return weeks, or days where there are too few weeks."""
+    weeks = block_of_days(days)
+    return weeks if int(weeks.max()) + 1 >= MIN_BLOCKS else block_of_days(days, length=1)
+
+
+def _window_counts(
+    calibration: Calibration,
+    decisions: Decisions,
+    event_times: IntArray,
+    targets: NDArray[np.int8],
+    borders: FloatArray,
+) -> MaturedCounts:
+    held, code = np.unique(event_times // DAY, return_inverse=True)
+    blocks = _blocks(held)[code.astype(np.int64)]
+    groups = np.searchsorted(borders, decisions.margins, side="left").astype(np.int64)
+    size, bins, fraud = int(blocks.max()) + 1, len(borders) + 1, targets == 1
+    totals = np.bincount(groups, minlength=bins)
+    means = np.bincount(groups, decisions.margins, minlength=bins) / np.maximum(totals, 1)
+    return MaturedCounts(
+        log_odds=_log_odds(calibration, means),
+        records=count_by_day(groups, blocks, bins, size),
+        frauds=count_by_day(groups[fraud], blocks[fraud], bins, size),
+    )
+
+
+def _joined(first: MaturedCounts, second: MaturedCounts) -> MaturedCounts:
+    """Put blocks of two samples together; each has its own groups."""
+    sizes = [(len(one.records), len(one.log_odds)) for one in (first, second)]
+
+    def stacked(name: str) -> IntArray:
+        whole = np.zeros((sizes[0][0] + sizes[1][0], sizes[0][1] + sizes[1][1]), dtype=np.int64)
+        whole[: sizes[0][0], : sizes[0][1]] = getattr(first, name)
+        whole[sizes[0][0] :, sizes[0][1] :] = getattr(second, name)
+        return whole
+
+    return MaturedCounts(
+        log_odds=np.concatenate([first.log_odds, second.log_odds]),
+        records=stacked("records"),
+        frauds=stacked("frauds"),
+    )
+
+
+def _estimate(
+    found: Recalibration,
+    calibration: Calibration,
+    decisions: Decisions,
+    event_times: IntArray,
+    targets: NDArray[np.int8],
+    borders: FloatArray,
+) -> tuple[dict[str, Estimate], tuple[Period, ...]]:
+    held, code = np.unique(event_times // DAY, return_inverse=True)
+    blocks, periods = block_of_days(held)[code], _periods(held)[code]
+    groups = np.searchsorted(borders, decisions.margins, side="left")
+    keys = np.stack([periods, blocks, decisions.outcomes, groups])
+    cells, cell, records = np.unique(keys, axis=1, return_inverse=True, return_counts=True)
+    margins = np.bincount(cell.ravel(), decisions.margins) / records
+    expected, drawn = draw_frauds(
+        found, _log_odds(calibration, margins), records.astype(np.int64), cells[1].astype(np.int64)
+    )
+
+    def rates(chosen: NDArray[np.bool_]) -> dict[str, Estimate]:
+        own = (expected[chosen], drawn[:, chosen], records[chosen], cells[2][chosen])
+        return {name: _rate(name, *own) for name in RATES}
+
+    parts = []
+    for period in range(int(periods.max()) + 1):
+        rows = np.flatnonzero(periods == period)
+        span = event_times[rows] // DAY
+        parts.append(
+            Period(
+                since=_date(int(span.min())),
+                until=_date(int(span.max())),
+                estimated=rates(cells[0] == period),
+                realised=_realised(decisions.outcomes[rows], targets[rows]),
+                records=len(rows),
+            )
+        )
+    return rates(np.ones(len(records), dtype=np.bool_)), tuple(parts)
+
+
+def _periods(days: IntArray) -> IntArray:
+    """Return codes of calendar months, or of weeks where there are less than three months."""
+    months = days.astype("datetime64[D]").astype("datetime64[M]").astype(np.int64)
+    chosen = months if months[-1] - months[0] >= 3 else block_of_days(days)
+    return np.unique(chosen, return_inverse=True)[1].astype(np.int64)
+
+
+def _rate(
+    name: str, expected: FloatArray, drawn: FloatArray, records: IntArray, outcomes: IntArray
+) -> Estimate:
+    """Estimate one error from the frauds of its cells."""
+    if name == "missed_fraud":
+        wrong, means, sums = outcomes == 0, expected, drawn
+    else:
+        wrong = outcomes >= OUTCOMES_COUNTED[f"max_{name}"]
+        means, sums = records - expected, records - drawn
+    total, totals = float(means.sum()), sums.sum(axis=1)
+    shares = sums[:, wrong].sum(axis=1)[totals > 0] / totals[totals > 0]
+    ends = interval_of(shares)
+    return Estimate(
+        value=float(means[wrong].sum()) / total if total else None,
+        low=ends.low,
+        high=ends.high,
+        records=round(total),
+    )
+
+
+def _realised(outcomes: NDArray[np.int8], targets: NDArray[np.int8]) -> dict[str, Share]:
+    """Count the errors of a period; nothing unless all its records are mature."""
+    if np.any(targets < 0):
+        return {}
+    genuine, frauds = outcomes[targets == 0], outcomes[targets == 1]
+    return {
+        "false_reject": _count(genuine >= 2),
+        "step_up": _count(genuine >= 1),
+        "missed_fraud": _count(frauds == 0),
+    }
+
+
+def _count(wrong: Sequence[bool] | NDArray[np.bool_]) -> Share:
+    return share_of(int(np.count_nonzero(wrong)), len(wrong))

@@ -1,0 +1,342 @@
+"""Monitors a bundle on a window of records, new or already scored."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scoring_model.arrays import FloatArray
+from scoring_model.bundle import Profile, ReferenceDays, SealedFiles, read_bundle
+from scoring_model.decision.gains import split_gains
+from scoring_model.decision.rules import Decisions
+from scoring_model.evaluation import Evaluation, EvaluationError, EvaluationOptions, known_targets
+from scoring_model.evaluation.column_reading import Source
+from scoring_model.evaluation.coverage import select
+from scoring_model.evaluation.evaluation import Provenance
+from scoring_model.evaluation.holdout import (
+    MAX_BAD_SHARE,
+    evaluate_decisions,
+    group_columns,
+    latest_instant,
+    listed,
+    maturity_of,
+    names_of,
+    read_labelled,
+)
+from scoring_model.evaluation.importance import sample_rows
+from scoring_model.evaluation.labels import Labels, read_labels
+from scoring_model.evaluation.scored_files import is_scored, read_scored
+from scoring_model.evaluation.trained_records import trained_until
+from scoring_model.evaluation.uncertainty import share_of
+from scoring_model.history import person_codes
+from scoring_model.monitoring.drift import measure_drift
+from scoring_model.monitoring.early import early_verdicts, estimate_errors
+from scoring_model.monitoring.monitoring import Maturity, Monitoring, promise_bases
+from scoring_model.records import NEVER, RecordTable, microseconds, parse_duration
+from scoring_model.records.file_format import PLAIN
+from scoring_model.records.labels import UNLABELLED
+from scoring_model.scorer import Scorer
+from scoring_model.scorer.frames import feature_rows, read_histories
+
+EXPLAINED: Final = 2000
+"""Most records of the window whose contributions to the margin are averaged."""
+
+CAP_FACTOR: Final = 2.0
+"""The default cap on the prevalence, over the upper end of the interval of the reference's share of frauds."""
+
+_ENDINGS: Final = (".parquet", ".csv", ".jsonl")
+
+
+class NothingToMonitor(EvaluationError):
+    """The window has no records."""
+
+
+def monitor(
+    bundle: SealedFiles | str | Path,
+    window: object,
+    *,
+    history: object = None,
+    labels: object = None,
+    prevalence_cap: float | None = None,
+    by: Sequence[str] = (),
+    as_of: str | int | None = None,
+    label_maturity: str | int | None = None,
+    max_bad_share: float = MAX_BAD_SHARE,
+    threads: int = 1,
+) -> Monitoring:
+    """Say what a window of records tells about a bundle: long before labels mature, and once they have.
+
+    Limits of drift know the sizes of both samples and the number of features. Confidence sequences and alarms hold
+    however often one looks, provided that the window begins on the same day every time: pass all records since the
+    bundle began to decide.
+
+    Parameters
+    ----------
+    bundle : SealedFiles or path
+        Result of `read_bundle`, or its directory.
+    window : path, directory, list of paths, DataFrame or Arrow stream
+        Records, with or without labels; or files that `score` wrote. Of a directory all files of records are read.
+    history : the same, or a list of frames or paths, optional
+        Earlier records, for the features. Not for scored files.
+    labels : path, DataFrame or Arrow stream, optional
+        Labels by `recordId`; see `evaluate`.
+    prevalence_cap : float, optional
+        Largest share of frauds among applicants that is assumed, in [0, 1). None: twice the upper end of the 95 %
+        interval of the share in the bundle's reference period.
+    by : sequence of str
+        Columns to group the metrics of matured records by.
+    as_of : str or int, optional
+        Instant (RFC 3339, or microseconds) before which labels count. None: just after the latest instant known.
+    label_maturity : str or int, optional
+        Age (such as ``60d``, or microseconds) from which labels are complete. None: the bundle's.
+    max_bad_share : float
+        Largest share of rows, in [0, 1], that may break the contract of the records.
+    threads : int
+        Results do not depend on it.
+
+    Raises
+    ------
+    NothingToMonitor
+        If the window has no records.
+    EvaluationError
+        If a scored file is from another model, labels break rules, or the cap is out of range.
+    TooManyBadRows
+        If more rows break the contract.
+    """
+    if prevalence_cap is not None and not 0 <= prevalence_cap < 1:
+        raise EvaluationError(f"prevalence_cap: must be at least 0 and below 1, got {prevalence_cap}")
+    sealed = bundle if isinstance(bundle, SealedFiles) else read_bundle(Path(bundle))
+    scorer = Scorer.of(sealed, threads=threads)
+    found = _read_window(
+        scorer, _files_of(window), history=history, labels=labels, by=by, max_bad_share=max_bad_share
+    )
+    if not len(found.table):
+        raise NothingToMonitor("the window has no records")
+    options = EvaluationOptions(
+        by=dict.fromkeys(by),
+        as_of=microseconds(as_of) if isinstance(as_of, str) else as_of,
+        maturity=parse_duration(label_maturity) if isinstance(label_maturity, str) else label_maturity,
+        matured_only=True,
+    )
+    return _monitor(sealed, scorer, found, options, cap=prevalence_cap)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class _Window:
+    """Records of a window with their decisions; `rows` is None for those that were scored earlier."""
+
+    table: RecordTable
+    decisions: Decisions
+    rows: FloatArray | None
+    refused: int
+    files: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+def _files_of(window: object) -> object:
+    """Replace a directory by its files of records."""
+    if not isinstance(window, str | Path) or not Path(window).is_dir():
+        return window
+    files = [path for path in sorted(Path(window).iterdir()) if path.suffix in _ENDINGS]
+    return [path for path in files if not path.name.endswith(".quarantine.csv")]
+
+
+def _read_window(
+    scorer: Scorer,
+    window: object,
+    *,
+    history: object,
+    labels: object,
+    by: Sequence[str],
+    max_bad_share: float,
+) -> _Window:
+    given = None if labels is None else read_labels(labels, scorer.contents.schema)
+    source = Source.open(window, PLAIN)
+    if is_scored(source):
+        if history is not None:
+            raise EvaluationError(f"{source.name}: history: is of no use to a file that was scored earlier")
+        return _read_scored(scorer, source, given, by)
+    table, rows = read_labelled(scorer, window, given, by=by, max_bad_share=max_bad_share, required=False)
+    features = feature_rows(scorer, table, read_histories(scorer, listed(history)))
+    return _Window(
+        table=table,
+        decisions=scorer.decide(features),
+        rows=features,
+        refused=rows - len(table),
+        files=names_of(window),
+        notes=(),
+    )
+
+
+def _read_scored(scorer: Scorer, source: Source, labels: Labels | None, by: Sequence[str]) -> _Window:
+    scored = read_scored(source, scorer, by)
+    count = len(scored.record_ids)
+    found, times = np.full(count, UNLABELLED, dtype=np.int8), np.full(count, NEVER, dtype=np.int64)
+    events = scored.event_times
+    if labels is not None:
+        rows = labels.rows_of(scored.record_ids)
+        events = np.where(events == NEVER, labels.events_of(rows), events)
+        found, times = labels.joined(rows, events, scorer.contents.schema.labels.delay)
+    if untimed := int(np.count_nonzero(events == NEVER)):
+        raise EvaluationError(
+            f"{source.name}: eventTime: {untimed:,} rows have none; score the records again"
+        )
+    table = RecordTable(
+        record_ids=scored.record_ids,
+        event_times=events,
+        columns=scored.columns,
+        labels=found,
+        label_times=times,
+        source_rows=np.arange(count),
+    )
+    return _Window(
+        table=table,
+        decisions=scored.decisions,
+        rows=None,
+        refused=0,
+        files=scored.files,
+        notes=scored.notes,
+    )
+
+
+def _monitor(
+    sealed: SealedFiles, scorer: Scorer, window: _Window, options: EvaluationOptions, *, cap: float | None
+) -> Monitoring:
+    profile, days = Profile.of(sealed), ReferenceDays.of(sealed)
+    if profile is None:
+        raise EvaluationError(f"{sealed.path}: holds no reference profile")
+    table, decisions, policy = window.table, window.decisions, scorer.rules.policy
+    as_of = latest_instant(table) + 1 if options.as_of is None else options.as_of
+    options = replace(
+        options, as_of=as_of, maturity=maturity_of(scorer) if options.maturity is None else options.maturity
+    )
+    maturity, targets = _matured(table, options)
+    labelled = bool(np.any(table.labels != UNLABELLED))
+    drift = measure_drift(
+        profile=profile,
+        days=days,
+        decisions=decisions,
+        event_times=table.event_times,
+        thresholds=(policy.step_up_from, policy.fail_from),
+        rows=window.rows,
+        matrix=scorer.matrix,
+        table=table,
+        contributions=_contributions(scorer, window.rows),
+    )
+    used_cap = _default_cap(days) if cap is None else cap
+    until = trained_until(scorer)
+    trained = None if until is None else int(np.count_nonzero(table.event_times < until))
+    splits, _ = split_gains(scorer.contents.forest)
+    used = frozenset(name for name, count in zip(scorer.matrix.names, splits.tolist(), strict=True) if count)
+    unlabelled = np.full(len(table), -1, dtype=np.int8)
+    return Monitoring(
+        records=len(table),
+        refused=window.refused,
+        trained=trained,
+        drift=drift,
+        maturity=maturity,
+        early=()
+        if used_cap is None
+        else tuple(early_verdicts(policy, decisions.outcomes, table.event_times, cap=used_cap)),
+        estimates=estimate_errors(
+            days,
+            scorer.rules.calibration,
+            decisions,
+            table.event_times,
+            targets if labelled else unlabelled,
+        ),
+        matured=_evaluate(scorer, window, options) if labelled and maturity.matured else None,
+        promises=tuple(promise_bases(policy, drift, used)),
+        provenance=_provenance(scorer, window),
+        notes=tuple(_notes(window, labelled=labelled, cap=used_cap, is_default=cap is None, trained=trained)),
+    )
+
+
+def _matured(table: RecordTable, options: EvaluationOptions) -> tuple[Maturity, NDArray[np.int8]]:
+    """Count matured records; also return their classes, -1 for immature ones."""
+    as_of, age = options.as_of or 0, options.maturity or 0
+    targets = known_targets(table.event_times, table.labels, table.label_times, as_of, age)
+    mature = table.event_times < as_of - age
+    found = Maturity(
+        as_of=as_of,
+        maturity=age,
+        matured=int(np.count_nonzero(mature)),
+        immature=int(np.count_nonzero(~mature)),
+        immature_frauds=int(np.count_nonzero(~mature & (targets == 1))),
+        immature_genuine=int(np.count_nonzero(~mature & (targets == 0))),
+    )
+    return found, np.where(mature, targets, -1).astype(np.int8)
+
+
+def _evaluate(scorer: Scorer, window: _Window, options: EvaluationOptions) -> Evaluation:
+    """Evaluate the matured records alone."""
+    table = window.table
+    selection = select(
+        table,
+        as_of=options.as_of or 0,
+        maturity=options.maturity or 0,
+        matured_only=True,
+        invalid=window.refused,
+    )
+    return evaluate_decisions(
+        scorer,
+        table,
+        window.decisions,
+        selection=selection,
+        persons=None if window.rows is None else person_codes(table, alone=True),
+        columns=group_columns(table, options.by),
+        options=options,
+        files=window.files,
+        notes=window.notes,
+        scored_earlier=window.rows is None,
+    )
+
+
+def _contributions(scorer: Scorer, rows: FloatArray | None) -> FloatArray | None:
+    if rows is None:
+        return None
+    return np.array([scorer.contributions(row) for row in rows[sample_rows(len(rows), limit=EXPLAINED)]])
+
+
+def _default_cap(days: ReferenceDays | None) -> float | None:
+    if days is None:
+        return None
+    share = share_of(int(days.frauds.sum()), int(days.records.sum()))
+    return None if share.high is None else min(CAP_FACTOR * share.high, 0.5)
+
+
+def _provenance(scorer: Scorer, window: _Window) -> Provenance:
+    manifest, times = scorer.manifest, window.table.event_times
+    return Provenance(
+        name=manifest.name,
+        model_version=manifest.model_version,
+        policy_version=manifest.policy_version,
+        files=window.files,
+        since=int(times.min()),
+        until=int(times.max()),
+        scored_earlier=window.rows is None,
+        notes=window.notes,
+    )
+
+
+def _notes(
+    window: _Window, *, labelled: bool, cap: float | None, is_default: bool, trained: int | None
+) -> Iterator[str]:
+    yield from window.notes
+    if not labelled:
+        yield "No record of the window has a label: nothing is known of matured records."
+    if cap is None:
+        yield "Without a cap on the share of frauds (--prevalence-cap) the rate of step-ups says nothing."
+    elif is_default:
+        yield (
+            f"At most {cap:.2%} of the applicants are assumed to be frauds: {CAP_FACTOR:g} times the upper end of the "
+            "interval of the reference period. --prevalence-cap sets another cap."
+        )
+    if trained:
+        yield (
+            f"{trained:,} records are from before the end of the bundle's validation period: drift is compared with "
+            "that period, and promises were certified on it."
+        )

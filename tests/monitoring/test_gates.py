@@ -1,0 +1,73 @@
+"""Gates on a monitored window: drift, promises before labels, estimates, and matured records."""
+
+from dataclasses import replace
+
+import pytest
+
+from scoring_model.configuration import Gate, GateSettings
+from scoring_model.evaluation import EvaluationError, GateVerdict, check_gates
+from scoring_model.monitoring import Monitoring, check_window_gates
+
+
+def verdicts(found: Monitoring, **gates: Gate) -> tuple[int, list[str]]:
+    """Exit code and verdicts."""
+    report = check_window_gates(GateSettings(gates=gates, min_days=10, allow_trained=True), found)
+    assert [result.name for result in report.results] == list(gates)
+    assert all(result.detail for result in report.results)
+    return report.exit_code, [result.verdict for result in report.results]
+
+
+def test_a_quiet_window_passes(watched: Monitoring) -> None:
+    """No drift in the score, nothing proved broken, an estimate below its limit, a figure of matured records."""
+    assert verdicts(
+        watched,
+        drift=Gate(drift="score"),
+        early=Gate(early="all"),
+        estimate=Gate(estimate="step_up", below=0.9),
+        matured=Gate(figure="step_up", below=0.9),
+        pair=Gate(flips="all", below=0.1),
+    ) == (0, ["passed", "passed", "passed", "passed", "not_applicable"])
+
+
+def test_an_evaluation_has_no_window(watched: Monitoring) -> None:
+    """Gates of a window do not apply to an evaluation."""
+    assert watched.matured is not None
+    settings = GateSettings(gates={"drift": Gate(drift="all")}, allow_trained=True)
+    (result,) = check_gates(settings, watched.matured).results
+    assert (result.verdict, "monitor" in result.detail) == ("not_applicable", True)
+
+
+def test_drift_fails_and_a_broken_promise_goes_before(watched: Monitoring) -> None:
+    """Exit codes 10 and 12."""
+    first = replace(watched.drift.subjects[0], found=True)
+    drift = replace(watched.drift, subjects=(first, *watched.drift.subjects[1:]))
+    moved = replace(watched, drift=drift)
+    gates = {"all": Gate(drift="all"), "own": Gate(drift=first.name), "early": Gate(early="max_step_up")}
+    assert verdicts(moved, **gates)[0] == 10
+    early = tuple(replace(one, alarm="2025-11-01", since="2025-10-01") for one in watched.early)
+    code, found = verdicts(replace(moved, early=early), **gates)
+    assert (code, found) == (12, ["failed", "failed", "broken_promise"])
+
+
+def test_what_is_not_known_is_no_pass(watched: Monitoring) -> None:
+    """Exit code 11 without a limit, a cap, matured labels or an estimate, and for records of the training."""
+    blind = replace(
+        watched,
+        drift=replace(watched.drift, limit=None),
+        early=(),
+        matured=None,
+        estimates=replace(watched.estimates, overall={}),
+    )
+    gates = {
+        "drift": Gate(drift="all"),
+        "early": Gate(early="all"),
+        "estimate": Gate(estimate="missed_fraud", below=0.5),
+        "figure": Gate(promise="all"),
+    }
+    assert verdicts(blind, **gates) == (11, [GateVerdict.NOT_ENOUGH_DATA] * 4)
+    trained = check_window_gates(
+        GateSettings(gates={"drift": Gate(drift="score")}), replace(watched, trained=3)
+    )
+    assert trained.results[0].detail.startswith("3 records are from the period")
+    with pytest.raises(EvaluationError, match="nothing was not compared"):
+        verdicts(watched, odd=Gate(drift="nothing"))

@@ -1,0 +1,92 @@
+"""The report of a window: what it says, that it loads nothing, and that a browser shows it."""
+
+import asyncio
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.async_api import async_playwright
+
+from browsing import browser_path, note_complaints
+from report_use import Page
+from scoring_model.evaluation.report import NothingToDraw
+from scoring_model.monitoring import Monitoring, monitoring_summary
+
+
+def test_the_page_holds_every_part(watched: Monitoring, tmp_path: Path) -> None:
+    """Drift with its limit, promises and their basis, rates, estimates and matured labels; the same text again."""
+    path = tmp_path / "drift.html"
+    watched.report(path)
+    page = Page.of(path.read_text(encoding="utf-8"))
+    assert page.addresses == ["data:,"]
+    assert {"drift", "estimates", "matured", "provenance"} <= set(page.ids)
+    assert len(page.drawings) == 3
+    assert all(page.drawings)
+    assert "in half of the features a shift of" in page.text.lower()
+    assert watched.drift.subjects[0].name in page.text
+    assert "95 % confidence sequence" in page.text
+    before = path.read_bytes()
+    watched.report(path)
+    assert path.read_bytes() == before
+
+
+def test_what_is_missing_says_why(watched: Monitoring, tmp_path: Path) -> None:
+    """Without limits, periods and labels there are no drawings of them, but reasons."""
+    blind = replace(
+        watched,
+        matured=None,
+        drift=replace(watched.drift, limit=None, contributors=()),
+        estimates=replace(watched.estimates, overall={}, periods=(), reason="Too few frauds."),
+    )
+    blind.report(tmp_path / "blind.html")
+    page = Page.of((tmp_path / "blind.html").read_text(encoding="utf-8"))
+    assert page.drawings == []
+    assert page.text.count("Not drawn.") == 3
+    assert "Can’t know. Too few frauds." in page.text
+    with pytest.raises(NothingToDraw):
+        blind.plot.drift()
+    with pytest.raises(NothingToDraw):
+        blind.plot.contributors()
+    with pytest.raises(NothingToDraw):
+        blind.plot.estimated("step_up")
+
+
+def test_the_summary_names_the_same(watched: Monitoring) -> None:
+    """On a terminal: the largest statistic, both promises, the share that is immature."""
+    text = monitoring_summary(watched)
+    assert f"| {watched.drift.subjects[0].name} |" in text
+    assert text.count("at most") >= 2
+    assert watched.maturity.describe() in text
+    assert all(note in text for note in watched.notes)
+
+
+async def _look(path: Path) -> tuple[list[str], dict[str, Any]]:
+    complaints: list[str] = []
+    found: dict[str, Any] = {}
+    async with async_playwright() as playwright:
+        browser = await playwright.chromium.launch(executable_path=browser_path(), args=["--no-sandbox"])
+        for width in (1280, 360):
+            page = await browser.new_page(viewport={"width": width, "height": 800})
+            note_complaints(page, complaints)
+            await page.goto(path.as_uri())
+            found[str(width)] = await page.evaluate(
+                "({overflow: document.documentElement.scrollWidth - innerWidth, cards: "
+                "document.querySelectorAll('.card').length, least: "
+                "Math.min(...[...document.querySelectorAll('svg')].map(one => one.getBoundingClientRect().width))})"
+            )
+        await browser.close()
+    return complaints, found
+
+
+@pytest.mark.browser
+def test_a_browser_shows_it_on_a_desk_and_a_phone(watched: Monitoring, tmp_path: Path) -> None:
+    """No complaint and no scrolling to the side; every promise has a card."""
+    path = tmp_path / "drift.html"
+    watched.report(path)
+    complaints, found = asyncio.run(_look(path))
+    assert complaints == []
+    for seen in found.values():
+        assert seen["overflow"] <= 0
+        assert seen["cards"] == len(watched.promises) + len(watched.early)
+        assert seen["least"] > 250

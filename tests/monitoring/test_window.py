@@ -1,0 +1,198 @@
+"""A window of a real bundle: new or scored earlier, with labels or without, with drift that was planted."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+import pytest
+
+import scoring_model
+from scoring_model.batch import score_file
+from scoring_model.bundle import read_bundle
+from scoring_model.bundle.writer import write_bundle
+from scoring_model.evaluation import EvaluationError, evaluate
+from scoring_model.monitoring import Knowledge, Monitoring, NothingToMonitor, monitor
+from scoring_model.scorer import Scorer
+
+KEYS = {
+    *(
+        "drift",
+        "early",
+        "estimates",
+        "matured",
+        "maturity",
+        "notes",
+        "promises",
+        "provenance",
+        "records",
+        "refused",
+    ),
+    *("trained", "version"),
+}
+"""Of version 1 of the document."""
+
+LABELS = ("recordId", "label", "labelKnownAt", "labelReportedAt")
+
+
+def without_labels(table: pa.Table) -> pa.Table:
+    """The same records before any label is known."""
+    return table.drop_columns([name for name in LABELS[1:] if name in table.column_names])
+
+
+def test_an_ordinary_window(watched: Monitoring, window: pa.Table) -> None:
+    """Every part is there, sums are those of the window, and the document is plain JSON of a stated version."""
+    drift = watched.drift
+    assert (watched.records, drift.window_records) == (len(window), len(window))
+    assert (drift.limit or 0) > 3
+    assert {"score", "outcome", "name_entropy"} <= {one.name for one in drift.subjects}
+    assert [one.statistic for one in drift.subjects] == sorted(
+        (one.statistic for one in drift.subjects), reverse=True
+    )
+    assert [one.bound for one in watched.early] == ["max_false_reject", "max_step_up"]
+    document = json.loads(json.dumps(watched.to_json(), allow_nan=False))
+    assert document["version"] == 1
+    assert set(document) == KEYS
+    frame = watched.to_frame()
+    assert set(frame["part"]) >= {"drift", "early", "matured"}
+    assert scoring_model.monitor is monitor
+
+
+def test_shares_are_those_of_the_features(
+    watched: Monitoring, scorer: Scorer, window: pa.Table, ordered: pa.Table
+) -> None:
+    """Counted from the exported features: records above the border, and records without a value."""
+    features = scorer.features(window, history=ordered.slice(0, len(ordered) - len(window)))
+    checked = 0
+    for one in watched.drift.subjects:
+        kind, _, border = one.share_of.partition(" ")
+        if one.name in features.column_names and kind == "above":
+            values = features.column(one.name).to_numpy(zero_copy_only=False)
+            assert np.mean(values > float(border)) == pytest.approx(one.window, abs=0.003), one.name
+            assert np.mean(np.isnan(values)) == pytest.approx(one.window_missing), one.name
+            checked += 1
+    assert checked > 20
+
+
+def test_contributions_explain_the_shift_of_the_mean_margin(
+    sealed: Path, watched: Monitoring, window: pa.Table, scorer: Scorer
+) -> None:
+    """Over all features they sum to it, but for the error of 2,000 records drawn from each sample."""
+    margins = pc.mean(scorer.score(window).column("margin")).as_py()
+    reference = np.load(sealed / "reference_days.npz")
+    before = float(reference["contributions"].sum()) + scorer.base
+    moved = sum(one.shift for one in watched.drift.contributors)
+    assert moved == pytest.approx(margins - before, abs=0.15)
+    assert watched.drift.explained == (2000, 2000)
+
+
+def test_matured_records_are_evaluated_alone(
+    sealed: Path, watched: Monitoring, window: pa.Table, ordered: pa.Table
+) -> None:
+    """The metrics are those of `evaluate --matured-only`; the immature share is counted."""
+    history = ordered.slice(0, len(ordered) - len(window))
+    middle = str(window.column("eventTime")[1500].as_py())[:10]
+    found = monitor(sealed, window, history=history, as_of=middle)
+    expected = evaluate(sealed, window, history=history, as_of=middle, matured_only=True)
+    assert found.matured is not None
+    assert found.matured.figures == expected.figures
+    assert found.maturity.matured == expected.overall.records
+    assert found.maturity.matured + found.maturity.immature == len(window)
+    assert 0 < found.maturity.immature_share < 1
+    assert f"{found.maturity.immature_share:.1%}" in found.maturity.describe()
+    assert watched.maturity.immature == 0
+
+
+def test_planted_drift_is_named_first(sealed: Path, window: pa.Table, ordered: pa.Table) -> None:
+    """A signal that rises in half the rows, and a new category of another: both are named, before all else."""
+    rng, history = np.random.default_rng(0), ordered.slice(0, len(ordered) - len(window))
+    changed = without_labels(window)
+    times = changed.column("signals.formSeconds").to_numpy(zero_copy_only=False)
+    more = np.where(rng.random(len(window)) < 0.5, 1.2 * np.nanstd(times), 0.0)
+    channels = np.where(rng.random(len(window)) < 0.2, "kiosk", changed.column("signals.channel").to_pylist())
+    for name, values in (("signals.formSeconds", times + more), ("signals.channel", channels.tolist())):
+        changed = changed.set_column(changed.schema.get_field_index(name), name, pa.array(values))
+    drift = monitor(sealed, changed, history=history).drift
+    assert set(drift.found[:2]) == {"signal_form_seconds", "signal_channel"}
+    subject = next(one for one in drift.subjects if one.name == "signal_form_seconds")
+    assert subject.share_of.startswith("above ")
+    assert subject.smallest_share is not None
+    assert abs(subject.window - subject.reference) > subject.smallest_share
+    (change,) = (one for one in drift.categories if one.field == "signals.channel")
+    assert (change.value, change.change) == ("kiosk", "new")
+    assert change.records == int((channels == "kiosk").sum())
+
+
+def test_without_labels_nothing_is_matured(sealed: Path, window: pa.Table) -> None:
+    """Old records without any label are not taken for genuine."""
+    found = monitor(sealed, without_labels(window), by=["documentType"])
+    assert found.matured is None
+    assert found.estimates.matured_frauds == 0
+    assert all(not period.realised for period in found.estimates.periods)
+    assert any("No record of the window has a label" in note for note in found.notes)
+
+
+def test_a_directory_of_scored_files(scorer: Scorer, sealed: Path, window: pa.Table, tmp_path: Path) -> None:
+    """Score and outcomes are those of the records; labels may come later; features are not compared."""
+    records = tmp_path / "records.parquet"
+    pq.write_table(window, records)
+    folder = tmp_path / "scored"
+    folder.mkdir()
+    score_file(scorer, records, folder / "all.parquet")
+    found = monitor(sealed, folder)
+    fresh = monitor(sealed, records)
+    assert {one.name for one in found.drift.subjects} == {"score", "outcome"}
+    shares = {one.name: (one.reference, one.window) for one in fresh.drift.subjects}
+    assert shares["outcome"] == next(
+        (one.reference, one.window) for one in found.drift.subjects if one.name == "outcome"
+    )
+    assert (found.drift.contributors, found.matured) == ((), None)
+    assert any("no features" in note for note in found.drift.notes)
+    labels = window.select([name for name in LABELS if name in window.column_names])
+    labelled = monitor(sealed, folder, labels=labels.filter(pc.is_valid(labels.column("label"))))
+    assert labelled.matured is not None
+    assert fresh.matured is not None
+    assert labelled.matured.figures == fresh.matured.figures
+    with pytest.raises(EvaluationError, match="history"):
+        monitor(sealed, folder, history=window)
+
+
+def test_a_bundle_without_counts_by_day(sealed: Path, window: pa.Table, tmp_path: Path) -> None:
+    """A bundle of an earlier version is monitored; what it lacks is said."""
+    bundle = read_bundle(sealed)
+    manifest = bundle.manifest
+    files = {name: data for name, data in bundle.files.items() if name != "reference_days.npz"}
+    old = write_bundle(
+        tmp_path / "old",
+        files,
+        name=manifest.name,
+        model_version=manifest.model_version,
+        policy_version=manifest.policy_version,
+        feature_fingerprint=manifest.feature_fingerprint,
+        data=manifest.data,
+        configuration_sha256=manifest.configuration_sha256,
+        libraries=manifest.libraries,
+    )
+    found = monitor(old, window)
+    assert found.drift.limit is None
+    assert all(one.found is None for one in found.drift.subjects)
+    assert all(one.rests is None for one in found.promises)
+    assert found.estimates.knowledge is Knowledge.CANNOT_KNOW
+    assert "earlier version" in found.estimates.reason
+    assert found.early == ()
+    assert found.matured is not None
+    shares = {one.name: one for one in monitor(sealed, window).drift.subjects}
+    outcome = {one.name: one for one in found.drift.subjects}
+    assert outcome.keys() == shares.keys() - {"outcome"}
+    missing = "document_rarity"
+    assert outcome[missing].reference_missing == pytest.approx(shares[missing].reference_missing, abs=0.01)
+
+
+def test_nothing_to_monitor(sealed: Path, window: pa.Table) -> None:
+    """An empty window and a cap that is no share are refused."""
+    with pytest.raises(NothingToMonitor, match="no records"):
+        monitor(sealed, window.slice(0, 0))
+    with pytest.raises(EvaluationError, match="prevalence_cap"):
+        monitor(sealed, window, prevalence_cap=1.0)
