@@ -145,6 +145,11 @@ def parse_instants(field: str, raw: Column, read: Cell = cells.plain, zone: tzin
     return parse_column(field, raw, lambda cell: instant(read(cell), zone))
 
 
+def repetition(row: int) -> RowViolation:
+    """Return the violation of a row whose `recordId` occurs in an earlier row."""
+    return RowViolation(row, violation("recordId", Rule.DUPLICATE, DUPLICATE))
+
+
 def row_violations(
     parsed: Mapping[str, Parsed], labels: LabelSchema, *, readable: BoolArray
 ) -> Iterator[RowViolation]:
