@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from pyarrow.fs import FileSelector, FileType
 
-from scoring_model.batch.engine import Progress, of_shard, run_tasks
+from scoring_model.batch.engine import Progress, Workers, of_shard
 from scoring_model.batch.plan import STAGES, Limits, Plan, Request, Source, Stage, Work
 from scoring_model.batch.scan import ScannedFile, scan_file
 from scoring_model.batch.sources import list_files
@@ -103,6 +103,7 @@ def score_dataset(
     reasons: bool = False,
     max_bad_share: float = 0.01,
     memory: int = 4_000_000_000,
+    limits: Limits | None = None,
     processes: int = 2,
     public_key: "Ed25519PublicKey | None" = None,
     report: Callable[[str], None] = lambda _: None,
@@ -129,6 +130,8 @@ def score_dataset(
         Whether to continue the run in `work`, whose finished tasks are kept.
     memory : int
         Bytes for all processes together.
+    limits : Limits, optional
+        Records of a part and link rows of a piece; by default as many as the memory allows.
     processes : int
         With more than one, the caller's module must be importable without running this (`if __name__ == "__main__"`).
 
@@ -143,53 +146,42 @@ def score_dataset(
     ValueError
         If `out` holds another run or files, or the work folder belongs to another run.
     """
-    run = _Run(
-        bundle=bundle,
-        out=out,
-        work=Work(_work_folder(out, work)),
-        processes=processes,
-        max_bad_share=max_bad_share,
-        report=report,
-    )
     staged = stage is not None or shard is not None
     if staged and work is None:
         raise ValueError("stages and shards need --work, a folder that all of them share")
-    finished = run.finished()
-    if finished is not None:
-        if resume or staged:
-            return finished
-        raise ValueError(f"{out}: holds a scored dataset already; name another folder, or remove it")
-    run.check_folder(resume=resume or staged)
     scorer = Scorer.load(bundle, public_key=public_key)
-    request = Request(
-        bundle=str(bundle.absolute()),
-        model_version=scorer.manifest.model_version,
-        policy_version=scorer.manifest.policy_version,
-        files=tuple(
-            _described(list_files(given)) for given in [list(sources), *([one] for one in histories)]
-        ),
-        out=out if "://" in out else str(Path(out).absolute()),
-        as_of=as_of,
-        reasons=reasons,
-        max_bad_share=max_bad_share,
-    )
     if shard is not None and stage is None and scorer.matrix.link_keys:
         raise StageIncomplete(
             "the bundle has link keys, so that each record depends on all others: "
             "run --stage partition, then links, then score, each with --shard"
         )
-
-    def make_plan() -> Plan:
-        limits = Limits.of(memory, processes)
+    with Workers(processes) as workers:
+        run = _Run(
+            out=out,
+            work=Work(_work_folder(out, work)),
+            workers=workers,
+            max_bad_share=max_bad_share,
+            report=report,
+        )
+        finished = run.finished(scorer)
+        if finished is not None:
+            if resume or staged:
+                return finished
+            raise ValueError(f"{out}: holds a scored dataset already; name another folder, or remove it")
+        run.check_folder(resume=resume or staged)
         given = [list_files(list(sources)), *(list_files([one]) for one in histories)]
-        read = [_scan(files, scorer.contents.schema, limits, run) for files in given]
-        return Plan.of(request, read, limits, scorer, processes=processes)
-
-    plan = run.work.create(make_plan)
-    if different := ", ".join(plan.request.differences(request)):
-        raise ValueError(f"{run.work.folder}: holds the work of another run; what differs: {different}")
-    run.system_folder()
-    return run.stages(plan, stage, shard)
+        request = Request(
+            bundle=str(bundle.absolute()),
+            model_version=scorer.manifest.model_version,
+            policy_version=scorer.manifest.policy_version,
+            files=tuple(map(_described, given)),
+            out=out if "://" in out else str(Path(out).absolute()),
+            as_of=as_of,
+            reasons=reasons,
+            max_bad_share=max_bad_share,
+        )
+        plan = run.plan(request, given, scorer, limits or Limits.of(memory, processes))
+        return run.stages(plan, stage, shard)
 
 
 def dataset_parts(folder: Path) -> list[Path]:
@@ -225,14 +217,6 @@ def _described(files: Iterable[StoredFile]) -> tuple[tuple[str, int, str], ...]:
     return tuple(found)
 
 
-def _scan(files: Sequence[StoredFile], schema: RecordSchema, limits: Limits, run: "_Run") -> Source:
-    """Scan the files of a source, in several processes where there are several files."""
-    tasks = [(place, file, schema, limits.part_rows) for place, file in enumerate(files)]
-    scanned = sorted(run_tasks(_scan_one, tasks, processes=run.processes), key=lambda one: one[0])
-    found = tuple(file for _, file in scanned)
-    return Source(files=found, has_ids=any(file.id_column is not None for file in found))
-
-
 def _scan_one(place: int, file: StoredFile, schema: RecordSchema, part_rows: int) -> tuple[int, ScannedFile]:
     return place, scan_file(file, schema, part_rows=part_rows)
 
@@ -241,19 +225,44 @@ def _scan_one(place: int, file: StoredFile, schema: RecordSchema, part_rows: int
 class _Run:
     """A call of `score_dataset`."""
 
-    bundle: Path
     out: str
     work: Work
-    processes: int
+    workers: Workers
     max_bad_share: float
     report: Callable[[str], None]
 
-    def finished(self) -> DatasetRun | None:
+    def finished(self, scorer: Scorer) -> DatasetRun | None:
         """Return the result of a complete dataset."""
         content = _read_output(self.out, SUMMARY) if _read_output(self.out, MANIFEST) is not None else None
         if content is None:
             return None
-        return self._result(json.loads(content))
+        summary = json.loads(content)
+        given = (scorer.manifest.model_version, scorer.manifest.policy_version)
+        if (summary["modelVersion"], summary["policyVersion"]) != given:
+            raise ValueError(f"{self.out}: holds a dataset that another bundle scored")
+        return self._result(summary)
+
+    def plan(
+        self, request: Request, given: Sequence[Sequence[StoredFile]], scorer: Scorer, limits: Limits
+    ) -> Plan:
+        """Return the plan of the work folder, which must be of this request, or make it."""
+
+        def make() -> Plan:
+            sources = [self._scan(files, scorer.contents.schema, limits) for files in given]
+            return Plan.of(request, sources, limits, scorer, processes=self.workers.processes)
+
+        plan = self.work.create(make)
+        if different := ", ".join(plan.request.differences(request)):
+            raise ValueError(f"{self.work.folder}: holds the work of another run; what differs: {different}")
+        system, path = file_system(self.out)
+        system.create_dir(path, recursive=True)
+        return plan
+
+    def _scan(self, files: Sequence[StoredFile], schema: RecordSchema, limits: Limits) -> Source:
+        tasks = [(place, file, schema, limits.part_rows) for place, file in enumerate(files)]
+        scanned = dict(self.workers.run(_scan_one, tasks))
+        found = tuple(scanned[place] for place in range(len(files)))
+        return Source(files=found, has_ids=any(file.id_column is not None for file in found))
 
     def _result(self, summary: Mapping[str, Any]) -> DatasetRun:
         return DatasetRun(
@@ -281,11 +290,6 @@ class _Run:
             )
         if held != [QUARANTINE]:  # what a refused run leaves
             raise ValueError(f"{self.out}: must be empty, it holds {', '.join(sorted(held)[:3])}")
-
-    def system_folder(self) -> None:
-        """Create the folder of the dataset."""
-        system, path = file_system(self.out)
-        system.create_dir(path, recursive=True)
 
     def stages(self, plan: Plan, stage: Stage | None, shard: Shard | None) -> DatasetRun:
         """Run the stages that were asked for; complete the dataset if nothing is missing."""
@@ -321,7 +325,7 @@ class _Run:
             done=sum(sizes[task] for task in mine if task in done),
             report=self.report,
         )
-        for _, records in run_tasks(run_task, tasks, processes=self.processes):
+        for _, records in self.workers.run(run_task, tasks):
             progress.add(records)
 
     def _manifests(self, plan: Plan, stage: Stage) -> list[dict[str, Any]]:
@@ -337,7 +341,8 @@ class _Run:
             counts = Counter(merged(iter(scored)))
             counts["recordId", str(Rule.DUPLICATE)] += len(repeated)
             tasks = [(str(self.work.folder), task) for task in range(plan.scored_units)]
-            lines = [list_violations(*task) for task in tasks]
+            listed = dict(self.workers.run(list_violations, tasks))
+            lines = [listed[task] for task in sorted(listed)]
             self._refuse(plan, refused, dict(counts.most_common()), lines)
 
     def _refuse(

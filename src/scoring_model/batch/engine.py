@@ -7,7 +7,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wai
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Self, TypeVar
 
 import pyarrow as pa
 
@@ -19,45 +19,59 @@ class LostWorker(ChildProcessError):
     """A worker process ended without a result, killed by a person or for want of memory."""
 
 
-def run_tasks(run: Callable[..., T], tasks: Sequence[tuple[Any, ...]], *, processes: int) -> Iterator[T]:
-    """Run tasks and yield their results as they are done, in any order.
+class Workers:
+    """Runs tasks in processes, which live until the end of a ``with`` block.
 
     Parameters
     ----------
-    run : callable
-        A function of a module, called with the items of each task.
     processes : int
-        With one, tasks run in this process; else in as many new processes, which share nothing.
-
-    Raises
-    ------
-    LostWorker
-        If a process ends. Tasks that are done stay done.
+        With one, tasks run in this process; else in as many new ones, which share nothing. They are started by the
+        first call with several tasks.
     """
-    if processes == 1 or len(tasks) == 1:
-        yield from (run(*task) for task in tasks)
-        return
-    if not tasks:
-        return
-    # Threads would take turns at the interpreter, and a forked process may inherit a lock that nobody releases.
-    spawn = multiprocessing.get_context("spawn")
-    pool = ProcessPoolExecutor(min(processes, len(tasks)), mp_context=spawn, initializer=_one_thread)
-    waiting: set[Future[T]] = set()
+
+    def __init__(self, processes: int) -> None:
+        self.processes = processes
+        self._pool: ProcessPoolExecutor | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._pool is not None:
+            self._pool.shutdown(wait=True, cancel_futures=True)
+
+    def run(self, function: Callable[..., T], tasks: Sequence[tuple[Any, ...]]) -> Iterator[T]:
+        """Call a function of a module with the items of each task; yield the results as they come, in any order.
+
+        Raises
+        ------
+        LostWorker
+            If a process ends. Tasks that are done stay done.
+        """
+        if self.processes == 1 or len(tasks) < 2:
+            return (function(*task) for task in tasks)
+        if self._pool is None:
+            # Threads would take turns at the interpreter, and a forked process may inherit a lock that nobody releases.
+            spawn = multiprocessing.get_context("spawn")
+            self._pool = ProcessPoolExecutor(self.processes, mp_context=spawn, initializer=_one_thread)
+        return _results(self._pool, function, tasks, ahead=2 * self.processes)
+
+
+def _results(
+    pool: ProcessPoolExecutor, function: Callable[..., T], tasks: Sequence[tuple[Any, ...]], *, ahead: int
+) -> Iterator[T]:
     left = iter(tasks)
     try:
-        waiting = {pool.submit(run, *task) for task in islice(left, 2 * processes)}
+        waiting: set[Future[T]] = {pool.submit(function, *task) for task in islice(left, ahead)}
         while waiting:
             done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
-            for future in done:
-                yield future.result()
-            waiting |= {pool.submit(run, *task) for task in islice(left, len(done))}
+            waiting |= {pool.submit(function, *task) for task in islice(left, len(done))}
+            yield from (future.result() for future in done)
     except BrokenProcessPool as error:
         raise LostWorker(
             "a worker process ended: it was killed, or there was not enough memory (see --memory); "
             "run the same command again with --resume"
         ) from error
-    finally:
-        pool.shutdown(wait=True, cancel_futures=True)
 
 
 def _one_thread() -> None:

@@ -69,7 +69,15 @@ class Context:
         return self.plan.sources[unit.source].files[unit.unit.file]
 
 
-context = lru_cache(maxsize=1)(Context.of)
+def context(folder: str) -> Context:
+    """Return the context of a work folder, read once for each plan."""
+    plan = Work(Path(folder)).plan_path.stat()
+    return _context(folder, plan.st_ino, plan.st_mtime_ns)
+
+
+@lru_cache(maxsize=1)
+def _context(folder: str, _inode: int, _written: int) -> Context:
+    return Context.of(folder)
 
 
 def run_task(folder: str, stage: Stage, task: int) -> tuple[int, int]:
@@ -303,11 +311,11 @@ def score_unit(here: Context, task: int) -> dict[str, object]:
     }
 
 
-def list_violations(folder: str, task: int) -> str:
-    """Return the lines of the quarantine of a unit, without scoring it."""
+def list_violations(folder: str, task: int) -> tuple[int, str]:
+    """Return a task and the lines of the quarantine of its unit, without scoring it."""
     here = context(folder)
     unit = here.units[task]
-    return "".join(_quarantine(here, unit, part) for part in read_parts(here, unit, here.repeated))
+    return task, "".join(_quarantine(here, unit, part) for part in read_parts(here, unit, here.repeated))
 
 
 def _quarantine(here: Context, unit: SourceUnit, part: ReadPart) -> str:
