@@ -5,6 +5,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 MANIFEST: Final = "_manifest.json"
 SUMMARY: Final = "summary.json"
 QUARANTINE: Final = "quarantine.csv"
+WORK: Final = "_work"
 _SHARD: Final = re.compile(r"([1-9]\d{0,5})/([1-9]\d{0,5})")
 
 
@@ -180,7 +182,7 @@ def score_dataset(
             reasons=reasons,
             max_bad_share=max_bad_share,
         )
-        plan = run.plan(request, given, scorer, limits or Limits.of(memory, processes))
+        plan = run.plan(request, given, scorer, limits or Limits.of(memory, processes, scorer.matrix))
         return run.stages(plan, stage, shard)
 
 
@@ -203,7 +205,7 @@ def _work_folder(out: str, work: Path | None) -> Path:
         return work
     if "://" in out:
         raise ValueError("a dataset in an object store needs --work, a local folder for what is spilled")
-    return Path(out) / "_work"
+    return Path(out) / WORK
 
 
 def _described(files: Iterable[StoredFile]) -> tuple[tuple[str, int, str], ...]:
@@ -288,8 +290,10 @@ class _Run:
                 f"{self.out}: a run was begun here and is not complete; continue it with --resume, or remove "
                 f"{self.out} and {self.work.folder}"
             )
-        if held != [QUARANTINE]:  # what a refused run leaves
-            raise ValueError(f"{self.out}: must be empty, it holds {', '.join(sorted(held)[:3])}")
+        if held := sorted(
+            {*held} - {QUARANTINE, WORK}
+        ):  # a refused run leaves the one, a failed start the other
+            raise ValueError(f"{self.out}: must be empty, it holds {', '.join(held[:3])}")
 
     def stages(self, plan: Plan, stage: Stage | None, shard: Shard | None) -> DatasetRun:
         """Run the stages that were asked for; complete the dataset if nothing is missing."""
@@ -341,34 +345,31 @@ class _Run:
             counts = Counter(merged(iter(scored)))
             counts["recordId", str(Rule.DUPLICATE)] += len(repeated)
             tasks = [(str(self.work.folder), task) for task in range(plan.scored_units)]
-            listed = dict(self.workers.run(list_violations, tasks))
-            lines = [listed[task] for task in sorted(listed)]
-            self._refuse(plan, refused, dict(counts.most_common()), lines)
+            list(self.workers.run(list_violations, tasks))
+            self._refuse(plan, refused, dict(counts.most_common()))
 
-    def _refuse(
-        self, plan: Plan, refused: int, counts: Mapping[tuple[str, str], int], lines: Sequence[str]
-    ) -> None:
+    def _refuse(self, plan: Plan, refused: int, counts: Mapping[tuple[str, str], int]) -> None:
         """Leave the quarantine alone, and raise."""
         counts = {rule: count for rule, count in counts.items() if count}
-        self._write_quarantine(lines)
+        self._write_quarantine(plan)
         for manifest in self.work.folder.glob("score/[0-9]*.json"):
             for part in json.loads(manifest.read_bytes())["parts"]:
                 _remove_output(self.out, part["name"])
         self.work.remove()
         accept_counts(plan.sources[0].rows, refused, counts, max_share=self.max_bad_share)
 
-    def _write_quarantine(self, lines: Iterable[str]) -> None:
-        text = "".join([quarantine_lines([QUARANTINE_COLUMNS]), *lines])
-        write_output(self.out, QUARANTINE, text.encode())
+    def _write_quarantine(self, plan: Plan) -> None:
+        listed = (self.work.quarantine_file(task).read_bytes() for task in range(plan.scored_units))
+        write_output(self.out, QUARANTINE, chain([quarantine_lines([QUARANTINE_COLUMNS]).encode()], listed))
 
     def _complete(self, plan: Plan) -> DatasetRun:
         """Write what describes the whole dataset, its manifest last."""
         units = self._manifests(plan, "score")
         refused = sum(unit["refused"] for unit in units)
         if refused > self.max_bad_share * plan.sources[0].rows:
-            self._refuse(plan, refused, merged(iter(units)), [unit["quarantine"] for unit in units])
+            self._refuse(plan, refused, merged(iter(units)))
         if refused:
-            self._write_quarantine(unit["quarantine"] for unit in units)
+            self._write_quarantine(plan)
         else:
             _remove_output(self.out, QUARANTINE)
         outcomes: Counter[str] = Counter()
@@ -399,7 +400,7 @@ class _Run:
 
 
 def _write_json(out: str, name: str, document: Mapping[str, Any]) -> None:
-    write_output(out, name, (json.dumps(document, indent=2) + "\n").encode())
+    write_output(out, name, [(json.dumps(document, indent=2) + "\n").encode()])
 
 
 def _output(out: str, name: str) -> tuple[Any, str]:

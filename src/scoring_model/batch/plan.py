@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from secrets import token_bytes
 from typing import Final, Literal
@@ -11,6 +12,7 @@ from pydantic import TypeAdapter
 
 from scoring_model.batch.scan import ScannedFile, Unit
 from scoring_model.batch.segments import write_private
+from scoring_model.features.matrix import FeatureMatrix
 from scoring_model.history.digests import SECRET_BYTES
 from scoring_model.scorer import Scorer
 
@@ -18,9 +20,11 @@ Stage = Literal["partition", "links", "score"]
 STAGES: Final[tuple[Stage, ...]] = ("partition", "links", "score")
 
 _BASE: Final = 450_000_000
-_RECORD: Final = 6_000
-_LINK_ROW: Final = 700
-"""Bytes: of a process without data; of a record while it is scored; of a link row while it is counted."""
+"""Bytes of a process without data."""
+
+_RECORD, _RECORD_FEATURE = 3_500, 20
+_LINK_ROW, _LINK_FEATURE = 400, 32
+"""Bytes of a record while it is scored, of a link row while it is counted, and of each of their features."""
 
 _MOST_PART_ROWS: Final = 65_536
 _LEAST_PART_ROWS: Final = 1_024
@@ -42,8 +46,8 @@ class Limits:
     piece_rows: int
 
     @classmethod
-    def of(cls, memory: int, processes: int) -> "Limits":
-        """Divide bytes of memory among processes.
+    def of(cls, memory: int, processes: int, matrix: FeatureMatrix) -> "Limits":
+        """Divide bytes of memory among processes that compute these features.
 
         Raises
         ------
@@ -52,15 +56,17 @@ class Limits:
         """
         # The parent process has no data, and about a third of the base.
         free = (memory - _BASE // 3) // processes - _BASE
-        if free < _LEAST_PART_ROWS * _RECORD:
-            least = processes * (_BASE + _LEAST_PART_ROWS * _RECORD) + _BASE // 3
+        record = _RECORD + _RECORD_FEATURE * len(matrix.names)
+        if free < _LEAST_PART_ROWS * record:
+            least = processes * (_BASE + _LEAST_PART_ROWS * record) + _BASE // 3
             raise ValueError(
                 f"memory must be at least {least / 1e9:.1f} GB for {processes} processes, got {memory / 1e9:.1f} GB"
             )
-        fitting = free // _RECORD
+        fitting = free // record
+        widest = max(map(matrix.link_width, matrix.link_keys), default=0)
         return cls(
             part_rows=min(_MOST_PART_ROWS, 1 << (fitting.bit_length() - 1)),
-            piece_rows=min(2_000_000, free // _LINK_ROW),
+            piece_rows=min(2_000_000, free // (_LINK_ROW + _LINK_FEATURE * widest)),
         )
 
 
@@ -140,7 +146,7 @@ class Request:
         return (name for name in self.__slots__ if getattr(self, name) != getattr(other, name))
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Plan:
     """A run.
 
@@ -176,7 +182,7 @@ class Plan:
             linked=bool(scorer.matrix.link_keys),
         )
 
-    @property
+    @cached_property
     def units(self) -> tuple[SourceUnit, ...]:
         """The units of all sources, in order."""
         found, before = [], 0
@@ -188,7 +194,7 @@ class Plan:
     @property
     def scored_units(self) -> int:
         """Number of units that are scored, the first ones."""
-        return len(self.sources[0].units)
+        return sum(unit.source == 0 for unit in self.units)
 
     def tasks(self, stage: Stage) -> int:
         """Return the number of tasks of a stage."""
@@ -216,9 +222,9 @@ class Work:
 
     def create(self, make_plan: Callable[[], Plan]) -> Plan:
         """Return the plan of the folder, made once; the folder may be shared by several machines."""
-        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not self.plan_path.exists():
             plan = make_plan()
+            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             for name in ("spill", *STAGES):
                 (self.folder / name).mkdir(mode=0o700, exist_ok=True)
             _write_once(self.secret_path, token_bytes(SECRET_BYTES))
@@ -241,6 +247,10 @@ class Work:
         """Return the tasks of a stage that are done."""
         folder = self.folder / stage
         return {int(path.stem) for path in folder.glob("[0-9]*.json")} if folder.is_dir() else set()
+
+    def quarantine_file(self, unit: int) -> Path:
+        """Return the path of the list of the refused rows of a unit."""
+        return self.folder / "spill" / f"unit-{unit:06}-quarantine"
 
     def link_file(self, unit: int, key: int) -> Path:
         """Return the path of the link rows of a unit."""

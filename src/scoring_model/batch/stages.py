@@ -7,7 +7,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -53,7 +53,7 @@ class Context:
             raise ValueError(f"{plan.request.bundle}: the bundle changed since the run began")
         return cls(work, plan, scorer, work.secret())
 
-    @cached_property
+    @property
     def units(self) -> tuple[SourceUnit, ...]:
         """The units of all sources."""
         return self.plan.units
@@ -290,7 +290,7 @@ def score_unit(here: Context, task: int) -> dict[str, object]:
         scored = score_rows(here.scorer, reading.table, rows, reasons=here.plan.request.reasons)
         result = scored_columns(scored.to_arrow(), here.scorer, reading.table)
         name = _PART.format(task, part.number)
-        write_output(here.plan.request.out, name, parquet_bytes(result))
+        write_output(here.plan.request.out, name, [parquet_bytes(result)])
         parts.append({"name": name, "records": len(result)})
         records += len(result)
         outcomes.update(
@@ -301,21 +301,22 @@ def score_unit(here: Context, task: int) -> dict[str, object]:
         )
         counts.update((found.field, found.code) for _, found in reading.violations)
         lines.append(_quarantine(here, unit, part))
+    write_private(here.work.quarantine_file(task), "".join(lines).encode())
     return {
         "records": records,
         "outcomes": dict(outcomes),
         "parts": parts,
         "refused": unit.unit.rows - records,
         "violations": [[*rule, count] for rule, count in counts.items()],
-        "quarantine": "".join(lines),
     }
 
 
-def list_violations(folder: str, task: int) -> tuple[int, str]:
-    """Return a task and the lines of the quarantine of its unit, without scoring it."""
+def list_violations(folder: str, task: int) -> None:
+    """Write the lines of the quarantine of a unit, without scoring it."""
     here = context(folder)
     unit = here.units[task]
-    return task, "".join(_quarantine(here, unit, part) for part in read_parts(here, unit, here.repeated))
+    lines = [_quarantine(here, unit, part) for part in read_parts(here, unit, here.repeated)]
+    write_private(here.work.quarantine_file(task), "".join(lines).encode())
 
 
 def _quarantine(here: Context, unit: SourceUnit, part: ReadPart) -> str:
@@ -371,16 +372,17 @@ def parquet_bytes(table: pa.Table) -> memoryview:
     return memoryview(sink.getvalue())
 
 
-def write_output(out: str, name: str, content: bytes | memoryview) -> None:
+def write_output(out: str, name: str, blocks: Iterable[bytes | memoryview]) -> None:
     """Write a file of the dataset. It appears whole: on local disks by a rename, in object stores by their own rule."""
     if "://" not in out:
-        with atomic_file(Path(out) / name) as partial:
-            partial.write_bytes(content)
+        with atomic_file(Path(out) / name) as partial, partial.open("wb") as file:
+            file.writelines(blocks)
         return
     base, mark, options = out.partition("?")
     system, path = file_system(f"{base.rstrip('/')}/{name}{mark}{options}")
     with system.open_output_stream(path) as stream:
-        stream.write(content)
+        for block in blocks:
+            stream.write(block)
 
 
 def merged(counts: Iterator[Mapping[str, Any]]) -> dict[tuple[str, str], int]:

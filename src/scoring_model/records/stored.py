@@ -38,18 +38,23 @@ class StoredFile:
 
     @property
     def name(self) -> str:
-        """The last part of the path."""
-        return PurePosixPath(self.location).name
+        """The last part of the path, without options of a URI."""
+        return self._path.name
 
     @property
     def suffix(self) -> str:
         """The last extension."""
-        return PurePosixPath(self.location).suffix
+        return self._path.suffix
 
     @property
     def suffixes(self) -> list[str]:
         """All extensions."""
-        return PurePosixPath(self.location).suffixes
+        return self._path.suffixes
+
+    @property
+    def _path(self) -> PurePosixPath:
+        is_uri = "://" in self.location
+        return PurePosixPath(self.location.partition("?")[0] if is_uri else self.location)
 
     def open(self) -> Any:
         """Open it for reading at any position."""
