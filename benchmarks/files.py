@@ -20,7 +20,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
 
@@ -140,10 +140,11 @@ def peers(rows: FloatArray, folder: Path) -> Iterator[tuple[str, float]]:
     mlflow.lightgbm.save_model(booster, path, pip_requirements=[])
     loaded = mlflow.pyfunc.load_model(str(path))
     frame = pd.DataFrame(rows, columns=names)
-    for name, predict in (
-        ("LightGBM predict, ready matrix", lambda: booster.predict(rows, num_threads=2)),
-        ("mlflow.pyfunc, ready frame", lambda: loaded.predict(frame)),
-    ):
+    others: dict[str, Callable[[], object]] = {
+        "LightGBM predict, ready matrix": lambda: booster.predict(rows, num_threads=2),
+        "mlflow.pyfunc, ready frame": lambda: loaded.predict(frame),
+    }
+    for name, predict in others.items():
         start = time.perf_counter()
         predict()
         yield name, len(rows) / (time.perf_counter() - start)

@@ -145,8 +145,8 @@ def test_repeated_ids_are_all_but_the_first() -> None:
     """Of rows with one digest all but the earliest are repeated, in any order of the rows."""
     draw = Random(3)
     rows = [(draw.randrange(5), draw.randrange(2), row, False, False) for row in range(60)]
-    seen: set[tuple[int, int]] = set()
-    expected = [row for high, low, row, *_ in rows if (high, low) in seen or seen.add((high, low))]
+    first = {(high, low): row for high, low, row, *_ in reversed(rows)}
+    expected = [row for high, low, row, *_ in rows if first[high, low] != row]
     draw.shuffle(rows)
     found = links.repeated_ids(np.array(rows, links.ID_ROW))
     assert sorted(found["row"].tolist()) == expected

@@ -83,8 +83,8 @@ def _texts(table: RecordTable, text: str, rows: IntArray) -> list[str | None]:
     part = key_part(text)
     columns = [table.column(field) for field in part.fields]
     if len(columns) == 1:
-        of_value = [part.of({part.fields[0]: value}) for value in columns[0].values]
-        return [of_value[code] if code >= 0 else None for code in columns[0].codes[rows].tolist()]
+        of_value = [*part.of_column(columns[0].values), None]  # the code -1 is the last one
+        return [of_value[code] for code in columns[0].codes[rows].tolist()]
     codes = [column.codes[rows].tolist() for column in columns]
     found = []
     for row_codes in zip(*codes, strict=True):

@@ -209,5 +209,5 @@ def _empty(parsed: Mapping[str, Parsed], rows: int) -> BoolArray:
 
 
 def _birth_times(column: Column) -> IntArray:
-    born = [times.microseconds(value) for value in column.values]
-    return np.array([*born, times.EARLIEST], dtype=np.int64)[column.codes]
+    born = np.array(column.values, dtype="datetime64[D]").astype("datetime64[us]")
+    return np.append(born.astype(np.int64), times.EARLIEST)[column.codes]
