@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
@@ -141,10 +142,8 @@ def test_a_dataset_is_scored_like_one_table(summing_bundle: Path, records: pa.Ta
     ]
 
 
-def test_limits_files_and_processes_change_no_score(
-    summing_bundle: Path, records: pa.Table, tmp_path: Path
-) -> None:
-    """Two processes, other limits and the files in reverse: each record keeps its row, bit for bit."""
+def test_limits_and_files_change_no_score(summing_bundle: Path, records: pa.Table, tmp_path: Path) -> None:
+    """Other limits and the files in reverse: each record keeps its row, bit for bit."""
     records = records.slice(0, 700)
     pq.write_table(records.slice(0, 400), tmp_path / "1.parquet", row_group_size=90)
     pq.write_table(records.slice(400), tmp_path / "2.parquet")
@@ -156,7 +155,7 @@ def test_limits_files_and_processes_change_no_score(
         [str(tmp_path / "2.parquet"), str(tmp_path / "1.parquet")],
         str(tmp_path / "out"),
         limits=Limits(part_rows=50, piece_rows=60),
-        processes=2,
+        processes=1,
     )
     assert read_dataset(tmp_path / "out").equals(expected)
 
@@ -230,7 +229,7 @@ if __name__ == "__main__":
 def test_a_killed_run_is_resumed_with_the_same_bytes(
     summing_bundle: Path, records: pa.Table, tmp_path: Path
 ) -> None:
-    """Killed while it scores, a run shows no manifest, is not begun anew, and is resumed where it stopped."""
+    """Killed while it scores in two processes, a run has no manifest and is not begun anew; resumed, it is whole."""
     source, out = tmp_path / "in.parquet", tmp_path / "out"
     pq.write_table(records.slice(10, 1_400), source, row_group_size=130)
     score_dataset(summing_bundle, [str(source)], str(tmp_path / "one"), limits=LIMITS, processes=1)
@@ -239,7 +238,11 @@ def test_a_killed_run_is_resumed_with_the_same_bytes(
     command = [sys.executable, str(script), str(summing_bundle), str(source), str(out)]
     with subprocess.Popen(command, start_new_session=True) as process:
         deadline = time.monotonic() + 120
-        while not list(out.glob("part-*")) and process.poll() is None and time.monotonic() < deadline:
+        while (
+            not list(out.glob("_work/score/0*.json"))
+            and process.poll() is None
+            and time.monotonic() < deadline
+        ):
             time.sleep(0.002)
         os.killpg(process.pid, signal.SIGKILL)
     kept = {path: path.stat().st_mtime_ns for path in out.glob("part-*")}
@@ -250,11 +253,34 @@ def test_a_killed_run_is_resumed_with_the_same_bytes(
     again: dict[str, Any] = {"limits": LIMITS, "processes": 1, "resume": True}
     with pytest.raises(ValueError, match="work of another run; what differs: reasons"):
         score_dataset(summing_bundle, [str(source)], str(out), reasons=True, **again)
-    score_dataset(summing_bundle, [str(source)], str(out), **again)
+    score_dataset(summing_bundle, [str(source)], str(out), **again | {"processes": 2})
     assert hashes(out) == hashes(tmp_path / "one")
+    assert kept.items() & {path: path.stat().st_mtime_ns for path in kept}.items()
     assert score_dataset(summing_bundle, [str(source)], str(out), **again).records == 1_397
     with pytest.raises(ValueError, match="holds a scored dataset already"):
         score_dataset(summing_bundle, [str(source)], str(out), limits=LIMITS, processes=1)
+
+
+def test_shards_without_links_need_no_stages(plain_bundle: Path, records: pa.Table, tmp_path: Path) -> None:
+    """Records that do not depend on each other are shared out at once; repeated ids are found all the same."""
+    source, out, work = tmp_path / "in.parquet", tmp_path / "out", tmp_path / "work"
+    pq.write_table(records.slice(300), source, row_group_size=400)
+    expected, oracle = in_memory(plain_bundle, [source], tmp_path / "one.parquet")
+    for number in (2, 1):
+        shard = Shard(number=number, of=2)
+        found = score_dataset(
+            plain_bundle, [str(source)], str(out), work=work, shard=shard, limits=LIMITS, processes=1
+        )
+        assert found.complete == (number == 1)
+    assert read_dataset(out).equals(expected)
+    assert oracle.quarantine is not None
+    assert (out / "quarantine.csv").read_bytes() == oracle.quarantine.read_bytes()
+    score_dataset(plain_bundle, [str(source)], str(tmp_path / "dated"), as_of=0, limits=LIMITS, processes=1)
+    assert read_dataset(tmp_path / "dated").equals(expected)
+    summary = json.loads((tmp_path / "dated" / "summary.json").read_text())
+    labelled = pq.read_table(source).filter(pc.is_valid(pc.field("label")))
+    ids = {*labelled.column("recordId").to_pylist()} & {*expected.column("recordId").to_pylist()}
+    assert 0 < summary["laterLabels"] <= len(ids)
 
 
 def test_many_bad_rows_leave_the_quarantine_alone(
