@@ -95,7 +95,11 @@ def test_parts_are_read_like_the_whole(name: str, part_rows: int, tmp_path: Path
     whole = read_records(path, SCHEMA, labelled=False)
     scanned = scan_file(StoredFile(str(path)), SCHEMA, part_rows=part_rows)
     assert scanned.rows == whole.rows
-    first, ids, times, names, violations = 0, [], [], [], []
+    first = 0
+    ids: list[str] = []
+    times: list[int] = []
+    names: list[object] = []
+    violations: list[object] = []
     repeated = [row for row, found in whole.violations if found.code == "duplicate"]
     for unit in scanned.units:
         assert unit.first_row == first

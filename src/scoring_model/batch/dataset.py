@@ -290,21 +290,20 @@ class _Run:
                 f"{self.out}: a run was begun here and is not complete; continue it with --resume, or remove "
                 f"{self.out} and {self.work.folder}"
             )
-        if held := sorted(
-            {*held} - {QUARANTINE, WORK}
-        ):  # a refused run leaves the one, a failed start the other
-            raise ValueError(f"{self.out}: must be empty, it holds {', '.join(held[:3])}")
+        # A refused run leaves the one, a failed start the other.
+        if others := sorted({*held} - {QUARANTINE, WORK}):
+            raise ValueError(f"{self.out}: must be empty, it holds {', '.join(others[:3])}")
 
     def stages(self, plan: Plan, stage: Stage | None, shard: Shard | None) -> DatasetRun:
         """Run the stages that were asked for; complete the dataset if nothing is missing."""
         for name in STAGES if stage is None else [stage]:
             self._check_before(plan, name)
-            if name != "partition" and plan.reads_all:
+            if name == "links" and plan.reads_all:
                 self._accept_early(plan)
             whole = name != "score" and stage is None  # without stages only scores are shared out
             self._run_stage(plan, name, None if whole else shard)
         if missing := plan.tasks("score") - len(self.work.done("score")):
-            self.report(f"{missing} units are not scored yet")
+            self.report(f"{missing} of {plan.tasks('score')} units are not scored yet")
             return DatasetRun(complete=False, outcomes={})
         return self._complete(plan)
 
