@@ -53,7 +53,7 @@ def write_csv(path: Path, *, encoding: str = "utf-8", separator: str = ";") -> P
         )
         if row[0] in ("r10", "r20"):
             lines += ["", f"torn{separator}row"]
-    content = "\r\n".join(lines).encode(encoding)
+    content = "\r\n".join([*lines, "", ""]).encode(encoding)
     path.write_bytes(gzip.compress(content) if path.suffix == ".gz" else content)
     return path
 
@@ -87,7 +87,7 @@ FILES = {
 }
 
 
-@pytest.mark.parametrize("part_rows", [7, 1_000])
+@pytest.mark.parametrize("part_rows", [7, 31, 1_000])
 @pytest.mark.parametrize("name", FILES)
 def test_parts_are_read_like_the_whole(name: str, part_rows: int, tmp_path: Path) -> None:
     """Records, ids, instants and violations of all parts are those of the whole file."""

@@ -113,9 +113,7 @@ class ReadPart:
     reading: Reading
 
 
-def read_parts(
-    here: Context, unit: SourceUnit, repeated: IntArray | None = None, *, skip: int = 0
-) -> Iterator[ReadPart]:
+def read_parts(here: Context, unit: SourceUnit, repeated: IntArray | None = None) -> Iterator[ReadPart]:
     """Read the records of a unit part by part.
 
     Parameters
@@ -132,16 +130,15 @@ def read_parts(
         if repeated is not None:
             start, end = np.searchsorted(repeated, (first, first + sheet.rows))
             inside = repeated[start:end] - first
-        if number >= skip:
-            reading = read_part(
-                sheet,
-                schema,
-                dates=scanned.dates,
-                first_row=in_source,
-                has_ids=source.has_ids,
-                repeated=inside,
-            )
-            yield ReadPart(number, first, reading)
+        reading = read_part(
+            sheet,
+            schema,
+            dates=scanned.dates,
+            first_row=in_source,
+            has_ids=source.has_ids,
+            repeated=inside,
+        )
+        yield ReadPart(number, first, reading)
         in_source += sheet.rows
 
 
@@ -156,8 +153,8 @@ def partition_unit(here: Context, task: int) -> dict[str, object]:
     counts: Counter[tuple[str, str]] = Counter()
     for part in read_parts(here, unit):
         reading = part.reading
-        others = [(row, found) for row, found in reading.violations if found.code != Rule.DUPLICATE]
-        counts.update((found.field, found.code) for _, found in others)
+        others = [(row, one) for row, one in reading.violations if one.code != Rule.DUPLICATE]
+        counts.update((one.field, one.code) for _, one in others)
         refused = _mask(reading.rows, [row for row, _ in others])
         late = np.zeros(reading.rows, np.bool_)
         table = reading.table
@@ -169,8 +166,15 @@ def partition_unit(here: Context, task: int) -> dict[str, object]:
         for name, rows in links.link_rows(table, part.first_row, here.scorer.matrix, here.secret).items():
             by_key[name].append(rows)
         if reading.ids is not None:
-            # A repetition in the part is refused here already, but its first occurrence may be in another one.
-            ids.append(_ids(here, unit, part, refused, late))
+            found = links.id_rows(
+                reading.ids,
+                part.first_row,
+                source=unit.source,
+                refused=refused,
+                late=late,
+                secret=here.secret,
+            )
+            ids.append(found)
     for place, parts in enumerate(by_key.values()):
         write_segments(
             here.work.link_file(task, place),
@@ -200,18 +204,6 @@ def _partition_ids(here: Context, task: int, unit: SourceUnit) -> dict[str, obje
         first += sheet.rows
     _write_ids(here, task, ids)
     return {}
-
-
-def _ids(here: Context, unit: SourceUnit, part: ReadPart, refused: BoolArray, late: BoolArray) -> Any:
-    assert part.reading.ids is not None
-    return links.id_rows(
-        part.reading.ids,
-        part.first_row,
-        source=unit.source,
-        refused=refused,
-        late=late,
-        secret=here.secret,
-    )
 
 
 def _write_ids(here: Context, task: int, ids: list[Any]) -> None:

@@ -13,7 +13,7 @@ _FIELD_START, _IN_FIELD, _IN_QUOTES, _AFTER_QUOTE = range(4)
 
 
 def text_blocks(stream: Any, rows: int, *, separator: str | None, header: bool) -> Iterator[bytes]:
-    """Yield consecutive blocks of a text file.
+    """Yield consecutive blocks of a text file, without blank lines at its end.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ def text_blocks(stream: Any, rows: int, *, separator: str | None, header: bool) 
             if missing == 0:
                 yield b"".join(held)
                 held, missing = [], rows
-    if held:
+    if missing < rows or not blank:
         yield b"".join(held)
 
 
