@@ -37,7 +37,8 @@ from benchmarks.standard_model import AS_THE_PROJECT_TRAINS
 
 from scoring_model import Scorer, synthetic
 from scoring_model.arrays import FloatArray
-from scoring_model.batch import dataset_parts, score_file
+from scoring_model.batch import score_file
+from scoring_model.batch.dataset import dataset_parts
 from scoring_model.cli.records import read_bytes
 from scoring_model.configuration import PolicySettings, Tuned, load_configuration
 from scoring_model.records.reading import read_records

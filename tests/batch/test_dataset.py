@@ -17,17 +17,9 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 
-from scoring_model.batch import (
-    LostWorker,
-    ScoredFile,
-    Shard,
-    StageIncomplete,
-    dataset_parts,
-    score_dataset,
-    score_file,
-    write_table,
-)
-from scoring_model.batch.engine import Workers
+from scoring_model.batch import ScoredFile, score_file, write_table
+from scoring_model.batch.dataset import Shard, StageIncomplete, dataset_parts, score_dataset
+from scoring_model.batch.engine import LostWorker, Workers
 from scoring_model.batch.plan import Limits
 from scoring_model.records import microseconds
 from scoring_model.records.quarantine import TooManyBadRows
@@ -217,7 +209,7 @@ def test_a_stage_needs_the_whole_stage_before(
 KILLED = """\
 import sys
 from pathlib import Path
-from scoring_model.batch import score_dataset
+from scoring_model.batch.dataset import score_dataset
 from scoring_model.batch.plan import Limits
 
 if __name__ == "__main__":

@@ -1,8 +1,5 @@
-"""Scoring of files: one file in memory, or a dataset of any size in stages."""
+"""Scoring of files: one file in memory, or in stages a dataset of any size (`dataset`, imported explicitly)."""
 
-from scoring_model.batch.dataset import DatasetRun, Shard, StageIncomplete, dataset_parts, score_dataset
-from scoring_model.batch.engine import LostWorker
-from scoring_model.batch.plan import Stage
 from scoring_model.batch.single_file import (
     FORMATS,
     ExportedFeatures,
@@ -15,17 +12,10 @@ from scoring_model.batch.single_file import (
 
 __all__ = [
     "FORMATS",
-    "DatasetRun",
     "ExportedFeatures",
-    "LostWorker",
     "ScoredFile",
-    "Shard",
-    "Stage",
-    "StageIncomplete",
     "check_format",
-    "dataset_parts",
     "export_features",
-    "score_dataset",
     "score_file",
     "write_table",
 ]

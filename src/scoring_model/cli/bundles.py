@@ -14,7 +14,9 @@ from scoring_model.cli.records import check_files, read_bytes, read_instant
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
-    from scoring_model.batch import DatasetRun, ScoredFile, Stage
+    from scoring_model.batch import ScoredFile
+    from scoring_model.batch.dataset import DatasetRun
+    from scoring_model.batch.plan import Stage
     from scoring_model.bundle import SealedFiles
 
 BundlePath = Annotated[Path, typer.Argument(help="Directory of the bundle.")]
@@ -194,7 +196,8 @@ def _stage(name: str | None) -> "Stage | None":
 def _score_folder(
     *, shard: str | None, memory: int | None, public_key: Path | None, **options: Any
 ) -> "DatasetRun":
-    from scoring_model.batch import LostWorker, Shard, StageIncomplete, score_dataset
+    from scoring_model.batch.dataset import Shard, StageIncomplete, score_dataset
+    from scoring_model.batch.engine import LostWorker
 
     try:
         return score_dataset(
@@ -325,7 +328,7 @@ def evaluate(
 
 def scored_parts(paths: list[Path]) -> list[Path]:
     """List files, and for a folder that `score` wrote its parts."""
-    from scoring_model.batch import dataset_parts
+    from scoring_model.batch.dataset import dataset_parts
 
     return [part for path in paths for part in (dataset_parts(path) if path.is_dir() else [path])]
 

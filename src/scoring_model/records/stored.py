@@ -4,8 +4,6 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any
 
-import pyarrow.fs
-
 
 def file_system(location: str) -> tuple[Any, str]:
     """Return the `pyarrow.fs.FileSystem` of a path or URI, and the path in it.
@@ -15,6 +13,8 @@ def file_system(location: str) -> tuple[Any, str]:
     pyarrow.ArrowInvalid
         If no file system of pyarrow has this scheme.
     """
+    import pyarrow.fs  # imported here, since few files need it
+
     if "://" in location:
         system, path = pyarrow.fs.FileSystem.from_uri(location)
         return system, path
