@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -136,9 +137,9 @@ def test_a_dataset_is_scored_like_one_table(summing_bundle: Path, records: pa.Ta
 
 def test_limits_and_files_change_no_score(summing_bundle: Path, records: pa.Table, tmp_path: Path) -> None:
     """Other limits and the files in reverse: each record keeps its row, bit for bit."""
-    records = records.slice(0, 700)
-    pq.write_table(records.slice(0, 400), tmp_path / "1.parquet", row_group_size=90)
-    pq.write_table(records.slice(400), tmp_path / "2.parquet")
+    records = records.slice(0, 350)
+    pq.write_table(records.slice(0, 200), tmp_path / "1.parquet", row_group_size=90)
+    pq.write_table(records.slice(200), tmp_path / "2.parquet")
     expected, _ = in_memory(
         summing_bundle, [tmp_path / "2.parquet", tmp_path / "1.parquet"], tmp_path / "one.parquet"
     )
@@ -173,7 +174,7 @@ def test_shards_of_stages_give_the_bytes_of_one_run(
 ) -> None:
     """Three stages in two shards each; what is spilled belongs to its owner alone and is removed at the end."""
     source, work = tmp_path / "in.parquet", tmp_path / "work"
-    pq.write_table(records.slice(10, 600), source)
+    pq.write_table(records.slice(10, 400), source, row_group_size=150)
     score_dataset(summing_bundle, [str(source)], str(tmp_path / "one"), limits=LIMITS, processes=1)
     staged(summing_bundle, source, tmp_path / "out", work, "partition", "links")
     modes = {path.stat().st_mode & 0o077 for path in [work, *work.rglob("*")]}
@@ -182,8 +183,12 @@ def test_shards_of_stages_give_the_bytes_of_one_run(
     values = {*records.column("lastName").to_pylist(), *records.column("signals.deviceId").to_pylist()}
     assert not [value for value in values if value and len(value) > 4 and value.encode() in spilled]
     assert not (tmp_path / "out" / "_manifest.json").exists()
+    shutil.copytree(work, tmp_path / "copy")
     staged(summing_bundle, source, tmp_path / "out", work, "score")
     assert hashes(tmp_path / "out") == hashes(tmp_path / "one")
+    assert not work.exists()
+    (tmp_path / "copy").rename(work)  # as if the run had been killed just before the removal
+    staged(summing_bundle, source, tmp_path / "out", work, "score", shards=1)
     assert not work.exists()
 
 
@@ -317,6 +322,8 @@ def test_uris_and_hive_partitions(summing_bundle: Path, records: pa.Table, tmp_p
     )
     found = pa.concat_tables([pq.read_table(part) for part in sorted(out.glob("part-*"))])
     assert found.sort_by("recordId").equals(expected.sort_by("recordId"))
+    with pytest.raises(ValueError, match=r"must be empty, it holds in, in\.parquet, one\.parquet"):
+        score_dataset(summing_bundle, [str(tmp_path / "in.parquet")], str(tmp_path), resume=True)
     with pytest.raises(ValueError, match="no such file or folder"):
         score_dataset(summing_bundle, [str(tmp_path / "absent")], str(tmp_path / "new"))
 

@@ -168,6 +168,7 @@ def score_dataset(
         finished = run.finished(scorer)
         if finished is not None:
             if resume or staged:
+                run.remove_rest()
                 return finished
             raise ValueError(f"{out}: holds a scored dataset already; name another folder, or remove it")
         run.check_folder(resume=resume or staged)
@@ -177,7 +178,7 @@ def score_dataset(
             model_version=scorer.manifest.model_version,
             policy_version=scorer.manifest.policy_version,
             files=tuple(map(_described, given)),
-            out=out if "://" in out else str(Path(out).absolute()),
+            out=_absolute(out),
             as_of=as_of,
             reasons=reasons,
             max_bad_share=max_bad_share,
@@ -198,6 +199,10 @@ def dataset_parts(folder: Path) -> list[Path]:
     if content is None:
         raise ValueError(f"{folder}: has no {MANIFEST}, so it is no scored dataset, or not a complete one")
     return [folder / part["name"] for part in json.loads(content)["parts"]]
+
+
+def _absolute(out: str) -> str:
+    return out if "://" in out else str(Path(out).absolute())
 
 
 def _work_folder(out: str, work: Path | None) -> Path:
@@ -276,16 +281,20 @@ class _Run:
             later_labels=summary.get("laterLabels"),
         )
 
+    def remove_rest(self) -> None:
+        """Remove what a run left that ended between its manifest and the removal of its work."""
+        if self.work.plan_path.exists() and self.work.plan().request.out == _absolute(self.out):
+            self.work.remove()
+
     def check_folder(self, *, resume: bool) -> None:
         """Refuse a folder with files, unless a run is resumed."""
         system, path = file_system(self.out)
         if system.get_file_info(path).type == FileType.File:
             raise ValueError(f"{self.out}: must be a folder")
         held = [info.base_name for info in system.get_file_info(FileSelector(path, allow_not_found=True))]
-        begun = self.work.plan_path.exists()
-        if resume or not (held or begun):
-            return
-        if begun:
+        if self.work.plan_path.exists():
+            if resume:
+                return
             raise ValueError(
                 f"{self.out}: a run was begun here and is not complete; continue it with --resume, or remove "
                 f"{self.out} and {self.work.folder}"
