@@ -4,16 +4,19 @@ import dataclasses
 import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from scoring_model.cli import batch_process, console
-from scoring_model.cli.records import Files, read_instant
+from scoring_model.cli.records import check_files, read_bytes, read_instant
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
+    from scoring_model.batch import ScoredFile
+    from scoring_model.batch.dataset import DatasetRun
+    from scoring_model.batch.plan import Stage
     from scoring_model.bundle import SealedFiles
 
 BundlePath = Annotated[Path, typer.Argument(help="Directory of the bundle.")]
@@ -66,13 +69,37 @@ GatesFile = Annotated[
 NOTHING_TO_EVALUATE = 11
 """Exit code of an evaluation without a single labelled record."""
 
+LOST_WORKER, STAGE_INCOMPLETE = 14, 15
+"""Exit codes of `score`: run again with --resume; run the stage before."""
+
+DEFAULT_MEMORY = 4_000_000_000
+
 
 def score(
     bundle: BundlePath,
-    paths: Files,
-    out: Annotated[Path, typer.Option(help="File to write: .parquet, .csv or .jsonl.")],
+    paths: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="SOURCE...",
+            help="Records: Parquet, CSV or JSON Lines; files or a pattern in quotes, read as one. For a folder as "
+            "--out also folders and URIs.",
+        ),
+    ],
+    out: Annotated[
+        str,
+        typer.Option(
+            help="File to write: .parquet, .csv or .jsonl. Or a folder or URI, which gets a Parquet dataset: then "
+            "records of any number are scored within --memory."
+        ),
+    ],
     reasons: Annotated[bool, typer.Option("--reasons", help="Add reasons to STEPPED_UP and FAILED.")] = False,
-    history: History = None,
+    history: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="File of earlier records; may be given several times. For a folder as --out also a pattern, folder "
+            "or URI."
+        ),
+    ] = None,
     as_of: Annotated[
         int | None,
         typer.Option(
@@ -85,30 +112,135 @@ def score(
     guard_formulas: GuardFormulas = True,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
     public_key: PublicKey = None,
-    threads: Threads = 2,
+    threads: Annotated[
+        int,
+        typer.Option(min=1, help="Threads, or processes for a folder; results do not depend on them."),
+    ] = 2,
+    memory: Annotated[
+        int | None,
+        typer.Option(
+            parser=read_bytes,
+            metavar="SIZE",
+            help="Limit for all processes together, by default 4GB. [folder]",
+        ),
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue an interrupted run. [folder]")] = False,
+    stage: Annotated[
+        str | None, typer.Option(help="Run one stage: partition, links or score. [folder]")
+    ] = None,
+    shard: Annotated[
+        str | None,
+        typer.Option(metavar="I/N", help="Run a share of the tasks of the stage, like 3/16. [folder]"),
+    ] = None,
+    work: Annotated[
+        Path | None,
+        typer.Option(
+            file_okay=False, help="Folder for spilled rows, by default in the folder of --out. [folder]"
+        ),
+    ] = None,
 ) -> None:
-    """Score every record of a file. Its history consists of its own records and those of --history."""
-    if console.state.is_process:
-        batch_process.configure()
+    """Score every record of the sources. Its history consists of their own records and those of --history.
+
+    Options marked [folder] are for a folder as --out. Exit codes: 14 a process was lost, run again with --resume;
+    15 an earlier stage is not complete.
+    """
+    scored: ScoredFile | DatasetRun
+    if is_folder(out):
+        if not guard_formulas:
+            raise typer.BadParameter("--no-guard-formulas is for CSV files")
+        run = _score_folder(
+            bundle=bundle,
+            sources=paths,
+            out=out,
+            histories=history or [],
+            work=work,
+            stage=_stage(stage),
+            shard=shard,
+            resume=resume,
+            as_of=as_of,
+            reasons=reasons,
+            max_bad_share=max_bad_share,
+            memory=memory,
+            processes=threads,
+            public_key=public_key,
+        )
+        if not run.complete:
+            console.say("the stage or shard is done; others are missing")
+            return
+        scored = run
+    else:
+        given = {"--memory": memory, "--resume": resume, "--stage": stage, "--shard": shard, "--work": work}
+        if wrong := [name for name, value in given.items() if value]:
+            raise typer.BadParameter(f"{', '.join(wrong)}: for a folder as --out, such as {Path(out).stem}/")
+        if console.state.is_process:
+            batch_process.configure()
+        scored = _score_file(
+            bundle=bundle,
+            paths=check_files([Path(path) for path in paths]) or [],
+            out=Path(out),
+            histories=check_files([Path(path) for path in history or []]) or [],
+            as_of=as_of,
+            reasons=reasons,
+            max_bad_share=max_bad_share,
+            guard_formulas=guard_formulas,
+            public_key=public_key,
+            threads=threads,
+        )
+    _say_scored(scored, out, as_of, as_json=as_json)
+
+
+def is_folder(out: str) -> bool:
+    """Whether an output is a folder: a URI, an existing folder, or a path without extension."""
+    return "://" in out or out.endswith("/") or Path(out).is_dir() or not Path(out).suffix
+
+
+def _stage(name: str | None) -> "Stage | None":
+    from scoring_model.batch.plan import STAGES
+
+    for stage in STAGES:
+        if stage == name:
+            return stage
+    if name is not None:
+        raise typer.BadParameter(f"--stage must be one of {', '.join(STAGES)}, got {name!r}")
+    return None
+
+
+def _score_folder(
+    *, shard: str | None, memory: int | None, public_key: Path | None, **options: Any
+) -> "DatasetRun":
+    from scoring_model.batch.dataset import Shard, StageIncomplete, score_dataset
+    from scoring_model.batch.engine import LostWorker
+
+    try:
+        return score_dataset(
+            **options,
+            shard=None if shard is None else Shard.parse(shard),
+            memory=memory or DEFAULT_MEMORY,
+            public_key=key_of(public_key),
+            report=console.report,
+        )
+    except (LostWorker, StageIncomplete) as error:
+        console.fail(str(error))
+        raise typer.Exit(LOST_WORKER if isinstance(error, LostWorker) else STAGE_INCOMPLETE) from None
+
+
+def _score_file(
+    *, bundle: Path, paths: list[Path], out: Path, public_key: Path | None, threads: int, **options: Any
+) -> "ScoredFile":
     from scoring_model.batch import score_file
-    from scoring_model.records import rfc3339
     from scoring_model.scorer import Scorer
 
     scorer = Scorer.load(bundle, public_key=key_of(public_key), threads=threads)
     console.report(f"bundle {scorer.manifest.model_version} is sound")
-    scored = score_file(
-        scorer,
-        paths,
-        out,
-        histories=history or [],
-        as_of=as_of,
-        reasons=reasons,
-        max_bad_share=max_bad_share,
-        guard_formulas=guard_formulas,
-    )
+    return score_file(scorer, paths, out, **options)
+
+
+def _say_scored(scored: "ScoredFile | DatasetRun", out: str, as_of: int | None, *, as_json: bool) -> None:
+    from scoring_model.records import rfc3339
+
     if as_json:
-        done = {"out": str(out), "quarantine": None if scored.quarantine is None else str(scored.quarantine)}
-        counts = {"records": scored.records, "refused": scored.refused, "outcomes": scored.outcomes}
+        done = {"out": out, "quarantine": None if scored.quarantine is None else str(scored.quarantine)}
+        counts = {"records": scored.records, "refused": scored.refused, "outcomes": dict(scored.outcomes)}
         limits = {} if as_of is None else {"laterLabels": scored.later_labels}
         console.say_json({**done, **counts, **limits})
         return
@@ -120,9 +252,23 @@ def score(
         console.say(f"{scored.refused} rows were refused: {scored.quarantine}")
 
 
+def check_scored(paths: list[Path]) -> list[Path]:
+    """Refuse paths that name neither a file nor a folder."""
+    check_files([path for path in paths if not path.is_dir()])
+    return paths
+
+
 def evaluate(
     bundle: BundlePath,
-    paths: Files,
+    paths: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="FILE...",
+            callback=check_scored,
+            help="File of records or of scores; several files, or a pattern in quotes, are read as one. Or a folder "
+            "that `score` wrote.",
+        ),
+    ],
     json_path: Annotated[
         Path | None, typer.Option("--json", help="File for the whole evaluation as JSON.")
     ] = None,
@@ -169,7 +315,7 @@ def evaluate(
     try:
         found = evaluate_bundle(
             scorer,
-            paths,
+            scored_parts(paths),
             history=history,
             labels=labels,
             by=grouped(by, () if gates is None else gates.columns(pair=False)),
@@ -194,6 +340,13 @@ def evaluate(
     if gated is not None:
         console.say_markdown(gated.to_markdown())
         raise typer.Exit(gated.exit_code)
+
+
+def scored_parts(paths: list[Path]) -> list[Path]:
+    """List files, and for a folder that `score` wrote its parts."""
+    from scoring_model.batch.dataset import dataset_parts
+
+    return [part for path in paths for part in (dataset_parts(path) if path.is_dir() else [path])]
 
 
 def grouped(by: list[str] | None, columns: Iterable[str]) -> dict[str, str | None]:

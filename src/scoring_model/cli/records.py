@@ -1,6 +1,7 @@
 """Commands on files of records."""
 
 import glob
+import re
 from pathlib import Path
 from typing import Annotated
 
@@ -36,6 +37,14 @@ def read_instant(text: str) -> int:
         return microseconds(text)
     except ValueError as error:
         raise typer.BadParameter(f"{error}; a date is enough") from error
+
+
+def read_bytes(text: str) -> int:
+    """Read a size such as 4GB or 500MB; units are powers of ten."""
+    match = re.fullmatch(r"(\d{1,6}(?:\.\d{1,3})?)\s*(MB|GB)", text.strip(), re.IGNORECASE)
+    if match is None:
+        raise typer.BadParameter(f"must be like 4GB or 800MB, got {text!r}")
+    return int(float(match[1]) * (10**6 if match[2].upper() == "MB" else 10**9))
 
 
 def synth(

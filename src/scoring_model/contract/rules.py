@@ -276,6 +276,8 @@ def image_urls(value: object) -> tuple[str, ...] | None:
 
 def image_url(value: object) -> str:
     """Check one https URL: of at most 2048 characters, with a host and no blank."""
+    if type(value) is str and len(value) <= URL_LENGTH and value.isascii() and HTTPS.fullmatch(value):
+        return value  # as nearly all are: nothing to trim or to compose
     checked = definite_text(value, limit=URL_LENGTH)
     if checked is None:
         raise wrong_type("a list of URLs, each text", value)

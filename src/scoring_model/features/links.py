@@ -62,6 +62,11 @@ def link_features(settings: FeatureSettings) -> tuple[Feature, ...]:
     )
 
 
+def width(key: LinkKey, settings: FeatureSettings) -> int:
+    """Return the number of features of one link key, in use or not."""
+    return len(tuple(_features_of(key, settings.links.specs[key.name], settings)))
+
+
 def fraud_features(settings: FeatureSettings, delay: int) -> dict[int, tuple[str, ...]]:
     """Return the features of known frauds that look back at most `delay`, by window length, without excluded ones."""
     found: dict[int, list[str]] = {}

@@ -28,6 +28,7 @@ from scoring_model.history import (
     NOTHING_BEFORE,
     Amount,
     Counts,
+    LinkCounts,
     LinkKey,
     TableAmounts,
     WindowSpec,
@@ -161,6 +162,65 @@ class FeatureMatrix:
             self._fill_values(own, rows)
             linked.result()
         return rows
+
+    def link_block(self, key: LinkKey, counts: LinkCounts, own: Sequence[TableAmounts] = ()) -> FloatArray:
+        """Compute the features in use of one link key from its counts, for `linked_rows`.
+
+        Parameters
+        ----------
+        own : sequence of TableAmounts
+            The amounts of the records themselves.
+
+        Returns
+        -------
+        ndarray of shape (n, k), float64
+        """
+        block = links.link_rows(self.specs[key.name], counts, own)
+        kept = self._link_places[key.name][1]
+        return block if len(kept) == block.shape[1] else block[:, kept]
+
+    def link_width(self, key: LinkKey) -> int:
+        """Return the number of features in use of one link key."""
+        return len(self._link_places[key.name][1])
+
+    def linked_rows(
+        self, table: RecordTable, linked: Mapping[str, Sequence[tuple[IntArray, FloatArray]]]
+    ) -> FloatArray:
+        """Compute the rows of a table whose link features were computed before.
+
+        Parameters
+        ----------
+        linked : mapping of str to sequence of (ndarray of shape (m,), ndarray of shape (m, k))
+            By name of the link key: records of the table and their features from `link_block`. All other records have
+            no history under that key.
+
+        Returns
+        -------
+        ndarray of shape (n, d), float64
+            Equal to `rows` of the whole history.
+        """
+        rows = np.empty((len(table), len(self.features)), dtype=np.float64)
+        self._fill_values(table, rows)
+        of_links = rows[:, sum(len(use.kept) for use in self._uses) :]
+        nothing = [TableAmounts(np.zeros(1, np.int64), np.zeros(1, np.bool_)) for _ in self.amounts]
+        for key in self.link_keys:
+            of_key = of_links[:, self._link_places[key.name][0]]
+            of_key[:] = self.link_block(key, LinkCounts.nothing(1, self.specs[key.name]), nothing)
+            for places, block in linked.get(key.name, ()):
+                of_key[places] = block
+        return rows
+
+    @cached_property
+    def _link_places(self) -> Mapping[str, tuple[slice, IntArray]]:
+        """Return the columns of each link key among those of links, and which of its features they hold."""
+        wanted = self._kept_of(links.link_features(self.settings))
+        found, before = {}, 0
+        for key in self.link_keys:
+            width = links.width(key, self.settings)
+            start, end = np.searchsorted(wanted, (before, before + width)).tolist()
+            found[key.name] = (slice(start, end), wanted[start:end] - before)
+            before += width
+        return found
 
     def row(self, record: Record, history: Mapping[str, Counts]) -> FloatArray:
         """Compute the row of one record: `start`, then `finish`.
@@ -367,17 +427,11 @@ class FeatureMatrix:
         times = table.event_times
         amounts = [table_amounts(table, amount) for amount in self.amounts]
         own = [TableAmounts(amount.units[first:], amount.present[first:]) for amount in amounts]
-        wanted = self._kept_of(links.link_features(self.settings))
-        before = 0
         for key in self.link_keys:
             spec = self.specs[key.name]
             codes = _useful_codes(key_codes(table, key), times, first, spec.reach)
             counts = sweep(codes, times, persons, labels, spec, amounts, first=first)
-            block = links.link_rows(spec, counts, own)
-            start, end = np.searchsorted(wanted, (before, before + block.shape[1])).tolist()
-            kept = wanted[start:end] - before
-            rows[:, start:end] = block if len(kept) == block.shape[1] else block[:, kept]
-            before += block.shape[1]
+            rows[:, self._link_places[key.name][0]] = self.link_block(key, counts, own)
 
 
 def _useful_codes(codes: IntArray, times: IntArray, first: int, reach: int) -> IntArray:

@@ -52,6 +52,11 @@ class KeyPart:
         # With lengths before them, so that no text can run into the next.
         return "".join([f"{len(text)}:{text}" for text in sorted(texts)]) or None
 
+    def of_column(self, values: Sequence[object]) -> list[str | None]:
+        """Return the part of each value of its only field."""
+        (normalise,) = self._normalisers
+        return [normalise(value) for value in values]
+
     def codes(self, table: RecordTable) -> IntArray:
         """Return the codes of a table's parts, equal where `of` is equal.
 

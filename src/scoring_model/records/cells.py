@@ -99,6 +99,8 @@ def boolean(value: object) -> object | None:
 
 def urls(value: object) -> object | None:
     """Read a cell of URLs: a list, a JSON array as text, or URLs separated by blanks."""
+    if type(value) is list:
+        return value
     if isinstance(value, np.ndarray):
         return list(value)
     value = plain(value)

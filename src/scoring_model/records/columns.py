@@ -145,6 +145,11 @@ def parse_instants(field: str, raw: Column, read: Cell = cells.plain, zone: tzin
     return parse_column(field, raw, lambda cell: instant(read(cell), zone))
 
 
+def repetition(row: int) -> RowViolation:
+    """Return the violation of a row whose `recordId` occurs in an earlier row."""
+    return RowViolation(row, violation("recordId", Rule.DUPLICATE, DUPLICATE))
+
+
 def row_violations(
     parsed: Mapping[str, Parsed], labels: LabelSchema, *, readable: BoolArray
 ) -> Iterator[RowViolation]:
@@ -204,5 +209,5 @@ def _empty(parsed: Mapping[str, Parsed], rows: int) -> BoolArray:
 
 
 def _birth_times(column: Column) -> IntArray:
-    born = [times.microseconds(value) for value in column.values]
-    return np.array([*born, times.EARLIEST], dtype=np.int64)[column.codes]
+    born = np.array(column.values, dtype="datetime64[D]").astype("datetime64[us]")
+    return np.append(born.astype(np.int64), times.EARLIEST)[column.codes]

@@ -1,7 +1,7 @@
 """Dates and times in files: named formats, and detection of the format of a text column."""
 
 import re
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime, timedelta, timezone
 from functools import cache, lru_cache
@@ -169,25 +169,50 @@ def guess_dates(texts: Iterable[str]) -> tuple[str, ...]:
     tuple of str
         Formats, such as ``%d.%m.%Y %H:%M``; empty where nothing is certain.
     """
-    found: set[str] = set()
-    year_last: set[tuple[str, str]] = set()
-    above_12: Counter[tuple[str, str]] = Counter()
-    for text in map(str.strip, texts):
-        if match := _YEAR_LAST.fullmatch(text):
-            first, mark, second, _, time = match.groups()
-            year_last.update((mark, clock) for clock in _clocks(time))
-            above_12[mark, "day first"] += int(first) > 12
-            above_12[mark, "month first"] += int(second) > 12
-        elif match := _YEAR_FIRST.fullmatch(text):
-            formats = {f"%Y{match[1]}%m{match[1]}%d{clock}" for clock in _clocks(match[2])}
-            found |= {format_ for format_ in formats - found if DateFormat(format_).read(text)}
-    for mark, clock in year_last:
-        days, months = above_12[mark, "day first"], above_12[mark, "month first"]
-        if not months and (days >= _EVIDENCE or mark == "."):
-            found.add(f"%d{mark}%m{mark}%Y{clock}")
-        elif not days and months >= _EVIDENCE:
-            found.add(f"%m{mark}%d{mark}%Y{clock}")
-    return tuple(sorted(found))
+    evidence = DateEvidence()
+    evidence.add(texts)
+    return evidence.formats()
+
+
+class DateEvidence:
+    """What the texts of a column show about the formats of its dates; it may be gathered piece by piece."""
+
+    def __init__(self) -> None:
+        self._found: set[str] = set()
+        self._year_last: set[tuple[str, str]] = set()
+        # Distinct texts with a number above 12, by separator and order; no more of them than are needed.
+        self._above_12: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
+
+    def add(self, texts: Iterable[str]) -> None:
+        """Add texts, each once or several times."""
+        for given in texts:
+            text = given.strip()
+            if match := _YEAR_LAST.fullmatch(text):
+                first, mark, second, _, time = match.groups()
+                self._year_last.update((mark, clock) for clock in _clocks(time))
+                for number, order in ((first, "day first"), (second, "month first")):
+                    seen = self._above_12[mark, order]
+                    if int(number) > 12 and len(seen) < _EVIDENCE:
+                        seen.add(given)
+            elif match := _YEAR_FIRST.fullmatch(text):
+                formats = {f"%Y{match[1]}%m{match[1]}%d{clock}" for clock in _clocks(match[2])}
+                self._found |= {
+                    format_ for format_ in formats - self._found if DateFormat(format_).read(text)
+                }
+
+    def formats(self) -> tuple[str, ...]:
+        """Return what `guess_dates` returns for all texts so far."""
+        found = set(self._found)
+        for mark, clock in self._year_last:
+            days, months = (
+                len(self._above_12[mark, "day first"]),
+                len(self._above_12[mark, "month first"]),
+            )
+            if not months and (days >= _EVIDENCE or mark == "."):
+                found.add(f"%d{mark}%m{mark}%Y{clock}")
+            elif not days and months >= _EVIDENCE:
+                found.add(f"%m{mark}%d{mark}%Y{clock}")
+        return tuple(sorted(found))
 
 
 def _clocks(time: str | None) -> tuple[str, ...]:

@@ -5,7 +5,8 @@ cells.
 """
 
 import csv
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 from zipfile import BadZipFile
@@ -25,6 +26,7 @@ from scoring_model.records.sheet import (
     column_parts,
     named_columns,
 )
+from scoring_model.records.stored import StoredFile
 from scoring_model.records.text_files import COMPRESSIONS, csv_sheet, json_sheet
 
 _UNFIT: Final = (pa.ArrowException, TypeError, ValueError, OverflowError)
@@ -116,14 +118,8 @@ def file_sheet(path: Path, form: FileFormat = PLAIN) -> Sheet:
     OSError
         If the file cannot be opened.
     """
-    *_, before, last = "", "", *(suffix.lower() for suffix in path.suffixes)
-    ending = before if last in COMPRESSIONS and before != ".parquet" else last
-    if ending not in _ENDINGS:
-        raise UnreadableSource(
-            f"a file must end in one of {', '.join(_ENDINGS)}, text also in {', '.join(COMPRESSIONS)} after it, "
-            f"got {path.suffix!r}"
-        )
-    try:
+    ending = file_ending(path)
+    with unreadable_as_such(path):
         match ending:
             case ".parquet":
                 return _parquet(path)
@@ -131,6 +127,33 @@ def file_sheet(path: Path, form: FileFormat = PLAIN) -> Sheet:
                 return csv_sheet(path, form)
             case _:
                 return json_sheet(path)
+
+
+def file_ending(path: Path | StoredFile) -> str:
+    """Return the extension that names the kind of a file, in lower case and without that of its compression.
+
+    Raises
+    ------
+    UnreadableSource
+        If it is unknown.
+    """
+    *_, before, last = "", "", *(suffix.lower() for suffix in path.suffixes)
+    ending = before if last in COMPRESSIONS and before != ".parquet" else last
+    if ending not in _ENDINGS:
+        raise UnreadableSource(
+            f"a file must end in one of {', '.join(_ENDINGS)}, text also in {', '.join(COMPRESSIONS)} after it, "
+            f"got {path.suffix!r}"
+        )
+    return ending
+
+
+@contextmanager
+def unreadable_as_such(path: Path | StoredFile) -> Iterator[None]:
+    """Raise `UnreadableSource` where the contents of a file do not match its extension."""
+    try:
+        yield
+    except UnreadableSource:
+        raise
     except (pa.ArrowInvalid, csv.Error, BadZipFile, UnicodeDecodeError) as error:
         raise UnreadableSource(f"not a readable {path.suffix} file: {type(error).__name__}") from error
     except OSError as error:
@@ -147,13 +170,13 @@ _CODE_BYTES: Final = 4
 
 def _parquet(path: Path) -> Sheet:
     with pa.parquet.ParquetFile(path) as file:
-        names = _columns_of_codes(file)
+        names = columns_of_codes(file)
     # Codes are read as they are: to write the texts out and to number them again takes several times longer.
     with pa.parquet.ParquetFile(path, read_dictionary=names) as file:
         return Sheet.of_table(file.read())
 
 
-def _columns_of_codes(file: Any) -> list[str]:
+def columns_of_codes(file: Any) -> list[str]:
     """List the columns of text that take so few bytes a value that they are codes of distinct values."""
     groups = [file.metadata.row_group(number) for number in range(file.metadata.num_row_groups)]
     parts = [group.column(place) for group in groups for place in range(group.num_columns)]

@@ -4,8 +4,9 @@ import csv
 import os
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from io import StringIO
 from pathlib import Path
 from typing import Final
 
@@ -70,12 +71,22 @@ def write_quarantine(reading: Reading, path: Path) -> None:
         atomic_file(path) as partial,
         partial.open("w", encoding="utf-8", newline="") as file,
     ):
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(("row", "field", "rule", "detail", "recordId", "file"))
+        file.write(quarantine_lines([QUARANTINE_COLUMNS]))
         for row, found in reading.violations:
             name, start = reading.files[bisect_right(starts, row) - 1] if starts else ("", 0)
             cells = (found.field, found.code, found.detail, reading.refused_ids.get(row, ""), name)
-            writer.writerow((row - start, *map(guarded, cells)))
+            file.write(quarantine_lines([(row - start, *cells)]))
+
+
+QUARANTINE_COLUMNS: Final = ("row", "field", "rule", "detail", "recordId", "file")
+
+
+def quarantine_lines(rows: Iterable[tuple[object, ...]]) -> str:
+    """Return lines of a quarantine file; texts are guarded."""
+    text = StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerows((first, *(guarded(str(cell)) for cell in rest)) for first, *rest in rows)
+    return text.getvalue()
 
 
 def write_refused(source: object, reading: Reading, form: FileFormat, path: Path) -> None:
@@ -137,9 +148,17 @@ def accept(reading: Reading, *, max_share: float) -> None:
     """
     if not 0 <= max_share <= 1:
         raise ValueError(f"max_share must fulfil 0 <= max_share <= 1, got {max_share}")
-    refused = reading.rows - len(reading.table)
-    if refused > max_share * reading.rows:
-        raise TooManyBadRows(refused / reading.rows, max_share, count_violations(reading))
+    accept_counts(
+        reading.rows, reading.rows - len(reading.table), count_violations(reading), max_share=max_share
+    )
+
+
+def accept_counts(
+    rows: int, refused: int, counts: Mapping[tuple[str, str], int], *, max_share: float
+) -> None:
+    """Do what `accept` does, by counts."""
+    if refused > max_share * rows:
+        raise TooManyBadRows(refused / rows, max_share, counts)
 
 
 def count_violations(reading: Reading) -> dict[tuple[str, str], int]:

@@ -1,12 +1,12 @@
 """Reads a source into a table of valid records and the violations of the other rows."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC
 from functools import reduce
 from itertools import accumulate
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 import numpy as np
 
@@ -15,7 +15,14 @@ from scoring_model.contract.fields import EVENT_FIELDS, FORMER_FIELDS, signal_fi
 from scoring_model.contract.rules import TEXT_RULES, Rule, ValueRule, reference
 from scoring_model.records import cells
 from scoring_model.records.cells import Cell
-from scoring_model.records.columns import Parsed, parse_column, parse_instants, parse_texts, row_violations
+from scoring_model.records.columns import (
+    Parsed,
+    parse_column,
+    parse_instants,
+    parse_texts,
+    repetition,
+    row_violations,
+)
 from scoring_model.records.dates import guess_dates
 from scoring_model.records.encoding import encode, is_typed, is_zoned
 from scoring_model.records.files import file_sheet, frame_sheet
@@ -29,6 +36,8 @@ from scoring_model.records.table import NEVER, Column, RecordTable
 
 INSTANTS: Final = ("eventTime", "labelKnownAt", "labelReportedAt")
 DATED: Final = (*INSTANTS, "dob")
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -51,6 +60,8 @@ class Reading:
         Names of the files, where there are several, each with its first row.
     refused_ids : mapping of int to str
         `recordId` of the refused rows that have one.
+    ids : Column, optional
+        `recordId` of all rows, if the source has that column.
     """
 
     table: RecordTable
@@ -60,6 +71,7 @@ class Reading:
     guesses: tuple[str, ...] = ()
     files: tuple[tuple[str, int], ...] = ()
     refused_ids: Mapping[int, str] = field(default_factory=dict)
+    ids: Column | None = field(default=None, repr=False)
 
 
 def read_records(source: object, schema: RecordSchema, *, labelled: bool) -> Reading:
@@ -97,6 +109,69 @@ def read_records(source: object, schema: RecordSchema, *, labelled: bool) -> Rea
     else:
         parts = [_read_file(path, schema, labelled=labelled) for path in paths]
     return _reading(parts, schema, paths or ())
+
+
+def field_columns(columns: Collection[str], schema: RecordSchema, *, labelled: bool) -> dict[str, str]:
+    """Check the names of a file's columns, before its rows are read in parts; return the column of each field.
+
+    Raises
+    ------
+    MissingColumns
+        As `read_records`.
+    """
+    named = _with_signal_names(_with_new_names({name: name for name in columns}, schema), schema)
+    if named:
+        check_layout(named, schema, labelled=labelled)
+    return {field: named[schema.column_of(field)] for field in _present(named, schema)}
+
+
+def date_texts(sheet: Sheet, schema: RecordSchema) -> Iterator[tuple[str, Iterator[str]]]:
+    """Yield the fields whose format of dates has to be guessed, with their texts in a part of a file."""
+    sheet = _renamed(sheet, schema)
+    for name in () if schema.format.dates else _present(sheet.columns, schema):
+        if name in DATED:
+            yield name, _dates_unlike_iso(encode(sheet.columns[schema.column_of(name)], sheet.rows))
+
+
+def read_part(
+    sheet: Sheet,
+    schema: RecordSchema,
+    *,
+    dates: Mapping[str, tuple[str, ...]],
+    first_row: int = 0,
+    has_ids: bool,
+    repeated: IntArray | None = None,
+) -> Reading:
+    """Read consecutive rows of a source, as `read_records` reads all of them.
+
+    Parameters
+    ----------
+    dates : mapping of str to tuple of str
+        Guessed formats of dates in the whole file, by field.
+    first_row : int
+        Number of rows of the source before this part. Rows of the result count from 0.
+    has_ids : bool
+        Whether any file of the source has record ids.
+    repeated : ndarray of shape (m,), int64
+        Rows of this part whose `recordId` occurs earlier in the source, if they are known. Those whose `recordId`
+        occurs earlier in the part are found anyway.
+    """
+    sheet = _renamed(sheet, schema)
+    parsed = {
+        name: _column(sheet, name, schema, dates.get(name, ()))[0] for name in _present(sheet.columns, schema)
+    }
+    if has_ids:
+        parsed.setdefault("recordId", Parsed.absent(sheet.rows))
+    part = _Part(sheet.rows, tuple(sheet.columns), parsed, sheet.violations, ())
+    return _checked(part, schema, first_row=first_row, repeated=repeated)
+
+
+def read_ids(sheet: Sheet, schema: RecordSchema) -> Column | None:
+    """Read `recordId` of consecutive rows of a source; None where the source has no such column."""
+    sheet = _renamed(sheet, schema)
+    if schema.column_of("recordId") not in sheet.columns:
+        return None
+    return _column(sheet, "recordId", schema)[0].column
 
 
 def read_record(row: Mapping[str, object], schema: RecordSchema) -> Record:
@@ -149,37 +224,44 @@ def _read_file(path: Path, schema: RecordSchema, *, labelled: bool) -> _Part:
 
 
 def _read_sheet(sheet: Sheet, schema: RecordSchema, *, labelled: bool) -> _Part:
-    sheet = _with_signal_names(_with_new_names(sheet, schema), schema)
+    sheet = _renamed(sheet, schema)
     if sheet.columns:
         check_layout(sheet.columns, schema, labelled=labelled)
     parsed, guesses = {}, list(sheet.guesses)
-    for name in _present(sheet, schema):
+    for name in _present(sheet.columns, schema):
         parsed[name], formats = _column(sheet, name, schema)
         guesses += [f"{name} as {' or '.join(formats)}"] if formats else []
     return _Part(sheet.rows, tuple(sheet.columns), parsed, sheet.violations, tuple(guesses))
 
 
 def _reading(parts: Sequence[_Part], schema: RecordSchema, paths: Sequence[Path]) -> Reading:
-    whole = reduce(_joined, parts)
-    parsed = whole.parsed
-    violations = in_order(
-        [
-            *whole.violations,
-            *(found for column in parsed.values() for found in column.violations),
-            *row_violations(parsed, schema.labels, readable=_readable(whole)),
-        ]
-    )
-    kept = _kept(whole.rows, violations)
     starts = accumulate((part.rows for part in parts), initial=0)
     names = [path.name for path in paths] if len(paths) > 1 else []
+    return replace(_checked(reduce(_joined, parts), schema), files=tuple(zip(names, starts, strict=False)))
+
+
+def _checked(
+    whole: _Part, schema: RecordSchema, *, first_row: int = 0, repeated: IntArray | None = None
+) -> Reading:
+    parsed = whole.parsed
+    found = [
+        *whole.violations,
+        *(found for column in parsed.values() for found in column.violations),
+        *row_violations(parsed, schema.labels, readable=_readable(whole)),
+    ]
+    if repeated is not None and len(repeated):
+        known = {row for row, one in found if one.code == Rule.DUPLICATE}
+        found += [repetition(row) for row in repeated.tolist() if row not in known]
+    violations = in_order(found)
+    kept = _kept(whole.rows, violations)
     return Reading(
-        table=_table(parsed, schema, kept=kept, rows=whole.rows),
+        table=_table(parsed, schema, kept=kept, rows=whole.rows, first_row=first_row),
         violations=violations,
         rows=whole.rows,
         unused_columns=unused_columns(whole.columns, schema),
         guesses=whole.guesses,
-        files=tuple(zip(names, starts, strict=False)),
         refused_ids=_refused_ids(parsed, violations),
+        ids=parsed["recordId"].column if "recordId" in parsed else None,
     )
 
 
@@ -209,37 +291,44 @@ def _refused_ids(parsed: Mapping[str, Parsed], violations: tuple[RowViolation, .
     return {row: str(column.values[code]) for row, code in codes.items() if code >= 0}
 
 
-def _with_new_names(sheet: Sheet, schema: RecordSchema) -> Sheet:
+def _renamed(sheet: Sheet, schema: RecordSchema) -> Sheet:
+    return replace(sheet, columns=_with_signal_names(_with_new_names(sheet.columns, schema), schema))
+
+
+def _with_new_names(given: Mapping[str, T], schema: RecordSchema) -> dict[str, T]:
     """Read columns by the old names of their fields, unless the schema maps these fields or columns."""
-    columns = dict(sheet.columns)
+    columns = dict(given)
     for old, new in FORMER_FIELDS.items():
         if old in columns and new not in schema.columns and old not in schema.columns.values():
             if new in columns:
                 raise MissingColumns((f"the columns {old!r} and {new!r} hold the same field: remove one",))
             columns[new] = columns.pop(old)
-    return replace(sheet, columns=columns)
+    return columns
 
 
-def _with_signal_names(sheet: Sheet, schema: RecordSchema) -> Sheet:
+def _with_signal_names(given: Mapping[str, T], schema: RecordSchema) -> dict[str, T]:
     """Read a column named like a signal without prefix, unless the column or signal is mapped or present."""
-    columns = dict(sheet.columns)
+    columns = dict(given)
     taken = {schema.column_of(field) for field in (*EVENT_FIELDS, *schema.fields)}
     for name in schema.signals:
         field = signal_field(name)
         if name in columns and name not in taken and field not in columns and field not in schema.columns:
             columns[field] = columns.pop(name)
-    return replace(sheet, columns=columns)
+    return columns
 
 
-def _present(sheet: Sheet, schema: RecordSchema) -> list[str]:
-    return [field for field in (*EVENT_FIELDS, *schema.fields) if schema.column_of(field) in sheet.columns]
+def _present(columns: Collection[str], schema: RecordSchema) -> list[str]:
+    return [field for field in (*EVENT_FIELDS, *schema.fields) if schema.column_of(field) in columns]
 
 
-def _column(sheet: Sheet, field: str, schema: RecordSchema) -> tuple[Parsed, tuple[str, ...]]:
-    """Parse a column; also return the formats of its dates if they were guessed."""
+def _column(
+    sheet: Sheet, field: str, schema: RecordSchema, guessed: tuple[str, ...] | None = None
+) -> tuple[Parsed, tuple[str, ...]]:
+    """Parse a column; also return the formats of its dates if they were guessed, here or before."""
     given = sheet.columns[schema.column_of(field)]
     raw = encode(given, sheet.rows)
-    guessed = () if schema.format.dates or field not in DATED else guess_dates(_dates_unlike_iso(raw))
+    if guessed is None:
+        guessed = () if schema.format.dates or field not in DATED else guess_dates(_dates_unlike_iso(raw))
     formats = schema.format.dates or guessed
     if field in INSTANTS:
         zone = UTC if is_zoned(given) else schema.format.zone or UTC
@@ -279,7 +368,9 @@ def _kept(rows: int, violations: tuple[RowViolation, ...]) -> IntArray:
     return np.flatnonzero(good)
 
 
-def _table(parsed: Mapping[str, Parsed], schema: RecordSchema, *, kept: IntArray, rows: int) -> RecordTable:
+def _table(
+    parsed: Mapping[str, Parsed], schema: RecordSchema, *, kept: IntArray, rows: int, first_row: int
+) -> RecordTable:
     absent = Parsed.absent(rows)
 
     def gather(field: str, missing: int) -> IntArray:
@@ -288,7 +379,7 @@ def _table(parsed: Mapping[str, Parsed], schema: RecordSchema, *, kept: IntArray
     labels = gather("label", UNLABELLED).astype(np.int8)
     events, known, reported = (gather(field, NEVER) for field in INSTANTS)
     return RecordTable(
-        record_ids=_record_ids(parsed, kept),
+        record_ids=_record_ids(parsed, kept, first_row),
         event_times=events,
         columns={
             field: found.column.take(kept) for field, found in parsed.items() if field not in EVENT_FIELDS
@@ -299,9 +390,9 @@ def _table(parsed: Mapping[str, Parsed], schema: RecordSchema, *, kept: IntArray
     )
 
 
-def _record_ids(parsed: Mapping[str, Parsed], kept: IntArray) -> tuple[str, ...]:
+def _record_ids(parsed: Mapping[str, Parsed], kept: IntArray, first_row: int) -> tuple[str, ...]:
     if "recordId" not in parsed:
-        return tuple(map(str, kept.tolist()))
+        return tuple(map(str, (kept + first_row).tolist()))
     column = parsed["recordId"].column
     codes = column.codes[kept]
     if np.array_equal(codes, np.arange(len(column.values))):  # in a file of valid records they are in order

@@ -5,7 +5,7 @@ import csv
 import io
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain, islice
 from pathlib import Path
@@ -25,6 +25,7 @@ from scoring_model.records.sheet import (
     malformed,
     named_columns,
 )
+from scoring_model.records.stored import StoredFile
 
 COMPRESSIONS: Final = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd", ".zip": None}
 """Extensions of compressed files, with the codec name in Arrow."""
@@ -43,14 +44,15 @@ _NOT_CP1252: Final = re.compile("[\udc81\udc8d\udc8f\udc90\udc9d]")
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[Any]:
+def opened(path: Path | StoredFile) -> Iterator[Any]:
     """Open a file, compressed or not, as a stream of its bytes."""
     ending = path.suffix.lower()
+    source = path.open() if isinstance(path, StoredFile) else str(path)
     if ending != ".zip":
-        with pa.input_stream(str(path), compression=COMPRESSIONS.get(ending)) as stream:
+        with pa.input_stream(source, compression=COMPRESSIONS.get(ending)) as stream:
             yield stream
         return
-    with ZipFile(path) as archive:
+    with ZipFile(source) as archive:
         names = archive.namelist()
         if len(names) != 1:
             raise UnreadableSource(f"a .zip file must hold one file, this one holds {len(names)}")
@@ -58,7 +60,7 @@ def opened(path: Path) -> Iterator[Any]:
             yield member
 
 
-class _Start(NamedTuple):
+class CsvStart(NamedTuple):
     """The first rows of a CSV file, and how they were read."""
 
     header: list[str]
@@ -67,12 +69,27 @@ class _Start(NamedTuple):
     encoding: str
 
 
-def csv_sheet(path: Path, form: FileFormat) -> Sheet:
-    """Read a CSV file; separator and encoding are guessed unless the format names them."""
+def csv_start(path: Path | StoredFile, form: FileFormat) -> CsvStart:
+    """Read the header of a CSV file; separator and encoding are guessed unless the format names them."""
     encoding = codecs.lookup(form.encoding).name if form.encoding else guess_encoding(path)
     start = _start(path, form, encoding)
     check_csv_header(start.header)
-    guesses = tuple(_guesses(start, form))
+    return start
+
+
+def csv_part(stream: Any, start: CsvStart, nulls: Sequence[str]) -> Sheet:
+    """Read whole rows of a CSV file from a stream or buffer without the header."""
+    ragged: list[Any] = []
+    options = _options(start, nulls, ragged)
+    options["read_options"].column_names = start.header
+    table = pa.csv.read_csv(stream, **options)
+    return _with_gaps(table, [(row.number - 1, row) for row in ragged], ())
+
+
+def csv_sheet(path: Path, form: FileFormat) -> Sheet:
+    """Read a CSV file."""
+    start = csv_start(path, form)
+    encoding, guesses = start.encoding, tuple(_guesses(start, form))
     if not start.has_rows:
         columns = named_columns((name, pa.chunked_array([], pa.string())) for name in start.header)
         return Sheet(0, columns, guesses=guesses)
@@ -81,10 +98,11 @@ def csv_sheet(path: Path, form: FileFormat) -> Sheet:
         table = pa.csv.read_csv(stream, **_options(start, form.nulls, ragged))
     if not _has_header(table, start.header):
         raise UnreadableSource(f"the header of a CSV file must be {encoding.upper()}, quoted as in RFC 4180")
-    return _with_gaps(table, ragged, guesses)
+    # The header is row 1.
+    return _with_gaps(table, [(row.number - 2, row) for row in ragged], guesses)
 
 
-def _guesses(start: _Start, form: FileFormat) -> Iterator[str]:
+def _guesses(start: CsvStart, form: FileFormat) -> Iterator[str]:
     if form.encoding is None and start.encoding != _UTF_8:
         yield f"encoding {start.encoding}"
     if form.separator is None and start.separator != ",":
@@ -98,23 +116,23 @@ def _has_header(table: pa.Table, header: list[str]) -> bool:
         return False
 
 
-def _start(path: Path, form: FileFormat, encoding: str) -> _Start:
+def _start(path: Path | StoredFile, form: FileFormat, encoding: str) -> CsvStart:
     """Read the header and check whether a row follows, since Arrow refuses a file with only a header."""
     with _text(path, encoding) as text:
         separator = form.separator or guess_separator(text.read(_SAMPLE))
     with _text(path, encoding) as text:
         rows = (row for row in csv.reader(text, delimiter=separator) if row)
-        return _Start(next(rows, []), next(rows, None) is not None, separator, encoding)
+        return CsvStart(next(rows, []), next(rows, None) is not None, separator, encoding)
 
 
 @contextmanager
-def _text(path: Path, encoding: str) -> Iterator[io.TextIOWrapper]:
+def _text(path: Path | StoredFile, encoding: str) -> Iterator[io.TextIOWrapper]:
     errors, encoding = ("replace", "utf-8-sig") if encoding == _UTF_8 else ("strict", encoding)
     with opened(path) as stream, io.TextIOWrapper(stream, encoding, errors, newline="") as text:
         yield text
 
 
-def guess_encoding(path: Path) -> str:
+def guess_encoding(path: Path | StoredFile) -> str:
     """Find the encoding of a text file.
 
     A file that begins with a byte order mark, or with ASCII in two-byte characters, is UTF-16. A file with more
@@ -153,7 +171,7 @@ def guess_separator(sample: str) -> str:
     return max(SEPARATORS, key=fit)
 
 
-def _options(start: _Start, nulls: Sequence[str], ragged: list[Any]) -> dict[str, Any]:
+def _options(start: CsvStart, nulls: Sequence[str], ragged: list[Any]) -> dict[str, Any]:
     def skip(row: Any) -> str:
         ragged.append(row)
         return "skip"
@@ -173,41 +191,44 @@ def _options(start: _Start, nulls: Sequence[str], ragged: list[Any]) -> dict[str
     }
 
 
-def _with_gaps(table: pa.Table, ragged: list[Any], guesses: tuple[str, ...]) -> Sheet:
+def _with_gaps(table: pa.Table, ragged: list[tuple[int, Any]], guesses: tuple[str, ...]) -> Sheet:
     rows = table.num_rows + len(ragged)
-    gaps = np.array([row.number - 2 for row in ragged], dtype=np.int64)  # the header is row 1
+    gaps = np.array([row for row, _ in ragged], dtype=np.int64)
     is_gap = np.zeros(rows, dtype=np.bool_)
     is_gap[gaps] = True
     sources = pa.array(np.cumsum(~is_gap) - 1, mask=is_gap)
     sheet = Sheet.of_table(table.take(sources) if ragged else table)
-    details = [f"must have {row.expected_columns} columns, got {row.actual_columns}" for row in ragged]
+    details = [f"must have {row.expected_columns} columns, got {row.actual_columns}" for _, row in ragged]
     return Sheet(
         rows,
         sheet.columns,
         tuple(malformed(row, detail) for row, detail in zip(gaps.tolist(), details, strict=True)),
-        dict(zip(gaps.tolist(), (row.text for row in ragged), strict=True)),
+        dict(zip(gaps.tolist(), (row.text for _, row in ragged), strict=True)),
         guesses,
     )
 
 
 def json_sheet(path: Path) -> Sheet:
     """Read a file with one JSON object per line."""
+    with opened(path) as stream:
+        return json_part(io.BufferedReader(stream))
+
+
+def json_part(lines: Iterable[bytes]) -> Sheet:
+    """Read lines of a file with one JSON object per line; blank lines are skipped."""
     columns = ObjectColumns()
     unreadable: dict[int, str] = {}
     row = -1
-    with opened(path) as stream:
-        for line in io.BufferedReader(stream):
-            text = line.strip().removeprefix(codecs.BOM_UTF8)
-            if not text:
-                continue
-            row += 1
-            try:
-                columns.add(row, _json_object(text))
-            except (ValueError, RecursionError) as error:
-                unreadable[row] = text.decode(errors="replace")
-                columns.violations.append(
-                    malformed(row, f"must be a JSON object, got {type(error).__name__}")
-                )
+    for line in lines:
+        text = line.strip().removeprefix(codecs.BOM_UTF8)
+        if not text:
+            continue
+        row += 1
+        try:
+            columns.add(row, _json_object(text))
+        except (ValueError, RecursionError) as error:
+            unreadable[row] = text.decode(errors="replace")
+            columns.violations.append(malformed(row, f"must be a JSON object, got {type(error).__name__}"))
     return Sheet(row + 1, named_columns(columns.cells()), tuple(columns.violations), unreadable)
 
 

@@ -88,7 +88,11 @@ def score_table(
     as_of : int, optional
         Instant, microseconds: labels that became known then or later do not count.
     """
-    rows = feature_rows(scorer, table, history, as_of=as_of)
+    return score_rows(scorer, table, feature_rows(scorer, table, history, as_of=as_of), reasons=reasons)
+
+
+def score_rows(scorer: "Scorer", table: RecordTable, rows: FloatArray, *, reasons: bool) -> Scored:
+    """Score the records of a table by their feature rows."""
     decisions = scorer.decide(rows)
     explained: list[tuple[Reason, ...]] = [()] * len(rows)
     for place in np.flatnonzero(decisions.outcomes).tolist() if reasons else ():

@@ -163,10 +163,7 @@ def score_file(
     reading, quarantine = _read(scorer, source, out, max_bad_share=max_bad_share)
     past = read_histories(scorer, histories)
     scored = score_table(scorer, reading.table, history=past, as_of=as_of, reasons=reasons)
-    result = _with_versions(scored.to_arrow(), scorer)
-    # What an evaluation needs once labels are known.
-    result = result.append_column("eventTime", _instants(reading.table.event_times))
-    write_table(result, out, guard_formulas=guard_formulas)
+    write_table(scored_columns(scored.to_arrow(), scorer, reading.table), out, guard_formulas=guard_formulas)
     counts = Counter(scored.decisions.outcomes.tolist())
     return ScoredFile(
         records=len(reading.table),
@@ -175,6 +172,11 @@ def score_file(
         quarantine=quarantine,
         later_labels=_later_labels(as_of, reading.table, past),
     )
+
+
+def scored_columns(result: pa.Table, scorer: Scorer, table: RecordTable) -> pa.Table:
+    """Add to decisions the versions of what decided, and the event time, which an evaluation needs later."""
+    return _with_versions(result, scorer).append_column("eventTime", _instants(table.event_times))
 
 
 def _later_labels(as_of: int | None, *tables: RecordTable | None) -> int | None:

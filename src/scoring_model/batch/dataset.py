@@ -1,0 +1,430 @@
+"""Scores a dataset of any size: plans, runs the stages, and completes the output."""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+from pyarrow.fs import FileSelector, FileType
+
+from scoring_model.batch.engine import Progress, Workers, of_shard
+from scoring_model.batch.plan import STAGES, Limits, Plan, Request, Source, Stage, Work
+from scoring_model.batch.scan import ScannedFile, scan_file
+from scoring_model.batch.sources import list_files
+from scoring_model.batch.stages import (
+    list_violations,
+    merged,
+    records_of,
+    repeated_rows,
+    run_task,
+    write_output,
+)
+from scoring_model.contract.outcome import OUTCOMES
+from scoring_model.contract.rules import Rule
+from scoring_model.records import RecordSchema
+from scoring_model.records.quarantine import QUARANTINE_COLUMNS, accept_counts, quarantine_lines
+from scoring_model.records.stored import StoredFile, file_system
+from scoring_model.scorer import Scorer
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+MANIFEST: Final = "_manifest.json"
+SUMMARY: Final = "summary.json"
+QUARANTINE: Final = "quarantine.csv"
+WORK: Final = "_work"
+_SHARD: Final = re.compile(r"([1-9]\d{0,5})/([1-9]\d{0,5})")
+
+
+class StageIncomplete(ValueError):
+    """A stage needs another one that is not done as a whole."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Shard:
+    """One of several equal shares of the tasks of a stage: `number` of 1 to `of`."""
+
+    number: int
+    of: int
+
+    @classmethod
+    def parse(cls, text: str) -> "Shard":
+        """Read `3/16`.
+
+        Raises
+        ------
+        ValueError
+            If it is not of this form, or there are not so many shards.
+        """
+        match = _SHARD.fullmatch(text)
+        if match is None or int(match[1]) > int(match[2]):
+            raise ValueError(f"a shard must be like 3/16, its number from 1 on, got {text!r}")
+        return cls(number=int(match[1]), of=int(match[2]))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DatasetRun:
+    """The result of scoring a dataset.
+
+    Parameters
+    ----------
+    complete : bool
+        Whether the dataset is complete; if not, other stages or shards are missing and the counts are 0.
+    refused : int
+        Rows that break the contract.
+    quarantine : str or None
+        Path of the list of the refused rows, if any.
+    later_labels : int or None
+        Labels that became known at the as-of instant or later, which did not count; None without such an instant.
+    """
+
+    complete: bool
+    records: int = 0
+    refused: int = 0
+    outcomes: Mapping[str, int]
+    quarantine: str | None = None
+    later_labels: int | None = None
+
+
+def score_dataset(
+    bundle: Path,
+    sources: Sequence[str],
+    out: str,
+    *,
+    histories: Sequence[str] = (),
+    work: Path | None = None,
+    stage: Stage | None = None,
+    shard: Shard | None = None,
+    resume: bool = False,
+    as_of: int | None = None,
+    reasons: bool = False,
+    max_bad_share: float = 0.01,
+    memory: int = 4_000_000_000,
+    limits: Limits | None = None,
+    processes: int = 2,
+    public_key: "Ed25519PublicKey | None" = None,
+    report: Callable[[str], None] = lambda _: None,
+) -> DatasetRun:
+    """Score files of any size into a folder of Parquet files.
+
+    Decisions, refused rows and counts are those of `score_file` on the same records, whatever the number and order of
+    files, the memory, the processes and the shards; of records that share a `recordId` the first one counts.
+
+    Parameters
+    ----------
+    sources : sequence of str
+        Paths, folders, patterns or URIs of `pyarrow.fs`, read as one.
+    out : str
+        Folder or URI. It gets parts, `quarantine.csv` if rows were refused, `summary.json`, and last `_manifest.json`,
+        which lists the parts: a folder without it is not complete.
+    histories : sequence of str
+        Each like a source, read by itself: earlier records, which are not scored.
+    work : Path, optional
+        Local or shared folder for what is spilled, of which only its owner reads anything; by default in `out`.
+    stage, shard : optional
+        Run one stage, or a share of its tasks, to be completed by other calls with the same `work`.
+    resume : bool
+        Whether to continue the run in `work`, whose finished tasks are kept.
+    memory : int
+        Bytes for all processes together.
+    limits : Limits, optional
+        Records of a part and link rows of a piece; by default as many as the memory allows.
+    processes : int
+        With more than one, the caller's module must be importable without running this (`if __name__ == "__main__"`).
+
+    Raises
+    ------
+    TooManyBadRows
+        After the quarantine was written.
+    StageIncomplete
+        If an earlier stage is not complete, or a shard is asked for that needs stages.
+    LostWorker
+        If a process ended; finished tasks are kept for `resume`.
+    ValueError
+        If `out` holds another run or files, or the work folder belongs to another run.
+    """
+    staged = stage is not None or shard is not None
+    if staged and work is None:
+        raise ValueError("stages and shards need --work, a folder that all of them share")
+    scorer = Scorer.load(bundle, public_key=public_key)
+    if shard is not None and stage is None and scorer.matrix.link_keys:
+        raise StageIncomplete(
+            "the bundle has link keys, so that each record depends on all others: "
+            "run --stage partition, then links, then score, each with --shard"
+        )
+    with Workers(processes) as workers:
+        run = _Run(
+            out=out,
+            work=Work(_work_folder(out, work)),
+            workers=workers,
+            max_bad_share=max_bad_share,
+            report=report,
+        )
+        finished = run.finished(scorer)
+        if finished is not None:
+            if resume or staged:
+                run.remove_rest()
+                return finished
+            raise ValueError(f"{out}: holds a scored dataset already; name another folder, or remove it")
+        run.check_folder(resume=resume or staged)
+        given = [list_files(list(sources)), *(list_files([one]) for one in histories)]
+        request = Request(
+            bundle=str(bundle.absolute()),
+            model_version=scorer.manifest.model_version,
+            policy_version=scorer.manifest.policy_version,
+            files=tuple(map(_described, given)),
+            out=_absolute(out),
+            as_of=as_of,
+            reasons=reasons,
+            max_bad_share=max_bad_share,
+        )
+        plan = run.plan(request, given, scorer, limits or Limits.of(memory, processes, scorer.matrix))
+        return run.stages(plan, stage, shard)
+
+
+def dataset_parts(folder: Path) -> list[Path]:
+    """List the parts of a scored dataset in order.
+
+    Raises
+    ------
+    ValueError
+        If the folder holds no complete dataset.
+    """
+    content = _read_output(str(folder), MANIFEST)
+    if content is None:
+        raise ValueError(f"{folder}: has no {MANIFEST}, so it is no scored dataset, or not a complete one")
+    return [folder / part["name"] for part in json.loads(content)["parts"]]
+
+
+def _absolute(out: str) -> str:
+    return out if "://" in out else str(Path(out).absolute())
+
+
+def _work_folder(out: str, work: Path | None) -> Path:
+    if work is not None:
+        return work
+    if "://" in out:
+        raise ValueError("a dataset in an object store needs --work, a local folder for what is spilled")
+    return Path(out) / WORK
+
+
+def _described(files: Iterable[StoredFile]) -> tuple[tuple[str, int, str], ...]:
+    found = []
+    for file in files:
+        system, path = file_system(file.location)
+        info = system.get_file_info(path)
+        if info.type != FileType.File:
+            raise FileNotFoundError(f"{file.location}: there is no such file")
+        found.append((file.location, int(info.size), str(info.mtime_ns)))
+    return tuple(found)
+
+
+def _scan_one(place: int, file: StoredFile, schema: RecordSchema, part_rows: int) -> tuple[int, ScannedFile]:
+    return place, scan_file(file, schema, part_rows=part_rows)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Run:
+    """A call of `score_dataset`."""
+
+    out: str
+    work: Work
+    workers: Workers
+    max_bad_share: float
+    report: Callable[[str], None]
+
+    def finished(self, scorer: Scorer) -> DatasetRun | None:
+        """Return the result of a complete dataset."""
+        content = _read_output(self.out, SUMMARY) if _read_output(self.out, MANIFEST) is not None else None
+        if content is None:
+            return None
+        summary = json.loads(content)
+        given = (scorer.manifest.model_version, scorer.manifest.policy_version)
+        if (summary["modelVersion"], summary["policyVersion"]) != given:
+            raise ValueError(f"{self.out}: holds a dataset that another bundle scored")
+        return self._result(summary)
+
+    def plan(
+        self, request: Request, given: Sequence[Sequence[StoredFile]], scorer: Scorer, limits: Limits
+    ) -> Plan:
+        """Return the plan of the work folder, which must be of this request, or make it."""
+
+        def make() -> Plan:
+            sources = [self._scan(files, scorer.contents.schema, limits) for files in given]
+            return Plan.of(request, sources, limits, scorer, processes=self.workers.processes)
+
+        plan = self.work.create(make)
+        if different := ", ".join(plan.request.differences(request)):
+            raise ValueError(f"{self.work.folder}: holds the work of another run; what differs: {different}")
+        system, path = file_system(self.out)
+        system.create_dir(path, recursive=True)
+        return plan
+
+    def _scan(self, files: Sequence[StoredFile], schema: RecordSchema, limits: Limits) -> Source:
+        tasks = [(place, file, schema, limits.part_rows) for place, file in enumerate(files)]
+        scanned = dict(self.workers.run(_scan_one, tasks))
+        found = tuple(scanned[place] for place in range(len(files)))
+        return Source(files=found, has_ids=any(file.id_column is not None for file in found))
+
+    def _result(self, summary: Mapping[str, Any]) -> DatasetRun:
+        return DatasetRun(
+            complete=True,
+            records=summary["records"],
+            refused=summary["refused"],
+            outcomes=summary["outcomes"],
+            quarantine=f"{self.out.rstrip('/')}/{QUARANTINE}" if summary["refused"] else None,
+            later_labels=summary.get("laterLabels"),
+        )
+
+    def remove_rest(self) -> None:
+        """Remove what a run left that ended between its manifest and the removal of its work."""
+        if self.work.plan_path.exists() and self.work.plan().request.out == _absolute(self.out):
+            self.work.remove()
+
+    def check_folder(self, *, resume: bool) -> None:
+        """Refuse a folder with files, unless a run is resumed."""
+        system, path = file_system(self.out)
+        if system.get_file_info(path).type == FileType.File:
+            raise ValueError(f"{self.out}: must be a folder")
+        held = [info.base_name for info in system.get_file_info(FileSelector(path, allow_not_found=True))]
+        if self.work.plan_path.exists():
+            if resume:
+                return
+            raise ValueError(
+                f"{self.out}: a run was begun here and is not complete; continue it with --resume, or remove "
+                f"{self.out} and {self.work.folder}"
+            )
+        # A refused run leaves the one, a failed start the other.
+        if others := sorted({*held} - {QUARANTINE, WORK}):
+            raise ValueError(f"{self.out}: must be empty, it holds {', '.join(others[:3])}")
+
+    def stages(self, plan: Plan, stage: Stage | None, shard: Shard | None) -> DatasetRun:
+        """Run the stages that were asked for; complete the dataset if nothing is missing."""
+        for name in STAGES if stage is None else [stage]:
+            self._check_before(plan, name)
+            if name == "links" and plan.reads_all:
+                self._accept_early(plan)
+            whole = name != "score" and stage is None  # without stages only scores are shared out
+            self._run_stage(plan, name, None if whole else shard)
+        if missing := plan.tasks("score") - len(self.work.done("score")):
+            self.report(f"{missing} of {plan.tasks('score')} units are not scored yet")
+            return DatasetRun(complete=False, outcomes={})
+        return self._complete(plan)
+
+    def _check_before(self, plan: Plan, stage: Stage) -> None:
+        for name in STAGES[: STAGES.index(stage)]:
+            missing = set(range(plan.tasks(name))) - self.work.done(name)
+            if missing:
+                raise StageIncomplete(
+                    f"stage {stage} needs the whole stage {name}: {len(missing)} of {plan.tasks(name)} tasks are "
+                    f"missing (the first is {min(missing)}); run its other shards, or those that failed again"
+                )
+
+    def _run_stage(self, plan: Plan, stage: Stage, shard: Shard | None) -> None:
+        done = self.work.done(stage)
+        every = range(plan.tasks(stage))
+        mine = list(every) if shard is None else of_shard(every, shard.number, shard.of)
+        tasks = [(str(self.work.folder), stage, task) for task in mine if task not in done]
+        sizes = {task: records_of(plan, stage, task) for task in mine}
+        progress = Progress(
+            name=stage,
+            total=sum(sizes.values()),
+            done=sum(sizes[task] for task in mine if task in done),
+            report=self.report,
+        )
+        for _, records in self.workers.run(run_task, tasks):
+            progress.add(records)
+
+    def _manifests(self, plan: Plan, stage: Stage) -> list[dict[str, Any]]:
+        return [json.loads(self.work.manifest(stage, task).read_bytes()) for task in range(plan.tasks(stage))]
+
+    def _accept_early(self, plan: Plan) -> None:
+        """Refuse too many bad rows before anything is scored."""
+        scored = self._manifests(plan, "partition")[: plan.scored_units]
+        repeated = repeated_rows(self.work, plan)
+        repeated = repeated[repeated["row"] < plan.sources[0].rows]
+        refused = sum(one["refused"] for one in scored) + int(np.count_nonzero(~repeated["refused"]))
+        if refused > self.max_bad_share * plan.sources[0].rows:
+            counts = Counter(merged(iter(scored)))
+            counts["recordId", str(Rule.DUPLICATE)] += len(repeated)
+            tasks = [(str(self.work.folder), task) for task in range(plan.scored_units)]
+            list(self.workers.run(list_violations, tasks))
+            self._refuse(plan, refused, dict(counts.most_common()))
+
+    def _refuse(self, plan: Plan, refused: int, counts: Mapping[tuple[str, str], int]) -> None:
+        """Leave the quarantine alone, and raise."""
+        counts = {rule: count for rule, count in counts.items() if count}
+        self._write_quarantine(plan)
+        for manifest in self.work.folder.glob("score/[0-9]*.json"):
+            for part in json.loads(manifest.read_bytes())["parts"]:
+                _remove_output(self.out, part["name"])
+        self.work.remove()
+        accept_counts(plan.sources[0].rows, refused, counts, max_share=self.max_bad_share)
+
+    def _write_quarantine(self, plan: Plan) -> None:
+        listed = (self.work.quarantine_file(task).read_bytes() for task in range(plan.scored_units))
+        write_output(self.out, QUARANTINE, chain([quarantine_lines([QUARANTINE_COLUMNS]).encode()], listed))
+
+    def _complete(self, plan: Plan) -> DatasetRun:
+        """Write what describes the whole dataset, its manifest last."""
+        units = self._manifests(plan, "score")
+        refused = sum(unit["refused"] for unit in units)
+        if refused > self.max_bad_share * plan.sources[0].rows:
+            self._refuse(plan, refused, merged(iter(units)))
+        if refused:
+            self._write_quarantine(plan)
+        else:
+            _remove_output(self.out, QUARANTINE)
+        outcomes: Counter[str] = Counter()
+        for unit in units:
+            outcomes.update(unit["outcomes"])
+        summary: dict[str, Any] = {
+            "records": sum(unit["records"] for unit in units),
+            "refused": refused,
+            "outcomes": {str(outcome): outcomes[str(outcome)] for outcome in OUTCOMES},
+            "violations": [
+                {"field": field, "rule": rule, "rows": count}
+                for (field, rule), count in merged(iter(units)).items()
+            ],
+            "modelVersion": plan.request.model_version,
+            "policyVersion": plan.request.policy_version,
+        }
+        if plan.request.as_of is not None:
+            summary["laterLabels"] = self._later_labels(plan)
+        parts = [part for unit in units for part in unit["parts"]]
+        _write_json(self.out, SUMMARY, summary)
+        _write_json(self.out, MANIFEST, {"parts": parts, "records": summary["records"]})
+        self.work.remove()
+        return self._result(summary)
+
+    def _later_labels(self, plan: Plan) -> int:
+        late = sum(one["late"] for one in self._manifests(plan, "partition"))
+        return int(late - np.count_nonzero(repeated_rows(self.work, plan)["late"]))
+
+
+def _write_json(out: str, name: str, document: Mapping[str, Any]) -> None:
+    write_output(out, name, [(json.dumps(document, indent=2) + "\n").encode()])
+
+
+def _output(out: str, name: str) -> tuple[Any, str]:
+    base, mark, options = out.partition("?")
+    return file_system(f"{base.rstrip('/')}/{name}{mark}{options}")
+
+
+def _read_output(out: str, name: str) -> bytes | None:
+    system, path = _output(out, name)
+    if system.get_file_info(path).type != FileType.File:
+        return None
+    with system.open_input_stream(path) as stream:
+        return bytes(stream.read())
+
+
+def _remove_output(out: str, name: str) -> None:
+    system, path = _output(out, name)
+    if system.get_file_info(path).type == FileType.File:
+        system.delete_file(path)
