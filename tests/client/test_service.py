@@ -13,7 +13,7 @@ import pytest
 from either_client import Either, Kind
 from outside_client import new_credentials, open_service
 from running_service import Running
-from scoring_model.client import Address, NotFound
+from scoring_model.client import Address, Label, NotFound
 
 PERSON: Final[dict[str, Any]] = {
     "first_name": "Marta",
@@ -94,6 +94,11 @@ def test_every_operation(connected: Callable[..., Either]) -> None:
     assert 0 <= made.scoring_score <= 1000
     assert client.do(lambda c: c.verifications.wait(made)) == made
     assert client.do(lambda c: c.verifications.get(made.id)) == made
+    label = Label(label="fraud", known_at=made.completed_at, verification_id=made.id)
+    other = Label(label="genuine", known_at=made.completed_at, identity_id=made.id)
+    report = client.do(lambda c: c.labels.create([label, other, label]))
+    assert [result.status for result in report.results] == ["CREATED", "REFUSED", "UNCHANGED"]
+    assert report.results[1].errors[0].pointer == "/labels/1/identityId"
     erased = client.do(lambda c: c.verifications.erase_signals(made.id))
     assert erased == made.model_copy(update={"subject_id": None})
     hooks = [client.do(lambda c: c.webhooks.create(destination_url=URL)) for _ in range(3)]

@@ -12,7 +12,7 @@ import pytest
 import scoring_model.client as package
 from scoring_model.client import AsyncClient, Client
 
-GROUPS = ("Identities", "Verifications", "Webhooks", "Health")
+GROUPS = ("Identities", "Verifications", "Webhooks", "Labels", "Health")
 OURS = ("scoring_model.client", "scoring_model.contract")
 FOLDER = Path(package.__file__).parent
 LOADS = "import json, sys, scoring_model.client\nprint(json.dumps(sorted(sys.modules)))"

@@ -9,6 +9,7 @@ import httpx
 from starlette.types import ASGIApp
 
 from scoring_model.contract.identity import Identity, IdentityStatus
+from scoring_model.contract.label import LabelReport, LabelResult, LabelsInput, LabelStatus
 from scoring_model.contract.outcome import Outcome
 from scoring_model.contract.resource import instant
 from scoring_model.contract.texts import from_text, to_text
@@ -88,6 +89,7 @@ class FakeService:
         self.identities = _Identities(self)
         self.verifications = _Verifications(self)
         self.webhooks = _Webhooks(self)
+        self.labels = _Labels(self)
         self.bucket = Bucket(True, 5999, 0.01, 0.0)
         self.failures_left = 60
         self.failed_from: list[str] = []
@@ -252,6 +254,20 @@ class _Verifications:
     async def erase_signals(self, caller: Caller, resource: bytes) -> Verification:
         found = self._service.found(caller, resource, Verification)
         return self._service.keep(caller, found.model_copy(update={"subject_id": None}))
+
+
+class _Labels:
+    def __init__(self, service: FakeService) -> None:
+        self._service = service
+
+    async def create(
+        self, caller: Caller, body: Mapping[str, object], request: IdempotentRequest | None
+    ) -> Answer[LabelReport]:
+        async def create() -> Answer[LabelReport]:
+            rows = parsed(LabelsInput, body).labels
+            return Answer(LabelReport.of(tuple(LabelResult(status=LabelStatus.CREATED) for _ in rows)))
+
+        return await self._service.once(caller, request, create)
 
 
 class _Webhooks:

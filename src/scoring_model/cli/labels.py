@@ -33,7 +33,7 @@ def import_file(
     """
     from scoring_model.contract.texts import to_text
     from scoring_model.service.core.clock import SystemClock
-    from scoring_model.service.labels import read_labels
+    from scoring_model.service.label_files import read_labels
 
     clock = SystemClock()
     lines = read_labels(path, at=clock.now())

@@ -10,7 +10,7 @@ from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 import httpx
 from tenacity import AsyncRetrying
 
-from scoring_model.client.operations import health, identities, verifications, webhooks
+from scoring_model.client.operations import health, identities, labels, verifications, webhooks
 from scoring_model.client.operations.verifications import Polling
 from scoring_model.client.request import Request, as_method
 from scoring_model.client.retry import RetryPolicy
@@ -131,6 +131,12 @@ class AsyncWebhooks(_Group):
     rotate_secret = _awaited(webhooks.rotate_secret)
 
 
+class AsyncLabels(_Group):
+    """What became known about verifications."""
+
+    create = _awaited(labels.create)
+
+
 class AsyncHealth(_Group):
     """The service itself."""
 
@@ -174,6 +180,7 @@ class AsyncClient:
         self.identities = AsyncIdentities(self._runner)
         self.verifications = AsyncVerifications(self._runner)
         self.webhooks = AsyncWebhooks(self._runner)
+        self.labels = AsyncLabels(self._runner)
         self.health = AsyncHealth(self._runner)
 
     async def close(self) -> None:

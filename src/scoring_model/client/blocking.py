@@ -9,7 +9,7 @@ from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 import httpx
 from tenacity import Retrying
 
-from scoring_model.client.operations import health, identities, verifications, webhooks
+from scoring_model.client.operations import health, identities, labels, verifications, webhooks
 from scoring_model.client.operations.verifications import Polling
 from scoring_model.client.request import Request, as_method
 from scoring_model.client.retry import RetryPolicy
@@ -125,6 +125,12 @@ class Webhooks(_Group):
     rotate_secret = _blocking(webhooks.rotate_secret)
 
 
+class Labels(_Group):
+    """What became known about verifications."""
+
+    create = _blocking(labels.create)
+
+
 class Health(_Group):
     """The service itself."""
 
@@ -193,6 +199,7 @@ class Client:
         self.identities = Identities(self._runner)
         self.verifications = Verifications(self._runner)
         self.webhooks = Webhooks(self._runner)
+        self.labels = Labels(self._runner)
         self.health = Health(self._runner)
 
     def close(self) -> None:

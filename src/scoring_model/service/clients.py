@@ -47,6 +47,7 @@ class Permission(StrEnum):
     IDENTITIES = "identities"
     VERIFICATIONS = "verifications"
     WEBHOOKS = "webhooks"
+    LABELS = "labels"
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,6 +222,18 @@ async def revoke(store: Store, client_id: str, *, now: int) -> None:
             if key.revoked_at is None:
                 await transaction.revoke_api_key(key.digest, now)
         await transaction.revoke_client(client.client, now)
+
+
+async def grant(store: Store, client_id: str, *, permissions: Collection[Permission]) -> None:
+    """Replace the permissions of a client; serving processes notice within five seconds.
+
+    Raises
+    ------
+    UnknownClient, StoreUnavailable
+    """
+    async with store.writing([await _history_scope(store, client_id)]) as transaction:
+        client = await _found(transaction, client_id)
+        await transaction.set_scopes(client.client, format_permissions(permissions))
 
 
 async def list_clients(store: Store) -> list[tuple[ClientRow, list[ApiKeyRow]]]:

@@ -13,7 +13,7 @@ from pydantic_core import to_json
 from scoring_model.contract.event import EventType
 from scoring_model.contract.identity import IdentityStatus
 from scoring_model.contract.outcome import Outcome
-from scoring_model.contract.texts import to_text
+from scoring_model.contract.texts import rfc3339, to_text
 from scoring_model.contract.verification import VerificationStatus
 from scoring_model.service.core import ids
 from scoring_model.service.core.rows import (
@@ -21,6 +21,7 @@ from scoring_model.service.core.rows import (
     DeliveryStatus,
     EventRow,
     IdentityRow,
+    LabelRow,
     VerificationRow,
 )
 from scoring_model.service.store import Store, Transaction
@@ -106,6 +107,19 @@ def events_of_verification(row: VerificationRow) -> list[NewEvent]:
         }
     ).decode()
     return [NewEvent(row.client, kind, row.id, row.completed_at or row.created_at, data) for kind in kinds]
+
+
+def events_of_label(label: LabelRow, row: VerificationRow) -> NewEvent:
+    """Return the event of a new label of a verification, for webhooks that list `label.received` exactly."""
+    data = to_json(
+        {
+            "id": to_text(row.id),
+            "identityId": None if row.identity_id is None else to_text(row.identity_id),
+            "label": label.label,
+            "knownAt": rfc3339(label.known_at),
+        }
+    ).decode()
+    return NewEvent(label.client, EventType.LABEL_RECEIVED, row.id, label.told_at, data)
 
 
 def webhook_data(resource: bytes, disabled_reason: str | None = None) -> str:

@@ -20,6 +20,7 @@ from scoring_model.service.keys.data_keys import Vault, follow
 from scoring_model.service.keys.keyring import Keyring
 from scoring_model.service.keys.link_hashes import Linker
 from scoring_model.service.keys.secrets import Secrets, load_or_create
+from scoring_model.service.labels import Labels
 from scoring_model.service.retention import Housekeeping, note_window, warn_of_short_history
 from scoring_model.service.scoring.candidate import CandidateBuilder
 from scoring_model.service.scoring.commit_queue import CommitQueue, QueueLimits
@@ -103,7 +104,7 @@ class ReadinessCheck:
 class Service:
     """The parts of a running service.
 
-    The operations of `identities`, `verifications` and `webhooks` raise the errors of `core.errors` and
+    The operations of `identities`, `verifications`, `webhooks` and `labels` raise the errors of `core.errors` and
     `StoreUnavailable`.
     """
 
@@ -116,6 +117,7 @@ class Service:
     identities: Identities
     verifications: Verifications
     webhooks: Webhooks
+    labels: Labels
     scoring: Scoring
     candidates: CandidateBuilder
     pending: PendingWork
@@ -271,6 +273,7 @@ def _assemble(
             clock=clock,
             development=development,
         ),
+        labels=Labels(store=store, queue=queue, idempotency=idempotency, secrets=secrets, clock=clock),
         scoring=scoring,
         candidates=candidates,
         pending=PendingWork(store=store, queue=queue, candidates=candidates, scoring=scoring, clock=clock),

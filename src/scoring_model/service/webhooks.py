@@ -10,7 +10,7 @@ import os
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from typing import Any, Final
 
-from scoring_model.contract.event import EventType
+from scoring_model.contract.event import ONLY_BY_NAME, EventType
 from scoring_model.contract.resource import instant
 from scoring_model.contract.texts import to_text
 from scoring_model.contract.webhook import EVERYTHING, Webhook, WebhookContext, WebhookInput, WebhookUpdate
@@ -298,7 +298,8 @@ def unpack_event_types(packed: str) -> tuple[str, ...]:
 def wants(event_types: Collection[str], event_type: str) -> bool:
     """Return True if a webhook with these event types gets events of a type.
 
-    ``verification.completed`` duplicates the event of the outcome, so only webhooks that list it exactly get it.
+    ``verification.completed`` duplicates the event of the outcome, and the client reports labels itself: only webhooks
+    that list these exactly get them.
 
     Examples
     --------
@@ -307,7 +308,7 @@ def wants(event_types: Collection[str], event_type: str) -> bool:
     """
     if event_type in event_types:
         return True
-    if event_type == EventType.VERIFICATION_COMPLETED:
+    if event_type in ONLY_BY_NAME:
         return False
     return EVERYTHING in event_types or f"{event_type.partition('.')[0]}.*" in event_types
 

@@ -17,6 +17,7 @@ from pydantic_core import core_schema
 
 from scoring_model.contract.event import Event
 from scoring_model.contract.identity import Identity, IdentityInput
+from scoring_model.contract.label import LabelInput, LabelReport, LabelsInput
 from scoring_model.contract.problem import Problem, ValidationProblem
 from scoring_model.contract.resource import Nothing, example
 from scoring_model.contract.verification import Verification, VerificationInput
@@ -30,7 +31,7 @@ _Json = dict[str, Any]
 _OVERVIEW: Final = """\
 Create an identity, read whether it is `validated`, have it verified, and decide by `scoringOutcome` and
 `scoringScore`. A client with its own identity provider sends that provider's `signals` and uses only verifications.
-Webhooks report results as they come.
+Webhooks report results as they come. What becomes known about a verification later is reported as a label.
 
 **Credentials.** Every request below `/scoring` carries `x-client-id` and `x-api-key`. A pair that is missing, unknown,
 expired, revoked or mixed up is answered with 401, always with the same body. A repeated header counts as
@@ -74,6 +75,7 @@ _TAGS: Final = {
     "Verifications": "Risk scorings of identities, of signals, or of both.",
     "Webhooks": "Where events go.",
     "Identities": "Persons and their data.",
+    "Labels": "What became known about verifications.",
 }
 
 _EVENTS: Final = """\
@@ -84,8 +86,26 @@ repeats a failed attempt after 5 s, 5 min, 30 min, 2 h, 5 h, 10 h, 14 h, 20 h an
 """
 
 _REFERENCE: Final = "#/components/schemas/{model}"
-_SENT: Final = (IdentityInput, VerificationInput, WebhookInput, WebhookUpdate, Nothing)
-_SHOWN: Final = (Identity, Verification, Webhook, Event, Health, Readiness, Problem, ValidationProblem)
+_SENT: Final = (
+    IdentityInput,
+    VerificationInput,
+    WebhookInput,
+    WebhookUpdate,
+    LabelInput,
+    LabelsInput,
+    Nothing,
+)
+_SHOWN: Final = (
+    Identity,
+    Verification,
+    Webhook,
+    LabelReport,
+    Event,
+    Health,
+    Readiness,
+    Problem,
+    ValidationProblem,
+)
 
 _TEXT: Final = {"type": "string"}
 _HEADERS: Final[dict[str, tuple[str, _Json]]] = {

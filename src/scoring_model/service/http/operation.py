@@ -11,6 +11,7 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from scoring_model.contract.identity import Identity
+from scoring_model.contract.label import LabelReport
 from scoring_model.contract.resource import Body, Nothing, Resource
 from scoring_model.contract.rules import Rule, kind_of
 from scoring_model.contract.texts import from_text, to_text
@@ -215,7 +216,9 @@ def plain(shown: Resource) -> Response:
 
 
 def created(
-    answer: Answer[Any], shown: Identity | Verification | Webhook, collection: str | None = None
+    answer: Answer[Any],
+    shown: Identity | Verification | Webhook | LabelReport,
+    collection: str | None = None,
 ) -> Response:
     """Answer 201 with a `Location` in the collection, 202 while the resource is pending, 200 without a collection.
 
@@ -223,7 +226,7 @@ def created(
     """
     status = 200
     headers = {"Idempotency-Replayed": "true"} if answer.replayed else {}
-    if collection is not None:
+    if collection is not None and not isinstance(shown, LabelReport):
         status = 202 if answer.pending else 201
         headers["Location"] = f"{collection}/{shown.id}"
     if answer.pending:

@@ -119,6 +119,11 @@ class Reader(ABC):
         """Return a verification of any client, for operators' commands."""
         return await self._first(VerificationRow, sql.VERIFICATION_BY_ID, resource)
 
+    async def verifications_by_ids(self, resources: Sequence[bytes]) -> list[VerificationRow]:
+        """Return verifications of any client."""
+        rows = await self._each(sql.VERIFICATIONS_BY_IDS, [(resource,) for resource in resources])
+        return list(map(VerificationRow._make, rows))
+
     async def verifications_of_identity(self, identity_id: bytes) -> list[VerificationRow]:
         """Return all verifications of one identity."""
         return await self._all(VerificationRow, sql.VERIFICATIONS_OF_IDENTITY, identity_id)

@@ -132,6 +132,7 @@ NEW_CLIENT: Final = (
 )
 OWN_POOL: Final = "UPDATE clients SET pool = CAST(client AS TEXT) WHERE client = $1"
 REVOKE_CLIENT: Final = "UPDATE clients SET revoked_at = $2 WHERE client = $1 AND revoked_at IS NULL"
+SET_SCOPES: Final = "UPDATE clients SET scopes = $2 WHERE client = $1"
 API_KEYS: Final = select(ApiKeyRow, "WHERE client = $1 ORDER BY created_at, digest")
 REVOKE_API_KEY: Final = "UPDATE api_keys SET revoked_at = $2 WHERE digest = $1 AND revoked_at IS NULL"
 EXPIRE_API_KEY: Final = "UPDATE api_keys SET expires_at = $2 WHERE digest = $1"
@@ -158,6 +159,7 @@ IDENTITY_AND_KEY: Final = for_each(
 IDENTITIES_OF: Final = select(IdentityRow, "WHERE key_id = $1 ORDER BY id")
 VERIFICATION: Final = select(VerificationRow, "WHERE id = $1 AND client = $2")
 VERIFICATION_BY_ID: Final = select(VerificationRow, "WHERE id = $1")
+VERIFICATIONS_BY_IDS: Final = select_each(VerificationRow, "id")
 VERIFICATIONS_OF_IDENTITY: Final = select(
     VerificationRow,
     # By the person's key, which is indexed.
@@ -268,10 +270,10 @@ DELETE_FUTURE_LINKS: Final = f"DELETE {_FUTURE_LINKS} RETURNING time"
 
 APPEND_LABELS: Final = Each(
     "UPDATE links SET labels = CAST(coalesce(labels, x'') || $3 AS BLOB) WHERE hash = $1 AND time = $2 "
-    "RETURNING hash",
+    "RETURNING hash, time",
     "UPDATE links SET labels = coalesce(links.labels, ''::bytea) || given.packed "
     "FROM unnest($1::bytea[], $2::bigint[], $3::bytea[]) AS given(hash, time, packed) "
-    "WHERE links.hash = given.hash AND links.time = given.time RETURNING links.hash",
+    "WHERE links.hash = given.hash AND links.time = given.time RETURNING links.hash, links.time",
 )
 LABEL_TIMES: Final = Each(
     "INSERT INTO label_times (hash, time) VALUES ($1, $2) ON CONFLICT (hash) "

@@ -130,12 +130,18 @@ class Transaction(Reader):
 
     async def link_labels(self, hashes: Sequence[bytes], time: int, packed: bytes) -> None:
         """Append packed labels to the events at one instant under some hashes."""
-        if not packed:
-            return
-        keys = [(value, time, packed) for value in dict.fromkeys(hashes)]
-        latest = max(int(instant) for instant, _ in _LABEL.iter_unpack(packed))
+        if packed:
+            await self.append_labels({(value, time): packed for value in hashes})
+
+    async def append_labels(self, labels: Mapping[tuple[bytes, int], bytes]) -> None:
+        """Append packed labels to events, by hash and instant."""
+        keys = [(value, time, packed) for (value, time), packed in labels.items()]
         labelled = await self._each(sql.APPEND_LABELS, keys)
-        await self._each(sql.LABEL_TIMES, [(value, latest) for (value,) in labelled])
+        latest = [
+            (value, max(int(instant) for instant, _ in _LABEL.iter_unpack(labels[value, time])))
+            for value, time in labelled
+        ]
+        await self._each(sql.LABEL_TIMES, latest)
 
     async def newest(self, hashes: Sequence[bytes]) -> int | None:
         """Return the latest instant of any event or label under the hashes."""
@@ -316,6 +322,10 @@ class Transaction(Reader):
     async def expire_api_key(self, digest: bytes, at: int) -> None:
         """Set the expiry of an API key."""
         await self._rows(sql.EXPIRE_API_KEY, digest, at)
+
+    async def set_scopes(self, client: int, scopes: str) -> None:
+        """Replace the permissions of a client."""
+        await self._rows(sql.SET_SCOPES, client, scopes)
 
     async def revoke_client(self, client: int, at: int) -> None:
         """Revoke a client unless it is already revoked."""
