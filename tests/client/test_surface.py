@@ -34,7 +34,7 @@ def test_both_clients_are_of_one_mould(group: str, name: str) -> None:
     assert inspect.signature(blocking) == inspect.signature(awaited)
     assert inspect.getdoc(blocking) == inspect.getdoc(awaited)
     assert inspect.getdoc(blocking)
-    waits = inspect.isasyncgenfunction if name == "list" else inspect.iscoroutinefunction
+    waits = inspect.isasyncgenfunction if name in ("list", "deliveries") else inspect.iscoroutinefunction
     assert waits(awaited)
     assert not waits(blocking)
 

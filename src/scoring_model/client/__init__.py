@@ -30,6 +30,7 @@ from scoring_model.client.errors import (
 from scoring_model.client.operations.labels import Label
 from scoring_model.client.retry import RetryPolicy
 from scoring_model.client.signature import Event, verify_webhook
+from scoring_model.contract.delivery import Delivery
 from scoring_model.contract.event import EventData
 from scoring_model.contract.identity import Address, DocumentType, Identity, IdentityStatus, ValidationError
 from scoring_model.contract.label import LabelReport, LabelResult, LabelStatus
@@ -49,6 +50,7 @@ __all__ = [
     "AsyncWebhooks",
     "Client",
     "Conflict",
+    "Delivery",
     "DocumentType",
     "Event",
     "EventData",

@@ -122,6 +122,17 @@ def events_of_label(label: LabelRow, row: VerificationRow) -> NewEvent:
     return NewEvent(label.client, EventType.LABEL_RECEIVED, row.id, label.told_at, data)
 
 
+def message_id(delivery: bytes) -> str:
+    """Return the ``webhook-id`` of a delivery, the same for every attempt.
+
+    Examples
+    --------
+    >>> message_id(bytes(range(16)))
+    'msg_000102030405060708090a0b0c0d0e0f'
+    """
+    return f"msg_{delivery.hex()}"
+
+
 def webhook_data(resource: bytes, disabled_reason: str | None = None) -> str:
     """Return the data of a webhook's event: a JSON object without the sequence.
 

@@ -21,6 +21,8 @@ from scoring_model.service.keys.keyring import Keyring
 from scoring_model.service.keys.link_hashes import Linker
 from scoring_model.service.keys.secrets import Secrets, load_or_create
 from scoring_model.service.labels import Labels
+from scoring_model.service.lists import Cursors
+from scoring_model.service.references import UNINDEXED_FACT
 from scoring_model.service.retention import Housekeeping, note_window, warn_of_short_history
 from scoring_model.service.scoring.candidate import CandidateBuilder
 from scoring_model.service.scoring.commit_queue import CommitQueue, QueueLimits
@@ -118,6 +120,7 @@ class Service:
     verifications: Verifications
     webhooks: Webhooks
     labels: Labels
+    cursors: Cursors
     scoring: Scoring
     candidates: CandidateBuilder
     pending: PendingWork
@@ -198,6 +201,7 @@ async def open_service(
     bundles = await _register(store, scorer, clock)
     await warn_of_short_history(store, clock, longest=scorer.matrix.reach)
     await note_window(store, scorer.matrix.reach)
+    await _warn_of_unindexed_references(store)
     service = _assemble(
         store=store,
         scorer=scorer,
@@ -253,6 +257,7 @@ def _assemble(
             persons=persons,
             vault=vault,
             linker=linker,
+            secrets=secrets,
             clock=clock,
         ),
         verifications=Verifications(
@@ -262,6 +267,8 @@ def _assemble(
             persons=persons,
             candidates=candidates,
             scoring=scoring,
+            linker=linker,
+            secrets=secrets,
             clock=clock,
             bundles=bundles,
         ),
@@ -274,6 +281,7 @@ def _assemble(
             development=development,
         ),
         labels=Labels(store=store, queue=queue, idempotency=idempotency, secrets=secrets, clock=clock),
+        cursors=Cursors(secrets),
         scoring=scoring,
         candidates=candidates,
         pending=PendingWork(store=store, queue=queue, candidates=candidates, scoring=scoring, clock=clock),
@@ -302,6 +310,16 @@ async def _agree_on_links(store: Store, scorer: Scorer) -> None:
                 f"the bundle's link keys are {wanted.decode()}, but the history in the database was written with "
                 f"{known.decode()}: serve a bundle with the same keys and amount, or begin a new database"
             )
+
+
+async def _warn_of_unindexed_references(store: Store) -> None:
+    async with store.reading() as reader:
+        if await reader.fact(UNINDEXED_FACT) is None:
+            return
+    log_warning(
+        "Lists by subjectId and externalId leave out what is older than version 7 of the schema until "
+        "`scoring-model database index-references` has run."
+    )
 
 
 async def _register(store: Store, scorer: Scorer, clock: Clock) -> Sequence[BundleRow]:

@@ -76,6 +76,7 @@ class IdentityRow(NamedTuple):
     payload: bytes | None  # sealed; None after erasure
     created_at: int
     updated_at: int
+    external: bytes | None = None  # keyed hash of the client's reference; None without one and after erasure
 
 
 class VerificationRow(NamedTuple):
@@ -100,6 +101,9 @@ class VerificationRow(NamedTuple):
     attempts: int
     leased_until: int | None
     reference: str | None  # sealed idempotency key, as base64, of a verification that is still PENDING
+    subject: bytes | None = (
+        None  # keyed hash of the client's reference of one with an identity; None after erasure
+    )
 
 
 class LinkRow(NamedTuple):

@@ -15,6 +15,7 @@ from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode, JsonSchemaValue, models_json_schema
 from pydantic_core import core_schema
 
+from scoring_model.contract.delivery import Delivery
 from scoring_model.contract.event import Event
 from scoring_model.contract.identity import Identity, IdentityInput
 from scoring_model.contract.label import LabelInput, LabelReport, LabelsInput
@@ -99,6 +100,7 @@ _SHOWN: Final = (
     Identity,
     Verification,
     Webhook,
+    Delivery,
     LabelReport,
     Event,
     Health,
@@ -173,8 +175,6 @@ ERRORS: Final[dict[int, tuple[str, str, tuple[str, ...]]]] = {
 }
 _ANYWHERE: Final = (400, 431, 500)
 """Error statuses of every operation: malformed HTTP, headers too large, internal error."""
-CURSOR: Final = "^[A-Za-z0-9_-]{21}[AQgw]$"
-"""Unpadded base64url of 16 bytes (RFC 4648, section 5); the last character has only two bits."""
 _SECURITY: Final = {
     "clientId": {"type": "apiKey", "in": "header", "name": "x-client-id", "description": "Who you are."},
     "apiKey": {
@@ -259,7 +259,7 @@ def _parameters_of(operation: Operation) -> list[_Json]:
         names.append("IdempotencyKey")
     if operation.cached:
         names.append("IfNoneMatch")
-    names += [name.capitalize() for name in sorted(operation.parameters, reverse=True)]
+    names += [parameter.name for parameter in operation.parameters.values()]
     return [{"$ref": f"#/components/parameters/{name}"} for name in names]
 
 
@@ -385,8 +385,11 @@ def _parameters() -> _Json:
     """Describe the shared parameters of operations."""
     # Printable ASCII. Outer blanks are not part of a header's value.
     key = {"type": "string", "minLength": 1, "maxLength": KEY_LENGTH, "pattern": "^[!-~](?:[ -~]*[!-~])?$"}
-    limit = {"type": "integer", "minimum": 1, "maximum": PAGE, "default": PAGE}
-    cursor = {"type": "string", "pattern": CURSOR}
+    queries = {
+        parameter.name: _optional(name, "query", parameter.description, dict(parameter.schema))
+        for operation in OPERATIONS
+        for name, parameter in operation.parameters.items()
+    }
     return {
         "Id": {
             "name": "id",
@@ -402,8 +405,7 @@ def _parameters() -> _Json:
         "IfNoneMatch": _optional(
             "If-None-Match", "header", "`ETag` of your cached copy.", {"type": "string"}
         ),
-        "Limit": _optional("limit", "query", "Webhooks on a page.", limit),
-        "Cursor": _optional("cursor", "query", "From a `Link` header.", cursor),
+        **queries,
     }
 
 

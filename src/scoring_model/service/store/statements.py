@@ -3,7 +3,7 @@
 Placeholders are those of PostgreSQL, `$1`; SQLite gets `?1`. Where the dialects differ, `Each` has both forms.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Final
@@ -159,7 +159,9 @@ IDENTITY_AND_KEY: Final = for_each(
 IDENTITIES_OF: Final = select(IdentityRow, "WHERE key_id = $1 ORDER BY id")
 VERIFICATION: Final = select(VerificationRow, "WHERE id = $1 AND client = $2")
 VERIFICATION_BY_ID: Final = select(VerificationRow, "WHERE id = $1")
-VERIFICATIONS_BY_IDS: Final = select_each(VerificationRow, "id")
+BY_IDS: Final[Mapping[type[Row], Each]] = {
+    kind: select_each(kind, "id") for kind in (VerificationRow, IdentityRow, DeliveryRow)
+}
 VERIFICATIONS_OF_IDENTITY: Final = select(
     VerificationRow,
     # By the person's key, which is indexed.
@@ -228,11 +230,11 @@ OTHER_MASTERS: Final = select(PersonKeyRow, "WHERE master_id <> $1 LIMIT $2")
 ERASE: Final = (
     ("DELETE FROM person_keys WHERE key_id = $1", False),
     (
-        "UPDATE identities SET payload = NULL, status = 'REDACTED', updated_at = $2 "
+        "UPDATE identities SET payload = NULL, external = NULL, status = 'REDACTED', updated_at = $2 "
         "WHERE key_id = $1 AND status <> 'REDACTED'",
         True,
     ),
-    ("UPDATE verifications SET payload = NULL, links = NULL WHERE key_id = $1", False),
+    ("UPDATE verifications SET payload = NULL, links = NULL, subject = NULL WHERE key_id = $1", False),
 )
 """The steps of an erasure of a person's key, and whether a step takes the instant too."""
 
@@ -293,6 +295,19 @@ RESEAL: Final = Each(
     "RETURNING verifications.id",
 )
 """Keeps erased values erased; PostgreSQL skips rows that another transaction is erasing."""
+
+IDENTITIES_AFTER: Final = select(IdentityRow, "WHERE id > $1 ORDER BY id LIMIT $2")
+INDEX_SUBJECTS: Final = Each(
+    "UPDATE verifications SET subject = $3 WHERE id = $1 AND payload = $2",
+    "UPDATE verifications SET subject = given.hash FROM unnest($1::bytea[], $2::bytea[], $3::bytea[]) "
+    "AS given(id, payload, hash) WHERE verifications.id = given.id AND verifications.payload = given.payload",
+)
+INDEX_EXTERNAL: Final = Each(
+    "UPDATE identities SET external = $3 WHERE id = $1 AND payload = $2",
+    "UPDATE identities SET external = given.hash FROM unnest($1::bytea[], $2::bytea[], $3::bytea[]) "
+    "AS given(id, payload, hash) WHERE identities.id = given.id AND identities.payload = given.payload",
+)
+"""Only while the payload is the one that the reference was read from: an erasure removes both."""
 
 _WAITING_EVENTS: Final = "SELECT client FROM events WHERE waiting = 1"
 WAITING_CLIENTS: Final = (
@@ -380,6 +395,9 @@ LOCK_DELIVERIES_IN_ORDER: Final = (
 _DELIVERY: Final = ", ".join((columns(DeliveryRow, "d."), columns(EventRow, "e.")))
 DELIVERY: Final = f"SELECT {_DELIVERY} FROM deliveries d JOIN events e ON e.id = d.event WHERE d.id = $1"
 
+DELIVERIES_BY_IDS: Final = for_each(
+    f"SELECT {_DELIVERY} FROM deliveries d JOIN events e ON e.id = d.event WHERE d.id"
+)
 DELIVERIES_OF_EVENT: Final = select(DeliveryRow, "WHERE event = $1 ORDER BY id")
 DELIVER_AGAIN: Final = (
     "UPDATE deliveries SET status = 'WAITING', attempts = 0, due_at = $2, leased_until = NULL, "

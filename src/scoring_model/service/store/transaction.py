@@ -191,6 +191,14 @@ class Transaction(Reader):
         await self.require_truncation()
         return resealed
 
+    async def index_subjects(self, hashes: Sequence[tuple[bytes, bytes, bytes]]) -> None:
+        """Set the hashes of the subjects of verifications, each given as id, unchanged payload and hash."""
+        await self._each(sql.INDEX_SUBJECTS, hashes)
+
+    async def index_external(self, hashes: Sequence[tuple[bytes, bytes, bytes]]) -> None:
+        """Set the hashes of the references of identities, each given as id, unchanged payload and hash."""
+        await self._each(sql.INDEX_EXTERNAL, hashes)
+
     async def rewrap(self, rows: Sequence[PersonKeyRow]) -> None:
         """Update the wrapped keys of persons that still exist."""
         await self._each(sql.REWRAP, rows)
