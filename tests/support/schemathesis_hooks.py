@@ -5,8 +5,8 @@ from typing import Any, Final
 
 import schemathesis
 from schemathesis import Case, HookContext, Response
-from schemathesis.core.failures import Failure
-from schemathesis.openapi.checks import AcceptedNegativeData, RejectedPositiveData, UseAfterFree
+from schemathesis.core.failures import AcceptedNegativeData, Failure
+from schemathesis.openapi.checks import RejectedPositiveData, UseAfterFree
 
 OF_THE_STATE: Final = {"not_found", "not_stepped_up", "in_future", "invalid_cursor"}
 """Codes of 422 that depend on what the service or its clock knows: ids in bodies, days to come, and cursors."""

@@ -69,6 +69,8 @@ class Caller:
         Seconds in which an empty bucket fills.
     strict_signals : bool
         Whether a request with a signal that the model does not know is refused.
+    importing : bool
+        Whether its history is being imported, so that nothing is scored.
     """
 
     client: int
@@ -78,6 +80,7 @@ class Caller:
     quota: int
     quota_seconds: int
     strict_signals: bool = False
+    importing: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +156,8 @@ async def create_client(
         strict_signals=int(strict_signals),
     )
     async with store.writing([history_scope] if history_scope else []) as transaction:
-        number = await transaction.new_client(row)
+        sharing = [other for other in await transaction.clients() if other.pool == history_scope]
+        number = await transaction.new_client(row._replace(importing=int(any(c.importing for c in sharing))))
         await transaction.insert([ApiKeyRow(key_digest(api_key), number, now, None, None)])
     return NewClient(client_id, api_key)
 
@@ -278,6 +282,7 @@ def caller_of(row: ClientRow) -> Caller:
         quota=row.quota,
         quota_seconds=row.quota_seconds,
         strict_signals=bool(row.strict_signals),
+        importing=bool(row.importing),
     )
 
 
@@ -294,9 +299,19 @@ def is_live(key: ApiKeyRow, now: int) -> bool:
     return key.revoked_at is None and (key.expires_at is None or now < key.expires_at)
 
 
-async def _history_scope(store: Store, client_id: str) -> str:
+async def find_client(store: Store, client_id: str) -> ClientRow:
+    """Return a client.
+
+    Raises
+    ------
+    UnknownClient
+    """
     async with store.reading() as reader:
-        return (await _found(reader, client_id)).pool
+        return await _found(reader, client_id)
+
+
+async def _history_scope(store: Store, client_id: str) -> str:
+    return (await find_client(store, client_id)).pool
 
 
 async def _found(reader: Reader, client_id: str) -> ClientRow:

@@ -24,7 +24,7 @@ from scoring_model.service.core.rows import (
     LabelRow,
     VerificationRow,
 )
-from scoring_model.service.store import Store, Transaction
+from scoring_model.service.store import Advanced, Store, Transaction
 
 _OF_IDENTITY: Final[Mapping[str, tuple[EventType, ...]]] = {
     IdentityStatus.INCOMPLETE: (EventType.IDENTITY_CREATED,),
@@ -53,15 +53,15 @@ class NewEvent(NamedTuple):
     always: bool = False
 
 
-async def write_events(transaction: Transaction, events: Sequence[NewEvent]) -> None:
+async def write_events(transaction: Transaction, events: Sequence[NewEvent]) -> Mapping[int, Advanced]:
     """Write events in order, numbered by one sequence per client.
 
-    An event of a client without an active webhook does not wait for delivery.
+    An event of a client without an active webhook does not wait for delivery. Returns the state of the clients.
     """
     if not events:
-        return
+        return {}
     advanced = await transaction.advance(Counter(event.client for event in events))
-    sequences = {client: before for client, (before, _) in advanced.items()}
+    sequences = {client: found.before for client, found in advanced.items()}
     rows = []
     for event in events:
         sequences[event.client] += 1
@@ -74,10 +74,11 @@ async def write_events(transaction: Transaction, events: Sequence[NewEvent]) -> 
                 resource=event.resource,
                 created_at=event.at,
                 data=event.data,
-                waiting=int(event.always or advanced[event.client][1]),
+                waiting=int(event.always or advanced[event.client].listens),
             )
         )
     await transaction.insert(rows)
+    return advanced
 
 
 def events_of_identity(row: IdentityRow, now: int) -> list[NewEvent]:

@@ -148,7 +148,7 @@ async def _append(transaction: Transaction, batch: Sequence[_Report], clock: Clo
     known = {(id_, label, at) for id_, labels in stored.items() for label, at, _ in labels}
     at = await _reporting_time(transaction, rows.values(), clock)
     new: list[LabelRow] = []
-    of_links: dict[tuple[bytes, int], bytes] = defaultdict(bytes)
+    of_links: dict[tuple[bytes, int, int], bytes] = defaultdict(bytes)
     fates, events = [], []
     for report in batch:
         row = rows.get(report.verification.id)
@@ -163,7 +163,7 @@ async def _append(transaction: Transaction, batch: Sequence[_Report], clock: Clo
         new.append(label)
         packed = pack_label(max(label.known_at, at), fraud=label.label == _FRAUD)
         for value in _hashes(row):
-            of_links[value, row.completed_at] += packed
+            of_links[value, row.completed_at, 0] += packed
         events.append(events_of_label(label, row))
         fates.append(_Fate.NEW)
     await transaction.insert(new)

@@ -197,7 +197,7 @@ async def open_service(
     keys = keyring()
     secrets = await load_or_create(store, keys)
     await seal_migrated(store, secrets)
-    await _agree_on_links(store, scorer)
+    await agree_on_links(store, scorer)
     bundles = await _register(store, scorer, clock)
     await warn_of_short_history(store, clock, longest=scorer.matrix.reach)
     await note_window(store, scorer.matrix.reach)
@@ -291,7 +291,7 @@ def _assemble(
     )
 
 
-async def _agree_on_links(store: Store, scorer: Scorer) -> None:
+async def agree_on_links(store: Store, scorer: Scorer) -> None:
     """Record how the first bundle links records; reject later bundles that differ."""
     keys = {key.name: list(key.parts) for key in scorer.matrix.link_keys}
     links: dict[str, object] = {"keys": keys, "normalisation": NORMALISATION_VERSION}

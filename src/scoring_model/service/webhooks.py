@@ -325,7 +325,7 @@ async def _found(transaction: Transaction, caller: Caller, resource: bytes) -> W
 async def _present_sequence(transaction: Transaction, caller: Caller) -> int:
     """Return the sequence of a client's latest event, and lock it until the transaction ends."""
     advanced = await transaction.advance({caller.client: 0})
-    return advanced[caller.client][0]
+    return advanced[caller.client].before
 
 
 def pack_event_types(event_types: Collection[str]) -> str:

@@ -40,6 +40,7 @@ class Purpose(StrEnum):
     ADDRESS = "address"  # of a failed login
     SUBJECT = "subject"  # client and its reference for a person
     EXTERNAL = "external"  # client and its reference for an identity
+    RECORD = "record"  # client and its id of an imported record
     CURSOR = "cursor"  # client, list, filters and position
 
 

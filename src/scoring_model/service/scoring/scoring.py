@@ -11,7 +11,12 @@ from typing import Final, NamedTuple
 from scoring_model.contract.verification import VerificationStatus
 from scoring_model.scorer.scorer import Scorer
 from scoring_model.service.core.clock import Clock
-from scoring_model.service.core.errors import IdentityNotValidated, RequestError, Unavailable
+from scoring_model.service.core.errors import (
+    HistoryIncomplete,
+    IdentityNotValidated,
+    RequestError,
+    Unavailable,
+)
 from scoring_model.service.core.rows import LinkRow, PersonKeyRow, VerificationRow
 from scoring_model.service.events import events_of_verification, write_events
 from scoring_model.service.identities import seal_reference
@@ -31,6 +36,9 @@ MAX_ATTEMPTS: Final = 3
 
 KEY_RETRY_SECONDS: Final = 5
 """`Retry-After` while a key-encryption key is missing: another process may have rotated it."""
+
+IMPORT_RETRY_SECONDS: Final = 30
+"""`Retry-After` while the history of a client is being imported."""
 
 Result = VerificationRow | RequestError
 Results = list[Done[VerificationRow] | RequestError]
@@ -253,7 +261,11 @@ async def _write(transaction: Transaction, batch: _Batch) -> Results:
     settled = await transaction.settle(held) if held else frozenset()
     written = [row for c, row in rows if c.pending is None or c.id in settled]
     await transaction.insert([link for row in written for link in batch.links.get(row.id, ())])
-    await write_events(transaction, [event for row in written for event in events_of_verification(row)])
+    states = await write_events(
+        transaction, [event for row in written for event in events_of_verification(row)]
+    )
+    if any(states[row.client].importing for row in written if row.status == VerificationStatus.COMPLETED):
+        raise HistoryIncomplete(IMPORT_RETRY_SECONDS)  # the import began after the request was admitted
     results = [batch.results[candidate.id] for candidate in batch.candidates]
     return [
         Done(result, result.id, 202 if result.status == VerificationStatus.PENDING else 201)

@@ -15,7 +15,7 @@ from scoring_model.contract.verification import ReasonCode, Verification, Verifi
 from scoring_model.scorer.decider import Decider
 from scoring_model.service.clients import Caller
 from scoring_model.service.core.clock import Clock
-from scoring_model.service.core.errors import NotFound, Unavailable
+from scoring_model.service.core.errors import HistoryIncomplete, NotFound, Unavailable
 from scoring_model.service.core.rows import BundleRow, IdempotencyRow, VerificationRow
 from scoring_model.service.idempotency import Answer, IdempotencyRecord, IdempotencyStore, IdempotentRequest
 from scoring_model.service.identities import Persons, erase
@@ -27,7 +27,7 @@ from scoring_model.service.lists import ListFilter, merged
 from scoring_model.service.scoring.candidate import CandidateBuilder
 from scoring_model.service.scoring.commit_queue import CommitQueue
 from scoring_model.service.scoring.jobs import Done
-from scoring_model.service.scoring.scoring import Scoring
+from scoring_model.service.scoring.scoring import IMPORT_RETRY_SECONDS, Scoring
 from scoring_model.service.store import Index, Page, Position, Reader, Store, Transaction
 
 PENDING_STATUS: Final = 202
@@ -92,9 +92,13 @@ class Verifications:
             If the body breaks a rule, or refers to an identity or verification that the client does not have.
         IdentityNotValidated
             If the identity is not validated, or was erased in the meantime.
+        HistoryIncomplete
+            While the history of the client is being imported.
         """
 
         async def action(record: IdempotencyRecord | None) -> Answer[Verification]:
+            if caller.importing:
+                raise HistoryIncomplete(IMPORT_RETRY_SECONDS)
             candidate = await self._candidates.new(caller, body, None if request is None else request.key)
             done = await self._queue.submit(candidate, self._scoring.jobs, candidate, record)
             verification = self._shown(done.value, candidate.request.subject_id)

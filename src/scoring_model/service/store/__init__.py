@@ -28,13 +28,14 @@ from scoring_model.service.store.errors import (
 from scoring_model.service.store.expiry import Cutoffs, Expiring, Key, KeyRange
 from scoring_model.service.store.lists import EARLIEST, FIRST, Index, Page, Position
 from scoring_model.service.store.reader import TRUNCATION_FACT, WHOLE_DATABASE, Past, Reader
-from scoring_model.service.store.transaction import DueWebhook, Store, Transaction
+from scoring_model.service.store.transaction import Advanced, DueWebhook, Store, Transaction
 
 __all__ = [
     "EARLIEST",
     "FIRST",
     "TRUNCATION_FACT",
     "WHOLE_DATABASE",
+    "Advanced",
     "AlreadyServed",
     "BadAddress",
     "Bucket",

@@ -10,6 +10,7 @@ from scoring_model.service.core.rows import (
     ClientRow,
     DeliveryRow,
     EventRow,
+    ImportedRow,
     PersonKeyRow,
     Row,
     UnknownSignalRow,
@@ -32,6 +33,14 @@ class DueWebhook(NamedTuple):
     client: int
     destination_url: str
     due: int | None
+
+
+class Advanced(NamedTuple):
+    """A client whose event sequence was advanced: its previous sequence, and its state."""
+
+    before: int
+    listens: bool  # whether it has an active webhook
+    importing: bool  # whether its history is being imported
 
 
 class Transaction(Reader):
@@ -81,8 +90,7 @@ class Transaction(Reader):
         Returns
         -------
         list of list of Past
-            Events per hash, latest first. Hash and instant are the primary key of link records: no two events of a
-            hash share an instant.
+            Events per hash, latest first; those of one instant in any order. With amounts the last item is the tie.
         """
 
     @abstractmethod
@@ -108,16 +116,44 @@ class Transaction(Reader):
         """Delete the counts of unknown signals of some clients."""
         await self._each(sql.DELETE_UNKNOWN_SIGNALS, [(client,) for client in clients])
 
-    async def advance(self, counts: Mapping[int, int]) -> Mapping[int, tuple[int, bool]]:
+    async def advance(self, counts: Mapping[int, int]) -> Mapping[int, "Advanced"]:
         """Advance the event sequence of each client by a count.
 
         Returns
         -------
-        mapping of int to tuple of (int, bool)
-            By client, its previous sequence and whether it has an active webhook.
+        mapping of int to Advanced
+            By client.
         """
         rows = await self._each(sql.ADVANCE, list(counts.items()))
-        return {client: (before, bool(listens)) for client, before, listens in rows}
+        return {
+            client: Advanced(before, bool(listens), bool(importing))
+            for client, before, listens, importing in rows
+        }
+
+    async def set_importing(self, history_scope: str, importing: bool) -> None:
+        """Say of all clients of a history scope whether their history is being imported."""
+        await self._rows(sql.IMPORTING, history_scope, int(importing))
+
+    async def has_verification(self, client: int) -> bool:
+        """Return True if a client has a verification of any status."""
+        return bool(await self._rows(sql.HAS_VERIFICATION, client))
+
+    async def imported(self, records: Sequence[bytes]) -> Mapping[bytes, ImportedRow]:
+        """Return imported records that are still kept, by hash."""
+        rows = await self._each(sql.IMPORTED, [(record,) for record in records])
+        return {row[0]: ImportedRow._make(row) for row in rows}
+
+    async def label_imported(self, labels: Mapping[bytes, bytes]) -> None:
+        """Replace the packed labels of imported records."""
+        await self._each(sql.LABEL_IMPORTED, list(labels.items()))
+
+    async def last_ties(self, keys: Sequence[tuple[bytes, int]]) -> Mapping[tuple[bytes, int], int]:
+        """Return the greatest tie of the events of each hash and instant that has any."""
+        return {(value, time): tie for value, time, tie in await self._each(sql.LAST_TIES, keys)}
+
+    async def note_label_times(self, times: Mapping[bytes, int]) -> None:
+        """Note the newest instants of labels that were inserted with their link records, by hash."""
+        await self._each(sql.LABEL_TIMES, sorted(times.items()))
 
     async def settle(self, rows: Sequence[VerificationRow]) -> frozenset[bytes]:
         """Update verifications that are still PENDING; returns their ids."""
@@ -131,17 +167,17 @@ class Transaction(Reader):
     async def link_labels(self, hashes: Sequence[bytes], time: int, packed: bytes) -> None:
         """Append packed labels to the events at one instant under some hashes."""
         if packed:
-            await self.append_labels({(value, time): packed for value in hashes})
+            await self.append_labels({(value, time, 0): packed for value in hashes})
 
-    async def append_labels(self, labels: Mapping[tuple[bytes, int], bytes]) -> None:
-        """Append packed labels to events, by hash and instant."""
-        keys = [(value, time, packed) for (value, time), packed in labels.items()]
+    async def append_labels(self, labels: Mapping[tuple[bytes, int, int], bytes]) -> None:
+        """Append packed labels to events, by hash, instant and tie."""
+        keys = [(*key, packed) for key, packed in labels.items()]
         labelled = await self._each(sql.APPEND_LABELS, keys)
-        latest = [
-            (value, max(int(instant) for instant, _ in _LABEL.iter_unpack(labels[value, time])))
-            for value, time in labelled
-        ]
-        await self._each(sql.LABEL_TIMES, latest)
+        latest: dict[bytes, int] = {}
+        for value, time, tie in labelled:
+            newest = max(int(instant) for instant, _ in _LABEL.iter_unpack(labels[value, time, tie]))
+            latest[value] = max(newest, latest.get(value, newest))
+        await self.note_label_times(latest)
 
     async def newest(self, hashes: Sequence[bytes]) -> int | None:
         """Return the latest instant of any event or label under the hashes."""
