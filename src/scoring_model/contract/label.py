@@ -8,6 +8,7 @@ from typing import Annotated, Final
 from pydantic import ConfigDict, Field, PlainValidator, ValidationInfo, WithJsonSchema
 
 from scoring_model.contract import rules
+from scoring_model.contract.identity import Reference
 from scoring_model.contract.resource import Body, Resource, missing, ruled
 from scoring_model.contract.rules import Rule, RuleError
 from scoring_model.contract.texts import from_rfc3339
@@ -18,7 +19,7 @@ MOST_LABELS: Final = 1_000
 """Labels in one request."""
 
 LABELS: Final = ("fraud", "genuine", "withdrawn")
-IDENTIFIERS: Final = ("verificationId", "identityId")
+IDENTIFIERS: Final = ("verificationId", "identityId", "recordId")
 """What a label can name; exactly one of them."""
 
 
@@ -53,7 +54,7 @@ def _known_at(value: object, info: ValidationInfo) -> int:
 
 
 class LabelInput(Body):
-    """What is known about one verification, or about all verifications of an identity."""
+    """What is known about a verification, all verifications of an identity, or a record of an imported history."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -71,6 +72,13 @@ class LabelInput(Body):
     verification_id: Annotated[Identifier | None, Field(description="A completed verification.")] = None
     identity_id: Annotated[
         Identifier | None, Field(description="An identity: the label is of all its completed verifications.")
+    ] = None
+    record_id: Annotated[
+        Reference | None,
+        Field(
+            repr=False,
+            description="A record that was imported into the history, for as long as verifications count it.",
+        ),
     ] = None
     label: Annotated[
         str,

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from scoring_model.contract.label import IDENTIFIERS, LABELS
+from scoring_model.contract.label import LABELS
 from scoring_model.contract.rules import Rule, RuleError
 from scoring_model.contract.texts import from_text
 from scoring_model.contract.violation import Invalid, Violation, pointer
@@ -17,6 +17,7 @@ from scoring_model.records.record import RowViolation, instant
 from scoring_model.records.sheet import UnreadableSource, check_csv_header
 from scoring_model.service.labels import LabelLine
 
+IDENTIFIERS: Final = ("verificationId", "identityId")
 COLUMNS: Final = (*IDENTIFIERS, "label", "knownAt")
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import struct
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from typing import Final, NamedTuple, TypeVar
 
 from scoring_model.contract import violation
 from scoring_model.contract.label import (
+    LABELS,
     LabelContext,
     LabelInput,
     LabelReport,
@@ -26,6 +28,7 @@ from scoring_model.service.core.clock import Clock
 from scoring_model.service.core.errors import parsed
 from scoring_model.service.core.rows import ClientRow, IdempotencyRow, LabelRow, VerificationRow
 from scoring_model.service.events import events_of_label, write_events
+from scoring_model.service.history_import import record_hash, tied_hashes
 from scoring_model.service.idempotency import Answer, IdempotencyRecord, IdempotencyStore, IdempotentRequest
 from scoring_model.service.keys.secrets import Secrets
 from scoring_model.service.scoring.commit_queue import CommitQueue
@@ -39,6 +42,9 @@ ROWS: Final = 100
 
 _FRAUD: Final = "fraud"
 _HASH: Final = 16
+_REPORTED: Final = struct.Struct("<qb")
+"""A label of an imported record: when it was known, and its place in `LABELS`."""
+
 _NO_RESOURCE: Final = bytes(16)
 
 
@@ -75,6 +81,15 @@ class _Report(NamedTuple):
 
     line: int
     verification: VerificationRow
+    label: str
+    known_at: int
+
+
+class _RecordReport(NamedTuple):
+    """A label of an imported record, by the hash of its id."""
+
+    line: int
+    record: bytes
     label: str
     known_at: int
 
@@ -146,7 +161,7 @@ async def _append(transaction: Transaction, batch: Sequence[_Report], clock: Clo
     # Persons may have been erased since the rows were read.
     rows = {row.id: row for row in await transaction.verifications_by_ids(wanted)}
     known = {(id_, label, at) for id_, labels in stored.items() for label, at, _ in labels}
-    at = await _reporting_time(transaction, rows.values(), clock)
+    at = await _reporting_time(transaction, [value for row in rows.values() for value in _hashes(row)], clock)
     new: list[LabelRow] = []
     of_links: dict[tuple[bytes, int, int], bytes] = defaultdict(bytes)
     fates, events = [], []
@@ -172,10 +187,39 @@ async def _append(transaction: Transaction, batch: Sequence[_Report], clock: Clo
     return fates
 
 
-async def _reporting_time(transaction: Transaction, rows: Iterable[VerificationRow], clock: Clock) -> int:
-    """Return the instant of reporting, later than every event under the link keys of these verifications."""
-    hashes = {value for row in rows for value in _hashes(row)}
-    newest = await transaction.newest(sorted(hashes)) if hashes else None
+async def _append_to_records(
+    transaction: Transaction, batch: Sequence[_RecordReport], clock: Clock
+) -> list[_Fate]:
+    """Append the new labels of imported records; ERASED are those that are unknown or no longer kept."""
+    rows = await transaction.imported(list(dict.fromkeys(report.record for report in batch)))
+    reported = {record: row.labels or b"" for record, row in rows.items()}
+    hashes = [value for row in rows.values() for value, _ in tied_hashes(row)]
+    at = await _reporting_time(transaction, hashes, clock)
+    of_links: dict[tuple[bytes, int, int], bytes] = defaultdict(bytes)
+    fates = []
+    for report in batch:
+        if report.record not in rows:
+            fates.append(_Fate.ERASED)
+            continue
+        kept = (report.known_at, LABELS.index(report.label))
+        if kept in _REPORTED.iter_unpack(reported[report.record]):
+            fates.append(_Fate.REPEATED)
+            continue
+        reported[report.record] += _REPORTED.pack(*kept)
+        row = rows[report.record]
+        packed = pack_label(max(report.known_at, at), fraud=report.label == _FRAUD)
+        for value, tie in tied_hashes(row):
+            of_links[value, row.time, tie] += packed
+        fates.append(_Fate.NEW)
+    await transaction.label_imported(reported)
+    await transaction.append_labels(of_links)
+    return fates
+
+
+async def _reporting_time(transaction: Transaction, hashes: Iterable[bytes], clock: Clock) -> int:
+    """Return the instant of reporting, later than every event under these hashes of link keys."""
+    wanted = sorted(set(hashes))
+    newest = await transaction.newest(wanted) if wanted else None
     return clock.now() if newest is None else max(clock.now(), newest + 1)
 
 
@@ -233,10 +277,10 @@ class Labels:
 
     async def _resolve(
         self, caller: Caller, rows: Sequence[object]
-    ) -> tuple[list[LabelResult], list[_Report]]:
+    ) -> tuple[list[LabelResult], list[_Report | _RecordReport]]:
         """Check all labels and find their verifications; returns provisional answers, and what is to be stored."""
         results: list[LabelResult] = []
-        reports: list[_Report] = []
+        reports: list[_Report | _RecordReport] = []
         context = LabelContext(self._clock.now())
         async with self._store.reading() as reader:
             for batch in _batches(list(enumerate(rows))):
@@ -245,7 +289,11 @@ class Labels:
                 wanted = [resource for resource in named if resource is not None]
                 known = {row.id: row for row in await reader.verifications_by_ids(wanted)}
                 for line, found in checked:
-                    if isinstance(found, LabelInput):
+                    if isinstance(found, LabelInput) and found.record_id is not None:
+                        record = record_hash(self._secrets, caller.client, found.record_id)
+                        reports.append(_RecordReport(line, record, found.label, found.known_at))
+                        found = ()
+                    elif isinstance(found, LabelInput):
                         verifications, problem = await _found(reader, caller, found, known)
                         reports += [_Report(line, one, found.label, found.known_at) for one in verifications]
                         found = () if problem is None else (problem,)
@@ -256,19 +304,23 @@ class Labels:
     async def _store_batch(
         self,
         caller: Caller,
-        batch: Sequence[_Report],
+        batch: Sequence[_Report | _RecordReport],
         results: list[LabelResult],
         record: IdempotencyRecord | None,
     ) -> None:
         """Store a batch and update the answers of its lines; with a record, keep all answers for a repetition."""
 
         async def change(transaction: Transaction) -> Done[None]:
-            fates = await _append(transaction, batch, self._clock) if batch else []
-            for report, fate in zip(batch, fates, strict=True):
+            made = [report for report in batch if isinstance(report, _Report)]
+            imported = [report for report in batch if isinstance(report, _RecordReport)]
+            fates = await _append(transaction, made, self._clock) if made else []
+            fates += await _append_to_records(transaction, imported, self._clock) if imported else []
+            for report, fate in zip((*made, *imported), fates, strict=True):
                 if fate is _Fate.NEW:
                     results[report.line] = _CREATED
                 elif fate is _Fate.ERASED and results[report.line] is _UNCHANGED:
-                    results[report.line] = _refused(report.line, (_ERASED,))
+                    problem = _ERASED if isinstance(report, _Report) else _NOT_FOUND["recordId"]
+                    results[report.line] = _refused(report.line, (problem,))
             return Done(None, _NO_RESOURCE, 200, None if record is None else self._sealed(record, results))
 
         async with self._turn:
@@ -294,6 +346,9 @@ _UNCHANGED: Final = LabelResult(status=LabelStatus.UNCHANGED)
 _NOT_FOUND: Final = {
     "verificationId": Violation("/verificationId", "not_found", "must be a verification of this client"),
     "identityId": Violation("/identityId", "not_found", "must be an identity of this client"),
+    "recordId": Violation(
+        "/recordId", "not_found", "must be a record that was imported and that windows still reach"
+    ),
 }
 _NOT_COMPLETED: Final = Violation("", "not_completed", "must name a completed verification")
 _ERASED: Final = Violation("", "erased", "must name a person who was not erased")

@@ -1,7 +1,7 @@
 """Requests about labels."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from scoring_model.client.request import Request, resource
@@ -13,7 +13,7 @@ _read = resource(LabelReport)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Label:
-    """What became known about one verification, or about all verifications of an identity.
+    """What became known about a verification, all verifications of an identity, or an imported record.
 
     Parameters
     ----------
@@ -21,14 +21,15 @@ class Label:
         ``fraud``, ``genuine`` or, to take back what was reported before, ``withdrawn``.
     known_at : datetime
         When it became known, with a time zone.
-    verification_id, identity_id : str or None
-        Exactly one of them.
+    verification_id, identity_id, record_id : str or None
+        Exactly one of them; `record_id` is that of a record in an imported history.
     """
 
     label: str
     known_at: datetime
     verification_id: str | None = None
     identity_id: str | None = None
+    record_id: str | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         if self.known_at.tzinfo is None:
@@ -39,6 +40,7 @@ class Label:
         sent = {
             "verificationId": self.verification_id,
             "identityId": self.identity_id,
+            "recordId": self.record_id,
             "label": self.label,
             "knownAt": self.known_at.isoformat(),
         }
