@@ -199,4 +199,4 @@ class LabelReport(Resource):
         counts = {
             status.value.lower(): sum(result.status == status for result in results) for status in LabelStatus
         }
-        return cls(**counts, results=results)  # type: ignore[arg-type]
+        return cls(**counts, results=results)

@@ -47,7 +47,8 @@ class Index(Enum):
     @property
     def kind(self) -> type[Row]:
         """The kind of its rows."""
-        return self.value[0]
+        kind: type[Row] = self.value[0]
+        return kind
 
     @property
     def rows(self) -> str:
