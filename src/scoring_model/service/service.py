@@ -37,7 +37,9 @@ from scoring_model.service.webhooks import Webhooks, seal_migrated
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
-_LINKS_FACT: Final = "link_keys"
+LINKS_FACT: Final = "link_keys"
+"""Fact with the link keys, normalisation and amounts of the history."""
+
 _FOLLOW_SECONDS: Final = 2.0
 
 CLOCK_INTERVAL: Final = 5.0
@@ -302,9 +304,9 @@ async def agree_on_links(store: Store, scorer: Scorer) -> None:
         links["amounts"] = amounts
     wanted = json.dumps(links, sort_keys=True).encode()
     async with store.writing([WHOLE_DATABASE]) as transaction:
-        known = await transaction.fact(_LINKS_FACT)
+        known = await transaction.fact(LINKS_FACT)
         if known is None:
-            await transaction.set_fact(_LINKS_FACT, wanted)
+            await transaction.set_fact(LINKS_FACT, wanted)
         elif known != wanted:
             raise HistoryMismatch(
                 f"the bundle's link keys are {wanted.decode()}, but the history in the database was written with "

@@ -11,7 +11,7 @@ from scoring_model.service.store.expiry import EXPIRY
 from scoring_model.service.store.sqlite_file import native
 from scoring_model.service.store.statements import Each
 
-FOR_OPERATORS = {"BUNDLES", "CLIENTS", "OTHER_MASTERS", "IMPORTING"}
+FOR_OPERATORS = {"BUNDLES", "CLIENTS", "OTHER_MASTERS", "IMPORTING", "OUTCOMES"}
 SORTED = {
     "API_KEYS",
     "IDENTITIES_OF",

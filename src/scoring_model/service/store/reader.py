@@ -148,7 +148,7 @@ class Reader(ABC):
         last = await self._rows(lists.last_checked(page.index), *page.bounds)
         return rows, lists.Position(*last[0]) if last else None
 
-    async def _by_ids(self, kind: type[R], resources: Sequence[bytes]) -> list[R]:
+    async def _by_ids(self, kind: type[Row], resources: Sequence[bytes]) -> list[Any]:
         """Return rows that still exist, latest first."""
         statement = sql.BY_IDS[kind]
         rows = [kind._make(row) for row in await self._each(statement, [(one,) for one in resources])]
@@ -179,6 +179,31 @@ class Reader(ABC):
             row = LabelRow._make(values)
             found.setdefault(row.verification_id, []).append((row.label, row.known_at, row.told_at))
         return found
+
+    async def labelled(self, after: int, limit: int) -> Sequence[Values]:
+        """Return labels after a number, in the order of reporting, with what they are about.
+
+        Returns
+        -------
+        sequence of (number, verification_id, label, known_at, told_at, completed_at, outcome)
+        """
+        return await self._rows(sql.LABELLED, after, limit)
+
+    async def outcomes(self) -> Mapping[str, int]:
+        """Count the completed verifications of each outcome, by a look at all of them."""
+        return {row[0]: row[1] for row in await self._rows(sql.OUTCOMES)}
+
+    async def links_of(self, value: bytes, limit: int) -> Sequence[Values]:
+        """Return the latest link records under a hash as (time, person, labels, number of all), for operators."""
+        return await self._rows(sql.LINKS_OF, value, limit)
+
+    async def completed_at(self, client: int, instant: int) -> list[VerificationRow]:
+        """Return the COMPLETED verifications of a client with an event time."""
+        return await self._all(VerificationRow, sql.COMPLETED_AT, client, instant)
+
+    async def events_between(self, first: bytes, before: bytes, resource: bytes) -> list[EventRow]:
+        """Return the events of a resource with ids from one to another, for operators."""
+        return await self._all(EventRow, sql.EVENTS_BETWEEN, first, before, resource)
 
     async def person_keys(self, key_ids: Sequence[bytes]) -> Mapping[bytes, PersonKeyRow]:
         """Return the person keys that still exist, by id."""

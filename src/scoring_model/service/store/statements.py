@@ -233,6 +233,12 @@ def ties(amounts: int) -> str:
 
 
 LABELS: Final = select_each(LabelRow, "verification_id", "ORDER BY number")
+LABELLED: Final = (
+    "SELECT l.number, l.verification_id, l.label, l.known_at, l.told_at, v.completed_at, v.outcome FROM labels l "
+    "JOIN verifications v ON v.id = l.verification_id WHERE l.number > $1 AND v.completed_at IS NOT NULL "
+    "ORDER BY l.number LIMIT $2"
+)
+OUTCOMES: Final = "SELECT outcome, count(*) FROM verifications WHERE status = 'COMPLETED' GROUP BY outcome"
 PERSON_KEYS: Final = select_each(PersonKeyRow, "key_id")
 PERSONS: Final = Each(
     select(PersonKeyRow, "WHERE client = $1 AND person = $2"),
@@ -293,6 +299,15 @@ NEWEST: Final = Each(
     "(SELECT time FROM label_times WHERE hash = given.hash) FROM unnest($1::bytea[]) AS given(hash)",
 )
 """The newest event and the newest label of each hash."""
+
+LINKS_OF: Final = (
+    "SELECT time, person, labels, (SELECT count(*) FROM links WHERE hash = $1) FROM links WHERE hash = $1 "
+    "ORDER BY time DESC, tie DESC LIMIT $2"
+)
+COMPLETED_AT: Final = select(
+    VerificationRow, "WHERE client = $1 AND status = 'COMPLETED' AND completed_at = $2 ORDER BY id"
+)
+EVENTS_BETWEEN: Final = select(EventRow, "WHERE id >= $1 AND id < $2 AND resource = $3 ORDER BY id")
 
 _FUTURE_LINKS: Final = "FROM links WHERE hash >= $1 AND hash <= $2 AND time > $3"
 FUTURE_LINKS: Final = f"SELECT time {_FUTURE_LINKS}"
