@@ -315,7 +315,8 @@ class Labels:
             imported = [report for report in batch if isinstance(report, _RecordReport)]
             fates = await _append(transaction, made, self._clock) if made else []
             fates += await _append_to_records(transaction, imported, self._clock) if imported else []
-            for report, fate in zip((*made, *imported), fates, strict=True):
+            reports: list[_Report | _RecordReport] = [*made, *imported]
+            for report, fate in zip(reports, fates, strict=True):
                 if fate is _Fate.NEW:
                     results[report.line] = _CREATED
                 elif fate is _Fate.ERASED and results[report.line] is _UNCHANGED:
@@ -391,5 +392,5 @@ async def _found(
         return [], _ERASED
     if label.identity_id is None:
         return [], _NOT_COMPLETED if rows else _NOT_FOUND["verificationId"]
-    known = await reader.identity(caller.client, label.identity_id)
-    return [], _NOT_FOUND["identityId"] if known is None else _NOT_COMPLETED
+    identity = await reader.identity(caller.client, label.identity_id)
+    return [], _NOT_FOUND["identityId"] if identity is None else _NOT_COMPLETED

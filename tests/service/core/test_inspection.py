@@ -112,7 +112,7 @@ async def test_labels_are_reported_with_their_delays_and_contradictions(world: W
     assert found.maturity_days == pytest.approx(24, abs=0.01)
     assert found.observed_days == pytest.approx(40, abs=0.01)
     assert found.curve == pytest.approx({1: 1 / 3, 3: 1 / 3, 7: 1 / 3, 14: 1 / 3, 30: 1})
-    outcomes = [one.outcome for one in made]
+    outcomes = [str(one.outcome) for one in made]
     totals = {outcome: covered.verifications for outcome, covered in found.coverage.items()}
     assert totals == {outcome: outcomes.count(outcome) for outcome in totals}
     assert sum(covered.fraud for covered in found.coverage.values()) == 3

@@ -161,7 +161,7 @@ class Verifications:
         self, reader: Reader, caller: Caller, wanted: ListFilter
     ) -> list[tuple[Index, object, dict[str, object]]]:
         """Return the indexes to search, each with its key and the filters that it does not decide."""
-        named = {
+        named: dict[str, object] = {
             "identity_id": wanted.identity_id,
             "outcome": wanted.outcome,
             "status": wanted.status,
@@ -175,8 +175,8 @@ class Verifications:
             ).person
             known = {} if person is None else await reader.persons([(caller.client, person)])
             subject = self._secrets.reference(Purpose.SUBJECT, caller.client, wanted.subject_id)
-            keys = [(Index.OF_PERSON, row.key_id) for row in known.values()]
-            return [(index, key, filters) for index, key in (*keys, (Index.OF_SUBJECT, subject))]
+            keys = [row.key_id for row in known.values()]
+            return [(Index.OF_SUBJECT, subject, filters), *((Index.OF_PERSON, key, filters) for key in keys)]
         if wanted.identity_id is not None:
             identity = await reader.identity(caller.client, wanted.identity_id)
             return [] if identity is None else [(Index.OF_PERSON, identity.key_id, filters)]
