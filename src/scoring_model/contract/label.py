@@ -3,12 +3,13 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 from typing import Annotated, Final
 
 from pydantic import ConfigDict, Field, PlainValidator, ValidationInfo, WithJsonSchema
 
 from scoring_model.contract import rules
-from scoring_model.contract.identity import Reference
+from scoring_model.contract.identity import NOT_BLANK, REFERENCE
 from scoring_model.contract.resource import Body, Resource, missing, ruled
 from scoring_model.contract.rules import Rule, RuleError
 from scoring_model.contract.texts import from_rfc3339
@@ -53,6 +54,15 @@ def _known_at(value: object, info: ValidationInfo) -> int:
     return found
 
 
+RecordId = Annotated[
+    str,
+    *ruled(
+        partial(rules.definite_text, limit=rules.REFERENCE_LENGTH),
+        {**REFERENCE, "minLength": 1, "pattern": NOT_BLANK},
+    ),
+]
+
+
 class LabelInput(Body):
     """What is known about a verification, all verifications of an identity, or a record of an imported history."""
 
@@ -74,7 +84,7 @@ class LabelInput(Body):
         Identifier | None, Field(description="An identity: the label is of all its completed verifications.")
     ] = None
     record_id: Annotated[
-        Reference | None,
+        RecordId | None,
         Field(
             repr=False,
             description="A record that was imported into the history, for as long as verifications count it.",

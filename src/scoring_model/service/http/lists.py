@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from scoring_model.contract import rules
 from scoring_model.contract.delivery import DELIVERY_STATUSES
-from scoring_model.contract.identity import REFERENCE, IdentityStatus
+from scoring_model.contract.identity import NOT_BLANK, REFERENCE, IdentityStatus
 from scoring_model.contract.outcome import Outcome
 from scoring_model.contract.resource import UUID, Resource, Schema
 from scoring_model.contract.rules import Rule, RuleError
@@ -27,6 +27,7 @@ Read = Callable[[ListFilter, int, Position | None], Awaitable[tuple[Sequence[R],
 
 VERSION_LENGTH: Final = 64
 _TIME: Final[Schema] = {"type": "string", "format": "date-time"}
+_REFERENCE: Final[Schema] = {**REFERENCE, "minLength": 1, "pattern": NOT_BLANK}
 
 
 def _instant(text: str) -> int:
@@ -95,7 +96,7 @@ OF_VERIFICATIONS: Final[Mapping[str, Parameter]] = {
     "status": _one_of("VerificationStatus", "Verifications with this status.", [*VerificationStatus]),
     "identityId": Parameter("IdentityId", "Verifications of this identity.", UUID, _identifier),
     "subjectId": Parameter(
-        "SubjectId", "Verifications with this reference, unless erased.", REFERENCE, _reference
+        "SubjectId", "Verifications with this reference, unless erased.", _REFERENCE, _reference
     ),
     "modelVersion": Parameter(
         "ModelVersion",
@@ -109,7 +110,7 @@ OF_IDENTITIES: Final[Mapping[str, Parameter]] = {
     **_CREATED,
     "status": _one_of("IdentityStatus", "Identities with this status.", [*IdentityStatus]),
     "externalId": Parameter(
-        "ExternalId", "Identities with this reference, unless erased.", REFERENCE, _reference
+        "ExternalId", "Identities with this reference, unless erased.", _REFERENCE, _reference
     ),
     **_PAGING,
 }
