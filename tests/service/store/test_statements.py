@@ -40,7 +40,7 @@ SWEEPS = {
     for kind, spec in EXPIRY.items()
     for name in ("end", "count", "drop")
 }
-BY_IDS = {f"BY_IDS {kind.__name__}": each for kind, each in statements.BY_IDS.items()}
+BY_IDS = {f"BY_IDS {kind.__name__}": each for kind, each in lists.BY_IDS.items()}
 OF_LISTS = {
     f"{name} {index.name}": statement
     for index in lists.Index
@@ -58,7 +58,9 @@ HISTORIES = {
 
 def shared() -> Iterator[tuple[str, str, str]]:
     """Every shared statement that runs for requests: its name, as SQLite runs it, and as a server does."""
-    for name, value in (vars(statements) | BY_IDS | LISTS | OF_LISTS | SWEEPS | HISTORIES).items():
+    for name, value in (
+        vars(statements) | vars(lists) | BY_IDS | LISTS | OF_LISTS | SWEEPS | HISTORIES
+    ).items():
         if name.startswith("_") or name in FOR_OPERATORS:
             continue
         if isinstance(value, Each):

@@ -1,4 +1,4 @@
-"""SQL of lists: resources of a client, latest first, a page at a time.
+"""SQL of lists (resources of a client, latest first, a page at a time), and of what operators see.
 
 A page reads one index backwards from a position. Conditions that the index does not decide are checked on at most
 `SCAN` rows, so that a page takes as long in a large database as in a small one. Such a page may have fewer rows than
@@ -11,8 +11,8 @@ from enum import Enum
 from functools import cache
 from typing import Any, Final, NamedTuple
 
-from scoring_model.service.core.rows import TABLES, DeliveryRow, IdentityRow, Row, VerificationRow
-from scoring_model.service.store.statements import columns
+from scoring_model.service.core.rows import TABLES, DeliveryRow, EventRow, IdentityRow, Row, VerificationRow
+from scoring_model.service.store.statements import Each, columns, select, select_each
 
 SCAN: Final = 1_000
 """Rows that one page checks at most."""
@@ -113,3 +113,34 @@ def matching(index: Index, filters: tuple[str, ...]) -> str:
 def last_checked(index: Index) -> str:
     """Return a query for the position of the last row that `matching` checks, if it does not reach the end."""
     return f"SELECT created_at, id {index.rows} LIMIT 1 OFFSET {SCAN - 1}"
+
+
+BY_IDS: Final[Mapping[type[Row], Each]] = {
+    kind: select_each(kind, "id") for kind in (VerificationRow, IdentityRow, DeliveryRow)
+}
+LABELLED: Final = (
+    "SELECT l.number, l.verification_id, l.label, l.known_at, l.told_at, v.completed_at, v.outcome FROM labels l "
+    "JOIN verifications v ON v.id = l.verification_id WHERE l.number > $1 AND v.completed_at IS NOT NULL "
+    "ORDER BY l.number LIMIT $2"
+)
+OUTCOMES: Final = "SELECT outcome, count(*) FROM verifications WHERE status = 'COMPLETED' GROUP BY outcome"
+LINKS_OF: Final = (
+    "SELECT time, person, labels, (SELECT count(*) FROM links WHERE hash = $1) FROM links WHERE hash = $1 "
+    "ORDER BY time DESC, tie DESC LIMIT $2"
+)
+COMPLETED_AT: Final = select(
+    VerificationRow, "WHERE client = $1 AND status = 'COMPLETED' AND completed_at = $2 ORDER BY id"
+)
+EVENTS_BETWEEN: Final = select(EventRow, "WHERE id >= $1 AND id < $2 AND resource = $3 ORDER BY id")
+IDENTITIES_AFTER: Final = select(IdentityRow, "WHERE id > $1 ORDER BY id LIMIT $2")
+INDEX_SUBJECTS: Final = Each(
+    "UPDATE verifications SET subject = $3 WHERE id = $1 AND payload = $2",
+    "UPDATE verifications SET subject = given.hash FROM unnest($1::bytea[], $2::bytea[], $3::bytea[]) "
+    "AS given(id, payload, hash) WHERE verifications.id = given.id AND verifications.payload = given.payload",
+)
+INDEX_EXTERNAL: Final = Each(
+    "UPDATE identities SET external = $3 WHERE id = $1 AND payload = $2",
+    "UPDATE identities SET external = given.hash FROM unnest($1::bytea[], $2::bytea[], $3::bytea[]) "
+    "AS given(id, payload, hash) WHERE identities.id = given.id AND identities.payload = given.payload",
+)
+"""Only while the payload is the one that the reference was read from: an erasure removes both."""

@@ -122,7 +122,7 @@ class Reader(ABC):
 
     async def verifications_by_ids(self, resources: Sequence[bytes]) -> list[VerificationRow]:
         """Return verifications of any client."""
-        rows = await self._each(sql.BY_IDS[VerificationRow], [(resource,) for resource in resources])
+        rows = await self._each(lists.BY_IDS[VerificationRow], [(resource,) for resource in resources])
         return list(map(VerificationRow._make, rows))
 
     async def page(self, page: lists.Page) -> tuple[list[Any], lists.Position | None]:
@@ -150,7 +150,7 @@ class Reader(ABC):
 
     async def _by_ids(self, kind: type[Row], resources: Sequence[bytes]) -> list[Any]:
         """Return rows that still exist, latest first."""
-        statement = sql.BY_IDS[kind]
+        statement = lists.BY_IDS[kind]
         rows = [kind._make(row) for row in await self._each(statement, [(one,) for one in resources])]
         return sorted(rows, key=_position, reverse=True)
 
@@ -170,7 +170,7 @@ class Reader(ABC):
 
     async def identities(self, after: bytes, limit: int) -> list[IdentityRow]:
         """Return identities of all clients ordered by id, strictly after one."""
-        return await self._all(IdentityRow, sql.IDENTITIES_AFTER, after, limit)
+        return await self._all(IdentityRow, lists.IDENTITIES_AFTER, after, limit)
 
     async def labels(self, verification_ids: Sequence[bytes]) -> Mapping[bytes, list[tuple[str, int, int]]]:
         """Return label, known_at and told_at of each labelled verification, in the order of reporting."""
@@ -187,23 +187,23 @@ class Reader(ABC):
         -------
         sequence of (number, verification_id, label, known_at, told_at, completed_at, outcome)
         """
-        return await self._rows(sql.LABELLED, after, limit)
+        return await self._rows(lists.LABELLED, after, limit)
 
     async def outcomes(self) -> Mapping[str, int]:
         """Count the completed verifications of each outcome, by a look at all of them."""
-        return {row[0]: row[1] for row in await self._rows(sql.OUTCOMES)}
+        return {row[0]: row[1] for row in await self._rows(lists.OUTCOMES)}
 
     async def links_of(self, value: bytes, limit: int) -> Sequence[Values]:
         """Return the latest link records under a hash as (time, person, labels, number of all), for operators."""
-        return await self._rows(sql.LINKS_OF, value, limit)
+        return await self._rows(lists.LINKS_OF, value, limit)
 
     async def completed_at(self, client: int, instant: int) -> list[VerificationRow]:
         """Return the COMPLETED verifications of a client with an event time."""
-        return await self._all(VerificationRow, sql.COMPLETED_AT, client, instant)
+        return await self._all(VerificationRow, lists.COMPLETED_AT, client, instant)
 
     async def events_between(self, first: bytes, before: bytes, resource: bytes) -> list[EventRow]:
         """Return the events of a resource with ids from one to another, for operators."""
-        return await self._all(EventRow, sql.EVENTS_BETWEEN, first, before, resource)
+        return await self._all(EventRow, lists.EVENTS_BETWEEN, first, before, resource)
 
     async def person_keys(self, key_ids: Sequence[bytes]) -> Mapping[bytes, PersonKeyRow]:
         """Return the person keys that still exist, by id."""

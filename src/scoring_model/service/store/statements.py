@@ -3,7 +3,7 @@
 Placeholders are those of PostgreSQL, `$1`; SQLite gets `?1`. Where the dialects differ, `Each` has both forms.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Final
@@ -160,9 +160,6 @@ IDENTITY_AND_KEY: Final = for_each(
 IDENTITIES_OF: Final = select(IdentityRow, "WHERE key_id = $1 ORDER BY id")
 VERIFICATION: Final = select(VerificationRow, "WHERE id = $1 AND client = $2")
 VERIFICATION_BY_ID: Final = select(VerificationRow, "WHERE id = $1")
-BY_IDS: Final[Mapping[type[Row], Each]] = {
-    kind: select_each(kind, "id") for kind in (VerificationRow, IdentityRow, DeliveryRow)
-}
 VERIFICATIONS_OF_IDENTITY: Final = select(
     VerificationRow,
     # By the person's key, which is indexed.
@@ -233,12 +230,6 @@ def ties(amounts: int) -> str:
 
 
 LABELS: Final = select_each(LabelRow, "verification_id", "ORDER BY number")
-LABELLED: Final = (
-    "SELECT l.number, l.verification_id, l.label, l.known_at, l.told_at, v.completed_at, v.outcome FROM labels l "
-    "JOIN verifications v ON v.id = l.verification_id WHERE l.number > $1 AND v.completed_at IS NOT NULL "
-    "ORDER BY l.number LIMIT $2"
-)
-OUTCOMES: Final = "SELECT outcome, count(*) FROM verifications WHERE status = 'COMPLETED' GROUP BY outcome"
 PERSON_KEYS: Final = select_each(PersonKeyRow, "key_id")
 PERSONS: Final = Each(
     select(PersonKeyRow, "WHERE client = $1 AND person = $2"),
@@ -300,15 +291,6 @@ NEWEST: Final = Each(
 )
 """The newest event and the newest label of each hash."""
 
-LINKS_OF: Final = (
-    "SELECT time, person, labels, (SELECT count(*) FROM links WHERE hash = $1) FROM links WHERE hash = $1 "
-    "ORDER BY time DESC, tie DESC LIMIT $2"
-)
-COMPLETED_AT: Final = select(
-    VerificationRow, "WHERE client = $1 AND status = 'COMPLETED' AND completed_at = $2 ORDER BY id"
-)
-EVENTS_BETWEEN: Final = select(EventRow, "WHERE id >= $1 AND id < $2 AND resource = $3 ORDER BY id")
-
 _FUTURE_LINKS: Final = "FROM links WHERE hash >= $1 AND hash <= $2 AND time > $3"
 FUTURE_LINKS: Final = f"SELECT time {_FUTURE_LINKS}"
 DELETE_FUTURE_LINKS: Final = f"DELETE {_FUTURE_LINKS} RETURNING time"
@@ -339,19 +321,6 @@ RESEAL: Final = Each(
     "RETURNING verifications.id",
 )
 """Keeps erased values erased; PostgreSQL skips rows that another transaction is erasing."""
-
-IDENTITIES_AFTER: Final = select(IdentityRow, "WHERE id > $1 ORDER BY id LIMIT $2")
-INDEX_SUBJECTS: Final = Each(
-    "UPDATE verifications SET subject = $3 WHERE id = $1 AND payload = $2",
-    "UPDATE verifications SET subject = given.hash FROM unnest($1::bytea[], $2::bytea[], $3::bytea[]) "
-    "AS given(id, payload, hash) WHERE verifications.id = given.id AND verifications.payload = given.payload",
-)
-INDEX_EXTERNAL: Final = Each(
-    "UPDATE identities SET external = $3 WHERE id = $1 AND payload = $2",
-    "UPDATE identities SET external = given.hash FROM unnest($1::bytea[], $2::bytea[], $3::bytea[]) "
-    "AS given(id, payload, hash) WHERE identities.id = given.id AND identities.payload = given.payload",
-)
-"""Only while the payload is the one that the reference was read from: an erasure removes both."""
 
 _WAITING_EVENTS: Final = "SELECT client FROM events WHERE waiting = 1"
 WAITING_CLIENTS: Final = (
