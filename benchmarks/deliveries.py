@@ -51,7 +51,8 @@ from running_service import PROGRAM
 from scoring_model.bundle import Bundle
 from scoring_model.service.core.rows import EventRow
 from scoring_model.service.delivery.deliverer import DeliveryLimits
-from scoring_model.service.delivery.signing import message_id, payload, signed_headers
+from scoring_model.service.delivery.signing import payload, signed_headers
+from scoring_model.service.events import message_id
 from scoring_model.service.keys.keyring import Keyring, add_master_key, load_master_keys
 from scoring_model.service.store import migrate
 from scoring_model.service.webhooks import new_secret

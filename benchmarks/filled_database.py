@@ -131,7 +131,7 @@ async def fill(
     await insert(url, PersonKeyRow, sorted(maker.keys.values()))
     await insert(url, IdentityRow, maker.identities)
     await insert(url, LinkRow, _history(people, hot, rows))
-    await _settle(url)
+    await settle(url)
     return Filled(url=url, caller=caller, headers=headers, bodies=tuple(requests))
 
 
@@ -267,8 +267,8 @@ async def rows_of(url: str, statement: str) -> list[tuple[Any, ...]]:
         await server.close()
 
 
-async def _settle(url: str) -> None:
-    """Run the database's maintenance before measuring."""
+async def settle(url: str) -> None:
+    """Run the maintenance of a database before measuring."""
     if url.startswith("sqlite"):
         with closing(sqlite3.connect(url.removeprefix("sqlite:///"), isolation_level=None)) as connection:
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")

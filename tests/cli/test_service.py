@@ -266,6 +266,35 @@ def test_labels(capsys: Captured, service: Running, folder: Path) -> None:
     assert said == f"0 labels imported, 1 were known already\nunknown: {UNKNOWN}\n"
 
 
+def test_operators_see_verifications_and_what_labels_are_worth(
+    capsys: Captured, service: Running, folder: Path
+) -> None:
+    """Listed and shown without signals, with labels reported by a client whose scopes were changed."""
+    client = new_client(capsys, "--scopes", "verifications")
+    first, second = scored(service, client), scored(service, client)
+    assert "labels,verifications" in done(
+        capsys, "clients", "grant", client["x-client-id"], "labels,verifications"
+    )
+    (folder / "labels.csv").write_text(f"verificationId,label,knownAt\n{first},fraud,2026-01-01\n")
+    done(capsys, "labels", "import", "labels.csv")
+    listed = json.loads(done(capsys, "verifications", "list", "--json", "--status", "COMPLETED"))
+    assert [one["id"] for one in listed] == [second, first]
+    assert done(capsys, "verifications", "list", "--limit", 1).startswith(second)
+    assert "must be one of" in refused(capsys, "verifications", "list", "--outcome", "failed")
+    assert "RFC 3339" in refused(capsys, "verifications", "list", "--before", "yesterday")
+    shown = json.loads(done(capsys, "verifications", "show", first, "--json"))
+    (device,) = [one for one in shown["links"] if one["key"] == "device"]
+    assert [one["fraud"] for one in device["latest"]] == [False, True]
+    said = done(capsys, "verifications", "show", first)
+    assert "label: fraud  known 2026-01-01T00:00:00.000000Z" in said
+    assert "link key device: 2 records" in said
+    assert str(SIGNALS["deviceId"]) not in said
+    report = json.loads(done(capsys, "labels", "report", "--json"))
+    assert (report["frauds"], report["conflicts"]) == (1, 0)
+    assert "1 verifications are known frauds" in done(capsys, "labels", "report")
+    assert done(capsys, "database", "index-references") == "0 references are indexed\n"
+
+
 def test_bad_labels_are_all_reported_and_none_is_imported(
     capsys: Captured, service: Running, folder: Path
 ) -> None:

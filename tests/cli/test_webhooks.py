@@ -16,8 +16,7 @@ from running_service import PROGRAM, SECONDS, until
 from scoring_model.cli import main
 from scoring_model.contract.event import EventType
 from scoring_model.contract.texts import to_text
-from scoring_model.service.delivery.signing import message_id
-from scoring_model.service.events import NewEvent, webhook_data, write_events
+from scoring_model.service.events import NewEvent, message_id, webhook_data, write_events
 from scoring_model.service.keys.keyring import add_master_key, load_master_keys
 from scoring_model.service.keys.secrets import load_or_create
 from scoring_model.service.store import Store

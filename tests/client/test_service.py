@@ -5,6 +5,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
+from datetime import timedelta
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,7 +14,7 @@ import pytest
 from either_client import Either, Kind
 from outside_client import new_credentials, open_service
 from running_service import Running
-from scoring_model.client import Address, NotFound
+from scoring_model.client import Address, Label, NotFound
 
 PERSON: Final[dict[str, Any]] = {
     "first_name": "Marta",
@@ -94,6 +95,19 @@ def test_every_operation(connected: Callable[..., Either]) -> None:
     assert 0 <= made.scoring_score <= 1000
     assert client.do(lambda c: c.verifications.wait(made)) == made
     assert client.do(lambda c: c.verifications.get(made.id)) == made
+    before = made.created_at - timedelta(microseconds=1)
+    assert client.all(lambda c: c.verifications.list(created_after=before, outcome=made.scoring_outcome)) == [
+        made
+    ]
+    assert client.all(lambda c: c.verifications.list(subject_id="s", page_size=1)) == [made]
+    assert client.all(lambda c: c.verifications.list(created_before=made.created_at)) == []
+    assert client.all(lambda c: c.identities.list(status="VALIDATED")) == [identity]
+    assert client.all(lambda c: c.identities.list(external_id="nobody")) == []
+    label = Label(label="fraud", known_at=made.completed_at, verification_id=made.id)
+    other = Label(label="genuine", known_at=made.completed_at, identity_id=made.id)
+    report = client.do(lambda c: c.labels.create([label, other, label]))
+    assert [result.status for result in report.results] == ["CREATED", "REFUSED", "UNCHANGED"]
+    assert report.results[1].errors[0].pointer == "/labels/1/identityId"
     erased = client.do(lambda c: c.verifications.erase_signals(made.id))
     assert erased == made.model_copy(update={"subject_id": None})
     hooks = [client.do(lambda c: c.webhooks.create(destination_url=URL)) for _ in range(3)]
@@ -104,6 +118,7 @@ def test_every_operation(connected: Callable[..., Either]) -> None:
     changed = client.do(lambda c: c.webhooks.update(hooks[0].id, destination_url=URL, active=False))
     assert (changed.active, changed.event_types) == (False, hooks[0].event_types)
     assert client.do(lambda c: c.webhooks.test(hooks[0].id)) == changed
+    assert client.all(lambda c: c.webhooks.deliveries(hooks[0].id, status="DEAD")) == []
     assert client.do(lambda c: c.webhooks.rotate_secret(hooks[0].id)).secret != hooks[0].secret
     deleted = client.do(lambda c: c.webhooks.delete(hooks[1].id))
     assert deleted == shown[1]

@@ -12,7 +12,7 @@ import pytest
 import scoring_model.client as package
 from scoring_model.client import AsyncClient, Client
 
-GROUPS = ("Identities", "Verifications", "Webhooks", "Health")
+GROUPS = ("Identities", "Verifications", "Webhooks", "Labels", "Health")
 OURS = ("scoring_model.client", "scoring_model.contract")
 FOLDER = Path(package.__file__).parent
 LOADS = "import json, sys, scoring_model.client\nprint(json.dumps(sorted(sys.modules)))"
@@ -34,7 +34,7 @@ def test_both_clients_are_of_one_mould(group: str, name: str) -> None:
     assert inspect.signature(blocking) == inspect.signature(awaited)
     assert inspect.getdoc(blocking) == inspect.getdoc(awaited)
     assert inspect.getdoc(blocking)
-    waits = inspect.isasyncgenfunction if name == "list" else inspect.iscoroutinefunction
+    waits = inspect.isasyncgenfunction if name in ("list", "deliveries") else inspect.iscoroutinefunction
     assert waits(awaited)
     assert not waits(blocking)
 

@@ -15,6 +15,7 @@ from scoring_model.service.clients import (
     UnknownClient,
     create_client,
     format_permissions,
+    grant,
     is_live,
     key_digest,
     list_clients,
@@ -236,3 +237,16 @@ def test_other_scopes_are_refused(text: str) -> None:
     """The error lists the existing ones."""
     with pytest.raises(Invalid, match="identities, verifications, webhooks"):
         parse_permissions(text)
+
+
+@with_store
+async def test_scopes_of_a_client_are_replaced(store: Store) -> None:
+    """`grant` gives exactly these scopes; keys stay as they are, and others' scopes too."""
+    one, other = await ada(store), await ada(store)
+    await grant(store, one.client_id, permissions=[Permission.LABELS, Permission.WEBHOOKS])
+    credentials = Credentials(store, SetClock(NOW))
+    callers = [await credentials.authenticate(made.client_id, made.api_key) for made in (one, other)]
+    found = [None if caller is None else caller.permissions for caller in callers]
+    assert found == [frozenset({Permission.LABELS, Permission.WEBHOOKS}), ALL]
+    with pytest.raises(UnknownClient):
+        await grant(store, "cl_none", permissions=[Permission.LABELS])

@@ -8,7 +8,9 @@ from typing import Any, TypeVar, cast
 import httpx
 from starlette.types import ASGIApp
 
+from scoring_model.contract.delivery import Delivery
 from scoring_model.contract.identity import Identity, IdentityStatus
+from scoring_model.contract.label import LabelReport, LabelResult, LabelsInput, LabelStatus
 from scoring_model.contract.outcome import Outcome
 from scoring_model.contract.resource import instant
 from scoring_model.contract.texts import from_text, to_text
@@ -34,8 +36,10 @@ from scoring_model.service.core.rows import IdentityRow
 from scoring_model.service.http import HttpSettings, create_app
 from scoring_model.service.idempotency import Answer, IdempotentRequest
 from scoring_model.service.identities import assess, parse_identity, shown
+from scoring_model.service.keys.secrets import Secrets
+from scoring_model.service.lists import Cursors, ListFilter
 from scoring_model.service.service import Readiness, Service
-from scoring_model.service.store import Bucket
+from scoring_model.service.store import Bucket, Position
 
 T = TypeVar("T")
 
@@ -88,6 +92,8 @@ class FakeService:
         self.identities = _Identities(self)
         self.verifications = _Verifications(self)
         self.webhooks = _Webhooks(self)
+        self.labels = _Labels(self)
+        self.cursors = Cursors(Secrets(bytes(32)))
         self.bucket = Bucket(True, 5999, 0.01, 0.0)
         self.failures_left = 60
         self.failed_from: list[str] = []
@@ -168,6 +174,17 @@ class FakeService:
         self.answered[place] = (request.body, answer)
         return answer
 
+    def page(
+        self, caller: Caller, kind: type[T], after: Position | None, limit: int
+    ) -> tuple[list[T], Position | None]:
+        """Resources of a client, latest first; all were created at `NOW`."""
+        self.stumble()
+        kept = [(resource, one) for (client, resource), one in self.kept.items() if client == caller.client]
+        found = [(resource or b"", one) for resource, one in kept if isinstance(one, kind)]
+        rest = [pair for pair in found[::-1] if after is None or pair[0] < after.id]
+        end = Position(NOW, rest[limit - 1][0]) if len(rest) > limit else None
+        return [one for _, one in rest[:limit]], end
+
     def stumble(self) -> None:
         """Raise the fault, if a test set one."""
         if self.fault is not None:
@@ -204,6 +221,11 @@ class _Identities:
 
     async def get(self, caller: Caller, resource: bytes) -> Identity:
         return self._service.found(caller, resource, Identity)
+
+    async def page(
+        self, caller: Caller, wanted: ListFilter, *, after: Position | None, limit: int
+    ) -> tuple[list[Identity], Position | None]:
+        return self._service.page(caller, Identity, after, limit)
 
     async def erase(self, caller: Caller, resource: bytes) -> Identity:
         self._service.found(caller, resource, Identity)
@@ -249,9 +271,28 @@ class _Verifications:
     async def get(self, caller: Caller, resource: bytes) -> Verification:
         return self._service.found(caller, resource, Verification)
 
+    async def page(
+        self, caller: Caller, wanted: ListFilter, *, after: Position | None, limit: int
+    ) -> tuple[list[Verification], Position | None]:
+        return self._service.page(caller, Verification, after, limit)
+
     async def erase_signals(self, caller: Caller, resource: bytes) -> Verification:
         found = self._service.found(caller, resource, Verification)
         return self._service.keep(caller, found.model_copy(update={"subject_id": None}))
+
+
+class _Labels:
+    def __init__(self, service: FakeService) -> None:
+        self._service = service
+
+    async def create(
+        self, caller: Caller, body: Mapping[str, object], request: IdempotentRequest | None
+    ) -> Answer[LabelReport]:
+        async def create() -> Answer[LabelReport]:
+            rows = parsed(LabelsInput, body).labels
+            return Answer(LabelReport.of(tuple(LabelResult(status=LabelStatus.CREATED) for _ in rows)))
+
+        return await self._service.once(caller, request, create)
 
 
 class _Webhooks:
@@ -287,6 +328,12 @@ class _Webhooks:
         self._service.stumble()
         found = [hook for hook in self._all(caller) if after is None or hook.id > to_text(after)]
         return found[:limit], from_text(found[limit - 1].id) if len(found) > limit else None
+
+    async def deliveries(
+        self, caller: Caller, resource: bytes, *, status: str | None, after: Position | None, limit: int
+    ) -> tuple[list[Delivery], Position | None]:
+        self._service.found(caller, resource, Webhook)
+        return self._service.page(caller, Delivery, after, limit)
 
     async def update(self, caller: Caller, resource: bytes, body: Mapping[str, object]) -> Webhook:
         sent = parsed(WebhookUpdate, body, WebhookContext(development=False))

@@ -30,7 +30,7 @@ from scoring_model.service.core.rows import (
     VerificationRow,
     WebhookRow,
 )
-from scoring_model.service.delivery.signing import message_id
+from scoring_model.service.events import message_id
 from scoring_model.service.keys.keyring import Keyring
 from scoring_model.service.scoring import verifications as replaying
 from scoring_model.service.store import open_store

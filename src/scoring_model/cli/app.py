@@ -15,6 +15,7 @@ from scoring_model.cli import (
     database,
     explain,
     features,
+    history,
     init,
     keys,
     labels,
@@ -55,6 +56,7 @@ app.add_typer(clients.app, name="clients")
 app.add_typer(verifications.app, name="verifications")
 app.add_typer(webhooks.app, name="webhooks")
 app.add_typer(labels.app, name="labels")
+app.add_typer(history.app, name="history")
 database.app.command()(prune.prune)
 app.add_typer(database.app, name="database")
 app.add_typer(keys.app, name="keys")

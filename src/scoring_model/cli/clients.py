@@ -24,7 +24,7 @@ def create(
     database: Database,
     scopes: Annotated[
         str, typer.Option(help="Permissions of its keys.")
-    ] = "identities,verifications,webhooks",
+    ] = "identities,verifications,webhooks,labels",
     quota: Annotated[str, typer.Option(help="Requests and seconds.")] = "6000/60",
     history_scope: Annotated[
         str | None, typer.Option(help="Share history with the clients of this scope; by default with none.")
@@ -75,6 +75,21 @@ def rotate(
         database, lambda store: rotate_key(store, client_id, grace_seconds=seconds, now=now())
     )
     _show(client_id, api_key, as_json=as_json)
+
+
+@app.command()
+def grant(
+    client_id: ClientId,
+    scopes: Annotated[str, typer.Argument(help="All permissions that its keys shall have.")],
+    database: Database,
+) -> None:
+    """Change the scopes of a client. Every running process knows them within five seconds."""
+    from scoring_model.service.clients import grant as grant_scopes
+    from scoring_model.service.clients import parse_permissions
+
+    permissions = parse_permissions(scopes)
+    with_store(database, lambda store: grant_scopes(store, client_id, permissions=permissions))
+    console.say(f"{client_id} has the scopes {','.join(sorted(permissions))}")
 
 
 @app.command()

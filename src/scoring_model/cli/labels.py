@@ -33,7 +33,7 @@ def import_file(
     """
     from scoring_model.contract.texts import to_text
     from scoring_model.service.core.clock import SystemClock
-    from scoring_model.service.labels import read_labels
+    from scoring_model.service.label_files import read_labels
 
     clock = SystemClock()
     lines = read_labels(path, at=clock.now())
@@ -45,6 +45,40 @@ def import_file(
     console.say(f"{found.imported} labels imported, {found.repeated} were known already")
     for text in unknown:
         console.say(f"unknown: {text}")
+
+
+@app.command()
+def report(database: Database, as_json: Json = False) -> None:
+    """Report how late labels of fraud come, what labels cover, and where they contradict each other.
+
+    Nothing is changed. Servers may keep running.
+    """
+    from dataclasses import asdict
+
+    from scoring_model.service.core.clock import SystemClock
+    from scoring_model.service.label_report import label_delays
+
+    found = with_store(database, lambda store: label_delays(store, SystemClock()))
+    if as_json:
+        console.say_json(asdict(found))
+        return
+    if found.maturity_days is None:
+        console.say("no fraud is labelled yet, so that no delay is known")
+    else:
+        console.say(
+            f"{found.frauds} verifications are known frauds; the oldest is {found.observed_days:.0f} days old. "
+            f"95 % are known within {found.maturity_days:.1f} days, of those that become known within that age."
+        )
+    for day, share in found.curve.items():
+        console.say(f"  within {day:3} days  {share:6.1%}")
+    for outcome, covered in found.coverage.items():
+        console.say(
+            f"{outcome}: {covered.verifications} verifications, {covered.fraud} fraud, {covered.genuine} genuine, "
+            f"{covered.verifications - covered.fraud - covered.genuine} without a label"
+        )
+    console.say(
+        f"{found.conflicts} verifications have contradicting labels; {found.withdrawn} have a withdrawn one"
+    )
 
 
 async def _import(store: Store, lines: list[LabelLine], clock: Clock) -> Imported:

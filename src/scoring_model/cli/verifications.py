@@ -54,6 +54,101 @@ def replay(
     raise typer.Exit(CODES[outcome])
 
 
+@app.command("list")
+def list_all(
+    database: Database,
+    client: Annotated[str | None, typer.Option(help="Only those of this client: its x-client-id.")] = None,
+    outcome: Annotated[str | None, typer.Option(help="Only PASSED, STEPPED_UP or FAILED ones.")] = None,
+    status: Annotated[str | None, typer.Option(help="Only PENDING, COMPLETED or ERROR ones.")] = None,
+    model_version: Annotated[str | None, typer.Option(help="Only those by this model.")] = None,
+    before: Annotated[
+        str | None, typer.Option(help="Only those created before this time (RFC 3339).")
+    ] = None,
+    limit: Annotated[int, typer.Option(min=1, max=10_000, help="Most verifications to list.")] = 100,
+    as_json: Json = False,
+) -> None:
+    """Show the latest verifications, without personal data.
+
+    With --outcome, --status or --model-version the latest 1,000 verifications of each client are searched; --before
+    goes further back.
+    """
+    from scoring_model.contract.outcome import Outcome
+    from scoring_model.contract.texts import from_rfc3339
+    from scoring_model.contract.verification import VerificationStatus
+    from scoring_model.service.inspection import list_verifications
+
+    for text, known in ((outcome, [*Outcome]), (status, [*VerificationStatus])):
+        if text is not None and text not in known:
+            raise ValueError(f"must be one of {', '.join(known)}")
+    until = None if before is None else from_rfc3339(before)
+    if before is not None and until is None:
+        raise ValueError("--before must be a time of RFC 3339 with a zone")
+    named = {"outcome": outcome, "status": status, "model_version": model_version}
+    filters = {name: text for name, text in named.items() if text is not None}
+    found = with_store(
+        database,
+        lambda store: list_verifications(store, client_id=client, filters=filters, before=until, limit=limit),
+    )
+    if as_json:
+        console.say_json(found)
+        return
+    for one in found:
+        words = (one["id"], one["createdAt"], one["clientId"], one["status"])
+        console.say(
+            "  ".join([*words, f"{one['scoringOutcome'] or '-'} {one['scoringScore'] or ''}".rstrip()])
+        )
+
+
+@app.command()
+def show(
+    verification: Annotated[str, typer.Argument(metavar="ID", help="Identifier of the verification.")],
+    database: Database,
+    master_key: MasterKey = None,
+    as_json: Json = False,
+) -> None:
+    """Show a verification: verdict, reasons, labels, deliveries, and which records share a link key with it.
+
+    Neither signals nor other personal data are shown. A record without an id was erased or imported.
+    """
+    from scoring_model.contract.texts import from_text
+    from scoring_model.service.inspection import inspect
+
+    resource = from_text(verification)
+    if resource is None:
+        raise ValueError("the id of a verification must be a UUID")
+    keyring = masters_of(database, master_key)
+    found = with_store(database, lambda store: inspect(store, keyring, resource))
+    if as_json:
+        console.say_json(found)
+        return
+    for name in (
+        "id",
+        "clientId",
+        "identityId",
+        "createdAt",
+        "completedAt",
+        "status",
+        "scoringOutcome",
+        "scoringScore",
+        "modelVersion",
+        "policyVersion",
+        "erased",
+    ):
+        console.say(f"{name}: {found[name]}")
+    for reason in found["reasons"]:
+        console.say(f"reason: {reason['code']}  {reason['description']}")
+    for label in found["labels"]:
+        console.say(f"label: {label['label']}  known {label['knownAt']}  reported {label['reportedAt']}")
+    for event in found["events"]:
+        sent = [f"{one['id']} {one['status']} after {one['attempts']}" for one in event["deliveries"]]
+        console.say(f"event: {event['type']}  {'; '.join(sent) or 'no delivery'}")
+    for link in found["links"]:
+        console.say(f"link key {link['key']}: {link['records']} records")
+        for one in link["latest"]:
+            mark = "this one" if one["this"] else "fraud" if one["fraud"] else ""
+            console.say(f"  {one['at']}  {one['verificationId'] or 'no verification'}  {mark}".rstrip())
+
+
 async def _replay(store: Store, keyring: Keyring, resource: bytes, bundles: Path | None) -> Replay:
     from scoring_model.service.bundles import BundleShelf, BundlesMissing, read_bundle_directory
     from scoring_model.service.scoring.verifications import replay as decide_again

@@ -78,7 +78,7 @@ def replay(
     as_json: Json = False,
 ) -> None:
     """Send a delivery, or all deliveries of an event, again with the same webhook-id. A deliverer must be running."""
-    from scoring_model.service.delivery.signing import message_id
+    from scoring_model.service.events import message_id
     from scoring_model.service.events import replay as send_again
 
     wanted, at = _id_of(resource), now()
@@ -96,7 +96,7 @@ def replay(
 
 def _plain(delivery: Delivery) -> dict[str, object]:
     from scoring_model.contract.texts import to_text
-    from scoring_model.service.delivery.signing import message_id
+    from scoring_model.service.events import message_id
 
     row, event = delivery.row, delivery.event
     return {

@@ -7,10 +7,11 @@ from scoring_model.client.asynchronous import (
     AsyncClient,
     AsyncHealth,
     AsyncIdentities,
+    AsyncLabels,
     AsyncVerifications,
     AsyncWebhooks,
 )
-from scoring_model.client.blocking import Client, Health, Identities, Verifications, Webhooks
+from scoring_model.client.blocking import Client, Health, Identities, Labels, Verifications, Webhooks
 from scoring_model.client.errors import (
     ApiError,
     Conflict,
@@ -26,10 +27,13 @@ from scoring_model.client.errors import (
     Unavailable,
     UnreadableAnswer,
 )
+from scoring_model.client.operations.labels import Label
 from scoring_model.client.retry import RetryPolicy
 from scoring_model.client.signature import Event, verify_webhook
+from scoring_model.contract.delivery import Delivery
 from scoring_model.contract.event import EventData
 from scoring_model.contract.identity import Address, DocumentType, Identity, IdentityStatus, ValidationError
+from scoring_model.contract.label import LabelReport, LabelResult, LabelStatus
 from scoring_model.contract.outcome import Outcome
 from scoring_model.contract.verification import ReasonCode, Verification, VerificationStatus
 from scoring_model.contract.violation import Violation
@@ -41,10 +45,12 @@ __all__ = [
     "AsyncClient",
     "AsyncHealth",
     "AsyncIdentities",
+    "AsyncLabels",
     "AsyncVerifications",
     "AsyncWebhooks",
     "Client",
     "Conflict",
+    "Delivery",
     "DocumentType",
     "Event",
     "EventData",
@@ -55,6 +61,11 @@ __all__ = [
     "IdentityStatus",
     "Invalid",
     "InvalidWebhook",
+    "Label",
+    "LabelReport",
+    "LabelResult",
+    "LabelStatus",
+    "Labels",
     "NotFound",
     "Outcome",
     "RateLimited",

@@ -10,13 +10,13 @@ from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 import httpx
 from tenacity import AsyncRetrying
 
-from scoring_model.client.operations import health, identities, verifications, webhooks
+from scoring_model.client.operations import health, identities, labels, verifications, webhooks
+from scoring_model.client.operations.pages import Page
 from scoring_model.client.operations.verifications import Polling
 from scoring_model.client.request import Request, as_method
 from scoring_model.client.retry import RetryPolicy
 from scoring_model.client.session import PreparedRequest, Session, transport_error
 from scoring_model.contract.verification import Verification
-from scoring_model.contract.webhook import Webhook
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -78,16 +78,14 @@ def _awaited(operation: Callable[P, Request[T]]) -> Callable[Concatenate[_Group,
     return as_method(method, operation)
 
 
-def _paged(
-    first: Callable[P, Request[webhooks.Page]],
-) -> Callable[Concatenate[_Group, P], AsyncIterator[Webhook]]:
-    async def method(self: _Group, /, *args: P.args, **kwargs: P.kwargs) -> AsyncIterator[Webhook]:
-        request: Request[webhooks.Page] | None = first(*args, **kwargs)
+def _paged(first: Callable[P, Request[Page[T]]]) -> Callable[Concatenate[_Group, P], AsyncIterator[T]]:
+    async def method(self: _Group, /, *args: P.args, **kwargs: P.kwargs) -> AsyncIterator[T]:
+        request: Request[Page[T]] | None = first(*args, **kwargs)
         while request is not None:
             page = await self._runner.run(request)
-            for webhook in page.webhooks:
-                yield webhook
-            request = webhooks.next_page(page)
+            for item in page.items:
+                yield item
+            request = page.following
 
     return as_method(method, first)
 
@@ -107,6 +105,7 @@ class AsyncIdentities(_Group):
 
     create = _awaited(identities.create)
     get = _awaited(identities.get)
+    list = _paged(identities.list_all)
     erase = _awaited(identities.erase)
 
 
@@ -115,6 +114,7 @@ class AsyncVerifications(_Group):
 
     create = _awaited(verifications.create)
     get = _awaited(verifications.get)
+    list = _paged(verifications.list_all)
     wait = _waiting(verifications.wait)
     erase_signals = _awaited(verifications.erase_signals)
 
@@ -126,9 +126,16 @@ class AsyncWebhooks(_Group):
     get = _awaited(webhooks.get)
     update = _awaited(webhooks.update)
     delete = _awaited(webhooks.delete)
-    list = _paged(webhooks.first_page)
+    list = _paged(webhooks.list_all)
+    deliveries = _paged(webhooks.deliveries)
     test = _awaited(webhooks.send_test)
     rotate_secret = _awaited(webhooks.rotate_secret)
+
+
+class AsyncLabels(_Group):
+    """What became known about verifications."""
+
+    create = _awaited(labels.create)
 
 
 class AsyncHealth(_Group):
@@ -174,6 +181,7 @@ class AsyncClient:
         self.identities = AsyncIdentities(self._runner)
         self.verifications = AsyncVerifications(self._runner)
         self.webhooks = AsyncWebhooks(self._runner)
+        self.labels = AsyncLabels(self._runner)
         self.health = AsyncHealth(self._runner)
 
     async def close(self) -> None:

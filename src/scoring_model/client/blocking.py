@@ -9,13 +9,13 @@ from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 import httpx
 from tenacity import Retrying
 
-from scoring_model.client.operations import health, identities, verifications, webhooks
+from scoring_model.client.operations import health, identities, labels, verifications, webhooks
+from scoring_model.client.operations.pages import Page
 from scoring_model.client.operations.verifications import Polling
 from scoring_model.client.request import Request, as_method
 from scoring_model.client.retry import RetryPolicy
 from scoring_model.client.session import PreparedRequest, Session, transport_error
 from scoring_model.contract.verification import Verification
-from scoring_model.contract.webhook import Webhook
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -75,13 +75,13 @@ def _blocking(operation: Callable[P, Request[T]]) -> Callable[Concatenate[_Group
     return as_method(method, operation)
 
 
-def _paged(first: Callable[P, Request[webhooks.Page]]) -> Callable[Concatenate[_Group, P], Iterator[Webhook]]:
-    def method(self: _Group, /, *args: P.args, **kwargs: P.kwargs) -> Iterator[Webhook]:
-        request: Request[webhooks.Page] | None = first(*args, **kwargs)
+def _paged(first: Callable[P, Request[Page[T]]]) -> Callable[Concatenate[_Group, P], Iterator[T]]:
+    def method(self: _Group, /, *args: P.args, **kwargs: P.kwargs) -> Iterator[T]:
+        request: Request[Page[T]] | None = first(*args, **kwargs)
         while request is not None:
             page = self._runner.run(request)
-            yield from page.webhooks
-            request = webhooks.next_page(page)
+            yield from page.items
+            request = page.following
 
     return as_method(method, first)
 
@@ -101,6 +101,7 @@ class Identities(_Group):
 
     create = _blocking(identities.create)
     get = _blocking(identities.get)
+    list = _paged(identities.list_all)
     erase = _blocking(identities.erase)
 
 
@@ -109,6 +110,7 @@ class Verifications(_Group):
 
     create = _blocking(verifications.create)
     get = _blocking(verifications.get)
+    list = _paged(verifications.list_all)
     wait = _waiting(verifications.wait)
     erase_signals = _blocking(verifications.erase_signals)
 
@@ -120,9 +122,16 @@ class Webhooks(_Group):
     get = _blocking(webhooks.get)
     update = _blocking(webhooks.update)
     delete = _blocking(webhooks.delete)
-    list = _paged(webhooks.first_page)
+    list = _paged(webhooks.list_all)
+    deliveries = _paged(webhooks.deliveries)
     test = _blocking(webhooks.send_test)
     rotate_secret = _blocking(webhooks.rotate_secret)
+
+
+class Labels(_Group):
+    """What became known about verifications."""
+
+    create = _blocking(labels.create)
 
 
 class Health(_Group):
@@ -193,6 +202,7 @@ class Client:
         self.identities = Identities(self._runner)
         self.verifications = Verifications(self._runner)
         self.webhooks = Webhooks(self._runner)
+        self.labels = Labels(self._runner)
         self.health = Health(self._runner)
 
     def close(self) -> None:

@@ -1,7 +1,7 @@
 """Events: what the service sends to webhooks. Thin, and without personal data."""
 
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Final
 
 from pydantic import ConfigDict, Field, WithJsonSchema
 
@@ -21,8 +21,13 @@ class EventType(StrEnum):
     VERIFICATION_STEPPED_UP = "verification.stepped_up"
     VERIFICATION_FAILED = "verification.failed"
     VERIFICATION_ERROR = "verification.error"
+    LABEL_RECEIVED = "label.received"
     WEBHOOK_TEST = "webhook.test"
     WEBHOOK_DISABLED = "webhook.disabled"
+
+
+ONLY_BY_NAME: Final = frozenset({EventType.VERIFICATION_COMPLETED, EventType.LABEL_RECEIVED})
+"""Events that only webhooks get that list them exactly, not by a wildcard."""
 
 
 class EventData(Resource):
@@ -30,7 +35,9 @@ class EventData(Resource):
 
     model_config = ConfigDict(json_schema_serialization_defaults_required=False)
 
-    id: Annotated[Uuid | None, Field(description="Of the identity, verification or webhook.")] = None
+    id: Annotated[
+        Uuid | None, Field(description="Of the identity, verification (also of a label) or webhook.")
+    ] = None
     identity_id: Uuid | None = None
     status: str | None = None
     scoring_outcome: (
@@ -39,6 +46,8 @@ class EventData(Resource):
     scoring_score: Annotated[int | None, Field(ge=0, le=1000)] = None
     model_version: str | None = None
     disabled_reason: str | None = None
+    label: str | None = None
+    known_at: Annotated[Instant | None, Field(description="When the label became known.")] = None
     sequence: Annotated[
         int | None,
         Field(ge=1, description="Grows by one with every event of yours, in the order of commits."),

@@ -8,6 +8,9 @@ from typing import Final
 EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _SECOND: Final = 1_000_000
 _UUID: Final = re.compile("[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}")
+_TIME: Final = re.compile(
+    r"\d{4}-\d{2}-\d{2}[Tt]\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?(?:[Zz]|[+-]\d{2}:\d{2})", re.ASCII
+)
 
 
 def to_text(resource: bytes) -> str:
@@ -55,6 +58,29 @@ def rfc3339(micros: int) -> str:
     """
     seconds, rest = divmod(micros, _SECOND)
     return f"{_whole_seconds(seconds)}.{rest:06d}Z"
+
+
+def from_rfc3339(text: str) -> int | None:
+    """Read an instant with a zone; None unless it is one of RFC 3339, section 5.6, in the years 1 to 9999.
+
+    Returns
+    -------
+    int or None
+        Microseconds since 1970-01-01 UTC; finer digits are dropped.
+
+    Examples
+    --------
+    >>> from_rfc3339("1970-01-01T01:00:00.0000019+01:00")
+    1
+    >>> from_rfc3339("1970-01-01T01:00:00") is None
+    True
+    """
+    if not _TIME.fullmatch(text):
+        return None
+    try:
+        return (datetime.fromisoformat(text.upper()).astimezone(UTC) - EPOCH) // timedelta(microseconds=1)
+    except (ValueError, OverflowError):
+        return None
 
 
 def instant_text(time: datetime) -> str:

@@ -10,7 +10,7 @@ from pydantic import ConfigDict, Field, ValidationError, ValidationInfo
 from pydantic_core import InitErrorDetails
 
 from scoring_model.contract import rules
-from scoring_model.contract.event import EventType
+from scoring_model.contract.event import ONLY_BY_NAME, EventType
 from scoring_model.contract.identity import HTTPS
 from scoring_model.contract.resource import Body, Instant, Resource, Schema, Uuid, check_items, missing, ruled
 from scoring_model.contract.rules import Rule, RuleError
@@ -20,7 +20,9 @@ DESCRIPTION_LENGTH: Final = 200
 HOST_LENGTH: Final = 253  # RFC 1035, section 3.1, as text
 EVERYTHING: Final = "*"
 MOST_TYPES: Final = 50  # more than there are; a bound on what is read
-PREFIXES: Final = tuple(dict.fromkeys(f"{name.partition('.')[0]}.*" for name in EventType))
+PREFIXES: Final = tuple(
+    dict.fromkeys(f"{name.partition('.')[0]}.*" for name in EventType if name not in ONLY_BY_NAME)
+)
 _SELECTORS: Final = frozenset((*EventType, *PREFIXES, EVERYTHING))
 # RFC 3986, appendix B. Functions check host and port, so that errors can name the rule.
 _URL: Final = re.compile(

@@ -47,6 +47,7 @@ class Permission(StrEnum):
     IDENTITIES = "identities"
     VERIFICATIONS = "verifications"
     WEBHOOKS = "webhooks"
+    LABELS = "labels"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +69,8 @@ class Caller:
         Seconds in which an empty bucket fills.
     strict_signals : bool
         Whether a request with a signal that the model does not know is refused.
+    importing : bool
+        Whether its history is being imported, so that nothing is scored.
     """
 
     client: int
@@ -77,6 +80,7 @@ class Caller:
     quota: int
     quota_seconds: int
     strict_signals: bool = False
+    importing: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +156,8 @@ async def create_client(
         strict_signals=int(strict_signals),
     )
     async with store.writing([history_scope] if history_scope else []) as transaction:
-        number = await transaction.new_client(row)
+        sharing = [other for other in await transaction.clients() if other.pool == history_scope]
+        number = await transaction.new_client(row._replace(importing=int(any(c.importing for c in sharing))))
         await transaction.insert([ApiKeyRow(key_digest(api_key), number, now, None, None)])
     return NewClient(client_id, api_key)
 
@@ -223,6 +228,18 @@ async def revoke(store: Store, client_id: str, *, now: int) -> None:
         await transaction.revoke_client(client.client, now)
 
 
+async def grant(store: Store, client_id: str, *, permissions: Collection[Permission]) -> None:
+    """Replace the permissions of a client; serving processes notice within five seconds.
+
+    Raises
+    ------
+    UnknownClient, StoreUnavailable
+    """
+    async with store.writing([await _history_scope(store, client_id)]) as transaction:
+        client = await _found(transaction, client_id)
+        await transaction.set_scopes(client.client, format_permissions(permissions))
+
+
 async def list_clients(store: Store) -> list[tuple[ClientRow, list[ApiKeyRow]]]:
     """List all clients with all their API keys, oldest first, including revoked ones."""
     async with store.reading() as reader:
@@ -265,6 +282,7 @@ def caller_of(row: ClientRow) -> Caller:
         quota=row.quota,
         quota_seconds=row.quota_seconds,
         strict_signals=bool(row.strict_signals),
+        importing=bool(row.importing),
     )
 
 
@@ -281,9 +299,19 @@ def is_live(key: ApiKeyRow, now: int) -> bool:
     return key.revoked_at is None and (key.expires_at is None or now < key.expires_at)
 
 
-async def _history_scope(store: Store, client_id: str) -> str:
+async def find_client(store: Store, client_id: str) -> ClientRow:
+    """Return a client.
+
+    Raises
+    ------
+    UnknownClient
+    """
     async with store.reading() as reader:
-        return (await _found(reader, client_id)).pool
+        return await _found(reader, client_id)
+
+
+async def _history_scope(store: Store, client_id: str) -> str:
+    return (await find_client(store, client_id)).pool
 
 
 async def _found(reader: Reader, client_id: str) -> ClientRow:

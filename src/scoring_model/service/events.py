@@ -13,7 +13,7 @@ from pydantic_core import to_json
 from scoring_model.contract.event import EventType
 from scoring_model.contract.identity import IdentityStatus
 from scoring_model.contract.outcome import Outcome
-from scoring_model.contract.texts import to_text
+from scoring_model.contract.texts import rfc3339, to_text
 from scoring_model.contract.verification import VerificationStatus
 from scoring_model.service.core import ids
 from scoring_model.service.core.rows import (
@@ -21,9 +21,10 @@ from scoring_model.service.core.rows import (
     DeliveryStatus,
     EventRow,
     IdentityRow,
+    LabelRow,
     VerificationRow,
 )
-from scoring_model.service.store import Store, Transaction
+from scoring_model.service.store import Advanced, Store, Transaction
 
 _OF_IDENTITY: Final[Mapping[str, tuple[EventType, ...]]] = {
     IdentityStatus.INCOMPLETE: (EventType.IDENTITY_CREATED,),
@@ -52,15 +53,15 @@ class NewEvent(NamedTuple):
     always: bool = False
 
 
-async def write_events(transaction: Transaction, events: Sequence[NewEvent]) -> None:
+async def write_events(transaction: Transaction, events: Sequence[NewEvent]) -> Mapping[int, Advanced]:
     """Write events in order, numbered by one sequence per client.
 
-    An event of a client without an active webhook does not wait for delivery.
+    An event of a client without an active webhook does not wait for delivery. Returns the state of the clients.
     """
     if not events:
-        return
+        return {}
     advanced = await transaction.advance(Counter(event.client for event in events))
-    sequences = {client: before for client, (before, _) in advanced.items()}
+    sequences = {client: found.before for client, found in advanced.items()}
     rows = []
     for event in events:
         sequences[event.client] += 1
@@ -73,10 +74,11 @@ async def write_events(transaction: Transaction, events: Sequence[NewEvent]) -> 
                 resource=event.resource,
                 created_at=event.at,
                 data=event.data,
-                waiting=int(event.always or advanced[event.client][1]),
+                waiting=int(event.always or advanced[event.client].listens),
             )
         )
     await transaction.insert(rows)
+    return advanced
 
 
 def events_of_identity(row: IdentityRow, now: int) -> list[NewEvent]:
@@ -106,6 +108,30 @@ def events_of_verification(row: VerificationRow) -> list[NewEvent]:
         }
     ).decode()
     return [NewEvent(row.client, kind, row.id, row.completed_at or row.created_at, data) for kind in kinds]
+
+
+def events_of_label(label: LabelRow, row: VerificationRow) -> NewEvent:
+    """Return the event of a new label of a verification, for webhooks that list `label.received` exactly."""
+    data = to_json(
+        {
+            "id": to_text(row.id),
+            "identityId": None if row.identity_id is None else to_text(row.identity_id),
+            "label": label.label,
+            "knownAt": rfc3339(label.known_at),
+        }
+    ).decode()
+    return NewEvent(label.client, EventType.LABEL_RECEIVED, row.id, label.told_at, data)
+
+
+def message_id(delivery: bytes) -> str:
+    """Return the ``webhook-id`` of a delivery, the same for every attempt.
+
+    Examples
+    --------
+    >>> message_id(bytes(range(16)))
+    'msg_000102030405060708090a0b0c0d0e0f'
+    """
+    return f"msg_{delivery.hex()}"
 
 
 def webhook_data(resource: bytes, disabled_reason: str | None = None) -> str:

@@ -121,6 +121,12 @@ class IdempotencyStore:
             raise IdempotencyMismatch
         return await replay(row)
 
+    async def raise_answered(self, record: IdempotencyRecord) -> None:
+        """Raise `AlreadyAnswered` if there is an answer; for requests of several transactions, before the first."""
+        row = await self._recorded(record)
+        if row is not None:
+            raise AlreadyAnswered(row)
+
     async def check(self, client: int, request: IdempotentRequest) -> None:
         """Check that the key of an invalid request is unused: no invalid request equals one that was answered.
 

@@ -31,10 +31,12 @@ from scoring_model.service.idempotency import Answer, IdempotencyRecord, Idempot
 from scoring_model.service.keys.data_keys import DataKey, Vault
 from scoring_model.service.keys.keyring import UnknownMasterKey
 from scoring_model.service.keys.link_hashes import Linker
+from scoring_model.service.keys.secrets import Secrets
+from scoring_model.service.lists import ListFilter, external_hash
 from scoring_model.service.scoring.commit_queue import CommitQueue
 from scoring_model.service.scoring.jobs import Done
 from scoring_model.service.scoring.payload import unpack_payload
-from scoring_model.service.store import Reader, Store, Transaction
+from scoring_model.service.store import Index, Page, Position, Reader, Store, Transaction
 
 YOUNGEST: Final = 16  # full years
 OLDEST: Final = 120
@@ -242,8 +244,10 @@ class Identities:
         persons: Persons,
         vault: Vault,
         linker: Linker,
+        secrets: Secrets,
         clock: Clock,
     ) -> None:
+        self._secrets = secrets
         self._store = store
         self._queue = queue
         self._idempotency = idempotency
@@ -283,6 +287,24 @@ class Identities:
             raise NotFound
         return self._persons.identity(*found)
 
+    async def page(
+        self, caller: Caller, wanted: ListFilter, *, after: Position | None, limit: int
+    ) -> tuple[list[Identity], Position | None]:
+        """Read a page of identities, latest first; also returns where the next one begins, None on the last."""
+        external = external_hash(self._secrets, caller.client, {"externalId": wanted.external_id})
+        page = Page(
+            index=Index.IDENTITIES if external is None else Index.OF_EXTERNAL,
+            key=caller.client if external is None else external,
+            after=wanted.begin(after),
+            created_after=wanted.earliest,
+            filters={} if wanted.status is None else {"status": wanted.status},
+            limit=limit,
+        )
+        async with self._store.reading() as reader:
+            rows, end = await reader.page(page)
+            keys = await reader.person_keys(list({row.key_id: None for row in rows}))
+        return [self._persons.identity(row, keys.get(row.key_id)) for row in rows], end
+
     async def erase(self, caller: Caller, resource: bytes) -> Identity:
         """Erase the person of an identity. Idempotent."""
         done = await self._queue.change(
@@ -305,7 +327,16 @@ class Identities:
             key_row, key = self._vault.new_key(caller.client, person, now)
             await transaction.insert([key_row])
         sealed = key.seal(pack_identity(values, errors), table="identities", column="payload", row=resource)
-        row = IdentityRow(resource, caller.client, key_row.key_id, status.value, sealed, now, now)
+        row = IdentityRow(
+            id=resource,
+            client=caller.client,
+            key_id=key_row.key_id,
+            status=status.value,
+            payload=sealed,
+            created_at=now,
+            updated_at=now,
+            external=external_hash(self._secrets, caller.client, values),
+        )
         await transaction.insert([row])
         await write_events(transaction, events_of_identity(row, now))
         return Done(shown(row, values, errors), resource)

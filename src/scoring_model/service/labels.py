@@ -1,33 +1,51 @@
-"""Labels: reading from a file, and appending under the locks of the verifications' history scopes."""
+"""Labels: appending them under the locks of the verifications' history scopes, for files and for requests."""
 
-from __future__ import annotations
-
-import csv
+import asyncio
 import json
+import struct
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Final, NamedTuple
+from enum import Enum
+from typing import Final, NamedTuple, TypeVar
 
-from scoring_model.contract.rules import Rule, RuleError
-from scoring_model.contract.texts import from_text
+from scoring_model.contract import violation
+from scoring_model.contract.label import (
+    LABELS,
+    LabelContext,
+    LabelInput,
+    LabelReport,
+    LabelResult,
+    LabelsInput,
+    LabelStatus,
+)
+from scoring_model.contract.rules import Rule, kind_of
 from scoring_model.contract.verification import VerificationStatus
-from scoring_model.contract.violation import Invalid, Violation, pointer
+from scoring_model.contract.violation import Violation
 from scoring_model.history import pack_label
-from scoring_model.records import cells
-from scoring_model.records.record import RowViolation, instant
-from scoring_model.records.sheet import UnreadableSource, check_csv_header
+from scoring_model.service.clients import Caller
 from scoring_model.service.core.clock import Clock
-from scoring_model.service.core.rows import ClientRow, LabelRow, VerificationRow
+from scoring_model.service.core.errors import parsed
+from scoring_model.service.core.rows import ClientRow, IdempotencyRow, LabelRow, VerificationRow
+from scoring_model.service.events import events_of_label, write_events
+from scoring_model.service.history_import import record_hash, tied_hashes
+from scoring_model.service.idempotency import Answer, IdempotencyRecord, IdempotencyStore, IdempotentRequest
+from scoring_model.service.keys.secrets import Secrets
+from scoring_model.service.scoring.commit_queue import CommitQueue
+from scoring_model.service.scoring.jobs import Done
 from scoring_model.service.store import Reader, Store, Transaction
 
-LABELS: Final = ("fraud", "genuine", "withdrawn")
-IDENTIFIERS: Final = ("verificationId", "identityId")
-COLUMNS: Final = (*IDENTIFIERS, "label", "knownAt")
+T = TypeVar("T")
+
+ROWS: Final = 100
+"""Labels of verifications in one transaction: a longer one would delay the verifications of its history scope."""
+
 _FRAUD: Final = "fraud"
-_BATCH: Final = 200
 _HASH: Final = 16
+_REPORTED: Final = struct.Struct("<qb")
+"""A label of an imported record: when it was known, and its place in `LABELS`."""
+
+_NO_RESOURCE: Final = bytes(16)
 
 
 class LabelLine(NamedTuple):
@@ -37,173 +55,6 @@ class LabelLine(NamedTuple):
     identity_id: bytes | None
     label: str
     known_at: int  # microseconds since 1970-01-01 UTC
-
-
-class LabelsRefused(Invalid):
-    """A label file breaks rules; nothing is imported. `rows` has all violations, by row."""
-
-    def __init__(self, path: Path, rows: Sequence[RowViolation]) -> None:
-        super().__init__(violation for _, violation in rows)
-        self.path = path
-        self.rows = tuple(rows)
-
-    def __str__(self) -> str:
-        lines = [
-            f"- row {row}: {violation.field or 'row'}: {violation.code}, {violation.detail}"
-            for row, violation in self.rows
-        ]
-        return "\n".join((f"{self.path.name}: the labels are refused:", *lines))
-
-
-def read_labels(path: Path, *, at: int) -> list[LabelLine]:
-    """Read a label file.
-
-    Parameters
-    ----------
-    path : Path
-        `.csv` (UTF-8, header, comma), `.jsonl` or `.ndjson` (UTF-8, one object per line). Other columns are ignored.
-    at : int
-        The current time, microseconds since 1970-01-01 UTC. A label known later is an error.
-
-    Raises
-    ------
-    LabelsRefused
-        With all violations of all rows.
-    ValueError
-        If the file has another extension or encoding, no header, or a header that lacks a column.
-    """
-    rows = _ROWS.get(path.suffix.lower())
-    if rows is None:
-        raise ValueError(f"{path.name}: a file of labels must end in one of {', '.join(_ROWS)}")
-    try:
-        lines, broken = _read(rows(path), at)
-    except UnicodeDecodeError:
-        raise ValueError(f"{path.name}: a file of labels must be UTF-8") from None
-    except csv.Error as error:
-        raise ValueError(f"{path.name}: is not CSV: {error}") from None
-    if broken:
-        raise LabelsRefused(path, broken)
-    return lines
-
-
-def _read(rows: Iterator[Cells | Violation], at: int) -> tuple[list[LabelLine], list[RowViolation]]:
-    lines: list[LabelLine] = []
-    broken: list[RowViolation] = []
-    for number, row in enumerate(rows):
-        if isinstance(row, Violation):
-            broken.append(RowViolation(number, row))
-            continue
-        values, violations = _values(row, at)
-        broken += [RowViolation(number, violation) for violation in violations]
-        if not violations:
-            lines.append(LabelLine(*(values.get(name) for name in COLUMNS)))  # type: ignore[arg-type]
-    return lines, broken
-
-
-Cells = Mapping[str, object]
-
-
-def _csv_rows(path: Path) -> Iterator[Cells | Violation]:
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        rows = (row for row in csv.reader(file, strict=True) if row)
-        header = next(rows, [])
-        _check_header(path, header)
-        for row in rows:
-            if len(row) == len(header):
-                yield dict(zip(header, row, strict=True))
-            else:
-                yield _malformed(f"must have {len(header)} columns, got {len(row)}")
-
-
-def _check_header(path: Path, header: list[str]) -> None:
-    try:
-        check_csv_header(header)
-    except UnreadableSource as error:
-        raise ValueError(f"{path.name}: {error}") from None
-    missing = [name for name in ("label", "knownAt") if name not in header]
-    if not set(IDENTIFIERS) & set(header):
-        missing.append(" or ".join(IDENTIFIERS))
-    if missing:
-        raise ValueError(f"{path.name}: the header lacks {', '.join(missing)}")
-    if len(set(header)) < len(header):
-        raise ValueError(f"{path.name}: columns must have distinct names")
-
-
-def _json_rows(path: Path) -> Iterator[Cells | Violation]:
-    with path.open(encoding="utf-8-sig") as file:
-        for line in file:
-            if not line.isspace():
-                yield _json_row(line)
-
-
-def _json_row(line: str) -> Cells | Violation:
-    try:
-        row = json.loads(line)
-    except (ValueError, RecursionError):
-        row = None
-    return row if isinstance(row, dict) else _malformed("must be a JSON object")
-
-
-def _malformed(detail: str) -> Violation:
-    return Violation("", Rule.MALFORMED_ROW.value, detail)
-
-
-_ROWS: Final[Mapping[str, Callable[[Path], Iterator[Cells | Violation]]]] = {
-    ".csv": _csv_rows,
-    ".jsonl": _json_rows,
-    ".ndjson": _json_rows,
-}
-
-
-def _values(row: Cells, at: int) -> tuple[dict[str, object], list[Violation]]:
-    values: dict[str, object] = {}
-    violations = []
-    for name, parse in _PARSERS.items():
-        try:
-            values[name] = parse(cells.plain(row.get(name)))
-        except RuleError as error:
-            violations.append(Violation(pointer(name), error.type, error.message()))
-    named = sum(cells.plain(row.get(name)) is not None for name in IDENTIFIERS)
-    if named != 1:
-        detail = f"must have exactly one of {' and '.join(IDENTIFIERS)}, got {named}"
-        violations.append(Violation("", "one_identifier", detail))
-    known_at = values.get("knownAt")
-    if isinstance(known_at, int) and known_at > at:
-        violations.append(Violation("/knownAt", Rule.IN_FUTURE.value, "must not be later than now"))
-    return values, violations
-
-
-def _identifier(value: object) -> bytes | None:
-    if value is None:
-        return None
-    found = from_text(value.strip()) if isinstance(value, str) else None
-    if found is None:
-        raise RuleError("not_a_uuid", "must be a UUID")
-    return found
-
-
-def _label(value: object) -> str:
-    text = value.strip().lower() if isinstance(value, str) else value
-    if text is None:
-        raise RuleError(Rule.MISSING, "must be there")
-    if text not in LABELS:
-        raise RuleError(Rule.NOT_LISTED, f"must be one of {', '.join(LABELS)}")
-    return str(text)
-
-
-def _known_at(value: object) -> int:
-    found = instant(value)
-    if found is None:
-        raise RuleError(Rule.MISSING, "must be there")
-    return found
-
-
-_PARSERS: Final[Mapping[str, Callable[[object], object]]] = {
-    "verificationId": _identifier,
-    "identityId": _identifier,
-    "label": _label,
-    "knownAt": _known_at,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,11 +76,34 @@ class Imported:
     unknown: tuple[bytes, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _Report:
+class _Report(NamedTuple):
+    """A label of one verification; `line` is the place of the row that reports it."""
+
+    line: int
     verification: VerificationRow
     label: str
     known_at: int
+
+
+class _RecordReport(NamedTuple):
+    """A label of an imported record, by the hash of its id."""
+
+    line: int
+    record: bytes
+    label: str
+    known_at: int
+
+
+class _Fate(Enum):
+    """What became of a report."""
+
+    NEW = "new"
+    REPEATED = "repeated"
+    ERASED = "erased"
+
+
+def _batches(items: Sequence[T]) -> Iterator[Sequence[T]]:
+    return (items[start : start + ROWS] for start in range(0, len(items), ROWS))
 
 
 async def import_labels(
@@ -250,64 +124,273 @@ async def import_labels(
     unknown: dict[bytes, None] = {}
     by_scope: dict[str, list[_Report]] = defaultdict(list)
     async with store.reading() as reader:
-        for line in lines:
-            rows = await _rows_of(reader, line)
+        for number, line in enumerate(lines):
+            rows = [row for row in await _rows_of(reader, line) if _can_be_labelled(row)]
             if not rows:
                 unknown[line.verification_id or line.identity_id or b""] = None
             for row in rows:
-                by_scope[scopes[row.client]].append(_Report(row, line.label, line.known_at))
-    imported = repeated = 0
+                by_scope[scopes[row.client]].append(_Report(number, row, line.label, line.known_at))
+    counts = dict.fromkeys(_Fate, 0)
     for scope, reports in by_scope.items():
-        for start in range(0, len(reports), _BATCH):
-            batch = reports[start : start + _BATCH]
+        for batch in _batches(reports):
             async with store.writing([scope]) as transaction:
-                new, erased = await _append(transaction, batch, clock)
-            imported += new
-            repeated += len(batch) - new - len(erased)
-            unknown |= dict.fromkeys(erased)
-    return Imported(imported, repeated, tuple(unknown))
+                fates = await _append(transaction, batch, clock)
+            for report, fate in zip(batch, fates, strict=True):
+                counts[fate] += 1
+                if fate is _Fate.ERASED:
+                    unknown[report.verification.id] = None
+    return Imported(counts[_Fate.NEW], counts[_Fate.REPEATED], tuple(unknown))
 
 
 async def _rows_of(reader: Reader, line: LabelLine) -> list[VerificationRow]:
-    """Return the verifications that a line is about."""
+    """Return the verifications that a line names, of any client."""
     if line.verification_id is not None:
         row = await reader.verification_by_id(line.verification_id)
-        found = [] if row is None else [row]
-    else:
-        found = await reader.verifications_of_identity(line.identity_id or b"")
-    return [row for row in found if row.status == VerificationStatus.COMPLETED and row.links is not None]
+        return [] if row is None else [row]
+    return await reader.verifications_of_identity(line.identity_id or b"")
 
 
-async def _append(
-    transaction: Transaction, batch: Sequence[_Report], clock: Clock
-) -> tuple[int, list[bytes]]:
-    """Append the new labels of a batch; returns their number and the verifications erased in the meantime."""
-    stored = await transaction.labels([report.verification.id for report in batch])
+def _can_be_labelled(row: VerificationRow) -> bool:
+    return row.status == VerificationStatus.COMPLETED and row.links is not None
+
+
+async def _append(transaction: Transaction, batch: Sequence[_Report], clock: Clock) -> list[_Fate]:
+    """Append the new labels of a batch with their events; returns the fate of each report."""
+    wanted = list(dict.fromkeys(report.verification.id for report in batch))
+    stored = await transaction.labels(wanted)
+    # Persons may have been erased since the rows were read.
+    rows = {row.id: row for row in await transaction.verifications_by_ids(wanted)}
     known = {(id_, label, at) for id_, labels in stored.items() for label, at, _ in labels}
-    at = await _reporting_time(transaction, batch, clock)
-    new, erased = 0, []
+    at = await _reporting_time(transaction, [value for row in rows.values() for value in _hashes(row)], clock)
+    new: list[LabelRow] = []
+    of_links: dict[tuple[bytes, int, int], bytes] = defaultdict(bytes)
+    fates, events = [], []
     for report in batch:
-        row = await transaction.verification_by_id(report.verification.id)
+        row = rows.get(report.verification.id)
         if row is None or row.links is None or row.completed_at is None:
-            erased.append(report.verification.id)
+            fates.append(_Fate.ERASED)
             continue
-        if (row.id, report.label, report.known_at) in known:
+        label = LabelRow(row.client, row.id, report.label, report.known_at, at)
+        if (row.id, label.label, label.known_at) in known:
+            fates.append(_Fate.REPEATED)
             continue
-        known.add((row.id, report.label, report.known_at))
-        await transaction.insert([LabelRow(row.client, row.id, report.label, report.known_at, at)])
+        known.add((row.id, label.label, label.known_at))
+        new.append(label)
+        packed = pack_label(max(label.known_at, at), fraud=label.label == _FRAUD)
+        for value in _hashes(row):
+            of_links[value, row.completed_at, 0] += packed
+        events.append(events_of_label(label, row))
+        fates.append(_Fate.NEW)
+    await transaction.insert(new)
+    await transaction.append_labels(of_links)
+    await write_events(transaction, events)
+    return fates
+
+
+async def _append_to_records(
+    transaction: Transaction, batch: Sequence[_RecordReport], clock: Clock
+) -> list[_Fate]:
+    """Append the new labels of imported records; ERASED are those that are unknown or no longer kept."""
+    rows = await transaction.imported(list(dict.fromkeys(report.record for report in batch)))
+    reported = {record: row.labels or b"" for record, row in rows.items()}
+    hashes = [value for row in rows.values() for value, _ in tied_hashes(row)]
+    at = await _reporting_time(transaction, hashes, clock)
+    of_links: dict[tuple[bytes, int, int], bytes] = defaultdict(bytes)
+    fates = []
+    for report in batch:
+        if report.record not in rows:
+            fates.append(_Fate.ERASED)
+            continue
+        kept = (report.known_at, LABELS.index(report.label))
+        if kept in _REPORTED.iter_unpack(reported[report.record]):
+            fates.append(_Fate.REPEATED)
+            continue
+        reported[report.record] += _REPORTED.pack(*kept)
+        row = rows[report.record]
         packed = pack_label(max(report.known_at, at), fraud=report.label == _FRAUD)
-        await transaction.link_labels(_hashes(row), row.completed_at, packed)
-        new += 1
-    return new, erased
+        for value, tie in tied_hashes(row):
+            of_links[value, row.time, tie] += packed
+        fates.append(_Fate.NEW)
+    await transaction.label_imported(reported)
+    await transaction.append_labels(of_links)
+    return fates
 
 
-async def _reporting_time(transaction: Transaction, batch: Sequence[_Report], clock: Clock) -> int:
-    """Return the instant of reporting, later than every event under the link keys of these verifications."""
-    hashes = {value for report in batch for value in _hashes(report.verification)}
-    newest = await transaction.newest(sorted(hashes)) if hashes else None
+async def _reporting_time(transaction: Transaction, hashes: Iterable[bytes], clock: Clock) -> int:
+    """Return the instant of reporting, later than every event under these hashes of link keys."""
+    wanted = sorted(set(hashes))
+    newest = await transaction.newest(wanted) if wanted else None
     return clock.now() if newest is None else max(clock.now(), newest + 1)
 
 
 def _hashes(row: VerificationRow) -> list[bytes]:
     links = row.links or b""
     return [links[i : i + _HASH] for i in range(0, len(links), _HASH)]
+
+
+class Labels:
+    """The operation on labels of one client."""
+
+    def __init__(
+        self,
+        *,
+        store: Store,
+        queue: CommitQueue,
+        idempotency: IdempotencyStore,
+        secrets: Secrets,
+        clock: Clock,
+    ) -> None:
+        self._store = store
+        self._queue = queue
+        self._idempotency = idempotency
+        self._secrets = secrets
+        self._clock = clock
+        # One batch of this process at a time, so that no transaction holds more than one.
+        self._turn = asyncio.Lock()
+
+    async def create(
+        self, caller: Caller, body: Mapping[str, object], request: IdempotentRequest | None
+    ) -> Answer[LabelReport]:
+        """Report labels, each on its own: a bad one is refused and the others are stored.
+
+        They are stored in transactions of at most `ROWS`. When one fails, those before it stay, and the same request
+        can be repeated: what is stored already stays as it is.
+
+        Raises
+        ------
+        Invalid
+            If the body is no list of 1 to 1,000 labels.
+        """
+
+        async def action(record: IdempotencyRecord | None) -> Answer[LabelReport]:
+            rows = parsed(LabelsInput, body).labels
+            if record is not None:
+                await self._idempotency.raise_answered(record)
+            results, reports = await self._resolve(caller, rows)
+            batches = list(_batches(reports)) or [()]
+            for batch in batches:
+                last = batch is batches[-1]
+                await self._store_batch(caller, batch, results, record if last else None)
+            return Answer(_report_of(results))
+
+        return await self._idempotency.run(caller.client, request, action, self._replay)
+
+    async def _resolve(
+        self, caller: Caller, rows: Sequence[object]
+    ) -> tuple[list[LabelResult], list[_Report | _RecordReport]]:
+        """Check all labels and find their verifications; returns provisional answers, and what is to be stored."""
+        results: list[LabelResult] = []
+        reports: list[_Report | _RecordReport] = []
+        context = LabelContext(self._clock.now())
+        async with self._store.reading() as reader:
+            for batch in _batches(list(enumerate(rows))):
+                checked = [(line, _parsed(row, context)) for line, row in batch]
+                named = [one.verification_id for _, one in checked if isinstance(one, LabelInput)]
+                wanted = [resource for resource in named if resource is not None]
+                known = {row.id: row for row in await reader.verifications_by_ids(wanted)}
+                for line, found in checked:
+                    if isinstance(found, LabelInput) and found.record_id is not None:
+                        record = record_hash(self._secrets, caller.client, found.record_id)
+                        reports.append(_RecordReport(line, record, found.label, found.known_at))
+                        found = ()
+                    elif isinstance(found, LabelInput):
+                        verifications, problem = await _found(reader, caller, found, known)
+                        reports += [_Report(line, one, found.label, found.known_at) for one in verifications]
+                        found = () if problem is None else (problem,)
+                    results.append(_refused(line, found) if found else _UNCHANGED)
+                await asyncio.sleep(0)  # other requests get a turn
+        return results, reports
+
+    async def _store_batch(
+        self,
+        caller: Caller,
+        batch: Sequence[_Report | _RecordReport],
+        results: list[LabelResult],
+        record: IdempotencyRecord | None,
+    ) -> None:
+        """Store a batch and update the answers of its lines; with a record, keep all answers for a repetition."""
+
+        async def change(transaction: Transaction) -> Done[None]:
+            made = [report for report in batch if isinstance(report, _Report)]
+            imported = [report for report in batch if isinstance(report, _RecordReport)]
+            fates = await _append(transaction, made, self._clock) if made else []
+            fates += await _append_to_records(transaction, imported, self._clock) if imported else []
+            reports: list[_Report | _RecordReport] = [*made, *imported]
+            for report, fate in zip(reports, fates, strict=True):
+                if fate is _Fate.NEW:
+                    results[report.line] = _CREATED
+                elif fate is _Fate.ERASED and results[report.line] is _UNCHANGED:
+                    problem = _ERASED if isinstance(report, _Report) else _NOT_FOUND["recordId"]
+                    results[report.line] = _refused(report.line, (problem,))
+            return Done(None, _NO_RESOURCE, 200, None if record is None else self._sealed(record, results))
+
+        async with self._turn:
+            await self._queue.change(caller, change, record)
+
+    def _sealed(self, record: IdempotencyRecord, results: Sequence[LabelResult]) -> bytes:
+        plain = json.dumps([result.model_dump(mode="json") for result in results])
+        return self._secrets.seal(_associated_data(record.digest), plain.encode())
+
+    async def _replay(self, row: IdempotencyRow) -> Answer[LabelReport]:
+        if row.answer is None:
+            raise ValueError("an answer about labels was not kept")
+        plain = json.loads(self._secrets.open(_associated_data(row.digest), row.answer))
+        results = [
+            LabelResult(status=one["status"], errors=tuple(Violation(**error) for error in one["errors"]))
+            for one in plain
+        ]
+        return Answer(_report_of(results), replayed=True)
+
+
+_CREATED: Final = LabelResult(status=LabelStatus.CREATED)
+_UNCHANGED: Final = LabelResult(status=LabelStatus.UNCHANGED)
+_NOT_FOUND: Final = {
+    "verificationId": Violation("/verificationId", "not_found", "must be a verification of this client"),
+    "identityId": Violation("/identityId", "not_found", "must be an identity of this client"),
+    "recordId": Violation(
+        "/recordId", "not_found", "must be a record that was imported and that windows still reach"
+    ),
+}
+_NOT_COMPLETED: Final = Violation("", "not_completed", "must name a completed verification")
+_ERASED: Final = Violation("", "erased", "must name a person who was not erased")
+
+
+def _associated_data(digest: bytes) -> bytes:
+    return b"idempotency.answer." + digest
+
+
+def _report_of(results: Sequence[LabelResult]) -> LabelReport:
+    return LabelReport.of(tuple(results))
+
+
+def _refused(line: int, violations: Sequence[Violation]) -> LabelResult:
+    errors = tuple(violation.within("labels", line) for violation in violations)
+    return LabelResult(status=LabelStatus.REFUSED, errors=errors)
+
+
+def _parsed(row: object, context: LabelContext) -> LabelInput | tuple[Violation, ...]:
+    if not isinstance(row, dict):
+        return (Violation("", Rule.WRONG_TYPE.value, f"must be an object, got {kind_of(row)}"),)
+    try:
+        return LabelInput.parse(row, context)
+    except violation.Invalid as error:
+        return error.violations[: violation.MOST_ERRORS]
+
+
+async def _found(
+    reader: Reader, caller: Caller, label: LabelInput, known: Mapping[bytes, VerificationRow]
+) -> tuple[list[VerificationRow], Violation | None]:
+    """Return the caller's verifications that a label is about, or why there are none; `known` has some by id."""
+    if label.verification_id is not None:
+        rows = [known[label.verification_id]] if label.verification_id in known else []
+    else:
+        rows = await reader.verifications_of_identity(label.identity_id or b"")
+    rows = [row for row in rows if row.client == caller.client]
+    if good := [row for row in rows if _can_be_labelled(row)]:
+        return good, None
+    if any(row.status == VerificationStatus.COMPLETED for row in rows):
+        return [], _ERASED
+    if label.identity_id is None:
+        return [], _NOT_COMPLETED if rows else _NOT_FOUND["verificationId"]
+    identity = await reader.identity(caller.client, label.identity_id)
+    return [], _NOT_FOUND["identityId"] if identity is None else _NOT_COMPLETED

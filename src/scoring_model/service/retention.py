@@ -83,7 +83,7 @@ class Ages:
             return settled
         # The clock of another process may be that far behind, and its scores need the whole window.
         links = now - longest - SKEW
-        return {Expiring.LINKS: links, Expiring.LABEL_TIMES: links, **settled}
+        return {Expiring.LINKS: links, Expiring.IMPORTED: links, Expiring.LABEL_TIMES: links, **settled}
 
 
 class Housekeeping:

@@ -20,6 +20,9 @@ from scoring_model.service.keys.data_keys import Vault, follow
 from scoring_model.service.keys.keyring import Keyring
 from scoring_model.service.keys.link_hashes import Linker
 from scoring_model.service.keys.secrets import Secrets, load_or_create
+from scoring_model.service.labels import Labels
+from scoring_model.service.lists import Cursors
+from scoring_model.service.references import UNINDEXED_FACT
 from scoring_model.service.retention import Housekeeping, note_window, warn_of_short_history
 from scoring_model.service.scoring.candidate import CandidateBuilder
 from scoring_model.service.scoring.commit_queue import CommitQueue, QueueLimits
@@ -34,7 +37,9 @@ from scoring_model.service.webhooks import Webhooks, seal_migrated
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
-_LINKS_FACT: Final = "link_keys"
+LINKS_FACT: Final = "link_keys"
+"""Fact with the link keys, normalisation and amounts of the history."""
+
 _FOLLOW_SECONDS: Final = 2.0
 
 CLOCK_INTERVAL: Final = 5.0
@@ -103,7 +108,7 @@ class ReadinessCheck:
 class Service:
     """The parts of a running service.
 
-    The operations of `identities`, `verifications` and `webhooks` raise the errors of `core.errors` and
+    The operations of `identities`, `verifications`, `webhooks` and `labels` raise the errors of `core.errors` and
     `StoreUnavailable`.
     """
 
@@ -116,6 +121,8 @@ class Service:
     identities: Identities
     verifications: Verifications
     webhooks: Webhooks
+    labels: Labels
+    cursors: Cursors
     scoring: Scoring
     candidates: CandidateBuilder
     pending: PendingWork
@@ -192,10 +199,11 @@ async def open_service(
     keys = keyring()
     secrets = await load_or_create(store, keys)
     await seal_migrated(store, secrets)
-    await _agree_on_links(store, scorer)
+    await agree_on_links(store, scorer)
     bundles = await _register(store, scorer, clock)
     await warn_of_short_history(store, clock, longest=scorer.matrix.reach)
     await note_window(store, scorer.matrix.reach)
+    await _warn_of_unindexed_references(store)
     service = _assemble(
         store=store,
         scorer=scorer,
@@ -251,6 +259,7 @@ def _assemble(
             persons=persons,
             vault=vault,
             linker=linker,
+            secrets=secrets,
             clock=clock,
         ),
         verifications=Verifications(
@@ -260,6 +269,8 @@ def _assemble(
             persons=persons,
             candidates=candidates,
             scoring=scoring,
+            linker=linker,
+            secrets=secrets,
             clock=clock,
             bundles=bundles,
         ),
@@ -271,6 +282,8 @@ def _assemble(
             clock=clock,
             development=development,
         ),
+        labels=Labels(store=store, queue=queue, idempotency=idempotency, secrets=secrets, clock=clock),
+        cursors=Cursors(secrets),
         scoring=scoring,
         candidates=candidates,
         pending=PendingWork(store=store, queue=queue, candidates=candidates, scoring=scoring, clock=clock),
@@ -280,7 +293,7 @@ def _assemble(
     )
 
 
-async def _agree_on_links(store: Store, scorer: Scorer) -> None:
+async def agree_on_links(store: Store, scorer: Scorer) -> None:
     """Record how the first bundle links records; reject later bundles that differ."""
     keys = {key.name: list(key.parts) for key in scorer.matrix.link_keys}
     links: dict[str, object] = {"keys": keys, "normalisation": NORMALISATION_VERSION}
@@ -291,14 +304,24 @@ async def _agree_on_links(store: Store, scorer: Scorer) -> None:
         links["amounts"] = amounts
     wanted = json.dumps(links, sort_keys=True).encode()
     async with store.writing([WHOLE_DATABASE]) as transaction:
-        known = await transaction.fact(_LINKS_FACT)
+        known = await transaction.fact(LINKS_FACT)
         if known is None:
-            await transaction.set_fact(_LINKS_FACT, wanted)
+            await transaction.set_fact(LINKS_FACT, wanted)
         elif known != wanted:
             raise HistoryMismatch(
                 f"the bundle's link keys are {wanted.decode()}, but the history in the database was written with "
                 f"{known.decode()}: serve a bundle with the same keys and amount, or begin a new database"
             )
+
+
+async def _warn_of_unindexed_references(store: Store) -> None:
+    async with store.reading() as reader:
+        if await reader.fact(UNINDEXED_FACT) is None:
+            return
+    log_warning(
+        "Lists by subjectId and externalId leave out what is older than version 7 of the schema until "
+        "`scoring-model database index-references` has run."
+    )
 
 
 async def _register(store: Store, scorer: Scorer, clock: Clock) -> Sequence[BundleRow]:

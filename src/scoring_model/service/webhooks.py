@@ -10,7 +10,8 @@ import os
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from typing import Any, Final
 
-from scoring_model.contract.event import EventType
+from scoring_model.contract.delivery import Delivery
+from scoring_model.contract.event import ONLY_BY_NAME, EventType
 from scoring_model.contract.resource import instant
 from scoring_model.contract.texts import to_text
 from scoring_model.contract.webhook import EVERYTHING, Webhook, WebhookContext, WebhookInput, WebhookUpdate
@@ -18,13 +19,13 @@ from scoring_model.service.clients import Caller
 from scoring_model.service.core import ids
 from scoring_model.service.core.clock import Clock
 from scoring_model.service.core.errors import NotFound, WebhookLimit, parsed
-from scoring_model.service.core.rows import IdempotencyRow, WebhookRow
-from scoring_model.service.events import NewEvent, webhook_data, write_events
+from scoring_model.service.core.rows import DeliveryRow, EventRow, IdempotencyRow, WebhookRow
+from scoring_model.service.events import NewEvent, message_id, webhook_data, write_events
 from scoring_model.service.idempotency import Answer, IdempotencyRecord, IdempotencyStore, IdempotentRequest
 from scoring_model.service.keys.secrets import Secrets
 from scoring_model.service.scoring.commit_queue import CommitQueue
 from scoring_model.service.scoring.jobs import Done
-from scoring_model.service.store import WHOLE_DATABASE, Store, Transaction
+from scoring_model.service.store import FIRST, WHOLE_DATABASE, Index, Page, Position, Store, Transaction
 
 SECRET_BYTES: Final = 32
 
@@ -116,6 +117,30 @@ class Webhooks:
             rows = await reader.webhooks(caller.client, after, limit + 1)
         more = len(rows) > limit
         return [self._shown(row) for row in rows[:limit]], rows[limit - 1].id if more else None
+
+    async def deliveries(
+        self, caller: Caller, resource: bytes, *, status: str | None, after: Position | None, limit: int
+    ) -> tuple[list[Delivery], Position | None]:
+        """Read a page of a webhook's deliveries, latest first; also returns where the next one begins.
+
+        Raises
+        ------
+        NotFound
+            If the client has no webhook with this id.
+        """
+        page = Page(
+            index=Index.DELIVERIES,
+            key=resource,
+            after=FIRST if after is None else after,
+            filters={} if status is None else {"status": status},
+            limit=limit,
+        )
+        async with self._store.reading() as reader:
+            if await reader.webhook(caller.client, resource) is None:
+                raise NotFound
+            rows, end = await reader.page(page)
+            pairs = await reader.deliveries_by_ids([row.id for row in rows])
+        return [_delivery(row, event) for row, event in pairs], end
 
     async def update(self, caller: Caller, resource: bytes, body: Mapping[str, object]) -> Webhook:
         """Change a webhook; fields missing from the body keep their values.
@@ -267,6 +292,24 @@ def _webhook(plain: Mapping[str, Any]) -> Webhook:
     return Webhook(**{**plain, **times, "id": resource, "event_types": event_types})
 
 
+def _delivery(row: DeliveryRow, event: EventRow) -> Delivery:
+    finished = row.finished_at
+    return Delivery(
+        id=message_id(row.id),
+        event_id=to_text(row.event),
+        event_type=event.type,
+        resource_id=to_text(event.resource),
+        sequence=event.sequence,
+        status=row.status,
+        attempts=row.attempts,
+        response_status=row.answered,
+        error=row.excerpt,
+        created_at=instant(row.created_at),
+        due_at=instant(row.due_at) if finished is None else None,
+        finished_at=None if finished is None else instant(finished),
+    )
+
+
 def _answer_associated_data(digest: bytes) -> bytes:
     """Return the associated data of a stored answer, which binds it to its row."""
     return b"idempotency.answer." + digest
@@ -282,7 +325,7 @@ async def _found(transaction: Transaction, caller: Caller, resource: bytes) -> W
 async def _present_sequence(transaction: Transaction, caller: Caller) -> int:
     """Return the sequence of a client's latest event, and lock it until the transaction ends."""
     advanced = await transaction.advance({caller.client: 0})
-    return advanced[caller.client][0]
+    return advanced[caller.client].before
 
 
 def pack_event_types(event_types: Collection[str]) -> str:
@@ -298,7 +341,8 @@ def unpack_event_types(packed: str) -> tuple[str, ...]:
 def wants(event_types: Collection[str], event_type: str) -> bool:
     """Return True if a webhook with these event types gets events of a type.
 
-    ``verification.completed`` duplicates the event of the outcome, so only webhooks that list it exactly get it.
+    ``verification.completed`` duplicates the event of the outcome, and the client reports labels itself: only webhooks
+    that list these exactly get them.
 
     Examples
     --------
@@ -307,7 +351,7 @@ def wants(event_types: Collection[str], event_type: str) -> bool:
     """
     if event_type in event_types:
         return True
-    if event_type == EventType.VERIFICATION_COMPLETED:
+    if event_type in ONLY_BY_NAME:
         return False
     return EVERYTHING in event_types or f"{event_type.partition('.')[0]}.*" in event_types
 

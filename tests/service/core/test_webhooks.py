@@ -285,9 +285,9 @@ def test_webhooks_secrets_are_whsec_and_32_random_bytes() -> None:
 
 
 @pytest.mark.parametrize("event", list(EventType))
-def test_webhooks_wildcards_get_all_but_verification_completed(event: EventType) -> None:
-    """A name, its prefix and the star select an event; `verification.completed` must be named explicitly."""
-    by_wildcard = event is not EventType.VERIFICATION_COMPLETED
+def test_webhooks_wildcards_get_all_but_what_must_be_named(event: EventType) -> None:
+    """A name, its prefix and the star select an event; `verification.completed` and `label.received` must be named."""
+    by_wildcard = event not in (EventType.VERIFICATION_COMPLETED, EventType.LABEL_RECEIVED)
     assert wants([event.value], event.value)
     assert wants(["webhook.test", event.value], event)
     assert wants(["*"], event.value) == by_wildcard

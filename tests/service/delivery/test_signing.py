@@ -10,8 +10,8 @@ from standardwebhooks.webhooks import Webhook, WebhookVerificationError
 
 from scoring_model.contract.event import EventType
 from scoring_model.service.core.rows import WebhookRow
-from scoring_model.service.delivery.signing import message_id, payload, secrets_of, signed_headers
-from scoring_model.service.events import webhook_data
+from scoring_model.service.delivery.signing import payload, secrets_of, signed_headers
+from scoring_model.service.events import message_id, webhook_data
 from scoring_model.service.keys.keyring import Unreadable
 from scoring_model.service.keys.secrets import Secrets
 from scoring_model.service.webhooks import associated_data, new_secret

@@ -91,9 +91,9 @@ def test_errors_of_paths() -> None:
     _check_shape(client.ask("GET", "/", credentials=None), 404, "not_found")
     _check_shape(client.ask("GET", "/scoringx", credentials=None), 404, "not_found")
     allowed = {
-        "/scoring/v1/identities": "POST",
+        "/scoring/v1/identities": "GET, HEAD, POST",
         f"/scoring/v1/identities/{UNKNOWN}": "DELETE, GET, HEAD",
-        "/scoring/v1/verifications": "POST",
+        "/scoring/v1/verifications": "GET, HEAD, POST",
         f"/scoring/v1/verifications/{UNKNOWN}": "GET, HEAD",
         f"/scoring/v1/verifications/{UNKNOWN}/signals": "DELETE",
         "/scoring/v1/webhooks": "GET, HEAD, POST",

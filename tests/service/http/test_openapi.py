@@ -64,12 +64,12 @@ def test_reference_knows_every_operation() -> None:
         if path.startswith("/scoring")
     }
     assert described == {(operation.method, operation.path) for operation in OPERATIONS}
-    assert [tag["name"] for tag in DOCUMENT["tags"]] == ["Verifications", "Webhooks", "Identities"]
+    assert [tag["name"] for tag in DOCUMENT["tags"]] == ["Verifications", "Webhooks", "Identities", "Labels"]
     operations = [operation for item in DOCUMENT["paths"].values() for operation in item.values()]
     names = [operation["operationId"] for operation in operations]
     assert len(set(names)) == len(names)
     tagged = {operation["tags"][0] for operation in operations if "tags" in operation}
-    assert tagged == {"Verifications", "Webhooks", "Identities"}
+    assert tagged == {"Verifications", "Webhooks", "Identities", "Labels"}
     assert DOCUMENT["security"] == [{"clientId": [], "apiKey": []}]
     headers = {scheme["name"] for scheme in DOCUMENT["components"]["securitySchemes"].values()}
     assert headers == {"x-client-id", "x-api-key"}
@@ -106,6 +106,7 @@ def test_reference_has_valid_schemas_and_examples() -> None:
 def test_reference_closes_what_is_sent_and_opens_what_is_shown() -> None:
     """Requests forbid unknown fields; answers require every field, but in events, and leave room for more."""
     sent = {"AddressInput", "IdentityInput", "VerificationInput", "WebhookInput", "WebhookUpdate", "Nothing"}
+    sent |= {"LabelInput", "LabelsInput"}
     for name, shape in DOCUMENT["components"]["schemas"].items():
         if name in sent:
             assert shape["additionalProperties"] is False
@@ -137,6 +138,7 @@ def _asked(client: Client, operation: Any) -> Any:
         ("POST", "identities"): PERSON,
         ("POST", "verifications"): {"signals": {"device": "d"}},
         ("POST", "webhooks"): HOOK,
+        ("POST", "labels"): {"labels": [{}]},
         ("PUT", "webhooks"): HOOK,
     }
     kind = operation.path.split("/")[3]

@@ -47,6 +47,7 @@ def test_masks_come_off(histories: dict[bytes, list[tuple[int, int | None]]]) ->
                 bytes([place]),
                 b"labels" if place % 2 else None,
                 masked_of(MASKS, "p", value, time, units),
+                0,
             )
             for place, (time, units) in enumerate(events)
         ]
@@ -71,7 +72,7 @@ def test_masks_of_several_amounts_come_off(histories: dict[bytes, list[tuple[int
                 MASKS.mask("p", [value], time, units, place)[0] for place, units in enumerate(amounts)
             ]
             assert len({first, *more}) == 3
-            pasts[value].append((time, b"p", None, first, struct.pack("<2q", *more)))
+            pasts[value].append((time, b"p", None, first, struct.pack("<2q", *more), 0))
     clear = MASKS.unmask("p", pasts, amounts=3)
     assert clear == {
         value: [(time, b"p", None, *amounts) for time, amounts in enumerate(events)]
@@ -99,6 +100,10 @@ def test_no_two_rows_share_a_pad() -> None:
     assert len(pads) == 32
     # A sum of hash and instant would give both the same.
     assert masked_of(MASKS, "p", one, 1, 0) != masked_of(MASKS, "p", bytes([1, *bytes(15)]), 0, 0)
+    tied = [MASKS.mask("p", [one], 5, 0, place, [tie])[0] for place in (0, 1) for tie in (0, 1, 2)]
+    assert len({*tied}) == 6
+    pasts: dict[bytes, list[Past]] = {one: [(5, b"p", None, tied[2], struct.pack("<q", tied[5]), 2)]}
+    assert MASKS.unmask("p", pasts, amounts=2) == {one: [(5, b"p", None, 0, 0)]}
     together = MASKS.mask("p", [one, other], 5, 7)
     assert together == [masked_of(MASKS, "p", value, 5, 7) for value in (one, other)]
     assert MASKS.mask("p", [], 5, 7) == []

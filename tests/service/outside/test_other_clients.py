@@ -17,6 +17,7 @@ OPERATIONS = [
     ("GET", WEBHOOKS, "", None),
     ("PUT", WEBHOOKS, "", HOOK),
     ("DELETE", WEBHOOKS, "", None),
+    ("GET", WEBHOOKS, "/deliveries", None),
     ("POST", WEBHOOKS, "/test", None),
     ("POST", WEBHOOKS, "/rotate-secret", {}),
 ]

@@ -19,7 +19,7 @@ path = "clients.json"
 user = "client"
 peers = ["client", "neighbour"]
 """
-OPERATIONS: Final = 15
+OPERATIONS: Final = 19
 EXAMPLES: Final = 10
 
 

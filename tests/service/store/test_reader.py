@@ -266,8 +266,8 @@ async def test_sequences_move_on_and_only_clients_with_an_active_webhook_listen(
             [webhook_row(client=one), webhook_row(client=one), webhook_row(client=two, active=0)]
         )
         found = await transaction.advance({one: 2, two: 1, three: 1})
-        assert found == {one: (0, True), two: (7, False), three: (0, False)}
-        assert await transaction.advance({one: 3}) == {one: (2, True)}
+        assert found == {one: (0, True, False), two: (7, False, False), three: (0, False, False)}
+        assert await transaction.advance({one: 3}) == {one: (2, True, False)}
         assert await transaction.advance({}) == {}
 
 
@@ -316,9 +316,14 @@ def latest_first(rows: list[LinkRow]) -> list[LinkRow]:
     return sorted(rows, key=lambda row: -row.time)
 
 
+def with_ties(rows: list[LinkRow], cap: int) -> list[LinkRow]:
+    """The first rows, and those of the instant of the last one."""
+    return [row for row in rows if row.time >= rows[min(cap, len(rows)) - 1].time]
+
+
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
-    events=st.sets(st.tuples(st.integers(0, 2), st.integers(-5, 12)), max_size=25),
+    events=st.sets(st.tuples(st.integers(0, 2), st.integers(-5, 12), st.integers(0, 2)), max_size=25),
     since=st.integers(-6, 13),
     cap=st.integers(1, 6),
     asked=st.lists(st.integers(0, 3), unique=True, max_size=4),
@@ -327,20 +332,20 @@ def latest_first(rows: list[LinkRow]) -> list[LinkRow]:
 )
 async def test_histories_are_the_latest_events(
     store: Store,
-    events: set[tuple[int, int]],
+    events: set[tuple[int, int, int]],
     since: int,
     cap: int,
     asked: list[int],
     amount: int | None,
     between: tuple[int, int],
 ) -> None:
-    """Under each hash: the latest `cap` events from an instant on, the latest first, as a plain search gives.
+    """Under each hash: the latest `cap` events from an instant on and the ties of the last one, as a search gives.
 
     Their amounts come with them where they are asked for. Between two instants there is no cap.
     """
     base = os.urandom(15)
     rows = [
-        LinkRow(base + bytes([h]), time, os.urandom(4), packed((time, 1)), amount, b"m") for h, time in events
+        LinkRow(base + bytes([h]), time, os.urandom(4), None, amount, b"m", tie) for h, time, tie in events
     ]
     await write(store, *rows)
     async with store.writing(POOLS) as transaction:
@@ -351,14 +356,16 @@ async def test_histories_are_the_latest_events(
         within = await transaction.histories(hashes, since=since, cap=cap, between=between)
     for h, history, summed, whole, older in zip(asked, plain, found, every, within, strict=True):
         mine = [row for row in rows if row.hash[-1] == h and row.time >= since]
-        latest = latest_first(mine)[:cap]
-        assert history == [row[1:4] for row in latest]
-        assert summed == [row[1:5] for row in latest]
-        assert whole == [row[1:] for row in latest]
+        latest = with_ties(latest_first(mine), cap)
+        assert sorted(history) == sorted(row[1:4] for row in latest)
+        assert [past[0] for past in history] == [row.time for row in latest]
+        assert sorted(summed) == sorted((*row[1:5], row.tie) for row in latest)
+        assert sorted(whole) == sorted(row[1:] for row in latest)
         first, last = between
         among = [row for row in latest_first(mine) if first <= row.time < last]
-        before = [row for row in latest_first(mine) if row.time < first][:cap]
-        assert older == [row[1:4] for row in among + before]
+        before = with_ties([row for row in latest_first(mine) if row.time < first], cap)
+        assert sorted(older) == sorted(row[1:4] for row in among + before)
+        assert [past[0] for past in older] == [row.time for row in among + before]
 
 
 async def test_labels_are_appended_to_links(store: Store) -> None:

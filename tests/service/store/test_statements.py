@@ -6,21 +6,21 @@ from collections.abc import Iterator
 import asyncpg
 
 from scoring_model.service.core.rows import DeliveryStatus
-from scoring_model.service.store import statements
+from scoring_model.service.store import lists, statements
 from scoring_model.service.store.expiry import EXPIRY
 from scoring_model.service.store.sqlite_file import native
 from scoring_model.service.store.statements import Each
 
-FOR_OPERATORS = {"BUNDLES", "CLIENTS", "OTHER_MASTERS"}
+FOR_OPERATORS = {"BUNDLES", "CLIENTS", "OTHER_MASTERS", "IMPORTING", "OUTCOMES"}
 SORTED = {
     "API_KEYS",
     "IDENTITIES_OF",
     "VERIFICATIONS_OF_IDENTITY",
     "LABELS",
     "DELIVERIES_OF_EVENT",
-    "LIST WAITING -- webhook",
-    "LIST WAITING client webhook",
+    *(f"LIST {status} {client} webhook" for status in (None, *DeliveryStatus) for client in ("--", "client")),
     "SOME_DUE",
+    *(f"MATCHING {index.name}" for index in lists.Index),
 }
 """These sort what one client, person, verification, event or webhook has of its own, and what a limit bounds."""
 
@@ -40,6 +40,16 @@ SWEEPS = {
     for kind, spec in EXPIRY.items()
     for name in ("end", "count", "drop")
 }
+BY_IDS = {f"BY_IDS {kind.__name__}": each for kind, each in lists.BY_IDS.items()}
+OF_LISTS = {
+    f"{name} {index.name}": statement
+    for index in lists.Index
+    for name, statement in (
+        ("PAGE", lists.rows(index)),
+        ("MATCHING", lists.matching(index, ("status",))),
+        ("LAST CHECKED", lists.last_checked(index)),
+    )
+}
 HISTORIES = {
     f"HISTORIES{' between' if between else ''}": statements.histories(2, between=between)
     for between in (False, True)
@@ -48,7 +58,9 @@ HISTORIES = {
 
 def shared() -> Iterator[tuple[str, str, str]]:
     """Every shared statement that runs for requests: its name, as SQLite runs it, and as a server does."""
-    for name, value in (vars(statements) | LISTS | SWEEPS | HISTORIES).items():
+    for name, value in (
+        vars(statements) | vars(lists) | BY_IDS | LISTS | OF_LISTS | SWEEPS | HISTORIES
+    ).items():
         if name.startswith("_") or name in FOR_OPERATORS:
             continue
         if isinstance(value, Each):
@@ -64,6 +76,7 @@ OF_NO_TABLE = (
     "CONSTANT ROW",
     "SCAN waiting",
     "SCAN found",
+    "SCAN checked",
     "SCAN due",
     "SCAN json_each VIRTUAL TABLE INDEX 1:",
 )

@@ -1,13 +1,15 @@
 """Requests about identities."""
 
 from collections.abc import Sequence
-from datetime import date
+from datetime import date, datetime
 
+from scoring_model.client.operations.pages import Page, first_page, reader
 from scoring_model.client.request import Request, path_of, resource
 from scoring_model.contract.identity import Address, Identity
 
 _PATH = "/scoring/v1/identities"
 _read = resource(Identity)
+_read_page = reader(Identity)
 
 
 def create(
@@ -74,6 +76,41 @@ def get(identity_id: str) -> Request[Identity]:
         If it does not exist, or belongs to another client.
     """
     return Request(method="GET", path=path_of(_PATH, identity_id), read=_read, cached=True)
+
+
+def list_all(
+    *,
+    created_after: datetime | None = None,
+    created_before: datetime | None = None,
+    status: str | None = None,
+    external_id: str | None = None,
+    page_size: int = 100,
+) -> Request[Page[Identity]]:
+    """Iterate over identities, latest first, read lazily in pages of 1 to 100. Filters are combined.
+
+    Parameters
+    ----------
+    created_after, created_before : datetime or None
+        Both exclusive, with a time zone.
+    status : str or None
+        One of `IdentityStatus`.
+    external_id : str or None
+        Your own reference. After erasure there is none.
+
+    Raises
+    ------
+    Invalid
+        If a filter is malformed; `errors` lists all of them.
+    """
+    return first_page(
+        _PATH,
+        _read_page,
+        page_size,
+        createdAfter=created_after,
+        createdBefore=created_before,
+        status=status,
+        externalId=external_id,
+    )
 
 
 def erase(identity_id: str) -> Request[Identity]:

@@ -2,12 +2,14 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Final
 
 import httpx
 from tenacity import RetryCallState, retry_if_exception_type
 
 from scoring_model.client.errors import StillPending, retry_after
+from scoring_model.client.operations.pages import Page, first_page, reader
 from scoring_model.client.request import Request, path_of, resource
 from scoring_model.client.session import Session
 from scoring_model.contract.verification import Verification, VerificationStatus
@@ -15,6 +17,7 @@ from scoring_model.contract.verification import Verification, VerificationStatus
 _PATH = "/scoring/v1/verifications"
 _SHORTEST_PAUSE: Final = 0.1  # seconds between two polls, whatever the service says
 _read = resource(Verification)
+_read_page = reader(Verification)
 
 
 def create(
@@ -70,6 +73,51 @@ def get(verification_id: str) -> Request[Verification]:
         If it does not exist, or belongs to another client.
     """
     return Request(method="GET", path=path_of(_PATH, verification_id), read=_read, cached=True)
+
+
+def list_all(
+    *,
+    created_after: datetime | None = None,
+    created_before: datetime | None = None,
+    outcome: str | None = None,
+    status: str | None = None,
+    identity_id: str | None = None,
+    subject_id: str | None = None,
+    model_version: str | None = None,
+    page_size: int = 100,
+) -> Request[Page[Verification]]:
+    """Iterate over verifications, latest first, read lazily in pages of 1 to 100. Filters are combined.
+
+    Verifications that are created meanwhile are not visited, and none is visited twice.
+
+    Parameters
+    ----------
+    created_after, created_before : datetime or None
+        Both exclusive, with a time zone.
+    outcome : str or None
+        Such as `Outcome.FAILED`.
+    status : str or None
+        Such as `VerificationStatus.PENDING`.
+    identity_id, subject_id, model_version : str or None
+        As the verification has it. After erasure there is no `subject_id`.
+
+    Raises
+    ------
+    Invalid
+        If a filter is malformed; `errors` lists all of them.
+    """
+    return first_page(
+        _PATH,
+        _read_page,
+        page_size,
+        createdAfter=created_after,
+        createdBefore=created_before,
+        outcome=outcome,
+        status=status,
+        identityId=identity_id,
+        subjectId=subject_id,
+        modelVersion=model_version,
+    )
 
 
 def wait(session: Session, verification: Verification | str, *, timeout: float = 60.0) -> "Polling":

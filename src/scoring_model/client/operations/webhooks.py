@@ -1,28 +1,16 @@
 """Requests about webhooks."""
 
-import re
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Final
 
-import httpx
-from pydantic import TypeAdapter
-
+from scoring_model.client.operations.pages import Page, first_page, reader
 from scoring_model.client.request import Request, path_of, resource
+from scoring_model.contract.delivery import Delivery
 from scoring_model.contract.webhook import Webhook
 
 _PATH = "/scoring/v1/webhooks"
-_QUERY: Final = re.compile(r"[\x21-\x7e]{1,4096}", re.ASCII)
 _read = resource(Webhook)
-_webhooks: Final = TypeAdapter(tuple[Webhook, ...])
-
-
-@dataclass(frozen=True, slots=True)
-class Page:
-    """Some of the webhooks, and the query of the next page; None after the last."""
-
-    webhooks: tuple[Webhook, ...]
-    following: str | None
+_read_page = reader(Webhook)
+_read_deliveries = reader(Delivery)
 
 
 def create(
@@ -150,36 +138,27 @@ def rotate_secret(webhook_id: str, *, idempotency_key: str | None = None) -> Req
     return Request(method="POST", path=path, read=_read, idempotency_key=idempotency_key, clears=True)
 
 
-def first_page(*, page_size: int = 100) -> Request[Page]:
+def list_all(*, page_size: int = 100) -> Request[Page[Webhook]]:
     """Iterate over all webhooks of the client, read lazily in pages of 1 to 100."""
-    return _page(f"limit={page_size}")
+    return first_page(_PATH, _read_page, page_size)
 
 
-def next_page(page: Page) -> Request[Page] | None:
-    """The request of the page after this one; None after the last."""
-    return None if page.following is None else _page(page.following)
+def deliveries(
+    webhook_id: str, *, status: str | None = None, page_size: int = 100
+) -> Request[Page[Delivery]]:
+    """Iterate over the deliveries of a webhook, latest first, read lazily in pages of 1 to 100.
 
+    Parameters
+    ----------
+    status : str or None
+        Only deliveries that are WAITING, DELIVERED, DEAD or DROPPED.
 
-def _page(query: str) -> Request[Page]:
-    def read(response: httpx.Response) -> Page:
-        found = _webhooks.validate_json(response.content)
-        following = _following(response)
-        if following == query:
-            raise ValueError("the next page must be another one")
-        return Page(found, following)
-
-    return Request(method="GET", path=f"{_PATH}?{query}", read=read)
-
-
-def _following(response: httpx.Response) -> str | None:
-    """The query of the next page, and no more: the credentials go to no other address (RFC 8288)."""
-    link = response.links.get("next", {}).get("url")
-    if link is None:
-        return None
-    query = link.partition("#")[0].partition("?")[2]
-    if not _QUERY.fullmatch(query):
-        raise ValueError("the link to the next page must have a query")
-    return query
+    Raises
+    ------
+    NotFound
+        If the webhook does not exist, or belongs to another client.
+    """
+    return first_page(f"{path_of(_PATH, webhook_id)}/deliveries", _read_deliveries, page_size, status=status)
 
 
 def _body(

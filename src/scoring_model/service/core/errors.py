@@ -111,6 +111,12 @@ class Unavailable(RequestError):
         self.retry_after = retry_after
 
 
+class HistoryIncomplete(Unavailable):
+    """The history of the client is being imported: a verification would miss a part of it."""
+
+    detail = "The history of this client is being imported. Try again later."
+
+
 class Overloaded(Unavailable):
     """The service refused a request at arrival because of its estimated wait."""
 

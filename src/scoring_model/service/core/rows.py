@@ -44,6 +44,7 @@ class ClientRow(NamedTuple):
     created_at: int
     revoked_at: int | None
     strict_signals: int = 0  # whether signals that the model does not know are refused
+    importing: int = 0  # whether its history is being imported, so that nothing is scored
 
 
 class ApiKeyRow(NamedTuple):
@@ -76,6 +77,7 @@ class IdentityRow(NamedTuple):
     payload: bytes | None  # sealed; None after erasure
     created_at: int
     updated_at: int
+    external: bytes | None = None  # keyed hash of the client's reference; None without one and after erasure
 
 
 class VerificationRow(NamedTuple):
@@ -100,10 +102,15 @@ class VerificationRow(NamedTuple):
     attempts: int
     leased_until: int | None
     reference: str | None  # sealed idempotency key, as base64, of a verification that is still PENDING
+    subject: bytes | None = (
+        None  # keyed hash of the client's reference of one with an identity; None after erasure
+    )
 
 
 class LinkRow(NamedTuple):
     """One event under one link key.
+
+    Hash, instant and `tie` are the key. Only imported events of one instant have ties other than 0.
 
     `labels` are pairs of the instant from which a label counts and its value, 9 bytes each (`<qb`: 1 for
     fraud, 0 for anything else), in the order of reporting. `amount` is masked, see `Masks`, and so are
@@ -116,6 +123,17 @@ class LinkRow(NamedTuple):
     labels: bytes | None
     amount: int | None = None
     more_amounts: bytes | None = None
+    tie: int = 0
+
+
+class ImportedRow(NamedTuple):
+    """A record that was imported into a history. It lives as long as its link records."""
+
+    record: bytes  # keyed hash of client and recordId
+    client: int
+    time: int  # event time
+    links: bytes  # 20 bytes for each link record: hash, and tie as `<I`
+    labels: bytes | None = None  # reported later, 9 bytes each (`<qb`): known-at, and place in `LABELS`
 
 
 class EventRow(NamedTuple):
@@ -225,6 +243,7 @@ Row = (
     | IdentityRow
     | VerificationRow
     | LinkRow
+    | ImportedRow
     | EventRow
     | WebhookRow
     | DeliveryRow
@@ -242,6 +261,7 @@ TABLES: Final[Mapping[type[Row], str]] = {
     IdentityRow: "identities",
     VerificationRow: "verifications",
     LinkRow: "links",
+    ImportedRow: "imported_records",
     EventRow: "events",
     WebhookRow: "webhooks",
     DeliveryRow: "deliveries",

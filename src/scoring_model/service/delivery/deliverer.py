@@ -28,7 +28,8 @@ from scoring_model.service.delivery.results import (
     succeeded,
 )
 from scoring_model.service.delivery.sender import EXCERPT_LENGTH, Reply, Sender
-from scoring_model.service.delivery.signing import message_id, payload, secrets_of, signed_headers
+from scoring_model.service.delivery.signing import payload, secrets_of, signed_headers
+from scoring_model.service.events import message_id
 from scoring_model.service.keys.secrets import Secrets
 from scoring_model.service.store import Store, StoreUnavailable, Transaction
 from scoring_model.service.webhooks import destination_of

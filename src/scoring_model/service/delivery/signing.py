@@ -26,17 +26,6 @@ def payload(event: EventRow) -> bytes:
     return f'{head},"data":{data}}}'.encode()
 
 
-def message_id(delivery: bytes) -> str:
-    """Return the ``webhook-id`` of a delivery, the same for every attempt.
-
-    Examples
-    --------
-    >>> message_id(bytes(range(16)))
-    'msg_000102030405060708090a0b0c0d0e0f'
-    """
-    return f"msg_{delivery.hex()}"
-
-
 def signed_headers(message: str, body: bytes, secrets: Iterable[str], *, now: int) -> dict[str, str]:
     """Return signed headers: ``webhook-id``, ``webhook-timestamp`` (`now` in whole seconds) and ``webhook-signature``.
 

@@ -13,7 +13,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from scoring_model.contract.resource import Instant, Resource, instant
 from scoring_model.service.core.clock import Clock
 from scoring_model.service.core.errors import NotFound
-from scoring_model.service.http import identities, verifications, webhooks
+from scoring_model.service.http import identities, labels, verifications, webhooks
 from scoring_model.service.http.authentication import AuthenticationMiddleware
 from scoring_model.service.http.context import CONTEXT, RequestContext, RequestLog
 from scoring_model.service.http.errors import ErrorMiddleware, MethodNotAllowed, NotReady
@@ -23,7 +23,12 @@ from scoring_model.service.http.settings import HttpSettings
 if TYPE_CHECKING:
     from scoring_model.service.service import Service
 
-OPERATIONS: Final = (*verifications.OPERATIONS, *identities.OPERATIONS, *webhooks.OPERATIONS)
+OPERATIONS: Final = (
+    *verifications.OPERATIONS,
+    *identities.OPERATIONS,
+    *webhooks.OPERATIONS,
+    *labels.OPERATIONS,
+)
 """Every operation that needs credentials."""
 
 DESCRIPTION: Final = "/openapi.json"

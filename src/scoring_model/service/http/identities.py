@@ -8,6 +8,7 @@ from starlette.responses import Response
 from scoring_model.contract.identity import Identity, IdentityInput
 from scoring_model.contract.resource import example
 from scoring_model.service.clients import Permission
+from scoring_model.service.http.lists import OF_IDENTITIES, page
 from scoring_model.service.http.operation import Call, Operation, cacheable, created, plain
 
 PATH: Final = "/scoring/v1/identities"
@@ -39,6 +40,22 @@ async def create_identity(call: Call) -> Response:
     return created(answer, answer.resource, PATH)
 
 
+@partial(Operation, method="GET", path=PATH, permission=_NEEDED, shown=Identity, parameters=OF_IDENTITIES)
+async def list_identities(call: Call) -> Response:
+    """List identities.
+
+    Latest first. Filters are combined. With `status` a page may have fewer items than `limit`, even none, while more
+    follow: the list ends where there is no `Link`. Erasure removes `externalId`, also as a filter.
+    """
+    operations = call.service.identities
+    return await page(
+        call,
+        PATH,
+        OF_IDENTITIES,
+        lambda wanted, limit, after: operations.page(call.caller, wanted, after=after, limit=limit),
+    )
+
+
 @partial(Operation, method="GET", path=PATH + "/{id}", permission=_NEEDED, shown=Identity, cached=True)
 async def get_identity(call: Call) -> Response:
     """Get an identity.
@@ -62,4 +79,4 @@ async def erase_identity(call: Call) -> Response:
     return plain(identity)
 
 
-OPERATIONS: Final = (create_identity, get_identity, erase_identity)
+OPERATIONS: Final = (create_identity, list_identities, get_identity, erase_identity)

@@ -15,8 +15,10 @@ from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode, JsonSchemaValue, models_json_schema
 from pydantic_core import core_schema
 
+from scoring_model.contract.delivery import Delivery
 from scoring_model.contract.event import Event
 from scoring_model.contract.identity import Identity, IdentityInput
+from scoring_model.contract.label import LabelInput, LabelReport, LabelsInput
 from scoring_model.contract.problem import Problem, ValidationProblem
 from scoring_model.contract.resource import Nothing, example
 from scoring_model.contract.verification import Verification, VerificationInput
@@ -30,7 +32,7 @@ _Json = dict[str, Any]
 _OVERVIEW: Final = """\
 Create an identity, read whether it is `validated`, have it verified, and decide by `scoringOutcome` and
 `scoringScore`. A client with its own identity provider sends that provider's `signals` and uses only verifications.
-Webhooks report results as they come.
+Webhooks report results as they come. What becomes known about a verification later is reported as a label.
 
 **Credentials.** Every request below `/scoring` carries `x-client-id` and `x-api-key`. A pair that is missing, unknown,
 expired, revoked or mixed up is answered with 401, always with the same body. A repeated header counts as
@@ -74,6 +76,7 @@ _TAGS: Final = {
     "Verifications": "Risk scorings of identities, of signals, or of both.",
     "Webhooks": "Where events go.",
     "Identities": "Persons and their data.",
+    "Labels": "What became known about verifications.",
 }
 
 _EVENTS: Final = """\
@@ -84,8 +87,27 @@ repeats a failed attempt after 5 s, 5 min, 30 min, 2 h, 5 h, 10 h, 14 h, 20 h an
 """
 
 _REFERENCE: Final = "#/components/schemas/{model}"
-_SENT: Final = (IdentityInput, VerificationInput, WebhookInput, WebhookUpdate, Nothing)
-_SHOWN: Final = (Identity, Verification, Webhook, Event, Health, Readiness, Problem, ValidationProblem)
+_SENT: Final = (
+    IdentityInput,
+    VerificationInput,
+    WebhookInput,
+    WebhookUpdate,
+    LabelInput,
+    LabelsInput,
+    Nothing,
+)
+_SHOWN: Final = (
+    Identity,
+    Verification,
+    Webhook,
+    Delivery,
+    LabelReport,
+    Event,
+    Health,
+    Readiness,
+    Problem,
+    ValidationProblem,
+)
 
 _TEXT: Final = {"type": "string"}
 _HEADERS: Final[dict[str, tuple[str, _Json]]] = {
@@ -153,8 +175,6 @@ ERRORS: Final[dict[int, tuple[str, str, tuple[str, ...]]]] = {
 }
 _ANYWHERE: Final = (400, 431, 500)
 """Error statuses of every operation: malformed HTTP, headers too large, internal error."""
-CURSOR: Final = "^[A-Za-z0-9_-]{21}[AQgw]$"
-"""Unpadded base64url of 16 bytes (RFC 4648, section 5); the last character has only two bits."""
 _SECURITY: Final = {
     "clientId": {"type": "apiKey", "in": "header", "name": "x-client-id", "description": "Who you are."},
     "apiKey": {
@@ -239,7 +259,7 @@ def _parameters_of(operation: Operation) -> list[_Json]:
         names.append("IdempotencyKey")
     if operation.cached:
         names.append("IfNoneMatch")
-    names += [name.capitalize() for name in sorted(operation.parameters, reverse=True)]
+    names += [parameter.name for parameter in operation.parameters.values()]
     return [{"$ref": f"#/components/parameters/{name}"} for name in names]
 
 
@@ -365,8 +385,11 @@ def _parameters() -> _Json:
     """Describe the shared parameters of operations."""
     # Printable ASCII. Outer blanks are not part of a header's value.
     key = {"type": "string", "minLength": 1, "maxLength": KEY_LENGTH, "pattern": "^[!-~](?:[ -~]*[!-~])?$"}
-    limit = {"type": "integer", "minimum": 1, "maximum": PAGE, "default": PAGE}
-    cursor = {"type": "string", "pattern": CURSOR}
+    queries = {
+        parameter.name: _optional(name, "query", parameter.description, dict(parameter.schema))
+        for operation in OPERATIONS
+        for name, parameter in operation.parameters.items()
+    }
     return {
         "Id": {
             "name": "id",
@@ -382,8 +405,7 @@ def _parameters() -> _Json:
         "IfNoneMatch": _optional(
             "If-None-Match", "header", "`ETag` of your cached copy.", {"type": "string"}
         ),
-        "Limit": _optional("limit", "query", "Webhooks on a page.", limit),
-        "Cursor": _optional("cursor", "query", "From a `Link` header.", cursor),
+        **queries,
     }
 
 

@@ -64,6 +64,26 @@ class Call:
     request: IdempotentRequest | None
 
 
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A query parameter.
+
+    Parameters
+    ----------
+    name : str
+        Of its component in the API reference.
+    schema : mapping
+        JSON Schema of its values.
+    parse : callable
+        Reads a value; raises `RuleError`.
+    """
+
+    name: str
+    description: str
+    schema: Mapping[str, Any]
+    parse: Callable[[str], Any]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Operation:
     """One method of one path.
@@ -79,8 +99,8 @@ class Operation:
         Permission that the API key needs.
     body : type or None
         Model of the request body; None without one. A body of `Nothing` may be empty.
-    parameters : frozenset of str
-        Names of allowed query parameters.
+    parameters : mapping of str to Parameter
+        Allowed query parameters by name. An operation that has some answers with a list.
     batch : bool
         Answer an array with the error `batch_unsupported`.
     shown : type
@@ -98,7 +118,7 @@ class Operation:
     path: str
     permission: Permission
     body: type[Body] | None = None
-    parameters: frozenset[str] = frozenset()
+    parameters: Mapping[str, Parameter] = field(default_factory=dict)
     batch: bool = False
     shown: type[Resource]
     example: Mapping[str, Any] | None = None

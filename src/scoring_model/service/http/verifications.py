@@ -8,6 +8,7 @@ from starlette.responses import Response
 from scoring_model.contract.resource import example
 from scoring_model.contract.verification import Verification, VerificationInput, VerificationStatus
 from scoring_model.service.clients import Permission
+from scoring_model.service.http.lists import OF_VERIFICATIONS, page
 from scoring_model.service.http.operation import Call, Operation, cacheable, created, plain
 
 PATH: Final = "/scoring/v1/verifications"
@@ -42,6 +43,30 @@ async def create_verification(call: Call) -> Response:
     return created(answer, answer.resource, PATH)
 
 
+@partial(
+    Operation,
+    method="GET",
+    path=PATH,
+    permission=_NEEDED,
+    shown=Verification,
+    parameters=OF_VERIFICATIONS,
+)
+async def list_verifications(call: Call) -> Response:
+    """List verifications.
+
+    Latest first. Filters are combined, and verifications that are created meanwhile move nothing to another page. With
+    filters a page may have fewer items than `limit`, even none, while more follow: the list ends where there is no
+    `Link`. Erasure removes `subjectId`, also as a filter.
+    """
+    operations = call.service.verifications
+    return await page(
+        call,
+        PATH,
+        OF_VERIFICATIONS,
+        lambda wanted, limit, after: operations.page(call.caller, wanted, after=after, limit=limit),
+    )
+
+
 @partial(Operation, method="GET", path=PATH + "/{id}", permission=_NEEDED, shown=Verification, cached=True)
 async def get_verification(call: Call) -> Response:
     """Get a verification.
@@ -65,4 +90,4 @@ async def erase_signals(call: Call) -> Response:
     return plain(found)
 
 
-OPERATIONS: Final = (create_verification, get_verification, erase_signals)
+OPERATIONS: Final = (create_verification, list_verifications, get_verification, erase_signals)

@@ -2,26 +2,51 @@
 
 import base64
 import re
-from collections.abc import Mapping
 from functools import partial
 from typing import Final
 
 from starlette.responses import Response
 
+from scoring_model.contract.delivery import Delivery
 from scoring_model.contract.resource import Nothing, example
-from scoring_model.contract.violation import Violation
+from scoring_model.contract.rules import RuleError
+from scoring_model.contract.texts import to_text
 from scoring_model.contract.webhook import Webhook, WebhookInput, WebhookUpdate
 from scoring_model.service.clients import Permission
 from scoring_model.service.core.errors import Invalid
-from scoring_model.service.http.operation import PAGE, Call, Operation, cacheable, created, plain
+from scoring_model.service.http.lists import LIMIT, OF_DELIVERIES, parsed_query
+from scoring_model.service.http.lists import page as answered_page
+from scoring_model.service.http.operation import PAGE, Call, Operation, Parameter, cacheable, created, plain
 
 PATH: Final = "/scoring/v1/webhooks"
 MAX_AGE: Final = 60
+CURSOR: Final = "^[A-Za-z0-9_-]{21}[AQgw]$"
+"""Unpadded base64url of 16 bytes (RFC 4648, section 5); the last character has only two bits."""
 _ONE: Final = PATH + "/{id}"
 _NEEDED: Final = Permission.WEBHOOKS
 _WITH_SECRET: Final = {
     **example(Webhook),
     "secret": "whsec_ZXhhbXBsZSBvZiBhIHNlY3JldCBvZiAzMiBieXRlcyE=",
+}
+
+
+def _cursor(text: str) -> bytes:
+    resource = base64.urlsafe_b64decode(text + "==") if re.fullmatch(CURSOR, text) else b""
+    if cursor_of(resource) != text or not resource:
+        raise RuleError("invalid_cursor", "must be that of a Link")
+    return resource
+
+
+def cursor_of(resource: bytes) -> str:
+    """Return an opaque cursor for the position after a resource."""
+    return base64.urlsafe_b64encode(resource).rstrip(b"=").decode()
+
+
+_PARAMETERS: Final = {
+    "limit": LIMIT,
+    "cursor": Parameter(
+        "WebhookCursor", "From a `Link` header.", {"type": "string", "pattern": CURSOR}, _cursor
+    ),
 }
 
 
@@ -31,56 +56,23 @@ _WITH_SECRET: Final = {
     path=PATH,
     permission=_NEEDED,
     shown=Webhook,
-    parameters=frozenset(("limit", "cursor")),
+    parameters=_PARAMETERS,
 )
 async def list_webhooks(call: Call) -> Response:
     """List webhooks.
 
     In order of creation. `Link` has the next page, if there is one.
     """
-    limit, after = page(call.query)
-    found, last = await call.service.webhooks.page(call.caller, limit=limit, after=after)
+    values, errors = parsed_query(call.query, _PARAMETERS)
+    if errors:
+        raise Invalid(tuple(errors))
+    limit = values.get("limit", PAGE)
+    found, last = await call.service.webhooks.page(call.caller, limit=limit, after=values.get("cursor"))
     body = b"[" + b",".join([webhook.to_json() for webhook in found]) + b"]"
     headers = {}
     if last is not None:
         headers["Link"] = f'<{PATH}?limit={limit}&cursor={cursor_of(last)}>; rel="next"'
     return Response(body, headers=headers, media_type="application/json")
-
-
-def page(query: Mapping[str, str]) -> tuple[int, bytes | None]:
-    """Parse the pagination parameters of a query; returns the page length and the id after which it begins.
-
-    Raises
-    ------
-    Invalid
-        With all violations.
-    """
-    errors: list[Violation] = []
-    limit, after = PAGE, None
-    if "limit" in query:
-        text = query["limit"]
-        limit = int(text) if re.fullmatch("[0-9]{1,3}", text) else 0
-        if not 1 <= limit <= PAGE:
-            errors.append(Violation("", "invalid_limit", f"query parameter limit must be 1 to {PAGE}"))
-    if "cursor" in query:
-        after = _id_of(query["cursor"])
-        if after is None:
-            errors.append(Violation("", "invalid_cursor", "query parameter cursor must be that of a Link"))
-    if errors:
-        raise Invalid(tuple(errors))
-    return limit, after
-
-
-def cursor_of(resource: bytes) -> str:
-    """Return an opaque cursor for the position after a resource."""
-    return base64.urlsafe_b64encode(resource).rstrip(b"=").decode()
-
-
-def _id_of(cursor: str) -> bytes | None:
-    if not re.fullmatch("[A-Za-z0-9_-]{22}", cursor):
-        return None
-    resource = base64.urlsafe_b64decode(cursor + "==")
-    return resource if cursor_of(resource) == cursor else None
 
 
 @partial(
@@ -131,6 +123,31 @@ async def delete_webhook(call: Call) -> Response:
     return plain(webhook)
 
 
+@partial(
+    Operation,
+    method="GET",
+    path=_ONE + "/deliveries",
+    permission=_NEEDED,
+    shown=Delivery,
+    parameters=OF_DELIVERIES,
+)
+async def list_deliveries(call: Call) -> Response:
+    """List the deliveries of a webhook.
+
+    Latest first, without payloads. With `status` a page may have fewer items than `limit`, even none, while more
+    follow: the list ends where there is no `Link`. Settled deliveries are kept for 30 days.
+    """
+    webhooks, webhook = call.service.webhooks, call.resource
+    return await answered_page(
+        call,
+        f"{PATH}/{to_text(webhook)}/deliveries",
+        OF_DELIVERIES,
+        lambda wanted, limit, after: webhooks.deliveries(
+            call.caller, webhook, status=wanted.status, after=after, limit=limit
+        ),
+    )
+
+
 @partial(Operation, method="POST", path=_ONE + "/test", permission=_NEEDED, shown=Webhook, body=Nothing)
 async def test_webhook(call: Call) -> Response:
     """Send a test event.
@@ -166,6 +183,7 @@ OPERATIONS: Final = (
     get_webhook,
     update_webhook,
     delete_webhook,
+    list_deliveries,
     test_webhook,
     rotate_secret,
 )

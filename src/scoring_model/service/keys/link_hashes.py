@@ -7,8 +7,9 @@ client's own references have no meaning for other clients of its scope, so they 
 An amount can't be sealed under the person's key, because an erasure must not change the sums of others. It is XORed
 with a pad of 64 bits derived from the root secret: AES-256 in CBC-MAC over the two blocks (hash; instant and place of
 the amount), under the amount key of the history scope. Over messages of one length that is a pseudorandom function
-(Bellare, Kilian and Rogaway 2000, doi:10.1006/jcss.1999.1694). Hash and instant are the key of a row, so no two rows
-share a pad, nor do two amounts of a row. A missing amount is masked too.
+(Bellare, Kilian and Rogaway 2000, doi:10.1006/jcss.1999.1694). Hash, instant and tie are the key of a row, and the tie
+is in the upper half of the place, so no two rows share a pad, nor do two amounts of a row. A missing amount is masked
+too.
 """
 
 from collections.abc import Mapping, Sequence
@@ -40,6 +41,8 @@ MOST_SCOPES: Final = 4096
 
 _WORD: Final = np.dtype("<i8")
 _TIME, _PERSON, _LABELS, _AMOUNT, _MORE = map(itemgetter, range(5))  # of a `Past`
+_TIE = itemgetter(-1)
+_TIE_SHIFT: Final = 32
 _NONE: Final = -(2**63)
 """Represents a missing amount: far above any real one."""
 
@@ -146,14 +149,21 @@ class Masks:
         self._cipher = lru_cache(MOST_SCOPES)(lambda scope: Cipher(AES(secrets.amount_key(scope)), ECB()))
 
     def mask(
-        self, history_scope: str, hashes: Sequence[bytes], time: int, units: int | None, place: int = 0
+        self,
+        history_scope: str,
+        hashes: Sequence[bytes],
+        time: int,
+        units: int | None,
+        place: int = 0,
+        ties: Sequence[int] = (),
     ) -> list[int]:
         """Mask an amount of one event, `Amount.units`, for each of its link rows: 64 bits as a signed number.
 
-        `place` is the index of the amount among those of the history.
+        `place` is the index of the amount among those of the history; `ties` are those of the rows, by default 0.
         """
         times = np.full(len(hashes), time, dtype=_WORD)
-        pads = self._pads(history_scope, hashes, [1] * len(hashes), times, place)
+        places = np.array(ties or [0] * len(hashes), dtype=_WORD) << _TIE_SHIFT | place
+        pads = self._pads(history_scope, hashes, [1] * len(hashes), times, places)
         masked: list[int] = (pads ^ (_NONE if units is None else units)).tolist()
         return masked
 
@@ -165,7 +175,7 @@ class Masks:
         Parameters
         ----------
         pasts : mapping of bytes to sequence of Past
-            With the first amount, and any others packed into one value.
+            With the first amount, any others packed into one value, and the tie.
         amounts : int
             Number of amounts per event.
         """
@@ -176,8 +186,9 @@ class Masks:
         if amounts > 1:
             more = np.frombuffer(b"".join(map(_MORE, events)), dtype=_WORD)
             masked.extend(more.reshape(-1, amounts - 1).T)
+        ties = np.fromiter(map(_TIE, events), _WORD, len(events)) << _TIE_SHIFT
         columns = [
-            _without_none((column ^ self._pads(history_scope, hashes, counts, times, place)).tolist())
+            _without_none((column ^ self._pads(history_scope, hashes, counts, times, ties | place)).tolist())
             for place, column in enumerate(masked)
         ]
         clear = zip(*(map(part, events) for part in (_TIME, _PERSON, _LABELS)), *columns, strict=True)
@@ -185,14 +196,19 @@ class Masks:
         return {value: list(islice(clear, count)) for value, count in zip(hashes, counts, strict=True)}
 
     def _pads(
-        self, history_scope: str, hashes: Sequence[bytes], counts: Sequence[int], times: IntArray, place: int
+        self,
+        history_scope: str,
+        hashes: Sequence[bytes],
+        counts: Sequence[int],
+        times: IntArray,
+        places: IntArray,
     ) -> IntArray:
         """Return the pads of one amount for each instant; `counts` has the number of instants per hash."""
         encrypt = self._cipher(history_scope).encryptor().update
         first = np.frombuffer(encrypt(b"".join(hashes)), dtype=_WORD).reshape(-1, 2)
         blocks = np.repeat(first, counts, axis=0)
         blocks[:, 0] ^= times
-        blocks[:, 1] ^= place
+        blocks[:, 1] ^= places
         return np.frombuffer(encrypt(blocks.tobytes()), dtype=_WORD)[::2]
 
 

@@ -38,6 +38,10 @@ class Purpose(StrEnum):
     BODY = "body"  # of a request
     ROW = "row"  # of features
     ADDRESS = "address"  # of a failed login
+    SUBJECT = "subject"  # client and its reference for a person
+    EXTERNAL = "external"  # client and its reference for an identity
+    RECORD = "record"  # client and its id of an imported record
+    CURSOR = "cursor"  # client, list, filters and position
 
 
 class Secrets:
@@ -76,6 +80,10 @@ class Secrets:
     def digest(self, purpose: Purpose, data: bytes, *, size: Literal[16, 32] = 32) -> bytes:
         """Hash data with the key of a purpose, so that without the root secret it can't be looked up or guessed."""
         return blake2b(data, digest_size=size, key=self._digest_keys[purpose]).digest()
+
+    def reference(self, purpose: Purpose, client: int, reference: str) -> bytes:
+        """Hash a reference of a client, 16 bytes; equal references of two clients differ."""
+        return self.digest(purpose, f"{client}\0{reference}".encode("utf-8", "surrogatepass"), size=16)
 
     def seal(self, associated_data: bytes, plaintext: bytes) -> bytes:
         """Encrypt a value that belongs to no person, such as the signing secret of a webhook."""

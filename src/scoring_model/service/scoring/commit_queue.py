@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
 from scoring_model.service.core.clock import Clock
-from scoring_model.service.core.errors import Overloaded, Unavailable
+from scoring_model.service.core.errors import Overloaded, RequestError, Unavailable
 from scoring_model.service.core.faults import log_fault
 from scoring_model.service.core.rows import IdempotencyRow
 from scoring_model.service.idempotency import IdempotencyRecord, find_answered
@@ -328,6 +328,9 @@ class CommitQueue:
             _answer(steps, [error] * len(steps))
         elif len(steps) == 1:
             job, run = steps[0]
+            if isinstance(error, RequestError):
+                _answer(steps, [error])
+                return
             log_fault(job.kind.doing, error)
             if job.kind.failed is None or job.kind.failed == run:
                 _answer(steps, [error])

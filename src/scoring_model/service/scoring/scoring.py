@@ -11,7 +11,12 @@ from typing import Final, NamedTuple
 from scoring_model.contract.verification import VerificationStatus
 from scoring_model.scorer.scorer import Scorer
 from scoring_model.service.core.clock import Clock
-from scoring_model.service.core.errors import IdentityNotValidated, RequestError, Unavailable
+from scoring_model.service.core.errors import (
+    HistoryIncomplete,
+    IdentityNotValidated,
+    RequestError,
+    Unavailable,
+)
 from scoring_model.service.core.rows import LinkRow, PersonKeyRow, VerificationRow
 from scoring_model.service.events import events_of_verification, write_events
 from scoring_model.service.identities import seal_reference
@@ -19,6 +24,7 @@ from scoring_model.service.keys.data_keys import DataKey, Vault
 from scoring_model.service.keys.keyring import UnknownMasterKey
 from scoring_model.service.keys.link_hashes import Masks
 from scoring_model.service.keys.secrets import Purpose, Secrets
+from scoring_model.service.lists import subject_hash
 from scoring_model.service.scoring.candidate import Candidate
 from scoring_model.service.scoring.jobs import Done, JobKind
 from scoring_model.service.scoring.payload import pack_stored
@@ -30,6 +36,9 @@ MAX_ATTEMPTS: Final = 3
 
 KEY_RETRY_SECONDS: Final = 5
 """`Retry-After` while a key-encryption key is missing: another process may have rotated it."""
+
+IMPORT_RETRY_SECONDS: Final = 30
+"""`Retry-After` while the history of a client is being imported."""
 
 Result = VerificationRow | RequestError
 Results = list[Done[VerificationRow] | RequestError]
@@ -192,16 +201,24 @@ class Scoring:
             completed_at=found.instant,
             row_digest=self._secrets.digest(Purpose.ROW, found.features),
             links=b"".join([link.hash for link in found.links]),
+            subject=self._subject(candidate),
         )
 
     def _unfinished(self, candidate: Candidate, key: PersonKey, attempts: int) -> VerificationRow:
         if candidate.pending is None:
             return _row(candidate, key, None)._replace(
-                attempts=attempts, reference=seal_reference(key.key, candidate.id, candidate.reference)
+                attempts=attempts,
+                reference=seal_reference(key.key, candidate.id, candidate.reference),
+                subject=self._subject(candidate),
             )
         if candidate.pending.attempts < MAX_ATTEMPTS:
             return candidate.pending
         return _failed(candidate.pending, self._clock.now())
+
+    def _subject(self, candidate: Candidate) -> bytes | None:
+        """Return the hash by which lists find the verification."""
+        request = candidate.request
+        return subject_hash(self._secrets, candidate.client, request.identity_id, request.subject_id)
 
 
 def _row(candidate: Candidate, key: PersonKey, features: bytes | None) -> VerificationRow:
@@ -252,7 +269,11 @@ async def _write(transaction: Transaction, batch: _Batch) -> Results:
     settled = await transaction.settle(held) if held else frozenset()
     written = [row for c, row in rows if c.pending is None or c.id in settled]
     await transaction.insert([link for row in written for link in batch.links.get(row.id, ())])
-    await write_events(transaction, [event for row in written for event in events_of_verification(row)])
+    states = await write_events(
+        transaction, [event for row in written for event in events_of_verification(row)]
+    )
+    if any(states[row.client].importing for row in written if row.status == VerificationStatus.COMPLETED):
+        raise HistoryIncomplete(IMPORT_RETRY_SECONDS)  # the import began after the request was admitted
     results = [batch.results[candidate.id] for candidate in batch.candidates]
     return [
         Done(result, result.id, 202 if result.status == VerificationStatus.PENDING else 201)

@@ -1,5 +1,6 @@
 """Operations on verifications: create, read, erase signals, and replay decisions."""
 
+import asyncio
 import json
 from collections.abc import Callable, Iterable, Mapping
 from enum import StrEnum
@@ -15,18 +16,20 @@ from scoring_model.contract.verification import ReasonCode, Verification, Verifi
 from scoring_model.scorer.decider import Decider
 from scoring_model.service.clients import Caller
 from scoring_model.service.core.clock import Clock
-from scoring_model.service.core.errors import NotFound, Unavailable
+from scoring_model.service.core.errors import HistoryIncomplete, NotFound, Unavailable
 from scoring_model.service.core.rows import BundleRow, IdempotencyRow, VerificationRow
 from scoring_model.service.idempotency import Answer, IdempotencyRecord, IdempotencyStore, IdempotentRequest
 from scoring_model.service.identities import Persons, erase
 from scoring_model.service.keys.data_keys import Vault
 from scoring_model.service.keys.keyring import Keyring, Unreadable
-from scoring_model.service.keys.secrets import Purpose, load_or_create
+from scoring_model.service.keys.link_hashes import Linker
+from scoring_model.service.keys.secrets import Purpose, Secrets, load_or_create
+from scoring_model.service.lists import ListFilter, merged
 from scoring_model.service.scoring.candidate import CandidateBuilder
 from scoring_model.service.scoring.commit_queue import CommitQueue
 from scoring_model.service.scoring.jobs import Done
-from scoring_model.service.scoring.scoring import Scoring
-from scoring_model.service.store import Reader, Store, Transaction
+from scoring_model.service.scoring.scoring import IMPORT_RETRY_SECONDS, Scoring
+from scoring_model.service.store import Index, Page, Position, Reader, Store, Transaction
 
 PENDING_STATUS: Final = 202
 _AS_PENDING: Final[dict[str, object]] = {
@@ -35,6 +38,16 @@ _AS_PENDING: Final[dict[str, object]] = {
     **dict.fromkeys(("scoring_outcome", "scoring_score", "model_version", "policy_version", "completed_at")),
 }
 """The fields that the 202 response had, for a verification that was completed since."""
+
+
+_TURN: Final = 25
+"""Verifications of a page that are decrypted at a time, which takes about a millisecond."""
+
+_RARE: Final[Mapping[str | None, Index]] = {
+    Outcome.FAILED: Index.FAILED,
+    Outcome.STEPPED_UP: Index.STEPPED_UP,
+}
+"""Outcomes that have an index of their own."""
 
 
 class Verifications:
@@ -55,9 +68,13 @@ class Verifications:
         persons: Persons,
         candidates: CandidateBuilder,
         scoring: Scoring,
+        linker: Linker,
+        secrets: Secrets,
         clock: Clock,
         bundles: Iterable[BundleRow],
     ) -> None:
+        self._linker = linker
+        self._secrets = secrets
         self._store = store
         self._queue = queue
         self._idempotency = idempotency
@@ -79,9 +96,13 @@ class Verifications:
             If the body breaks a rule, or refers to an identity or verification that the client does not have.
         IdentityNotValidated
             If the identity is not validated, or was erased in the meantime.
+        HistoryIncomplete
+            While the history of the client is being imported.
         """
 
         async def action(record: IdempotencyRecord | None) -> Answer[Verification]:
+            if caller.importing:
+                raise HistoryIncomplete(IMPORT_RETRY_SECONDS)
             candidate = await self._candidates.new(caller, body, None if request is None else request.key)
             done = await self._queue.submit(candidate, self._scoring.jobs, candidate, record)
             verification = self._shown(done.value, candidate.request.subject_id)
@@ -109,6 +130,68 @@ class Verifications:
                 raise NotFound
             await self._find_sentences(reader, row)
             return self._shown(row, await self._persons.subject(reader, row))
+
+    async def page(
+        self, caller: Caller, wanted: ListFilter, *, after: Position | None, limit: int
+    ) -> tuple[list[Verification], Position | None]:
+        """Read a page of verifications, latest first; also returns where the next one begins, None on the last."""
+        async with self._store.reading() as reader:
+            searched = await self._searched(reader, caller, wanted)
+            pages = [
+                Page(
+                    index=index,
+                    key=key,
+                    after=wanted.begin(after),
+                    created_after=wanted.earliest,
+                    filters=filters,
+                    limit=limit,
+                )
+                for index, key, filters in searched
+            ]
+            rows, end = merged([await reader.page(page) for page in pages], limit)
+            keys = await reader.person_keys(
+                list({row.key_id: None for row in rows if row.payload is not None})
+            )
+            shown = []
+            for place, row in enumerate(rows, 1):
+                await self._find_sentences(reader, row)
+                key = keys.get(row.key_id)
+                opened = None if key is None else self._persons.open_key(key)
+                subject = None if opened is None else self._persons.verification_payload(row, opened)[1]
+                shown.append(self._shown(row, subject))
+                if place % _TURN == 0:
+                    await asyncio.sleep(0)  # other requests get a turn
+        return shown, end
+
+    async def _searched(
+        self, reader: Reader, caller: Caller, wanted: ListFilter
+    ) -> list[tuple[Index, object, dict[str, object]]]:
+        """Return the indexes to search, each with its key and the filters that it does not decide."""
+        named: dict[str, object] = {
+            "identity_id": wanted.identity_id,
+            "outcome": wanted.outcome,
+            "status": wanted.status,
+            "model_version": wanted.model_version,
+        }
+        filters = {column: value for column, value in named.items() if value is not None}
+        if wanted.subject_id is not None:
+            # Without an identity the subject is the person; with one its hash was stored.
+            person = self._linker.link(
+                caller.history_scope, caller.client, {"subjectId": wanted.subject_id}
+            ).person
+            known = {} if person is None else await reader.persons([(caller.client, person)])
+            subject = self._secrets.reference(Purpose.SUBJECT, caller.client, wanted.subject_id)
+            keys = [row.key_id for row in known.values()]
+            return [(Index.OF_SUBJECT, subject, filters), *((Index.OF_PERSON, key, filters) for key in keys)]
+        if wanted.identity_id is not None:
+            identity = await reader.identity(caller.client, wanted.identity_id)
+            return [] if identity is None else [(Index.OF_PERSON, identity.key_id, filters)]
+        if wanted.outcome in _RARE:
+            del filters["outcome"]
+            return [(_RARE[wanted.outcome], caller.client, filters)]
+        if wanted.status is not None and wanted.status != VerificationStatus.COMPLETED:
+            return [(Index.UNFINISHED, caller.client, filters)]
+        return [(Index.VERIFICATIONS, caller.client, filters)]
 
     async def erase_signals(self, caller: Caller, resource: bytes) -> Verification:
         """Erase the person of a verification and keep its decision. Idempotent."""

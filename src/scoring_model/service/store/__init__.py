@@ -26,12 +26,16 @@ from scoring_model.service.store.errors import (
     StoreUnavailable,
 )
 from scoring_model.service.store.expiry import Cutoffs, Expiring, Key, KeyRange
+from scoring_model.service.store.lists import EARLIEST, FIRST, Index, Page, Position
 from scoring_model.service.store.reader import TRUNCATION_FACT, WHOLE_DATABASE, Past, Reader
-from scoring_model.service.store.transaction import DueWebhook, Store, Transaction
+from scoring_model.service.store.transaction import Advanced, DueWebhook, Store, Transaction
 
 __all__ = [
+    "EARLIEST",
+    "FIRST",
     "TRUNCATION_FACT",
     "WHOLE_DATABASE",
+    "Advanced",
     "AlreadyServed",
     "BadAddress",
     "Bucket",
@@ -39,10 +43,13 @@ __all__ = [
     "DueWebhook",
     "Duplicate",
     "Expiring",
+    "Index",
     "Key",
     "KeyRange",
     "NotDurable",
+    "Page",
     "Past",
+    "Position",
     "PostgresAddress",
     "Reader",
     "SchemaForeign",

@@ -20,6 +20,7 @@ class Expiring(StrEnum):
     """Kinds of rows that are deleted when they are old, in the order of deletion."""
 
     LINKS = "links"  # by their instants
+    IMPORTED = "importedRecords"  # with their link records
     LABEL_TIMES = "labelTimes"  # the newest label of each link key, see `Transaction.newest`
     ANSWERS = "answers"  # for idempotent replays
     DELIVERIES = "deliveries"  # delivered or dropped
@@ -137,6 +138,12 @@ EXPIRY: Final = {
         ("hash", "time"),
         "time < {0}",
         last=lambda _: (_AFTER_HASHES, 0),
+    ),
+    Expiring.IMPORTED: _expiry(
+        "imported_records",
+        ("record",),
+        "time < {0}",
+        last=lambda _: (_AFTER_HASHES,),
     ),
     Expiring.LABEL_TIMES: _expiry(
         "label_times",

@@ -20,6 +20,7 @@ from scoring_model.service.core.rows import (
     VerificationRow,
     WebhookRow,
 )
+from scoring_model.service.store import lists
 from scoring_model.service.store import statements as sql
 from scoring_model.service.store.expiry import EXPIRY, NEVER, Cutoffs, Expiring, Key, KeyRange
 from scoring_model.service.store.statements import Each
@@ -119,6 +120,40 @@ class Reader(ABC):
         """Return a verification of any client, for operators' commands."""
         return await self._first(VerificationRow, sql.VERIFICATION_BY_ID, resource)
 
+    async def verifications_by_ids(self, resources: Sequence[bytes]) -> list[VerificationRow]:
+        """Return verifications of any client."""
+        rows = await self._each(lists.BY_IDS[VerificationRow], [(resource,) for resource in resources])
+        return list(map(VerificationRow._make, rows))
+
+    async def page(self, page: lists.Page) -> tuple[list[Any], lists.Position | None]:
+        """Read a page of a list, latest first.
+
+        Returns
+        -------
+        rows : list of Row
+            At most `page.limit`; with filters perhaps fewer although more follow.
+        end : Position or None
+            Where the next page begins; None if this is the last one.
+        """
+        if not page.filters:
+            rows = await self._all(page.index.kind, lists.rows(page.index), *page.bounds, page.limit + 1)
+            if len(rows) <= page.limit:
+                return rows, None
+            return rows[: page.limit], _position(rows[page.limit - 1])
+        statement = lists.matching(page.index, tuple(page.filters))
+        found = await self._rows(statement, *page.bounds, page.limit + 1, *page.filters.values())
+        rows = await self._by_ids(page.index.kind, [value for _, value in found[: page.limit]])
+        if len(found) > page.limit:
+            return rows, lists.Position(*found[page.limit - 1])
+        last = await self._rows(lists.last_checked(page.index), *page.bounds)
+        return rows, lists.Position(*last[0]) if last else None
+
+    async def _by_ids(self, kind: type[Row], resources: Sequence[bytes]) -> list[Any]:
+        """Return rows that still exist, latest first."""
+        statement = lists.BY_IDS[kind]
+        rows = [kind._make(row) for row in await self._each(statement, [(one,) for one in resources])]
+        return sorted(rows, key=_position, reverse=True)
+
     async def verifications_of_identity(self, identity_id: bytes) -> list[VerificationRow]:
         """Return all verifications of one identity."""
         return await self._all(VerificationRow, sql.VERIFICATIONS_OF_IDENTITY, identity_id)
@@ -133,6 +168,10 @@ class Reader(ABC):
         """Return verifications of all clients ordered by id, strictly after one."""
         return await self._all(VerificationRow, sql.VERIFICATIONS, after, limit)
 
+    async def identities(self, after: bytes, limit: int) -> list[IdentityRow]:
+        """Return identities of all clients ordered by id, strictly after one."""
+        return await self._all(IdentityRow, lists.IDENTITIES_AFTER, after, limit)
+
     async def labels(self, verification_ids: Sequence[bytes]) -> Mapping[bytes, list[tuple[str, int, int]]]:
         """Return label, known_at and told_at of each labelled verification, in the order of reporting."""
         found: dict[bytes, list[tuple[str, int, int]]] = {}
@@ -140,6 +179,31 @@ class Reader(ABC):
             row = LabelRow._make(values)
             found.setdefault(row.verification_id, []).append((row.label, row.known_at, row.told_at))
         return found
+
+    async def labelled(self, after: int, limit: int) -> Sequence[Values]:
+        """Return labels after a number, in the order of reporting, with what they are about.
+
+        Returns
+        -------
+        sequence of (number, verification_id, label, known_at, told_at, completed_at, outcome)
+        """
+        return await self._rows(lists.LABELLED, after, limit)
+
+    async def outcomes(self) -> Mapping[str, int]:
+        """Count the completed verifications of each outcome, by a look at all of them."""
+        return {row[0]: row[1] for row in await self._rows(lists.OUTCOMES)}
+
+    async def links_of(self, value: bytes, limit: int) -> Sequence[Values]:
+        """Return the latest link records under a hash as (time, person, labels, number of all), for operators."""
+        return await self._rows(lists.LINKS_OF, value, limit)
+
+    async def completed_at(self, client: int, instant: int) -> list[VerificationRow]:
+        """Return the COMPLETED verifications of a client with an event time."""
+        return await self._all(VerificationRow, lists.COMPLETED_AT, client, instant)
+
+    async def events_of(self, client: int, resource: bytes) -> list[EventRow]:
+        """Return the events of a resource in their order, by a look at all of its client, for operators."""
+        return await self._all(EventRow, lists.EVENTS_OF, client, resource)
 
     async def person_keys(self, key_ids: Sequence[bytes]) -> Mapping[bytes, PersonKeyRow]:
         """Return the person keys that still exist, by id."""
@@ -198,6 +262,13 @@ class Reader(ABC):
         wanted = [value for value in (client, webhook) if value is not None]
         return await self._all(DeliveryRow, statement, after or b"", limit, *wanted)
 
+    async def deliveries_by_ids(self, resources: Sequence[bytes]) -> list[tuple[DeliveryRow, EventRow]]:
+        """Return deliveries with their events, in this order, as far as they exist."""
+        rows = await self._each(sql.DELIVERIES_BY_IDS, [(resource,) for resource in resources])
+        found = {row[0]: split(row, DeliveryRow, EventRow) for row in rows}
+        pairs = [found[resource] for resource in resources if resource in found]
+        return cast("list[tuple[DeliveryRow, EventRow]]", pairs)
+
     async def deliveries_of(self, event: bytes) -> list[DeliveryRow]:
         """Return all deliveries of an event ordered by id, for operators' commands."""
         return await self._all(DeliveryRow, sql.DELIVERIES_OF_EVENT, event)
@@ -233,6 +304,10 @@ class Reader(ABC):
         instants = [cutoffs.get(one, NEVER) for one in (kind, *spec.earlier)]
         counted = await self._rows(spec.count, *begin, *through, *instants)
         return KeyRange(kind=kind, after=begin, through=through, old=counted[0][0], last=through == last)
+
+
+def _position(row: Any) -> lists.Position:
+    return lists.Position(row.created_at, row.id)
 
 
 def split(row: Values, *kinds: type[Row]) -> tuple[Any, ...]:

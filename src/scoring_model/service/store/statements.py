@@ -19,6 +19,7 @@ from scoring_model.service.core.rows import (
     FactRow,
     IdempotencyRow,
     IdentityRow,
+    ImportedRow,
     LabelRow,
     PersonKeyRow,
     Row,
@@ -132,6 +133,7 @@ NEW_CLIENT: Final = (
 )
 OWN_POOL: Final = "UPDATE clients SET pool = CAST(client AS TEXT) WHERE client = $1"
 REVOKE_CLIENT: Final = "UPDATE clients SET revoked_at = $2 WHERE client = $1 AND revoked_at IS NULL"
+SET_SCOPES: Final = "UPDATE clients SET scopes = $2 WHERE client = $1"
 API_KEYS: Final = select(ApiKeyRow, "WHERE client = $1 ORDER BY created_at, digest")
 REVOKE_API_KEY: Final = "UPDATE api_keys SET revoked_at = $2 WHERE digest = $1 AND revoked_at IS NULL"
 EXPIRE_API_KEY: Final = "UPDATE api_keys SET expires_at = $2 WHERE digest = $1"
@@ -190,27 +192,41 @@ LEASE: Final = Each(
 )
 
 
+def _past(amounts: int) -> str:
+    """Return the columns of a past event; its tie is needed only to unmask amounts."""
+    of_amounts = ("amount", "more_amounts")[: min(amounts, 2)]
+    return ", ".join(("time", "person", "labels", *of_amounts, *(("tie",) if amounts else ())))
+
+
 @cache
 def histories(amounts: int, *, between: bool) -> Each:
     """Return a query for events of hashes from instant $2 on, latest first; PostgreSQL adds the index of the hash.
 
-    The latest $3 of each hash or, `between` two instants, all from $4 on and before $5 and the latest $3 before $4.
-    The columns of masked amounts are those of the first one, or from two amounts on of all.
+    The latest $3 of each hash or, `between` two instants, all from $4 on and before $5 and the latest $3 before $4;
+    with those of the instant of the last one. SQLite has no such limit: it returns one more event, and `ties` finds
+    the others of its instant.
     """
-    past = ", ".join(("time", "person", "labels", "amount", "more_amounts")[: 3 + min(amounts, 2)])
+    past = _past(amounts)
 
-    def found(value: str) -> str:
+    def found(value: str, limit: str) -> str:
         rows = f"FROM links WHERE links.hash = {value} AND time"
         among = f"(SELECT count(*) {rows} >= $4 AND time < $5)"
-        if between:
-            return f"SELECT {past} {rows} >= $2 AND time < $5 ORDER BY time DESC LIMIT $3 + {among}"
-        return f"SELECT {past} {rows} >= $2 ORDER BY time DESC LIMIT $3"
+        most = f"$3 + {among}" if between else "$3"
+        before = "AND time < $5 " if between else ""
+        return f"SELECT {past} {rows} >= $2 {before}ORDER BY time DESC {limit.format(most)}"
 
+    server = found("wanted.hash", "FETCH FIRST ({0}) ROWS WITH TIES")
     return Each(
-        found("$1"),
+        found("$1", "LIMIT {0} + 1"),
         f"SELECT wanted.place, {past} FROM unnest($1::bytea[]) WITH ORDINALITY AS wanted(hash, place) "
-        f"CROSS JOIN LATERAL ({found('wanted.hash')}) AS found ORDER BY wanted.place, found.time DESC",
+        f"CROSS JOIN LATERAL ({server}) AS found ORDER BY wanted.place, found.time DESC",
     )
+
+
+@cache
+def ties(amounts: int) -> str:
+    """Return a query for the events of a hash at one instant."""
+    return f"SELECT {_past(amounts)} FROM links WHERE hash = $1 AND time = $2"
 
 
 LABELS: Final = select_each(LabelRow, "verification_id", "ORDER BY number")
@@ -226,11 +242,11 @@ OTHER_MASTERS: Final = select(PersonKeyRow, "WHERE master_id <> $1 LIMIT $2")
 ERASE: Final = (
     ("DELETE FROM person_keys WHERE key_id = $1", False),
     (
-        "UPDATE identities SET payload = NULL, status = 'REDACTED', updated_at = $2 "
+        "UPDATE identities SET payload = NULL, external = NULL, status = 'REDACTED', updated_at = $2 "
         "WHERE key_id = $1 AND status <> 'REDACTED'",
         True,
     ),
-    ("UPDATE verifications SET payload = NULL, links = NULL WHERE key_id = $1", False),
+    ("UPDATE verifications SET payload = NULL, links = NULL, subject = NULL WHERE key_id = $1", False),
 )
 """The steps of an erasure of a person's key, and whether a step takes the instant too."""
 
@@ -245,15 +261,28 @@ UPDATE_WEBHOOK: Final = update_by_id(
 TOUCH_WEBHOOK: Final = "UPDATE webhooks SET succeeded_at = $2 WHERE id = $1 AND succeeded_at < $2"
 WEBHOOKS_OF: Final = for_each(select(WebhookRow, "WHERE client"), kind="bigint")
 DELETE_WEBHOOK: Final = "DELETE FROM webhooks WHERE id = $1"
+IMPORTING: Final = "UPDATE clients SET importing = $2 WHERE pool = $1"
+HAS_VERIFICATION: Final = "SELECT 1 FROM verifications WHERE client = $1 LIMIT 1"
+IMPORTED: Final = select_each(ImportedRow, "record")
+LABEL_IMPORTED: Final = Each(
+    "UPDATE imported_records SET labels = $2 WHERE record = $1",
+    "UPDATE imported_records SET labels = given.labels FROM unnest($1::bytea[], $2::bytea[]) "
+    "AS given(record, labels) WHERE imported_records.record = given.record",
+)
+LAST_TIES: Final = Each(
+    "SELECT hash, time, max(tie) FROM links WHERE hash = $1 AND time = $2 GROUP BY hash, time",
+    "SELECT links.hash, links.time, max(links.tie) FROM links JOIN unnest($1::bytea[], $2::bigint[]) "
+    "AS given(hash, time) ON links.hash = given.hash AND links.time = given.time GROUP BY links.hash, links.time",
+)
 _LISTENS: Final = (
     "coalesce((SELECT 1 FROM webhooks WHERE webhooks.client = clients.client AND active = 1 LIMIT 1), 0)"
 )
 ADVANCE: Final = Each(
     "UPDATE clients SET sequence = sequence + $2 WHERE client = $1 "
-    f"RETURNING client, sequence - $2, {_LISTENS}",
+    f"RETURNING client, sequence - $2, {_LISTENS}, importing",
     "UPDATE clients SET sequence = clients.sequence + given.steps "
     "FROM unnest($1::bigint[], $2::bigint[]) AS given(client, steps) WHERE clients.client = given.client "
-    f"RETURNING clients.client, clients.sequence - given.steps, {_LISTENS}",
+    f"RETURNING clients.client, clients.sequence - given.steps, {_LISTENS}, clients.importing",
 )
 NEWEST: Final = Each(
     "SELECT (SELECT max(time) FROM links WHERE hash = $1), (SELECT time FROM label_times WHERE hash = $1)",
@@ -267,11 +296,12 @@ FUTURE_LINKS: Final = f"SELECT time {_FUTURE_LINKS}"
 DELETE_FUTURE_LINKS: Final = f"DELETE {_FUTURE_LINKS} RETURNING time"
 
 APPEND_LABELS: Final = Each(
-    "UPDATE links SET labels = CAST(coalesce(labels, x'') || $3 AS BLOB) WHERE hash = $1 AND time = $2 "
-    "RETURNING hash",
+    "UPDATE links SET labels = CAST(coalesce(labels, x'') || $4 AS BLOB) WHERE hash = $1 AND time = $2 "
+    "AND tie = $3 RETURNING hash, time, tie",
     "UPDATE links SET labels = coalesce(links.labels, ''::bytea) || given.packed "
-    "FROM unnest($1::bytea[], $2::bigint[], $3::bytea[]) AS given(hash, time, packed) "
-    "WHERE links.hash = given.hash AND links.time = given.time RETURNING links.hash",
+    "FROM unnest($1::bytea[], $2::bigint[], $3::integer[], $4::bytea[]) AS given(hash, time, tie, packed) "
+    "WHERE links.hash = given.hash AND links.time = given.time AND links.tie = given.tie "
+    "RETURNING links.hash, links.time, links.tie",
 )
 LABEL_TIMES: Final = Each(
     "INSERT INTO label_times (hash, time) VALUES ($1, $2) ON CONFLICT (hash) "
@@ -378,6 +408,9 @@ LOCK_DELIVERIES_IN_ORDER: Final = (
 _DELIVERY: Final = ", ".join((columns(DeliveryRow, "d."), columns(EventRow, "e.")))
 DELIVERY: Final = f"SELECT {_DELIVERY} FROM deliveries d JOIN events e ON e.id = d.event WHERE d.id = $1"
 
+DELIVERIES_BY_IDS: Final = for_each(
+    f"SELECT {_DELIVERY} FROM deliveries d JOIN events e ON e.id = d.event WHERE d.id"
+)
 DELIVERIES_OF_EVENT: Final = select(DeliveryRow, "WHERE event = $1 ORDER BY id")
 DELIVER_AGAIN: Final = (
     "UPDATE deliveries SET status = 'WAITING', attempts = 0, due_at = $2, leased_until = NULL, "

@@ -10,12 +10,14 @@ from scoring_model.service.core.rows import (
     ClientRow,
     DeliveryRow,
     EventRow,
+    ImportedRow,
     PersonKeyRow,
     Row,
     UnknownSignalRow,
     VerificationRow,
     WebhookRow,
 )
+from scoring_model.service.store import lists
 from scoring_model.service.store import statements as sql
 from scoring_model.service.store.buckets import Bucket
 from scoring_model.service.store.expiry import EXPIRY, Cutoffs, KeyRange
@@ -32,6 +34,14 @@ class DueWebhook(NamedTuple):
     client: int
     destination_url: str
     due: int | None
+
+
+class Advanced(NamedTuple):
+    """A client whose event sequence was advanced: its previous sequence, and its state."""
+
+    before: int
+    listens: bool  # whether it has an active webhook
+    importing: bool  # whether its history is being imported
 
 
 class Transaction(Reader):
@@ -81,8 +91,7 @@ class Transaction(Reader):
         Returns
         -------
         list of list of Past
-            Events per hash, latest first. Hash and instant are the primary key of link records: no two events of a
-            hash share an instant.
+            Events per hash, latest first; those of one instant in any order. With amounts the last item is the tie.
         """
 
     @abstractmethod
@@ -108,16 +117,44 @@ class Transaction(Reader):
         """Delete the counts of unknown signals of some clients."""
         await self._each(sql.DELETE_UNKNOWN_SIGNALS, [(client,) for client in clients])
 
-    async def advance(self, counts: Mapping[int, int]) -> Mapping[int, tuple[int, bool]]:
+    async def advance(self, counts: Mapping[int, int]) -> Mapping[int, "Advanced"]:
         """Advance the event sequence of each client by a count.
 
         Returns
         -------
-        mapping of int to tuple of (int, bool)
-            By client, its previous sequence and whether it has an active webhook.
+        mapping of int to Advanced
+            By client.
         """
         rows = await self._each(sql.ADVANCE, list(counts.items()))
-        return {client: (before, bool(listens)) for client, before, listens in rows}
+        return {
+            client: Advanced(before, bool(listens), bool(importing))
+            for client, before, listens, importing in rows
+        }
+
+    async def set_importing(self, history_scope: str, importing: bool) -> None:
+        """Say of all clients of a history scope whether their history is being imported."""
+        await self._rows(sql.IMPORTING, history_scope, int(importing))
+
+    async def has_verification(self, client: int) -> bool:
+        """Return True if a client has a verification of any status."""
+        return bool(await self._rows(sql.HAS_VERIFICATION, client))
+
+    async def imported(self, records: Sequence[bytes]) -> Mapping[bytes, ImportedRow]:
+        """Return imported records that are still kept, by hash."""
+        rows = await self._each(sql.IMPORTED, [(record,) for record in records])
+        return {row[0]: ImportedRow._make(row) for row in rows}
+
+    async def label_imported(self, labels: Mapping[bytes, bytes]) -> None:
+        """Replace the packed labels of imported records."""
+        await self._each(sql.LABEL_IMPORTED, list(labels.items()))
+
+    async def last_ties(self, keys: Sequence[tuple[bytes, int]]) -> Mapping[tuple[bytes, int], int]:
+        """Return the greatest tie of the events of each hash and instant that has any."""
+        return {(value, time): tie for value, time, tie in await self._each(sql.LAST_TIES, keys)}
+
+    async def note_label_times(self, times: Mapping[bytes, int]) -> None:
+        """Note the newest instants of labels that were inserted with their link records, by hash."""
+        await self._each(sql.LABEL_TIMES, sorted(times.items()))
 
     async def settle(self, rows: Sequence[VerificationRow]) -> frozenset[bytes]:
         """Update verifications that are still PENDING; returns their ids."""
@@ -130,12 +167,18 @@ class Transaction(Reader):
 
     async def link_labels(self, hashes: Sequence[bytes], time: int, packed: bytes) -> None:
         """Append packed labels to the events at one instant under some hashes."""
-        if not packed:
-            return
-        keys = [(value, time, packed) for value in dict.fromkeys(hashes)]
-        latest = max(int(instant) for instant, _ in _LABEL.iter_unpack(packed))
+        if packed:
+            await self.append_labels({(value, time, 0): packed for value in hashes})
+
+    async def append_labels(self, labels: Mapping[tuple[bytes, int, int], bytes]) -> None:
+        """Append packed labels to events, by hash, instant and tie."""
+        keys = [(*key, packed) for key, packed in labels.items()]
         labelled = await self._each(sql.APPEND_LABELS, keys)
-        await self._each(sql.LABEL_TIMES, [(value, latest) for (value,) in labelled])
+        latest: dict[bytes, int] = {}
+        for value, time, tie in labelled:
+            newest = max(int(instant) for instant, _ in _LABEL.iter_unpack(labels[value, time, tie]))
+            latest[value] = max(newest, latest.get(value, newest))
+        await self.note_label_times(latest)
 
     async def newest(self, hashes: Sequence[bytes]) -> int | None:
         """Return the latest instant of any event or label under the hashes."""
@@ -184,6 +227,14 @@ class Transaction(Reader):
         resealed = frozenset([row[0] for row in await self._each(sql.RESEAL, payloads)])
         await self.require_truncation()
         return resealed
+
+    async def index_subjects(self, hashes: Sequence[tuple[bytes, bytes, bytes]]) -> None:
+        """Set the hashes of the subjects of verifications, each given as id, unchanged payload and hash."""
+        await self._each(lists.INDEX_SUBJECTS, hashes)
+
+    async def index_external(self, hashes: Sequence[tuple[bytes, bytes, bytes]]) -> None:
+        """Set the hashes of the references of identities, each given as id, unchanged payload and hash."""
+        await self._each(lists.INDEX_EXTERNAL, hashes)
 
     async def rewrap(self, rows: Sequence[PersonKeyRow]) -> None:
         """Update the wrapped keys of persons that still exist."""
@@ -316,6 +367,10 @@ class Transaction(Reader):
     async def expire_api_key(self, digest: bytes, at: int) -> None:
         """Set the expiry of an API key."""
         await self._rows(sql.EXPIRE_API_KEY, digest, at)
+
+    async def set_scopes(self, client: int, scopes: str) -> None:
+        """Replace the permissions of a client."""
+        await self._rows(sql.SET_SCOPES, client, scopes)
 
     async def revoke_client(self, client: int, at: int) -> None:
         """Revoke a client unless it is already revoked."""

@@ -1,0 +1,151 @@
+"""Commands on the history of a client."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.progress import Progress
+
+from scoring_model.cli import console
+from scoring_model.cli.database import Database, Json, MasterKey, masters_of, with_store
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from scoring_model.records.reading import Reading
+    from scoring_model.scorer import Scorer
+    from scoring_model.service.history_import import HistoryImported
+    from scoring_model.service.keys.keyring import Keyring
+    from scoring_model.service.store import Store
+
+app = typer.Typer(help="The history of a client.", no_args_is_help=True)
+
+
+@app.callback()
+def history() -> None:
+    """The history of a client."""
+
+
+@app.command("import")
+def import_history(
+    database: Database,
+    client: Annotated[str, typer.Option(help="Identifier of the client, as `clients list` shows it.")],
+    files: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="[FILE]...", exists=True, dir_okay=False, help="Records, as for `train`."),
+    ] = None,
+    bundle: Annotated[
+        Path | None, typer.Option(help="Bundle that will serve; by default the one that served last.")
+    ] = None,
+    finish: Annotated[
+        bool, typer.Option("--finish", help="The history is whole: let the client verify.")
+    ] = False,
+    master_key: MasterKey = None,
+    as_json: Json = False,
+) -> None:
+    """Import past records and their labels as the history of a client without verifications.
+
+    From the first record on, verifications of the client (and of all that share its history) get 503, until --finish.
+    A verification afterwards gets what the next row of the file would get. It can be interrupted and run again:
+    records are recognised by recordId.
+    """
+    if not files and not finish:
+        raise ValueError("give files to import, --finish, or both")
+    keyring = masters_of(database, master_key)
+    with Progress(console=console.errors(), transient=True) as bar:
+        task = bar.add_task("importing records", total=None)
+        reading, done = with_store(
+            database,
+            lambda store: _import(
+                store,
+                keyring,
+                client,
+                files or [],
+                bundle,
+                finish,
+                lambda records, total: bar.update(task, completed=records, total=total),
+            ),
+        )
+    rejected = 0 if reading is None else reading.rows - len(reading.table)
+    if as_json:
+        found = {} if done is None else {name: getattr(done, name) for name in done.__dataclass_fields__}
+        console.say_json({**found, "rejected": rejected, "finished": finish})
+        return
+    if done is not None:
+        console.say(
+            f"{done.imported} records imported ({done.labelled} with a label), {done.repeated} were there already"
+        )
+        if done.too_old:
+            console.say(f"left out: {done.too_old} from before the longest window of the bundle")
+        if done.unlinked:
+            console.say(f"left out: {done.unlinked} without a link key, which no other record sees")
+    if rejected:
+        console.say(f"left out: {rejected} that break rules; `scoring-model check` lists them")
+    console.say(
+        f"{client} can verify now"
+        if finish
+        else f"{client} gets 503 for verifications until: scoring-model history import --client {client} --finish"
+    )
+
+
+async def _import(
+    store: Store,
+    keyring: Keyring,
+    client_id: str,
+    files: list[Path],
+    bundle: Path | None,
+    finish: bool,
+    progress: Callable[[int, int], None],
+) -> tuple[Reading | None, HistoryImported | None]:
+    from scoring_model.records.reading import read_records
+    from scoring_model.service.clients import find_client
+    from scoring_model.service.core.clock import SystemClock
+    from scoring_model.service.history_import import HistoryImport
+    from scoring_model.service.keys.secrets import load_or_create
+    from scoring_model.service.service import agree_on_links
+
+    client = await find_client(store, client_id)
+    scorer = await _scorer(store, bundle)
+    await agree_on_links(store, scorer)
+    work = HistoryImport(store, await load_or_create(store, keyring), scorer.matrix, client, SystemClock())
+    reading = done = None
+    if files:
+        reading = read_records(files, scorer.contents.schema, labelled=False)
+        _check_ids(reading)
+        total = len(reading.table)
+        done = await work.run(reading.table, progress=lambda records: progress(records, total))
+    if finish:
+        await work.finish()
+    return reading, done
+
+
+def _check_ids(reading: Reading) -> None:
+    from scoring_model.service.history_import import ImportRefused
+
+    if len(reading.table) and all(
+        name == str(row)
+        for name, row in zip(reading.table.record_ids, reading.table.source_rows, strict=True)
+    ):
+        raise ImportRefused(
+            "the records have no column recordId: without it a repeated import could not recognise them"
+        )
+
+
+async def _scorer(store: Store, bundle: Path | None) -> Scorer:
+    from scoring_model.scorer import Scorer
+    from scoring_model.service.bundles import BundleShelf, read_bundle_directory
+
+    if bundle is not None:
+        return Scorer.load(bundle)
+    async with store.reading() as reader:
+        served = await reader.bundles()
+    directory = await read_bundle_directory(store)
+    if not served or directory is None:
+        raise ValueError("no bundle has served this database yet: give --bundle")
+    latest = served[-1]
+    path = BundleShelf(directory).find(latest.model_version, latest.policy_version)
+    if path is None:
+        raise ValueError(f"{directory} lacks the bundle that served last: give --bundle")
+    return Scorer.load(path)

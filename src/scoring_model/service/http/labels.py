@@ -1,0 +1,39 @@
+"""The operation on labels."""
+
+from functools import partial
+from typing import Final
+
+from starlette.responses import Response
+
+from scoring_model.contract.label import LabelReport, LabelsInput
+from scoring_model.service.clients import Permission
+from scoring_model.service.http.operation import Call, JsonResponse, Operation
+
+PATH: Final = "/scoring/v1/labels"
+
+
+@partial(
+    Operation,
+    method="POST",
+    path=PATH,
+    permission=Permission.LABELS,
+    shown=LabelReport,
+    body=LabelsInput,
+    batch=True,
+)
+async def create_labels(call: Call) -> Response:
+    """Report labels.
+
+    Reports what became known about verifications, up to 1,000 labels at once. The answer is 200 with a result for each
+    label in the same order: a bad label is `REFUSED` with its errors, the others are stored. A label counts in the
+    history of later verifications. Labels are never changed: the one
+    reported last counts, and `withdrawn` takes back earlier ones. Reporting a label again changes nothing
+    (`UNCHANGED`), so a failed request can be repeated as it is. An event `label.received` goes to webhooks that list
+    exactly that name.
+    """
+    answer = await call.service.labels.create(call.caller, call.body, call.request)
+    headers = [(b"idempotency-replayed", b"true")] if answer.replayed else []
+    return JsonResponse(answer.resource.to_json(), headers=headers)
+
+
+OPERATIONS: Final = (create_labels,)

@@ -1,0 +1,146 @@
+"""SQL of lists (resources of a client, latest first, a page at a time), and of what operators see.
+
+A page reads one index backwards from a position. Conditions that the index does not decide are checked on at most
+`SCAN` rows, so that a page takes as long in a large database as in a small one. Such a page may have fewer rows than
+wanted; the list then continues after the last row that was checked.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from functools import cache
+from typing import Any, Final, NamedTuple
+
+from scoring_model.service.core.rows import TABLES, DeliveryRow, EventRow, IdentityRow, Row, VerificationRow
+from scoring_model.service.store.statements import Each, columns, select, select_each
+
+SCAN: Final = 1_000
+"""Rows that one page checks at most."""
+
+
+class Position(NamedTuple):
+    """A place in a list: when a row was created, microseconds, and its id."""
+
+    created_at: int
+    id: bytes
+
+
+FIRST: Final = Position(2**63 - 1, b"")
+"""Before the latest row."""
+
+EARLIEST: Final = -(2**63)
+
+
+class Index(Enum):
+    """An index that lists read: the kind of its rows, and the condition that it decides on a key `$1`."""
+
+    VERIFICATIONS = (VerificationRow, "client = $1")
+    FAILED = (VerificationRow, "client = $1 AND outcome = 'FAILED'")
+    STEPPED_UP = (VerificationRow, "client = $1 AND outcome = 'STEPPED_UP'")
+    UNFINISHED = (VerificationRow, "client = $1 AND status <> 'COMPLETED'")
+    OF_PERSON = (VerificationRow, "key_id = $1")
+    OF_SUBJECT = (VerificationRow, "subject = $1")
+    IDENTITIES = (IdentityRow, "client = $1")
+    OF_EXTERNAL = (IdentityRow, "external = $1")
+    DELIVERIES = (DeliveryRow, "webhook = $1")
+
+    @property
+    def kind(self) -> type[Row]:
+        """The kind of its rows."""
+        kind: type[Row] = self.value[0]
+        return kind
+
+    @property
+    def rows(self) -> str:
+        """Its rows after a position (`$2`, `$3`) that were created after an instant (`$4`)."""
+        kind, condition = self.value
+        return (
+            f"FROM {TABLES[kind]} WHERE {condition} AND (created_at, id) < ($2, $3) AND created_at > $4 "
+            "ORDER BY created_at DESC, id DESC"
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """What a page is to hold.
+
+    Parameters
+    ----------
+    index : Index
+    key : object
+        What the index is searched for.
+    after : Position
+        The page begins after it.
+    created_after : int
+        Only rows created later, microseconds.
+    filters : mapping of str to object
+        Values of other columns.
+    limit : int
+        Most rows.
+    """
+
+    index: Index
+    key: object
+    after: Position = FIRST
+    created_after: int = EARLIEST
+    filters: Mapping[str, Any] = field(default_factory=dict)
+    limit: int
+
+    @property
+    def bounds(self) -> tuple[object, ...]:
+        """The first arguments of its statements."""
+        return (self.key, *self.after, self.created_after)
+
+
+@cache
+def rows(index: Index) -> str:
+    """Return a query for at most `$5` rows of an index."""
+    return f"SELECT {columns(index.kind)} {index.rows} LIMIT $5"
+
+
+@cache
+def matching(index: Index, filters: tuple[str, ...]) -> str:
+    """Return a query for the positions of at most `$5` rows whose columns have the values `$6`, ...; see `SCAN`."""
+    named = ", ".join(("created_at", "id", *(name for name in filters if name not in Position._fields)))
+    conditions = " AND ".join(f"{name} = ${place}" for place, name in enumerate(filters, 6))
+    return (
+        f"SELECT created_at, id FROM (SELECT {named} {index.rows} LIMIT {SCAN}) AS checked "
+        f"WHERE {conditions} ORDER BY created_at DESC, id DESC LIMIT $5"
+    )
+
+
+@cache
+def last_checked(index: Index) -> str:
+    """Return a query for the position of the last row that `matching` checks, if it does not reach the end."""
+    return f"SELECT created_at, id {index.rows} LIMIT 1 OFFSET {SCAN - 1}"
+
+
+BY_IDS: Final[Mapping[type[Row], Each]] = {
+    kind: select_each(kind, "id") for kind in (VerificationRow, IdentityRow, DeliveryRow)
+}
+LABELLED: Final = (
+    "SELECT l.number, l.verification_id, l.label, l.known_at, l.told_at, v.completed_at, v.outcome FROM labels l "
+    "JOIN verifications v ON v.id = l.verification_id WHERE l.number > $1 AND v.completed_at IS NOT NULL "
+    "ORDER BY l.number LIMIT $2"
+)
+OUTCOMES: Final = "SELECT outcome, count(*) FROM verifications WHERE status = 'COMPLETED' GROUP BY outcome"
+LINKS_OF: Final = (
+    "SELECT time, person, labels, (SELECT count(*) FROM links WHERE hash = $1) FROM links WHERE hash = $1 "
+    "ORDER BY time DESC, tie DESC LIMIT $2"
+)
+COMPLETED_AT: Final = select(
+    VerificationRow, "WHERE client = $1 AND status = 'COMPLETED' AND completed_at = $2 ORDER BY id"
+)
+EVENTS_OF: Final = select(EventRow, "WHERE client = $1 AND resource = $2 ORDER BY sequence")
+IDENTITIES_AFTER: Final = select(IdentityRow, "WHERE id > $1 ORDER BY id LIMIT $2")
+INDEX_SUBJECTS: Final = Each(
+    "UPDATE verifications SET subject = $3 WHERE id = $1 AND payload = $2",
+    "UPDATE verifications SET subject = given.hash FROM unnest($1::bytea[], $2::bytea[], $3::bytea[]) "
+    "AS given(id, payload, hash) WHERE verifications.id = given.id AND verifications.payload = given.payload",
+)
+INDEX_EXTERNAL: Final = Each(
+    "UPDATE identities SET external = $3 WHERE id = $1 AND payload = $2",
+    "UPDATE identities SET external = given.hash FROM unnest($1::bytea[], $2::bytea[], $3::bytea[]) "
+    "AS given(id, payload, hash) WHERE identities.id = given.id AND identities.payload = given.payload",
+)
+"""Only while the payload is the one that the reference was read from: an erasure removes both."""
