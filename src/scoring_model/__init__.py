@@ -5,6 +5,7 @@ brings a training library with it:
 
 - `train(frame, configuration)` makes a bundle of labelled records,
 - `Scorer.load(path)` decides with one,
+- `backtest(frame, configuration)` says how models trained in the past would have fared,
 - `change_policy(path, configuration)` gives a bundle another policy without a training,
 - `load_configuration(path)` reads the configuration of a use.
 """
@@ -16,18 +17,20 @@ if TYPE_CHECKING:
     from scoring_model.bundle import Bundle as Bundle
     from scoring_model.configuration import load_configuration as load_configuration
     from scoring_model.scorer import Scorer as Scorer
+    from scoring_model.training.backtest import backtest as backtest
     from scoring_model.training.policy_change import change_policy as change_policy
     from scoring_model.training.run import train as train
 
 _PACKAGES: Final = {
     "Bundle": "scoring_model.bundle",
     "Scorer": "scoring_model.scorer",
+    "backtest": "scoring_model.training.backtest",
     "change_policy": "scoring_model.training.policy_change",
     "load_configuration": "scoring_model.configuration",
     "train": "scoring_model.training.run",
 }
 
-__all__ = ["Bundle", "Scorer", "change_policy", "load_configuration", "train"]
+__all__ = ["Bundle", "Scorer", "backtest", "change_policy", "load_configuration", "train"]
 
 
 def __getattr__(name: str) -> object:

@@ -60,6 +60,7 @@ def render_report(evaluation: "Evaluation", *, further: Sequence[Section] = ()) 
         _provenance(evaluation.provenance),
     ]
     return _render(
+        "report.html.j2",
         title=f"{_name(evaluation)}: evaluation",
         name=_name(evaluation),
         basis=_basis(evaluation),
@@ -71,7 +72,32 @@ def render_report(evaluation: "Evaluation", *, further: Sequence[Section] = ()) 
     )
 
 
-def _render(**values: object) -> str:
+def render_sections(
+    *, kicker: str, name: str, basis: str, summary: Section, sections: Sequence[Section]
+) -> str:
+    """Return a page of sections in the style of the report as HTML.
+
+    Parameters
+    ----------
+    kicker : str
+        Kind of report, in two or three words.
+    basis : str
+        Which records it rests on.
+    summary : Section
+        The first screen: texts, of which the first is larger, and tables.
+    """
+    return _render(
+        "sections_page.html.j2",
+        title=f"{name}: {kicker.lower()}",
+        kicker=kicker,
+        name=name,
+        basis=basis,
+        summary=summary,
+        sections=sections,
+    )
+
+
+def _render(template: str, **values: object) -> str:
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     environment = Environment(
@@ -82,7 +108,7 @@ def _render(**values: object) -> str:
     )
     environment.filters["percent"] = percent
     css = environment.get_template("report.css").render(light=_variables(LIGHT), dark=_variables(DARK))
-    return environment.get_template("report.html.j2").render(css=css, **values)
+    return environment.get_template(template).render(css=css, **values)
 
 
 def _variables(palette: Mapping[str, str]) -> str:

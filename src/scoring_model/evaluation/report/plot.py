@@ -73,7 +73,7 @@ class Plots:
         """Draw what each pair of thresholds does: step-up rate, missed frauds, cost, the chosen pair."""
         found = self._evaluation.curves.thresholds
         self._need(found.genuine and found.frauds, "both classes")
-        with _axes(ax) as drawn:
+        with axes_or_new(ax) as drawn:
             draw_threshold_map(
                 drawn,
                 thresholds=found.thresholds,
@@ -89,7 +89,7 @@ class Plots:
         """Draw the numbers of genuine records and frauds by score, per 100,000 applicants."""
         found = self._evaluation.curves.scores
         self._need(found.records, "records")
-        with _axes(ax) as drawn:
+        with axes_or_new(ax) as drawn:
             draw_score_distribution(
                 drawn,
                 edges=found.edges,
@@ -104,7 +104,7 @@ class Plots:
         overall, found = self._evaluation.overall, self._evaluation.curves.roc
         self._need(overall.genuine and overall.frauds, "both classes")
         least = 10.0 ** max(np.floor(np.log10(1 / overall.genuine)), -4.0)
-        with _axes(ax) as drawn:
+        with axes_or_new(ax) as drawn:
             draw_roc(
                 drawn,
                 false_positive_rates=found.x,
@@ -119,7 +119,7 @@ class Plots:
         """Draw precision, which is logarithmic, against recall."""
         overall, found = self._evaluation.overall, self._evaluation.curves.precision_recall
         self._need(overall.genuine and overall.frauds, "both classes")
-        with _axes(ax) as drawn:
+        with axes_or_new(ax) as drawn:
             draw_precision_recall(
                 drawn,
                 recalls=found.x,
@@ -134,7 +134,7 @@ class Plots:
         """Draw the recall of reviewing the K riskiest applications of each day."""
         overall, found = self._evaluation.overall, self._evaluation.curves.capacity
         self._need(overall.frauds, "frauds")
-        with _axes(ax) as drawn:
+        with axes_or_new(ax) as drawn:
             draw_capacity(
                 drawn, reviews=found.x, recalls=found.y, band=_ends(found), stepped_up=self.not_passed_a_day
             )
@@ -144,7 +144,7 @@ class Plots:
         """Draw predicted against observed shares of frauds, with consistency bands (CORP)."""
         self._need(self._evaluation.overall.records, "records")
         found = self._evaluation.curves.reliability
-        with _axes(ax) as drawn:
+        with axes_or_new(ax) as drawn:
             draw_reliability(
                 drawn,
                 predicted=found.predicted,
@@ -170,7 +170,7 @@ class Plots:
         shares: list[Share] = [getattr(measures, error) for measures in weeks.values()]
         overall: Share = getattr(self._evaluation.overall, error)
         limits = {row.bound: row.limit for row in self._evaluation.stability}
-        with _axes(ax) as drawn:
+        with axes_or_new(ax) as drawn:
             draw_weeks(
                 drawn,
                 weeks=np.array(list(weeks), dtype="datetime64[D]"),
@@ -204,7 +204,7 @@ class Plots:
         shown = table.groups[:top]
         rates = [group.rates[rate] for group in shown]
         overall = self._evaluation.figures.get(rate)
-        with _axes(ax) as drawn:
+        with axes_or_new(ax) as drawn:
             draw_groups(
                 drawn,
                 names=[group.value for group in shown],
@@ -227,7 +227,7 @@ class Plots:
     def beeswarm(self, ax: "Axes | None" = None, *, top: int = 12) -> "Axes":
         """Draw the contributions of the heaviest features to single records."""
         found = self._importance
-        with _axes(ax) as drawn:
+        with axes_or_new(ax) as drawn:
             draw_beeswarm(
                 drawn,
                 names=[weight.name for weight in found.features[:top]],
@@ -241,7 +241,7 @@ class Plots:
         """Draw the contribution of one feature against its value."""
         found = self._importance
         place = [weight.name for weight in found.features].index(feature)
-        with _axes(ax) as drawn:
+        with axes_or_new(ax) as drawn:
             draw_dependence(
                 drawn,
                 name=feature,
@@ -271,7 +271,7 @@ class Plots:
     def _bars(self, weights: tuple[Weight, ...], ax: "Axes | None") -> "Axes":
         ends = [(weight.weight.low, weight.weight.high) for weight in weights]
         low, high = (np.array([_number(end[side]) for end in ends]) for side in (0, 1))
-        with _axes(ax) as drawn:
+        with axes_or_new(ax) as drawn:
             draw_importance(
                 drawn,
                 names=[weight.name for weight in weights],
@@ -309,7 +309,7 @@ class Plots:
 
 
 @contextmanager
-def _axes(ax: "Axes | None") -> "Iterator[Axes]":
+def axes_or_new(ax: "Axes | None") -> "Iterator[Axes]":
     """Give the axes, or new ones in the style of the report."""
     if ax is not None:
         yield ax
