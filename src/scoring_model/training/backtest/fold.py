@@ -168,7 +168,8 @@ class _Fold:
 
     def _take(self, rows: IntArray) -> FloatArray:
         """Return some rows of the features in use, in memory."""
-        return self._rows[rows[:, np.newaxis], self._kept] if self._useless else self._rows[rows]
+        found: FloatArray = self._rows[rows[:, np.newaxis], self._kept] if self._useless else self._rows[rows]
+        return found
 
     def outcome(self) -> FoldOutcome:
         """Train and decide."""
@@ -233,6 +234,7 @@ class _Fold:
                 seed=training.seed,
                 threads=self._shared.threads,
                 journal=Path(folder) / "trials.journal",
+                resume=False,
                 progress=False,
                 **feature_options(self._matrix),
             )
@@ -287,7 +289,8 @@ class _Fold:
         self, features: FloatArray, tuned: Tuned, margins: FloatArray
     ) -> tuple[dict[str, NDArray[Any]], list[dict[str, object]]]:
         """Fit on the latest parts of the train part, and measure `RANKED` on all judged records."""
-        task, found, sizes = self._task, [], []
+        task, found = self._task, []
+        sizes: list[dict[str, object]] = []
         for share in TRAIN_SHARES:
             since = task.train_to - int(share * (task.train_to - task.train_from))
             used = task.train.times >= since

@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import Final, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from scoring_model.arrays import IntArray
 from scoring_model.configuration import Configuration, SplitSettings
@@ -27,8 +28,8 @@ from scoring_model.training.split import Split, SplitError, latest_instant, plac
 
 Window = Literal["expanding", "rolling"]
 
-_SECOND: Final = 1_000_000
-_DAY: Final = 86_400 * _SECOND
+_HOUR: Final = 3_600_000_000  # microseconds
+_DAY: Final = 24 * _HOUR
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +74,7 @@ class History:
         known = np.flatnonzero(self.table.event_times < before)
         return find_rings([codes[known] for codes in self.keys], np.searchsorted(known, rows))
 
-    def tested(self, rows: IntArray, targets: IntArray, before: int) -> tuple[IntArray, IntArray]:
+    def tested(self, rows: IntArray, targets: NDArray[np.int8], before: int) -> tuple[IntArray, IntArray]:
         """Return the places, in `rows`, of one record of each genuine person and one of each ring of frauds."""
         genuine, frauds = (np.flatnonzero(targets == target) for target in (0, 1))
         return (
@@ -245,14 +246,22 @@ def _windowed(settings: SplitSettings, window: Window, start: int, as_of: int) -
     """Return the settings of one fold's split."""
     if window == "rolling" and not settings.by_duration:
         b = place_boundaries(start, as_of, settings)
-        lengths = (b.train_to - b.train_from, b.validation_to - b.validation_from, b.test_to - b.test_from)
-        train, validation, test = (length // _SECOND * _SECOND for length in lengths)
-        return replace(settings, train=train, validation=validation, test=test)
+        return replace(
+            settings,
+            train=_whole_hours(b.train_to - b.train_from),
+            validation=_whole_hours(b.validation_to - b.validation_from),
+            test=_whole_hours(b.test_to - b.test_from) if settings.test else 0,
+        )
     if window == "expanding" and settings.by_duration:
         validation_from = settings.validation_end(start, as_of) - int(settings.validation)
         available = validation_from - settings.gap_length - start - settings.burn_in_length
-        return replace(settings, train=max(available // _SECOND * _SECOND, int(settings.train)))
+        return replace(settings, train=max(_whole_hours(available), int(settings.train)))
     return settings
+
+
+def _whole_hours(length: int) -> int:
+    """Round a length down, so that a configuration can state it; at least an hour."""
+    return max(length // _HOUR, 1) * _HOUR
 
 
 def _fold(history: History, period: int, as_of: int, settings: SplitSettings) -> PlannedFold:

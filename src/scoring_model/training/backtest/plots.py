@@ -127,7 +127,7 @@ class BacktestPlots:
             drawn.vlines(ages, low, high, color=ACCENT, lw=3, alpha=0.5)
             drawn.plot(ages, values, color=ACCENT, marker="o", ms=5, lw=1)
             drawn.set_xlabel(f"Age of the model, {self._backtest.unit}s")
-            drawn.xaxis.get_major_locator().set_params(integer=True)
+            drawn.set_xticks(ages[:: -(-len(ages) // 12)])
             drawn.yaxis.set_major_formatter(lambda value, _: tick(value))
         return drawn
 

@@ -113,9 +113,15 @@ def _cadence_sentences(backtest: Backtest) -> Iterator[str]:
         if pair.against != NEVER_RETRAINED:
             continue
         missed, step_up = pair.figures["missed_fraud"], pair.figures["step_up"]
+        cost = pair.figures.get("cost")
         yield (
             f"Training every {pair.cadence} instead of once changed the share of frauds that pass by "
             f"{_points(missed)}, and that of genuine applicants who are stepped up or fail by {_points(step_up)}."
+            + (
+                ""
+                if cost is None
+                else f" The expected cost of an applicant changed by {_difference('cost', cost)}."
+            )
         )
 
 
@@ -183,7 +189,6 @@ def _promises(backtest: Backtest, plots: BacktestPlots) -> Section:
             f"{backtest.unit}s share persons, so the true number varies more than this distribution says.",
         ),
         figures=tuple(_promise_figure(backtest, plots, cadence) for cadence in cadences),
-        tables=tuple(_promise_table(backtest, cadence) for cadence in cadences),
     )
 
 
@@ -331,7 +336,6 @@ def _ageing(backtest: Backtest, plots: BacktestPlots) -> Section:
             f"just before the same {backtest.unit}, so that an easy or difficult {backtest.unit} changes nothing.",
         ),
         figures=(_models_figure(backtest, plots), _ageing_figure(backtest, plots)),
-        tables=(_models_table(backtest),),
     )
 
 
@@ -340,28 +344,13 @@ def _models_figure(backtest: Backtest, plots: BacktestPlots) -> Figure:
     if all(model.figures[RECALL] is None for model in backtest.models):
         return absent(name, title, "No period has both classes.")
     first = min(model.as_of for model in backtest.models)
-    rows = tuple(
-        (
-            unbroken(period),
-            *(
-                next(
-                    (percent(m.figures[RECALL]) for m in backtest.models if m.period == period and chosen(m)),
-                    "–",
-                )
-                for chosen in (lambda m: m.age == 0, lambda m: m.as_of == first)
-            ),
-        )
-        for period in backtest.periods
-    )
     return drawn(
         name,
         title,
         draw=lambda ax: plots.models(ax=ax),
         alt=f"Two lines by {backtest.unit}: models trained just before it, and the first model of {day_text(first)}.",
-        caption="Where both lines part, the first model has aged.",
-        table=Table(
-            caption=title, heads=(backtest.unit.title(), "Trained just before", "First model"), rows=rows
-        ),
+        caption="Where the lines part, the first model has aged. The numbers are those of all models.",
+        table=_models_table(backtest),
     )
 
 
@@ -453,7 +442,7 @@ def _learning(backtest: Backtest, plots: BacktestPlots) -> Section:
         caption="A line that still rises at its right end says that more history would help.",
         table=table,
     )
-    return Section(name=name, title=title, texts=(text,), figures=(figure,), tables=(table,))
+    return Section(name=name, title=title, texts=(text,), figures=(figure,))
 
 
 def _families(backtest: Backtest, plots: BacktestPlots) -> Section:

@@ -82,7 +82,8 @@ class Workspace:
         """Keep a finished fold, whole or not at all."""
         text = np.frombuffer(json.dumps(outcome.document).encode(), dtype=np.uint8)
         held = io.BytesIO()
-        np.savez(held, **{_DOCUMENT: text, **outcome.arrays})
+        arrays: dict[str, Any] = {_DOCUMENT: text, **outcome.arrays}
+        np.savez(held, **arrays)
         self._write(self._fold(number).name, held.getvalue())
 
     def load(self, number: int) -> FoldOutcome:
