@@ -94,10 +94,11 @@ def resident(pid: int) -> float:
 
 
 def write_configuration(path: Path) -> None:
-    """Write the default use with fixed parameters, young labels and no test part."""
+    """Write the default use with fixed parameters, young labels, no test part, and bounds that every fold can keep."""
     plain = yaml.safe_load(CONFIGURATION.read_text(encoding="utf-8"))
     plain["training"]["split"] = {"label_maturity": "14d", "test": 0}
     plain["training"]["tuned"] = PARAMETERS
+    plain["policy"] = {"confidence": 0.95, "max_false_reject": 0.01, "max_step_up": 0.05}
     path.write_text(yaml.safe_dump(plain), encoding="utf-8")
 
 

@@ -2,8 +2,11 @@
 
 from identity_use import relaxed
 
-USE = relaxed().replace(
-    "{label_maturity: 30d, min_frauds: 3}",
-    "{label_maturity: 14d, burn_in: 30d, test: 0, min_frauds: 3}\n  leakage_checks: {max_records: 1000}",
+USE = (
+    relaxed().replace(
+        "{label_maturity: 30d, min_frauds: 3}",
+        "{label_maturity: 14d, burn_in: 30d, test: 0, min_frauds: 3}\n  leakage_checks: {max_records: 1000}",
+    )
+    + "  costs: {fraud_loss: 500, step_up_cost: 2, step_up_effectiveness: 0.8, reject_cost: 20}\n"
 )
-"""Without a test part, with young labels, and small leakage checks: half a year of folds in 5,000 records."""
+"""With costs, without a test part, with young labels: half a year of folds in 5,000 records."""

@@ -1,6 +1,6 @@
 """Backtests: each fold is a training as of its instant, and what the folds say together."""
 
-import json
+import asyncio
 import os
 import signal
 import stat
@@ -14,17 +14,20 @@ from pathlib import Path
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
+from playwright.async_api import async_playwright
 from scipy.stats import binom
 
 import scoring_model
 from backtest_use import USE
+from browsing import browser_path, note_complaints
 from identity_use import write_configuration
 from program import Captured, run
+from report_use import Page
 from scoring_model.configuration import Configuration, load_configuration
 from scoring_model.contract.outcome import OUTCOMES, Outcome
 from scoring_model.evaluation.stability import Verdict
 from scoring_model.evaluation.uncertainty import share_of
-from scoring_model.records import microseconds
+from scoring_model.records import RecordTable, microseconds
 from scoring_model.records.reading import read_records
 from scoring_model.scorer import Scorer
 from scoring_model.scorer.frames import score_table
@@ -37,7 +40,9 @@ from scoring_model.training.backtest.calendar import (
     period_start,
 )
 from scoring_model.training.backtest.judging import judge_promise, tally
+from scoring_model.training.backtest.report import summary_of
 from scoring_model.training.backtest.result import Fold, PromiseMonth
+from scoring_model.training.run import run_training
 
 CADENCES = "1m,3m"
 
@@ -90,24 +95,29 @@ def assert_same_model(found: Backtest, fold: Fold, scorer: Scorer, path: Path) -
 
 
 def test_a_rolling_fold_is_a_training_of_its_own(
-    rolling: Backtest, small: Path, configuration: Configuration, tmp_path: Path
+    rolling: Backtest, small: Path, small_table: RecordTable, configuration: Configuration, tmp_path: Path
 ) -> None:
     """Its tables are fitted on a longer burn-in than those of the first fold; it equals `train` bit for bit."""
     fold = rolling.folds[-2]
-    bundle = scoring_model.train(small, as_fold(configuration, fold))
+    bundle = run_training(small_table, as_fold(configuration, fold), threads=1).bundle
     assert fold.parts[0].records > rolling.folds[0].parts[0].records
     assert_same_model(rolling, fold, Scorer.load(bundle.save(tmp_path / "bundle")), small)
 
 
 def test_an_expanding_fold_is_a_training_as_of_its_instant(
-    small: Path, configuration: Configuration, tmp_path: Path
+    small: Path, small_table: RecordTable, configuration: Configuration, tmp_path: Path
 ) -> None:
-    """With shares and a search, `train` as of its instant makes its model, though the file holds later records."""
-    searching = replace(configuration, training=replace(configuration.training, tuned=None))
-    found = scoring_model.backtest(small, searching, folds=2, threads=1)
-    fold = found.folds[0]
-    bundle = scoring_model.train(small, searching, as_of=day(fold.as_of))
+    """With shares and a search, a training as of its instant makes its model, though the file holds later records."""
+    searching = replace(
+        configuration,
+        training=replace(configuration.training, tuned=None),
+        features=replace(configuration.features, drop_useless=True),
+    )
+    found = scoring_model.backtest(small, searching, folds=1, threads=1)
+    (fold,) = found.folds
+    bundle = run_training(small_table, searching.trained_as_of(fold.as_of), threads=1).bundle
     assert found.window == "expanding"
+    assert fold.useless
     assert_same_model(found, fold, Scorer.load(bundle.save(tmp_path / "bundle")), small)
 
 
@@ -140,37 +150,39 @@ def test_every_record_is_judged_or_counted(rolling: Backtest, small: Path) -> No
     assert rolling.folds[0].as_of == microseconds(f"{months[0]}-01")
 
 
+def in_use(found: Backtest, start: int, step: int) -> Fold:
+    """The fold whose model decides about a period: the latest one at a multiple of `step` months from the first."""
+    first = period_of(found.folds[0].as_of, Unit.MONTH)
+    due = [
+        fold
+        for fold in found.folds
+        if fold.as_of <= start and (period_of(fold.as_of, Unit.MONTH) - first) % step == 0
+    ]
+    return due[-1]
+
+
 def test_cadences_decide_with_their_latest_model(rolling: Backtest) -> None:
-    """Missed frauds of each cadence, counted anew from the scores and thresholds of the models in use."""
-    instants = [fold.as_of for fold in rolling.folds]
-    steps = {"1m": 1, "3m": 3, "never": 10_000}
-    sizes = [genuine + frauds for genuine, frauds in rolling.periods.values()]
-    for result in rolling.cadences:
-        stepped_up, start = 0, 0
-        for place, (name, size) in enumerate(zip(rolling.periods, sizes, strict=True)):
-            trained = place - place % steps[result.cadence]
-            latest = [
-                instant
-                for instant in instants
-                if instant <= microseconds(f"{list(rolling.periods)[trained]}-01")
-                and (period_of(instant, Unit.MONTH) - period_of(instants[0], Unit.MONTH))
-                % steps[result.cadence]
-                == 0
-            ][-1]
-            fold = rolling.folds[instants.index(latest)]
-            scores = rolling.scores[latest]
-            own = scores[len(scores) - sum(sizes) + start :][:size]
-            stepped_up += int((own >= fold.step_up_from).sum())
-            start += size
-            models = {
+    """Applicants who do not pass, counted anew from the scores and thresholds of the models in use."""
+    genuine, frauds = (sum(sides) for sides in zip(*rolling.periods.values(), strict=True))
+    for result, step in zip(rolling.cadences, (1, 3, 1000), strict=True):
+        not_passed, first, models = 0, 0, set()
+        for name, sides in rolling.periods.items():
+            fold = in_use(rolling, microseconds(f"{name}-01"), step)
+            scores, threshold = rolling.scores[fold.as_of], fold.step_up_from
+            assert threshold is not None
+            start = len(scores) - (genuine + frauds) + first
+            not_passed += int(np.count_nonzero(scores[start : start + sum(sides)] >= threshold))
+            first += sum(sides)
+            models.add(fold.as_of)
+            tested = {
                 one.as_of for one in rolling.promises if (one.cadence, one.period) == (result.cadence, name)
             }
-            assert models in ({latest}, set())
-        caught = result.figures["missed_fraud"], result.figures["step_up"]
-        genuine, frauds = (sum(found[side] for found in rolling.periods.values()) for side in (0, 1))
-        assert caught[1].value is not None
-        assert caught[0].value is not None
-        assert caught[1].value * genuine + (1 - caught[0].value) * frauds == pytest.approx(stepped_up)
+            assert tested == ({fold.as_of} if result.cadence != "never" else set())
+        missed, stepped_up = (result.figures[name].value for name in ("missed_fraud", "step_up"))
+        assert missed is not None
+        assert stepped_up is not None
+        assert stepped_up * genuine + (1 - missed) * frauds == pytest.approx(not_passed)
+        assert result.models == len(models)
 
 
 def test_differences_are_those_of_the_figures(rolling: Backtest) -> None:
@@ -225,22 +237,9 @@ def test_shorter_histories_are_the_latest_ones(rolling: Backtest) -> None:
 def test_families_carry_every_model(rolling: Backtest) -> None:
     """Each fold has the contributions of the families, heaviest first."""
     for fold in rolling.folds:
-        weights = [weight.value for weight in fold.families.values()]
+        weights = [weight.value or 0.0 for weight in fold.families.values()]
         assert {"links", "signals", "names"} <= fold.families.keys()
         assert weights == sorted(weights, reverse=True)
-
-
-def test_a_fold_without_a_model_is_reported(small: Path, tmp_path: Path) -> None:
-    """Too small a model ranks no better than chance at first; all cadences begin with the first model that there is."""
-    use = write_configuration(tmp_path, USE.replace("rounds: 30", "rounds: 12"))
-    found = backtest(small, use, cadence="3m", window="rolling", threads=1)
-    failed, fitted = found.folds
-    assert failed.failure is not None
-    assert "calibration" in failed.failure
-    assert (failed.step_up_from, failed.promises, set(found.scores)) == (None, (), {fitted.as_of})
-    assert {model.as_of for model in found.models} == {one.as_of for one in found.promises} == {fitted.as_of}
-    assert [one.models for one in found.cadences] == [1, 1]
-    assert found.to_json()["folds"][0]["failure"] == failed.failure
 
 
 def test_a_killed_backtest_resumes_to_the_same_bytes(
@@ -259,13 +258,58 @@ def test_a_killed_backtest_resumes_to_the_same_bytes(
         os.kill(program.pid, signal.SIGKILL)
     assert not report.exists()
     assert stat.S_IMODE(work.stat().st_mode) == 0o700
-    code, output, error = run(capsys, *arguments[:-4], "--threads", 1, "--resume", "--json")
+    code, output, error = run(capsys, *arguments[:-4], "--threads", 1, "--resume")
     assert code == 0, error
     assert "finished folds read back" in error
-    assert json.loads(output) == json.loads(json.dumps(rolling.to_json()))
     rolling.report(tmp_path / "at_once.html")
     assert report.read_bytes() == (tmp_path / "at_once.html").read_bytes()
+    assert output.splitlines() == [*summary_of(rolling), f"report: {report}"]
     assert not work.exists()
+
+
+async def _look(path: Path) -> tuple[list[str], dict[str, int]]:
+    """Open a page on a phone; return complaints and measures."""
+    complaints: list[str] = []
+    async with async_playwright() as playwright:
+        browser = await playwright.chromium.launch(executable_path=browser_path(), args=["--no-sandbox"])
+        page = await browser.new_page(viewport={"width": 360, "height": 740})
+        note_complaints(page, complaints)
+        await page.goto(path.as_uri())
+        for summary in await page.locator("summary").all():
+            await summary.click()
+        found = await page.evaluate(
+            """() => {
+                const all = selector => [...document.querySelectorAll(selector)];
+                return {
+                    overflow: document.documentElement.scrollWidth - innerWidth,
+                    drawings: all('figure svg').length,
+                    unnamed: all('svg').filter(one => !one.getAttribute('aria-label')).length,
+                    tables: all('figure table').filter(one => one.getBoundingClientRect().height > 20).length,
+                };
+            }"""
+        )
+        await browser.close()
+    return complaints, found
+
+
+@pytest.mark.browser
+def test_the_report_is_one_page(rolling: Backtest, tmp_path: Path) -> None:
+    """It loads nothing and fits a phone; every figure is named and has its numbers; it says what the output says."""
+    path = tmp_path / "report.html"
+    rolling.report(path)
+    page = Page.of(path.read_text(encoding="utf-8"))
+    assert {"promises", "cadences", "ageing", "history", "families", "folds", "provenance"} <= set(page.ids)
+    assert {link[1:] for link in page.links} <= set(page.ids)
+    assert page.addresses == ["data:,"]
+    assert all(line in page.text for line in summary_of(rolling))
+    assert "The expected cost of an applicant changed by" in page.text
+    folds = next(table for table in page.tables if table[0][0] == "As of")
+    assert len(folds) == 1 + len(rolling.folds)
+    complaints, found = asyncio.run(_look(path))
+    assert complaints == []
+    assert found["overflow"] <= 0
+    assert found["unnamed"] == 0
+    assert found["drawings"] == found["tables"] == 2 + 4 + 2 + 1 + 1
 
 
 def test_foreign_work_directories_are_left_alone(small: Path, use: Path, tmp_path: Path) -> None:

@@ -145,7 +145,14 @@ def train_fold(task: FoldTask, shared: Shared) -> FoldOutcome:
     try:
         return _Fold(task, shared).outcome()
     except _REFUSALS as error:
-        return FoldOutcome(document={"failure": str(error)})
+        return FoldOutcome(document={"failure": reason_text(error)})
+
+
+def reason_text(error: ValueError) -> str:
+    """Write in one line why there is no model."""
+    if not isinstance(error, InfeasiblePolicy):
+        return str(error)
+    return f"no thresholds keep the bounds; possible: {' '.join(found.setting for found in error.shortfalls)}"
 
 
 class _Fold:

@@ -291,7 +291,7 @@ def _reason(error: SplitError | InfeasiblePolicy) -> str:
     if isinstance(error, SplitError):
         return "; ".join(error.reasons)
     bounds = "; ".join(f"{found.bound}: {found.reason}" for found in error.shortfalls)
-    return f"no model could keep the bounds: {bounds}"
+    return f"there are too few records for the bounds of the policy: {bounds}"
 
 
 def names_of(plan: Plan) -> list[str]:

@@ -35,7 +35,7 @@ from scoring_model.training.backtest.workspace import MATRIX, Workspace, run_key
 from scoring_model.training.leakage import run_leakage_checks
 from scoring_model.training.preparation import Prepared
 
-EXPLAINED: Final = 500
+EXPLAINED: Final = 300
 """Largest number of records whose contributions are measured for each fold."""
 
 LEARNING_FOLDS: Final = 3
@@ -122,11 +122,13 @@ def backtest(
         workspace = Workspace(folder, key, resume=resume)
         try:
             _train_all(history, plan, workspace, processes=processes, threads=threads, report=report)
+        except BaseException:
+            workspace.keep_finished()
+            raise
+        try:
+            return _result(history, plan, workspace, files=_file_names(data))
         finally:
-            workspace.remove_matrices()
-        result = _result(history, plan, workspace, files=_file_names(data))
-        workspace.remove()
-    return result
+            workspace.remove()
 
 
 @contextmanager

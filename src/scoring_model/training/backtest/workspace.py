@@ -21,8 +21,9 @@ from scoring_model.training.backtest.fold import FoldOutcome
 _MANIFEST: Final = "manifest.json"
 _LEAKAGE: Final = "leakage.json"
 _DOCUMENT: Final = "document"
+_FOLD: Final = "fold-{}.npz"
 MATRIX: Final = "rows-{}.npy"
-"""Name of a file of feature rows; such files are removed when a run ends in any way but a kill."""
+"""Name of a file of feature rows. Only a kill leaves such files behind."""
 
 
 def run_key(configuration: Configuration, **given: object) -> str:
@@ -62,7 +63,7 @@ class Workspace:
             shutil.rmtree(folder)
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         folder.chmod(0o700)
-        self.remove_matrices()
+        self._remove_matrices()
         self._write(_MANIFEST, json.dumps({"key": key}).encode())
 
     def _found_key(self) -> str | None:
@@ -102,7 +103,14 @@ class Workspace:
         """Keep the results of the leakage checks."""
         self._write(_LEAKAGE, json.dumps(found).encode())
 
-    def remove_matrices(self) -> None:
+    def keep_finished(self) -> None:
+        """Remove everything but finished folds, and the directory if there are none."""
+        if any(self.folder.glob(_FOLD.format("*"))):
+            self._remove_matrices()
+        else:
+            self.remove()
+
+    def _remove_matrices(self) -> None:
         """Remove all feature rows, which are large and are computed again."""
         for path in self.folder.glob(MATRIX.format("*")):
             path.unlink()
@@ -112,7 +120,7 @@ class Workspace:
         shutil.rmtree(self.folder)
 
     def _fold(self, number: int) -> Path:
-        return self.folder / f"fold-{number:04d}.npz"
+        return self.folder / _FOLD.format(f"{number:04d}")
 
     def _write(self, name: str, content: bytes) -> None:
         with atomic_file(self.folder / name) as partial:
