@@ -71,6 +71,14 @@ def rolling(small: Path, use: Path, lines: list[str]) -> Backtest:
     return backtest(small, use, cadence=CADENCES, window="rolling", threads=1, report=lines.append)
 
 
+@pytest.fixture(scope="module")
+def written(rolling: Backtest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Its report."""
+    path = tmp_path_factory.mktemp("backtest") / "report.html"
+    rolling.report(path)
+    return path
+
+
 def as_fold(configuration: Configuration, fold: Fold) -> Configuration:
     """The configuration of a training that makes the model of a fold."""
     return replace(configuration, training=replace(configuration.training, split=fold.settings))
@@ -243,7 +251,7 @@ def test_families_carry_every_model(rolling: Backtest) -> None:
 
 
 def test_a_killed_backtest_resumes_to_the_same_bytes(
-    small: Path, use: Path, rolling: Backtest, tmp_path: Path, capsys: Captured
+    small: Path, use: Path, rolling: Backtest, written: Path, tmp_path: Path, capsys: Captured
 ) -> None:
     """Two processes, killed after a fold; the resumed run reads it back and writes what one process wrote at once."""
     report = tmp_path / "report.html"
@@ -261,8 +269,7 @@ def test_a_killed_backtest_resumes_to_the_same_bytes(
     code, output, error = run(capsys, *arguments[:-4], "--threads", 1, "--resume")
     assert code == 0, error
     assert "finished folds read back" in error
-    rolling.report(tmp_path / "at_once.html")
-    assert report.read_bytes() == (tmp_path / "at_once.html").read_bytes()
+    assert report.read_bytes() == written.read_bytes()
     assert output.splitlines() == [*summary_of(rolling), f"report: {report}"]
     assert not work.exists()
 
@@ -293,11 +300,9 @@ async def _look(path: Path) -> tuple[list[str], dict[str, int]]:
 
 
 @pytest.mark.browser
-def test_the_report_is_one_page(rolling: Backtest, tmp_path: Path) -> None:
+def test_the_report_is_one_page(rolling: Backtest, written: Path) -> None:
     """It loads nothing and fits a phone; every figure is named and has its numbers; it says what the output says."""
-    path = tmp_path / "report.html"
-    rolling.report(path)
-    page = Page.of(path.read_text(encoding="utf-8"))
+    page = Page.of(written.read_text(encoding="utf-8"))
     assert {"promises", "cadences", "ageing", "history", "families", "folds", "provenance"} <= set(page.ids)
     assert {link[1:] for link in page.links} <= set(page.ids)
     assert page.addresses == ["data:,"]
@@ -305,7 +310,7 @@ def test_the_report_is_one_page(rolling: Backtest, tmp_path: Path) -> None:
     assert "The expected cost of an applicant changed by" in page.text
     folds = next(table for table in page.tables if table[0][0] == "As of")
     assert len(folds) == 1 + len(rolling.folds)
-    complaints, found = asyncio.run(_look(path))
+    complaints, found = asyncio.run(_look(written))
     assert complaints == []
     assert found["overflow"] <= 0
     assert found["unnamed"] == 0

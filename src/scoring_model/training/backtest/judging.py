@@ -98,8 +98,6 @@ class Judge:
         self._place_of = {fold.period: place for place, fold in enumerate(plan.folds)}
         self._has_model = [outcome.document["failure"] is None for outcome in outcomes]
 
-    # -- which model decides -------------------------------------------------------------------------------
-
     @cached_property
     def _first(self) -> int:
         """Return the first period for which every cadence has a model, counted from the plan's first."""
@@ -113,8 +111,9 @@ class Judge:
         """Return the fold in use in each period by cadence; a fold without a model leaves the earlier one in use."""
         steps = {str(cadence): cadence.periods for cadence in self._plan.cadences}
         found = {name: self._models_every(step) for name, step in steps.items()}
-        first = next(place for models in found.values() for place in models if place is not None)
-        start = min(next(p for p, m in enumerate(models) if m is not None) for models in found.values())
+        found = {name: models for name, models in found.items() if models[-1] is not None}
+        first = min(place for models in found.values() for place in models if place is not None)
+        start = min(models.index(first) for models in found.values() if first in models)
         found[NEVER_RETRAINED] = [first if place >= start else None for place in range(len(self._names))]
         return found
 
@@ -135,8 +134,6 @@ class Judge:
             for name, models in self._all_models.items()
         ]
 
-    # -- records -------------------------------------------------------------------------------------------
-
     def _span(self, period: int) -> slice:
         """Return the places in `judged` of a period, counted from the plan's first."""
         return slice(int(self._plan.bounds[period]), int(self._plan.bounds[period + 1]))
@@ -154,8 +151,6 @@ class Judge:
     @cached_property
     def _times(self) -> NDArray[np.int64]:
         return self._history.table.event_times[self._plan.judged.rows]
-
-    # -- promises ------------------------------------------------------------------------------------------
 
     def promises(self) -> tuple[PromiseMonth, ...]:
         """Test every promise in every period."""
@@ -195,8 +190,6 @@ class Judge:
             for span in spans
         ]
 
-    # -- cadences ------------------------------------------------------------------------------------------
-
     def cadences(self) -> tuple[tuple[CadenceResult, ...], tuple[CadenceDifference, ...]]:
         """Measure every cadence on all periods, and each pair of them."""
         costs = self._history.configuration.policy.costs
@@ -235,8 +228,6 @@ class Judge:
             labels=self._plan.judged.targets[whole],
             event_times=self._times[whole],
         )
-
-    # -- ageing --------------------------------------------------------------------------------------------
 
     def models(self) -> tuple[ModelPeriod, ...]:
         """Give the figures of every model in every later period."""
@@ -294,8 +285,6 @@ class Judge:
         for fold, outcome, has_model in zip(self._plan.folds, self._outcomes, self._has_model, strict=True):
             if has_model:
                 yield fold, outcome, fold.period - first
-
-    # -- length of the history -----------------------------------------------------------------------------
 
     def learning(self) -> tuple[LearningPoint, ...]:
         """Compare models of shorter histories with those of the whole train part."""

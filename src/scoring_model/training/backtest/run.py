@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
-from queue import SimpleQueue
 from tempfile import TemporaryDirectory
 from threading import Lock
 from typing import Any, Final
@@ -163,11 +162,8 @@ def _train_all(
     if workspace.leakage is None:
         workspace.keep_leakage(_check_leakage(history, plan, matrices))
         report("leakage checks passed")
-    waiting: SimpleQueue[int] = SimpleQueue()
-    for number in reversed(missing):
-        waiting.put(number)
     sizes = [len(fold.split.train) for fold in plan.folds]
-    progress = _Progress(missing, sizes, report)
+    progress, waiting = _Progress(missing, sizes, report), list(missing)
     shared = Shared(
         folder=workspace.folder,
         configuration=history.configuration,
@@ -176,8 +172,11 @@ def _train_all(
     running = min(processes, max(len(missing), 1))
 
     def keep_training(train: TrainFold) -> None:
-        while not waiting.empty():
-            number = waiting.get()
+        while True:
+            try:
+                number = waiting.pop()
+            except IndexError:
+                return
             with matrices.task_of(number) as task:
                 outcome = train(task)
             workspace.save(number, outcome)
@@ -188,8 +187,11 @@ def _train_all(
             keep_training(workers[0])
             return
         with ThreadPoolExecutor(running) as pool:
-            for ended in [pool.submit(keep_training, train) for train in workers]:
-                ended.result()
+            try:
+                for ended in [pool.submit(keep_training, train) for train in workers]:
+                    ended.result()
+            finally:
+                waiting.clear()  # after an error no further fold begins
 
 
 class _Matrices:
