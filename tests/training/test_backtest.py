@@ -317,6 +317,24 @@ def test_the_report_is_one_page(rolling: Backtest, written: Path) -> None:
     assert found["drawings"] == found["tables"] == 2 + 4 + 2 + 1 + 1
 
 
+def test_an_error_keeps_finished_folds_alone(small: Path, use: Path, tmp_path: Path) -> None:
+    """The feature rows are removed; the resumed run trains nothing, checks nothing again, and removes the rest."""
+    work = tmp_path / "work"
+
+    def fail(line: str) -> None:
+        if line.startswith("1 of 1 folds"):
+            raise RuntimeError("the disk of the log is full")
+
+    with pytest.raises(RuntimeError, match="log is full"):
+        backtest(small, use, folds=1, threads=1, work=work, report=fail)
+    assert sorted(path.name for path in work.iterdir()) == ["fold-0000.npz", "leakage.json", "manifest.json"]
+    lines: list[str] = []
+    found = backtest(small, use, folds=1, threads=1, work=work, resume=True, report=lines.append)
+    assert lines[-1] == "1 finished folds read back"
+    assert len(found.folds) == 1
+    assert not work.exists()
+
+
 def test_foreign_work_directories_are_left_alone(small: Path, use: Path, tmp_path: Path) -> None:
     """A directory with other files is refused, and so are the folds of another run."""
     (tmp_path / "mine.txt").write_text("mine")

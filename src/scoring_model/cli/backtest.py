@@ -50,11 +50,13 @@ def backtest(
 
     Until it is done, the folder `<report>.work` keeps finished folds for --resume.
     """
+    from scoring_model.evaluation.report.style import require_libraries
     from scoring_model.training.backtest import backtest as run
     from scoring_model.training.backtest.report import summary_of
 
     if not report.parent.is_dir():
         raise typer.BadParameter(f"{report.parent}: there is no such folder")
+    require_libraries()
     found = run(
         paths,
         config,

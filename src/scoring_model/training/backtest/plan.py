@@ -12,7 +12,7 @@ from scoring_model.arrays import IntArray
 from scoring_model.configuration import Configuration, SplitSettings
 from scoring_model.evaluation.coverage import Selection, select
 from scoring_model.history import PERSON, key_codes, person_codes
-from scoring_model.records import NEVER, RecordTable
+from scoring_model.records import NEVER, RecordTable, digest
 from scoring_model.training.backtest.calendar import (
     BacktestError,
     Cadence,
@@ -57,6 +57,11 @@ class History:
         if as_of is None:
             as_of = latest_instant(table.event_times, table.label_times) + 1
         return cls(table, configuration, as_of)
+
+    @cached_property
+    def sha256(self) -> str:
+        """Return the hash of the records."""
+        return digest(self.table)
 
     @cached_property
     def persons(self) -> IntArray:

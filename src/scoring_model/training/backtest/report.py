@@ -151,7 +151,7 @@ def _tally_row(one: PromiseTally) -> tuple[str, ...]:
 
 
 def _folds(backtest: Backtest) -> Section:
-    impossible = tuple((unbroken(day_text(one.as_of)), one.reason) for one in backtest.impossible)
+    impossible = tuple((unbroken(day_text(one.as_of)), _sentence(one.reason)) for one in backtest.impossible)
     has_test = any(part.part == "test" for fold in backtest.folds for part in fold.parts)
     test = (
         "The configuration keeps a test part, which a backtest does not need: without it (training.split.test: 0) "
@@ -193,12 +193,17 @@ def _fold_table(backtest: Backtest) -> Table:
                 f"{validation.genuine:,}",
                 f"{validation.frauds:,}",
                 thresholds,
-                fold.failure or "",
+                _sentence(fold.failure or ""),
             )
         )
     sides = ("Genuine", "Frauds")
     heads = ("As of", "Train", *sides, "Validation", *sides, "Stepped up and failed from", "No model")
     return Table(caption="Folds", heads=heads, rows=tuple(rows))
+
+
+def _sentence(text: str) -> str:
+    """Return a sentence for a cell, where a blank and a bracket begin an interval, which no line breaks."""
+    return text.replace(" (", "\N{NO-BREAK SPACE}(")
 
 
 def _score(threshold: int | None) -> str:

@@ -9,36 +9,26 @@ from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Lock
-from typing import Any, Final
+from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from scoring_model.arrays import FloatArray, IntArray
 from scoring_model.configuration import Configuration, Tuned, load_configuration
 from scoring_model.decision.rules import Promise
 from scoring_model.evaluation import Estimate
-from scoring_model.evaluation.importance import sample_rows
-from scoring_model.features import FeatureMatrix, FittedState, fit_state
-from scoring_model.records import digest, microseconds, rfc3339
+from scoring_model.features import FeatureMatrix
+from scoring_model.records import microseconds, rfc3339
 from scoring_model.records.quarantine import accept
 from scoring_model.records.reading import read_records
 from scoring_model.records.sources import file_paths
 from scoring_model.training.backtest.calendar import BacktestError, day_text, parse_cadences
-from scoring_model.training.backtest.fold import FoldOutcome, FoldTask, Labelled, Shared
+from scoring_model.training.backtest.fold import FoldOutcome, Shared
 from scoring_model.training.backtest.judging import Judge, tally
+from scoring_model.training.backtest.matrices import Matrices
 from scoring_model.training.backtest.plan import History, Plan, PlannedFold, Window, make_plan, names_of
 from scoring_model.training.backtest.result import Backtest, Fold
 from scoring_model.training.backtest.workers import TrainFold, fold_workers
-from scoring_model.training.backtest.workspace import MATRIX, Workspace, run_key
+from scoring_model.training.backtest.workspace import Workspace, run_key
 from scoring_model.training.leakage import run_leakage_checks
 from scoring_model.training.preparation import Prepared
-
-EXPLAINED: Final = 300
-"""Largest number of records whose contributions are measured for each fold."""
-
-LEARNING_FOLDS: Final = 3
-"""Folds, evenly spread, at which models of shorter histories are fitted."""
 
 Report = Callable[[str], None]
 
@@ -111,7 +101,7 @@ def backtest(
     report(f"{len(plan.folds)} folds, judged on {len(names)} {plan.unit}s from {names[0]} to {names[-1]}")
     key = run_key(
         configuration,
-        records=digest(history.table),
+        records=history.sha256,
         as_of=history.as_of,
         cadences=[str(one) for one in cadences],
         window=plan.window,
@@ -124,10 +114,9 @@ def backtest(
         except BaseException:
             workspace.keep_finished()
             raise
-        try:
-            return _result(history, plan, workspace, files=_file_names(data))
-        finally:
-            workspace.remove()
+        result = _result(history, plan, workspace, files=_file_names(data))
+        workspace.remove()
+    return result
 
 
 @contextmanager
@@ -158,18 +147,17 @@ def _train_all(
         report(f"{len(plan.folds) - len(missing)} finished folds read back")
     if not missing and workspace.leakage is not None:
         return
-    matrices = _Matrices(history, plan, workspace.folder)
+    matrices = Matrices(history, plan, workspace.folder)
     if workspace.leakage is None:
-        workspace.keep_leakage(_check_leakage(history, plan, matrices))
-        report("leakage checks passed")
+        workspace.keep_leakage(_check_leakage(history, plan, matrices, report))
     sizes = [len(fold.split.train) for fold in plan.folds]
     progress, waiting = _Progress(missing, sizes, report), list(missing)
+    running = min(processes, max(len(missing), 1))
     shared = Shared(
         folder=workspace.folder,
         configuration=history.configuration,
-        threads=max(threads // processes, 1),
+        threads=max(threads // running, 1),
     )
-    running = min(processes, max(len(missing), 1))
 
     def keep_training(train: TrainFold) -> None:
         while True:
@@ -194,81 +182,7 @@ def _train_all(
                 waiting.clear()  # after an error no further fold begins
 
 
-class _Matrices:
-    """Feature rows in files: one for all folds with the same fitted tables.
-
-    The links of a record do not depend on the fold, since they use only what was known before it. The features of
-    values depend on the tables that were fitted on the burn-in.
-    """
-
-    def __init__(self, history: History, plan: Plan, folder: Path) -> None:
-        self._history, self._plan, self._folder = history, plan, folder
-        self._lock = Lock()
-        self._settings = history.configuration.feature_settings
-        self._last = plan.folds[-1].split.burn_in
-        self.state = fit_state(history.table.take(self._last), self._settings)
-        self._shared = MATRIX.format("shared")
-        np.save(folder / self._shared, FeatureMatrix(self._settings, self.state).rows(history.table))
-
-    @property
-    def rows(self) -> FloatArray:
-        """Return the rows of the last fold, mapped from the file."""
-        return np.asarray(np.load(self._folder / self._shared, mmap_mode="r"))
-
-    @contextmanager
-    def task_of(self, number: int) -> Iterator[FoldTask]:
-        """Prepare a fold; its own file of rows, if it needs one, is removed at the end."""
-        fold = self._plan.folds[number]
-        if np.array_equal(fold.split.burn_in, self._last):
-            yield self._task(number, self.state, self._shared)
-            return
-        name = MATRIX.format(f"{number:04d}")
-        with self._lock:  # one at a time, to save memory
-            state = fit_state(self._history.table.take(fold.split.burn_in), self._settings)
-            self._write_rows(self._folder / name, state)
-        try:
-            yield self._task(number, state, name)
-        finally:
-            (self._folder / name).unlink()
-
-    def _write_rows(self, path: Path, state: FittedState) -> None:
-        """Write the shared rows with the values of other tables."""
-        values = FeatureMatrix(self._settings, state).value_rows(self._history.table)
-        shared = self.rows
-        rows = np.lib.format.open_memmap(path, mode="w+", dtype=np.float64, shape=shared.shape)
-        rows[:, : values.shape[1]] = values
-        rows[:, values.shape[1] :] = shared[:, values.shape[1] :]
-        rows.flush()
-
-    def _task(self, number: int, state: FittedState, matrix: str) -> FoldTask:
-        plan, times = self._plan, self._history.table.event_times
-        fold = plan.folds[number]
-        b, first = fold.split.boundaries, plan.first_place(fold)
-        judged, targets = plan.judged.rows[first:], plan.judged.targets[first:]
-        bounds: IntArray = plan.bounds[fold.period - plan.folds[0].period :] - first
-        return FoldTask(
-            number=number,
-            state=state,
-            matrix=matrix,
-            train=_labelled(fold.split.train, fold.split.train_targets, times),
-            train_from=b.train_from,
-            train_to=b.train_to,
-            validation=_labelled(fold.split.validation, fold.split.validation_targets, times),
-            validation_to=b.validation_to,
-            persons=fold.persons,
-            rings=fold.rings,
-            judged=_labelled(judged, targets, times),
-            bounds=bounds,
-            explained=sample_rows(int(bounds[1]), limit=EXPLAINED),
-            learning=number in spread(len(plan.folds), LEARNING_FOLDS),
-        )
-
-
-def _labelled(rows: IntArray, targets: NDArray[np.int8], times: IntArray) -> Labelled:
-    return Labelled(rows=rows, targets=targets, times=times[rows])
-
-
-def _check_leakage(history: History, plan: Plan, matrices: _Matrices) -> dict[str, Any]:
+def _check_leakage(history: History, plan: Plan, matrices: Matrices, report: Report) -> dict[str, Any]:
     """Run the leakage checks once, on the split of the latest fold.
 
     Raises
@@ -285,6 +199,7 @@ def _check_leakage(history: History, plan: Plan, matrices: _Matrices) -> dict[st
     )
     found = run_leakage_checks(prepared, training.leakage_checks, seed=training.seed)
     found.refuse()
+    report("leakage checks passed" if found.findings else "the configuration turned the leakage checks off")
     return found.to_json()
 
 
@@ -315,15 +230,11 @@ class _Progress:
             )
 
 
-def spread(count: int, most: int) -> set[int]:
-    """Return at most `most` places out of `count`, evenly spread, with both ends."""
-    return {round(place) for place in np.linspace(0, count - 1, min(count, most)).tolist()}
-
-
 def _result(history: History, plan: Plan, workspace: Workspace, *, files: tuple[str, ...]) -> Backtest:
     outcomes = [workspace.load(number) for number in range(len(plan.folds))]
     folds = tuple(_fold(planned, outcome) for planned, outcome in zip(plan.folds, outcomes, strict=True))
     if all(fold.failure is not None for fold in folds):
+        workspace.remove()
         reasons = "\n".join(f"- as of {day_text(fold.as_of)}: {fold.failure}" for fold in folds)
         raise BacktestError(f"no fold gave a model:\n{reasons}")
     judge, configuration, table = Judge(history, plan, outcomes), history.configuration, history.table
@@ -334,7 +245,7 @@ def _result(history: History, plan: Plan, workspace: Workspace, *, files: tuple[
         name=configuration.name,
         files=files,
         data={
-            "sha256": digest(table),
+            "sha256": history.sha256,
             "records": len(table),
             "from": rfc3339(int(table.event_times.min())),
             "to": rfc3339(int(table.event_times.max())),
