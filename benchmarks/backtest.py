@@ -10,6 +10,7 @@ fold. Ends with an error if the backtest takes more than a third of the time, or
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -46,30 +47,38 @@ class Measured:
 
     Parameters
     ----------
-    seconds : float
-        Wall-clock time.
+    seconds, cpu : float
+        Wall-clock time, and CPU time of the program and its processes, which other work disturbs less.
     gigabytes : float
         Largest memory of the program and its processes.
     """
 
     seconds: float
+    cpu: float
     gigabytes: float
     output: str
 
 
 def run(*arguments: object) -> Measured:
     """Run the program, and sample its memory."""
-    started, peak = time.perf_counter(), 0.0
+    started, before, peak = time.perf_counter(), cpu_of_children(), 0.0
     with tempfile.TemporaryFile("w+") as output:
         with subprocess.Popen([*_PROGRAM, *map(str, arguments)], stdout=output) as program:
             while program.poll() is None:
                 peak = max(peak, sum(map(resident, tree(program.pid))))
-                time.sleep(0.25)
+                time.sleep(1.0)
         seconds = time.perf_counter() - started
         if program.returncode:
             raise SystemExit(f"{arguments[0]} ended with code {program.returncode}")
         output.seek(0)
-        return Measured(seconds=seconds, gigabytes=peak, output=output.read())
+        cpu = cpu_of_children() - before
+        return Measured(seconds=seconds, cpu=cpu, gigabytes=peak, output=output.read())
+
+
+def cpu_of_children() -> float:
+    """Return the CPU seconds of all processes that ended so far."""
+    times = os.times()
+    return times.children_user + times.children_system
 
 
 def tree(pid: int) -> list[int]:
@@ -133,11 +142,20 @@ def main() -> None:
         folds = [fold for fold in json.loads(found.output)["folds"] if fold["failure"] is None]
         if len(folds) < options.folds:
             raise SystemExit(f"{len(folds)} folds gave a model: more records are needed")
-        print(f"backtest, {len(folds)} folds: {found.seconds:.0f} s, {found.gigabytes:.2f} GB", flush=True)
+        print(
+            f"backtest, {len(folds)} folds: {found.seconds:.0f} s ({found.cpu:.0f} s of CPU), "
+            f"{found.gigabytes:.2f} GB",
+            flush=True,
+        )
         separate = []
         for fold in folds if options.all else [folds[0], folds[-1]]:
             separate.append(train(records, config, fold, folder))
-            print(f"training as of {fold['as_of'][:10]}: {separate[-1].seconds:.0f} s", flush=True)
+            last = separate[-1]
+            print(
+                f"training as of {fold['as_of'][:10]}: {last.seconds:.0f} s ({last.cpu:.0f} s of CPU), "
+                f"{last.gigabytes:.2f} GB",
+                flush=True,
+            )
     total = sum(one.seconds for one in separate) / len(separate) * len(folds)
     share = found.seconds / total
     print(
