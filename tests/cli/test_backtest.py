@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from backtest_use import USE
+from backtest_use import UNCHECKED
 from identity_use import write_configuration
 from program import Captured, refused, run
 
@@ -13,7 +13,7 @@ from program import Captured, refused, run
 @pytest.fixture(scope="module")
 def use(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The configuration with a smaller model, which ranks no better than chance at first."""
-    text = USE.replace("rounds: 30", "rounds: 12")
+    text = UNCHECKED.replace("rounds: 30", "rounds: 12")
     return write_configuration(tmp_path_factory.mktemp("backtest"), text)
 
 

@@ -18,7 +18,7 @@ from playwright.async_api import async_playwright
 from scipy.stats import binom
 
 import scoring_model
-from backtest_use import USE
+from backtest_use import UNCHECKED, USE
 from browsing import browser_path, note_complaints
 from identity_use import write_configuration
 from program import Captured, run
@@ -55,8 +55,8 @@ def use(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def configuration(use: Path) -> Configuration:
-    """The configuration, read."""
-    return load_configuration(use)
+    """The configuration, read, without leakage checks."""
+    return load_configuration(write_configuration(use.parent, UNCHECKED, name="unchecked.yaml"))
 
 
 @pytest.fixture(scope="module")
@@ -317,7 +317,9 @@ def test_the_report_is_one_page(rolling: Backtest, written: Path) -> None:
     assert found["drawings"] == found["tables"] == 2 + 4 + 2 + 1 + 1
 
 
-def test_an_error_keeps_finished_folds_alone(small: Path, use: Path, tmp_path: Path) -> None:
+def test_an_error_keeps_finished_folds_alone(
+    small: Path, configuration: Configuration, tmp_path: Path
+) -> None:
     """The feature rows are removed; the resumed run trains nothing, checks nothing again, and removes the rest."""
     work = tmp_path / "work"
 
@@ -326,10 +328,10 @@ def test_an_error_keeps_finished_folds_alone(small: Path, use: Path, tmp_path: P
             raise RuntimeError("the disk of the log is full")
 
     with pytest.raises(RuntimeError, match="log is full"):
-        backtest(small, use, folds=1, threads=1, work=work, report=fail)
+        backtest(small, configuration, folds=1, threads=1, work=work, report=fail)
     assert sorted(path.name for path in work.iterdir()) == ["fold-0000.npz", "leakage.json", "manifest.json"]
     lines: list[str] = []
-    found = backtest(small, use, folds=1, threads=1, work=work, resume=True, report=lines.append)
+    found = backtest(small, configuration, folds=1, threads=1, work=work, resume=True, report=lines.append)
     assert lines[-1] == "1 finished folds read back"
     assert len(found.folds) == 1
     assert not work.exists()
