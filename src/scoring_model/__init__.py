@@ -5,6 +5,7 @@ brings a training library with it:
 
 - `train(frame, configuration)` makes a bundle of labelled records,
 - `Scorer.load(path)` decides with one,
+- `backtest(frame, configuration)` says how models trained in the past would have fared,
 - `change_policy(path, configuration)` gives a bundle another policy without a training,
 - `monitor(path, records)` says whether new records are still what a bundle was made for,
 - `load_configuration(path)` reads the configuration of a use.
@@ -18,19 +19,21 @@ if TYPE_CHECKING:
     from scoring_model.configuration import load_configuration as load_configuration
     from scoring_model.monitoring import monitor as monitor
     from scoring_model.scorer import Scorer as Scorer
+    from scoring_model.training.backtest import backtest as backtest
     from scoring_model.training.policy_change import change_policy as change_policy
     from scoring_model.training.run import train as train
 
 _PACKAGES: Final = {
     "Bundle": "scoring_model.bundle",
     "Scorer": "scoring_model.scorer",
+    "backtest": "scoring_model.training.backtest",
     "change_policy": "scoring_model.training.policy_change",
     "load_configuration": "scoring_model.configuration",
     "monitor": "scoring_model.monitoring",
     "train": "scoring_model.training.run",
 }
 
-__all__ = ["Bundle", "Scorer", "change_policy", "load_configuration", "monitor", "train"]
+__all__ = ["Bundle", "Scorer", "backtest", "change_policy", "load_configuration", "monitor", "train"]
 
 
 def __getattr__(name: str) -> object:

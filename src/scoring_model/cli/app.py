@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from scoring_model.cli import (
+    backtest,
     bundles,
     clients,
     comparison,
@@ -41,6 +42,7 @@ app.command()(init.init)
 app.command()(records.check)
 app.command()(features.features)
 app.command()(training.train)
+app.command()(backtest.backtest)
 app.command()(bundles.score)
 app.command()(bundles.evaluate)
 app.command()(monitoring.monitor)

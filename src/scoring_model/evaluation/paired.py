@@ -4,17 +4,36 @@ import math
 from collections.abc import Mapping
 from dataclasses import replace
 from statistics import NormalDist
+from typing import Protocol
 
 import numpy as np
 
 from scoring_model.arrays import FloatArray
 from scoring_model.evaluation.evaluated_records import EvaluatedRecords, EvaluationError
-from scoring_model.evaluation.evaluation import Evaluation
 from scoring_model.evaluation.rates import CELLS, RATES, Rate, cell_codes
 from scoring_model.evaluation.uncertainty import CONFIDENCE, Estimate, interval_of
 
 
-def paired_differences(challenger: Evaluation, champion: Evaluation) -> Mapping[str, Estimate]:
+class Measured(Protocol):
+    """Records with figures and the value of each figure in each draw of days, as an `Evaluation` has them."""
+
+    @property
+    def records(self) -> EvaluatedRecords:
+        """The records behind the figures."""
+        ...
+
+    @property
+    def figures(self) -> Mapping[str, Estimate]:
+        """The figures by name."""
+        ...
+
+    @property
+    def draws(self) -> Mapping[str, FloatArray]:
+        """The value of each figure in each draw of days."""
+        ...
+
+
+def paired_differences(challenger: Measured, champion: Measured) -> Mapping[str, Estimate]:
     """Subtract every figure of one evaluation from that of another.
 
     Both are measured on the same draws of days, so what the days have in common cancels out. Without a flip no draw

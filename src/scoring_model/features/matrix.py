@@ -163,6 +163,17 @@ class FeatureMatrix:
             linked.result()
         return rows
 
+    def value_rows(self, table: RecordTable) -> FloatArray:
+        """Compute the first columns of `rows`: those of values, which the history does not change.
+
+        Returns
+        -------
+        ndarray of shape (n, v), float64
+        """
+        rows = np.empty((len(table), sum(len(use.kept) for use in self._uses)), dtype=np.float64)
+        self._fill_values(table, rows)
+        return rows
+
     def link_block(self, key: LinkKey, counts: LinkCounts, own: Sequence[TableAmounts] = ()) -> FloatArray:
         """Compute the features in use of one link key from its counts, for `linked_rows`.
 

@@ -6,6 +6,7 @@ from importlib.metadata import version
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from scoring_model.arrays import FloatArray, IntArray
 from scoring_model.bundle import (
@@ -88,7 +89,15 @@ def assemble(
     bare = MarginSession(to_onnx(forest, cuts=None, feature_names=names), threads=threads)
     margins = bare.margins(prepared.rows[prepared.split.validation])
     calibration = _calibrate(prepared, margins)
-    rules, alternatives, counts = _fit_rules(prepared, margins, configuration, calibration.calibration)
+    rules, alternatives, counts = fit_rules(
+        margins,
+        prepared.split.validation_targets,
+        persons=prepared.genuine_persons,
+        rings=prepared.fraud_rings,
+        until=prepared.split.boundaries.validation_to,
+        settings=configuration.policy,
+        calibration=calibration.calibration,
+    )
     graph = to_onnx(forest, cuts=rules.scale.cuts, feature_names=names)
     session = MarginSession(graph, threads=threads)
     evaluation = _evaluate(prepared, session, rules, configuration, counts, findings)
@@ -127,7 +136,7 @@ def assemble(
         data=data,
         libraries={library: version(library) for library in LIBRARIES},
     )
-    if shortfalls := _shortfalls(counts, configuration.policy):
+    if shortfalls := find_shortfalls(counts, configuration.policy):
         raise InfeasiblePolicy(shortfalls, alternatives=alternatives, bundle=bundle)
     return bundle, evaluation, alternatives
 
@@ -158,21 +167,42 @@ def _calibrate(prepared: Prepared, margins: FloatArray) -> CalibrationChoice:
     return choose_calibration(margins, prepared.split.validation_targets, times)
 
 
-def _fit_rules(
-    prepared: Prepared, margins: FloatArray, configuration: Configuration, calibration: Calibration
+def fit_rules(
+    margins: FloatArray,
+    targets: NDArray[np.int8],
+    *,
+    persons: IntArray,
+    rings: IntArray,
+    until: int,
+    settings: PolicySettings,
+    calibration: Calibration,
 ) -> tuple[DecisionRules, Alternatives, ScoreCounts]:
-    """Choose the policy; also return what it rests on."""
-    targets, settings = prepared.split.validation_targets, configuration.policy
+    """Fit the scale and choose the policy on the validation part.
+
+    Parameters
+    ----------
+    margins : ndarray of shape (n,), float64
+    targets : ndarray of shape (n,), 1 fraud, 0 genuine
+    persons, rings : ndarray of int64
+        Places of the tested records: one for each genuine person, and one for each ring of frauds.
+    until : int
+        End of the validation part, microseconds since 1970-01-01 UTC.
+
+    Returns
+    -------
+    tuple of DecisionRules, Alternatives and ScoreCounts
+        The rules, which pass everyone if no thresholds keep the bounds, and what they rest on.
+    """
     scale = fit_scale(margins[targets == 0])
     scores = scale.scores(margins)
     counts = ScoreCounts.of_scores(
-        persons=scores[prepared.genuine_persons],
-        rings=scores[prepared.fraud_rings],
+        persons=scores[persons],
+        rings=scores[rings],
         genuine=scores[targets == 0],
         frauds=scores[targets == 1],
         limits=settings.limits(),
         confidence=settings.confidence,
-        until=prepared.split.boundaries.validation_to,
+        until=until,
     )
     certification = certify(*tested_scores(counts), settings=settings)
     policy, alternatives = choose(counts, certification, confidence=settings.confidence, costs=settings.costs)
@@ -180,7 +210,7 @@ def _fit_rules(
     return rules, alternatives, counts
 
 
-def _shortfalls(counts: ScoreCounts, settings: PolicySettings) -> tuple[Shortfall, ...]:
+def find_shortfalls(counts: ScoreCounts, settings: PolicySettings) -> tuple[Shortfall, ...]:
     """Find the bounds that no thresholds keep, and what can be promised now that the scores were seen."""
     scores = tested_scores(counts)
     found = certify(*scores, settings=settings).shortfalls()

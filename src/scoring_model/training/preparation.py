@@ -101,6 +101,15 @@ class FeatureOptions(TypedDict):
     monotone: tuple[int, ...]
 
 
+def feature_options(matrix: FeatureMatrix) -> FeatureOptions:
+    """Return names, categorical columns and directions of the features in use."""
+    return FeatureOptions(
+        feature_names=matrix.names,
+        categorical=tuple(i for i, feature in enumerate(matrix.features) if feature.categorical),
+        monotone=tuple(feature.direction for feature in matrix.features),
+    )
+
+
 @dataclass(frozen=True, kw_only=True)
 class Prepared:
     """Records prepared for the model.
@@ -126,12 +135,7 @@ class Prepared:
     @property
     def feature_options(self) -> FeatureOptions:
         """Return names, categorical columns and directions."""
-        features = self.matrix.features
-        return FeatureOptions(
-            feature_names=self.matrix.names,
-            categorical=tuple(i for i, feature in enumerate(features) if feature.categorical),
-            monotone=tuple(feature.direction for feature in features),
-        )
+        return feature_options(self.matrix)
 
     @cached_property
     def genuine_persons(self) -> IntArray:
@@ -180,5 +184,10 @@ def _without(
     for new, old in enumerate(kept):
         if new != old:
             rows[:, new] = rows[:, old]
-    settings = replace(matrix.settings, exclude=(*matrix.settings.exclude, *useless))
-    return rows[:, : len(kept)], FeatureMatrix(settings, matrix.state)
+    return rows[:, : len(kept)], without_features(matrix, useless)
+
+
+def without_features(matrix: FeatureMatrix, names: Collection[str]) -> FeatureMatrix:
+    """Return the matrix without some of its features."""
+    settings = replace(matrix.settings, exclude=(*matrix.settings.exclude, *names))
+    return FeatureMatrix(settings, matrix.state)

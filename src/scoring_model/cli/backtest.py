@@ -1,0 +1,79 @@
+"""The command that backtests a configuration."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from scoring_model.cli import console
+from scoring_model.cli.records import Files, read_instant
+
+
+class WindowOption(StrEnum):
+    """How the train part moves from fold to fold."""
+
+    EXPANDING = "expanding"
+    ROLLING = "rolling"
+
+
+def backtest(
+    paths: Files,
+    config: Annotated[Path, typer.Option(exists=True, dir_okay=False, help="Configuration of the use.")],
+    report: Annotated[Path, typer.Option(help="HTML file to write. Its folder must exist.")],
+    cadence: Annotated[
+        str, typer.Option(help="How often a model is trained: months or weeks, such as 1m,3m or 2w.")
+    ] = "1m",
+    window: Annotated[
+        WindowOption | None,
+        typer.Option(
+            help="Whether the train part grows or keeps its length. Default: as the parts of the split are set."
+        ),
+    ] = None,
+    folds: Annotated[int | None, typer.Option(min=1, help="Number of latest periods to judge.")] = None,
+    as_of: Annotated[
+        int | None,
+        typer.Option(
+            parser=read_instant,
+            metavar="INSTANT",
+            help="Leave out records that happened and labels that became known then or later.",
+        ),
+    ] = None,
+    processes: Annotated[
+        int, typer.Option(min=1, help="Folds that are trained at once; they share the threads.")
+    ] = 1,
+    threads: Annotated[int, typer.Option(min=1, help="Threads; results do not depend on them.")] = 2,
+    resume: Annotated[bool, typer.Option(help="Continue an interrupted backtest.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Train models at past instants with what was known then, and judge them on the periods that followed.
+
+    Until it is done, the folder `<report>.work` keeps finished folds for --resume.
+    """
+    from scoring_model.evaluation.report.style import require_libraries
+    from scoring_model.training.backtest import backtest as run
+    from scoring_model.training.backtest.report import summary_of
+
+    if not report.parent.is_dir():
+        raise typer.BadParameter(f"{report.parent}: there is no such folder")
+    require_libraries()
+    found = run(
+        paths,
+        config,
+        cadence=cadence,
+        window=None if window is None else window.value,
+        folds=folds,
+        as_of=as_of,
+        processes=processes,
+        threads=threads,
+        work=report.with_name(f"{report.name}.work"),
+        resume=resume,
+        report=console.report,
+    )
+    found.report(report)
+    if as_json:
+        console.say_json(found.to_json())
+        return
+    for line in summary_of(found):
+        console.say(line)
+    console.say(f"report: {report}")

@@ -1,0 +1,102 @@
+"""Feature rows in files that all folds share, and the tasks that name them."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Lock
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scoring_model.arrays import FloatArray, IntArray
+from scoring_model.evaluation.importance import sample_rows
+from scoring_model.features import FeatureMatrix, FittedState, fit_state
+from scoring_model.training.backtest.fold import FoldTask, Labelled
+from scoring_model.training.backtest.plan import History, Plan
+from scoring_model.training.backtest.workspace import MATRIX
+
+EXPLAINED: Final = 300
+"""Largest number of records whose contributions are measured for each fold."""
+
+LEARNING_FOLDS: Final = 3
+"""Folds, evenly spread, at which models of shorter histories are fitted."""
+
+
+class Matrices:
+    """Feature rows in files: one for all folds with the same fitted tables.
+
+    The links of a record do not depend on the fold, since they use only what was known before it. The features of
+    values depend on the tables that were fitted on the burn-in.
+    """
+
+    def __init__(self, history: History, plan: Plan, folder: Path) -> None:
+        self._history, self._plan, self._folder = history, plan, folder
+        self._lock = Lock()
+        self._settings = history.configuration.feature_settings
+        self._last = plan.folds[-1].split.burn_in
+        self.state = fit_state(history.table.take(self._last), self._settings)
+        self._shared = MATRIX.format("shared")
+        np.save(folder / self._shared, FeatureMatrix(self._settings, self.state).rows(history.table))
+
+    @property
+    def rows(self) -> FloatArray:
+        """Return the rows of the last fold, mapped from the file."""
+        return np.asarray(np.load(self._folder / self._shared, mmap_mode="r"))
+
+    @contextmanager
+    def task_of(self, number: int) -> Iterator[FoldTask]:
+        """Prepare a fold; its own file of rows, if it needs one, is removed at the end."""
+        fold = self._plan.folds[number]
+        if np.array_equal(fold.split.burn_in, self._last):
+            yield self._task(number, self.state, self._shared)
+            return
+        name = MATRIX.format(f"{number:04d}")
+        with self._lock:  # one at a time, to save memory
+            state = fit_state(self._history.table.take(fold.split.burn_in), self._settings)
+            self._write_rows(self._folder / name, state)
+        try:
+            yield self._task(number, state, name)
+        finally:
+            (self._folder / name).unlink()
+
+    def _write_rows(self, path: Path, state: FittedState) -> None:
+        """Write the shared rows with the values of other tables."""
+        values = FeatureMatrix(self._settings, state).value_rows(self._history.table)
+        shared = self.rows
+        rows = np.lib.format.open_memmap(path, mode="w+", dtype=np.float64, shape=shared.shape)
+        rows[:, : values.shape[1]] = values
+        rows[:, values.shape[1] :] = shared[:, values.shape[1] :]
+        rows.flush()
+
+    def _task(self, number: int, state: FittedState, matrix: str) -> FoldTask:
+        plan, times = self._plan, self._history.table.event_times
+        fold = plan.folds[number]
+        b, first = fold.split.boundaries, plan.first_place(fold)
+        judged, targets = plan.judged.rows[first:], plan.judged.targets[first:]
+        bounds: IntArray = plan.bounds[fold.period - plan.folds[0].period :] - first
+        return FoldTask(
+            number=number,
+            state=state,
+            matrix=matrix,
+            train=_labelled(fold.split.train, fold.split.train_targets, times),
+            train_from=b.train_from,
+            train_to=b.train_to,
+            validation=_labelled(fold.split.validation, fold.split.validation_targets, times),
+            validation_to=b.validation_to,
+            persons=fold.persons,
+            rings=fold.rings,
+            judged=_labelled(judged, targets, times),
+            bounds=bounds,
+            explained=sample_rows(int(bounds[1]), limit=EXPLAINED),
+            learning=number in spread(len(plan.folds), LEARNING_FOLDS),
+        )
+
+
+def _labelled(rows: IntArray, targets: NDArray[np.int8], times: IntArray) -> Labelled:
+    return Labelled(rows=rows, targets=targets, times=times[rows])
+
+
+def spread(count: int, most: int) -> set[int]:
+    """Return at most `most` places out of `count`, evenly spread, with both ends."""
+    return {round(place) for place in np.linspace(0, count - 1, min(count, most)).tolist()}

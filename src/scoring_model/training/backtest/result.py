@@ -1,0 +1,386 @@
+"""What a backtest found."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from scoring_model.arrays import IntArray
+from scoring_model.configuration import SplitSettings, Tuned
+from scoring_model.decision.rules import Promise
+from scoring_model.evaluation import Estimate, Share
+from scoring_model.evaluation.stability import Verdict
+from scoring_model.findings import Finding
+from scoring_model.records import format_duration, rfc3339
+from scoring_model.training.backtest.plan import ImpossibleFold
+from scoring_model.training.split import PartSummary
+
+if TYPE_CHECKING:
+    import pandas
+
+    from scoring_model.training.backtest.plots import BacktestPlots
+
+FORMAT: Final = 1
+"""Version of the JSON document; it grows when a key changes its meaning or goes."""
+
+FRAME_COLUMNS: Final = ("part", "cadence", "at", "figure", "estimate", "low", "high", "records")
+
+NEVER_RETRAINED: Final = "never"
+"""The cadence of the first model, kept for all periods."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Fold:
+    """A model that was trained with what was known at one instant.
+
+    Parameters
+    ----------
+    as_of : int
+        Microseconds since 1970-01-01 UTC.
+    settings : SplitSettings
+        `train` with these settings makes the same model.
+    parts : tuple of PartSummary
+        The records of each segment of the split.
+    failure : str or None
+        Why there is no model: then the earlier one stays in use.
+    step_up_from, fail_from : int or None
+    promises : tuple of Promise
+    tuned : Tuned or None
+        Parameters of the fit.
+    features : int
+        Number of features in use.
+    useless : mapping of str to str
+        Features left out as useless, with the reason.
+    families : mapping of str to Estimate
+        Mean absolute contribution of each family of features to the margin, in log-odds, on records of the first
+        period after `as_of`; heaviest first.
+    """
+
+    as_of: int
+    settings: SplitSettings
+    parts: tuple[PartSummary, ...]
+    failure: str | None
+    step_up_from: int | None = None
+    fail_from: int | None = None
+    promises: tuple[Promise, ...] = ()
+    tuned: Tuned | None = None
+    features: int = 0
+    useless: Mapping[str, str] = field(default_factory=dict)
+    families: Mapping[str, Estimate] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        """Give the fold as a JSON document."""
+        return {
+            "as_of": rfc3339(self.as_of),
+            "split": {name: _length(value) for name, value in self.settings.parts.items()},
+            "parts": [asdict(part) for part in self.parts],
+            "failure": self.failure,
+            "step_up_from": self.step_up_from,
+            "fail_from": self.fail_from,
+            "promises": [asdict(promise) for promise in self.promises],
+            "tuned": None if self.tuned is None else asdict(self.tuned),
+            "features": self.features,
+            "useless": dict(self.useless),
+            "families": {name: weight.to_json() for name, weight in self.families.items()},
+        }
+
+
+def _length(value: float) -> float | str:
+    return format_duration(value) if isinstance(value, int) and value else value
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PromiseMonth:
+    """One promise in one period.
+
+    Parameters
+    ----------
+    as_of : int
+        Instant of the training of the model in use.
+    delta : float
+        Chance with which the promise may be false, and level of this test.
+    share : Share
+        Errors among one record of each genuine person, or of each ring of frauds, of the period.
+    verdict : Verdict
+        Broken if so many errors have a probability of at most `delta` where the share is the limit, kept if so few
+        have, else undecided.
+    """
+
+    cadence: str
+    period: str
+    as_of: int
+    bound: str
+    limit: float
+    delta: float
+    share: Share
+    verdict: Verdict
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PromiseTally:
+    """The periods of one promise.
+
+    Parameters
+    ----------
+    chance : float
+        Chance that a period is called broken where nothing drifts: at most 2 delta, one for the certificate of the
+        thresholds and one for the test of the period.
+    explained : int
+        Broken periods that chance explains: the 95 % quantile of the binomial distribution of `judged` and `chance`.
+    p_value : float
+        Its probability of at least as many broken periods.
+    """
+
+    cadence: str
+    bound: str
+    judged: int
+    kept: int
+    broken: int
+    undecided: int
+    chance: float
+    explained: int
+    p_value: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CadenceResult:
+    """All periods, each decided by the latest model of a cadence.
+
+    Parameters
+    ----------
+    models : int
+        Models that were in use.
+    figures : mapping of str to Estimate
+        As in an `Evaluation`; the ranking is that of the scores, since margins of several models are not comparable.
+    """
+
+    cadence: str
+    models: int
+    figures: Mapping[str, Estimate]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CadenceDifference:
+    """Figures of one cadence minus those of another on the same records, paired by draws of days."""
+
+    cadence: str
+    against: str
+    figures: Mapping[str, Estimate]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ModelPeriod:
+    """One model in one period.
+
+    Parameters
+    ----------
+    age : int
+        Periods since its training: 0 for the first.
+    figures : mapping of str to float or None
+        `recall_at_fpr_0.01`, `roc_auc`, `missed_fraud`, `step_up` and `false_reject`.
+    """
+
+    as_of: int
+    period: str
+    age: int
+    genuine: int
+    frauds: int
+    figures: Mapping[str, float | None]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Ageing:
+    """Models of one age against models trained just before the same periods.
+
+    Parameters
+    ----------
+    periods : int
+        Periods with both.
+    figures : mapping of str to Estimate
+        Mean over these periods of the old model's figure minus the fresh one's, paired by draws of days.
+    """
+
+    age: int
+    periods: int
+    figures: Mapping[str, Estimate]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LearningPoint:
+    """A model of the latest part of a fold's train part, on all later judged records.
+
+    Parameters
+    ----------
+    share : float
+        Share of the length of the train part, counted back from its end.
+    since : int
+        Where it begins, microseconds since 1970-01-01 UTC.
+    records, frauds : int
+        Training records.
+    figures : mapping of str to float or None
+        `recall_at_fpr_0.01` and `roc_auc`.
+    differences : mapping of str to Estimate
+        Those figures minus the ones of the whole train part, paired by draws of days.
+    """
+
+    as_of: int
+    share: float
+    since: int
+    records: int
+    frauds: int
+    figures: Mapping[str, float | None]
+    differences: Mapping[str, Estimate]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Backtest:
+    """How models that are trained again and again would have fared.
+
+    Parameters
+    ----------
+    name : str
+        Name of the use.
+    files : tuple of str
+        Names of the files of records, without folders; empty for frames.
+    data : mapping of str to plain values
+        Hash, number and period of the records, and the instant before which labels count.
+    window : str
+        'expanding' or 'rolling'.
+    unit : str
+        Length of a period: 'month' or 'week'.
+    confidence : float
+        Confidence of the promises of each model.
+    has_costs : bool
+        Whether the policy has costs.
+    periods : mapping of str to tuple of (int, int)
+        Genuine records and frauds of each judged period.
+    left_out : mapping of str to int
+        Records that are not judged, by reason; with those of the periods they sum to all records.
+    folds : tuple of Fold
+    impossible : tuple of ImpossibleFold
+        Instants at which no model can be trained.
+    findings : tuple of Finding
+        Of the leakage checks, which ran once, on the latest fold.
+    promises : tuple of PromiseMonth
+    tallies : tuple of PromiseTally
+    cadences : tuple of CadenceResult
+        The given cadences, the most frequent first, and the first model kept for all periods.
+    differences : tuple of CadenceDifference
+        Each pair of cadences, the more frequent minus the other.
+    models : tuple of ModelPeriod
+    ageing : tuple of Ageing
+    learning : tuple of LearningPoint
+    record_ids : tuple of str
+        Ids of the judged records, in order of time; not part of any document.
+    scores : mapping of int to ndarray of shape (k,), int64
+        Scores of each model by its instant: of the last k judged records, those that happened from then on. Not part of
+        any document.
+    """
+
+    name: str
+    files: tuple[str, ...]
+    data: Mapping[str, Any]
+    window: str
+    unit: str
+    confidence: float
+    has_costs: bool
+    periods: Mapping[str, tuple[int, int]]
+    left_out: Mapping[str, int]
+    folds: tuple[Fold, ...]
+    impossible: tuple[ImpossibleFold, ...]
+    findings: tuple[Finding, ...]
+    promises: tuple[PromiseMonth, ...]
+    tallies: tuple[PromiseTally, ...]
+    cadences: tuple[CadenceResult, ...]
+    differences: tuple[CadenceDifference, ...]
+    models: tuple[ModelPeriod, ...]
+    ageing: tuple[Ageing, ...]
+    learning: tuple[LearningPoint, ...]
+    record_ids: tuple[str, ...] = field(repr=False)
+    scores: Mapping[int, IntArray] = field(repr=False)
+
+    @property
+    def plot(self) -> "BacktestPlots":
+        """Plots as matplotlib axes, each alone; they need the extra ``[train]``."""
+        from scoring_model.training.backtest.plots import BacktestPlots
+
+        return BacktestPlots(self)
+
+    def report(self, path: str | Path) -> None:
+        """Write the report as one HTML file, whole or not at all; it needs the extra ``[train]``."""
+        from scoring_model.training.backtest.report import write_backtest_report
+
+        write_backtest_report(self, Path(path))
+
+    def to_frame(self) -> "pandas.DataFrame":
+        """Give every figure as a row.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns `part` (cadence, difference, promise, model, ageing, learning, family), `cadence`, `at` (period,
+            age, or instant of the training), `figure`, `estimate`, `low`, `high` and `records`.
+        """
+        import pandas
+
+        return pandas.DataFrame(list(self._rows()), columns=list(FRAME_COLUMNS))
+
+    def _rows(self) -> Iterator[tuple[object, ...]]:
+        for one in self.cadences:
+            yield from _estimates("cadence", one.cadence, "", one.figures)
+        for pair in self.differences:
+            yield from _estimates("difference", f"{pair.cadence} - {pair.against}", "", pair.figures)
+        for month in self.promises:
+            share = month.share
+            ends = share.low, share.high, share.total
+            yield "promise", month.cadence, month.period, month.bound, share.share, *ends
+        for model in self.models:
+            for name, value in model.figures.items():
+                at = f"{rfc3339(model.as_of)[:10]} in {model.period}"
+                yield "model", "", at, name, value, None, None, model.genuine + model.frauds
+        for aged in self.ageing:
+            yield from _estimates("ageing", "", str(aged.age), aged.figures)
+        for point in self.learning:
+            at = f"{rfc3339(point.as_of)[:10]} {point.share:g}"
+            yield from _estimates("learning", "", at, point.differences)
+        for fold in self.folds:
+            yield from _estimates("family", "", rfc3339(fold.as_of)[:10], fold.families)
+
+    def to_json(self) -> dict[str, Any]:
+        """Give the result as a JSON document with stable keys."""
+        return {
+            "format": FORMAT,
+            "name": self.name,
+            "files": list(self.files),
+            "data": dict(self.data),
+            "window": self.window,
+            "unit": self.unit,
+            "confidence": self.confidence,
+            "periods": {
+                name: {"genuine": genuine, "frauds": frauds}
+                for name, (genuine, frauds) in self.periods.items()
+            },
+            "left_out": dict(self.left_out),
+            "folds": [fold.to_json() for fold in self.folds],
+            "impossible": [_dated(asdict(one)) for one in self.impossible],
+            "findings": [finding.to_json() for finding in self.findings],
+            "promises": [_dated(asdict(one)) for one in self.promises],
+            "tallies": [asdict(one) for one in self.tallies],
+            "cadences": [asdict(one) for one in self.cadences],
+            "differences": [asdict(one) for one in self.differences],
+            "models": [_dated(asdict(one)) for one in self.models],
+            "ageing": [asdict(one) for one in self.ageing],
+            "learning": [_dated(asdict(one)) for one in self.learning],
+        }
+
+
+def _dated(plain: dict[str, Any]) -> dict[str, Any]:
+    """Write the instants of a document as text."""
+    return {name: rfc3339(value) if name in ("as_of", "since") else value for name, value in plain.items()}
+
+
+def _estimates(
+    part: str, cadence: str, at: str, figures: Mapping[str, Estimate]
+) -> Iterator[tuple[object, ...]]:
+    for name, found in figures.items():
+        yield part, cadence, at, name, found.value, found.low, found.high, found.records

@@ -1,0 +1,311 @@
+"""Runs a backtest: one reading, one history of links, one feature matrix, and one training for each fold."""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from threading import Lock
+from typing import Any
+
+from scoring_model.configuration import Configuration, Tuned, load_configuration
+from scoring_model.decision.rules import Promise
+from scoring_model.evaluation import Estimate
+from scoring_model.features import FeatureMatrix
+from scoring_model.findings import Finding
+from scoring_model.records import microseconds, rfc3339
+from scoring_model.records.quarantine import accept
+from scoring_model.records.reading import read_records
+from scoring_model.records.sources import file_paths
+from scoring_model.training.backtest.calendar import BacktestError, day_text, parse_cadences
+from scoring_model.training.backtest.fold import FoldOutcome, Shared
+from scoring_model.training.backtest.judging import Judge, tally
+from scoring_model.training.backtest.matrices import Matrices
+from scoring_model.training.backtest.plan import History, Plan, PlannedFold, Window, make_plan, names_of
+from scoring_model.training.backtest.result import Backtest, Fold
+from scoring_model.training.backtest.workers import TrainFold, fold_workers
+from scoring_model.training.backtest.workspace import Workspace, run_key
+from scoring_model.training.leakage import refuse_leaks, run_leakage_checks
+from scoring_model.training.preparation import Prepared
+
+Report = Callable[[str], None]
+
+
+def backtest(
+    data: Any,
+    configuration: Configuration | str | Path,
+    *,
+    cadence: str | Sequence[str] = "1m",
+    window: Window | None = None,
+    folds: int | None = None,
+    as_of: str | int | None = None,
+    processes: int = 1,
+    threads: int = 2,
+    work: Path | None = None,
+    resume: bool = False,
+    report: Report = lambda text: None,
+) -> Backtest:
+    """Train models at past instants with what was known then, and judge them on the periods that followed.
+
+    Each fold gives the scores and thresholds that `train` as of its instant gives, bit for bit.
+
+    Parameters
+    ----------
+    data : pandas DataFrame, Arrow-speaking frame, or path of a Parquet, CSV or JSON Lines file
+    configuration : Configuration, or path of its YAML file
+        With `training.tuned` all folds use these parameters; otherwise each fold searches.
+    cadence : str or sequence of str
+        How often a model is trained: months or weeks, such as ``1m,3m``.
+    window : {"expanding", "rolling"}, optional
+        Whether the train part grows with the history or keeps its length. None: expanding if the parts of the split
+        are shares, rolling if they are durations.
+    folds : int, optional
+        Number of latest periods to judge. None: all that are possible.
+    as_of : str or int, optional
+        Instant before which events and labels count. None: that of the configuration, or just after the latest one.
+    processes : int
+        Number of folds trained at once; they share the threads.
+    work : Path, optional
+        Directory, created with mode 0700 and removed at the end, that keeps finished folds. None: a temporary one.
+    resume : bool
+        Whether to read back the folds that an interrupted run left in `work`. The result has the same bytes.
+    report : callable
+        Gets the possible folds before any is trained, why others are not, and a line for each finished fold.
+
+    Raises
+    ------
+    BacktestError
+        If no fold is possible, or none gives a model, with the reason of each; or if `work` cannot be used.
+    TooManyBadRows
+        If more rows than configured break the contract.
+    LeakageError
+        If features leak future information or labels.
+    """
+    if not isinstance(configuration, Configuration):
+        configuration = load_configuration(configuration)
+    if as_of is not None:
+        instant = as_of if isinstance(as_of, int) else microseconds(as_of)
+        configuration = configuration.trained_as_of(instant)
+    cadences = parse_cadences(cadence)
+    reading = read_records(data, configuration.schema, labelled=True)
+    report(f"{len(reading.table)} records read, {reading.rows - len(reading.table)} rows refused")
+    accept(reading, max_share=configuration.records.max_bad_share)
+    history = History.of(reading.table, configuration)
+    del reading
+    plan = make_plan(history, cadences, window=window, folds=folds)
+    for line in plan.describe():
+        report(line)
+    names = names_of(plan)
+    report(f"{len(plan.folds)} folds, judged on {len(names)} {plan.unit}s from {names[0]} to {names[-1]}")
+    key = run_key(
+        configuration,
+        records=history.sha256,
+        as_of=history.as_of,
+        cadences=[str(one) for one in cadences],
+        window=plan.window,
+        folds=folds,
+    )
+    with _work_folder(work) as folder:
+        workspace = Workspace(folder, key, resume=resume)
+        try:
+            _train_all(history, plan, workspace, processes=processes, threads=threads, report=report)
+        except BaseException:
+            workspace.keep_finished()
+            raise
+        result = _result(history, plan, workspace, files=_file_names(data))
+        workspace.remove()
+    return result
+
+
+@contextmanager
+def _work_folder(work: Path | None) -> Iterator[Path]:
+    if work is not None:
+        yield work
+        return
+    with TemporaryDirectory() as folder:
+        yield Path(folder) / "work"
+
+
+def _file_names(data: Any) -> tuple[str, ...]:
+    return tuple(path.name for path in file_paths(data) or ())
+
+
+def _train_all(
+    history: History,
+    plan: Plan,
+    workspace: Workspace,
+    *,
+    processes: int,
+    threads: int,
+    report: Report,
+) -> None:
+    """Train the folds that are not finished, the longest first, so that all processes end together."""
+    missing = [number for number in range(len(plan.folds)) if not workspace.finished(number)]
+    if len(missing) < len(plan.folds):
+        report(f"{len(plan.folds) - len(missing)} finished folds read back")
+    if not missing and workspace.findings is not None:
+        return
+    matrices = Matrices(history, plan, workspace.folder)
+    if workspace.findings is None:
+        workspace.keep_findings(_check_leakage(history, plan, matrices, report))
+    sizes = [len(fold.split.train) for fold in plan.folds]
+    progress, waiting = _Progress(missing, sizes, report), list(missing)
+    running = min(processes, max(len(missing), 1))
+    shared = Shared(
+        folder=workspace.folder,
+        configuration=history.configuration,
+        threads=max(threads // running, 1),
+    )
+
+    def keep_training(train: TrainFold) -> None:
+        while True:
+            try:
+                number = waiting.pop()
+            except IndexError:
+                return
+            with matrices.task_of(number) as task:
+                outcome = train(task)
+            workspace.save(number, outcome)
+            progress.done(number, plan.folds[number], outcome)
+
+    with fold_workers(shared, running) as workers:
+        if running == 1:
+            keep_training(workers[0])
+            return
+        with ThreadPoolExecutor(running) as pool:
+            try:
+                for ended in [pool.submit(keep_training, train) for train in workers]:
+                    ended.result()
+            finally:
+                waiting.clear()  # after an error no further fold begins
+
+
+def _check_leakage(history: History, plan: Plan, matrices: Matrices, report: Report) -> tuple[Finding, ...]:
+    """Run the leakage checks once, on the split of the latest fold.
+
+    Raises
+    ------
+    LeakageError
+    """
+    training = history.configuration.training
+    prepared = Prepared(
+        table=history.table,
+        persons=history.persons,
+        split=plan.folds[-1].split,
+        matrix=FeatureMatrix(history.configuration.feature_settings, matrices.state),
+        rows=matrices.rows,
+    )
+    found = run_leakage_checks(prepared, training.leakage_checks, seed=training.seed)
+    report("checks: " + "; ".join(map(str, found)))
+    refuse_leaks(found, training.leakage_checks.tolerate)
+    return found
+
+
+class _Progress:
+    """Reports finished folds, and the time left by the number of training records."""
+
+    def __init__(self, missing: Sequence[int], sizes: Sequence[int], report: Report) -> None:
+        self._sizes, self._report, self._lock = sizes, report, Lock()
+        self._left, self._total = set(missing), len(missing)
+        self._started = time.monotonic()
+        self._work = sum(sizes[number] for number in missing)
+
+    def done(self, number: int, fold: PlannedFold, outcome: FoldOutcome) -> None:
+        """Report a fold."""
+        with self._lock:
+            self._left.discard(number)
+            left = sum(self._sizes[one] for one in self._left)
+            seconds = (time.monotonic() - self._started) * left / max(self._work - left, 1)
+            document = outcome.document
+            found = (
+                f"no model: {document['failure']}"
+                if document["failure"] is not None
+                else f"STEPPED_UP from {document['step_up_from']}, FAILED from {document['fail_from']}"
+            )
+            self._report(
+                f"{self._total - len(self._left)} of {self._total} folds, as of {day_text(fold.as_of)}: {found}; "
+                f"about {int(seconds) // 60}:{int(seconds) % 60:02} left"
+            )
+
+
+def _result(history: History, plan: Plan, workspace: Workspace, *, files: tuple[str, ...]) -> Backtest:
+    outcomes = [workspace.load(number) for number in range(len(plan.folds))]
+    folds = tuple(_fold(planned, outcome) for planned, outcome in zip(plan.folds, outcomes, strict=True))
+    if all(fold.failure is not None for fold in folds):
+        workspace.remove()
+        reasons = "\n".join(f"- as of {day_text(fold.as_of)}: {fold.failure}" for fold in folds)
+        raise BacktestError(f"no fold gave a model:\n{reasons}")
+    judge, configuration, table = Judge(history, plan, outcomes), history.configuration, history.table
+    promises = judge.promises()
+    cadences, differences = judge.cadences()
+    targets = [plan.judged.targets[start:end] for start, end in pairwise(plan.bounds)]
+    return Backtest(
+        name=configuration.name,
+        files=files,
+        data={
+            "sha256": history.sha256,
+            "records": len(table),
+            "from": rfc3339(int(table.event_times.min())),
+            "to": rfc3339(int(table.event_times.max())),
+            "as_of": rfc3339(history.as_of),
+        },
+        window=plan.window,
+        unit=str(plan.unit),
+        confidence=configuration.policy.confidence,
+        has_costs=configuration.policy.costs is not None,
+        periods={
+            name: (int((found == 0).sum()), int((found == 1).sum()))
+            for name, found in zip(names_of(plan), targets, strict=True)
+        },
+        left_out=_left_out(history, plan),
+        folds=folds,
+        impossible=plan.impossible,
+        findings=workspace.findings or (),
+        promises=promises,
+        tallies=tally(promises),
+        cadences=cadences,
+        differences=differences,
+        models=judge.models(),
+        ageing=judge.ageing(),
+        learning=judge.learning(),
+        record_ids=tuple([table.record_ids[row] for row in plan.judged.rows.tolist()]),
+        scores={
+            fold.as_of: outcome.arrays["scores"]
+            for fold, outcome in zip(folds, outcomes, strict=True)
+            if fold.failure is None
+        },
+    )
+
+
+def _left_out(history: History, plan: Plan) -> dict[str, int]:
+    times, first = history.table.event_times, plan.folds[0].as_of
+    before = int((times < first).sum())
+    after = len(times) - before - len(plan.judged.rows)
+    maturity = f"younger than the label maturity window, or in a {plan.unit} with such records"
+    found = {"before the first fold": before, maturity: after}
+    return {reason: count for reason, count in found.items() if count}
+
+
+def _fold(planned: PlannedFold, outcome: FoldOutcome) -> Fold:
+    document = dict(outcome.document)
+    fold = Fold(
+        as_of=planned.as_of,
+        settings=planned.settings,
+        parts=planned.split.summaries,
+        failure=document["failure"],
+    )
+    if fold.failure is not None:
+        return fold
+    return replace(
+        fold,
+        step_up_from=document["step_up_from"],
+        fail_from=document["fail_from"],
+        promises=tuple(Promise(**promise) for promise in document["promises"]),
+        tuned=Tuned(**document["tuned"]),
+        features=document["features"],
+        useless=document["useless"],
+        families={family.pop("family"): Estimate(**family) for family in document["families"]},
+    )

@@ -1,0 +1,15 @@
+"""A small use for backtests."""
+
+from identity_use import relaxed
+
+USE = (
+    relaxed().replace(
+        "{label_maturity: 30d, min_frauds: 3}",
+        "{label_maturity: 14d, burn_in: 30d, test: 0, min_frauds: 3}",
+    )
+    + "  costs: {fraud_loss: 500, step_up_cost: 2, step_up_effectiveness: 0.8, reject_cost: 20}\n"
+)
+"""With costs, without a test part, with young labels: half a year of folds in 5,000 records."""
+
+UNCHECKED = USE.replace("{max_records: 2000}", "{run: false}")
+"""The same without leakage checks, which take longer than such a training."""

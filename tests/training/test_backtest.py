@@ -1,0 +1,427 @@
+"""Backtests: each fold is a training as of its instant, and what the folds say together."""
+
+import asyncio
+import os
+import signal
+import stat
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from playwright.async_api import async_playwright
+from scipy.stats import binom
+
+import scoring_model
+from backtest_use import UNCHECKED, USE
+from browsing import browser_path, note_complaints
+from identity_use import write_configuration
+from program import Captured, run
+from report_use import Page
+from scoring_model.configuration import Configuration, load_configuration
+from scoring_model.contract.outcome import OUTCOMES, Outcome
+from scoring_model.evaluation.stability import Verdict
+from scoring_model.evaluation.uncertainty import share_of
+from scoring_model.records import RecordTable, microseconds
+from scoring_model.records.reading import read_records
+from scoring_model.scorer import Scorer
+from scoring_model.scorer.frames import score_table
+from scoring_model.training.backtest import Backtest, BacktestError, backtest
+from scoring_model.training.backtest.calendar import (
+    Unit,
+    parse_cadences,
+    period_name,
+    period_of,
+    period_start,
+)
+from scoring_model.training.backtest.judging import judge_promise, tally
+from scoring_model.training.backtest.report import summary_of
+from scoring_model.training.backtest.result import Fold, PromiseMonth
+from scoring_model.training.run import run_training
+
+CADENCES = "1m,3m"
+
+
+@pytest.fixture(scope="module")
+def use(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The configuration."""
+    return write_configuration(tmp_path_factory.mktemp("backtest"), USE)
+
+
+@pytest.fixture(scope="module")
+def configuration(use: Path) -> Configuration:
+    """The configuration, read, without leakage checks."""
+    return load_configuration(write_configuration(use.parent, UNCHECKED, name="unchecked.yaml"))
+
+
+@pytest.fixture(scope="module")
+def lines() -> list[str]:
+    """What the backtest reports while it runs."""
+    return []
+
+
+@pytest.fixture(scope="module")
+def rolling(small: Path, use: Path, lines: list[str]) -> Backtest:
+    """A backtest with two cadences and train parts of one length, each with fitted tables of its own."""
+    return backtest(small, use, cadence=CADENCES, window="rolling", threads=1, report=lines.append)
+
+
+@pytest.fixture(scope="module")
+def written(rolling: Backtest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Its report."""
+    path = tmp_path_factory.mktemp("backtest") / "report.html"
+    rolling.report(path)
+    return path
+
+
+def as_fold(configuration: Configuration, fold: Fold) -> Configuration:
+    """The configuration of a training that makes the model of a fold."""
+    return replace(configuration, training=replace(configuration.training, split=fold.settings))
+
+
+def scores_of(scorer: Scorer, path: Path, record_ids: tuple[str, ...]) -> np.ndarray:
+    """The scores that a bundle gives some records of a file, which is their history."""
+    table = read_records(path, scorer.contents.schema, labelled=True).table
+    places = {record: place for place, record in enumerate(table.record_ids)}
+    decisions = score_table(scorer, table, reasons=False).decisions
+    return decisions.scores[[places[record] for record in record_ids]]
+
+
+def assert_same_model(found: Backtest, fold: Fold, scorer: Scorer, path: Path) -> None:
+    """The thresholds, promises and scores of a fold are those of a bundle, bit for bit."""
+    policy = scorer.contents.rules.policy
+    assert (fold.step_up_from, fold.fail_from) == (policy.step_up_from, policy.fail_from)
+    assert fold.promises == policy.promises
+    expected = found.scores[fold.as_of]
+    assert len(expected) > 100
+    assert np.array_equal(scores_of(scorer, path, found.record_ids[-len(expected) :]), expected)
+
+
+def test_a_rolling_fold_is_a_training_of_its_own(
+    rolling: Backtest, small: Path, small_table: RecordTable, configuration: Configuration, tmp_path: Path
+) -> None:
+    """Its tables are fitted on a longer burn-in than those of the first fold; it equals `train` bit for bit."""
+    fold = rolling.folds[-2]
+    bundle = run_training(small_table, as_fold(configuration, fold), threads=1).bundle
+    assert fold.parts[0].records > rolling.folds[0].parts[0].records
+    assert_same_model(rolling, fold, Scorer.load(bundle.save(tmp_path / "bundle")), small)
+
+
+def test_an_expanding_fold_is_a_training_as_of_its_instant(
+    small: Path, small_table: RecordTable, configuration: Configuration, tmp_path: Path
+) -> None:
+    """With shares and a search, a training as of its instant makes its model, though the file holds later records."""
+    searching = replace(
+        configuration,
+        training=replace(configuration.training, tuned=None),
+        features=replace(configuration.features, drop_useless=True),
+    )
+    found = scoring_model.backtest(small, searching, folds=1, threads=1)
+    (fold,) = found.folds
+    bundle = run_training(small_table, searching.trained_as_of(fold.as_of), threads=1).bundle
+    assert found.window == "expanding"
+    assert fold.useless
+    assert_same_model(found, fold, Scorer.load(bundle.save(tmp_path / "bundle")), small)
+
+
+def test_possible_folds_are_reported_before_the_work(rolling: Backtest, lines: list[str]) -> None:
+    """All instants are named in order of time, those without a fold with the reason, before the first leakage check."""
+    work = next(place for place, line in enumerate(lines) if line.startswith("checks: SM001"))
+    named = [line for line in lines[:work] if line.startswith(("fold as of", "no fold as of"))]
+    days = [line.partition("as of ")[2][:10] for line in named]
+    assert days == sorted(days)
+    assert len(named) == len(rolling.folds) + len(rolling.impossible)
+    assert [line for line in named if line.startswith("fold")] == [
+        line for line in named if line.partition("as of ")[2][:10] in {day(f.as_of) for f in rolling.folds}
+    ]
+    assert all(one.reason for one in rolling.impossible)
+    assert sum("folds, as of" in line for line in lines[work:]) == len(rolling.folds)
+
+
+def day(instant: int) -> str:
+    """The day of an instant."""
+    return str(np.datetime64(instant, "us").astype("datetime64[D]"))
+
+
+def test_every_record_is_judged_or_counted(rolling: Backtest, small: Path) -> None:
+    """The periods follow each other, and with the left-out records they hold all of the file."""
+    judged = sum(genuine + frauds for genuine, frauds in rolling.periods.values())
+    assert judged + sum(rolling.left_out.values()) == len(pq.read_table(small)) == rolling.data["records"]
+    assert len(rolling.record_ids) == judged
+    months = [np.datetime64(name, "M") for name in rolling.periods]
+    assert all(later - earlier == np.timedelta64(1, "M") for earlier, later in pairwise(months))
+    assert rolling.folds[0].as_of == microseconds(f"{months[0]}-01")
+
+
+def in_use(found: Backtest, start: int, step: int) -> Fold:
+    """The fold whose model decides about a period: the latest one at a multiple of `step` months from the first."""
+    first = period_of(found.folds[0].as_of, Unit.MONTH)
+    due = [
+        fold
+        for fold in found.folds
+        if fold.as_of <= start and (period_of(fold.as_of, Unit.MONTH) - first) % step == 0
+    ]
+    return due[-1]
+
+
+def test_cadences_decide_with_their_latest_model(rolling: Backtest) -> None:
+    """Applicants who do not pass, counted anew from the scores and thresholds of the models in use."""
+    genuine, frauds = (sum(sides) for sides in zip(*rolling.periods.values(), strict=True))
+    for result, step in zip(rolling.cadences, (1, 3, 1000), strict=True):
+        not_passed, first, models = 0, 0, set()
+        for name, sides in rolling.periods.items():
+            fold = in_use(rolling, microseconds(f"{name}-01"), step)
+            scores, threshold = rolling.scores[fold.as_of], fold.step_up_from
+            assert threshold is not None
+            start = len(scores) - (genuine + frauds) + first
+            not_passed += int(np.count_nonzero(scores[start : start + sum(sides)] >= threshold))
+            first += sum(sides)
+            models.add(fold.as_of)
+            tested = {
+                one.as_of for one in rolling.promises if (one.cadence, one.period) == (result.cadence, name)
+            }
+            assert tested == ({fold.as_of} if result.cadence != "never" else set())
+        missed, stepped_up = (result.figures[name].value for name in ("missed_fraud", "step_up"))
+        assert missed is not None
+        assert stepped_up is not None
+        assert stepped_up * genuine + (1 - missed) * frauds == pytest.approx(not_passed)
+        assert result.models == len(models)
+
+
+def test_differences_are_those_of_the_figures(rolling: Backtest) -> None:
+    """Each pair of cadences is there, with the difference inside its interval."""
+    figures = {one.cadence: one.figures for one in rolling.cadences}
+    assert [(pair.cadence, pair.against) for pair in rolling.differences] == [
+        ("1m", "3m"),
+        ("1m", "never"),
+        ("3m", "never"),
+    ]
+    for pair in rolling.differences:
+        found = pair.figures["step_up"]
+        one, other = figures[pair.cadence]["step_up"].value, figures[pair.against]["step_up"].value
+        assert one is not None
+        assert other is not None
+        assert found.value == pytest.approx(one - other)
+        assert found.low is not None
+        assert found.high is not None
+        assert found.low <= one - other <= found.high
+
+
+def test_ageing_compares_models_on_the_same_periods(rolling: Backtest) -> None:
+    """Mean difference of an old model and the fresh one of the same period, from the figures of single models."""
+    fresh = {model.period: model for model in rolling.models if model.age == 0}
+    for aged in rolling.ageing:
+        differences = []
+        pairs = [(m, fresh[m.period]) for m in rolling.models if m.age == aged.age and m.period in fresh]
+        for old, new in pairs:
+            before, after = new.figures["step_up"], old.figures["step_up"]
+            assert before is not None
+            assert after is not None
+            differences.append(after - before)
+        assert aged.periods == len(pairs)
+        assert aged.figures["step_up"].value == pytest.approx(np.mean(differences))
+    assert [aged.age for aged in rolling.ageing] == sorted({aged.age for aged in rolling.ageing})
+    assert rolling.ageing
+
+
+def test_shorter_histories_are_the_latest_ones(rolling: Backtest) -> None:
+    """Parts of the train part end where it does and grow backwards; the whole differs from itself by nothing."""
+    assert rolling.learning
+    for as_of in {point.as_of for point in rolling.learning}:
+        points = [point for point in rolling.learning if point.as_of == as_of]
+        train = next(p for f in rolling.folds if f.as_of == as_of for p in f.parts if p.part == "train")
+        assert points[-1].share == 1
+        assert (points[-1].records, points[-1].frauds) == (train.genuine + train.frauds, train.frauds)
+        assert [point.since for point in points] == sorted([p.since for p in points], reverse=True)
+        assert [point.records for point in points] == sorted(point.records for point in points)
+        assert points[-1].differences["roc_auc"].value == 0
+
+
+def test_families_carry_every_model(rolling: Backtest) -> None:
+    """Each fold has the contributions of the families, heaviest first."""
+    for fold in rolling.folds:
+        weights = [weight.value or 0.0 for weight in fold.families.values()]
+        assert {"links", "signals", "names"} <= fold.families.keys()
+        assert weights == sorted(weights, reverse=True)
+
+
+def test_a_killed_backtest_resumes_to_the_same_bytes(
+    small: Path, use: Path, rolling: Backtest, written: Path, tmp_path: Path, capsys: Captured
+) -> None:
+    """Two processes, killed after a fold; the resumed run reads it back and writes what one process wrote at once."""
+    report = tmp_path / "report.html"
+    work = tmp_path / "report.html.work"
+    arguments = ["backtest", str(small), "--config", str(use), "--cadence", CADENCES, "--report", str(report)]
+    arguments += ["--window", "rolling", "--threads", "2", "--processes", "2"]
+    script = "import sys; from scoring_model.cli import main; sys.exit(main(sys.argv[1:]))"
+    with subprocess.Popen([sys.executable, "-c", script, *arguments], stderr=subprocess.PIPE) as program:
+        while not list(work.glob("fold-*.npz")) and program.poll() is None:
+            time.sleep(0.02)
+        assert program.poll() is None, program.communicate()[1]
+        os.kill(program.pid, signal.SIGKILL)
+    assert not report.exists()
+    assert stat.S_IMODE(work.stat().st_mode) == 0o700
+    code, output, error = run(capsys, *arguments[:-4], "--threads", 1, "--resume")
+    assert code == 0, error
+    assert "finished folds read back" in error
+    assert report.read_bytes() == written.read_bytes()
+    assert output.splitlines() == [*summary_of(rolling), f"report: {report}"]
+    assert not work.exists()
+
+
+async def _look(path: Path) -> tuple[list[str], dict[str, int]]:
+    """Open a page on a phone; return complaints and measures."""
+    complaints: list[str] = []
+    async with async_playwright() as playwright:
+        browser = await playwright.chromium.launch(executable_path=browser_path(), args=["--no-sandbox"])
+        page = await browser.new_page(viewport={"width": 360, "height": 740})
+        note_complaints(page, complaints)
+        await page.goto(path.as_uri())
+        for summary in await page.locator("summary").all():
+            await summary.click()
+        found = await page.evaluate(
+            """() => {
+                const all = selector => [...document.querySelectorAll(selector)];
+                return {
+                    overflow: document.documentElement.scrollWidth - innerWidth,
+                    drawings: all('figure svg').length,
+                    unnamed: all('svg').filter(one => !one.getAttribute('aria-label')).length,
+                    tables: all('figure table').filter(one => one.getBoundingClientRect().height > 20).length,
+                };
+            }"""
+        )
+        await browser.close()
+    return complaints, found
+
+
+@pytest.mark.browser
+def test_the_report_is_one_page(rolling: Backtest, written: Path) -> None:
+    """It loads nothing and fits a phone; every figure is named and has its numbers; it says what the output says."""
+    page = Page.of(written.read_text(encoding="utf-8"))
+    assert {"promises", "cadences", "ageing", "history", "families", "folds", "provenance"} <= set(page.ids)
+    assert {link[1:] for link in page.links} <= set(page.ids)
+    assert page.addresses == ["data:,"]
+    assert all(line in page.text for line in summary_of(rolling))
+    assert "The expected cost of an applicant changed by" in page.text
+    folds = next(table for table in page.tables if table[0][0] == "As of")
+    assert len(folds) == 1 + len(rolling.folds)
+    complaints, found = asyncio.run(_look(written))
+    assert complaints == []
+    assert found["overflow"] <= 0
+    assert found["unnamed"] == 0
+    assert found["drawings"] == found["tables"] == 2 + 4 + 2 + 1 + 1
+
+
+def test_an_error_keeps_finished_folds_alone(
+    small: Path, configuration: Configuration, tmp_path: Path
+) -> None:
+    """The feature rows are removed; the resumed run trains nothing, checks nothing again, and removes the rest."""
+    work = tmp_path / "work"
+
+    def fail(line: str) -> None:
+        if line.startswith("1 of 1 folds"):
+            raise RuntimeError("the disk of the log is full")
+
+    with pytest.raises(RuntimeError, match="log is full"):
+        backtest(small, configuration, folds=1, threads=1, work=work, report=fail)
+    assert sorted(path.name for path in work.iterdir()) == ["findings.json", "fold-0000.npz", "manifest.json"]
+    lines: list[str] = []
+    found = backtest(small, configuration, folds=1, threads=1, work=work, resume=True, report=lines.append)
+    assert lines[-1] == "1 finished folds read back"
+    assert len(found.folds) == 1
+    assert not work.exists()
+
+
+def test_foreign_work_directories_are_left_alone(small: Path, use: Path, tmp_path: Path) -> None:
+    """A directory with other files is refused, and so are the folds of another run."""
+    (tmp_path / "mine.txt").write_text("mine")
+    with pytest.raises(BacktestError, match="not the work directory"):
+        backtest(small, use, folds=1, work=tmp_path)
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "manifest.json").write_text('{"key": "of another run"}')
+    with pytest.raises(BacktestError, match="other records, options, settings or versions"):
+        backtest(small, use, folds=1, work=other, resume=True)
+    assert (tmp_path / "mine.txt").read_text() == "mine"
+    assert (other / "manifest.json").exists()
+
+
+def test_a_history_without_a_possible_fold_is_refused(small: Path, tmp_path: Path) -> None:
+    """The error names each instant and why no model can be trained there; nothing is left behind."""
+    use = write_configuration(tmp_path, USE.replace("min_frauds: 3", "min_frauds: 300"))
+    with pytest.raises(BacktestError, match=r"as of 2024-11-01: .*needs 300") as refused:
+        backtest(small, use, work=tmp_path / "work")
+    assert str(refused.value).count("\n- as of ") == 11
+    assert not (tmp_path / "work").exists()
+
+
+def test_periods_are_whole_months_or_weeks() -> None:
+    """Each period begins where the one before it ends; weeks begin on Monday."""
+    for unit in Unit:
+        for period in (0, 1, 650, 651):
+            start, end = period_start(period, unit), period_start(period + 1, unit)
+            assert (period_of(start, unit), period_of(end - 1, unit)) == (period, period)
+            assert microseconds(np.datetime64(period_name(period, unit))) == start
+    assert period_name(period_of(microseconds("2024-03-13"), Unit.WEEK), Unit.WEEK) == "2024-03-11"
+
+
+def test_cadences_are_read_in_order() -> None:
+    """Distinct, the most frequent first; other forms and mixtures are refused, each named."""
+    assert [str(one) for one in parse_cadences(" 3m,1m,1m")] == ["1m", "3m"]
+    assert [str(one) for one in parse_cadences(["2w"])] == ["2w"]
+    for text, message in (("1m,x,0m", "'x', '0m'"), ("1m,2w", "all be weeks")):
+        with pytest.raises(BacktestError, match=message):
+            parse_cadences(text)
+
+
+@pytest.mark.parametrize("limit", [0.01, 0.2])
+def test_true_promises_are_seldom_called_broken(limit: float) -> None:
+    """Where the share is the limit, a period is called broken, or kept, with a probability of at most delta."""
+    records, delta = 400, 0.025
+    chances = binom.pmf(np.arange(records + 1), records, limit)
+    verdicts = [judge_promise(k, records, limit=limit, delta=delta) for k in range(records + 1)]
+    for verdict in (Verdict.BROKEN, Verdict.KEPT):
+        assert chances[[one is verdict for one in verdicts]].sum() <= delta
+    assert verdicts[0] is Verdict.KEPT
+    assert verdicts[-1] is Verdict.BROKEN
+    assert judge_promise(0, 0, limit=limit, delta=delta) is Verdict.UNDECIDED
+
+
+def test_chance_explains_some_broken_promises() -> None:
+    """Of 24 months at 2 x 0.025, chance breaks up to 3 with 95 %; the p-value is a sum of binomial terms."""
+    month = PromiseMonth(
+        cadence="1m",
+        period="2024-01",
+        as_of=0,
+        bound="max_step_up",
+        limit=0.05,
+        delta=0.025,
+        share=share_of(1, 10),
+        verdict=Verdict.BROKEN,
+    )
+    kept = replace(month, verdict=Verdict.KEPT)
+    (found,) = tally([month] * 4 + [kept] * 20)
+    chances = [binom.pmf(k, 24, 0.05) for k in range(25)]
+    assert (found.judged, found.broken, found.kept, found.undecided) == (24, 4, 20, 0)
+    assert sum(chances[: found.explained]) < 0.95 <= sum(chances[: found.explained + 1])
+    assert found.p_value == pytest.approx(sum(chances[4:]), rel=1e-4)
+
+
+def test_outcomes_are_ordered() -> None:
+    """The order of outcomes that the counts of errors rest on."""
+    assert OUTCOMES == (Outcome.PASSED, Outcome.STEPPED_UP, Outcome.FAILED)
+
+
+def test_the_frame_holds_every_part(rolling: Backtest) -> None:
+    """One row for each figure, with its records."""
+    frame = rolling.to_frame()
+    parts = {"cadence", "difference", "promise", "model", "ageing", "learning", "family"}
+    assert set(frame["part"]) == parts
+    promises = frame[frame["part"] == "promise"]
+    assert len(promises) == len(rolling.promises)
+    assert (promises["records"] > 0).all()
