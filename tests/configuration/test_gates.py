@@ -14,6 +14,7 @@ from scoring_model.configuration import (
     FindingSettings,
     Gate,
     GateSettings,
+    LookSettings,
     load_gates,
     read_settings,
 )
@@ -46,9 +47,10 @@ def test_the_committed_gates_are_read() -> None:
 
 def test_every_key_is_described() -> None:
     """The page names exactly the keys of the file, and every choice of rates."""
-    keys = [field.name for field in fields(GateSettings) if field.name not in ("gates", "findings")]
-    keys += [f"findings.{field.name}" for field in fields(FindingSettings)]
-    assert sorted(described()) == sorted([*keys, *(f"gates.<name>.{field.name}" for field in fields(Gate))])
+    parts = {"gates.<name>": Gate, "findings": FindingSettings, "looks": LookSettings}
+    nested = [f"{name}.{field.name}" for name, part in parts.items() for field in fields(part)]
+    keys = [field.name for field in fields(GateSettings) if field.name not in ("gates", "findings", "looks")]
+    assert sorted(described()) == sorted([*keys, *nested])
     assert all(f"`{name}`" in PAGE for name in (*FLIP_RATES, *GROUP_RATES))
 
 

@@ -1,22 +1,38 @@
 """Repeated looks at a challenger."""
 
 import itertools
+import json
 import math
 from collections.abc import Iterator
 
 import numpy as np
 import pytest
 
+from scoring_model.configuration import LookSettings
 from scoring_model.contract.violation import Invalid
 from scoring_model.decision.probability import Platt
 from scoring_model.decision.rules import DecisionRules, Policy
 from scoring_model.decision.scale import ScoreScale
-from scoring_model.evaluation import Comparison, EvaluatedRecords, compare_evaluations, evaluate_records
+from scoring_model.evaluation import (
+    Comparison,
+    EvaluatedRecords,
+    EvaluationError,
+    compare_evaluations,
+    evaluate_records,
+)
 from scoring_model.evaluation.day_draws import DAY
-from scoring_model.evaluation.sequential import Answer, Look, SequentialPlan, limit_at, look_again, look_at
+from scoring_model.evaluation.sequential import (
+    Answer,
+    Look,
+    Looks,
+    limit_at,
+    look_again,
+    look_at,
+    planned_information,
+)
 
-PLAN = SequentialPlan()
-FINAL = 1 / PLAN.information
+PLAN = LookSettings()
+FINAL = 1 / planned_information(PLAN)
 RULES = DecisionRules(
     scale=ScoreScale(cuts=np.linspace(-4, 4, 1000), extrapolated_from=800),
     calibration=Platt(slope=1.0, intercept=0.0),
@@ -29,7 +45,7 @@ def looks_of_a_walk(rng: np.random.Generator, truth: float, *, looks: int) -> It
     earlier: list[Look] = []
     walked = 0.0
     for place in range(1, looks + 1):
-        step = PLAN.information / looks
+        step = planned_information(PLAN) / looks
         walked += rng.normal(truth * step, math.sqrt(step))
         # The last one has a little more: rounding must not leave it just below the plan.
         information = place * step * (1 + 1e-9)
@@ -139,6 +155,22 @@ def test_a_comparison_is_looked_at() -> None:
     assert look_again(PLAN, (), compared(0.0)).answer is Answer.KEEP
 
 
+def test_looks_are_at_growing_records_of_one_pair() -> None:
+    """Stored looks are continued by the same pair and plan alone, with at least as many frauds."""
+    looks = Looks(champion="a", challenger="b", plan=PLAN).add(compared(0.1), gates_pass=True)
+    stored = json.loads(json.dumps(looks.to_json()))
+    assert Looks(champion="a", challenger="b", plan=PLAN).continued(stored) == looks
+    with pytest.raises(EvaluationError, match="another challenger and another plan"):
+        Looks(champion="a", challenger="c", plan=LookSettings(gain=0.1)).continued(stored)
+    with pytest.raises(EvaluationError, match="a stored look cannot be read"):
+        Looks(champion="a", challenger="b", plan=PLAN).continued(stored | {"looks": [{}]})
+    with pytest.raises(EvaluationError, match=r"rests on .* records and on .* at the last look"):
+        looks.add(compared(0.1, records=1000), gates_pass=True)
+    unknown = Looks(champion="a", challenger="b", plan=LookSettings(figure="recal"))
+    with pytest.raises(EvaluationError, match=r"looks\.figure: no figure recal; known are roc_auc"):
+        unknown.add(compared(0.1), gates_pass=True)
+
+
 def test_looks_survive_their_json() -> None:
     """Looks are stored between runs, with a wait of unknown length too."""
     known = look_at(PLAN, (), difference=0.03, variance=2 * FINAL, frauds=400, days=80)
@@ -150,7 +182,7 @@ def test_looks_survive_their_json() -> None:
 def test_plans_out_of_range_are_refused_with_every_field() -> None:
     """All fields at once."""
     with pytest.raises(Invalid) as caught:
-        SequentialPlan(gain=0.0, error=0.5, power=0.5)
+        LookSettings(gain=0.0, error=0.5, power=0.5)
     assert {one.pointer for one in caught.value.violations} == {"/gain", "/error", "/power"}
 
 

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -149,3 +150,49 @@ def test_a_bundle_that_is_not_registered_is_refused(
     code, _, error = promoted(capsys, Registry(registry.uri, bundles, registry.records), "other", GATES)
     assert code == 1
     assert f"has the seal of the bundle: {read_bundle(tmp_path / 'other').manifest.seal}" in error
+
+
+def test_looks_decide_when_they_can(capsys: Captured, registry: Registry, tmp_path: Path) -> None:
+    """The recall of few frauds has to wait; a figure that clearly differs promotes, with the looks as evidence."""
+    client = client_of(registry.uri)
+    client.set_registered_model_alias(NAME, "champion", "1")
+    ranking = "gates: {ranking: {difference: roc_auc, above: -0.5}}\n"
+    looks = tmp_path / "looks.json"
+    code, said, error = promoted(capsys, registry, "stricter", ranking, "--looks", looks)
+    assert (code, champion(registry)) == (11, "1"), error
+    assert re.search(r"wait: [0-9,]+ more matured frauds", said)
+    assert len(json.loads(looks.read_text())["looks"]) == 1
+    stricter = ranking + "looks: {figure: step_up}\n"
+    code, _, error = promoted(capsys, registry, "stricter", stricter, "--looks", looks)
+    assert (code, champion(registry)) == (1, "1")
+    assert "the earlier looks have another plan: start with a new file of looks" in error
+    code, said, error = promoted(capsys, registry, "stricter", stricter, "--looks", tmp_path / "new.json")
+    assert (code, champion(registry)) == (0, "2"), said + error
+    assert "promote: after " in said
+    version = client.get_model_version(NAME, "2")
+    evidence = Path(
+        client.download_artifacts(str(version.run_id), version.tags["promotion.evidence"], str(tmp_path))
+    )
+    assert json.loads(evidence.read_text())["looks"] == json.loads((tmp_path / "new.json").read_text())
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [("[]", "looks.json: not a file of looks"), ("{", "looks.json: not a file of looks: ")],
+)
+def test_other_files_are_not_looks(
+    capsys: Captured, registry: Registry, tmp_path: Path, text: str, message: str
+) -> None:
+    """A file that holds something else is refused and left as it is."""
+    client_of(registry.uri).set_registered_model_alias(NAME, "champion", "1")
+    (tmp_path / "looks.json").write_text(text)
+    code, _, error = promoted(capsys, registry, "stricter", GATES, "--looks", tmp_path / "looks.json")
+    assert (code, message in error) == (1, True), error
+    assert (tmp_path / "looks.json").read_text() == text
+
+
+def test_a_first_champion_needs_no_looks(capsys: Captured, registry: Registry, tmp_path: Path) -> None:
+    """There is nothing to compare with."""
+    code, _, error = promoted(capsys, registry, "first", GATES, "--first", "--looks", tmp_path / "looks.json")
+    assert code == 1
+    assert "looks compare with a champion" in error

@@ -116,6 +116,13 @@ def promote(
     first: Annotated[
         bool, typer.Option("--first", help="Accept that there is no champion: gates about one model decide.")
     ] = False,
+    looks: Annotated[
+        Path | None,
+        typer.Option(
+            dir_okay=False,
+            help="Look again and again while labels mature, at a fixed error: file of the looks at this challenger.",
+        ),
+    ] = None,
     json_path: Json = None,
     history: History = None,
     labels: Labels = None,
@@ -131,7 +138,7 @@ def promote(
     """Make a registered bundle the champion if every gate holds and some figure is significantly better.
 
     The champion is fetched from the registry. Exit codes: 10 a gate failed or nothing is better, 11 not enough data,
-    12 a promise is broken; then nothing changes.
+    12 a promise is broken; then nothing changes. With --looks the answer is promote, keep (10) or wait (11).
     """
     from scoring_model.configuration import load_gates
     from scoring_model.evaluation import NothingToEvaluate
@@ -147,6 +154,7 @@ def promote(
             gates=gates,
             uri=tracking_uri,
             first=first,
+            looks=looks,
             options={
                 "history": history,
                 "labels": labels,
@@ -167,7 +175,10 @@ def promote(
         raise typer.Exit(NOTHING_TO_EVALUATE) from None
     write_json(json_path, done.evidence)
     console.say_markdown(done.report.to_markdown())
+    if done.look is not None:
+        console.say(str(done.look))
     if not done.promoted:
         console.say(f"version {done.version} of {done.name} is not promoted")
-        raise typer.Exit(done.report.exit_code or GATE_FAILED)
+        waits = done.look is not None and done.look.answer == "wait"
+        raise typer.Exit(NOTHING_TO_EVALUATE if waits else done.report.exit_code or GATE_FAILED)
     console.say(f"version {done.version} of {done.name} is the {CHAMPION}; evidence: {done.artifact}")

@@ -7,7 +7,7 @@ from scoring_model.configuration.configuration import (
     load_configuration,
 )
 from scoring_model.configuration.findings import FindingSettings
-from scoring_model.configuration.gates import Gate, GateSettings, load_gates
+from scoring_model.configuration.gates import Gate, GateSettings, LookSettings, load_gates
 from scoring_model.configuration.policy import CostSettings, PolicySettings
 from scoring_model.configuration.reading import ConfigurationError, read_settings, read_yaml
 from scoring_model.configuration.training import (
@@ -29,6 +29,7 @@ __all__ = [
     "GateSettings",
     "LeakageCheckName",
     "LeakageSettings",
+    "LookSettings",
     "PolicySettings",
     "RecordSettings",
     "SplitSettings",

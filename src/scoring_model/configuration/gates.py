@@ -138,6 +138,41 @@ class Gate:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class LookSettings:
+    """What a challenger must show that is compared again and again while labels mature; fixed before the first look.
+
+    Parameters
+    ----------
+    figure : str
+        Figure of an evaluation that rests on frauds; more is better.
+    gain : float
+        Difference that is worth a promotion, above 0.
+    error : float
+        Chance to promote a challenger that is no better, in (0, 0.5).
+    power : float
+        Chance to promote one that is better by `gain`, in (0.5, 1).
+
+    Raises
+    ------
+    Invalid
+        With every field that is out of range.
+    """
+
+    figure: str = "recall_at_fpr_0.01"
+    gain: float = 0.03
+    error: float = 0.025
+    power: float = 0.85
+
+    def __post_init__(self) -> None:
+        check_fields(
+            self,
+            ("gain", "above 0 and finite", 0 < self.gain < math.inf),
+            ("error", "above 0 and below 0.5", 0 < self.error < 0.5),
+            ("power", "above 0.5 and below 1", 0.5 < self.power < 1),
+        )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class GateSettings:
     """Gates by name, and the data below which none of them is decided.
 
@@ -150,6 +185,8 @@ class GateSettings:
         Whether gates are decided on records that a model may have been trained on.
     findings : FindingSettings
         Codes that gates on a severity leave out. Gates look at what a bundle's own configuration mutes.
+    looks : LookSettings
+        For promotions that may be decided later, with more labels.
 
     Raises
     ------
@@ -161,6 +198,7 @@ class GateSettings:
     min_days: int = 30
     allow_trained: bool = False
     findings: FindingSettings = field(default_factory=FindingSettings)
+    looks: LookSettings = field(default_factory=LookSettings)
 
     def __post_init__(self) -> None:
         muted = [name for name, gate in self.gates.items() if gate.findings in self.findings.mute]

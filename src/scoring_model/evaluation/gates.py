@@ -130,8 +130,12 @@ class GateReport:
     @property
     def promotes(self) -> bool:
         """Whether every gate passed, none was inapplicable, and some figure is significantly better."""
-        passed = all(result.verdict is GateVerdict.PASSED for result in self.results)
-        return passed and bool(self.improved)
+        return self.passes and bool(self.improved)
+
+    @property
+    def passes(self) -> bool:
+        """Whether every gate passed and none was inapplicable."""
+        return all(result.verdict is GateVerdict.PASSED for result in self.results)
 
     def to_json(self) -> dict[str, Any]:
         """Give all gates as a JSON document."""

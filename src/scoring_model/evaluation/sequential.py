@@ -5,19 +5,22 @@ and however the looks are spaced, a challenger that is not better is promoted wi
 may not be scheduled by the results that they show.
 """
 
+import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from functools import lru_cache
+from pathlib import Path
 from statistics import NormalDist
 from typing import Any, Final, Self
 
 import numpy as np
 
 from scoring_model.arrays import FloatArray
-from scoring_model.contract.violation import check_fields
+from scoring_model.configuration import LookSettings
 from scoring_model.evaluation.comparison import Comparison
+from scoring_model.evaluation.evaluated_records import EvaluationError
 
 LEAST_DAYS: Final = 30
 """Days with matured records before the first look: fewer do not show how much days differ."""
@@ -52,53 +55,6 @@ class Answer(StrEnum):
     PROMOTE = "promote"
     KEEP = "keep"
     WAIT = "wait"
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class SequentialPlan:
-    """What a challenger must show, fixed before the first look.
-
-    Parameters
-    ----------
-    figure : str
-        Figure of an evaluation that rests on frauds; more is better.
-    gain : float
-        Difference that is worth a promotion, above 0.
-    error : float
-        Chance to promote a challenger that is no better, in (0, 0.5).
-    power : float
-        Chance to promote one that is better by `gain`, in (0.5, 1).
-
-    Raises
-    ------
-    Invalid
-        With every field that is out of range.
-    """
-
-    figure: str = "recall_at_fpr_0.01"
-    gain: float = 0.03
-    error: float = 0.025
-    power: float = 0.85
-
-    def __post_init__(self) -> None:
-        check_fields(
-            self,
-            ("gain", "above 0 and finite", 0 < self.gain < math.inf),
-            ("error", "above 0 and below 0.5", 0 < self.error < 0.5),
-            ("power", "above 0.5 and below 1", 0.5 < self.power < 1),
-        )
-
-    @property
-    def information(self) -> float:
-        """Return the inverse variance of the difference at which the last look takes place."""
-        needed = _NORMAL.inv_cdf(1 - self.error) + _NORMAL.inv_cdf(self.power)
-        return _INFLATION * (needed / self.gain) ** 2
-
-    def spent(self, share: float) -> float:
-        """Return the error that may be spent up to a share of the information: little at first."""
-        if share <= 0:
-            return 0.0
-        return 2 * (1 - _NORMAL.cdf(_NORMAL.inv_cdf(1 - self.error / 2) / math.sqrt(min(share, 1.0))))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -160,8 +116,90 @@ class Look:
         return cls(**{**document, "answer": answer, "more_days": math.inf if days is None else days})
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Looks:
+    """All looks at one challenger, as they are stored between runs.
+
+    Parameters
+    ----------
+    champion, challenger : str
+        Seals of both bundles.
+    plan : LookSettings
+    looks : tuple of Look
+        In order.
+    """
+
+    champion: str
+    challenger: str
+    plan: LookSettings
+    looks: tuple[Look, ...] = ()
+
+    def add(self, found: Comparison, *, gates_pass: bool) -> Self:
+        """Return these looks and one more, at a comparison on all records that matured so far.
+
+        Parameters
+        ----------
+        found : Comparison
+            Of records that neither model was trained or validated on, those of earlier looks among them.
+        gates_pass : bool
+            Whether every gate passes on this comparison. A better challenger waits for them until the last look.
+
+        Raises
+        ------
+        EvaluationError
+            If there are fewer matured frauds than at the last look, or the comparison has no such figure.
+        """
+        look = look_again(self.plan, self.looks, found, gates_pass=gates_pass)
+        return replace(self, looks=(*self.looks, look))
+
+    def to_json(self) -> dict[str, Any]:
+        """Give the looks as a JSON document."""
+        return asdict(self) | {"looks": [look.to_json() for look in self.looks]}
+
+    def continued(self, stored: Mapping[str, Any]) -> Self:
+        """Return these looks with those that `to_json` wrote before them.
+
+        Raises
+        ------
+        EvaluationError
+            If those are looks at other bundles or under another plan.
+        """
+        own = self.to_json()
+        if others := [name for name in ("champion", "challenger", "plan") if stored.get(name) != own[name]]:
+            raise EvaluationError(
+                f"the earlier looks have another {' and another '.join(others)}: start with a new file of looks"
+            )
+        try:
+            return replace(self, looks=tuple(map(Look.from_json, stored["looks"])))
+        except (KeyError, TypeError, ValueError) as error:
+            raise EvaluationError(f"a stored look cannot be read: {error}") from error
+
+
+def read_looks(path: Path) -> Mapping[str, Any]:
+    """Read a file of looks.
+
+    Raises
+    ------
+    EvaluationError
+        If it is not such a file.
+    """
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise EvaluationError(f"{path.name}: not a file of looks: {error}") from error
+    if not isinstance(document, dict) or not isinstance(document.get("looks"), list):
+        raise EvaluationError(f"{path.name}: not a file of looks")
+    return document
+
+
+def planned_information(plan: LookSettings) -> float:
+    """Return the inverse variance of the difference at which the last look takes place."""
+    needed = _NORMAL.inv_cdf(1 - plan.error) + _NORMAL.inv_cdf(plan.power)
+    return _INFLATION * (needed / plan.gain) ** 2
+
+
 def look_again(
-    plan: SequentialPlan, earlier: Sequence[Look], found: Comparison, *, gates_pass: bool = True
+    plan: LookSettings, earlier: Sequence[Look], found: Comparison, *, gates_pass: bool = True
 ) -> Look:
     """Look at a comparison on all records that matured so far.
 
@@ -176,10 +214,18 @@ def look_again(
 
     Raises
     ------
-    KeyError
-        If the comparison does not have the figure of the plan.
+    EvaluationError
+        If there are fewer matured frauds than at the last look, or the comparison has no such figure.
     """
-    difference, name = found.differences[plan.figure], plan.figure
+    name = plan.figure
+    if name not in found.differences:
+        raise EvaluationError(f"looks.figure: no figure {name}; known are {', '.join(found.differences)}")
+    difference = found.differences[name]
+    if earlier and difference.records < earlier[-1].frauds:
+        raise EvaluationError(
+            f"{name} rests on {difference.records:,} records and on {earlier[-1].frauds:,} at the last look: each look "
+            "is at the records of the earlier ones and at later ones"
+        )
     drawn = found.challenger.draws[name] - found.champion.draws[name]
     variance = float(np.nanvar(drawn)) if np.isfinite(drawn).any() else math.inf
     return look_at(
@@ -195,7 +241,7 @@ def look_again(
 
 
 def look_at(
-    plan: SequentialPlan,
+    plan: LookSettings,
     earlier: Sequence[Look],
     *,
     difference: float | None,
@@ -206,7 +252,7 @@ def look_at(
 ) -> Look:
     """Look at a difference and its variance; see `look_again`."""
     information = 1 / variance if difference is not None and days >= LEAST_DAYS else 0.0
-    share = min(information / plan.information, 1.0)
+    share = min(information / planned_information(plan), 1.0)
     looked = [one for one in earlier if one.limit is not None]
     known = looked[-1].share if looked else 0.0
     limit, better = None, any(one.better for one in earlier)
@@ -236,7 +282,7 @@ def look_at(
     )
 
 
-def limit_at(plan: SequentialPlan, shares: tuple[float, ...]) -> float:
+def limit_at(plan: LookSettings, shares: tuple[float, ...]) -> float:
     """Return the standardised difference above which the last of these looks finds the challenger better.
 
     The difference times its information moves like a Brownian motion in the information, so the chance of the first
@@ -261,19 +307,26 @@ class _Walks:
 
 
 @lru_cache(maxsize=64)
-def _after(plan: SequentialPlan, shares: tuple[float, ...]) -> _Walks:
+def _after(plan: LookSettings, shares: tuple[float, ...]) -> _Walks:
     """Return the limit of the last look, and the walks that have not crossed after it."""
     if not shares:
         return _Walks(limit=math.inf, places=np.zeros(1), chances=np.ones(1))
     *_, share = shares
     before, so_far = (0.0, *shares)[-2], _after(plan, shares[:-1])
     step, highest = math.sqrt(share - before), _REACH * math.sqrt(share)
-    limit = _crossed_by(plan.spent(share) - plan.spent(before), so_far, step, highest)
+    limit = _crossed_by(_spent(plan, share) - _spent(plan, before), so_far, step, highest)
     places = np.linspace(-highest, limit, _POINTS)
     moved = np.exp(-0.5 * ((places[:, None] - so_far.places) / step) ** 2) / (step * math.sqrt(2 * math.pi))
     weights = np.full(_POINTS, places[1] - places[0])
     weights[[0, -1]] /= 2
     return _Walks(limit / math.sqrt(share), places, (moved @ so_far.chances) * weights)
+
+
+def _spent(plan: LookSettings, share: float) -> float:
+    """Return the error that may be spent up to a share of the information: little at first."""
+    if share == 0:
+        return 0.0
+    return 2 * (1 - _NORMAL.cdf(_NORMAL.inv_cdf(1 - plan.error / 2) / math.sqrt(share)))
 
 
 def _crossed_by(chance: float, walks: _Walks, step: float, highest: float) -> float:
@@ -291,11 +344,11 @@ def _above(z: FloatArray) -> FloatArray:
     return np.array([0.5 * math.erfc(one / math.sqrt(2)) for one in z.tolist()])
 
 
-def _hopeless(plan: SequentialPlan, difference: float | None, share: float) -> bool:
+def _hopeless(plan: LookSettings, difference: float | None, share: float) -> bool:
     """Whether the rest of the information would hardly help even a challenger that is better by the planned gain."""
     if difference is None or not 0 < share < 1:
         return False
-    total = plan.information
+    total = planned_information(plan)
     walked, last = difference * share * total, _NORMAL.inv_cdf(1 - plan.error) * math.sqrt(total)
     rest = (1 - share) * total
     return _NORMAL.cdf((walked + plan.gain * rest - last) / math.sqrt(rest)) < HOPELESS

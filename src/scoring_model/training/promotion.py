@@ -12,8 +12,17 @@ from typing import TYPE_CHECKING, Any, Final
 from scoring_model.bundle import Manifest
 from scoring_model.bundle.reader import read_manifest
 from scoring_model.configuration import GateSettings
-from scoring_model.evaluation import GateReport, check_gates, compare, evaluate, trained_records
+from scoring_model.evaluation import (
+    EvaluationError,
+    GateReport,
+    check_gates,
+    compare,
+    evaluate,
+    trained_records,
+)
 from scoring_model.evaluation.report import render_comparison, render_report
+from scoring_model.evaluation.sequential import Answer, Look, Looks, read_looks
+from scoring_model.records.atomic import atomic_file
 from scoring_model.scorer import Scorer
 from scoring_model.training.mlflow_runs import BUNDLE, MODEL, client_of, pages
 from scoring_model.training.tracking import TrackingError, call_within
@@ -49,6 +58,8 @@ class Promotion:
         JSON document of the comparison (of the evaluation for a first champion), with the gates.
     artifact : str or None
         Artifact of the version's run that holds the evidence; None without a promotion.
+    look : Look or None
+        The look that decided; None for a promotion that is decided at once.
     """
 
     name: str
@@ -58,6 +69,7 @@ class Promotion:
     report: GateReport
     evidence: Mapping[str, Any]
     artifact: str | None
+    look: Look | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -78,6 +90,7 @@ def promote(
     gates: GateSettings,
     uri: str,
     first: bool = False,
+    looks: Path | None = None,
     options: Mapping[str, Any] | None = None,
     public_key: "Ed25519PublicKey | None" = None,
     threads: int = 2,
@@ -93,6 +106,9 @@ def promote(
         Labelled records on which both are compared.
     first : bool
         Whether there is no champion: then the gates about one model decide.
+    looks : Path, optional
+        File of looks at this challenger, which is made by the first. Then one figure decides, on all records that
+        matured so far, and the answer may be to wait for more.
     options : mapping, optional
         Further keyword arguments of `compare`.
     public_key : Ed25519PublicKey, optional
@@ -103,8 +119,10 @@ def promote(
     TrackingError
         If the bundle is not registered, is the champion already, or if the registry cannot be read or changed.
     EvaluationError, NothingToEvaluate
-        As `compare`.
+        As `compare`; also if the file holds looks at other bundles or more records, or looks need a champion.
     """
+    if first and looks is not None:
+        raise EvaluationError("looks compare with a champion: decide about the first one without them")
     challenger = Scorer.load(bundle, public_key=public_key, threads=threads)
     with tempfile.TemporaryDirectory() as folder:
         found = call_within(_SECONDS, partial(_fetch, uri, challenger.manifest, Path(folder)))
@@ -119,21 +137,35 @@ def promote(
         if found.champion_bundle is not None:
             champion = Scorer.load(found.champion_bundle, public_key=public_key, threads=threads)
     report(f"version {found.version} of {found.name} against {found.champion or 'no champion'}")
-    gated, evidence, page = _judge(champion, challenger, records, gates, options or {})
-    promoted = gated.promotes if champion is not None else gated.exit_code == 0
-    evidence |= {"promotion": {"name": found.name, "version": found.version, "champion": found.champion}}
+    judged = _judge(champion, challenger, records, gates, looks, options or {})
+    evidence = {
+        **judged.evidence,
+        "promotion": {"name": found.name, "version": found.version, "champion": found.champion},
+    }
     artifact = None
-    if promoted:
-        artifact = call_within(_SECONDS, partial(_move, uri, found, evidence, page()))
+    if judged.promotes:
+        artifact = call_within(_SECONDS, partial(_move, uri, found, evidence, judged.page()))
     return Promotion(
         name=found.name,
         version=found.version,
         champion=found.champion,
-        promoted=promoted,
-        report=gated,
+        promoted=judged.promotes,
+        report=judged.report,
         evidence=evidence,
         artifact=artifact,
+        look=judged.look,
     )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Judged:
+    """The gates, whether they promote, the evidence as a JSON document, and what renders the report as HTML."""
+
+    report: GateReport
+    promotes: bool
+    evidence: Mapping[str, Any]
+    page: Callable[[], str]
+    look: Look | None = None
 
 
 def _judge(
@@ -141,24 +173,39 @@ def _judge(
     challenger: Scorer,
     records: object,
     gates: GateSettings,
+    looks: Path | None,
     options: Mapping[str, Any],
-) -> tuple[GateReport, dict[str, Any], Callable[[], str]]:
-    """Check the gates on a comparison, or on an evaluation without a champion.
-
-    Returns
-    -------
-    tuple of GateReport, dict and callable
-        Verdicts, the evidence as a JSON document, and what renders the report as HTML.
-    """
+) -> _Judged:
+    """Check the gates on a comparison, or on an evaluation without a champion; look once more if there are looks."""
     if champion is None:
         evaluation = evaluate(challenger, records, **options)
         gated = check_gates(gates, evaluation, trained=trained_records(challenger, evaluation))
-        evidence = evaluation.to_json() | {"gates": gated.to_json()}
-        return gated, evidence, partial(render_report, evaluation)
+        return _Judged(
+            report=gated,
+            promotes=gated.exit_code == 0,
+            evidence=evaluation.to_json() | {"gates": gated.to_json()},
+            page=partial(render_report, evaluation),
+        )
+    earlier = Looks(champion=champion.manifest.seal, challenger=challenger.manifest.seal, plan=gates.looks)
+    if looks is not None and looks.exists():
+        earlier = earlier.continued(read_looks(looks))
     comparison = compare(champion, challenger, records, **options)
     gated = check_gates(gates, comparison)
     evidence = comparison.to_json() | {"gates": gated.to_json()}
-    return gated, evidence, partial(render_comparison, comparison, gates=gated)
+    page = partial(render_comparison, comparison, gates=gated)
+    if looks is None:
+        return _Judged(report=gated, promotes=gated.promotes, evidence=evidence, page=page)
+    known = earlier.add(comparison, gates_pass=gated.passes)
+    with atomic_file(looks) as unfinished:
+        unfinished.write_text(json.dumps(known.to_json(), indent=2) + "\n", encoding="utf-8")
+    look = known.looks[-1]
+    return _Judged(
+        report=gated,
+        promotes=look.answer is Answer.PROMOTE,
+        evidence=evidence | {"looks": known.to_json()},
+        page=page,
+        look=look,
+    )
 
 
 def _fetch(uri: str, manifest: Manifest, folder: Path) -> _Registered:
