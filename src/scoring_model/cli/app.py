@@ -12,6 +12,7 @@ from scoring_model.cli import (
     clients,
     comparison,
     console,
+    data,
     database,
     explain,
     features,
@@ -56,6 +57,7 @@ app.add_typer(verifications.app, name="verifications")
 app.add_typer(webhooks.app, name="webhooks")
 app.add_typer(labels.app, name="labels")
 app.add_typer(history.app, name="history")
+app.add_typer(data.app, name="data")
 database.app.command()(prune.prune)
 app.add_typer(database.app, name="database")
 app.add_typer(keys.app, name="keys")

@@ -1,6 +1,7 @@
 """Law 3 with an amount: sums that the service made under load are those of its history as a file."""
 
 import asyncio
+import json
 import random
 from collections import deque
 from dataclasses import replace
@@ -9,12 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 
 from applications import Application, applications
 from linked_use import AMOUNT
+from program import Captured, run
 from replay_client import VERIFICATIONS, Credentials, Traffic, connected, new_client, opened, send
-from replay_verdicts import columns, differences, exported, scored, stored, write_lines
+from replay_verdicts import columns, differences, scored, stored
 from scoring_model.scorer import Scorer
 
 EVENTS = 2_000
@@ -65,10 +68,11 @@ def paying(application: Application, rng: random.Random) -> Application:
     return replace(application, signals={name: value for name, value in signals.items() if value is not None})
 
 
+@pytest.mark.usefixtures("master_key")
 def test_a_history_with_amounts_scores_alike_as_a_file(
-    summed: Any, summing_scorer: Scorer, tmp_path: Path
+    summed: Any, summing: Path, summing_scorer: Scorer, tmp_path: Path, capsys: Captured
 ) -> None:
-    """2,000 applications over 8 connections to each process, labels reported meanwhile: the same bits as the file."""
+    """2,000 applications over 4 connections to each process, labels reported meanwhile: the bits of the export."""
     rng = random.Random(3)
     everything = [paying(one, rng) for one in applications(EVENTS, seed=29, months=4)]
     traffic = Traffic(deque(everything), rng, summed.clock)
@@ -86,8 +90,21 @@ def test_a_history_with_amounts_scores_alike_as_a_file(
             verdicts = {name: found.verdict for name, found in (await stored(store, client.number)).items()}
             assert {name: verdict[1:] for name, verdict in verdicts.items()} == traffic.answers
             assert len(verdicts) >= EVENTS
-            source = write_lines(tmp_path / "history.jsonl", await exported(store, client.number))
+            source = tmp_path / "history.parquet"
+            words = ("--database", summed.database, "--client", client.headers["x-client-id"])
+            options = ("--bundle", summing, "--out", source, "--json")
+            code, said, error = await asyncio.to_thread(run, capsys, "data", "export", *words, *options)
+            assert code == 0, error
+            done = json.loads(said)
+            assert (done["records"], done["otherTypes"]) == (len(verdicts), {})
+            assert set(done["leftOut"].values()) == {0}
+            assert source.stat().st_mode & 0o777 == 0o600
             assert not differences(summing_scorer, verdicts, scored(summing_scorer, source))
+            decided = {
+                row["recordId"]: (row["scoringScore"], row["scoringOutcome"], row["decidedBy"])
+                for row in pq.read_table(source).to_pylist()
+            }
+            assert decided == {name: (*one[1:3], "policy") for name, one in verdicts.items()}
             found = columns(summing_scorer, verdicts.values())
             assert (found["link_mail_90d_records"] == 100).any()
             for key in ("person", "address", "device", "image", "mail", "subject"):

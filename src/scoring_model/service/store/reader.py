@@ -125,6 +125,11 @@ class Reader(ABC):
         rows = await self._each(lists.BY_IDS[VerificationRow], [(resource,) for resource in resources])
         return list(map(VerificationRow._make, rows))
 
+    async def identities_by_ids(self, resources: Sequence[bytes]) -> Mapping[bytes, IdentityRow]:
+        """Return identities of any client, by id."""
+        rows = await self._each(lists.BY_IDS[IdentityRow], [(resource,) for resource in resources])
+        return {row[0]: IdentityRow._make(row) for row in rows}
+
     async def page(self, page: lists.Page) -> tuple[list[Any], lists.Position | None]:
         """Read a page of a list, latest first.
 
