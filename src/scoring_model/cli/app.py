@@ -27,6 +27,7 @@ from scoring_model.cli import (
     training,
     verifications,
     webhooks,
+    whatif,
 )
 from scoring_model.service.standard_error import is_explained, text_of
 
@@ -46,6 +47,7 @@ app.command()(bundles.score)
 app.command()(bundles.evaluate)
 app.command()(comparison.compare)
 app.command()(comparison.promote)
+app.command()(whatif.whatif)
 app.command()(bundles.inspect)
 app.command()(policy.policy)
 app.command("upgrade")(bundles.upgrade_bundle)

@@ -142,7 +142,8 @@ async def _signals(store: Store, bundle: Path | None, config: Path | None) -> Ma
 
 
 def _show(done: ExportedFile, out: Path, before: int, *, as_json: bool) -> None:
-    left_out = {name: done.left_out.get(name, 0) for name in LEFT_OUT}
+    counts = {str(reason): count for reason, count in done.left_out.items()}
+    left_out = {name: counts.get(name, 0) for name in LEFT_OUT}
     if as_json:
         console.say_json(
             {

@@ -8,11 +8,12 @@ import hashlib
 import json
 import os
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet
@@ -155,14 +156,15 @@ async def export_pages(
             left_out: Counter[LeftOut] = Counter()
             found = []
             for row in kept:
-                values = _values(vault, row, keys.get(row.key_id), identities)
+                opened = open_values(vault, row, keys.get(row.key_id), identities)
+                values = opened if isinstance(opened, LeftOut) else _record(opened)
                 if isinstance(values, LeftOut):
                     left_out[values] += 1
                     continue
                 if len(clients) > 1:
                     values = _with_hashed_references(client, values)
                 event = {"recordId": to_text(row.id), "eventTime": rfc3339(row.completed_at or 0)}
-                record = event | values | _label(labels.get(row.id, []), before)
+                record = event | values | label_fields(labels.get(row.id, []), before)
                 found.append(ExportedVerification(record=record, row=row))
             yield ExportPage(found, left_out)
             if len(kept) < _PAGE:
@@ -170,10 +172,18 @@ async def export_pages(
             after = (rows[-1].completed_at or 0, rows[-1].id)
 
 
-def _values(
+class OpenedValues(NamedTuple):
+    """What the person of a verification sent: signals, reference, and the values of the identity."""
+
+    signals: dict[str, object]
+    subject: str | None
+    identity: dict[str, object]
+
+
+def open_values(
     vault: Vault, row: VerificationRow, key_row: PersonKeyRow | None, identities: Mapping[bytes, IdentityRow]
-) -> dict[str, object] | LeftOut:
-    """Return the values of a verification, or why it has none."""
+) -> OpenedValues | LeftOut:
+    """Decrypt the values of a verification; returns why there are none."""
     if row.payload is None or key_row is None:
         return LeftOut.ERASED
     persons = Persons(vault)
@@ -182,14 +192,19 @@ def _values(
         signals, subject, _ = persons.verification_payload(row, key)
         if not signals and lost_its_signals(row, key):
             return LeftOut.PRUNED
-        values: dict[str, object] = {}
+        identity: dict[str, object] = {}
         if row.identity_id is not None and row.identity_id in identities:
-            values = persons.identity_values(identities[row.identity_id], key)[0]
+            identity = persons.identity_values(identities[row.identity_id], key)[0]
     except Unreadable:
         return LeftOut.UNREADABLE
-    if subject is not None:
-        values["subjectId"] = subject
-    values |= {signal_field(name): value for name, value in signals.items()}
+    return OpenedValues(signals, subject, identity)
+
+
+def _record(opened: OpenedValues) -> dict[str, object] | LeftOut:
+    """Return the values as fields of a record."""
+    subject = {} if opened.subject is None else {"subjectId": opened.subject}
+    signals = {signal_field(name): value for name, value in opened.signals.items()}
+    values = opened.identity | subject | signals
     return LeftOut.EMPTY if values.keys() <= set(REFERENCE_FIELDS) else values
 
 
@@ -205,7 +220,7 @@ def _with_hashed_references(client: int, record: Mapping[str, Any]) -> dict[str,
     return hashed
 
 
-def _label(labels: Sequence[tuple[str, int, int]], before: int) -> dict[str, Any]:
+def label_fields(labels: Sequence[tuple[str, int, int]], before: int) -> dict[str, Any]:
     """Return the label that was reported last before an instant, unless it is a withdrawal."""
     reported = [label for label in labels if label[2] < before]
     if not reported or reported[-1][0] == _WITHDRAWN:
@@ -244,24 +259,20 @@ async def export_file(
     UnknownMasterKey
         If the keyring lacks the master key of a person's key.
     """
-    if out.suffix != ".parquet":
-        raise ValueError(f"{out.name}: must end in .parquet")
     names = {row.client: row.client_id for row in clients}
     table = _Columns(signals, names)
     left_out: Counter[LeftOut] = Counter()
-    with atomic_file(out) as partial:
-        os.close(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
-        with pa.parquet.ParquetWriter(partial, table.schema, compression="zstd") as writer:
-            waiting: list[ExportedVerification] = []
-            async for page in export_pages(store, vault, list(names), since=since, before=before):
-                left_out.update(page.left_out)
-                waiting += page.verifications
-                if len(waiting) >= ROW_GROUP:
-                    writer.write_batch(table.batch(waiting))
-                    waiting.clear()
-                progress(table.records + len(waiting))
-            if waiting:
+    with private_parquet(out, table.schema) as writer:
+        waiting: list[ExportedVerification] = []
+        async for page in export_pages(store, vault, list(names), since=since, before=before):
+            left_out.update(page.left_out)
+            waiting += page.verifications
+            if len(waiting) >= ROW_GROUP:
                 writer.write_batch(table.batch(waiting))
+                waiting.clear()
+            progress(table.records + len(waiting))
+        if waiting:
+            writer.write_batch(table.batch(waiting))
     return ExportedFile(
         records=table.records,
         labelled=table.labelled,
@@ -270,6 +281,17 @@ async def export_file(
         left_out=left_out,
         untyped=table.untyped,
     )
+
+
+@contextmanager
+def private_parquet(out: Path, schema: pa.Schema) -> Iterator[Any]:
+    """Write a Parquet file that appears when it is whole and that only its owner can read; yields the writer."""
+    if out.suffix != ".parquet":
+        raise ValueError(f"{out.name}: must end in .parquet")
+    with atomic_file(out) as partial:
+        os.close(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+        with pa.parquet.ParquetWriter(partial, schema, compression="zstd") as writer:
+            yield writer
 
 
 class _Columns:

@@ -54,6 +54,35 @@ class Reader(ABC):
     async def _each(self, statement: Each, keys: Sequence[Values]) -> Sequence[Values]:
         """Run a statement for many keys; returns all rows."""
 
+    @abstractmethod
+    async def histories(
+        self,
+        hashes: Sequence[bytes],
+        *,
+        since: int,
+        cap: int,
+        amounts: int = 0,
+        between: tuple[int, int] | None = None,
+    ) -> list[list[Past]]:
+        """Return the latest events under each hash: at most `cap` and those of the instant of the last one.
+
+        Parameters
+        ----------
+        hashes : sequence of bytes
+        since : int
+            Omits events before this instant.
+        cap : int
+        amounts : int
+            Masked amounts to return: 0 for none, 1 for the first, 2 or more for all.
+        between : tuple of (int, int), optional
+            Return every event from the first instant until before the second, and the latest `cap` before the first.
+
+        Returns
+        -------
+        list of list of Past
+            Events per hash, latest first; those of one instant in any order. With amounts the last item is the tie.
+        """
+
     async def _all(self, kind: type[R], statement: str, *arguments: object) -> list[R]:
         return cast("list[R]", [kind._make(row) for row in await self._rows(statement, *arguments)])
 

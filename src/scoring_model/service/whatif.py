@@ -1,0 +1,233 @@
+"""Decides past verifications again with another bundle: links and labels as known at the instant of each.
+
+A link record holds the instant of its event, and a label the instant from which it counts. So the history that a
+verification saw is read back exactly, as long as its link records are kept. The database is only read.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, Final
+
+import pyarrow as pa
+
+from scoring_model.contract.texts import to_text
+from scoring_model.contract.verification import VerificationContext, VerificationInput
+from scoring_model.scorer.scorer import Scorer
+from scoring_model.service.core.errors import Invalid, parsed
+from scoring_model.service.core.rows import ClientRow, VerificationRow
+from scoring_model.service.export import LeftOut, OpenedValues, label_fields, open_values, private_parquet
+from scoring_model.service.keys.data_keys import Vault
+from scoring_model.service.keys.link_hashes import Linker, Masks
+from scoring_model.service.keys.secrets import Secrets
+from scoring_model.service.retention import kept_since
+from scoring_model.service.scoring.candidate import Candidate
+from scoring_model.service.scoring.score import History, Placed, Score, score
+from scoring_model.service.store import Store
+
+_PAGE: Final = 500
+_TEXT: Final = pa.dictionary(pa.int32(), pa.string())
+SCHEMA: Final = pa.schema(
+    [
+        ("verificationId", pa.string()),
+        ("clientId", _TEXT),
+        ("eventTime", pa.timestamp("us", "UTC")),
+        ("scoringScore", pa.int16()),
+        ("scoringOutcome", _TEXT),
+        ("modelVersion", _TEXT),
+        ("policyVersion", _TEXT),
+        ("whatifScore", pa.int16()),
+        ("whatifOutcome", _TEXT),
+        ("flipped", pa.bool_()),
+        ("label", _TEXT),
+    ]
+)
+"""Columns of the file: the verdict, that of the other bundle, whether the outcomes differ, and the latest label."""
+
+
+class NotReplayed(StrEnum):
+    """Why a verification can't be decided again, besides `LeftOut`."""
+
+    TOO_OLD = "tooOld"  # link records that the bundle's longest window reaches were deleted
+    REFUSED = "refused"  # the bundle takes a signal of another type: the request would have got 422
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WhatIf:
+    """The result.
+
+    Parameters
+    ----------
+    verifications : int
+        Completed verifications of the period.
+    replayed : int
+        Those that were decided again.
+    differ : int
+        Those of them with another score, outcome or reasons.
+    outcomes : mapping of (str, str) to int
+        Number of replayed verifications by outcome then, and by the bundle.
+    own, own_differ : int
+        Replayed verifications that the same model and policy had decided, and those of them that differ: 0 unless link
+        records were deleted by hand.
+    left_out : mapping of str to int
+        Verifications that can't be decided again, by the reason.
+    """
+
+    verifications: int
+    replayed: int
+    differ: int
+    outcomes: Mapping[tuple[str, str], int]
+    own: int
+    own_differ: int
+    left_out: Mapping[str, int]
+
+
+class _Replayer:
+    """Decides pages of verifications again."""
+
+    def __init__(self, store: Store, vault: Vault, secrets: Secrets, scorer: Scorer) -> None:
+        self._store = store
+        self._vault = vault
+        self._scorer = scorer
+        self._linker = Linker(secrets, scorer.matrix.link_keys)
+        self._masks = Masks(secrets)
+
+    async def replay(
+        self, client: ClientRow, rows: Sequence[VerificationRow]
+    ) -> tuple[dict[bytes, Score], Counter[str]]:
+        """Return the new decisions by id, and how many rows have none."""
+        placed, left_out = await self._placed(client, rows)
+        async with self._store.reading() as reader:
+            history = await History.of_past(reader, placed, matrix=self._scorer.matrix, masks=self._masks)
+        # Read afterwards: a sweep raises it before it deletes.
+        complete = await kept_since(self._store) + self._scorer.matrix.reach
+        whole = [one for one in placed if one.instant >= complete]
+        left_out[NotReplayed.TOO_OLD] += len(placed) - len(whole)
+        return score(whole, history, scorer=self._scorer), left_out
+
+    async def _placed(
+        self, client: ClientRow, rows: Sequence[VerificationRow]
+    ) -> tuple[list[Placed], Counter[str]]:
+        async with self._store.reading() as reader:
+            keys = await reader.person_keys([row.key_id for row in rows])
+            wanted = list({row.identity_id: None for row in rows if row.identity_id is not None})
+            identities = await reader.identities_by_ids(wanted)
+        left_out: Counter[str] = Counter()
+        placed = []
+        for row in rows:
+            opened = open_values(self._vault, row, keys.get(row.key_id), identities)
+            candidate = opened if isinstance(opened, LeftOut) else self._candidate(client, row, opened)
+            if isinstance(candidate, Candidate):
+                placed.append(Placed(candidate=candidate, instant=row.completed_at or 0, links=[]))
+            else:
+                left_out[candidate] += 1
+        return placed, left_out
+
+    def _candidate(
+        self, client: ClientRow, row: VerificationRow, opened: OpenedValues
+    ) -> Candidate | NotReplayed:
+        body = {"signals": opened.signals, "subjectId": opened.subject}
+        try:
+            request = parsed(
+                VerificationInput, body, VerificationContext(self._scorer.contents.schema.signals)
+            )
+        except Invalid:
+            return NotReplayed.REFUSED
+        values = {**opened.identity, **request.values()}
+        return Candidate(
+            id=row.id,
+            client=row.client,
+            history_scope=client.pool,
+            request=request,
+            values=values,
+            links=self._linker.link(client.pool, row.client, values),
+            started=self._scorer.matrix.start(values),
+            created_at=row.created_at,
+            reference=None,
+        )
+
+
+async def what_if(
+    store: Store,
+    vault: Vault,
+    secrets: Secrets,
+    scorer: Scorer,
+    out: Path,
+    *,
+    since: int,
+    before: int,
+    progress: Callable[[int], None] = lambda verifications: None,
+) -> WhatIf:
+    """Decide the completed verifications of all clients again with a bundle that has the link keys of the history.
+
+    Arrivals stay as they were: a follow-up is decided whether or not the bundle would have asked for it.
+
+    Parameters
+    ----------
+    out : Path
+        Ends in ``.parquet``: the columns of `SCHEMA` for each replayed verification, without personal data.
+    since, before : int
+        Microseconds: event times from `since` on and before `before`.
+
+    Raises
+    ------
+    ValueError
+        If the name of the file has another ending.
+    UnknownMasterKey
+        If the keyring lacks the master key of a person's key.
+    """
+    replayer = _Replayer(store, vault, secrets, scorer)
+    counts: Counter[str] = Counter()
+    left_out: Counter[str] = Counter()
+    outcomes: Counter[tuple[str, str]] = Counter()
+    own = (scorer.manifest.model_version, scorer.manifest.policy_version)
+    async with store.reading() as reader:
+        clients = await reader.clients()
+    with private_parquet(out, SCHEMA) as writer:
+        for client in clients:
+            after = (since, b"")
+            while True:
+                async with store.reading() as reader:
+                    page = await reader.completed(client.client, after, _PAGE)
+                    rows = [row for row in page if (row.completed_at or 0) < before]
+                    labels = await reader.labels([row.id for row in rows])
+                scores, missing = await replayer.replay(client, rows)
+                left_out += missing
+                counts["verifications"] += len(rows)
+                replayed = [(row, scores[row.id]) for row in rows if row.id in scores]
+                for row, new in replayed:
+                    differs = (row.score, row.outcome, row.reasons) != (new.score, new.outcome, new.reasons)
+                    is_own = (row.model_version, row.policy_version) == own
+                    counts.update(replayed=1, differ=differs, own=is_own, own_differ=is_own and differs)
+                    outcomes[str(row.outcome), str(new.outcome)] += 1
+                if replayed:
+                    known = [label_fields(labels.get(row.id, []), before).get("label") for row, _ in replayed]
+                    writer.write_batch(_batch(client, replayed, known))
+                progress(counts["verifications"])
+                if len(rows) < _PAGE:
+                    break
+                after = (rows[-1].completed_at or 0, rows[-1].id)
+    named = ("verifications", "replayed", "differ", "own", "own_differ")
+    return WhatIf(outcomes=outcomes, left_out=left_out, **{name: counts[name] for name in named})
+
+
+def _batch(
+    client: ClientRow, replayed: Sequence[tuple[VerificationRow, Score]], labels: Sequence[str | None]
+) -> pa.RecordBatch:
+    columns: list[list[Any]] = [
+        [to_text(row.id) for row, _ in replayed],
+        [client.client_id] * len(replayed),
+        [row.completed_at for row, _ in replayed],
+        [row.score for row, _ in replayed],
+        [row.outcome for row, _ in replayed],
+        [row.model_version for row, _ in replayed],
+        [row.policy_version for row, _ in replayed],
+        [new.score for _, new in replayed],
+        [str(new.outcome) for _, new in replayed],
+        [row.outcome != new.outcome for row, new in replayed],
+        list(labels),
+    ]
+    arrays = [pa.array(cells, field.type) for cells, field in zip(columns, SCHEMA, strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, schema=SCHEMA)
