@@ -10,9 +10,10 @@ export UV_NO_CONFIG := 1
 CHROMIUM := $(firstword $(foreach name,chromium chromium-browser google-chrome google-chrome-stable chrome,$(shell command -v $(name))))
 # Databases of tests wait for no disk where there is room for them in memory: 4 million KiB.
 MEMORY := $(shell test "$$(df -Pk /dev/shm 2>/dev/null | awk 'END {print $$4}')" -gt 4000000 2>/dev/null && echo TMPDIR=/dev/shm)
+# Processes that tests start read the bytecode of the package instead of compiling it again.
 # Two at a time: more would leave no core for the processes that tests start. Each has one half of the files, so that
 # few fixtures are made twice, until the first that is done takes over from the other.
-TESTS := $(MEMORY) $(BIN)/python -m pytest --numprocesses=2 --dist=worksteal
+TESTS := $(MEMORY) PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --numprocesses=2 --dist=worksteal
 
 .DEFAULT_GOAL := help
 .PHONY: help install run serve test coverage lint format types imports unit lock clean

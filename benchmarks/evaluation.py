@@ -1,16 +1,33 @@
 r"""Time and memory of an evaluation of a million records: 1,000 draws of days, groups and every curve.
 
-    python benchmarks/evaluation.py [--records 1000000] [--days 730] [--frauds 0.015]
+    python benchmarks/evaluation.py [--records 1000000] [--days 730] [--frauds 0.015] [--bundle BUNDLE]
 
-First, some draws of a smaller file are compared with those of repeating its records.
+First, some draws of a smaller file are compared with those of repeating its records. With a bundle, a scored file of as
+many rows and a file of their labels are invented, the command that reports on them is timed as a whole and printed, and
+its report is opened in Chromium. Ends with 1 if the command takes more than 60 seconds or 4 GB, or the report 2 seconds
+to open.
 """
 
 import argparse
+import asyncio
+import os
 import resource
+import subprocess
+import sys
+import tempfile
 import time
 from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv
+import pyarrow.parquet as pq
+from benchmarks.report import open_times
 
 from scoring_model.configuration import CostSettings
 from scoring_model.decision.probability import Platt
@@ -20,6 +37,7 @@ from scoring_model.evaluation import EvaluatedRecords, Evaluation, evaluate_reco
 from scoring_model.evaluation.day_draws import DAY, DayDraws, draw_days
 from scoring_model.evaluation.figures import measure_figures
 from scoring_model.records import Column
+from scoring_model.scorer import Scorer
 
 RULES = DecisionRules(
     scale=ScoreScale(cuts=np.linspace(-6, 4, 1000), extrapolated_from=800),
@@ -27,6 +45,9 @@ RULES = DecisionRules(
     policy=Policy(step_up_from=400, fail_from=700),
 )
 COSTS = CostSettings(fraud_loss=100, reject_cost=10, step_up_cost=1, step_up_effectiveness=0.8)
+MOST_SECONDS: Final = 60.0
+MOST_GIGABYTES: Final = 4.0
+MOST_TO_OPEN: Final = 2.0
 CURVES = ("scores", "roc", "capacity", "reliability", "thresholds", "weeks")
 
 
@@ -73,12 +94,71 @@ def timed(name: str, work: Callable[[], object]) -> None:
     print(f"{name:<24}{time.perf_counter() - started:8.2f} s", flush=True)
 
 
-def main() -> None:
+def write_scored(scorer: Scorer, records: EvaluatedRecords, folder: Path) -> tuple[Path, Path]:
+    """Write decisions under the rules of a bundle as `score` writes them, and the labels, known a month later."""
+    scored, labels, month = folder / "scored.parquet", folder / "labels.csv", 30 * DAY
+    decisions = scorer.rules.decide(records.decisions.margins)
+    size, manifest = len(records.labels), scorer.manifest
+    ids = pa.array([f"r{row:07}" for row in range(size)])
+    times = pc.strftime(pa.array(records.event_times, pa.timestamp("us", "UTC")), format="%Y-%m-%dT%H:%M:%SZ")
+    known = pa.array(records.event_times + month, pa.timestamp("us", "UTC"))
+    scores = {
+        "recordId": ids,
+        "eventTime": times,
+        "scoringScore": pa.array(decisions.scores),
+        "scoringOutcome": pa.array(np.array(["PASSED", "STEPPED_UP", "FAILED"])[decisions.outcomes]),
+        "margin": pa.array(decisions.margins),
+        "modelVersion": pa.repeat(manifest.model_version, size),
+        "policyVersion": pa.repeat(manifest.policy_version, size),
+    }
+    scores |= {name: _texts(column) for name, column in records.columns.items()}
+    pq.write_table(pa.table(scores), scored)
+    plain = scorer.contents.schema.labels
+    words = np.array([sorted(plain.genuine)[0], sorted(plain.fraud)[0]])[records.labels]
+    known_texts = pc.strftime(known, format="%Y-%m-%dT%H:%M:%SZ")
+    found = {"recordId": ids, "label": pa.array(words), "labelKnownAt": known_texts}
+    pa.csv.write_csv(pa.table(found), labels)
+    return scored, labels
+
+
+def _texts(column: Column) -> pa.Array:
+    return pa.array(np.array([*column.values, None], dtype=object)[column.codes])
+
+
+def time_command(bundle: Path, records: EvaluatedRecords) -> bool:
+    """Time the command, and the opening of its report; return whether both are quick and small enough."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        scored, labels = write_scored(Scorer.load(bundle), records, folder)
+        report = folder / "a.html"
+        words: list[str | Path] = ["evaluate", bundle, scored, "--labels", labels, "--by", "country"]
+        words += ["--report", report]
+        program = Path(sys.executable).with_name("scoring-model")
+        started = time.perf_counter()
+        process = subprocess.Popen([program, *words], stdout=subprocess.DEVNULL)
+        _, status, usage = os.wait4(process.pid, 0)
+        seconds, gigabytes = time.perf_counter() - started, usage.ru_maxrss / 2**20
+        busy = usage.ru_utime + usage.ru_stime
+        if status:
+            raise SystemExit("the command ended with an error: nothing is measured")
+        if f"{len(records.labels):,} records" not in report.read_text(encoding="utf-8"):
+            raise SystemExit("the report is about other records: nothing is measured")
+        opened = max(max(took) for took in asyncio.run(open_times(report, repeats=3)).values())
+        shown = " ".join(str(word.name if isinstance(word, Path) else word) for word in words)
+        print(f"scoring-model {shown}")
+        print(f"{seconds:.1f} s ({busy:.1f} s of processor time), {gigabytes:.2f} GB")
+        size = report.stat().st_size / 1e6
+        print(f"the report has {size:.2f} MB and opens within {opened:.2f} s")
+    return seconds <= MOST_SECONDS and gigabytes <= MOST_GIGABYTES and opened < MOST_TO_OPEN
+
+
+def main() -> int:
     """Check, then measure."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--records", type=int, default=1_000_000)
     parser.add_argument("--days", type=int, default=730)
     parser.add_argument("--frauds", type=float, default=0.015)
+    parser.add_argument("--bundle", type=Path)
     given = parser.parse_args()
     check()
     print("draws are those of repeated records")
@@ -94,7 +174,8 @@ def main() -> None:
     for name in CURVES:
         timed(name, lambda name=name: getattr(found[0].curves, name))  # type: ignore[misc]
     print(f"{'memory':<24}{resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20:8.2f} GB")
+    return int(given.bundle is not None and not time_command(given.bundle, records))
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -42,9 +42,9 @@ RULES: Final = DecisionRules(
 
 
 def settings() -> GateSettings:
-    """Return the committed gates without promises, which simulated policies do not make."""
+    """Return the committed gates without promises and findings about records of a training: there are none here."""
     loaded = load_gates(GATES)
-    kept = {name: gate for name, gate in loaded.gates.items() if gate.promise is None}
+    kept = {name: one for name, one in loaded.gates.items() if one.promise is None and one.findings is None}
     return GateSettings(gates=kept, min_days=loaded.min_days)
 
 

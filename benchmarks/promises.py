@@ -32,7 +32,7 @@ from promise_simulation import (
     simulate,
     simulate_chooser,
 )
-from scoring_model.training.bounds import exact_share
+from scoring_model.evaluation.bounds import exact_share
 
 NOMINAL: Final = 0.05
 WITH_RINGS: Final = 0.07

@@ -1,4 +1,4 @@
-"""Docs: write the page of features and the schemas of configurations and gates, and rerun the notebooks."""
+"""Docs: write the pages of features and findings and the schemas of configurations and gates; rerun the notebooks."""
 
 import json
 import re
@@ -14,6 +14,7 @@ from scoring_model.configuration.schema import configuration_schema, gates_schem
 from scoring_model.features import FeatureMatrix, FeatureSettings, FittedState, LinkSettings, SignalSettings
 from scoring_model.features.reference import read_signals, reference
 from scoring_model.features.settings import READ_TYPES
+from scoring_model.findings import CHECKS
 
 ROOT: Final = Path(__file__).parents[1]
 CONFIGURATION: Final = ROOT / "configs" / "identity.yaml"
@@ -22,6 +23,7 @@ KEYS: Final = ROOT / "docs" / "configuration.md"
 SCHEMA: Final = ROOT / "configs" / "schema.json"
 GATES: Final = ROOT / "docs" / "gates.md"
 GATES_SCHEMA: Final = ROOT / "configs" / "gates.schema.json"
+FINDINGS: Final = ROOT / "docs" / "findings.md"
 NOTEBOOKS: Final = sorted((ROOT / "notebooks").glob("*.ipynb"))
 
 
@@ -38,6 +40,18 @@ def _read_signals(use: Use) -> str:
     settings = FeatureSettings(signals=signals, families=("signals",), links=LinkSettings(keys={}))
     matrix = FeatureMatrix(settings, FittedState())
     return read_signals(matrix, reason_factors(matrix, use=use, share=0).sentences)
+
+
+def findings_page() -> str:
+    """Return the up-to-date page: its introduction, which is written by hand, and a section for each code."""
+    introduction = FINDINGS.read_text(encoding="utf-8").partition("\n## SM")[0].strip()
+    sections = [
+        f"## {code.value}\n\n**{check.title}.** Severity: {check.severity}. Made by: "
+        f"{'the training' if check.of_training else 'the evaluation'}.\n\n"
+        f"*Why it matters.* {check.why}\n\n*What to do.* {check.action}"
+        for code, check in CHECKS.items()
+    ]
+    return "\n\n".join([introduction, *sections]) + "\n"
 
 
 def schema_text() -> str:
@@ -73,6 +87,7 @@ def run_notebook(path: Path) -> None:
 
 if __name__ == "__main__":
     PAGE.write_text(features_page(), encoding="utf-8")
+    FINDINGS.write_text(findings_page(), encoding="utf-8")
     SCHEMA.write_text(schema_text(), encoding="utf-8")
     GATES_SCHEMA.write_text(gates_schema_text(), encoding="utf-8")
     for notebook_path in NOTEBOOKS:

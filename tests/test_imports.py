@@ -40,6 +40,12 @@ code = main(sys.argv[1:])
 print(json.dumps([code, sorted(sys.modules)]))
 """
 
+PROGRAM = """
+import json, sys
+from scoring_model.cli import main
+code = main()
+print(json.dumps([code, sorted(sys.modules)]))
+"""
 
 OLD = Path(__file__).parent / "bundle" / "protocol_2"
 
@@ -88,6 +94,20 @@ def test_commands_on_bundles_need_no_training_library(
     assert code == 0
     assert "onnxruntime" in modules
     assert modules.isdisjoint(NEVER_TO_SCORE_A_FILE.split())
+
+
+def test_the_scoring_program_loads_no_pandas(sealed: Path, invented: Path, tmp_path: Path) -> None:
+    """As a process of its own, score needs no pandas, and writes the bytes of a process with other work."""
+    few = tmp_path / "few.parquet"
+    pq.write_table(pq.read_table(invented).slice(0, 300), few)
+    outs = [tmp_path / "program.parquet", tmp_path / "beside.parquet"]
+    found = [
+        loaded(script, "score", str(sealed), str(few), "--out", str(out))
+        for script, out in zip((PROGRAM, ONE_COMMAND), outs, strict=True)
+    ]
+    assert [code for code, _ in found] == [0, 0]
+    assert ["pandas" in modules for _, modules in found] == [False, True]
+    assert outs[0].read_bytes() == outs[1].read_bytes()
 
 
 def test_the_package_itself_loads_nothing() -> None:

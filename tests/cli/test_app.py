@@ -111,7 +111,9 @@ def test_check_reports_what_is_wrong(capsys: Captured, config: Path, few: Path, 
     code, said, error = run(capsys, "check", data, "--config", config, "--json", "--quarantine", quarantine)
     found = json.loads(said)
     assert (code, found["rows"], found["good"], found["bad"]) == (1, 400, 395, 5)
-    (warning,) = found["warnings"]
+    (finding,) = found["findings"]
+    warning = finding["sentence"]
+    assert (finding["code"], finding["state"]) == ("SM006", "found")
     assert "(1d) never hold a known fraud. Always 0 or missing: link_address_1d_frauds, " in warning
     assert found["problems"] == [{"field": "dob", "rule": "not_a_date", "rows": 5}]
     assert "1.25% of the rows were refused" in error
@@ -119,7 +121,7 @@ def test_check_reports_what_is_wrong(capsys: Captured, config: Path, few: Path, 
     code, said, _ = run(capsys, "check", spoiled(few, data, bad=4), "--config", config)
     assert (code, "bad: 4" in said) == (0, True)
     assert "problems: field dob, rule not_a_date, rows 4" in said
-    assert f"warnings: {warning}" in said
+    assert f"findings: warning SM006: {warning} (docs/findings.md#sm006)" in said
     assert "canary" not in said + error + quarantine.read_text()
 
 
@@ -326,8 +328,8 @@ def test_evaluate_judges_matured_records_alone(
     evaluate = ["evaluate", sealed, few, "--as-of", "2024-01-25", "--json", report]
     code, said, _ = run(capsys, *evaluate)
     assert code == 0
-    assert "**Warning: biased: " in said
-    assert len(json.loads(report.read_text())["coverage"]["warnings"]) == 1
+    assert "| SM012 | warning | evaluation | " in said
+    assert json.loads(report.read_text())["findings"][-1]["state"] == "found"
     report.unlink()
     code, said, error = run(capsys, *evaluate, "--matured-only")
     assert (code, said, report.exists()) == (11, "", False)

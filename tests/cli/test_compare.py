@@ -45,6 +45,7 @@ def test_compare_prints_and_writes(
     """The summary has the changes per day, and the JSON every gate with its numbers."""
     out = tmp_path / "ab.json"
     compare = ["compare", sealed, stricter, records, "--by", "documentType", "--json", out]
+    compare += ["--report", tmp_path / "ab.html"]
     code, said, error = run(capsys, *compare, "--gate", gates(tmp_path, LOOSE + "allow_trained: true\n"))
     assert code == 0, error
     assert "more step-ups a day" in said
@@ -54,7 +55,11 @@ def test_compare_prints_and_writes(
     assert document["gates"]["exit_code"] == 0
     assert document["gates"]["improved"] == []
     assert [gate["name"] for gate in document["gates"]["gates"]] == ["ranking", "level"]
-    assert document["flips"][0]["examples"]
+    example, *_ = document["flips"][0]["examples"]
+    html = (tmp_path / "ab.html").read_text(encoding="utf-8")
+    assert "2 of 2 gates passed." in html
+    assert example in html
+    assert document["bundles"][1]["model_version"] in html
 
 
 @pytest.mark.parametrize(

@@ -44,12 +44,12 @@ def test_the_split_is_shown_and_kept(capsys: Captured, small: Path, tmp_path: Pa
         assert segment["records"] == segment["genuine"] + segment["frauds"] + sum(
             segment["left_out"].values()
         )
-    found = json.loads((folder / "leakage_checks.json").read_text())
-    assert (found["run"], [finding["verdict"] for finding in found["findings"]]) == (True, ["sound"] * 4)
-    assert "### Leaks" in summary
-    assert "warning: a fraud is known" in error
+    found = json.loads((folder / "findings.json").read_text())
+    assert [finding["state"] for finding in found[:4]] == ["clear"] * 4
+    assert "### Findings" in summary
+    assert "warning SM006: a fraud is known" in error
     assert "link_address_1d_frauds, link_address_1d_fraud_share, " in error
-    assert "leaks: shuffled_labels sound" in error
+    assert "checks: SM001 clear; SM002 clear" in error
 
 
 def test_parts_with_too_few_frauds_are_refused(capsys: Captured, small: Path, tmp_path: Path) -> None:
@@ -82,8 +82,9 @@ def test_a_leak_is_refused_and_named(capsys: Captured, small: Path, tmp_path: Pa
         in error
     )
     assert not (tmp_path / "out").exists()
-    found = json.loads((tmp_path / "out.training" / "leakage_checks.json").read_text())
-    assert [f["check"] for f in found["findings"] if f["verdict"] != "sound"] == ["single_features"]
+    found = json.loads((tmp_path / "out.training" / "findings.json").read_text())
+    leaks = [f["code"] for f in found if f["state"] == "found" and f["severity"] == "error"]
+    assert leaks == ["SM002"]
 
 
 def test_a_policy_that_counts_refuse_is_refused_before_the_search(
@@ -102,7 +103,7 @@ def test_a_policy_that_counts_refuse_is_refused_before_the_search(
     )
     assert possible is not None
     assert possible[1] == possible[2]
-    assert "leaks:" not in error
+    assert "SM001" not in error
     assert {path.name for path in (tmp_path / "out.training").iterdir()} == {"quarantine.csv"}
     feasible = text.replace("max_false_reject: 0.00001", f"max_false_reject: {possible[1]}")
     config = write_configuration(tmp_path, feasible)

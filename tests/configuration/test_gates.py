@@ -9,7 +9,14 @@ import pytest
 import yaml
 from jsonschema_rs import Draft202012Validator, meta
 
-from scoring_model.configuration import ConfigurationError, Gate, GateSettings, load_gates, read_settings
+from scoring_model.configuration import (
+    ConfigurationError,
+    FindingSettings,
+    Gate,
+    GateSettings,
+    load_gates,
+    read_settings,
+)
 from scoring_model.configuration.schema import gates_schema
 from scoring_model.evaluation.flips import FLIP_RATES
 from scoring_model.evaluation.groups import GROUP_RATES
@@ -39,7 +46,8 @@ def test_the_committed_gates_are_read() -> None:
 
 def test_every_key_is_described() -> None:
     """The page names exactly the keys of the file, and every choice of rates."""
-    keys = [field.name for field in fields(GateSettings) if field.name != "gates"]
+    keys = [field.name for field in fields(GateSettings) if field.name not in ("gates", "findings")]
+    keys += [f"findings.{field.name}" for field in fields(FindingSettings)]
     assert sorted(described()) == sorted([*keys, *(f"gates.<name>.{field.name}" for field in fields(Gate))])
     assert all(f"`{name}`" in PAGE for name in (*FLIP_RATES, *GROUP_RATES))
 
@@ -52,6 +60,17 @@ def test_every_key_is_described() -> None:
         ("{gates: {a: {figure: ks, difference: ks, above: 1}}}", "gates.a: must have exactly one of"),
         ("{gates: {a: {figure: ks}}}", "above, below or both"),
         ("{gates: {a: {promise: all, below: 1}}}", "not with promise"),
+        ("{gates: {a: {findings: error, below: 1}}}", "not with promise or findings"),
+        (
+            "{gates: {a: {findings: SM03}}}",
+            "gates.a.findings: there is no finding 'SM03'; did you mean SM003?",
+        ),
+        ("{gates: {a: {findings: eror}}}", "did you mean error?"),
+        (
+            "{gates: {a: {findings: error}}, findings: {mute: [SM001, XY]}}",
+            "findings.mute.1: there is no finding 'XY'",
+        ),
+        ("{gates: {a: {findings: SM001}}, findings: {mute: [SM001]}}", "no gate on a muted finding: a"),
         ("{gates: {a: {group_gap: sex, below: 0.1}}}", "rate with group_gap and group_change"),
         ("{gates: {a: {figure: ks, rate: failed, below: 0.1}}}", "rate with group_gap and group_change"),
         ("{gates: {a: {figure: ks, min_group: 5, below: 0.1}}}", "min_group only with group_gap"),

@@ -9,7 +9,7 @@ import nbformat
 import pytest
 
 FOLDER: Final = Path(__file__).parents[2] / "notebooks"
-PICTURES: Final = {"first_model.ipynb": 4, "thresholds.ipynb": 3}
+PICTURES: Final = {"challenger.ipynb": 3, "first_model.ipynb": 4, "thresholds.ipynb": 3}
 PERSONAL: Final = re.compile(
     r"/(?:home|root|tmp|var|work|usr|opt|mnt|Users)/|[A-Z]:\\\\|hostname|execution_start"
 )

@@ -60,6 +60,11 @@ def test_the_features_page_is_up_to_date() -> None:
     assert text_of(ROOT / "docs" / "features.md") == pipeline().features_page()
 
 
+def test_the_findings_page_is_up_to_date() -> None:
+    """The committed page is what the catalogue of checks gives: severity, reason and advice of every code."""
+    assert text_of(ROOT / "docs" / "findings.md") == pipeline().findings_page()
+
+
 def test_the_schema_of_configurations_is_up_to_date() -> None:
     """The committed schema is what the types give, with the sentences of the page."""
     assert text_of(ROOT / "configs" / "schema.json") == pipeline().schema_text()

@@ -13,7 +13,7 @@ import yaml
 ROOT: Final = Path(__file__).parents[2]
 README: Final = (ROOT / "README.md").read_text(encoding="utf-8")
 SMALLER: Final = {
-    "--records 200000": "--records 24000",
+    "--records 200000": "--records 18000",
     "--records 8000": "--records 2000",
     "--trials 8": "--trials 1 --threads 1",
 }
@@ -35,7 +35,7 @@ def smaller(script: str) -> str:
 def write_small_use(folder: Path) -> None:
     """Write the default configuration with a short search, and without what takes most records or most time."""
     plain = yaml.safe_load((ROOT / "configs" / "identity.yaml").read_text(encoding="utf-8"))
-    plain["training"]["tuning"] = {"trials": 1, "folds": 1, "max_rounds": 20}
+    plain["training"]["tuning"] = {"trials": 1, "folds": 1, "max_rounds": 10}
     plain["training"]["split"]["min_frauds"] = 3
     plain["training"]["leakage_checks"] = {"run": False}
     del plain["policy"]["max_missed_fraud"]

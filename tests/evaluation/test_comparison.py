@@ -3,67 +3,26 @@
 import json
 from collections import Counter
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
+from comparison_use import compared
 from identity_use import with_thresholds
 from scoring_model.bundle import Bundle
 from scoring_model.contract.outcome import OUTCOMES, Outcome
-from scoring_model.decision.probability import Platt
-from scoring_model.decision.rules import DecisionRules, Policy
-from scoring_model.decision.scale import ScoreScale
 from scoring_model.evaluation import (
-    Comparison,
-    EvaluatedRecords,
     EvaluationError,
     compare,
-    compare_evaluations,
     comparison_summary,
-    evaluate_records,
 )
-from scoring_model.evaluation.day_draws import DAY
 from scoring_model.evaluation.flips import MOST_EXPLAINED, DailyChange
 from scoring_model.evaluation.uncertainty import Estimate
-from scoring_model.records import Column, rfc3339
+from scoring_model.records import rfc3339
 from scoring_model.scorer import Scorer
 from scoring_model.training.run import Training
-
-RULES = DecisionRules(
-    scale=ScoreScale(cuts=np.linspace(-4, 4, 1000), extrapolated_from=800),
-    calibration=Platt(slope=1.0, intercept=0.0),
-    policy=Policy(step_up_from=563, fail_from=700),
-)
-
-
-@cache
-def compared(gain: float = 0.3, *, size: int = 3000, days: int = 40, noise: float = 0.3) -> Comparison:
-    """A challenger with a gain for frauds and noise of its own, in three countries."""
-    rng = np.random.default_rng(0)
-    labels = (rng.random(size) < 0.2).astype(np.int8)
-    shared, own = rng.normal(0, 1, size), rng.normal(0, noise, (2, size))
-    countries = Column(("DE", "FR", "IT"), rng.integers(0, 3, size).astype(np.int32))
-    times = rng.integers(0, days * DAY, size)
-    champion, challenger = (
-        evaluate_records(
-            EvaluatedRecords(
-                decisions=RULES.decide((1.0 + more) * labels + shared + extra),
-                labels=labels,
-                event_times=times,
-                record_ids=tuple(f"r{row}" for row in range(size)),
-                columns={"country": countries},
-            ),
-            rules=RULES,
-            by={"country": None},
-        )
-        for more, extra in zip((0.0, gain), own, strict=True)
-    )
-    return compare_evaluations(
-        champion, challenger, explain=lambda row, stricter: ("A", "B") if stricter else ("C",)
-    )
 
 
 def test_flips_are_those_of_a_loop() -> None:
@@ -89,6 +48,10 @@ def test_flips_are_those_of_a_loop() -> None:
         farthest = int(flip.examples[0][1:])
         moved = np.abs(new.decisions.scores - old.decisions.scores)
         rows = [row for row, pair in enumerate(pairs) if pair[:2] == (flip.champion, flip.challenger)]
+        for daily, count in ((flip.daily_genuine, flip.genuine), (flip.daily_frauds, flip.frauds)):
+            assert daily.value == pytest.approx(count / 40)
+            assert None not in (daily.low, daily.high)
+            assert sorted([daily.low or 0, count / 40, daily.high or 0])[1] == pytest.approx(count / 40)
         assert moved[farthest] == max(moved[row] for row in rows)
 
 
@@ -206,7 +169,11 @@ def test_bundles_are_compared(scorer: Scorer, sealed: Path, stricter: Path, fram
     assert until is not None
     trained = int(np.count_nonzero(found.champion.records.event_times < until))
     assert champion.trained_records == trained > 0
-    assert f"{trained:,} evaluated records are from before the end" in found.notes[0]
+    overlaps = [one for one in found.findings if one.code == "SM007"]
+    assert [(one.count, one.records) for one in overlaps] == [(trained, len(found.champion.records))] * 2
+    assert (
+        f"{trained:,} of {overlaps[0].records:,} evaluated records are from before " in overlaps[0].sentence
+    )
     card = (sealed / "card.md").read_text()
     assert rfc3339(until).removesuffix("Z") in card.split("| validation |")[1].split("\n")[0]
 

@@ -1,8 +1,12 @@
 """Curves for plots: identities with the figures, and with decisions under other thresholds."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from scipy.stats import binom
 
+from scoring_model.bundle import ScoreCounts
 from scoring_model.configuration import CostSettings
 from scoring_model.decision.probability import Platt
 from scoring_model.decision.rules import DecisionRules, Decisions, Policy, Promise
@@ -30,7 +34,7 @@ def evaluation() -> Evaluation:
         labels=labels,
         event_times=rng.integers(0, 50 * DAY, 3000),
     )
-    return evaluate_records(records, rules=RULES, costs=COSTS, certified=(range(500, 600), range(650, 1002)))
+    return evaluate_records(records, rules=RULES, costs=COSTS)
 
 
 def test_bands_agree_with_the_figures(evaluation: Evaluation) -> None:
@@ -86,7 +90,36 @@ def test_the_threshold_map_is_that_of_deciding_again(evaluation: Evaluation, pai
     assert map_.cost[row, column] == pytest.approx(found["cost"].value)
     assert np.isnan(map_.cost[5, 3])
     assert (map_.chosen, map_.limits) == ((563, 700), {"max_step_up": 0.4})
-    assert map_.certified == (range(500, 600), range(650, 1002))
+
+
+def test_certified_thresholds_are_those_of_binomial_tests() -> None:
+    """The region holds the thresholds whose p-values, from the safest one on, pass; without counts it is unknown."""
+    rng = np.random.default_rng(1)
+    persons, rings = rng.integers(0, 700, 4000), rng.integers(300, 1001, 200)
+    counts = ScoreCounts.of_scores(
+        persons=persons, rings=rings, genuine=persons, frauds=rings, limits={}, confidence=0.95, until=0
+    )
+    limits = {"max_step_up": 0.4, "max_missed_fraud": 0.5, "max_false_reject": 0.05}
+    promises = tuple(replace(PROMISE, bound=bound, limit=limit) for bound, limit in limits.items())
+    policy = replace(RULES.policy, promises=promises)
+    size = EvaluatedRecords(
+        decisions=RULES.decide(np.zeros(1)), labels=np.zeros(1, np.int8), event_times=np.zeros(1, np.int64)
+    )
+    rules = replace(RULES, policy=policy)
+    certified = evaluate_records(size, rules=rules, counts=counts).curves.certified
+    assert certified is not None
+    errors = {
+        "max_step_up": [np.count_nonzero(persons >= at) for at in range(1, 1002)],
+        "max_missed_fraud": [np.count_nonzero(rings < at) for at in range(1, 1002)],
+        "max_false_reject": [np.count_nonzero(persons >= at) for at in range(1, 1002)],
+    }
+    passed = {
+        name: {at + 1 for at, wrong in enumerate(found) if binom.cdf(wrong, total, limits[name]) <= 0.05}
+        for (name, found), total in zip(errors.items(), (4000, 200, 4000), strict=True)
+    }
+    assert set(certified[0]) == passed["max_step_up"] & passed["max_missed_fraud"]
+    assert set(certified[1]) == passed["max_false_reject"]
+    assert evaluate_records(size, rules=rules).curves.certified is None
 
 
 def test_weeks_begin_on_mondays(evaluation: Evaluation) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from scoring_model.configuration import Gate, GateSettings
+from scoring_model.configuration import FindingSettings, Gate, GateSettings
 from scoring_model.decision.probability import Platt
 from scoring_model.decision.rules import DecisionRules, Policy, Promise
 from scoring_model.decision.scale import ScoreScale
@@ -23,6 +23,7 @@ from scoring_model.evaluation import (
     evaluate_records,
 )
 from scoring_model.evaluation.day_draws import DAY
+from scoring_model.findings import Code, Finding, State, arranged
 from scoring_model.records import Column
 
 GROUPS = ("large", "small", "tiny")
@@ -241,3 +242,78 @@ def test_the_document_names_each_gate_with_its_numbers() -> None:
     difference = comparison.differences["roc_auc"]
     assert gate["gate"] == {"difference": "roc_auc", "min_group": 0, "above": -0.01}
     assert gate["measured"] == [{"subject": "roc_auc", **difference.to_json(), "verdict": "passed"}]
+
+
+def with_findings(found: Comparison, *findings: Finding) -> Comparison:
+    """The same comparison whose challenger has further findings, and whose champion has none."""
+    mine = {one.code for one in findings}
+    rest = [one for one in found.challenger.findings if one.code not in mine]
+    return replace(
+        found,
+        champion=replace(found.champion, findings=()),
+        challenger=replace(found.challenger, findings=arranged([*rest, *findings])),
+    )
+
+
+def one_of(code: Code, state: State) -> Finding:
+    """A finding with a count of 3 where something was found."""
+    return Finding(code=code, state=state, sentence=f"is {state}", count=3 * (state is State.FOUND))
+
+
+@pytest.mark.parametrize(
+    ("state", "verdict", "code"),
+    [
+        (State.CLEAR, "passed", 0),
+        (State.FOUND, "failed", 10),
+        (State.NOT_APPLICABLE, "not_enough_data", 11),
+    ],
+)
+def test_a_gate_on_a_finding(state: State, verdict: str, code: int) -> None:
+    """What was found fails, what could not be checked is no pass, and few days do not matter."""
+    found = with_findings(compared(days=20), one_of(Code.FUTURE, state))
+    checked = report(found, gate=Gate(findings="SM003"))
+    assert (checked.results[0].verdict, checked.exit_code) == (verdict, code)
+    assert "SM003" in checked.results[0].detail
+    unknown = report(compared(), gate=Gate(findings="SM003"))
+    assert (unknown.exit_code, unknown.results[0].detail) == (11, "SM003: was not checked")
+
+
+def test_a_gate_on_a_severity() -> None:
+    """It watches this and graver severities; what its file mutes is left out and named, what a bundle mutes is not."""
+    clear = [one_of(code, State.CLEAR) for code in Code]
+    bad = replace(one_of(Code.BLIND_WINDOWS, State.FOUND), muted=True)
+    found = with_findings(compared(), *(one for one in clear if one.code != bad.code), bad)
+    verdicts = {
+        severity: report(found, gate=Gate(findings=severity)).results[0].verdict
+        for severity in ("info", "warning", "error")
+    }
+    assert verdicts == {"info": "failed", "warning": "failed", "error": "passed"}
+    mute = FindingSettings(mute=("SM006",))
+    (result,) = check_gates(GateSettings(gates={"a": Gate(findings="warning")}, findings=mute), found).results
+    assert (result.verdict, result.detail.endswith("; muted: SM006 (3)")) == ("passed", True)
+    every = FindingSettings(mute=tuple(Code))
+    (result,) = check_gates(GateSettings(gates={"a": Gate(findings="info")}, findings=every), found).results
+    assert result.verdict == "not_enough_data"
+
+
+def test_records_that_a_model_was_trained_on_decide_nothing() -> None:
+    """Records found by their digests leave gates on figures open, whatever their time."""
+    found = with_findings(compared(), one_of(Code.TRAINING_RECORDS, State.FOUND))
+    assert (report(found, ranking=RANKING).exit_code, report(compared(), ranking=RANKING).exit_code) == (
+        11,
+        0,
+    )
+    assert report(found, allow_trained=True, ranking=RANKING).exit_code == 0
+
+
+def test_a_champion_counts_for_records_of_the_training_alone() -> None:
+    """A leak of the champion is no fault of the challenger, an overlap with its training is."""
+    clear = with_findings(
+        compared(), one_of(Code.FUTURE, State.CLEAR), one_of(Code.TRAINING_RECORDS, State.CLEAR)
+    )
+    champion = [one_of(code, State.FOUND) for code in (Code.FUTURE, Code.TRAINING_RECORDS)]
+    found = replace(clear, champion=replace(clear.champion, findings=arranged(champion)))
+    verdicts = [
+        one.verdict for one in report(found, a=Gate(findings="SM003"), b=Gate(findings="SM008")).results
+    ]
+    assert verdicts == ["passed", "failed"]

@@ -1,12 +1,15 @@
 """Labelled records against a bundle's decisions: labels as they were known at an instant."""
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 from scoring_model.arrays import IntArray
+from scoring_model.bundle import read_bundle
+from scoring_model.bundle.contents import SCORE_COUNTS
 from scoring_model.evaluation import (
     Coverage,
     EvaluatedRecords,
@@ -18,9 +21,11 @@ from scoring_model.evaluation import (
     evaluate_table,
     summary,
 )
+from scoring_model.findings import Finding, State
 from scoring_model.records import NEVER, RecordTable, microseconds
 from scoring_model.scorer import Scorer
 from scoring_model.scorer.frames import score_table
+from scoring_model.training.run import Training
 
 DAY = 86_400_000_000
 MATURITY = 60 * DAY
@@ -63,9 +68,10 @@ def evaluated_rows(scorer: Scorer, table: RecordTable, rows: IntArray, labels: I
 
 
 def figures_of(evaluation: Evaluation) -> dict[str, object]:
-    """The document of an evaluation without what was left out and where the records come from."""
+    """The document of an evaluation without findings, what was left out and where the records come from."""
     document = evaluation.to_json()
-    return {key: part for key, part in document.items() if key not in ("coverage", "provenance")}
+    other = ("coverage", "findings", "provenance")
+    return {key: part for key, part in document.items() if key not in other}
 
 
 def test_labels_count_as_of_an_instant(scorer: Scorer, table: RecordTable) -> None:
@@ -99,6 +105,24 @@ def test_a_label_reported_at_the_instant_is_not_known(scorer: Scorer, table: Rec
     assert frauds(AS_OF - 1) == frauds(AS_OF) + 1
 
 
+def test_a_bundle_certifies_the_thresholds_of_its_training(
+    sealed: Path, training: Training, table: RecordTable
+) -> None:
+    """The certified pairs are those of the training, with the chosen one; a bundle without counts gives none."""
+    files = read_bundle(sealed)
+    scorer = Scorer.of(files)
+    some = table.take(np.arange(500))
+    certified = evaluated(scorer, some).curves.certified
+    assert certified is not None
+    pairs = {(row.step_up_from, row.fail_from): row.certified for row in training.alternatives.rows}
+    assert scorer.rules.policy.step_up_from in certified[0]
+    assert any(pairs.values())
+    for (first, last), held in pairs.items():
+        assert held == (first in certified[0] and last in certified[1] and first <= last)
+    older = {name: data for name, data in files.files.items() if name != SCORE_COUNTS}
+    assert evaluated(Scorer.of(replace(files, files=older)), some).curves.certified is None
+
+
 def test_the_latest_instant_is_the_default(scorer: Scorer, table: RecordTable) -> None:
     """Without an instant every label counts, the last one reported too."""
     last = int(max(table.event_times.max(), table.label_times[table.label_times != NEVER].max()))
@@ -116,6 +140,12 @@ def test_history_is_seen_and_not_evaluated(scorer: Scorer, table: RecordTable) -
     )
     expected = evaluated_rows(scorer, table, late, table.labels[late] == 1)
     assert figures_of(found) == figures_of(expected)
+
+
+def maturity_of(found: Evaluation) -> Finding:
+    """The finding about records of different maturity."""
+    (finding,) = (one for one in found.findings if one.code == "SM012")
+    return finding
 
 
 def test_every_row_is_evaluated_or_left_out_for_a_reason(scorer: Scorer, table: RecordTable) -> None:
@@ -145,10 +175,11 @@ def test_matured_records_count_under_one_rule(scorer: Scorer, table: RecordTable
     frauds = old & (table.labels == 1) & (table.label_times < AS_OF)
     assert (coverage_of(found).evaluated, coverage_of(found).frauds) == (int(old.sum()), int(frauds.sum()))
     assert coverage_of(found).left_out[LeftOut.LABELLED_IMMATURE] > 0
-    assert coverage_of(found).warnings == ()
-    mixed = coverage_of(evaluated(scorer, table, maturity=MATURITY, as_of=AS_OF))
-    (warning,) = mixed.warnings
-    assert warning.startswith(
+    assert maturity_of(found).state is State.CLEAR
+    both = evaluated(scorer, table, maturity=MATURITY, as_of=AS_OF)
+    mixed, warning = coverage_of(both), maturity_of(both)
+    assert (warning.state, warning.count) == (State.FOUND, mixed.immature_frauds + mixed.immature_genuine)
+    assert warning.sentence.startswith(
         f"biased: {mixed.immature_frauds:,} frauds and {mixed.immature_genuine:,} genuine"
     )
     assert mixed.frauds / mixed.evaluated > coverage_of(found).frauds / coverage_of(found).evaluated
@@ -157,11 +188,11 @@ def test_matured_records_count_under_one_rule(scorer: Scorer, table: RecordTable
 def test_records_that_all_count_are_no_mix(scorer: Scorer, table: RecordTable) -> None:
     """Nothing is warned of where all records are mature, nor where each immature one has a label."""
     late = microseconds("2027-01-01")
-    assert coverage_of(evaluated(scorer, table, maturity=MATURITY, as_of=late)).warnings == ()
+    assert maturity_of(evaluated(scorer, table, maturity=MATURITY, as_of=late)).state is State.CLEAR
     labelled = table.take(np.flatnonzero(table.label_times < AS_OF))
-    coverage = coverage_of(evaluated(scorer, labelled, maturity=MATURITY, as_of=AS_OF))
-    assert coverage.immature_frauds > 0
-    assert coverage.warnings == ()
+    found = evaluated(scorer, labelled, maturity=MATURITY, as_of=AS_OF)
+    assert coverage_of(found).immature_frauds > 0
+    assert maturity_of(found).state is State.CLEAR
 
 
 def test_text_and_json_say_what_was_left_out(scorer: Scorer, table: RecordTable) -> None:
@@ -172,9 +203,10 @@ def test_text_and_json_say_what_was_left_out(scorer: Scorer, table: RecordTable)
     assert f"As of 2024-09-01T00:00:00.000000Z, {coverage.evaluated:,} of {coverage.rows:,} rows" in text
     assert "| breaks the contract of the data | 7 |" in text
     assert f"| happened at the as-of instant or later | {coverage.left_out[LeftOut.AFTER_AS_OF]:,} |" in text
-    assert f"**Warning: {coverage.warnings[0]}.**" in text
+    warning = maturity_of(found)
+    assert f"| SM012 | warning | evaluation | {warning.count:,} | {warning.sentence} |" in text
     assert document["left_out"] == {reason.value: count for reason, count in coverage.left_out.items()}
-    assert document["warnings"] == list(coverage.warnings)
+    assert found.to_json()["findings"][-1]["sentence"] == warning.sentence
     assert document["rows"] == document["evaluated"] + sum(document["left_out"].values())
 
 

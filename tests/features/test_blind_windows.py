@@ -8,7 +8,8 @@ import pytest
 
 from scoring_model.configuration import Configuration, load_configuration
 from scoring_model.features import FeatureMatrix, FeatureSettings, fit_state
-from scoring_model.features.blind_windows import BlindWindows, find_blind_windows
+from scoring_model.features.blind_windows import BlindWindows, check_windows, find_blind_windows
+from scoring_model.findings import State
 from scoring_model.records import NEVER, RecordTable, parse_duration
 
 CONFIGS = Path(__file__).parents[2] / "configs"
@@ -100,3 +101,20 @@ def test_delayed_windows_of_payments_are_not_blind(table: RecordTable) -> None:
     assert "no longer than that (1h, 1d, 2d, 7d) never hold a known fraud. " in text
     assert "link_card_1d_delayed_frauds, link_card_1d_delayed_fraud_share" in text
     assert text.endswith(f"Always 0 or missing: {', '.join(blind.features)}")
+
+
+def test_the_finding_counts_features_and_says_when_the_delay_is_unknown(
+    table: RecordTable, identity: Configuration
+) -> None:
+    """Found with its features, clear with longer windows, not applicable without any delay."""
+    settings = with_windows(identity, DAY, 60 * DAY)
+    found = check_windows(table, settings, configured_delay=None)
+    blind = find_blind_windows(table, settings, configured_delay=None)
+    assert blind is not None
+    assert (found.state, found.sentence, found.names) == (State.FOUND, str(blind), blind.features)
+    assert (found.count, found.records) == (len(blind.features), len(table))
+    longer = check_windows(table, with_windows(identity, 100 * DAY), configured_delay=DAY)
+    assert (longer.code, longer.state) == ("SM006", State.CLEAR)
+    genuine = table.take(np.flatnonzero(table.labels != 1))
+    unknown = check_windows(genuine, settings, configured_delay=None)
+    assert (unknown.state, "records.labels.delay" in unknown.sentence) == (State.NOT_APPLICABLE, True)

@@ -49,7 +49,7 @@ def named(group: Group) -> str:
 
 
 @pytest.mark.parametrize("group", GROUPS, ids=named)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(data=st.data())
 def test_every_text_gives_numbers_or_nothing(group: Group, data: st.DataObject) -> None:
     """One finite number or NaN for each feature, never an exception, and twice the same."""

@@ -59,7 +59,7 @@ def oracle(rows: Sequence[Row], matrix: FeatureMatrix = MATRIX) -> FloatArray:
 
 
 @pytest.mark.parametrize("matrix", MATRICES)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(file_rows)
 def test_links_of_a_file_are_those_of_the_loops(matrix: FeatureMatrix, rows: list[Row]) -> None:
     """Law 2: normalising, coding, sweeping and dividing give, bit for bit, what the words of the law give."""
@@ -92,7 +92,7 @@ def test_one_record_has_the_links_it_has_in_the_file(matrix: FeatureMatrix, rows
 
 
 @pytest.mark.parametrize("matrix", MATRICES)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(file_rows, st.randoms(use_true_random=False), st.integers(1, 5))
 def test_neither_order_nor_files_matter(
     matrix: FeatureMatrix, rows: list[Row], random: Random, files: int
@@ -107,7 +107,7 @@ def test_neither_order_nor_files_matter(
 
 
 @pytest.mark.parametrize("matrix", MATRICES)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(file_rows, st.integers(1, 6))
 @example(group(60, seed=4), 17)
 def test_batches_with_what_came_before_are_the_whole(
@@ -122,7 +122,7 @@ def test_batches_with_what_came_before_are_the_whole(
 
 
 @pytest.mark.parametrize("matrix", MATRICES)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(file_rows)
 @example(group(60, seed=3))
 def test_a_store_that_grows_gives_the_rows_of_the_file(matrix: FeatureMatrix, rows: list[Row]) -> None:
@@ -162,7 +162,7 @@ def reported(table: RecordTable, row: int, stored: tuple[Any, ...], now: int) ->
 
 
 @pytest.mark.parametrize("matrix", MATRICES)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(file_rows, file_rows, st.integers(0, STEPS), st.lists(st.none() | labels, min_size=14, max_size=14))
 def test_nothing_at_or_after_an_instant_changes_a_row_before(
     matrix: FeatureMatrix, rows: list[Row], others: list[Row], step: int, relabelled: list[Label | None]

@@ -7,12 +7,13 @@ import socket
 import sqlite3
 import stat
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Final
 
 import pytest
 
+from databases import Databases
 from outside_client import new_credentials
 from running_service import Running, is_alive, running, start, until
 from scoring_model.bundle.reader import read_manifest
@@ -29,12 +30,26 @@ WORKERS: Final = 2
 KEY: Final = generate_master_key()
 
 
-@pytest.fixture
-def two(sealed: Path, tmp_path: Path, postgres_url: str) -> Iterator[Running]:
+@contextmanager
+def serving_on(postgres: Databases, bundle: Path, folder: Path) -> Iterator[Running]:
     """A service of two workers on PostgreSQL."""
-    with running(
-        tmp_path, *two_workers(sealed), environment=on(postgres_url.replace("scoring@", "scoring:s3cret@"))
-    ) as service:
+    with postgres.fresh() as url:
+        environment = on(url.replace("scoring@", "scoring:s3cret@"))
+        with running(folder, *two_workers(bundle), environment=environment) as service:
+            yield service
+
+
+@pytest.fixture(scope="module")
+def two(sealed: Path, postgres: Databases, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    """One such service for tests that leave it with two workers."""
+    with serving_on(postgres, sealed, tmp_path_factory.mktemp("two")) as service:
+        yield service
+
+
+@pytest.fixture
+def own(sealed: Path, postgres: Databases, tmp_path: Path) -> Iterator[Running]:
+    """One for a test that ends it."""
+    with serving_on(postgres, sealed, tmp_path) as service:
         yield service
 
 
@@ -106,6 +121,13 @@ def test_a_taken_port_is_reported_before_anything_is_made(sealed: Path, tmp_path
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_worker_serves_without_heavy_libraries(two: Running) -> None:
+    """A worker loads no library of tables, training or migrations."""
+    maps = Path(f"/proc/{two.workers()[0]}/maps").read_text()
+    assert "onnxruntime" in maps
+    assert not [name for name in HEAVY.split() if f"/{name}/" in maps]
+
+
 def test_a_worker_that_dies_is_replaced(two: Running) -> None:
     """A killed worker is logged and replaced while requests are still answered."""
     before = two.workers()
@@ -118,28 +140,21 @@ def test_a_worker_that_dies_is_replaced(two: Running) -> None:
     assert two.request("GET", "/health/ready")[0] == 200
 
 
-def test_workers_stop_with_the_first_process(two: Running) -> None:
+def test_workers_stop_with_the_first_process(own: Running) -> None:
     """SIGTERM ends all of them and the exit code is 0; the URL of the database is in no log."""
-    workers = two.workers()
-    assert two.stop() == 0
+    workers = own.workers()
+    assert own.stop() == 0
     assert not any(is_alive(worker) for worker in workers)
-    assert "s3cret" not in two.log.read_text()
+    assert "s3cret" not in own.log.read_text()
 
 
-def test_workers_do_not_outlive_a_killed_supervisor(two: Running) -> None:
+def test_workers_do_not_outlive_a_killed_supervisor(own: Running) -> None:
     """If the parent process is killed, its workers exit and free the port."""
-    workers = two.workers()
-    two.process.kill()
-    two.process.wait()
+    workers = own.workers()
+    own.process.kill()
+    own.process.wait()
     until(lambda: not any(is_alive(worker) for worker in workers), "the end of the workers")
     assert len(workers) == 2
-
-
-def test_a_worker_serves_without_heavy_libraries(two: Running) -> None:
-    """A worker loads no library of tables, training or migrations."""
-    maps = Path(f"/proc/{two.workers()[0]}/maps").read_text()
-    assert "onnxruntime" in maps
-    assert not [name for name in HEAVY.split() if f"/{name}/" in maps]
 
 
 def test_attempts_under_way_end_before_the_service(sealed: Path, tmp_path: Path) -> None:

@@ -45,6 +45,7 @@ records:
 
 training:
   seed: 7
+  leakage_checks: {max_records: 2000} # every check, on few records
   split: {label_maturity: 30d, min_frauds: 3}
   tuning: {trials: 2, folds: 1, max_rounds: 8, patience: 4}
   tuned:

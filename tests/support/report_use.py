@@ -92,6 +92,12 @@ class Page(HTMLParser):
         page.feed(html)
         return page
 
+    def is_one_file(self) -> bool:
+        """Whether it holds no script, loads nothing but its own data, and links only to its own parts."""
+        own = {link.removeprefix("#") for link in self.links} <= set(self.ids)
+        loads = [address for address in self.addresses if not address.startswith("data:")]
+        return own and not loads and not {"script", "img", "iframe", "object"} & set(self.tags)
+
     @property
     def text(self) -> str:
         """What is read: all words, one blank apart."""

@@ -64,7 +64,10 @@ def test_evaluation_is_of_the_test_period(prepared: Prepared, scorer: Scorer, tr
         labels=split.test_targets,
         event_times=prepared.table.event_times[split.test],
     )
-    found = evaluate_records(records, rules=scorer.contents.rules)
+    of_training = [
+        one for one in training.evaluation.findings if one.check.of_training or one.code == "SM007"
+    ]
+    found = evaluate_records(records, rules=scorer.contents.rules, findings=of_training)
     assert found.to_json() == training.evaluation.to_json()
     assert read_json(training.bundle.files["evaluation.json"]) == found.to_json()
     assert found.overall.records == len(split.test)
@@ -109,7 +112,7 @@ def test_an_infeasible_policy_is_an_error(
     )
     forest = training.bundle.contents.forest
     with pytest.raises(InfeasiblePolicy, match=r"^no thresholds of the fitted model keep") as caught:
-        assemble(prepared, forest, strict, Tuned(params={}, rounds=1), leakage=training.leakage, threads=1)
+        assemble(prepared, forest, strict, Tuned(params={}, rounds=1), findings=(), threads=1)
     assert [row.bound for row in caught.value.shortfalls] == ["max_missed_fraud", "max_step_up"]
     alternatives = caught.value.alternatives
     assert alternatives is not None
@@ -168,7 +171,7 @@ def assembled(
         training.bundle.contents.forest,
         configuration,
         Tuned(params={}, rounds=1),
-        leakage=training.leakage,
+        findings=(),
         threads=1,
     )
     return bundle, alternatives

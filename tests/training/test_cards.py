@@ -86,7 +86,6 @@ def test_card_of_a_policy_without_bounds(
         training.evaluation,
         identity,
         alternatives=training.alternatives,
-        leakage=training.leakage,
         calibration=CalibrationChoice(calibration=rules.calibration, platt_loss=None, beta_loss=None),
         data={"sha256": "0" * 64, "records": 24_000, "from": "", "to": ""},
     )

@@ -96,21 +96,23 @@ def test_everything_shown_says_on_what_it_rests(
         capsys, "train", small, "--config", config, "--out", out, "--no-track", "--threads", 1
     )
     assert code == 0, error
-    warning = final.split.evaluated.warning
-    assert warning is not None
+    (finding,) = (one for one in final.evaluation.findings if one.code == "SM007")
+    warning = finding.sentence
+    assert (finding.is_open, finding.count) == (True, len(final.split.validation))
     assert "thresholds were chosen on the same records" in warning
-    assert f"warning: {warning}" in error
+    assert f"warning SM007: {warning}" in error
     folder = tmp_path / "out.training"
     assert f"evaluation of the validation period: {folder / 'evaluation.md'}" in said
     card, summary = (out / "card.md").read_text(), (folder / "evaluation.md").read_text()
     assert f"## Metrics on the validation part\n\n**{warning}**\n\n" in card
     assert "test part\n" not in card
-    assert summary.startswith(f"# identity: the validation period\n\n**Warning: {warning}**\n\n")
+    assert summary.startswith("# identity: the validation period\n\n")
+    assert f"| SM007 | warning | evaluation | {finding.count:,} | {warning} |" in summary
     first_screen = (folder / "report.html").read_text().partition("</header>")[0]
     assert html.escape(warning) in first_screen
     for path in (out / "evaluation.json", folder / "evaluation.json"):
         found = json.loads(path.read_text())
-        assert (found["part"], found["warning"]) == ("validation", warning)
+        assert (found["part"], found["findings"][6]["sentence"]) == ("validation", warning)
         assert found["overall"]["records"] == len(final.split.validation)
     assert (out / "card.md").read_bytes() == final.bundle.files["card.md"]
 
@@ -118,7 +120,7 @@ def test_everything_shown_says_on_what_it_rests(
 def test_a_test_part_leaves_the_evaluation_as_it_was(training: Training) -> None:
     """With a test part the file has the evaluation alone."""
     assert json.loads(training.bundle.files["evaluation.json"]) == training.evaluation.to_json()
-    assert training.split.evaluated.warning is None
+    assert [one.is_open for one in training.evaluation.findings if one.code == "SM007"] == [False]
 
 
 def test_runs_are_named_after_the_validation_part(

@@ -1,7 +1,8 @@
 """The training job: its output files, its errors, and its MLflow run."""
 
 import json
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -21,12 +22,14 @@ LEFT = {
     "evaluation.json",
     "evaluation.md",
     "importance.json",
-    "leakage_checks.json",
+    "findings.json",
     "split.json",
     "parameters.yaml",
     "report.html",
     "quarantine.csv",
     "thresholds.csv",
+    "training_records.key",
+    "training_records.npz",
 }
 
 
@@ -39,12 +42,44 @@ def configuration(small_use: Configuration) -> Configuration:
 
 @pytest.fixture(scope="module")
 def searched(
-    small: Path, configuration: Configuration, tmp_path_factory: pytest.TempPathFactory
+    small: Path,
+    configuration: Configuration,
+    tracking_folder: Callable[[Path], Path],
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> tuple[Job, JobDone]:
     """A job with a search, logged to MLflow."""
     out = tmp_path_factory.mktemp("jobs") / "searched"
     job = Job(source=small, configuration=configuration, out=out, threads=1)
+    tracking_folder(job.tracking)
     return job, run_job(job)
+
+
+@dataclass(frozen=True)
+class Again:
+    """The same training by the found parameters, under another path, for a server that does not answer."""
+
+    job: Job
+    done: JobDone
+    said: list[str]
+
+
+@pytest.fixture(scope="module")
+def again(
+    searched: tuple[Job, JobDone],
+    tracking_folder: Callable[[Path], Path],
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Again:
+    """A job without a search, whose tracking server is unreachable."""
+    job, done = searched
+    other = replace(
+        job,
+        configuration=_given(job, done),
+        out=tmp_path_factory.mktemp("others") / "again",
+        tracking_uri="unheard://me:s3cret@host",
+    )
+    tracking_folder(other.tracking)
+    said: list[str] = []
+    return Again(other, run_job(other, report=said.append), said)
 
 
 def test_a_job_writes_bundle_and_reports(searched: tuple[Job, JobDone]) -> None:
@@ -58,27 +93,26 @@ def test_a_job_writes_bundle_and_reports(searched: tuple[Job, JobDone]) -> None:
 
 
 def test_a_report_is_about_the_bundle_and_its_training(searched: tuple[Job, JobDone]) -> None:
-    """It names the model, the parts of the split, every leakage check and the recall lost without each family."""
+    """It names the model, the parts of the split, every check and the recall lost without each family."""
     job, done = searched
     page = Page.of(done.report.read_text(encoding="utf-8"))
     manifest = read_bundle(done.bundle).manifest
     assert f"Model {manifest.model_version}, policy {manifest.policy_version}." in page.text
     assert "Shaded: pairs that were certified" in page.text
     first_cells = [row[0] for table in page.tables for row in table]
-    checks = json.loads((job.folder / "leakage_checks.json").read_text())["findings"]
+    checks = json.loads((job.folder / "findings.json").read_text())
     parts = json.loads((job.folder / "split.json").read_text())
-    assert {*(check["what"] for check in checks), *(part["part"] for part in parts)} <= set(first_cells)
+    assert {*(check["code"] for check in checks), *(part["part"] for part in parts)} <= set(first_cells)
     importance = json.loads((job.folder / "importance.json").read_text())
     assert set(importance["recall_lost"]) == {family["name"] for family in importance["families"]}
 
 
-def test_parameters_of_a_job_make_its_bundle(searched: tuple[Job, JobDone], tmp_path: Path) -> None:
+def test_parameters_of_a_job_make_its_bundle(searched: tuple[Job, JobDone], again: Again) -> None:
     """Training with the parameters file gives the same bundle without a search, under any path."""
-    job, done = searched
-    again = run_job(replace(job, configuration=_given(job, done), out=tmp_path / "again", track=False))
+    _, done = searched
     for file in done.bundle.iterdir():
-        assert (again.bundle / file.name).read_bytes() == file.read_bytes(), file.name
-    assert {path.name for path in (tmp_path / "again.training").iterdir()} == LEFT
+        assert (again.done.bundle / file.name).read_bytes() == file.read_bytes(), file.name
+    assert {path.name for path in again.job.folder.iterdir()} == LEFT
 
 
 def test_the_training_is_logged(searched: tuple[Job, JobDone]) -> None:
@@ -115,12 +149,11 @@ def test_the_training_is_logged(searched: tuple[Job, JobDone]) -> None:
 
 
 def test_a_search_that_is_not_resumed_begins_anew(searched: tuple[Job, JobDone]) -> None:
-    """Without resume the old journal is removed, with resume it is continued; both give the same bundle."""
+    """Without resume the old journal is removed, and a new search gives the same bundle."""
     job, done = searched
     seal = read_bundle(done.bundle).manifest.seal
-    for resume in (False, True):
-        again = run_job(replace(job, replace=True, track=False, resume=resume))
-        assert read_bundle(again.bundle).manifest.seal == seal
+    anew = run_job(replace(job, replace=True, track=False, resume=False))
+    assert read_bundle(anew.bundle).manifest.seal == seal
 
 
 def test_a_journal_of_something_else_is_refused(searched: tuple[Job, JobDone]) -> None:
@@ -164,22 +197,15 @@ def test_too_many_bad_rows_leave_the_quarantine_alone(
     assert "canary" not in "".join(lines)
 
 
-def test_an_unreachable_server_loses_nothing(
-    small: Path, searched: tuple[Job, JobDone], tmp_path: Path
-) -> None:
+def test_an_unreachable_server_loses_nothing(searched: tuple[Job, JobDone], again: Again) -> None:
     """The bundle is written, the run is kept beside it, and the warning has no credentials."""
-    job, done = searched
-    lost = replace(
-        job, configuration=_given(job, done), out=tmp_path / "lost", tracking_uri="unheard://me:s3cret@host"
-    )
-    said: list[str] = []
-    tracked = run_job(lost, report=said.append).tracked
-    assert read_bundle(lost.out).manifest.seal == read_bundle(done.bundle).manifest.seal
-    assert tracked is not None
-    assert tracked.uri == f"sqlite:///{lost.tracking / 'mlflow.db'}"
-    assert said[-1].startswith("warning: unheard://host does not have the run: ")
-    assert said[-1].endswith(f"to log it later: scoring-model tracking sync {lost.tracking}")
-    assert "s3cret" not in "".join(said)
+    _, done = searched
+    assert read_bundle(again.job.out).manifest.seal == read_bundle(done.bundle).manifest.seal
+    assert again.done.tracked is not None
+    assert again.done.tracked.uri == f"sqlite:///{again.job.tracking / 'mlflow.db'}"
+    assert again.said[-1].startswith("warning: unheard://host does not have the run: ")
+    assert again.said[-1].endswith(f"to log it later: scoring-model tracking sync {again.job.tracking}")
+    assert "s3cret" not in "".join(again.said)
 
 
 def test_a_folder_that_cannot_store_the_run_is_an_error(

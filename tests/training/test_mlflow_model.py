@@ -2,6 +2,7 @@
 
 import re
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -35,7 +36,11 @@ class Champion:
 
 @pytest.fixture(scope="module")
 def champion(
-    training: Training, identity: Configuration, sealed: Path, tmp_path_factory: pytest.TempPathFactory
+    training: Training,
+    identity: Configuration,
+    sealed: Path,
+    tracking_folder: Callable[[Path], Path],
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> Champion:
     """The shared training, logged with a report."""
     folder = tmp_path_factory.mktemp("champion")
@@ -52,7 +57,7 @@ def champion(
         scratch=folder / "scratch",
         report=report,
     )
-    run = track(record, folder=folder / "tracking")
+    run = track(record, folder=tracking_folder(folder / "tracking"))
     client_of(run.uri).set_registered_model_alias("identity", "champion", str(run.model_version))
     return Champion(folder / "tracking", run.uri, run.run_id, record)
 

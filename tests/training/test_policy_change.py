@@ -92,7 +92,7 @@ def test_costs_choose_as_a_training_with_them_would(
         training.bundle.contents.forest,
         priced,
         Tuned(params={}, rounds=1),
-        leakage=training.leakage,
+        findings=(),
         threads=1,
     )
     assert changed.evidence is Evidence.SAME_BOUNDS

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -52,7 +52,11 @@ def registered(bundle: Path, folder: Path, number: int) -> str:
 
 @pytest.fixture(scope="module")
 def registry(
-    training: Training, sealed: Path, frame: pa.Table, tmp_path_factory: pytest.TempPathFactory
+    training: Training,
+    sealed: Path,
+    frame: pa.Table,
+    tracking_folder: Callable[[Path], Path],
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> Registry:
     """A first bundle, and one with the same model that catches more frauds."""
     folder = tmp_path_factory.mktemp("registry")
@@ -60,7 +64,8 @@ def registry(
     stricter = folder / "stricter"
     with_thresholds(training.bundle, step_up_from=100, fail_from=policy.fail_from).save(stricter)
     bundles = {"first": sealed, "stricter": stricter}
-    uris = {registered(path, folder / "runs", number) for number, path in enumerate(bundles.values(), 1)}
+    runs = tracking_folder(folder / "runs")
+    uris = {registered(path, runs, number) for number, path in enumerate(bundles.values(), 1)}
     records = folder / "records.parquet"
     pq.write_table(frame.slice(14_000, 3_000), records)
     return Registry(uris.pop(), bundles, records)
@@ -104,6 +109,9 @@ def test_promotion_from_the_first_to_the_better(capsys: Captured, registry: Regi
     )
     text = Path(artifact).read_bytes()
     assert hashlib.sha256(text).hexdigest() == version.tags["promotion.evidence_sha256"]
+    report = version.tags["promotion.evidence"].removesuffix("json") + "html"
+    html = Path(client.download_artifacts(str(version.run_id), report, str(tmp_path))).read_text()
+    assert "The challenger may be promoted." in html
     evidence = json.loads(text)
     assert evidence == json.loads((tmp_path / "evidence.json").read_text())
     assert evidence["promotion"] == {"name": NAME, "version": "2", "champion": "1"}

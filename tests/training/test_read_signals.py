@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from identity_use import bodies, relaxed, train_bundle
+from identity_use import bodies, relaxed, shared, train_bundle
 from scoring_model.records.reading import read_records
 from scoring_model.scorer import Scorer
 from scoring_model.scorer.frames import score_table
@@ -49,12 +49,14 @@ def rows(small: Path) -> list[dict[str, Any]]:
 @pytest.fixture(scope="module")
 def bundle(rows: list[dict[str, Any]], tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A bundle trained on them."""
-    folder = tmp_path_factory.mktemp("texts")
-    source = folder / "records.jsonl"
-    source.write_text("".join(json.dumps(row, default=str) + "\n" for row in rows), encoding="utf-8")
-    text = relaxed().replace("signals:\n", SIGNALS).replace("    image: [imageUrls]\n", KEYS)
-    train_bundle(source, text.replace("rounds: 30", "rounds: 12"), folder / "bundle")
-    return folder / "bundle"
+
+    def make(out: Path) -> None:
+        source = tmp_path_factory.mktemp("texts") / "records.jsonl"
+        source.write_text("".join(json.dumps(row, default=str) + "\n" for row in rows), encoding="utf-8")
+        text = relaxed().replace("signals:\n", SIGNALS).replace("    image: [imageUrls]\n", KEYS)
+        train_bundle(source, text.replace("rounds: 30", "rounds: 12"), out)
+
+    return shared(tmp_path_factory, "texts", make)
 
 
 def test_a_bundle_holds_parts_that_many_share_and_no_value(bundle: Path) -> None:

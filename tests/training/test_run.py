@@ -9,10 +9,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import scoring_model
-from identity_use import configuration_of, relaxed, write_configuration
+from identity_use import relaxed, write_configuration
 from scoring_model import synthetic
 from scoring_model.bundle import Bundle
-from scoring_model.configuration import Configuration, TuningSettings
+from scoring_model.configuration import Configuration, LeakageSettings, TuningSettings
 from scoring_model.records import RecordTable
 from scoring_model.records.reading import read_records
 from scoring_model.training import trial_workers
@@ -21,9 +21,28 @@ from scoring_model.training.rungs import Rung, run_trial
 
 
 @pytest.fixture(scope="module")
-def one_thread(small_table: RecordTable, small_use: Configuration) -> Bundle:
-    """A small bundle, trained on one thread."""
-    return run_training(small_table, small_use, threads=1).bundle
+def reported() -> list[str]:
+    """What the training on one thread reports."""
+    return []
+
+
+@pytest.fixture(scope="module")
+def one_thread(small_table: RecordTable, small_use: Configuration, reported: list[str]) -> Training:
+    """A small training on one thread."""
+    return run_training(small_table, small_use, threads=1, report=reported.append)
+
+
+@pytest.fixture(scope="module")
+def unchecked(small_use: Configuration) -> Configuration:
+    """The configuration without leakage checks, which read the same records and parameters as the model."""
+    checks = LeakageSettings(run=False)
+    return replace(small_use, training=replace(small_use.training, leakage_checks=checks))
+
+
+@pytest.fixture(scope="module")
+def unchecked_bundle(small_table: RecordTable, unchecked: Configuration) -> Bundle:
+    """A small bundle without leakage checks."""
+    return run_training(small_table, unchecked, threads=1).bundle
 
 
 def saved(bundle: Bundle, path: Path) -> dict[str, bytes]:
@@ -31,17 +50,16 @@ def saved(bundle: Bundle, path: Path) -> dict[str, bytes]:
     return {file.name: file.read_bytes() for file in bundle.save(path).iterdir()}
 
 
-def test_threads_change_no_byte(
-    small: Path, small_use: Configuration, one_thread: Bundle, tmp_path: Path
-) -> None:
-    """`train` with two threads gives the directory of one thread."""
-    two = scoring_model.train(small, small_use)
-    assert saved(two, tmp_path / "two") == saved(one_thread, tmp_path / "one")
+def test_neither_threads_nor_paths_change_a_byte(small: Path, one_thread: Training, tmp_path: Path) -> None:
+    """`train` with two threads, records and configuration as paths gives the directory of one thread and objects."""
+    path = write_configuration(tmp_path, relaxed())
+    two = scoring_model.train(str(small), str(path))
+    assert saved(two, tmp_path / "two") == saved(one_thread.bundle, tmp_path / "one")
 
 
 @pytest.mark.parametrize("form", ["csv", "jsonl", "columns reversed", "pandas"])
 def test_the_form_of_the_records_changes_no_byte(
-    form: str, small: Path, small_use: Configuration, one_thread: Bundle, tmp_path: Path
+    form: str, small: Path, unchecked: Configuration, unchecked_bundle: Bundle, tmp_path: Path
 ) -> None:
     """The same records in another format, column order or as a DataFrame give the same bundle."""
     source: object
@@ -54,33 +72,28 @@ def test_the_form_of_the_records_changes_no_byte(
     else:
         source = tmp_path / f"small.{form}"
         synthetic.write(source, records=5_000, seed=7, months=12)
-    table = read_records(source, small_use.schema, labelled=True).table
-    found = run_training(table, small_use, threads=1).bundle
-    assert saved(found, tmp_path / "found") == saved(one_thread, tmp_path / "one")
+    table = read_records(source, unchecked.schema, labelled=True).table
+    found = run_training(table, unchecked, threads=1).bundle
+    assert saved(found, tmp_path / "found") == saved(unchecked_bundle, tmp_path / "one")
 
 
 def test_another_seed_is_another_model(
-    small_table: RecordTable, small_use: Configuration, one_thread: Bundle
+    small_table: RecordTable, unchecked: Configuration, unchecked_bundle: Bundle
 ) -> None:
     """Another seed gives another model, so the comparisons above are not between constants."""
-    seeded = replace(small_use, training=replace(small_use.training, seed=8))
+    seeded = replace(unchecked, training=replace(unchecked.training, seed=8))
     assert (
         run_training(small_table, seeded, threads=1).bundle.files["golden.npz"]
-        != one_thread.files["golden.npz"]
+        != unchecked_bundle.files["golden.npz"]
     )
 
 
-def searching(small_use: Configuration, trials: int) -> Configuration:
-    """The same configuration with a search instead of given parameters."""
-    settings = TuningSettings(trials=trials, folds=1, max_rounds=8, patience=4)
-    return replace(small_use, training=replace(small_use.training, tuned=None, tuning=settings))
-
-
 def test_an_interrupted_search_ends_in_the_same_bundle(
-    small_table: RecordTable, small_use: Configuration, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    small_table: RecordTable, unchecked: Configuration, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A search run at once, resumed after a trial, or replaced by its result gives the same directory."""
-    search = searching(small_use, 3)
+    settings = TuningSettings(trials=3, folds=1, max_rounds=8, patience=4)
+    search = replace(unchecked, training=replace(unchecked.training, tuned=None, tuning=settings))
     whole = run_training(small_table, search, threads=1)
     journal, reached = tmp_path / "journal", list[int]()
 
@@ -95,7 +108,7 @@ def test_an_interrupted_search_ends_in_the_same_bundle(
         run_training(small_table, search, journal=journal, threads=1)
     monkeypatch.undo()
     resumed = run_training(small_table, search, journal=journal, resume=True, threads=1)
-    known = replace(small_use, training=replace(small_use.training, tuned=whole.tuned))
+    known = replace(unchecked, training=replace(unchecked.training, tuned=whole.tuned))
     given = run_training(small_table, known, threads=1)
     first = saved(whole.bundle, tmp_path / "whole")
     assert saved(resumed.bundle, tmp_path / "resumed") == first
@@ -106,26 +119,19 @@ def test_an_interrupted_search_ends_in_the_same_bundle(
     assert given.tuning is None
 
 
-def test_steps_are_reported(training: Training, small_table: RecordTable, small_use: Configuration) -> None:
+def test_steps_are_reported(training: Training, one_thread: Training, reported: list[str]) -> None:
     """The sizes of the parts and of the model are reported in this order."""
-    heard: list[str] = []
-    found = run_training(small_table, small_use, threads=1, report=heard.append)
-    assert heard.pop(0).startswith("warning: a fraud is known ")
-    assert heard[0] == f"{len(found.bundle.contents.features.names)} features"
-    assert heard[1:-2] == [str(segment) for segment in found.split.summaries if segment.records]
-    train = found.split.summaries[1]
+    assert reported[0] == f"{len(one_thread.bundle.contents.features.names)} features"
+    parts = [str(segment) for segment in one_thread.split.summaries if segment.records]
+    assert reported[1 : 1 + len(parts)] == parts
+    rest = reported[1 + len(parts) :]
+    train = one_thread.split.summaries[1]
     assert (
-        f"train {train.start} to {train.end}: {train.records} records; {train.genuine} genuine, " in heard[2]
+        f"train {train.start} to {train.end}: {train.records} records; {train.genuine} genuine, "
+        in reported[2]
     )
-    assert heard[-2] == "leaks: shuffled_labels sound, single_features sound, future sound, persons sound"
-    assert heard[-1].startswith(f"model {found.bundle.model_version}: STEPPED_UP from ")
-    assert training.bundle.model_version != found.bundle.model_version
-
-
-def test_a_training_takes_paths(small: Path, tmp_path: Path) -> None:
-    """Paths of records and configuration give the same bundle as objects in memory, byte for byte."""
-    path = write_configuration(tmp_path, relaxed())
-    bundle = scoring_model.train(str(small), str(path))
-    assert (
-        bundle.files == scoring_model.train(pq.read_table(small), configuration_of(tmp_path, relaxed())).files
-    )
+    assert rest[0].startswith("warning SM006: a fraud is known ")
+    assert "checks: SM001 clear; SM002 clear; SM003 clear; SM004 clear" in rest
+    assert [one for one in one_thread.evaluation.findings if f"{one.code}" not in "; ".join(rest)] == []
+    assert reported[-1].startswith(f"model {one_thread.bundle.model_version}: STEPPED_UP from ")
+    assert training.bundle.model_version != one_thread.bundle.model_version

@@ -8,7 +8,7 @@ import signal
 import socket
 import subprocess
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -36,31 +36,17 @@ def server(starting: TrackingServer) -> TrackingServer:
     return starting.await_ready()
 
 
-@pytest.fixture(scope="module")
-def empty(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An empty database; MLflow takes seconds to create one."""
-    path = tmp_path_factory.mktemp("empty") / "mlflow.db"
-    client_of(f"sqlite:///{path}").search_experiments()
-    return path
-
-
 @pytest.fixture
-def folder(empty: Path, tmp_path: Path) -> Path:
+def folder(tracking_folder: Callable[[Path], Path], tmp_path: Path) -> Path:
     """A folder for runs, with an empty database."""
-    return _folder(empty, tmp_path / "tracking")
-
-
-def _folder(empty: Path, path: Path) -> Path:
-    path.mkdir()
-    shutil.copy(empty, path)
-    return path
+    return tracking_folder(tmp_path / "tracking")
 
 
 @pytest.fixture(scope="module")
-def kept(empty: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def kept(tracking_folder: Callable[[Path], Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with two runs whose server was unreachable, the later training first."""
     scratch = tmp_path_factory.mktemp("kept")
-    folder = _folder(empty, scratch / "tracking")
+    folder = tracking_folder(scratch / "tracking")
     for number in (2, 1):
         record = record_of(scratch / f"bundle-{number}", number=number, use="kept")
         run = track(record, folder=folder, uri=f"http://risk:s3cret@127.0.0.1:{free_port()}")

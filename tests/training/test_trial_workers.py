@@ -1,5 +1,4 @@
 import multiprocessing
-from collections.abc import Iterator
 from contextlib import closing
 
 import numpy as np
@@ -7,7 +6,7 @@ import pytest
 
 from scoring_model.configuration import TuningSettings
 from scoring_model.training.fitting import fixed_params
-from scoring_model.training.trial_workers import RunTrial, SearchContext, TrialWorkerError, trial_workers
+from scoring_model.training.trial_workers import SearchContext, TrialWorkerError, trial_workers
 
 CONTEXT = SearchContext(
     feature_names=("a", "b"),
@@ -22,13 +21,6 @@ PARAMS = (
 )
 
 
-@pytest.fixture
-def others() -> Iterator[list[RunTrial]]:
-    """Two workers in their own processes."""
-    with trial_workers(CONTEXT, *sample(), processes=2) as found:
-        yield found
-
-
 def sample() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Rows, targets and event times."""
     rng = np.random.default_rng(8)
@@ -36,31 +28,28 @@ def sample() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return rows, (rows[:, 0] + rng.normal(size=1000) > 2).astype(np.int8), rng.integers(0, 10**6, 1000)
 
 
-def test_another_process_gives_the_same_rungs(others: list[RunTrial]) -> None:
-    """The same parameters give the same rungs in any process, also after an aborted trial."""
+def test_other_processes_give_the_same_rungs_and_end_with_the_search() -> None:
+    """The same parameters give the same rungs in any process, also after an aborted trial; none outlives the search."""
     with trial_workers(CONTEXT, *sample(), processes=1) as (here,):
         expected = [list(here(params)) for params in PARAMS]
-    for run_trial in others:
-        with closing(run_trial(PARAMS[0])) as rungs:
-            assert next(rungs) == expected[0][0]
-        assert [list(run_trial(params)) for params in PARAMS] == expected
-
-
-def test_the_end_of_a_process_is_an_error_that_names_the_signal(others: list[RunTrial]) -> None:
-    """The error of a killed process names its signal; the other process continues."""
-    rungs = others[0](PARAMS[0])
-    next(rungs)
-    first, second = sorted(multiprocessing.active_children(), key=lambda child: child.pid or 0)
-    first.kill()
-    with pytest.raises(TrialWorkerError, match="ended with code -9"):
-        next(rungs)
-    assert list(others[1](PARAMS[0]))
-    assert second.is_alive()
-
-
-def test_no_process_outlives_the_search() -> None:
-    """When the context exits, all processes have ended."""
-    with trial_workers(CONTEXT, *sample(), processes=2) as found:
-        next(found[0](PARAMS[0]))
+    with trial_workers(CONTEXT, *sample(), processes=2) as others:
+        for run_trial in others:
+            with closing(run_trial(PARAMS[0])) as rungs:
+                assert next(rungs) == expected[0][0]
+            assert [list(run_trial(params)) for params in PARAMS] == expected
+        next(others[0](PARAMS[0]))  # a trial under way
         assert len(multiprocessing.active_children()) == 2
     assert multiprocessing.active_children() == []
+
+
+def test_the_end_of_a_process_is_an_error_that_names_the_signal() -> None:
+    """The error of a killed process names its signal; the other process continues."""
+    with trial_workers(CONTEXT, *sample(), processes=2) as others:
+        rungs = others[0](PARAMS[0])
+        next(rungs)
+        first, second = sorted(multiprocessing.active_children(), key=lambda child: child.pid or 0)
+        first.kill()
+        with pytest.raises(TrialWorkerError, match="ended with code -9"):
+            next(rungs)
+        assert list(others[1](PARAMS[0]))
+        assert second.is_alive()

@@ -29,7 +29,6 @@ from scoring_model.cli import (
     webhooks,
     whatif,
 )
-from scoring_model.service.standard_error import is_explained, text_of
 
 app = typer.Typer(
     name="scoring-model",
@@ -97,11 +96,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         Exit code: 0 done; 1 the input is unusable, with the reason on standard error; 2 wrong usage; 130 interrupted.
         A replay also has 3 and 4, an evaluation 10, 11 and 12.
     """
+    console.state.is_process = arguments is None
     try:
         app(arguments)
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else 1
     except Exception as error:
+        from scoring_model.service.standard_error import is_explained, text_of
+
         if not is_explained(error):
             raise
         if console.state.debug:

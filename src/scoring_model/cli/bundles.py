@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from scoring_model.cli import console
+from scoring_model.cli import batch_process, console
 from scoring_model.cli.records import Files, read_instant
 
 if TYPE_CHECKING:
@@ -49,6 +49,16 @@ By = Annotated[
         "other records, or with the group of VALUE. May be given several times.",
     ),
 ]
+Training = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--training",
+        exists=True,
+        file_okay=False,
+        help="Folder of a training, with digests of its records; that beside the bundle is found without it. May be "
+        "given several times.",
+    ),
+]
 GatesFile = Annotated[
     Path | None, typer.Option(exists=True, dir_okay=False, help="Gates to check, YAML; see docs/gates.md.")
 ]
@@ -78,6 +88,8 @@ def score(
     threads: Threads = 2,
 ) -> None:
     """Score every record of a file. Its history consists of its own records and those of --history."""
+    if console.state.is_process:
+        batch_process.configure()
     from scoring_model.batch import score_file
     from scoring_model.records import rfc3339
     from scoring_model.scorer import Scorer
@@ -121,6 +133,7 @@ def evaluate(
     labels: Labels = None,
     by: By = None,
     gate: GatesFile = None,
+    training: Training = None,
     max_bad_share: MaxBadShare = 0.01,
     as_of: Annotated[
         int | None,
@@ -145,6 +158,7 @@ def evaluate(
     from scoring_model.configuration import load_gates
     from scoring_model.evaluation import LeftOut, NothingToEvaluate, check_gates, summary, trained_records
     from scoring_model.evaluation import evaluate as evaluate_bundle
+    from scoring_model.evaluation.holdout import training_folder
     from scoring_model.evaluation.report.style import require_libraries
     from scoring_model.scorer import Scorer
 
@@ -161,6 +175,8 @@ def evaluate(
             by=grouped(by, () if gates is None else gates.columns(pair=False)),
             as_of=as_of,
             matured_only=matured_only,
+            training=[*(training or ()), training_folder(bundle)],
+            mute=() if gates is None else gates.findings.mute,
             max_bad_share=max_bad_share,
         )
     except NothingToEvaluate as error:

@@ -15,6 +15,7 @@ from scoring_model.cli.bundles import (
     MaxBadShare,
     PublicKey,
     Threads,
+    Training,
     grouped,
     key_of,
     write_json,
@@ -26,7 +27,7 @@ GATE_FAILED = 10
 
 Champion = Annotated[Path, typer.Argument(help="Directory of the bundle that decides now.")]
 Challenger = Annotated[Path, typer.Argument(help="Directory of the bundle that may replace it.")]
-Report = Annotated[Path | None, typer.Option("--json", help="File for the whole comparison as JSON.")]
+Json = Annotated[Path | None, typer.Option("--json", help="File for the whole comparison as JSON.")]
 AsOf = Annotated[
     str | None,
     typer.Option(help="Instant before which labels count; by default just after the last one known."),
@@ -46,11 +47,15 @@ def compare(
     champion: Champion,
     challenger: Challenger,
     paths: Files,
-    json_path: Report = None,
+    json_path: Json = None,
+    report_path: Annotated[
+        Path | None, typer.Option("--report", help="File for the report: HTML, for people.")
+    ] = None,
     history: History = None,
     labels: Labels = None,
     by: By = None,
     gate: GatesFile = None,
+    training: Training = None,
     max_bad_share: MaxBadShare = 0.01,
     as_of: AsOf = None,
     label_maturity: LabelMaturity = None,
@@ -65,8 +70,12 @@ def compare(
     from scoring_model.configuration import load_gates
     from scoring_model.evaluation import NothingToEvaluate, check_gates, comparison_summary
     from scoring_model.evaluation import compare as compare_bundles
+    from scoring_model.evaluation.holdout import training_folder
+    from scoring_model.evaluation.report.style import require_libraries
     from scoring_model.scorer import Scorer
 
+    if report_path is not None:
+        require_libraries()
     key, gates = key_of(public_key), None if gate is None else load_gates(gate)
     try:
         found = compare_bundles(
@@ -79,17 +88,22 @@ def compare(
             as_of=as_of,
             label_maturity=label_maturity,
             matured_only=matured_only,
+            training=[*(training or ()), *map(training_folder, (champion, challenger))],
+            mute=() if gates is None else gates.findings.mute,
             max_bad_share=max_bad_share,
         )
     except NothingToEvaluate as error:
         console.fail(str(error))
         raise typer.Exit(NOTHING_TO_EVALUATE) from None
-    report = None if gates is None else check_gates(gates, found)
-    write_json(json_path, found.to_json() | {"gates": None if report is None else report.to_json()})
+    gated = None if gates is None else check_gates(gates, found)
+    write_json(json_path, found.to_json() | {"gates": None if gated is None else gated.to_json()})
+    if report_path is not None:
+        found.report(report_path, gates=gated)
+        console.report(f"report: {report_path}")
     console.say_markdown(comparison_summary(found))
-    if report is not None:
-        console.say_markdown(report.to_markdown())
-        raise typer.Exit(report.exit_code)
+    if gated is not None:
+        console.say_markdown(gated.to_markdown())
+        raise typer.Exit(gated.exit_code)
 
 
 def promote(
@@ -102,10 +116,11 @@ def promote(
     first: Annotated[
         bool, typer.Option("--first", help="Accept that there is no champion: gates about one model decide.")
     ] = False,
-    json_path: Report = None,
+    json_path: Json = None,
     history: History = None,
     labels: Labels = None,
     by: By = None,
+    training: Training = None,
     max_bad_share: MaxBadShare = 0.01,
     as_of: AsOf = None,
     label_maturity: LabelMaturity = None,
@@ -120,6 +135,7 @@ def promote(
     """
     from scoring_model.configuration import load_gates
     from scoring_model.evaluation import NothingToEvaluate
+    from scoring_model.evaluation.holdout import training_folder
     from scoring_model.training.promotion import CHAMPION
     from scoring_model.training.promotion import promote as promote_bundle
 
@@ -138,6 +154,8 @@ def promote(
                 "as_of": as_of,
                 "label_maturity": label_maturity,
                 "matured_only": matured_only,
+                "training": [*(training or ()), training_folder(bundle)],
+                "mute": gates.findings.mute,
                 "max_bad_share": max_bad_share,
             },
             public_key=key_of(public_key),

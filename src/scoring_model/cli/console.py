@@ -5,14 +5,14 @@ import time
 from dataclasses import dataclass, field
 
 from rich.console import Console
-from rich.markdown import Markdown
 
 
 @dataclass
 class State:
-    """Global options, and the start time of the program."""
+    """Global options, the start time of the program, and whether it is the whole process."""
 
     debug: bool = False
+    is_process: bool = False
     started: float = field(default_factory=time.monotonic)
 
 
@@ -44,6 +44,8 @@ def say(text: str) -> None:
 def say_markdown(text: str) -> None:
     """Print Markdown: rendered on a terminal, plain elsewhere."""
     if _results.is_terminal:
+        from rich.markdown import Markdown
+
         _results.print(Markdown(text))
     else:
         print(text)

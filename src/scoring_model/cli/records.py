@@ -74,7 +74,8 @@ def check(
 ) -> None:
     """Check records against the contract, and report the violations."""
     from scoring_model.configuration import load_configuration
-    from scoring_model.features.blind_windows import find_blind_windows
+    from scoring_model.features.blind_windows import check_windows
+    from scoring_model.findings import arranged
     from scoring_model.records import rfc3339
     from scoring_model.records.quarantine import accept, count_violations, write_quarantine, write_refused
     from scoring_model.records.reading import read_records
@@ -86,9 +87,10 @@ def check(
     if refused is not None:
         write_refused(paths, reading, configuration.records.format, refused)
     table = reading.table
-    blind = find_blind_windows(
+    windows = check_windows(
         table, configuration.feature_settings, configured_delay=configuration.records.labels.delay
     )
+    findings = arranged([windows], mute=configuration.findings.mute)
     found = {
         "rows": reading.rows,
         "good": len(table),
@@ -104,12 +106,11 @@ def check(
             {"field": field, "rule": rule, "rows": count}
             for (field, rule), count in count_violations(reading).items()
         ],
-        "warnings": [] if blind is None else [str(blind)],
     }
     if as_json:
-        console.say_json(found)
+        console.say_json({**found, "findings": [finding.to_json() for finding in findings]})
     else:
-        for name, value in found.items():
+        for name, value in {**found, "findings": list(findings)}.items():
             console.say(f"{name}: {_shown(value)}")
     accept(reading, max_share=configuration.records.max_bad_share)
 

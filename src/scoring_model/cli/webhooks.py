@@ -10,8 +10,7 @@ from scoring_model.cli import console
 from scoring_model.cli.database import Database, Json, now, time_of, with_store
 
 if TYPE_CHECKING:
-    pass
-from scoring_model.service.events import Delivery
+    from scoring_model.service.events import Delivery
 
 Client = Annotated[str | None, typer.Option(help="Only those of this client: its x-client-id.")]
 Webhook = Annotated[str | None, typer.Option(help="Only those to this webhook: its UUID.")]

@@ -6,6 +6,7 @@ from scoring_model.configuration.configuration import (
     RecordSettings,
     load_configuration,
 )
+from scoring_model.configuration.findings import FindingSettings
 from scoring_model.configuration.gates import Gate, GateSettings, load_gates
 from scoring_model.configuration.policy import CostSettings, PolicySettings
 from scoring_model.configuration.reading import ConfigurationError, read_settings, read_yaml
@@ -23,6 +24,7 @@ __all__ = [
     "ConfigurationError",
     "CostSettings",
     "FeatureChoice",
+    "FindingSettings",
     "Gate",
     "GateSettings",
     "LeakageCheckName",

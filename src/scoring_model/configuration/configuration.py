@@ -8,6 +8,7 @@ from pathlib import Path
 from zoneinfo import available_timezones
 
 from scoring_model.bundle import Use, reason_factors
+from scoring_model.configuration.findings import FindingSettings
 from scoring_model.configuration.policy import PolicySettings
 from scoring_model.configuration.reading import ConfigurationError, read_settings, read_yaml
 from scoring_model.configuration.training import SplitSettings, TrainingSettings
@@ -95,6 +96,8 @@ class Configuration:
         Name of the use; the model version begins with it.
     use : Use
         Words of reasons and reports for scored subjects and events.
+    findings : FindingSettings
+        Codes of findings that are muted, in the training and in evaluations of its bundle.
     """
 
     name: str
@@ -105,6 +108,7 @@ class Configuration:
     features: FeatureChoice = field(default_factory=FeatureChoice)
     training: TrainingSettings = field(default_factory=TrainingSettings)
     policy: PolicySettings = field(default_factory=PolicySettings)
+    findings: FindingSettings = field(default_factory=FindingSettings)
 
     @property
     def schema(self) -> RecordSchema:

@@ -2,23 +2,25 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Literal
 
+from scoring_model.configuration.findings import FindingSettings, unknown_finding
 from scoring_model.configuration.reading import read_settings, read_yaml
-from scoring_model.contract.violation import check_fields
+from scoring_model.contract.violation import Invalid, check_fields
+from scoring_model.findings import Code, Severity
 
 FlipRate = Literal["all", "genuine_stricter", "genuine_milder", "fraud_stricter", "fraud_milder"]
 GroupRateName = Literal["passed", "stepped_up", "failed", "false_reject", "step_up", "missed_fraud"]
 PromiseName = Literal["all", "max_false_reject", "max_step_up", "max_missed_fraud"]
 
-_SUBJECTS: Final = ("figure", "difference", "group_gap", "group_change", "flips", "promise")
+_SUBJECTS: Final = ("figure", "difference", "group_gap", "group_change", "flips", "promise", "findings")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Gate:
-    """One condition on the ends of a 95 % interval. Exactly one of the subjects is set.
+    """One condition on the ends of a 95 % interval, on a promise or on findings. Exactly one of the subjects is set.
 
     Parameters
     ----------
@@ -34,6 +36,8 @@ class Gate:
         Share of records whose outcome differs.
     promise : str or None
         Promise of the policy that must be kept.
+    findings : str or None
+        Code of a check that must find nothing, or a severity: no check of this or a graver one may find anything.
     rate : str or None
         Rate of a group gate.
     min_group : int
@@ -55,6 +59,7 @@ class Gate:
     group_change: str | None = None
     flips: FlipRate | None = None
     promise: PromiseName | None = None
+    findings: str | None = None
     rate: GroupRateName | None = None
     min_group: int = 0
     above: float | None = None
@@ -66,11 +71,18 @@ class Gate:
             self,
             ("", f"exactly one of {', '.join(_SUBJECTS)}", sum(map(self._has, _SUBJECTS)) == 1),
             ("", "rate with group_gap and group_change, and only there", self._has("rate") == self.of_groups),
-            ("", "above, below or both, but not with promise", self._limited != self._has("promise")),
+            (
+                "",
+                "above, below or both, but not with promise or findings",
+                self._limited != (self._has("promise") or self._has("findings")),
+            ),
             ("min_group", "at least 0", self.min_group >= 0),
             ("", "min_group only with group_gap and group_change", self.of_groups or self.min_group == 0),
             *((name, "finite", limit is None or math.isfinite(limit)) for name, limit in limits.items()),
         )
+        known = [*Severity, *Code]
+        if self.findings is not None and self.findings not in known:
+            raise Invalid([unknown_finding(self.findings, known).within("findings")])
 
     @property
     def of_groups(self) -> bool:
@@ -106,6 +118,8 @@ class GateSettings:
         Days with evaluated records, at least 10.
     allow_trained : bool
         Whether gates are decided on records that a model may have been trained on.
+    findings : FindingSettings
+        Codes that gates on a severity leave out. Gates look at what a bundle's own configuration mutes.
 
     Raises
     ------
@@ -116,10 +130,13 @@ class GateSettings:
     gates: Mapping[str, Gate]
     min_days: int = 30
     allow_trained: bool = False
+    findings: FindingSettings = field(default_factory=FindingSettings)
 
     def __post_init__(self) -> None:
+        muted = [name for name, gate in self.gates.items() if gate.findings in self.findings.mute]
         check_fields(
             self,
+            ("", f"no gate on a muted finding: {', '.join(muted)}", not muted),
             ("", "at least one gate", len(self.gates) > 0),
             ("min_days", "at least 10", self.min_days >= 10),
         )

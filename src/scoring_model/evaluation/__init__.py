@@ -1,6 +1,6 @@
 """Evaluation of decisions on records with known labels."""
 
-from scoring_model.evaluation.comparing import compare, trained_records
+from scoring_model.evaluation.comparing import compare
 from scoring_model.evaluation.comparison import ComparedBundle, Comparison, compare_evaluations
 from scoring_model.evaluation.comparison_summary import comparison_summary
 from scoring_model.evaluation.coverage import Coverage, LeftOut, known_targets
@@ -10,6 +10,7 @@ from scoring_model.evaluation.gates import GateReport, GateResult, GateVerdict, 
 from scoring_model.evaluation.holdout import EvaluationOptions, NothingToEvaluate, evaluate, evaluate_table
 from scoring_model.evaluation.paired import paired_differences
 from scoring_model.evaluation.summary import summary
+from scoring_model.evaluation.trained_records import trained_records
 from scoring_model.evaluation.uncertainty import Estimate, Interval, Share
 
 __all__ = [

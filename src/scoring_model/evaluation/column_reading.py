@@ -7,10 +7,13 @@ from functools import reduce
 from pathlib import Path
 from typing import Final, TypeAlias
 
+import numpy as np
+
+from scoring_model.contract.rules import number as number_rule
 from scoring_model.evaluation.evaluated_records import EvaluationError
-from scoring_model.records import FileFormat, RecordSchema
-from scoring_model.records.cells import moment, plain
-from scoring_model.records.columns import Parsed, parse_column, parse_instants
+from scoring_model.records import Column, FileFormat, RecordSchema
+from scoring_model.records.cells import moment, number, plain
+from scoring_model.records.columns import Parsed, parse_column, parse_instants, parse_texts
 from scoring_model.records.encoding import encode, is_zoned
 from scoring_model.records.files import file_sheet, frame_sheet
 from scoring_model.records.sheet import Cells, Sheet
@@ -111,6 +114,19 @@ class Source:
 def values(parse: Callable[[object], object | None]) -> ColumnParser:
     """Make a parser of cells."""
     return lambda column, cells, rows: parse_column(column, encode(cells, rows), parse)
+
+
+def texts(parse: Callable[[object], object | None]) -> ColumnParser:
+    """Make a parser of texts by a rule of texts: most are canonical and need no parsing."""
+    return lambda column, cells, rows: parse_texts(column, encode(cells, rows), parse)
+
+
+def numbers(column: str, cells: Cells, rows: int) -> Parsed:
+    """Parse a column of finite numbers; one that holds nothing but floats needs no parsing."""
+    raw = encode(cells, rows)
+    if set(map(type, raw.values)) == {float} and np.isfinite(raw.values).all():
+        return Parsed(Column(tuple((np.array(raw.values) + 0.0).tolist()), raw.codes))
+    return parse_column(column, raw, lambda cell: number_rule(number(cell)))
 
 
 def instants(schema: RecordSchema) -> ColumnParser:

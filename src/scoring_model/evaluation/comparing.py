@@ -4,12 +4,11 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
 from scoring_model.arrays import FloatArray, IntArray
-from scoring_model.configuration import SplitSettings
 from scoring_model.contract.fields import signal_field
 from scoring_model.decision.rules import Decisions
 from scoring_model.evaluation.comparison import ComparedBundle, Comparison, compare_evaluations
@@ -25,10 +24,12 @@ from scoring_model.evaluation.holdout import (
     names_of,
     read_labelled,
     select_known,
+    training_folder,
 )
 from scoring_model.evaluation.labels import read_labels
+from scoring_model.evaluation.trained_records import trained_records, trained_until
 from scoring_model.history import person_codes
-from scoring_model.records import RecordTable, format_duration, microseconds, parse_duration
+from scoring_model.records import RecordTable, format_duration
 from scoring_model.scorer import Scorer
 from scoring_model.scorer.frames import read_histories
 
@@ -47,6 +48,8 @@ def compare(
     as_of: str | int | None = None,
     label_maturity: str | int | None = None,
     matured_only: bool = False,
+    training: Sequence[str | Path] = (),
+    mute: Sequence[str] = (),
     max_bad_share: float = MAX_BAD_SHARE,
 ) -> Comparison:
     """Compare the decisions of two bundles about the same labelled records.
@@ -55,7 +58,7 @@ def compare(
     ----------
     champion, challenger : Scorer or path
         Bundles of one use. Both score the records now.
-    records, history, labels, by, as_of, matured_only, max_bad_share
+    records, history, labels, by, as_of, matured_only, training, mute, max_bad_share
         As for `evaluate`; scored files are not accepted.
     label_maturity : str or int, optional
         As for `evaluate`. None: that of both bundles, which must then be equal.
@@ -68,11 +71,16 @@ def compare(
         If no record has a known class.
     """
     old, new = (one if isinstance(one, Scorer) else Scorer.load(one) for one in (champion, challenger))
-    options = EvaluationOptions(
-        by=by if isinstance(by, Mapping) else dict.fromkeys(by),
-        as_of=microseconds(as_of) if isinstance(as_of, str) else as_of,
-        maturity=parse_duration(label_maturity) if isinstance(label_maturity, str) else label_maturity,
+    options = EvaluationOptions.of(
+        by=by,
+        as_of=as_of,
+        label_maturity=label_maturity,
         matured_only=matured_only,
+        training=[
+            *training,
+            *(training_folder(one) for one in (champion, challenger) if not isinstance(one, Scorer)),
+        ],
+        mute=mute,
     )
     if problems := list(_differing_uses(old, new, options)):
         raise _refused(problems)
@@ -192,7 +200,11 @@ def _compared(
         for scorer, one, evaluation in zip(scorers, decided, evaluations, strict=True)
     )
     return compare_evaluations(
-        *evaluations, explain=explain, bundles=bundles, notes=tuple(_notes(scorers, bundles))
+        *evaluations,
+        explain=explain,
+        bundles=bundles,
+        sentences={**scorers[0].sentences, **scorers[1].sentences},
+        notes=tuple(_notes(scorers)),
     )
 
 
@@ -212,38 +224,7 @@ def _bundle(scorer: Scorer, decided: _Decided, evaluation: Evaluation) -> Compar
     )
 
 
-def trained_records(scorer: Scorer, evaluation: Evaluation) -> int | None:
-    """Count the evaluated records from before the end of the bundle's validation period; None: it does not say."""
-    until = trained_until(scorer)
-    return None if until is None else int(np.count_nonzero(evaluation.records.event_times < until))
-
-
-def trained_until(scorer: Scorer) -> int | None:
-    """Return the end of the validation period of a bundle: its model and thresholds may have seen earlier records.
-
-    Returns
-    -------
-    int or None
-        Microseconds since 1970-01-01 UTC; None if the bundle does not hold its split.
-    """
-    split: Mapping[str, Any] | None = scorer.settings.get("training", {}).get("split")
-    data = scorer.manifest.data
-    if split is None or "as_of" not in data:
-        return None
-    return SplitSettings(**split).validation_end(
-        microseconds(str(data["from"])), microseconds(str(data["as_of"]))
-    )
-
-
-def _notes(scorers: tuple[Scorer, Scorer], bundles: tuple[ComparedBundle, ...]) -> Iterator[str]:
-    for role, bundle in zip(("champion", "challenger"), bundles, strict=True):
-        if bundle.trained_records is None:
-            yield f"the {role} does not hold its split, so records that it was trained on are not found"
-        elif bundle.trained_records:
-            yield (
-                f"{bundle.trained_records:,} evaluated records are from before the end of the {role}'s validation "
-                "period: it may have been trained on them"
-            )
+def _notes(scorers: tuple[Scorer, Scorer]) -> Iterator[str]:
     costs = [scorer.settings.get("policy", {}).get("costs") for scorer in scorers]
     if costs[0] != costs[1]:
         yield "the costs of the two policies differ: each model's figure cost is under its own"

@@ -2,7 +2,9 @@
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -23,14 +25,21 @@ from scoring_model.evaluation.flips import (
 from scoring_model.evaluation.paired import paired_differences
 from scoring_model.evaluation.simultaneous import half_widths
 from scoring_model.evaluation.uncertainty import Estimate, Interval
+from scoring_model.findings import Code, Finding, arranged
 from scoring_model.records import rfc3339
 
 if TYPE_CHECKING:
     import pandas
 
+    from scoring_model.evaluation.gates import GateReport
+    from scoring_model.evaluation.report import ComparisonPlots
+
 FRAME_COLUMNS: Final = (
     "part", "value", "figure", "champion", "challenger", "difference", "low", "high", "records",
 )  # fmt: skip
+
+
+_NO_SENTENCES: Final[Mapping[str, str]] = MappingProxyType({})
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -88,6 +97,8 @@ class Comparison:
         One for each column.
     bundles : tuple of (ComparedBundle, ComparedBundle), or empty
         Champion and challenger.
+    sentences : mapping of str to str
+        What the reasons of flips say, by code.
     notes : tuple of str
         Sentences on what was left out or assumed.
     """
@@ -100,7 +111,16 @@ class Comparison:
     daily: tuple[DailyChange, ...]
     groups: tuple[GroupFlipTable, ...]
     bundles: tuple[ComparedBundle, ...] = ()
+    sentences: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """Findings about the challenger, and those about records that the champion was trained on."""
+        trained = (Code.TRAINING_PERIOD, Code.TRAINING_RECORDS)
+        return arranged(
+            (*self.challenger.findings, *(one for one in self.champion.findings if one.code in trained))
+        )
 
     @property
     def days(self) -> int:
@@ -143,6 +163,31 @@ class Comparison:
     def _drawn(self, name: str) -> FloatArray:
         return self.challenger.draws[name] - self.champion.draws[name]
 
+    @property
+    def plot(self) -> "ComparisonPlots":
+        """Plots as matplotlib axes, each alone; they need the extra ``[train]``."""
+        from scoring_model.evaluation.report import ComparisonPlots
+
+        return ComparisonPlots(self)
+
+    def report(self, path: str | Path, *, gates: "GateReport | None" = None) -> None:
+        """Write the report as one HTML file, whole or not at all; it needs the extra ``[train]``.
+
+        It holds the record ids of the examples, and no other value of a record but scores as dots of a picture.
+
+        Parameters
+        ----------
+        gates : GateReport, optional
+            Verdicts of `check_gates` on this comparison.
+
+        Raises
+        ------
+        MissingExtra
+        """
+        from scoring_model.evaluation.report import write_comparison
+
+        write_comparison(self, path, gates=gates)
+
     def to_frame(self) -> "pandas.DataFrame":
         """Give every difference as a row.
 
@@ -179,6 +224,7 @@ class Comparison:
             "groups": [table.to_json() for table in self.groups],
             "bundles": [bundle.to_json() for bundle in self.bundles],
             "notes": list(self.notes),
+            "findings": [finding.to_json() for finding in self.findings],
             "champion": self.champion.to_json(),
             "challenger": self.challenger.to_json(),
         }
@@ -190,6 +236,7 @@ def compare_evaluations(
     *,
     explain: Explain | None = None,
     bundles: tuple[ComparedBundle, ...] = (),
+    sentences: Mapping[str, str] = _NO_SENTENCES,
     notes: tuple[str, ...] = (),
 ) -> Comparison:
     """Compare two evaluations of the same records, with the groups of both.
@@ -198,6 +245,8 @@ def compare_evaluations(
     ----------
     explain : callable, optional
         Gives the reasons of a flipped record: its place, and whether the challenger is stricter, to codes.
+    sentences : mapping of str to str, optional
+        What the reasons say, by code.
 
     Raises
     ------
@@ -211,10 +260,11 @@ def compare_evaluations(
         champion=champion,
         challenger=challenger,
         differences=differences,
-        flips=find_flips(old, new, explain),
+        flips=find_flips(old, new, draws, explain),
         flip_rates=flip_rates(old, new, draws),
         daily=daily_changes(differences, records=len(old), days=draws.days),
         groups=tuple(group_flips(old, new, draws, table.column) for table in champion.groups),
         bundles=bundles,
+        sentences=sentences,
         notes=notes,
     )

@@ -5,6 +5,7 @@ from typing import Final
 
 from scoring_model.contract.outcome import OUTCOMES
 from scoring_model.evaluation.comparison import Comparison
+from scoring_model.evaluation.findings_text import findings_markdown
 from scoring_model.evaluation.flips import describe_changes
 from scoring_model.evaluation.groups import Difference
 from scoring_model.evaluation.markdown import ABSENT, draw_table
@@ -25,6 +26,7 @@ def comparison_summary(comparison: Comparison) -> str:
         f"{len(records):,} records of {comparison.days} days, {frauds:,} frauds. Differences are challenger minus "
         "champion on the same records, with 95 % intervals from the same draws of whole days.",
         *(f"**Note: {note}.**" for note in comparison.notes),
+        findings_markdown(comparison.findings),
         "### Changes per day\n\n" + "\n".join(f"- {text}" for text in describe_changes(comparison.daily)),
         "### Flips\n\n" + _matrix(comparison) + "\n\n" + _kinds(comparison),
         "### Figures\n\n" + _figures(comparison),

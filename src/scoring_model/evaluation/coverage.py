@@ -89,24 +89,6 @@ class Coverage:
         """Number of rows of the source."""
         return self.evaluated + sum(self.left_out.values())
 
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """Reasons why the evaluated records differ from those of their period.
-
-        An immature record counts only if its label is known early, which depends on the label: the share of frauds
-        among such records is not that of their period.
-        """
-        early = self.immature_genuine + self.immature_frauds
-        unlabelled = self.left_out[LeftOut.UNLABELLED_IMMATURE]
-        if not (early and unlabelled):
-            return ()
-        age = format_duration(self.maturity)
-        return (
-            f"biased: {self.immature_frauds:,} frauds and {self.immature_genuine:,} genuine records younger than {age} "
-            f"count because their label is known already, while {unlabelled:,} unlabelled records of that age are "
-            "left out. Evaluate matured records only (--matured-only, matured_only=True) or as of a later instant",
-        )
-
     def describe(self) -> dict[str, int]:
         """Return the left-out rows by a sentence for people; reasons without rows are absent."""
         age = format_duration(self.maturity)
@@ -123,7 +105,7 @@ class Coverage:
         plain = asdict(self)
         plain["as_of"] = rfc3339(self.as_of)
         plain["label_maturity"] = format_duration(plain.pop("maturity"))
-        return {**plain, "rows": self.rows, "evaluated": self.evaluated, "warnings": list(self.warnings)}
+        return {**plain, "rows": self.rows, "evaluated": self.evaluated}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)

@@ -8,6 +8,7 @@ from typing import Final
 import numpy as np
 
 from scoring_model.arrays import FloatArray, IntArray
+from scoring_model.bundle import ScoreCounts
 from scoring_model.configuration import CostSettings
 from scoring_model.decision.rules import NEVER_REACHED, Policy
 from scoring_model.decision.scale import MAX_SCORE
@@ -99,9 +100,6 @@ class ThresholdMap:
         Expected cost of an applicant, same shape; None if the policy has no costs.
     chosen : tuple of (int, int)
         step_up_from and fail_from of the policy.
-    certified : tuple of (range, range) or None
-        The step_up_from and the fail_from that keep all promises (every ordered pair of the two does); None if
-        unknown, since a bundle holds only the chosen pair.
     limits : mapping of str to float
         Promised limits by name: `max_false_reject`, `max_step_up`, `max_missed_fraud`.
     genuine, frauds : int
@@ -115,7 +113,6 @@ class ThresholdMap:
     stepped_up: FloatArray
     cost: FloatArray | None
     chosen: tuple[int, int]
-    certified: tuple[range, range] | None
     limits: Mapping[str, float]
     genuine: int
     frauds: int
@@ -131,15 +128,15 @@ class Curves:
     draws : DayDraws
     policy : Policy
     costs : CostSettings or None
-    certified : tuple of (range, range) or None
-        As in `ThresholdMap`.
+    counts : ScoreCounts or None
+        Counts of the records that certified the policy; None where they are not at hand.
     """
 
     records: EvaluatedRecords
     draws: DayDraws
     policy: Policy
     costs: CostSettings | None
-    certified: tuple[range, range] | None
+    counts: ScoreCounts | None
 
     @cached_property
     def scores(self) -> ScoreHistogram:
@@ -224,11 +221,22 @@ class Curves:
             stepped_up=np.where(ordered, between, np.nan),
             cost=cost,
             chosen=chosen,
-            certified=self.certified,
             limits={promise.bound: promise.limit for promise in self.policy.promises},
             genuine=len(genuine),
             frauds=len(frauds),
         )
+
+    @cached_property
+    def certified(self) -> tuple[range, range] | None:
+        """The step_up_from and the fail_from that are certified: every ordered pair of the two keeps all promises.
+
+        None without promises or counts. It needs SciPy, which the extra ``[train]`` brings.
+        """
+        if self.counts is None or not self.policy.promises:
+            return None
+        from scoring_model.evaluation.bounds import certified_thresholds
+
+        return certified_thresholds(self.counts, self.policy.promises)
 
     @cached_property
     def weeks(self) -> Mapping[str, Measures]:

@@ -1,6 +1,6 @@
 """The evaluation of decisions on records with known labels."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -11,10 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scoring_model.arrays import FloatArray
+from scoring_model.bundle import ScoreCounts
 from scoring_model.configuration import CostSettings
 from scoring_model.contract.outcome import OUTCOMES, Outcome
 from scoring_model.decision.rules import DecisionRules, Policy
 from scoring_model.decision.scale import MAX_SCORE, nominal_share
+from scoring_model.evaluation.checks import check_evaluation
 from scoring_model.evaluation.coverage import Coverage
 from scoring_model.evaluation.curves import Curves
 from scoring_model.evaluation.day_draws import DayDraws
@@ -27,6 +29,7 @@ from scoring_model.evaluation.measures import FPR_LIMITS, Measures, measure, mea
 from scoring_model.evaluation.reliability import CalibrationBin, calibration_table
 from scoring_model.evaluation.stability import Stability, measure_stability
 from scoring_model.evaluation.uncertainty import Estimate, Share, share_of
+from scoring_model.findings import Finding, arranged
 from scoring_model.records import rfc3339
 
 if TYPE_CHECKING:
@@ -119,6 +122,8 @@ class Evaluation:
     coverage : Coverage or None
         The rows that were evaluated and left out; None for records that were chosen before.
     provenance : Provenance or None
+    findings : tuple of Finding
+        Results of the automated checks, by code: of this evaluation, and of the training of the bundle.
     days : int
         Days with records: the blocks of the intervals.
     records : EvaluatedRecords
@@ -142,6 +147,7 @@ class Evaluation:
     curves: Curves = field(repr=False)
     coverage: Coverage | None
     provenance: Provenance | None
+    findings: tuple[Finding, ...]
     days: int
     records: EvaluatedRecords = field(repr=False)
     draws: Mapping[str, FloatArray] = field(repr=False)
@@ -229,6 +235,7 @@ class Evaluation:
             "stability": [error.to_json() for error in self.stability],
             "months": {month: measures.to_json() for month, measures in self.months.items()},
             "groups": [table.to_json() for table in self.groups],
+            "findings": [finding.to_json() for finding in self.findings],
         }
 
     def _uncertainty(self) -> dict[str, Any]:
@@ -265,9 +272,11 @@ def evaluate_records(
     rules: DecisionRules,
     costs: CostSettings | None = None,
     by: Mapping[str, str | None] = _NO_GROUPS,
-    certified: tuple[range, range] | None = None,
+    counts: ScoreCounts | None = None,
     coverage: Coverage | None = None,
     provenance: Provenance | None = None,
+    findings: Iterable[Finding] = (),
+    mute: Collection[str] = (),
 ) -> Evaluation:
     """Evaluate decisions on records with known labels.
 
@@ -279,8 +288,12 @@ def evaluate_records(
         Costs of errors; None: without expected costs.
     by : mapping of str to str or None
         Columns of the records to group by, each with the value that the others are compared with; None: with the rest.
-    certified : tuple of (range, range), optional
-        The step_up_from and the fail_from that are certified to keep the promises.
+    counts : ScoreCounts, optional
+        Counts of the records that certified the policy: they give the certified thresholds of `Curves`.
+    findings : iterable of Finding
+        Of further checks, such as those of the training.
+    mute : collection of str
+        Codes of findings to mute.
 
     Raises
     ------
@@ -293,6 +306,9 @@ def evaluate_records(
     figures = measure_figures(records, draws, costs=costs)
     months = records.event_times.astype("datetime64[us]").astype("datetime64[M]")
     genuine_scores = records.decisions.scores[labels == 0]
+    groups = tuple(
+        measure_groups(records, draws, column, reference=reference) for column, reference in by.items()
+    )
     return Evaluation(
         overall=measure(records.decisions, labels),
         figures=figures.estimates,
@@ -305,12 +321,11 @@ def evaluate_records(
         extrapolated_from=rules.scale.extrapolated_from,
         stability=tuple(_stability(records, policy, figures)),
         months=measure_periods(records, months),
-        groups=tuple(
-            measure_groups(records, draws, column, reference=reference) for column, reference in by.items()
-        ),
-        curves=Curves(records=records, draws=draws, policy=policy, costs=costs, certified=certified),
+        groups=groups,
+        curves=Curves(records=records, draws=draws, policy=policy, costs=costs, counts=counts),
         coverage=coverage,
         provenance=provenance,
+        findings=arranged((*check_evaluation(records, rules, groups, coverage), *findings), mute=mute),
         days=draws.days,
         records=records,
         draws=figures.draws,

@@ -40,6 +40,9 @@ class Flip:
     ----------
     champion, challenger : Outcome
     genuine, frauds : int
+        Records of each class.
+    daily_genuine, daily_frauds : Estimate
+        The same per day with evaluated records.
     reasons : mapping of str to int
         Records by reason code of the stricter model, most frequent first. A record has up to five reasons.
     explained : int
@@ -52,6 +55,8 @@ class Flip:
     challenger: Outcome
     genuine: int
     frauds: int
+    daily_genuine: Estimate
+    daily_frauds: Estimate
     reasons: Mapping[str, int]
     explained: int
     examples: tuple[str, ...]
@@ -72,8 +77,12 @@ class DailyChange:
     frauds: Estimate
 
     def __str__(self) -> str:
+        return self.describe("a day")
+
+    def describe(self, span: str) -> str:
+        """Describe numbers of another span, such as "out of 10,000 applicants"."""
         change, frauds = self.everyone.value or 0.0, self.frauds.value or 0.0
-        text = f"{_change(change)} {_PLURALS[self.outcome]} a day"
+        text = f"{_change(change)} {_PLURALS[self.outcome]} {span}"
         if frauds * (change - frauds) < 0:  # one class more, the other fewer
             return f"{text}: {_change(frauds)} of frauds, {_change(change - frauds)} of genuine records"
         return f"{text}, {_number(frauds)} of them fraud"
@@ -119,22 +128,28 @@ class GroupFlipTable:
 
 
 def find_flips(
-    champion: EvaluatedRecords, challenger: EvaluatedRecords, explain: Explain | None
+    champion: EvaluatedRecords, challenger: EvaluatedRecords, draws: DayDraws, explain: Explain | None
 ) -> tuple[Flip, ...]:
     """Count the records of each kind of flip; kinds without records are left out."""
     before, after = champion.decisions, challenger.decisions
     kinds = before.outcomes.astype(np.int64) * len(OUTCOMES) + after.outcomes
     moved = np.abs(after.scores - before.scores)
     return tuple(
-        _flip(champion, int(kind), np.flatnonzero(kinds == kind), moved, explain)
+        _flip(champion, int(kind), np.asarray(kinds == kind), moved, draws, explain)
         for kind in np.unique(kinds[before.outcomes != after.outcomes])
     )
 
 
 def _flip(
-    records: EvaluatedRecords, kind: int, rows: IntArray, moved: IntArray, explain: Explain | None
+    records: EvaluatedRecords,
+    kind: int,
+    flipped: BoolArray,
+    moved: IntArray,
+    draws: DayDraws,
+    explain: Explain | None,
 ) -> Flip:
     old, new = divmod(kind, len(OUTCOMES))
+    rows, fraud = np.flatnonzero(flipped), records.labels == 1
     shown = np.unique(np.linspace(0, len(rows) - 1, min(len(rows), MOST_EXPLAINED)).astype(np.int64))
     chosen = [] if explain is None else rows[shown].tolist()
     codes = Counter(code for row in chosen for code in (explain(row, new > old) if explain else ()))
@@ -145,10 +160,18 @@ def _flip(
         challenger=OUTCOMES[new],
         genuine=len(rows) - frauds,
         frauds=frauds,
+        daily_genuine=_per_day(flipped & ~fraud, draws),
+        daily_frauds=_per_day(flipped & fraud, draws),
         reasons=dict(sorted(codes.items(), key=lambda item: (-item[1], item[0]))),
         explained=len(chosen),
         examples=tuple(records.record_ids[row] for row in farthest) if records.record_ids else (),
     )
+
+
+def _per_day(hits: BoolArray, draws: DayDraws) -> Estimate:
+    """Estimate how many records of a kind a day has."""
+    found = _rate(hits, np.ones_like(hits), draws)
+    return found.times(len(hits) / draws.days)
 
 
 def daily_changes(differences: Mapping[str, Estimate], *, records: int, days: int) -> tuple[DailyChange, ...]:

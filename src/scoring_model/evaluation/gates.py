@@ -13,6 +13,7 @@ from scoring_model.evaluation.groups import Difference
 from scoring_model.evaluation.markdown import ABSENT, draw_table
 from scoring_model.evaluation.stability import Verdict
 from scoring_model.evaluation.uncertainty import Estimate, Interval
+from scoring_model.findings import CHECKS, Code, Finding, Severity, State, not_applicable
 
 
 class GateVerdict(StrEnum):
@@ -32,6 +33,13 @@ _EXIT_CODES: Final = {
 }
 """The first verdict that occurs gives the exit code."""
 
+_STATES: Final = {
+    State.FOUND: GateVerdict.FAILED,
+    State.NOT_APPLICABLE: GateVerdict.NOT_ENOUGH_DATA,
+    State.CLEAR: GateVerdict.PASSED,
+}
+"""The first state that occurs decides a gate on findings."""
+
 _SHOWN: Final = 3
 
 
@@ -42,7 +50,7 @@ class Measured:
     Parameters
     ----------
     subject : str
-        Name of the figure, of the bound or of the group.
+        Name of the figure, of the bound or of the group; code of a finding, whose value is its count.
     value, low, high : float or None
         None where the records do not give it.
     records : int
@@ -154,7 +162,7 @@ def check_gates(
     """Check gates on an evaluation or a comparison.
 
     Gates about two models do not apply to an evaluation of one. An interval that reaches its limit fails: an
-    undecided gate is no pass.
+    undecided gate is no pass. Gates on findings do not depend on the number of days.
 
     Parameters
     ----------
@@ -172,10 +180,14 @@ def check_gates(
     if problems := list(_unknown(settings, evaluation, comparison)):
         raise EvaluationError("gates: " + "; ".join(problems))
     counts = [trained, *(bundle.trained_records for bundle in (comparison.bundles if comparison else ()))]
-    obstacle = _obstacle(settings, evaluation, counts)
+    findings = evaluation.findings if comparison is None else comparison.findings
+    obstacle = _obstacle(settings, evaluation, counts, findings)
     return GateReport(
         results=tuple(
-            _check(name, gate, evaluation, comparison, obstacle) for name, gate in settings.gates.items()
+            _check(name, gate, evaluation, comparison, obstacle)
+            if gate.findings is None
+            else _check_findings(name, gate, gate.findings, findings, settings.findings.mute)
+            for name, gate in settings.gates.items()
         ),
         benefits={} if comparison is None or obstacle else _benefits(settings, comparison),
     )
@@ -191,7 +203,12 @@ def _unknown(settings: GateSettings, evaluation: Evaluation, comparison: Compari
             yield f"{name}: the evaluation has no groups by {gate.column}"
 
 
-def _obstacle(settings: GateSettings, evaluation: Evaluation, trained: Sequence[int | None]) -> str | None:
+def _obstacle(
+    settings: GateSettings,
+    evaluation: Evaluation,
+    trained: Sequence[int | None],
+    findings: Sequence[Finding],
+) -> str | None:
     """Return why no gate can be decided, or None."""
     if evaluation.days < settings.min_days:
         return f"{evaluation.days} days with records; {settings.min_days} are needed"
@@ -201,7 +218,8 @@ def _obstacle(settings: GateSettings, evaluation: Evaluation, trained: Sequence[
         return "a bundle does not hold its split, so records that it was trained on are not found"
     if most := max(count or 0 for count in trained):
         return f"{most:,} evaluated records are from the period that a model was trained and validated on"
-    return None
+    used = (one for one in findings if one.code is Code.TRAINING_RECORDS and one.state is State.FOUND)
+    return next((one.sentence for one in used), None)
 
 
 def _benefits(settings: GateSettings, comparison: Comparison) -> dict[str, Interval]:
@@ -227,6 +245,48 @@ def _check(
     else:
         verdict, detail = _verdict(gate, measured)
     return GateResult(name=name, gate=gate, verdict=verdict, detail=detail, measured=measured)
+
+
+def _check_findings(
+    name: str, gate: Gate, subject: str, findings: Sequence[Finding], mute: Sequence[str]
+) -> GateResult:
+    """Check that some checks found nothing; a check that did not run is no pass."""
+    codes = [
+        code for code, check in CHECKS.items() if subject == code or _is_as_grave(check.severity, subject)
+    ]
+    watched = [one for code in codes if code not in mute for one in _made(code, findings)]
+    state = next((one for one in _STATES if one in {found.state for found in watched}), State.NOT_APPLICABLE)
+    causes = [one for one in watched if one.state is state]
+    if state is State.CLEAR:
+        detail = f"nothing found by {', '.join(dict.fromkeys(one.code.value for one in causes))}"
+    else:
+        detail = "; ".join(f"{one.code}: {one.sentence}" for one in causes) or "every check is muted"
+    muted = [f"{one.code} ({one.count:,})" for one in findings if one.code in codes and one.code in mute]
+    return GateResult(
+        name=name,
+        gate=gate,
+        verdict=_STATES[state],
+        detail=f"{detail}; muted: {', '.join(muted)}" if muted else detail,
+        measured=tuple(
+            Measured(
+                subject=one.code.value,
+                value=None if one.state is State.NOT_APPLICABLE else float(one.count),
+                low=None,
+                high=None,
+                records=one.records,
+                verdict=_STATES[one.state],
+            )
+            for one in watched
+        ),
+    )
+
+
+def _made(code: Code, findings: Sequence[Finding]) -> Sequence[Finding]:
+    return [one for one in findings if one.code is code] or [not_applicable(code, "was not checked")]
+
+
+def _is_as_grave(severity: Severity, least: str) -> bool:
+    return least in list(Severity) and severity.rank >= Severity(least).rank
 
 
 def _verdict(gate: Gate, measured: Sequence[Measured]) -> tuple[GateVerdict, str]:

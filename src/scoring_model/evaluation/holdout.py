@@ -4,12 +4,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Final, Self
 
 import numpy as np
 
 from scoring_model.arrays import IntArray
-from scoring_model.configuration import CostSettings
+from scoring_model.configuration import CostSettings, FindingSettings
 from scoring_model.contract.fields import signal_field
 from scoring_model.contract.rules import SignalType
 from scoring_model.decision.rules import Decisions
@@ -21,6 +21,7 @@ from scoring_model.evaluation.evaluation import Evaluation, Provenance, evaluate
 from scoring_model.evaluation.importance import measure_importance, sample_rows
 from scoring_model.evaluation.labels import Labels, read_labels
 from scoring_model.evaluation.scored_files import is_scored, read_scored
+from scoring_model.evaluation.trained_records import check_digests, check_period, training_findings
 from scoring_model.history import person_codes
 from scoring_model.records import NEVER, Column, RecordSchema, RecordTable, microseconds, parse_duration
 from scoring_model.records.file_format import PLAIN
@@ -58,15 +59,50 @@ class EvaluationOptions:
     matured_only : bool
         Whether to leave out younger records even if their label is known. Fraud and genuine labels become known at
         different times, so an evaluation that mixes ages is biased.
-    certified : tuple of (range, range), optional
-        The step_up_from and the fail_from that are certified to keep the promises.
+    training : sequence of Path
+        Folders of trainings that may hold digests of their records.
+    mute : sequence of str
+        Codes of findings to mute, beside those that the bundle mutes.
     """
 
     by: Mapping[str, str | None] = field(default_factory=dict)
     as_of: int | None = None
     maturity: int | None = None
     matured_only: bool = False
-    certified: tuple[range, range] | None = None
+    training: Sequence[Path] = ()
+    mute: Sequence[str] = ()
+
+    @classmethod
+    def of(
+        cls,
+        *,
+        by: Sequence[str] | Mapping[str, str | None],
+        as_of: str | int | None,
+        label_maturity: str | int | None,
+        matured_only: bool,
+        training: Sequence[str | Path],
+        mute: Sequence[str],
+    ) -> Self:
+        """Read options as `evaluate` takes them.
+
+        Raises
+        ------
+        Invalid
+            If `mute` names an unknown code.
+        """
+        return cls(
+            by=by if isinstance(by, Mapping) else dict.fromkeys(by),
+            as_of=microseconds(as_of) if isinstance(as_of, str) else as_of,
+            maturity=parse_duration(label_maturity) if isinstance(label_maturity, str) else label_maturity,
+            matured_only=matured_only,
+            training=[Path(folder) for folder in training],
+            mute=FindingSettings(mute=tuple(mute)).mute,
+        )
+
+
+def training_folder(bundle: str | Path) -> Path:
+    """Return the folder that a training writes beside its bundle."""
+    return Path(bundle).with_name(Path(bundle).name + ".training")
 
 
 def evaluate(
@@ -79,7 +115,8 @@ def evaluate(
     as_of: str | int | None = None,
     label_maturity: str | int | None = None,
     matured_only: bool = False,
-    certified: tuple[range, range] | None = None,
+    training: Sequence[str | Path] = (),
+    mute: Sequence[str] = (),
     max_bad_share: float = MAX_BAD_SHARE,
 ) -> Evaluation:
     """Compare the decisions of a bundle with the labels of records.
@@ -107,8 +144,11 @@ def evaluate(
         Age (such as ``60d``, or microseconds) after which an unlabelled record counts as genuine. None: the bundle's.
     matured_only : bool
         Whether to leave out records younger than the label maturity even if their label is known.
-    certified : tuple of (range, range), optional
-        The step_up_from and the fail_from that are certified to keep the promises, for the threshold map.
+    training : sequence of path
+        Folders that trainings wrote, whose digests show which evaluated records the bundle was trained on. The folder
+        beside a bundle that is given as a path is looked into anyway.
+    mute : sequence of str
+        Codes of findings to mute, such as ``SM009``, beside those that the configuration of the bundle mutes.
     max_bad_share : float
         Largest share of rows, in [0, 1], that may break the contract of the records.
 
@@ -122,12 +162,13 @@ def evaluate(
         If more rows break the contract.
     """
     scorer = bundle if isinstance(bundle, Scorer) else Scorer.load(bundle)
-    options = EvaluationOptions(
-        by=by if isinstance(by, Mapping) else dict.fromkeys(by),
-        as_of=microseconds(as_of) if isinstance(as_of, str) else as_of,
-        maturity=parse_duration(label_maturity) if isinstance(label_maturity, str) else label_maturity,
+    options = EvaluationOptions.of(
+        by=by,
+        as_of=as_of,
+        label_maturity=label_maturity,
         matured_only=matured_only,
-        certified=certified,
+        training=[*training, *([] if isinstance(bundle, Scorer) else [training_folder(bundle)])],
+        mute=mute,
     )
     if labels is not None:
         given = read_labels(labels, scorer.contents.schema)
@@ -291,7 +332,7 @@ def evaluate_decisions(
         rules=scorer.rules,
         costs=None if costs is None else CostSettings(**costs),
         by=options.by,
-        certified=options.certified,
+        counts=scorer.score_counts,
         coverage=selection.coverage,
         provenance=Provenance(
             name=manifest.name,
@@ -303,6 +344,12 @@ def evaluate_decisions(
             scored_earlier=scored_earlier,
             notes=notes,
         ),
+        findings=(
+            check_period(scorer, events),
+            check_digests(scorer, table, rows, options.training, with_values=not scored_earlier),
+            *training_findings(scorer),
+        ),
+        mute=(*options.mute, *scorer.settings.get("findings", {}).get("mute", ())),
     )
 
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from scoring_model.arrays import IntArray
 from scoring_model.contract.rules import reference
-from scoring_model.evaluation.column_reading import Source, instants, values
+from scoring_model.evaluation.column_reading import Source, instants, texts, values
 from scoring_model.evaluation.evaluated_records import EvaluationError
 from scoring_model.records import NEVER, Column, RecordSchema
 from scoring_model.records.cells import text
@@ -98,7 +98,7 @@ def read_labels(source: object, schema: RecordSchema) -> Labels:
     names = {field: _name(opened, field, schema) for field in _ALIASES}
     rule, times = label_rule(schema.labels), instants(schema)
     parsers = {
-        names["recordId"]: values(lambda cell: reference(text(cell))),
+        names["recordId"]: texts(lambda cell: reference(text(cell))),
         names["label"]: values(lambda cell: rule(label_cell(cell))),
         **{names[field]: times for field in ("labelKnownAt", "labelReportedAt", "eventTime")},
     }

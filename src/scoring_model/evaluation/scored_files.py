@@ -7,13 +7,12 @@ from typing import Final
 import numpy as np
 
 from scoring_model.arrays import FloatArray, IntArray
-from scoring_model.contract.rules import number as number_rule
 from scoring_model.contract.rules import reference
 from scoring_model.decision.rules import DecisionRules, Decisions
-from scoring_model.evaluation.column_reading import Source, instants, values
+from scoring_model.evaluation.column_reading import Source, instants, numbers, texts, values
 from scoring_model.evaluation.evaluated_records import EvaluationError
 from scoring_model.records import NEVER, Column, RecordSchema
-from scoring_model.records.cells import number, plain, text
+from scoring_model.records.cells import plain, text
 from scoring_model.records.columns import Parsed
 from scoring_model.scorer import Scorer
 
@@ -63,9 +62,9 @@ def read_scored(source: Source, scorer: Scorer, by: Iterable[str]) -> ScoredFile
         are not those of the bundle's scale.
     """
     parsers = {
-        "recordId": values(lambda cell: reference(text(cell))),
-        SCORE: values(lambda cell: number_rule(number(cell))),
-        "margin": values(lambda cell: number_rule(number(cell))),
+        "recordId": texts(lambda cell: reference(text(cell))),
+        SCORE: numbers,
+        "margin": numbers,
         "eventTime": instants(RecordSchema()),
         "modelVersion": values(plain),
         "policyVersion": values(plain),

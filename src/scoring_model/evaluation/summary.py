@@ -6,6 +6,7 @@ from scoring_model.contract.outcome import OUTCOMES
 from scoring_model.decision.scale import nominal_share
 from scoring_model.evaluation.coverage import Coverage
 from scoring_model.evaluation.evaluation import Evaluation
+from scoring_model.evaluation.findings_text import findings_markdown
 from scoring_model.evaluation.groups import MIN_RECORDS, REST, GroupRate, GroupTable
 from scoring_model.evaluation.markdown import ABSENT, draw_table
 from scoring_model.evaluation.measures import Measures
@@ -26,8 +27,8 @@ def summary(evaluation: Evaluation) -> str:
     Returns
     -------
     str
-        Tables of left-out records, outcomes, errors over time, ranking and probability, meaning of the scores,
-        months and groups; shares with their 95 % intervals.
+        Tables of left-out records, findings, outcomes, errors over time, ranking and probability, meaning of the
+        scores, months and groups; shares with their 95 % intervals.
     """
     overall = evaluation.overall
     sections = [
@@ -41,20 +42,21 @@ def summary(evaluation: Evaluation) -> str:
         "### By month\n\n" + _months(evaluation),
     ]
     sections += [f"### By {table.column}\n\n" + _groups(table) for table in evaluation.groups]
+    sections.insert(1, findings_markdown(evaluation.findings))
     if evaluation.coverage is not None:
         sections.insert(1, "### Records\n\n" + _coverage(evaluation.coverage))
     return "\n\n".join(sections) + "\n"
 
 
 def _coverage(coverage: Coverage) -> str:
-    """List why rows were left out, and warn of a biased choice."""
+    """List why rows were left out."""
     text = (
         f"As of {rfc3339(coverage.as_of)}, {coverage.evaluated:,} of {coverage.rows:,} rows are evaluated"
         f"{', matured ones only' if coverage.matured_only else ''}."
     )
     rows = [(reason, f"{count:,}") for reason, count in coverage.describe().items()]
     table = [draw_table(("Left out because", "Rows"), rows)] if rows else []
-    return "\n\n".join([text, *table, *(f"**Warning: {warning}.**" for warning in coverage.warnings)])
+    return "\n\n".join([text, *table])
 
 
 def _outcomes(measures: Measures) -> str:

@@ -5,8 +5,10 @@ from typing import Final
 
 import numpy as np
 
+from scoring_model.arrays import IntArray
 from scoring_model.features.links import fraud_features
 from scoring_model.features.settings import FeatureSettings
+from scoring_model.findings import Code, Finding, State, not_applicable
 from scoring_model.records import NEVER, RecordTable, format_duration
 
 _DAY: Final = 86_400_000_000  # microseconds
@@ -62,7 +64,7 @@ def find_blind_windows(
     BlindWindows or None
         None if there are none, or if the delay is unknown.
     """
-    frauds = np.flatnonzero((table.labels == 1) & (table.label_times != NEVER))
+    frauds = _known_frauds(table)
     delay, source = configured_delay, "records.labels.delay"
     if len(frauds):
         delay = int((table.label_times[frauds] - table.event_times[frauds]).min())
@@ -75,3 +77,34 @@ def find_blind_windows(
         return None
     names = tuple(name for names in found.values() for name in names)
     return BlindWindows(delay=delay, source=source, windows=tuple(found), features=names)
+
+
+def check_windows(table: RecordTable, settings: FeatureSettings, *, configured_delay: int | None) -> Finding:
+    """Find windows that never hold a known fraud; see `find_blind_windows`.
+
+    Returns
+    -------
+    Finding
+        Its count is that of the features.
+    """
+    frauds = len(_known_frauds(table))
+    if not frauds and configured_delay is None:
+        reason = "the records hold no labelled fraud, and records.labels.delay is not set"
+        return not_applicable(Code.BLIND_WINDOWS, reason, records=len(table))
+    blind = find_blind_windows(table, settings, configured_delay=configured_delay)
+    if blind is None:
+        sentence = "every window that counts known frauds is longer than the delay of labels"
+        return Finding(code=Code.BLIND_WINDOWS, state=State.CLEAR, sentence=sentence, records=len(table))
+    return Finding(
+        code=Code.BLIND_WINDOWS,
+        state=State.FOUND,
+        sentence=str(blind),
+        count=len(blind.features),
+        records=len(table),
+        names=blind.features,
+        figures={"delay_days": blind.delay / _DAY},
+    )
+
+
+def _known_frauds(table: RecordTable) -> IntArray:
+    return np.flatnonzero((table.labels == 1) & (table.label_times != NEVER))

@@ -46,7 +46,7 @@ _DERIVED: Final = frozenset({"eventDay", "eventHour", "localDay", "localHour"})
 """Inputs derived from the instant of the event."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # not frozen: one is created per request, in a third of the time
 class StartedRow:
     """A row without the features that depend on the instant and the history.
 

@@ -205,8 +205,8 @@ def _dense(codes: IntArray) -> IntArray:
     """Renumber codes only if they are far from dense, so that they can be counted; negative ones stay negative."""
     if codes.max(initial=-1) < _DENSE * len(codes):
         return codes
-    numbers = np.unique(codes, return_inverse=True)[1].astype(np.int64)
-    return numbers - np.count_nonzero(np.unique(codes) < 0)
+    distinct, numbers = np.unique(codes, return_inverse=True)
+    return numbers.astype(np.int64) - np.count_nonzero(distinct < 0)
 
 
 @njit(cache=True, nogil=True)

@@ -79,11 +79,22 @@ def _valid(cells: Any) -> NDArray[np.bool_]:
 def _scalars(cells: Any) -> Column:
     if pa.types.is_float16(cells.type):
         cells = cells.cast(pa.float32())  # Arrow encodes no halves
-    encoded = cells.dictionary_encode().unify_dictionaries()
+    encoded = cells.dictionary_encode()
     if not encoded.num_chunks:
         return Column((), np.empty(0, dtype=np.int32))
+    if len({_addresses(chunk.dictionary) for chunk in encoded.chunks}) > 1:
+        encoded = encoded.unify_dictionaries()
     codes = [chunk.indices.fill_null(-1).to_numpy() for chunk in encoded.chunks]
     return Column(_python(encoded.chunk(0).dictionary), np.concatenate(codes).astype(np.int32))
+
+
+def _addresses(values: pa.Array) -> tuple[int, ...]:
+    """Identify the memory of an array: chunks usually share it, and to compare ids in it takes most of reading."""
+    return (
+        values.offset,
+        len(values),
+        *(buffer.address for buffer in values.buffers() if buffer is not None),
+    )
 
 
 def _coded(cells: Any) -> Column | None:

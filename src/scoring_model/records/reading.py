@@ -303,4 +303,7 @@ def _record_ids(parsed: Mapping[str, Parsed], kept: IntArray) -> tuple[str, ...]
     if "recordId" not in parsed:
         return tuple(map(str, kept.tolist()))
     column = parsed["recordId"].column
-    return tuple(map(column.values.__getitem__, column.codes[kept].tolist()))
+    codes = column.codes[kept]
+    if np.array_equal(codes, np.arange(len(column.values))):  # in a file of valid records they are in order
+        return tuple(column.values)
+    return tuple(map(column.values.__getitem__, codes.tolist()))

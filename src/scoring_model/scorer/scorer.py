@@ -9,8 +9,10 @@ from typing import Any, Self
 from scoring_model.arrays import FloatArray
 from scoring_model.bundle import (
     CONFIGURATION,
+    EVALUATION,
     Contents,
     Manifest,
+    ScoreCounts,
     SealedFiles,
     check_protocol,
     check_versions,
@@ -110,6 +112,9 @@ class Scorer(Decider):
         self.matrix = contents.features
         self.settings: Mapping[str, Any] = {}
         """Resolved configuration of the training, as the bundle holds it; empty without a bundle."""
+        self.score_counts: ScoreCounts | None = None
+        """Counts of the records that certified the policy; None for a bundle that an earlier version sealed."""
+        self._evaluation = b"{}"
         schema = contents.schema
         # File columns with names other than their fields: they identify a mapping as a row of a file.
         self.own_names = {*schema.columns.values(), *schema.signals} - {*EVENT_FIELDS, *schema.fields}
@@ -143,7 +148,16 @@ class Scorer(Decider):
         check_protocol(sealed)
         if CONFIGURATION in sealed.files:
             scorer.settings = read_json(sealed.files[CONFIGURATION])
+        scorer.score_counts = ScoreCounts.of(sealed)
+        if EVALUATION in sealed.files:
+            scorer._evaluation = sealed.files[EVALUATION]
         return scorer
+
+    @property
+    def findings(self) -> Sequence[Mapping[str, Any]]:
+        """Findings of the training, as the evaluation in the bundle holds them; none in older bundles."""
+        found: Sequence[Mapping[str, Any]] = read_json(self._evaluation).get("findings", ())
+        return found
 
     def score(self, data: Any, *, history: Any = None, as_of: str | date | None = None) -> Any:
         """Score one record, or every record of a frame.

@@ -7,7 +7,6 @@ from typing import Any, Final
 from scoring_model.contract.texts import rfc3339, to_text
 from scoring_model.history import LinkKey
 from scoring_model.history.windows import says_fraud
-from scoring_model.service.core.ids import AHEAD, first_of
 from scoring_model.service.core.rows import ClientRow, VerificationRow
 from scoring_model.service.events import message_id
 from scoring_model.service.identities import Persons
@@ -85,7 +84,7 @@ async def inspect(store: Store, keyring: Keyring, resource: bytes) -> dict[str, 
                 {"label": label, "knownAt": rfc3339(known_at), "reportedAt": rfc3339(told_at)}
                 for label, known_at, told_at in labels
             ],
-            "events": await _events(reader, row, [told_at for *_, told_at in labels]),
+            "events": await _events(reader, row),
             "links": [await _sharing(reader, name, value, row, sharing) for name, value in names],
         }
 
@@ -144,25 +143,24 @@ async def _reasons(reader: Reader, row: VerificationRow) -> list[dict[str, str]]
     return [{"code": code, "description": sentences.get(code, "")} for code in row.reasons.split(",")]
 
 
-async def _events(reader: Reader, row: VerificationRow, reported: Sequence[int]) -> list[dict[str, Any]]:
+async def _events(reader: Reader, row: VerificationRow) -> list[dict[str, Any]]:
     """Return the events of a verification that are still kept, with the deliveries of each."""
-    found = {}
-    for at in dict.fromkeys((row.completed_at or row.created_at, *reported)):
-        for event in await reader.events_between(first_of(at), first_of(at + AHEAD), row.id):
-            found[event.id] = {
-                "type": event.type,
-                "sequence": event.sequence,
-                "deliveries": [
-                    {
-                        "id": message_id(one.id),
-                        "webhookId": to_text(one.webhook),
-                        "status": one.status,
-                        "attempts": one.attempts,
-                    }
-                    for one in await reader.deliveries_of(event.id)
-                ],
-            }
-    return list(found.values())
+    return [
+        {
+            "type": event.type,
+            "sequence": event.sequence,
+            "deliveries": [
+                {
+                    "id": message_id(one.id),
+                    "webhookId": to_text(one.webhook),
+                    "status": one.status,
+                    "attempts": one.attempts,
+                }
+                for one in await reader.deliveries_of(event.id)
+            ],
+        }
+        for event in await reader.events_of(row.client, row.id)
+    ]
 
 
 async def _sharing(

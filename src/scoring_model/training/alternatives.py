@@ -9,8 +9,8 @@ from typing import Final
 from scoring_model.arrays import IntArray
 from scoring_model.decision.rules import NEVER_REACHED, Policy
 from scoring_model.evaluation import Share
+from scoring_model.evaluation.bounds import exact_share
 from scoring_model.evaluation.cost import ExpectedCost, at_or_above
-from scoring_model.training.bounds import exact_share
 from scoring_model.training.certification import Certification
 
 STEP: Final = 25

@@ -1,6 +1,6 @@
 """From a fitted forest to a bundle: scale, probability, policy, evaluation, golden rows, profile and card."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from importlib.metadata import version
 from typing import Final
@@ -24,25 +24,26 @@ from scoring_model.bundle import (
     measure_profile,
     reason_factors,
 )
-from scoring_model.configuration import Configuration, CostSettings, PolicySettings, Tuned
+from scoring_model.configuration import Configuration, PolicySettings, Tuned
 from scoring_model.decision.contributions import Contributions
 from scoring_model.decision.forest import Forest
 from scoring_model.decision.probability import Calibration
 from scoring_model.decision.reasons import FactualReasons
 from scoring_model.decision.rules import NEVER_REACHED, DecisionRules, Policy
 from scoring_model.evaluation import EvaluatedRecords, Evaluation, evaluate_records
+from scoring_model.evaluation.bounds import tested_scores
 from scoring_model.evaluation.importance import Importance, measure_importance, sample_rows
 from scoring_model.features import MailProviders
+from scoring_model.findings import Finding
 from scoring_model.records import digest, rfc3339
 from scoring_model.scorer.session import MarginSession
 from scoring_model.training.alternatives import Alternatives
 from scoring_model.training.calibration import CalibrationChoice, choose_calibration
 from scoring_model.training.cards import describe
 from scoring_model.training.certification import InfeasiblePolicy, Shortfall, certify
-from scoring_model.training.choice import choose, tested_scores
+from scoring_model.training.choice import choose
 from scoring_model.training.export import to_onnx
 from scoring_model.training.ladder import possible_now
-from scoring_model.training.leakage import LeakageReport
 from scoring_model.training.preparation import Prepared
 from scoring_model.training.scale import fit_scale
 from scoring_model.training.split import EvaluatedPart
@@ -63,7 +64,7 @@ def assemble(
     configuration: Configuration,
     tuned: Tuned,
     *,
-    leakage: LeakageReport,
+    findings: Sequence[Finding],
     threads: int,
 ) -> tuple[Bundle, Evaluation, Alternatives]:
     """Make the bundle of a forest, its evaluation, and the results of other thresholds.
@@ -82,12 +83,10 @@ def assemble(
     bare = MarginSession(to_onnx(forest, cuts=None, feature_names=names), threads=threads)
     margins = bare.margins(prepared.rows[prepared.split.validation])
     calibration = _calibrate(prepared, margins)
-    rules, alternatives, counts, certified = _fit_rules(
-        prepared, margins, configuration, calibration.calibration
-    )
+    rules, alternatives, counts = _fit_rules(prepared, margins, configuration, calibration.calibration)
     graph = to_onnx(forest, cuts=rules.scale.cuts, feature_names=names)
     session = MarginSession(graph, threads=threads)
-    evaluation = _evaluate(prepared, session, rules, configuration.policy.costs, certified)
+    evaluation = _evaluate(prepared, session, rules, configuration, counts, findings)
     evaluation = replace(evaluation, explain=_explain(prepared, forest))
     contents = Contents(
         schema=configuration.schema,
@@ -116,7 +115,6 @@ def assemble(
                 evaluation,
                 configuration,
                 alternatives=alternatives,
-                leakage=leakage,
                 calibration=calibration,
                 data=data,
             ).encode(),
@@ -142,6 +140,8 @@ def resolved(configuration: Configuration, tuned: Tuned) -> dict[str, object]:
     # Later settings stand in bundles that use them.
     if configuration.features.mail_providers == MailProviders():
         del plain["features"]["mail_providers"]
+    if not configuration.findings.mute:
+        del plain["findings"]
     for signal in plain["signals"].values():
         if signal["country"] is None:
             del signal["country"]
@@ -155,8 +155,8 @@ def _calibrate(prepared: Prepared, margins: FloatArray) -> CalibrationChoice:
 
 def _fit_rules(
     prepared: Prepared, margins: FloatArray, configuration: Configuration, calibration: Calibration
-) -> tuple[DecisionRules, Alternatives, ScoreCounts, tuple[range, range]]:
-    """Choose the policy; also return what it rests on, and the certified values of both thresholds."""
+) -> tuple[DecisionRules, Alternatives, ScoreCounts]:
+    """Choose the policy; also return what it rests on."""
     targets, settings = prepared.split.validation_targets, configuration.policy
     scale = fit_scale(margins[targets == 0])
     scores = scale.scores(margins)
@@ -172,7 +172,7 @@ def _fit_rules(
     certification = certify(*tested_scores(counts), settings=settings)
     policy, alternatives = choose(counts, certification, confidence=settings.confidence, costs=settings.costs)
     rules = DecisionRules(scale=scale, calibration=calibration, policy=policy or PASS_EVERYONE)
-    return rules, alternatives, counts, (certification.step_up, certification.fail)
+    return rules, alternatives, counts
 
 
 def _shortfalls(counts: ScoreCounts, settings: PolicySettings) -> tuple[Shortfall, ...]:
@@ -186,8 +186,9 @@ def _evaluate(
     prepared: Prepared,
     session: MarginSession,
     rules: DecisionRules,
-    costs: CostSettings | None,
-    certified: tuple[range, range],
+    configuration: Configuration,
+    counts: ScoreCounts,
+    findings: Sequence[Finding],
 ) -> Evaluation:
     part = prepared.split.evaluated
     records = EvaluatedRecords(
@@ -196,12 +197,19 @@ def _evaluate(
         event_times=prepared.table.event_times[part.rows],
         persons=prepared.persons[part.rows],
     )
-    return evaluate_records(records, rules=rules, costs=costs, certified=certified)
+    return evaluate_records(
+        records,
+        rules=rules,
+        costs=configuration.policy.costs,
+        counts=counts,
+        findings=findings,
+        mute=configuration.findings.mute,
+    )
 
 
 def evaluation_document(evaluation: Evaluation, part: EvaluatedPart) -> dict[str, object]:
-    """Return an evaluation as JSON; without a test part it names the part that it rests on, and what limits it."""
-    limits = {} if part.warning is None else {"part": part.name, "warning": part.warning}
+    """Return an evaluation as JSON; without a test part it names the part that it rests on."""
+    limits = {} if part.name == "test" else {"part": part.name}
     return {**limits, **evaluation.to_json()}
 
 

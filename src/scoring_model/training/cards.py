@@ -12,10 +12,10 @@ from scoring_model.decision.rules import NEVER_REACHED, Policy
 from scoring_model.decision.scale import MAX_SCORE, ScoreScale
 from scoring_model.evaluation import Evaluation
 from scoring_model.features import Feature
+from scoring_model.findings import LIMIT, Code, Finding
 from scoring_model.records import rfc3339
 from scoring_model.training.alternatives import Alternatives
 from scoring_model.training.calibration import CalibrationChoice
-from scoring_model.training.leakage import LeakageReport
 from scoring_model.training.preparation import Prepared
 from scoring_model.training.scale import scale_uncertainty
 
@@ -50,7 +50,6 @@ def describe(
     configuration: Configuration,
     *,
     alternatives: Alternatives,
-    leakage: LeakageReport,
     calibration: CalibrationChoice,
     data: Mapping[str, object],
 ) -> str:
@@ -61,7 +60,7 @@ def describe(
         f"# {_text(configuration.name)}\n\nModel `{version}`, policy `{contents.policy_version}`.",
         f"## Purpose\n\n{_text(PURPOSE.format(event=use.event, subject=use.subject))}",
         _data(prepared, data, configuration.training.split.as_of),
-        _leaks(leakage),
+        _findings(evaluation.findings),
         _evaluated(prepared, evaluation, calibration),
         policy_section(rules.policy, alternatives, use.event),
         _scale(rules.scale, use.subject, genuine=int((prepared.split.validation_targets == 0).sum())),
@@ -82,21 +81,23 @@ def _data(prepared: Prepared, data: Mapping[str, object], as_of: int | None) -> 
     return f"## Data\n\n{span}\n\n{table(('Part', 'From', 'To', 'Records', 'Genuine', 'Frauds'), rows)}"
 
 
-def _leaks(leakage: LeakageReport) -> str:
-    if not leakage.findings:
-        return "## Leaks\n\nThe configuration turned the search for leaks off."
-    rows = [(f.check, leakage.verdict_of(f), f.records, f.detail) for f in leakage.findings]
-    return (
-        f"## Leaks\n\n{table(('Check', 'Verdict', 'Records', 'Found'), rows)}\n\nColumns that users supply were "
-        "looked at one by one: whether their values were there before the decision can't be seen from the records."
-    )
+def _findings(findings: Sequence[Finding]) -> str:
+    rows = [
+        (f.code.value, f.check.title, f.check.severity.value, f.verdict, f.records, f.sentence)
+        for f in findings
+    ]
+    heads = ("Code", "Check", "Severity", "Verdict", "Records", "Found")
+    return f"## Findings\n\n{table(heads, rows)}\n\n{LIMIT} `docs/findings.md` says what each code means."
 
 
 def _evaluated(prepared: Prepared, evaluation: Evaluation, calibration: CalibrationChoice) -> str:
     part = prepared.split.evaluated
-    texts = [f"## Metrics on the {part.name} part", _metrics(evaluation), _text(str(calibration))]
-    if part.warning is not None:
-        texts.insert(1, f"**{_text(part.warning)}**")
+    limits = [
+        f"**{_text(one.sentence)}**"
+        for one in evaluation.findings
+        if one.code is Code.TRAINING_PERIOD and one.is_open
+    ]
+    texts = [f"## Metrics on the {part.name} part", *limits, _metrics(evaluation), _text(str(calibration))]
     return "\n\n".join(texts)
 
 

@@ -13,17 +13,22 @@ from scoring_model.arrays import IntArray
 from scoring_model.configuration import PolicySettings
 from scoring_model.decision.rules import NEVER_REACHED, Promise
 from scoring_model.decision.scale import MAX_SCORE
-from scoring_model.training.bounds import BoundTest, fraud_test, genuine_test, records_needed
+from scoring_model.evaluation.bounds import (
+    EVERY,
+    FALSE_REJECT,
+    MISSED_FRAUD,
+    STEP_UP,
+    BoundTest,
+    bound_test,
+    fail_thresholds,
+    records_needed,
+    step_up_thresholds,
+)
 
 if TYPE_CHECKING:
     from scoring_model.bundle import Bundle
     from scoring_model.training.alternatives import Alternatives
 
-FALSE_REJECT = "max_false_reject"
-STEP_UP = "max_step_up"
-MISSED_FRAUD = "max_missed_fraud"
-
-_EVERY = range(1, NEVER_REACHED + 1)
 _PARTNERS = {STEP_UP: MISSED_FRAUD, MISSED_FRAUD: STEP_UP}  # opposite bounds on the same threshold
 
 
@@ -101,17 +106,12 @@ class Certification:
     @cached_property
     def step_up(self) -> range:
         """Return the `step_up_from` that keep `max_step_up` and `max_missed_fraud`, ascending; may be empty."""
-        lowest, highest = self._range(STEP_UP), self._range(MISSED_FRAUD)
-        return range(max(lowest.start, highest.start), min(lowest.stop, highest.stop))
+        return step_up_thresholds(self._certified)
 
     @cached_property
     def fail(self) -> range:
         """Return the `fail_from` that keep `max_false_reject`; only `NEVER_REACHED` if that is unset."""
-        return (
-            self._range(FALSE_REJECT)
-            if FALSE_REJECT in self.tests
-            else range(NEVER_REACHED, NEVER_REACHED + 1)
-        )
+        return fail_thresholds(self._certified)
 
     def holds(self, step_up_from: int, fail_from: int) -> bool:
         """Return True if a pair of thresholds is certified to keep every bound."""
@@ -128,7 +128,7 @@ class Certification:
 
     def _range(self, bound: str) -> range:
         """Return the thresholds that keep a bound; all if it is unset."""
-        return self._certified.get(bound, _EVERY)
+        return self._certified.get(bound, EVERY)
 
     def shortfalls(self) -> tuple[Shortfall, ...]:
         """Find all bounds that no threshold keeps, or that have no threshold in common."""
@@ -173,7 +173,7 @@ class Certification:
     def _compromise(self, bound: str) -> int:
         """Return the best threshold for a bound among those that keep the other bound on the same threshold."""
         test = self.tests[bound]
-        kept = self._range(_PARTNERS[bound]) if bound in _PARTNERS else _EVERY
+        kept = self._range(_PARTNERS[bound]) if bound in _PARTNERS else EVERY
         if not kept:  # the other bound is reported separately
             return test.safest
         return kept[-1] if test.safest == NEVER_REACHED else kept[0]
@@ -213,9 +213,7 @@ def certify_limits(
     """Find the thresholds that keep bounds, each tested at `delta`; parameters as in `certify`."""
     return Certification(
         tests={
-            bound: fraud_test(bound, fraud_scores, limit=limit, delta=delta)
-            if bound == MISSED_FRAUD
-            else genuine_test(bound, genuine_scores, limit=limit, delta=delta)
+            bound: bound_test(bound, genuine_scores, fraud_scores, limit=limit, delta=delta)
             for bound, limit in limits.items()
         }
     )

@@ -2,12 +2,10 @@
 
 from dataclasses import dataclass
 
-import numpy as np
-
-from scoring_model.arrays import IntArray
 from scoring_model.bundle import ScoreCounts
 from scoring_model.configuration import CostSettings
 from scoring_model.decision.rules import NEVER_REACHED, Policy
+from scoring_model.evaluation.bounds import scores_of, tested_scores
 from scoring_model.evaluation.cost import expected_cost
 from scoring_model.training.alternatives import Alternatives, find_alternatives
 from scoring_model.training.certification import Certification
@@ -29,11 +27,6 @@ class Thresholds:
 
     step_up_from: int
     fail_from: int
-
-
-def tested_scores(counts: ScoreCounts) -> tuple[IntArray, IntArray]:
-    """Return the scores of the tested records, ascending: one for each genuine person, and one for each ring."""
-    return _scores(counts.persons), _scores(counts.rings)
 
 
 def choose(
@@ -65,7 +58,9 @@ def choose(
     NotCertified
         If `pair` is given and not certified.
     """
-    cost = None if costs is None else expected_cost(_scores(counts.genuine), _scores(counts.frauds), costs)
+    cost = (
+        None if costs is None else expected_cost(scores_of(counts.genuine), scores_of(counts.frauds), costs)
+    )
     policy = None
     if not certification.shortfalls():
         policy = choose_policy(certification, cost=cost) if pair is None else _picked(certification, pair)
@@ -79,10 +74,6 @@ def choose(
         cost=cost,
     )
     return policy, alternatives
-
-
-def _scores(counts: IntArray) -> IntArray:
-    return np.repeat(np.arange(len(counts), dtype=np.int64), counts)
 
 
 def _picked(certification: Certification, pair: Thresholds) -> Policy:

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Final
 
+import numpy as np
 import yaml
 
 from scoring_model.bundle.seal import load_private_key
@@ -15,6 +16,8 @@ from scoring_model.bundle.writer import check_place
 from scoring_model.configuration import Configuration, Tuned
 from scoring_model.evaluation import summary
 from scoring_model.evaluation.evaluation import Provenance
+from scoring_model.evaluation.training_digests import TrainingDigests
+from scoring_model.findings import Finding
 from scoring_model.records.atomic import atomic_file
 from scoring_model.records.quarantine import accept, write_quarantine
 from scoring_model.records.reading import read_records
@@ -29,6 +32,7 @@ from scoring_model.training.run_description import describe
 from scoring_model.training.tracking import TrackingError, track
 
 _EVALUATION: Final = "evaluation.json"
+_FINDINGS: Final = "findings.json"
 _MODEL: Final = "without_policy"
 _PARAMETERS: Final = "parameters.yaml"
 _REPORT: Final = "report.html"
@@ -46,8 +50,9 @@ class Job:
         Labelled records: Parquet, CSV or JSON Lines.
     out : Path
         Directory of the bundle. Beside it ``<out>.training`` keeps the journal of the search, the resolved
-        parameters, the refused rows and the evaluation; ``tracking``, which all bundles of the folder share,
-        holds MLflow's database and artifacts, unless the server at `tracking_uri` has the run.
+        parameters, the refused rows, the evaluation, and keyed digests of the records; ``tracking``, which all
+        bundles of the folder share, holds MLflow's database and artifacts, unless the server at `tracking_uri` has
+        the run.
     resume : bool
         Whether to continue the search of an earlier, interrupted job.
     signing_key : Path, optional
@@ -112,7 +117,7 @@ def run_job(job: Job, *, report: Callable[[str], None] = lambda text: None) -> J
     TooManyBadRows
         After writing the refused rows to ``quarantine.csv``.
     LeakageError
-        After writing the results to ``leakage_checks.json``.
+        After writing the findings to ``findings.json``.
     InfeasiblePolicy
         If a model was fitted, after writing ``parameters.yaml``, ``thresholds.csv`` and ``without_policy``, a bundle
         that passes everyone, to be given another policy.
@@ -142,7 +147,7 @@ def run_job(job: Job, *, report: Callable[[str], None] = lambda text: None) -> J
             recall_lost=True,
         )
     except LeakageError as error:
-        _write_file(job, "leakage_checks.json", _json(error.report.to_json()))
+        _write_file(job, _FINDINGS, _findings(error.findings))
         raise
     except InfeasiblePolicy as error:
         if error.alternatives is not None:
@@ -155,6 +160,7 @@ def run_job(job: Job, *, report: Callable[[str], None] = lambda text: None) -> J
             )
         raise
     _write(job, training)
+    _digest(training).save(job.folder)
     training.bundle.save(job.out, signing_key=signing_key, replace=job.replace)
     report(f"bundle sealed: {job.out}")
     tracked = _track(job, training, started=started, report=report) if job.track else None
@@ -180,7 +186,7 @@ def _journal(job: Job) -> Path:
 def _write(job: Job, training: Training) -> None:
     texts = {
         "split.json": _json([asdict(segment) for segment in training.split.summaries]),
-        "leakage_checks.json": _json(training.leakage.to_json()),
+        _FINDINGS: _findings(training.evaluation.findings),
         _EVALUATION: _json(evaluation_document(training.evaluation, training.split.evaluated)),
         _SUMMARY: _summary(job, training),
         _THRESHOLDS: training.alternatives.to_csv(),
@@ -190,13 +196,27 @@ def _write(job: Job, training: Training) -> None:
     for name, text in texts.items():
         _write_file(job, name, text)
     evaluation = replace(training.evaluation, provenance=_provenance(job, training))
-    further = training_sections(training.split, training.leakage, training.alternatives)
+    further = training_sections(training.split, training.alternatives)
     evaluation.report(job.folder / _REPORT, further=tuple(further))
+
+
+def _digest(training: Training) -> TrainingDigests:
+    """Digest the records that fitted the model or chose its thresholds."""
+    rows = np.concatenate([training.split.train, training.split.validation])
+    return TrainingDigests.of(
+        training.table.take(rows),
+        training.bundle.contents.schema.fields,
+        model_version=training.bundle.model_version,
+    )
+
+
+def _findings(findings: Sequence[Finding]) -> str:
+    return _json([finding.to_json() for finding in findings])
 
 
 def _provenance(job: Job, training: Training) -> Provenance | None:
     """Name the bundle, the source and the evaluated period; None without records."""
-    events, warning = training.evaluation.records.event_times, training.split.evaluated.warning
+    events = training.evaluation.records.event_times
     if not len(events):
         return None
     return Provenance(
@@ -207,7 +227,7 @@ def _provenance(job: Job, training: Training) -> Provenance | None:
         since=int(events.min()),
         until=int(events.max()),
         scored_earlier=False,
-        notes=() if warning is None else (warning,),
+        notes=(),
     )
 
 
@@ -229,13 +249,8 @@ def _yaml(tuned: Tuned) -> str:
 
 def _summary(job: Job, training: Training) -> str:
     part = training.split.evaluated
-    warning = "" if part.warning is None else f"**Warning: {part.warning}**\n\n"
-    text = f"# {job.configuration.name}: the {part.name} period\n\n{warning}{summary(training.evaluation)}"
-    sections = (
-        training.alternatives.to_markdown(),
-        training.split.to_markdown(),
-        training.leakage.to_markdown(),
-    )
+    text = f"# {job.configuration.name}: the {part.name} period\n\n{summary(training.evaluation)}"
+    sections = (training.alternatives.to_markdown(), training.split.to_markdown())
     return f"{text}\n" + "\n".join(sections)
 
 

@@ -13,15 +13,8 @@ from types import MappingProxyType
 from typing import Final
 
 from scoring_model.arrays import IntArray
-from scoring_model.training.certification import (
-    FALSE_REJECT,
-    MISSED_FRAUD,
-    STEP_UP,
-    Certification,
-    Shortfall,
-    certify_limits,
-    delta_of,
-)
+from scoring_model.evaluation.bounds import FALSE_REJECT, MISSED_FRAUD, STEP_UP
+from scoring_model.training.certification import Certification, Shortfall, certify_limits, delta_of
 
 VALUES: Final = 40
 """Values of each bound."""

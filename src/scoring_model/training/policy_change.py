@@ -32,6 +32,7 @@ from scoring_model.configuration import (
     read_settings,
 )
 from scoring_model.decision.rules import Policy
+from scoring_model.evaluation.bounds import tested_scores
 from scoring_model.records import RecordTable
 from scoring_model.records.quarantine import accept
 from scoring_model.records.reading import read_records
@@ -46,7 +47,7 @@ from scoring_model.training.certification import (
     certify_limits,
     delta_of,
 )
-from scoring_model.training.choice import Thresholds, choose, tested_scores
+from scoring_model.training.choice import Thresholds, choose
 from scoring_model.training.fresh_records import count_fresh, validation_end
 from scoring_model.training.ladder import certify_on_ladder, possible_now
 

@@ -13,6 +13,7 @@ from scoring_model.bundle import Manifest
 from scoring_model.bundle.reader import read_manifest
 from scoring_model.configuration import GateSettings
 from scoring_model.evaluation import GateReport, check_gates, compare, evaluate, trained_records
+from scoring_model.evaluation.report import render_comparison, render_report
 from scoring_model.scorer import Scorer
 from scoring_model.training.mlflow_runs import BUNDLE, MODEL, client_of, pages
 from scoring_model.training.tracking import TrackingError, call_within
@@ -118,12 +119,12 @@ def promote(
         if found.champion_bundle is not None:
             champion = Scorer.load(found.champion_bundle, public_key=public_key, threads=threads)
     report(f"version {found.version} of {found.name} against {found.champion or 'no champion'}")
-    gated, evidence = _judge(champion, challenger, records, gates, options or {})
+    gated, evidence, page = _judge(champion, challenger, records, gates, options or {})
     promoted = gated.promotes if champion is not None else gated.exit_code == 0
     evidence |= {"promotion": {"name": found.name, "version": found.version, "champion": found.champion}}
     artifact = None
     if promoted:
-        artifact = call_within(_SECONDS, partial(_move, uri, found, evidence))
+        artifact = call_within(_SECONDS, partial(_move, uri, found, evidence, page()))
     return Promotion(
         name=found.name,
         version=found.version,
@@ -141,15 +142,23 @@ def _judge(
     records: object,
     gates: GateSettings,
     options: Mapping[str, Any],
-) -> tuple[GateReport, dict[str, Any]]:
-    """Check the gates on a comparison, or on an evaluation without a champion; return also the evidence."""
+) -> tuple[GateReport, dict[str, Any], Callable[[], str]]:
+    """Check the gates on a comparison, or on an evaluation without a champion.
+
+    Returns
+    -------
+    tuple of GateReport, dict and callable
+        Verdicts, the evidence as a JSON document, and what renders the report as HTML.
+    """
     if champion is None:
         evaluation = evaluate(challenger, records, **options)
         gated = check_gates(gates, evaluation, trained=trained_records(challenger, evaluation))
-        return gated, evaluation.to_json() | {"gates": gated.to_json()}
+        evidence = evaluation.to_json() | {"gates": gated.to_json()}
+        return gated, evidence, partial(render_report, evaluation)
     comparison = compare(champion, challenger, records, **options)
     gated = check_gates(gates, comparison)
-    return gated, comparison.to_json() | {"gates": gated.to_json()}
+    evidence = comparison.to_json() | {"gates": gated.to_json()}
+    return gated, evidence, partial(render_comparison, comparison, gates=gated)
 
 
 def _fetch(uri: str, manifest: Manifest, folder: Path) -> _Registered:
@@ -193,13 +202,14 @@ def _champion(client: "MlflowClient", name: str) -> "ModelVersion | None":
     return client.get_model_version(name, str(aliases[CHAMPION])) if CHAMPION in aliases else None
 
 
-def _move(uri: str, found: _Registered, evidence: Mapping[str, Any]) -> str:
-    """Store the evidence, then move the alias, unless another version has become the champion meanwhile."""
+def _move(uri: str, found: _Registered, evidence: Mapping[str, Any], page: str) -> str:
+    """Store evidence and report, then move the alias, unless another version has become the champion meanwhile."""
     client = client_of(uri)
     text = json.dumps(evidence, indent=2) + "\n"
     digest = hashlib.sha256(text.encode()).hexdigest()
     artifact = f"promotion/{digest[:16]}.json"
     client.log_text(found.run_id, text, artifact)
+    client.log_text(found.run_id, page, f"{artifact.removesuffix('.json')}.html")
     tags = {
         EVIDENCE_TAG: artifact,
         "promotion.evidence_sha256": digest,

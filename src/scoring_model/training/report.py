@@ -3,18 +3,16 @@
 from collections.abc import Iterator
 
 from scoring_model.decision.rules import NEVER_REACHED
-from scoring_model.evaluation import Share
 from scoring_model.evaluation.report import Section, Table
-from scoring_model.evaluation.report.scales import percent, unbroken
+from scoring_model.evaluation.report.figures import share_text
+from scoring_model.evaluation.report.scales import unbroken
 from scoring_model.training.alternatives import Alternatives
-from scoring_model.training.leakage.findings import LIMIT, TITLES, LeakageReport
 from scoring_model.training.split import Split
 
 
-def training_sections(split: Split, leakage: LeakageReport, alternatives: Alternatives) -> Iterator[Section]:
-    """Describe the split, the leakage checks, and the pairs of thresholds beside the chosen one."""
+def training_sections(split: Split, alternatives: Alternatives) -> Iterator[Section]:
+    """Describe the split, and the pairs of thresholds beside the chosen one."""
     yield _other_thresholds(alternatives)
-    yield _findings(leakage)
     yield _split(split)
 
 
@@ -38,23 +36,9 @@ def _split(split: Split) -> Section:
         texts=(
             "The model was fitted on the train part; thresholds and probabilities on the validation part. The rest of "
             f"this report is about the {split.evaluated.name} part.",
-            *(() if split.evaluated.warning is None else (split.evaluated.warning,)),
         ),
         tables=(Table(caption="Parts of the history", heads=heads, rows=rows),),
     )
-
-
-def _findings(leakage: LeakageReport) -> Section:
-    name, title = "findings", "Findings"
-    if not leakage.findings:
-        text = "The configuration turned the leakage checks off, so there are no findings."
-        return Section(name=name, title=title, texts=(text,))
-    rows = tuple(
-        (TITLES[found.check], leakage.verdict_of(found), f"{found.records:,}", found.detail)
-        for found in leakage.findings
-    )
-    table = Table(caption="Leakage checks", heads=("Check", "Verdict", "Records", "Found"), rows=rows)
-    return Section(name=name, title=title, texts=(LIMIT,), tables=(table,))
 
 
 def _other_thresholds(alternatives: Alternatives) -> Section:
@@ -64,7 +48,7 @@ def _other_thresholds(alternatives: Alternatives) -> Section:
             f"{row.step_up_from} and {'never' if row.fail_from == NEVER_REACHED else row.fail_from}"
             + (", chosen" if row.chosen else ""),
             "yes" if row.certified else "no",
-            *(_share(share) for share in (row.false_reject, row.step_up, row.missed_fraud)),
+            *(share_text(share) for share in (row.false_reject, row.step_up, row.missed_fraud)),
             "–" if row.expected_cost is None else f"{row.expected_cost:#.4g}",
         )
         for row in alternatives.rows
@@ -87,9 +71,3 @@ def _other_thresholds(alternatives: Alternatives) -> Section:
             ),
         ),
     )
-
-
-def _share(share: Share) -> str:
-    if share.share is None:
-        return "–"
-    return f"{percent(share.share)} ({percent(share.low)} to {percent(share.high)})"

@@ -1,8 +1,8 @@
 """Training from records to a bundle."""
 
 import tempfile
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ import numpy as np
 from scoring_model.bundle import Bundle
 from scoring_model.configuration import Configuration, Tuned, load_configuration
 from scoring_model.evaluation import Evaluation
-from scoring_model.features.blind_windows import find_blind_windows
+from scoring_model.findings import Finding, arranged
 from scoring_model.records import RecordTable, microseconds, rfc3339
 from scoring_model.records.quarantine import accept
 from scoring_model.records.reading import read_records
@@ -21,7 +21,8 @@ from scoring_model.training.alternatives import Alternatives
 from scoring_model.training.assembly import assemble
 from scoring_model.training.averaging import fit_forest
 from scoring_model.training.certification import refuse_hopeless
-from scoring_model.training.leakage import LeakageReport, run_leakage_checks
+from scoring_model.training.checks import check_parameters, check_prepared
+from scoring_model.training.leakage import refuse_leaks, run_leakage_checks
 from scoring_model.training.preparation import Prepared, prepare
 from scoring_model.training.split import Split
 from scoring_model.training.tuning import Tuning, tune
@@ -36,7 +37,10 @@ class Training:
     Parameters
     ----------
     evaluation : Evaluation
-        Evaluation by the bundle's scorer of the test period, or of `split.evaluated` if there is none.
+        Evaluation by the bundle's scorer of the test period, or of `split.evaluated` if there is none; with the
+        findings of the training.
+    table : RecordTable
+        The records that the rows of the split refer to.
     tuning : Tuning or None
         None when the parameters were known.
     """
@@ -45,7 +49,7 @@ class Training:
     evaluation: Evaluation
     alternatives: Alternatives
     split: Split
-    leakage: LeakageReport
+    table: RecordTable = field(repr=False)
     tuning: Tuning | None
     tuned: Tuned
 
@@ -129,26 +133,18 @@ def run_training(
     """
     prepared = prepare(table, configuration)
     _report_left_out(table, prepared, configuration, report)
-    blind = find_blind_windows(
-        prepared.table, configuration.feature_settings, configured_delay=configuration.records.labels.delay
-    )
-    if blind is not None:
-        report(f"warning: {blind}")
     report(f"{prepared.rows.shape[1]} features")
-    if prepared.useless:
-        listed = ", ".join(f"{name} ({reason})" for name, reason in prepared.useless.items())
-        report(f"{len(prepared.useless)} features can teach nothing and were left out: {listed}")
     for segment in prepared.split.summaries:
         if segment.records:
             report(str(segment))
-    if (warning := prepared.split.evaluated.warning) is not None:
-        report(f"warning: {warning}")
+    mute = configuration.findings.mute
+    findings = arranged(check_prepared(prepared, configuration), mute=mute)
+    _report_findings(findings, report)
     refuse_hopeless(len(prepared.genuine_persons), len(prepared.fraud_rings), settings=configuration.policy)
-    leakage = run_leakage_checks(
-        prepared, configuration.training.leakage_checks, seed=configuration.training.seed
-    )
-    report(_checked(leakage))
-    leakage.refuse()
+    leakage = configuration.training.leakage_checks
+    leaks = arranged(run_leakage_checks(prepared, leakage, seed=configuration.training.seed), mute=mute)
+    _report_findings(leaks, report)
+    refuse_leaks((*findings, *leaks), leakage.tolerate)
     tuning = None
     tuned = configuration.training.tuned
     if tuned is None:
@@ -175,8 +171,15 @@ def run_training(
         **prepared.feature_options,
     )
     bundle, evaluation, alternatives = assemble(
-        prepared, forest, configuration, tuned, leakage=leakage, threads=threads
+        prepared,
+        forest,
+        configuration,
+        tuned,
+        findings=(*findings, *leaks, check_parameters(tuned)),
+        threads=threads,
     )
+    reported = {finding.code for finding in (*findings, *leaks)}
+    _report_findings([one for one in evaluation.findings if one.code not in reported], report)
     if recall_lost and (explain := evaluation.explain) is not None:
         lost = measure_recall_lost(prepared, tuned, seed=configuration.training.seed, threads=threads)
         evaluation = replace(evaluation, explain=lambda: replace(explain(), recall_lost=lost))
@@ -189,7 +192,7 @@ def run_training(
         evaluation=evaluation,
         alternatives=alternatives,
         split=prepared.split,
-        leakage=leakage,
+        table=prepared.table,
         tuning=tuning,
         tuned=tuned,
     )
@@ -209,9 +212,13 @@ def _report_left_out(
         )
 
 
-def _checked(leakage: LeakageReport) -> str:
-    ended = ", ".join(f"{finding.check} {finding.verdict}" for finding in leakage.findings)
-    return f"leaks: {ended or 'not looked for'}"
+def _report_findings(findings: Sequence[Finding], report: Report) -> None:
+    """Report each finding that is open, and then the checks that found nothing, are muted or could not run."""
+    for finding in findings:
+        if finding.is_open:
+            report(str(finding))
+    if others := [str(finding) for finding in findings if not finding.is_open]:
+        report(f"checks: {'; '.join(others)}")
 
 
 def _search(

@@ -7,7 +7,7 @@ import numpy as np
 
 from scoring_model.arrays import FloatArray, IntArray
 from scoring_model.decision.scale import MAX_SCORE, ScoreScale, nominal_share
-from scoring_model.training.bounds import lower_limit, upper_limit
+from scoring_model.evaluation.bounds import lower_limit, upper_limit
 
 MIN_GENUINE = 20
 """Minimum number of records: fewer leave less than ten ranks to extrapolate from."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from types import MappingProxyType
+from typing import Final
 
 import optuna
 
@@ -59,3 +60,36 @@ def suggest(trial: optuna.trial.BaseTrial) -> dict[str, float | int]:
     for name, (first, last, log) in _INTEGERS.items():
         params[name] = trial.suggest_int(name, first, last, log=log)
     return params
+
+
+_NATURAL_ENDS: Final = {
+    ("feature_fraction", "highest"),
+    ("bagging_fraction", "highest"),
+    ("min_gain_to_split", "lowest"),
+}
+"""Ends of a range beyond which there is no value."""
+_NEAR: Final = 0.01
+"""Share of a range, on its scale, that counts as its end; whole numbers count where they are equal to it."""
+
+
+def open_ends(params: Mapping[str, float | int]) -> dict[str, str | None]:
+    """Compare parameters with the ranges of the search.
+
+    Returns
+    -------
+    dict of str to (str or None)
+        By parameter that the search varies: the end at or beyond which it lies, in words, or None.
+    """
+    found: dict[str, str | None] = {}
+    for name, (low, high, log) in (_FLOATS | _INTEGERS).items():
+        if name in params:
+            near = _NEAR if name in _FLOATS else 0.0
+            step = (high / low) ** near if log else near * (high - low)
+            is_lowest = params[name] <= (low * step if log else low + step)
+            is_highest = params[name] >= (high / step if log else high - step)
+            ends = {"lowest": is_lowest, "highest": is_highest}
+            sides = [
+                side for side, is_there in ends.items() if is_there and (name, side) not in _NATURAL_ENDS
+            ]
+            found[name] = f"{sides[0]} of {low:g} to {high:g}" if sides else None
+    return found

@@ -226,11 +226,6 @@ class EvaluatedPart:
     start: int
     end: int
 
-    @property
-    def warning(self) -> str | None:
-        """Return what limits the evaluation of a model without a test part, None for the others."""
-        return None if self.name == "test" else NO_TEST_PART
-
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Split:

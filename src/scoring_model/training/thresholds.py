@@ -1,8 +1,9 @@
 """Chooses the policy's thresholds among the certified ones: Learn then Test (arXiv 2110.01052)."""
 
 from scoring_model.decision.rules import Policy
+from scoring_model.evaluation.bounds import MISSED_FRAUD, STEP_UP
 from scoring_model.evaluation.cost import ExpectedCost
-from scoring_model.training.certification import MISSED_FRAUD, STEP_UP, Certification
+from scoring_model.training.certification import Certification
 
 
 def choose_policy(certification: Certification, *, cost: ExpectedCost | None = None) -> Policy:

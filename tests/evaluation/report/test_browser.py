@@ -1,6 +1,7 @@
 """A report in a real browser, on a desk and on a phone."""
 
 import asyncio
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,7 @@ import pytest
 from playwright.async_api import async_playwright
 
 from browsing import browser_path, note_complaints
+from comparison_use import compared
 from report_use import evaluated
 
 DESK, PHONE = {"width": 1280, "height": 900}, {"width": 360, "height": 740}
@@ -45,10 +47,19 @@ async def _look(path: Path) -> tuple[list[str], list[str], dict[str, Any]]:
 
 
 @pytest.mark.browser
-def test_the_page_fits_a_desk_and_a_phone(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("make", "drawings"),
+    [
+        pytest.param(lambda path: evaluated(limits={"max_step_up": 0.2}).report(path), 7, id="evaluation"),
+        pytest.param(lambda path: compared().report(path), 6, id="comparison"),
+    ],
+)
+def test_the_page_fits_a_desk_and_a_phone(
+    make: Callable[[Path], None], drawings: int, tmp_path: Path
+) -> None:
     """No complaint, no request, no scrolling to the side; every drawing is named and its table opens."""
     path = tmp_path / "report.html"
-    evaluated(limits={"max_step_up": 0.2}).report(path)
+    make(path)
     complaints, requests, found = asyncio.run(_look(path))
     assert complaints == []
     assert {url.partition(":")[0] for url in requests} <= {"file", "data"}
@@ -57,7 +68,7 @@ def test_the_page_fits_a_desk_and_a_phone(tmp_path: Path) -> None:
         seen = found[name]
         assert seen["overflow"] <= 0
         assert seen["unnamed"] == 0
-        assert seen["images"] >= len(seen["drawings"]) >= 7
+        assert seen["images"] >= len(seen["drawings"]) >= drawings
         assert min(seen["drawings"]) > width
         assert min(seen["tables"]) > 20
     assert found["desk"]["background"] != found["phone"]["background"]

@@ -4,10 +4,9 @@ The slowest body of 256 KiB that hand and search found takes about 40 ms: parsin
 Tests allow ten times as much, since other processes may slow the machine.
 """
 
-import gc
 import json
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 import httpx
@@ -26,13 +25,9 @@ CLIENT: Final = Client()
 
 
 @pytest.fixture(autouse=True, scope="module")
-def _collected_as_in_a_service() -> Iterator[None]:
+def _collected_as_in_a_service() -> None:
     """What other tests left in memory costs these nothing: a service spares what lives as long as it does."""
-    thresholds = gc.get_threshold()
     freeze_gc()
-    yield
-    gc.unfreeze()
-    gc.set_threshold(*thresholds)
 
 
 def ask(path: str, content: bytes) -> tuple[httpx.Response, float]:

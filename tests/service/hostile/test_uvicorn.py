@@ -22,6 +22,7 @@ DIGESTS: Final[dict[str, str]] = {
     "httptools_impl.HttpToolsProtocol.on_url": "37be44e962b0",
     "httptools_impl.HttpToolsProtocol.on_header": "65d62c044f61",
     "httptools_impl.HttpToolsProtocol.on_headers_complete": "1ea8589acfad",
+    "httptools_impl.HttpToolsProtocol._start_asgi_task": "9c08c2571ae9",
     "httptools_impl.HttpToolsProtocol.on_body": "dba9c32aeba3",
     "httptools_impl.HttpToolsProtocol.on_message_complete": "1fbad42dc31f",
     "httptools_impl.HttpToolsProtocol.on_response_complete": "64e254f28e38",

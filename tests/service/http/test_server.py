@@ -3,11 +3,14 @@
 import asyncio
 import json
 import random
+import socket
+import sys
 
 import pytest
+from starlette.responses import Response
 
 from http_server import LIVE, Connection, Running, serve, stop
-from scoring_model.service.http import protocol
+from scoring_model.service.http import application, protocol
 
 CREDENTIALS = b"x-client-id: cl_1\r\nx-api-key: sk_1\r\n"
 
@@ -29,6 +32,36 @@ def test_answers_have_a_date_and_name_no_server() -> None:
         assert "date" in headers
         assert "server" not in headers
         assert headers["x-request-id"]
+
+    serve(use)
+
+
+def test_an_answer_is_one_packet() -> None:
+    """The head of an answer is sent together with its body."""
+
+    async def use(server: Running) -> None:
+        connection = await server.connect()
+        connection.writer.write(LIVE)
+        status, _, _ = await connection.read()
+        info = connection.writer.get_extra_info("socket").getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 160)
+        data_segments_in = int.from_bytes(info[152:156], sys.byteorder)  # `struct tcp_info` of Linux
+        assert (status, data_segments_in) == (200, 1)
+
+    serve(use)
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [{"x-a": "a\r\nx-b: b"}, {"x-a": "a\0"}, {"content-length": "1"}, {"content-length": "3"}],
+)
+def test_no_malformed_response_is_sent(headers: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A header with a line break, or a body of another length than its header says, ends the connection unsent."""
+
+    async def use(server: Running) -> None:
+        monkeypatch.setattr(application, "plain", lambda _: Response(b"ok", headers=headers))
+        connection = await server.connect()
+        connection.writer.write(LIVE)
+        assert await connection.ended()
 
     serve(use)
 

@@ -13,8 +13,8 @@ from replay_client import Traffic, new_client, opened, send
 from replay_verdicts import Verdict, columns, differences, exported, scored, stored, write_lines
 from scoring_model.scorer import Scorer
 
-EVENTS = 4_000
-APPLICATIONS = 3_600
+EVENTS = 2_600
+APPLICATIONS = 2_350
 CONNECTIONS = 8
 """To each process."""
 
@@ -38,8 +38,8 @@ def assert_everything_happened(
 
 
 def test_a_history_of_the_service_scores_alike_as_a_file(served: Any, linked: Scorer, tmp_path: Path) -> None:
-    """4,000 verifications over 8 connections to each process, labels reported meanwhile, another client beside."""
-    everything = applications(APPLICATIONS, seed=23, months=12)
+    """2,600 verifications over 8 connections to each process, labels reported meanwhile, another client beside."""
+    everything = applications(APPLICATIONS, seed=23, months=8)
     rng = random.Random(1)
     one = Traffic(deque(everything), rng, served.clock)
     other = Traffic(deque(rng.sample(everything, APPLICATIONS // 10)), rng, served.clock)

@@ -10,12 +10,13 @@ from scoring_model.arrays import FloatArray, IntArray
 from scoring_model.configuration import Configuration, LeakageSettings
 from scoring_model.evaluation.metrics import Ranking
 from scoring_model.features import FeatureMatrix
+from scoring_model.findings import State
 from scoring_model.history import LinkCounts, WindowSpec
 from scoring_model.history import sweep as sweeps
 from scoring_model.history.amounts import TableAmounts
 from scoring_model.history.sweep import TableLabels
 from scoring_model.records import Column, RecordTable
-from scoring_model.training.leakage import CheckResult, LeakageError, LeakageReport, run_leakage_checks
+from scoring_model.training.leakage import LeakageError, refuse_leaks, run_leakage_checks
 from scoring_model.training.leakage.future_leakage import check_future_leakage
 from scoring_model.training.leakage.label_permutation import check_label_permutation
 from scoring_model.training.leakage.shared_persons import check_shared_persons
@@ -47,9 +48,9 @@ def with_signal(table: RecordTable, values: list[float | None]) -> RecordTable:
 
 def test_a_sound_history_has_no_leak(prepared: Prepared) -> None:
     """On the invented history every check comes to a verdict, and it is that nothing leaks."""
-    found = run_leakage_checks(prepared, SETTINGS, seed=7).findings
-    assert [finding.check for finding in found] == ["shuffled_labels", "single_features", "future", "persons"]
-    assert {finding.verdict for finding in found} == {CheckResult.SOUND}
+    found = run_leakage_checks(prepared, SETTINGS, seed=7)
+    assert [finding.code for finding in found] == ["SM001", "SM002", "SM003", "SM004"]
+    assert {finding.state for finding in found} == {State.CLEAR}
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -61,8 +62,8 @@ def test_a_copy_of_the_label_is_found(small_table: RecordTable, small_use: Confi
     for values in (fraud, noisy):
         leaky = prepare(with_signal(small_table, values.tolist()), small_use)
         found = check_single_features(leaky, SETTINGS, seed=seed)
-        assert (found.verdict, found.features) == (CheckResult.LEAK, ("signal_form_seconds",))
-        assert "signal_form_seconds has an AUC of " in found.detail
+        assert (found.state, found.names) == (State.FOUND, ("signal_form_seconds",))
+        assert "signal_form_seconds has an AUC of " in found.sentence
 
 
 @pytest.mark.parametrize("how", ["missing", "one value", "in the middle", "reversed"])
@@ -87,7 +88,7 @@ def test_a_copy_is_found_however_it_is_written(
         for row in np.flatnonzero(~fraud & (np.abs(np.array(values, dtype=np.float64) - 5) < 0.5)).tolist():
             values[row] = 9.0
     found = check_single_features(prepare(with_signal(small_table, values), small_use), SETTINGS, seed=7)
-    assert found.features == ("signal_form_seconds",)
+    assert found.names == ("signal_form_seconds",)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -112,7 +113,7 @@ def test_a_category_that_copies_the_label_is_found(
     )
     column = Column.compact(tuple("abcde"), letters.astype(np.int32))
     table = replace(small_table, columns={**small_table.columns, "signals.channel": column})
-    assert check_single_features(prepare(table, small_use), SETTINGS, seed=7).features == ("signal_channel",)
+    assert check_single_features(prepare(table, small_use), SETTINGS, seed=7).names == ("signal_channel",)
 
 
 def leaky_sweep(
@@ -143,10 +144,10 @@ def test_an_own_label_is_found_by_shuffling(
     leaky = prepare(small_table, small_use)
     for seed in SEEDS:
         found = check_label_permutation(leaky, SETTINGS, seed=seed)
-        assert found.verdict is CheckResult.LEAK
+        assert found.state is State.FOUND
         assert found.figures["auc"] > 0.8
-        assert all(name.startswith("link_") and "_fraud" in name for name in found.features)
-        assert len(found.features) == 5
+        assert all(name.startswith("link_") and "_fraud" in name for name in found.names)
+        assert len(found.names) == 5
 
 
 def test_shuffling_does_not_take_a_copied_column_for_ours(
@@ -155,8 +156,8 @@ def test_shuffling_does_not_take_a_copied_column_for_ours(
     """What a user supplies stays where it is when labels are shuffled: only the check of single features finds it."""
     fraud = (small_table.labels == 1).astype(np.float64)
     leaky = prepare(with_signal(small_table, fraud.tolist()), small_use)
-    assert check_label_permutation(leaky, SETTINGS, seed=7).verdict is CheckResult.SOUND
-    assert check_single_features(leaky, SETTINGS, seed=7).verdict is CheckResult.LEAK
+    assert check_label_permutation(leaky, SETTINGS, seed=7).state is State.CLEAR
+    assert check_single_features(leaky, SETTINGS, seed=7).state is State.FOUND
 
 
 def reaching(ahead: int, what: str) -> type[FeatureMatrix]:
@@ -188,7 +189,7 @@ def test_a_look_ahead_is_found(prepared: Prepared, ahead: int, what: str) -> Non
     matrix = reaching(ahead, what)(prepared.matrix.settings, prepared.matrix.state)
     leaky = replace(prepared, matrix=matrix, rows=matrix.rows(prepared.table))
     found = check_future_leakage(leaky, SETTINGS)
-    assert (found.verdict, found.features) == (CheckResult.LEAK, (prepared.matrix.names[0],))
+    assert (found.state, found.names) == (State.FOUND, (prepared.matrix.names[0],))
 
 
 def test_a_share_of_the_whole_table_is_found(prepared: Prepared) -> None:
@@ -202,7 +203,7 @@ def test_a_share_of_the_whole_table_is_found(prepared: Prepared) -> None:
 
     matrix = Scaled(prepared.matrix.settings, prepared.matrix.state)
     leaky = replace(prepared, matrix=matrix, rows=matrix.rows(prepared.table))
-    assert check_future_leakage(leaky, SETTINGS).features == (prepared.matrix.names[3],)
+    assert check_future_leakage(leaky, SETTINGS).names == (prepared.matrix.names[3],)
 
 
 def test_a_person_on_both_sides_is_found(prepared: Prepared, small_table: RecordTable) -> None:
@@ -222,8 +223,8 @@ def test_a_person_on_both_sides_is_found(prepared: Prepared, small_table: Record
             columns[name] = Column.compact(tuple(values), codes)
         twice = replace(prepared, table=replace(small_table, columns=columns))
         found = check_shared_persons(twice)
-        assert (found.verdict, found.figures["persons"]) == (CheckResult.LEAK, 1)
-        assert "1 persons are on both sides" in found.detail
+        assert (found.state, found.figures["persons"]) == (State.FOUND, 1)
+        assert "1 persons are on both sides" in found.sentence
 
 
 def test_a_record_in_two_parts_is_found(prepared: Prepared) -> None:
@@ -243,7 +244,7 @@ def test_no_false_alarm_over_many_seeds(prepared: Prepared) -> None:
     """
     found = [check_label_permutation(prepared, SETTINGS, seed=seed) for seed in range(25)]
     z = np.array([(f.figures["auc"] - 0.5) / f.figures["standard_error"] for f in found])
-    assert {finding.verdict for finding in found} == {CheckResult.SOUND}
+    assert {finding.state for finding in found} == {State.CLEAR}
     assert 0.55 < z.std(ddof=1) < 1.5
     assert abs(z.mean()) < 4 / 5
 
@@ -254,8 +255,8 @@ def test_too_few_frauds_are_no_verdict(prepared: Prepared) -> None:
     split = replace(prepared.split, train_targets=np.zeros_like(prepared.split.train_targets))
     few = replace(prepared, table=table, split=split)
     found = (check_label_permutation(few, SETTINGS, seed=7), check_single_features(few, SETTINGS, seed=7))
-    assert [finding.verdict for finding in found] == [CheckResult.INCONCLUSIVE] * 2
-    LeakageReport(findings=found).refuse()
+    assert [finding.state for finding in found] == [State.NOT_APPLICABLE] * 2
+    refuse_leaks(found, ())
 
 
 @pytest.fixture(scope="module")
@@ -278,10 +279,10 @@ def test_a_leak_stops_a_training_before_the_search(
     with pytest.raises(LeakageError) as caught:
         run_training(leaky_small, small_use, threads=1)
     text = str(caught.value)
-    assert "single_features: on its own signal_form_seconds has an AUC of " in text
+    assert "SM002 single_features: on its own signal_form_seconds has an AUC of " in text
     assert "features.exclude" in text
     assert "training.leakage_checks.tolerate: [single_features]" in text
-    assert [finding.check for finding in caught.value.report.refused] == ["single_features"]
+    assert [leak.code for leak in caught.value.leaks] == ["SM002"]
 
 
 def test_a_tolerated_leak_is_in_the_card(leaky_small: RecordTable, small_use: Configuration) -> None:
@@ -289,21 +290,30 @@ def test_a_tolerated_leak_is_in_the_card(leaky_small: RecordTable, small_use: Co
     tolerant = with_leakage_checks(small_use, LeakageSettings(tolerate=("single_features",)))
     done = run_training(leaky_small, tolerant, threads=1)
     card = done.bundle.files["card.md"].decode()
-    assert "| single_features | leak, tolerated | " in card
+    assert "| SM002 | Each feature alone | error | found (1) | " in card
     assert "signal_form_seconds has an AUC of " in card
-    assert done.leakage.to_json()["tolerated"] == ["single_features"]
+    assert "; tolerated by training.leakage_checks.tolerate |" in card
 
 
 def test_checks_that_did_not_run_are_in_the_card(leaky_small: RecordTable, small_use: Configuration) -> None:
     """The configuration may turn all checks off, and the card reports that."""
     done = run_training(leaky_small, with_leakage_checks(small_use, LeakageSettings(run=False)), threads=1)
-    assert "The configuration turned the search for leaks off." in done.bundle.files["card.md"].decode()
-    assert done.leakage.to_json() == {"run": False, "tolerated": [], "findings": []}
+    assert done.bundle.files["card.md"].decode().count("turned the leakage checks off") == 4
+    assert {one.state for one in done.evaluation.findings[:4]} == {State.NOT_APPLICABLE}
 
 
 def test_findings_of_a_sound_training_are_in_the_card(training: Training) -> None:
-    """The card lists every check, with its verdict, and what can't be seen from the records is said."""
+    """The card lists every check, with its result, and what can't be seen from the records is said."""
     card = training.bundle.files["card.md"].decode()
-    assert all(f"| {f.check} | sound | {f.records} | " in card for f in training.leakage.findings)
-    assert len(training.leakage.findings) == 4
-    assert "Columns that users supply were looked at one by one" in card
+    found = training.evaluation.findings
+    assert all(
+        f"| {f.code} | {f.check.title} | {f.check.severity} | {f.verdict} | {f.records} | " in card
+        for f in found
+    )
+    assert [f.code for f in found if f.check.of_training and f.state is State.CLEAR][:4] == [
+        "SM001",
+        "SM002",
+        "SM003",
+        "SM004",
+    ]
+    assert "Columns that users supply were checked one by one" in card

@@ -10,6 +10,8 @@ from scoring_model.evaluation.report.style import new_axes, styled, to_svg
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from scoring_model.evaluation.uncertainty import Share
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Table:
@@ -36,6 +38,10 @@ class Table:
         """Whether the table takes the whole width of a page."""
         return len(self.heads) > 4
 
+
+NEEDS_BOTH: Final = "It needs genuine records and frauds, and one of the classes is absent."
+NO_RECORDS: Final = "There are no evaluated records."
+NO_BAND: Final = "There is no band, since the records lie on fewer than ten days."
 
 _NUMERIC: Final = frozenset("0123456789+-−–∞")
 
@@ -114,6 +120,11 @@ def range_text(low: float | None, high: float | None, write: Callable[[float], s
     if low is None or high is None or low != low or high != high:
         return "–"
     return f"{write(low)} to {write(high)}"
+
+
+def share_text(share: "Share") -> str:
+    """Write a share with its interval."""
+    return "–" if share.share is None else f"{percent(share.share)} ({range_text(share.low, share.high)})"
 
 
 def thin(count: int, most: int = 25) -> Sequence[int]:

@@ -4,16 +4,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from scoring_model.evaluation.report.cards import promise_cards, promises_note
 from scoring_model.evaluation.report.figures import Table
-from scoring_model.evaluation.report.first_screen import (
-    applicant_texts,
-    left_out_texts,
-    promise_texts,
-    promises_note,
-)
+from scoring_model.evaluation.report.first_screen import applicant_texts, left_out_texts
 from scoring_model.evaluation.report.plot import Plots
 from scoring_model.evaluation.report.scales import day, percent
 from scoring_model.evaluation.report.sections.decisions import decisions_section
+from scoring_model.evaluation.report.sections.findings import findings_section, limiting
 from scoring_model.evaluation.report.sections.groups import groups_sections
 from scoring_model.evaluation.report.sections.importance import importance_section
 from scoring_model.evaluation.report.sections.over_time import time_section
@@ -21,6 +18,7 @@ from scoring_model.evaluation.report.sections.probabilities import probabilities
 from scoring_model.evaluation.report.sections.ranking import ranking_section
 from scoring_model.evaluation.report.sections.section import Section
 from scoring_model.evaluation.report.style import DARK, LIGHT
+from scoring_model.findings import Code
 from scoring_model.records import rfc3339
 from scoring_model.records.atomic import atomic_file
 
@@ -41,9 +39,13 @@ def write_report(evaluation: "Evaluation", path: str | Path, *, further: Sequenc
     MissingExtra
         Without matplotlib or Jinja2, which the extra ``[train]`` brings.
     """
-    text = render_report(evaluation, further=further)
+    write_page(render_report(evaluation, further=further), path)
+
+
+def write_page(html: str, path: str | Path) -> None:
+    """Write a page, whole or not at all."""
     with atomic_file(Path(path)) as partial:
-        partial.write_text(text, encoding="utf-8")
+        partial.write_text(html, encoding="utf-8")
 
 
 def render_report(evaluation: "Evaluation", *, further: Sequence[Section] = ()) -> str:
@@ -56,22 +58,30 @@ def render_report(evaluation: "Evaluation", *, further: Sequence[Section] = ()) 
         time_section(evaluation, plots),
         *groups_sections(evaluation, plots),
         importance_section(evaluation, plots),
+        findings_section(evaluation.findings),
         *(further or [_training_elsewhere(evaluation.provenance)]),
         _provenance(evaluation.provenance),
     ]
-    return _render(
+    return render_page(
+        "evaluation.html.j2",
+        kicker="Evaluation report",
         title=f"{_name(evaluation)}: evaluation",
         name=_name(evaluation),
         basis=_basis(evaluation),
         applicants=applicant_texts(evaluation),
-        promises=promise_texts(evaluation.stability),
+        promises=promise_cards(evaluation.stability),
         promises_note=promises_note(evaluation),
-        left_out=left_out_texts(evaluation.coverage, split=any(part.name == "split" for part in further)),
+        left_out=left_out_texts(
+            evaluation.coverage,
+            split=any(part.name == "split" for part in further),
+            warnings=limiting(evaluation.findings, Code.MIXED_MATURITY),
+        ),
         sections=sections,
     )
 
 
-def _render(**values: object) -> str:
+def render_page(template: str, **values: object) -> str:
+    """Render a page from its own template, with the style of all."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     environment = Environment(
@@ -82,7 +92,7 @@ def _render(**values: object) -> str:
     )
     environment.filters["percent"] = percent
     css = environment.get_template("report.css").render(light=_variables(LIGHT), dark=_variables(DARK))
-    return environment.get_template("report.html.j2").render(css=css, **values)
+    return environment.get_template(template).render(css=css, **values)
 
 
 def _variables(palette: Mapping[str, str]) -> str:
@@ -96,23 +106,24 @@ def _name(evaluation: "Evaluation") -> str:
 def _basis(evaluation: "Evaluation") -> str:
     """Say which model decided on which records, and what limits the figures."""
     overall, provenance = evaluation.overall, evaluation.provenance
+    limits = limiting(evaluation.findings, Code.TRAINING_PERIOD, Code.TRAINING_RECORDS)
     records = f"{overall.records:,} records, {overall.genuine:,} genuine and {overall.frauds:,} frauds"
     if provenance is None:
-        return f"{records}, on {evaluation.days:,} days."
+        return " ".join((f"{records}, on {evaluation.days:,} days.", *limits))
     model = f"Model {provenance.model_version}, policy {provenance.policy_version}."
     period = f"from {day(provenance.since)} to {day(provenance.until)}."
-    return " ".join((f"{model} {records}, {period}", *provenance.notes))
+    return " ".join((f"{model} {records}, {period}", *limits, *provenance.notes))
 
 
 def _training_elsewhere(provenance: "Provenance | None") -> Section:
-    """Say where the findings and the split of the training are."""
+    """Say where the split of the training is."""
     text = (
-        "This is not the report of a training. Findings, data and split of the training are in its own report and in "
-        "the card of the bundle, which “scoring-model inspect” shows."
+        "This is not the report of a training. Data and split of the training are in its own report and in the card "
+        "of the bundle, which “scoring-model inspect” shows."
         if provenance is not None
         else "The evaluation was made from arrays, without a training."
     )
-    return Section(name="training", title="Findings, data and split", texts=(text,))
+    return Section(name="training", title="Data and split", texts=(text,))
 
 
 def _provenance(found: "Provenance | None") -> Section:

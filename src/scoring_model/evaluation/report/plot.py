@@ -1,13 +1,12 @@
 """The plots of an evaluation as matplotlib axes, each alone."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from scoring_model.contract.outcome import Outcome
 from scoring_model.evaluation.importance import Importance, Weight
+from scoring_model.evaluation.report.names import TITLES
 from scoring_model.evaluation.report.plots.groups import draw_groups
 from scoring_model.evaluation.report.plots.importance import (
     draw_beeswarm,
@@ -19,7 +18,7 @@ from scoring_model.evaluation.report.plots.reliability import draw_reliability
 from scoring_model.evaluation.report.plots.scores import draw_score_distribution
 from scoring_model.evaluation.report.plots.stability import draw_weeks
 from scoring_model.evaluation.report.plots.thresholds import draw_threshold_map
-from scoring_model.evaluation.report.style import FRAUD, GENUINE, require_libraries, styled
+from scoring_model.evaluation.report.style import FRAUD, GENUINE, given_axes, require_libraries
 from scoring_model.evaluation.uncertainty import Share
 
 if TYPE_CHECKING:
@@ -37,15 +36,6 @@ COLOURS: Final = {
     "failed": GENUINE,
 }
 """Colour of each rate: that of the class that it concerns, genuine for rates of all records."""
-
-TITLES: Final = {
-    "false_reject": "Genuine who fail",
-    "step_up": "Genuine stepped up or failed",
-    "missed_fraud": "Frauds that pass",
-    "passed": "Passed",
-    "stepped_up": "Stepped up",
-    "failed": "Failed",
-}
 
 
 class NothingToDraw(ValueError):
@@ -73,7 +63,7 @@ class Plots:
         """Draw what each pair of thresholds does: step-up rate, missed frauds, cost, the chosen pair."""
         found = self._evaluation.curves.thresholds
         self._need(found.genuine and found.frauds, "both classes")
-        with _axes(ax) as drawn:
+        with given_axes(ax) as drawn:
             draw_threshold_map(
                 drawn,
                 thresholds=found.thresholds,
@@ -81,7 +71,7 @@ class Plots:
                 missed=found.missed_fraud,
                 cost=found.cost,
                 chosen=found.chosen,
-                certified=found.certified,
+                certified=self._evaluation.curves.certified,
             )
         return drawn
 
@@ -89,7 +79,7 @@ class Plots:
         """Draw the numbers of genuine records and frauds by score, per 100,000 applicants."""
         found = self._evaluation.curves.scores
         self._need(found.records, "records")
-        with _axes(ax) as drawn:
+        with given_axes(ax) as drawn:
             draw_score_distribution(
                 drawn,
                 edges=found.edges,
@@ -104,7 +94,7 @@ class Plots:
         overall, found = self._evaluation.overall, self._evaluation.curves.roc
         self._need(overall.genuine and overall.frauds, "both classes")
         least = 10.0 ** max(np.floor(np.log10(1 / overall.genuine)), -4.0)
-        with _axes(ax) as drawn:
+        with given_axes(ax) as drawn:
             draw_roc(
                 drawn,
                 false_positive_rates=found.x,
@@ -119,7 +109,7 @@ class Plots:
         """Draw precision, which is logarithmic, against recall."""
         overall, found = self._evaluation.overall, self._evaluation.curves.precision_recall
         self._need(overall.genuine and overall.frauds, "both classes")
-        with _axes(ax) as drawn:
+        with given_axes(ax) as drawn:
             draw_precision_recall(
                 drawn,
                 recalls=found.x,
@@ -134,9 +124,13 @@ class Plots:
         """Draw the recall of reviewing the K riskiest applications of each day."""
         overall, found = self._evaluation.overall, self._evaluation.curves.capacity
         self._need(overall.frauds, "frauds")
-        with _axes(ax) as drawn:
+        with given_axes(ax) as drawn:
             draw_capacity(
-                drawn, reviews=found.x, recalls=found.y, band=_ends(found), stepped_up=self.not_passed_a_day
+                drawn,
+                reviews=found.x,
+                recalls=found.y,
+                band=_ends(found),
+                stepped_up=self.not_passed_a_day,
             )
         return drawn
 
@@ -144,7 +138,7 @@ class Plots:
         """Draw predicted against observed shares of frauds, with consistency bands (CORP)."""
         self._need(self._evaluation.overall.records, "records")
         found = self._evaluation.curves.reliability
-        with _axes(ax) as drawn:
+        with given_axes(ax) as drawn:
             draw_reliability(
                 drawn,
                 predicted=found.predicted,
@@ -170,7 +164,7 @@ class Plots:
         shares: list[Share] = [getattr(measures, error) for measures in weeks.values()]
         overall: Share = getattr(self._evaluation.overall, error)
         limits = {row.bound: row.limit for row in self._evaluation.stability}
-        with _axes(ax) as drawn:
+        with given_axes(ax) as drawn:
             draw_weeks(
                 drawn,
                 weeks=np.array(list(weeks), dtype="datetime64[D]"),
@@ -204,7 +198,7 @@ class Plots:
         shown = table.groups[:top]
         rates = [group.rates[rate] for group in shown]
         overall = self._evaluation.figures.get(rate)
-        with _axes(ax) as drawn:
+        with given_axes(ax) as drawn:
             draw_groups(
                 drawn,
                 names=[group.value for group in shown],
@@ -227,7 +221,7 @@ class Plots:
     def beeswarm(self, ax: "Axes | None" = None, *, top: int = 12) -> "Axes":
         """Draw the contributions of the heaviest features to single records."""
         found = self._importance
-        with _axes(ax) as drawn:
+        with given_axes(ax) as drawn:
             draw_beeswarm(
                 drawn,
                 names=[weight.name for weight in found.features[:top]],
@@ -241,7 +235,7 @@ class Plots:
         """Draw the contribution of one feature against its value."""
         found = self._importance
         place = [weight.name for weight in found.features].index(feature)
-        with _axes(ax) as drawn:
+        with given_axes(ax) as drawn:
             draw_dependence(
                 drawn,
                 name=feature,
@@ -271,7 +265,7 @@ class Plots:
     def _bars(self, weights: tuple[Weight, ...], ax: "Axes | None") -> "Axes":
         ends = [(weight.weight.low, weight.weight.high) for weight in weights]
         low, high = (np.array([_number(end[side]) for end in ends]) for side in (0, 1))
-        with _axes(ax) as drawn:
+        with given_axes(ax) as drawn:
             draw_importance(
                 drawn,
                 names=[weight.name for weight in weights],
@@ -306,20 +300,6 @@ class Plots:
     def _need(self, present: object, what: str) -> None:
         if not present:
             raise NothingToDraw(f"the evaluated records lack {what}")
-
-
-@contextmanager
-def _axes(ax: "Axes | None") -> "Iterator[Axes]":
-    """Give the axes, or new ones in the style of the report."""
-    if ax is not None:
-        yield ax
-        return
-    import matplotlib.pyplot as plt
-
-    # Loads the backend: within the style, what a notebook's backend sets when it is loaded would be lost.
-    plt.draw_if_interactive()  # type: ignore[no-untyped-call]
-    with styled():
-        yield plt.subplots(layout="constrained")[1]
 
 
 def _ends(band: "Band") -> tuple[np.ndarray, np.ndarray] | None:

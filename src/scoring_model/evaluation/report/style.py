@@ -117,6 +117,20 @@ def new_axes(*, height: float, rows: int = 1, columns: int = 1) -> "list[Axes]":
     return list(figure.subplots(rows, columns, squeeze=False).ravel())
 
 
+@contextmanager
+def given_axes(ax: "Axes | None") -> "Iterator[Axes]":
+    """Give the axes, or new ones in the style of the report."""
+    if ax is not None:
+        yield ax
+        return
+    import matplotlib.pyplot as plt
+
+    # Loads the backend: within the style, what a notebook's backend sets when it is loaded would be lost.
+    plt.draw_if_interactive()  # type: ignore[no-untyped-call]
+    with styled():
+        yield plt.subplots(layout="constrained")[1]
+
+
 def to_svg(figure: "Figure", *, name: str, label: str) -> str:
     """Write a figure as an SVG element for a page.
 

@@ -53,12 +53,15 @@ class Identifiers:
         """
         with self._lock:
             # If the clock stops or steps back, ids must still increase.
-            self._last = tick = max(now * _TICKS // 1000, self._last + 1)
+            tick = now * _TICKS // 1000
+            if tick <= self._last:
+                tick = self._last + 1
+            self._last = tick
             if not self._words:
                 self._fetch()
-            random = self._words.pop() & _RANDOM
-        milliseconds, fraction = divmod(tick, _TICKS)
-        return _PACK(milliseconds << 16 | _VERSION | fraction, _VARIANT | random)
+            random = self._words.pop()
+        milliseconds, fraction = tick // _TICKS, tick % _TICKS
+        return _PACK(milliseconds << 16 | _VERSION | fraction, _VARIANT | random & _RANDOM)
 
     def new_request_id(self) -> str:
         """Create a random UUID as text (RFC 9562, section 5.4, version 4); not stored in any row."""

@@ -1,6 +1,6 @@
 """The application: middleware, routes, and public pages (health checks and the API reference)."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final, Literal
@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal
 from pydantic import Field
 from pydantic_core import to_json
 from starlette.responses import Response
-from starlette.routing import Route, Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from scoring_model.contract.resource import Instant, Resource, instant
@@ -24,7 +23,6 @@ from scoring_model.service.http.settings import HttpSettings
 if TYPE_CHECKING:
     from scoring_model.service.service import Service
 
-# The first matching route is taken: the most frequent ones come first.
 OPERATIONS: Final = (
     *verifications.OPERATIONS,
     *identities.OPERATIONS,
@@ -103,16 +101,43 @@ def create_app(service: "Service", settings: HttpSettings, *, clock: Clock) -> A
     by_path: dict[str, list[Operation]] = {}
     for operation in OPERATIONS:
         by_path.setdefault(operation.path, []).append(operation)
-    routes = [Route(path, Endpoint(path, found, service, settings)) for path, found in by_path.items()]
-    routes += [Route(page.path, page) for page in _public_pages(service)]
-    router = Router(routes, redirect_slashes=False, default=_not_found)
+    endpoints: dict[str, ASGIApp] = {
+        path: Endpoint(path, found, service, settings) for path, found in by_path.items()
+    }
+    endpoints.update((page.path, page) for page in _public_pages(service))
     return ErrorMiddleware(
-        AuthenticationMiddleware(router, service, settings), RequestLog(clock, enabled=settings.access_log)
+        AuthenticationMiddleware(Routes(endpoints), service, settings),
+        RequestLog(clock, enabled=settings.access_log),
     )
 
 
-async def _not_found(_scope: Scope, _receive: Receive, _send: Send) -> None:
-    raise NotFound
+_ID_PLACE: Final = f"{verifications.PATH}/{{id}}".split("/").index("{id}")
+
+
+class Routes:
+    """Finds the endpoint of a path in a table: Starlette's router tries one regular expression after the other.
+
+    Parameters
+    ----------
+    endpoints : mapping of str to ASGIApp
+        By path. The segment of an identifier, which has the same place in every path, is `{id}`.
+    """
+
+    def __init__(self, endpoints: Mapping[str, ASGIApp]) -> None:
+        self._endpoints = endpoints
+
+    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
+        """Call the endpoint of a path, or raise `NotFound`. Sets `path_params`."""
+        endpoint, scope["path_params"] = self._endpoints.get(scope["path"]), {}
+        if endpoint is None:
+            segments = scope["path"].split("/", _ID_PLACE + 1)
+            if len(segments) > _ID_PLACE and segments[_ID_PLACE]:
+                scope["path_params"] = {"id": segments[_ID_PLACE]}
+                segments[_ID_PLACE] = "{id}"
+                endpoint = self._endpoints.get("/".join(segments))
+        if endpoint is None:
+            raise NotFound
+        return endpoint(scope, receive, send)
 
 
 class PublicPage:

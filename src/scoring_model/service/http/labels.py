@@ -7,7 +7,7 @@ from starlette.responses import Response
 
 from scoring_model.contract.label import LabelReport, LabelsInput
 from scoring_model.service.clients import Permission
-from scoring_model.service.http.operation import Call, Operation, created
+from scoring_model.service.http.operation import Call, JsonResponse, Operation
 
 PATH: Final = "/scoring/v1/labels"
 
@@ -32,7 +32,8 @@ async def create_labels(call: Call) -> Response:
     exactly that name.
     """
     answer = await call.service.labels.create(call.caller, call.body, call.request)
-    return created(answer, answer.resource)
+    headers = [(b"idempotency-replayed", b"true")] if answer.replayed else []
+    return JsonResponse(answer.resource.to_json(), headers=headers)
 
 
 OPERATIONS: Final = (create_labels,)

@@ -6,8 +6,10 @@ the client has read the answer.
 
 import asyncio
 from typing import Any, Final, Literal
+from urllib.parse import unquote
 
 import httptools
+from uvicorn._types import ASGISendEvent
 from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
@@ -27,7 +29,69 @@ LINGER_SECONDS: Final = 2.0
 """Seconds for which the server discards input on a rejected connection, for the same reason."""
 
 
+_CONTROLS: Final = bytes(set(range(32)) - set(b"\t\r\n")) + b"\x7f"
 _Phase = Literal["idle", "head", "body", "answer"]
+
+
+class _Cycle(RequestResponseCycle):
+    """A request and its response.
+
+    uvicorn writes the head of a response and its body separately; each write is a system call and a packet. Here the
+    head waits for the first part of the body. A response has a length (no chunks) and header names in lower case.
+    """
+
+    _head = b""
+
+    async def send(self, message: ASGISendEvent) -> None:
+        """Send the next part of the response; see ASGI."""
+        if self.flow.write_paused and not self.disconnected:
+            await self.flow.drain()
+        if self.disconnected:
+            return
+        if message["type"] == "http.response.start" and not self.response_started:
+            self._begin(message["status"], list(message["headers"]))
+        elif message["type"] == "http.response.body" and self.response_started and not self.response_complete:
+            self._continue(message["body"], is_end=not message.get("more_body", False))
+        else:
+            raise RuntimeError(f"unexpected message {message['type']}")
+
+    def _begin(self, status: int, headers: list[tuple[bytes, bytes]]) -> None:
+        self.response_started = True
+        self.waiting_for_100_continue = False
+        fields = dict(headers)
+        self.expected_content_length = int(fields.get(b"content-length", 0))
+        if fields.get(b"connection") == b"close":
+            self.keep_alive = False
+        elif not self.keep_alive:
+            headers.append((b"connection", b"close"))
+        lines = [b": ".join(line) for line in (*self.default_headers, *headers)]
+        head = b"\r\n".join((STATUS_LINE[status] + b"\r\n".join(lines), b"", b""))
+        breaks = len(lines) + 2
+        if (
+            head.count(b"\n") != breaks
+            or head.count(b"\r") != breaks
+            or len(head.translate(None, _CONTROLS)) < len(head)
+        ):
+            raise RuntimeError("a response header contains a control character")
+        self._head = head
+
+    def _continue(self, body: bytes, *, is_end: bool) -> None:
+        if self.scope["method"] == "HEAD":
+            body, self.expected_content_length = b"", 0
+        self.expected_content_length -= len(body)
+        if self.expected_content_length < 0 or (is_end and self.expected_content_length):
+            raise RuntimeError("the body of a response has another length than its header says")
+        if self._head:
+            head, self._head = self._head, b""
+            self.transport.write(b"".join((head, body)))
+        else:
+            self.transport.write(body)
+        if is_end:
+            self.response_complete = True
+            self.message_event.set()
+            if not self.keep_alive:
+                self.transport.close()
+            self.on_response()
 
 
 class _Flow(FlowControl):
@@ -134,6 +198,31 @@ class Protocol(HttpToolsProtocol):
         self._is_whole = False
         self._discarded = 0
         self._phase = None  # its time starts again
+
+    def on_headers_complete(self) -> None:
+        """Start the application. No request overlaps with another one here, and none is upgraded."""
+        version = self.parser.get_http_version()
+        url = httptools.parse_url(self.url)
+        path = url.path.decode("ascii")
+        self.scope["http_version"] = version
+        self.scope["method"] = self.parser.get_method().decode("ascii")
+        self.scope["path"] = unquote(path) if "%" in path else path
+        self.scope["raw_path"] = url.path
+        self.scope["query_string"] = url.query or b""
+        self.cycle = _Cycle(
+            scope=self.scope,
+            transport=self.transport,
+            flow=self.flow,
+            logger=self.logger,
+            access_logger=self.access_logger,
+            access_log=False,
+            default_headers=self.server_state.default_headers,
+            message_event=asyncio.Event(),
+            expect_100_continue=self.expect_100_continue,
+            keep_alive=version != "1.0" and self.parser.should_keep_alive(),
+            on_response=self.on_response_complete,
+        )
+        self._start_asgi_task(self.cycle, self.app)
 
     def on_message_complete(self) -> None:
         """End a request, possibly before the application was called."""

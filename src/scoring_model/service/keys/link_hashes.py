@@ -47,7 +47,7 @@ _NONE: Final = -(2**63)
 """Represents a missing amount: far above any real one."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # not frozen: one is created per request, in a third of the time
 class Links:
     """The links of a record to others.
 

@@ -32,7 +32,9 @@ _NOT_TO_BE_FOLLOWED: Final = Violation(
 )
 
 
-@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
+@dataclass(
+    eq=False, slots=True, kw_only=True
+)  # not frozen: one is created per request, in a third of the time
 class Candidate:
     """A verification to score.
 

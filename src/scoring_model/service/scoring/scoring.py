@@ -190,7 +190,7 @@ class Scoring:
 
     def _completed(self, candidate: Candidate, key: PersonKey, found: Score) -> VerificationRow:
         manifest = self.scorer.manifest
-        return self._row(candidate, key, found.features)._replace(
+        return _row(candidate, key, found.features)._replace(
             status=VerificationStatus.COMPLETED.value,
             outcome=found.outcome.value,
             score=found.score,
@@ -201,43 +201,51 @@ class Scoring:
             completed_at=found.instant,
             row_digest=self._secrets.digest(Purpose.ROW, found.features),
             links=b"".join([link.hash for link in found.links]),
+            subject=self._subject(candidate),
         )
 
     def _unfinished(self, candidate: Candidate, key: PersonKey, attempts: int) -> VerificationRow:
         if candidate.pending is None:
-            return self._row(candidate, key, None)._replace(
-                attempts=attempts, reference=seal_reference(key.key, candidate.id, candidate.reference)
+            return _row(candidate, key, None)._replace(
+                attempts=attempts,
+                reference=seal_reference(key.key, candidate.id, candidate.reference),
+                subject=self._subject(candidate),
             )
         if candidate.pending.attempts < MAX_ATTEMPTS:
             return candidate.pending
         return _failed(candidate.pending, self._clock.now())
 
-    def _row(self, candidate: Candidate, key: PersonKey, features: bytes | None) -> VerificationRow:
-        """Return the PENDING row of a candidate, with its sealed payload."""
+    def _subject(self, candidate: Candidate) -> bytes | None:
+        """Return the hash by which lists find the verification."""
         request = candidate.request
-        packed = pack_stored(request.signals or {}, request.subject_id, features)
-        return VerificationRow(
-            id=candidate.id,
-            client=candidate.client,
-            identity_id=request.identity_id,
-            previous_id=request.previous_verification_id,
-            key_id=key.key_id,
-            status=VerificationStatus.PENDING.value,
-            outcome=None,
-            score=None,
-            reasons=None,
-            model_version=None,
-            policy_version=None,
-            created_at=candidate.created_at,
-            completed_at=None,
-            row_digest=None,
-            payload=key.key.seal(packed, table="verifications", column="payload", row=candidate.id),
-            links=None,
-            attempts=0 if candidate.pending is None else candidate.pending.attempts,
-            leased_until=None,
-            reference=None,
-            subject=subject_hash(self._secrets, candidate.client, request.identity_id, request.subject_id),
-        )
+        return subject_hash(self._secrets, candidate.client, request.identity_id, request.subject_id)
+
+
+def _row(candidate: Candidate, key: PersonKey, features: bytes | None) -> VerificationRow:
+    """Return the PENDING row of a candidate, with its sealed payload."""
+    request = candidate.request
+    packed = pack_stored(request.signals or {}, request.subject_id, features)
+    return VerificationRow(
+        id=candidate.id,
+        client=candidate.client,
+        identity_id=request.identity_id,
+        previous_id=request.previous_verification_id,
+        key_id=key.key_id,
+        status=VerificationStatus.PENDING.value,
+        outcome=None,
+        score=None,
+        reasons=None,
+        model_version=None,
+        policy_version=None,
+        created_at=candidate.created_at,
+        completed_at=None,
+        row_digest=None,
+        payload=key.key.seal(packed, table="verifications", column="payload", row=candidate.id),
+        links=None,
+        attempts=0 if candidate.pending is None else candidate.pending.attempts,
+        leased_until=None,
+        reference=None,
+    )
 
 
 def _is_finished(row: VerificationRow) -> bool:

@@ -1,5 +1,6 @@
 """Operations on verifications: create, read, erase signals, and replay decisions."""
 
+import asyncio
 import json
 from collections.abc import Callable, Iterable, Mapping
 from enum import StrEnum
@@ -38,6 +39,9 @@ _AS_PENDING: Final[dict[str, object]] = {
 }
 """The fields that the 202 response had, for a verification that was completed since."""
 
+
+_TURN: Final = 25
+"""Verifications of a page that are decrypted at a time, which takes about a millisecond."""
 
 _RARE: Final[Mapping[str | None, Index]] = {
     Outcome.FAILED: Index.FAILED,
@@ -149,12 +153,14 @@ class Verifications:
                 list({row.key_id: None for row in rows if row.payload is not None})
             )
             shown = []
-            for row in rows:
+            for place, row in enumerate(rows, 1):
                 await self._find_sentences(reader, row)
                 key = keys.get(row.key_id)
                 opened = None if key is None else self._persons.open_key(key)
                 subject = None if opened is None else self._persons.verification_payload(row, opened)[1]
                 shown.append(self._shown(row, subject))
+                if place % _TURN == 0:
+                    await asyncio.sleep(0)  # other requests get a turn
         return shown, end
 
     async def _searched(

@@ -131,7 +131,7 @@ LINKS_OF: Final = (
 COMPLETED_AT: Final = select(
     VerificationRow, "WHERE client = $1 AND status = 'COMPLETED' AND completed_at = $2 ORDER BY id"
 )
-EVENTS_BETWEEN: Final = select(EventRow, "WHERE id >= $1 AND id < $2 AND resource = $3 ORDER BY id")
+EVENTS_OF: Final = select(EventRow, "WHERE client = $1 AND resource = $2 ORDER BY sequence")
 IDENTITIES_AFTER: Final = select(IdentityRow, "WHERE id > $1 ORDER BY id LIMIT $2")
 INDEX_SUBJECTS: Final = Each(
     "UPDATE verifications SET subject = $3 WHERE id = $1 AND payload = $2",

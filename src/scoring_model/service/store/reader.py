@@ -235,9 +235,9 @@ class Reader(ABC):
         """Return the COMPLETED verifications of a client with an event time."""
         return await self._all(VerificationRow, lists.COMPLETED_AT, client, instant)
 
-    async def events_between(self, first: bytes, before: bytes, resource: bytes) -> list[EventRow]:
-        """Return the events of a resource with ids from one to another, for operators."""
-        return await self._all(EventRow, lists.EVENTS_BETWEEN, first, before, resource)
+    async def events_of(self, client: int, resource: bytes) -> list[EventRow]:
+        """Return the events of a resource in their order, by a look at all of its client, for operators."""
+        return await self._all(EventRow, lists.EVENTS_OF, client, resource)
 
     async def person_keys(self, key_ids: Sequence[bytes]) -> Mapping[bytes, PersonKeyRow]:
         """Return the person keys that still exist, by id."""

@@ -7,9 +7,9 @@ import numpy as np
 
 from scoring_model.arrays import IntArray
 from scoring_model.configuration import LeakageSettings
+from scoring_model.findings import Code, Finding, State, not_applicable
 from scoring_model.history import LinkKey, key_codes
 from scoring_model.records import RecordTable
-from scoring_model.training.leakage.findings import CheckResult, Finding
 from scoring_model.training.preparation import Prepared
 
 _CUTS: Final = 4
@@ -26,18 +26,13 @@ def check_future_leakage(prepared: Prepared, settings: LeakageSettings) -> Findi
     Returns
     -------
     Finding
-        A leak if any bit of the training rows differs from the recomputed rows.
+        Found if any bit of the training rows differs from the recomputed rows.
     """
     table = prepared.table
     order = np.argsort(table.event_times, kind="stable")[: settings.max_records]
     cuts = sorted(set(_cuts(table.take(order), prepared.matrix.link_keys)))
     if not cuts:
-        return Finding(
-            check="future",
-            verdict=CheckResult.INCONCLUSIVE,
-            records=len(order),
-            detail="all records happened at one instant",
-        )
+        return not_applicable(Code.FUTURE, "all records happened at one instant", records=len(order))
     changed = np.zeros(len(prepared.matrix.names), dtype=np.int64)
     compared = 0
     for instant in cuts:
@@ -50,11 +45,12 @@ def check_future_leakage(prepared: Prepared, settings: LeakageSettings) -> Findi
     names = tuple(prepared.matrix.names[place] for place in worst.tolist())
     changes = f"{', '.join(names[:_NAMED])} changed" if names else "nothing changed"
     return Finding(
-        check="future",
-        verdict=CheckResult.LEAK if names else CheckResult.SOUND,
+        code=Code.FUTURE,
+        state=State.FOUND if names else State.CLEAR,
+        count=len(names),
         records=compared,
-        features=names,
-        detail=f"without later records and labels, {changes} in {compared} rows before {len(cuts)} instants",
+        names=names,
+        sentence=f"without later records and labels, {changes} in {compared} rows before {len(cuts)} instants",
         figures={"instants": len(cuts), "values_changed": int(changed.sum())},
     )
 

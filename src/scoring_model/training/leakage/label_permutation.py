@@ -8,9 +8,10 @@ import numpy as np
 
 from scoring_model.arrays import BoolArray, FloatArray, IntArray
 from scoring_model.configuration import LeakageSettings
+from scoring_model.findings import Code, Finding, State, not_applicable
 from scoring_model.records import RecordTable
 from scoring_model.training.fitting import fit
-from scoring_model.training.leakage.findings import CheckResult, Finding, area_under_curve
+from scoring_model.training.leakage.single_feature import area_under_curve
 from scoring_model.training.preparation import Prepared
 
 _STREAM: Final = 1  # random stream, distinct from those of other checks
@@ -31,7 +32,7 @@ def check_label_permutation(prepared: Prepared, settings: LeakageSettings, *, se
     Returns
     -------
     Finding
-        A leak if the area under the ROC curve is further from 0.5 than the configured number of standard
+        Found if the area under the ROC curve is further from 0.5 than the configured number of standard
         errors: without ties sqrt((m + n + 1) / (12 m n)) for m frauds and n genuine records (Mann and Whitney
         1947, doi 10.1214/aoms/1177730491). Four standard errors stop one sound training in some 16,000.
     """
@@ -50,11 +51,12 @@ def check_label_permutation(prepared: Prepared, settings: LeakageSettings, *, se
     features = _outstanding(prepared.matrix.names, rows[half:], targets[half:], limit) if leaks else ()
     named = f" (first of all {', '.join(features)})" if features else ""
     return Finding(
-        check="shuffled_labels",
-        verdict=CheckResult.LEAK if leaks else CheckResult.SOUND,
+        code=Code.SHUFFLED_LABELS,
+        state=State.FOUND if leaks else State.CLEAR,
+        count=max(len(features), int(leaks)),
         records=len(table),
-        features=features,
-        detail=f"a model of shuffled labels has an AUC of {auc:.4f}, sound is 0.5 to within {limit:.4f}{named}",
+        names=features,
+        sentence=f"a model of shuffled labels has an AUC of {auc:.4f}, sound is 0.5 to within {limit:.4f}{named}",
         figures={"auc": auc, "standard_error": error, "limit": limit},
     )
 
@@ -110,9 +112,5 @@ def _outstanding(
 
 
 def _inconclusive(records: int, frauds: int) -> Finding:
-    return Finding(
-        check="shuffled_labels",
-        verdict=CheckResult.INCONCLUSIVE,
-        records=records,
-        detail=f"{frauds} frauds among the later half of {records} records are too few for a verdict",
-    )
+    reason = f"{frauds} frauds among the later half of {records} records are too few for a verdict"
+    return not_applicable(Code.SHUFFLED_LABELS, reason, records=records)

@@ -8,9 +8,9 @@ from itertools import pairwise
 from typing import Final
 
 from scoring_model.arrays import IntArray
+from scoring_model.findings import Code, Finding, State
 from scoring_model.history import person_of
 from scoring_model.records import RecordTable
-from scoring_model.training.leakage.findings import CheckResult, Finding
 from scoring_model.training.preparation import Prepared
 
 _FIELDS: Final = ("firstName", "lastName", "dob", "subjectId")
@@ -22,7 +22,7 @@ def check_shared_persons(prepared: Prepared) -> Finding:
     Returns
     -------
     Finding
-        A leak if there are any, with their number. Validation and test may share persons with each other; they are
+        Found if there are any, with their number. Validation and test may share persons with each other; they are
         complete, since promises are about their population.
     """
     split = prepared.split
@@ -41,10 +41,11 @@ def check_shared_persons(prepared: Prepared) -> Finding:
     }
     found = [f"{count} {problem}" for problem, count in problems.items() if count]
     return Finding(
-        check="persons",
-        verdict=CheckResult.LEAK if found else CheckResult.SOUND,
+        code=Code.PERSONS,
+        state=State.FOUND if found else State.CLEAR,
+        count=sum(problems.values()),
         records=len(train) + len(judged),
-        detail=", ".join(found)
+        sentence=", ".join(found)
         or "no person and no record is on both sides, and the parts follow each other",
         figures={"persons": len(shared), "records": twice, "overlaps": overlaps},
     )

@@ -7,7 +7,8 @@ from numpy.typing import NDArray
 
 from scoring_model.arrays import FloatArray, IntArray
 from scoring_model.configuration import LeakageSettings
-from scoring_model.training.leakage.findings import CheckResult, Finding, area_under_curve
+from scoring_model.evaluation.metrics import Ranking
+from scoring_model.findings import Code, Finding, State, not_applicable
 from scoring_model.training.preparation import Prepared
 
 _STREAM: Final = 2  # random stream, distinct from those of other checks
@@ -28,18 +29,14 @@ def check_single_features(prepared: Prepared, settings: LeakageSettings, *, seed
     Returns
     -------
     Finding
-        A leak if the AUC of a feature reaches `max_auc` in either direction.
+        Found if the AUC of a feature reaches `max_auc` in either direction.
     """
     chosen = _sample(prepared, settings.max_records, np.random.default_rng([seed, _STREAM]))
     targets = prepared.split.train_targets[chosen]
     frauds = int(targets.sum())
     if not _FEWEST <= frauds <= len(targets) - _FEWEST:
-        return Finding(
-            check="single_features",
-            verdict=CheckResult.INCONCLUSIVE,
-            records=len(chosen),
-            detail=f"{frauds} frauds among {len(chosen)} records are too few for a verdict",
-        )
+        reason = f"{frauds} frauds among {len(chosen)} records are too few for a verdict"
+        return not_applicable(Code.SINGLE_FEATURES, reason, records=len(chosen))
     rows = prepared.rows[prepared.split.train[chosen]]
     categorical = set(prepared.feature_options["categorical"])
     areas = [
@@ -50,11 +47,12 @@ def check_single_features(prepared: Prepared, settings: LeakageSettings, *, seed
     perfect = [place for place in order if areas[place] >= settings.max_auc]
     shown = [f"{names[place]} has an AUC of {areas[place]:.4f}" for place in (perfect or order[:1])[:_NAMED]]
     return Finding(
-        check="single_features",
-        verdict=CheckResult.LEAK if perfect else CheckResult.SOUND,
+        code=Code.SINGLE_FEATURES,
+        state=State.FOUND if perfect else State.CLEAR,
+        count=len(perfect),
         records=len(chosen),
-        features=tuple(names[place] for place in perfect),
-        detail=f"on its own {', '.join(shown)}, sound is below {settings.max_auc:g}",
+        names=tuple(names[place] for place in perfect),
+        sentence=f"on its own {', '.join(shown)}, sound is below {settings.max_auc:g}",
         figures={names[place]: areas[place] for place in order[:_NAMED]},
     )
 
@@ -114,3 +112,20 @@ def _auc_by_level(levels: IntArray, targets: NDArray[np.int8]) -> float:
         shares = (frauds + _PRIOR_WEIGHT * base) / (total + _PRIOR_WEIGHT)
         areas.append(area_under_curve(shares[judged], targets[1 - half :: 2]))
     return float(np.mean(areas))
+
+
+def area_under_curve(values: FloatArray, targets: NDArray[np.int8]) -> float:
+    """Return the AUC: the probability that a fraud has a higher value than a genuine record; ties count one half.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n,), float64, without NaN
+    targets : ndarray of shape (n,), 1 fraud, 0 genuine
+
+    Returns
+    -------
+    float
+        In [0, 1]; one half if a class is absent.
+    """
+    area = Ranking.of(values, targets).roc_auc()
+    return 0.5 if area is None else area

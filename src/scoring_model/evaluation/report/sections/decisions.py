@@ -1,11 +1,11 @@
 """Thresholds and scores."""
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from scoring_model.decision.rules import NEVER_REACHED
-from scoring_model.evaluation.report.figures import Figure, Table, absent, drawn
+from scoring_model.evaluation.report.figures import NEEDS_BOTH, NO_RECORDS, Figure, Table, absent, drawn
 from scoring_model.evaluation.report.plots.scores import coarse
 from scoring_model.evaluation.report.scales import percent
 from scoring_model.evaluation.report.sections.section import Section
@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from scoring_model.evaluation.curves import ThresholdMap
     from scoring_model.evaluation.evaluation import Evaluation
     from scoring_model.evaluation.report.plot import Plots
-
-_NEEDS_BOTH: Final = "It needs genuine records and frauds, and one of the classes is absent."
 
 
 def decisions_section(evaluation: "Evaluation", plots: "Plots") -> Section:
@@ -31,7 +29,7 @@ def _threshold_map(evaluation: "Evaluation", plots: "Plots") -> Figure:
     name, title = "threshold-map", "What each pair of thresholds would have done"
     found = evaluation.curves.thresholds
     if not (found.genuine and found.frauds):
-        return absent(name, title, _NEEDS_BOTH)
+        return absent(name, title, NEEDS_BOTH)
     first, last = (threshold_text(value) for value in found.chosen)
     here = int(np.searchsorted(found.thresholds, found.chosen[0]))
     there = int(np.searchsorted(found.thresholds, found.chosen[1]))
@@ -45,7 +43,7 @@ def _threshold_map(evaluation: "Evaluation", plots: "Plots") -> Figure:
         title,
         draw=plots.threshold_map,
         alt=alt,
-        caption=" ".join(_map_caption(found)),
+        caption=" ".join(_map_caption(evaluation)),
         table=_map_table(found),
         height=4.9,
     )
@@ -56,7 +54,8 @@ def threshold_text(value: int) -> str:
     return "never" if value == NEVER_REACHED else str(value)
 
 
-def _map_caption(found: "ThresholdMap") -> list[str]:
+def _map_caption(evaluation: "Evaluation") -> list[str]:
+    found = evaluation.curves.thresholds
     texts = [
         "Every point is a pair of thresholds. Dashed lines: share of genuine applicants who are stepped up or fail. "
         "Dotted lines: share of frauds that pass. Both depend on the first threshold alone. No pair lies below the "
@@ -69,16 +68,31 @@ def _map_caption(found: "ThresholdMap") -> list[str]:
             f"Solid lines: expected cost above the lowest, which is {np.nanmin(found.cost):.4g} an applicant; "
             f"the chosen pair costs {_cost_of(found, *found.chosen)}."
         )
-    if found.certified is None:
-        texts.append(
-            "Which other pairs keep the promises is not known here, so no certified region is drawn."
-        )
-    else:
-        texts.append(
-            "Shaded: pairs that were certified to keep all promises when the thresholds were chosen."
-        )
+    texts.append(_certified_text(evaluation))
     texts.append(f"{found.genuine:,} genuine records and {found.frauds:,} frauds.")
     return texts
+
+
+def _certified_text(evaluation: "Evaluation") -> str:
+    """Describe the certified region, or say why it is not drawn."""
+    curves = evaluation.curves
+    if not curves.policy.promises:
+        return "The policy promises nothing, so no pair is certified."
+    if curves.certified is None:
+        holder = (
+            "The rules came without" if evaluation.provenance is None else "The bundle was sealed without"
+        )
+        return f"{holder} the counts of scores that certify pairs, so the certified region is not drawn."
+    step_up, fail = curves.certified
+    return (
+        f"Green: the pairs that are certified to keep all promises, with stepping up {_span(step_up)} and failing "
+        f"{_span(fail)}. They were tested on the records that the thresholds were chosen on, not on those of this map."
+    )
+
+
+def _span(thresholds: range) -> str:
+    first, last = thresholds[0], thresholds[-1]
+    return "never" if first == NEVER_REACHED else f"from {first} to {threshold_text(last)}"
 
 
 def _cost_of(found: "ThresholdMap", first: int, last: int) -> str:
@@ -117,7 +131,7 @@ def _distribution(evaluation: "Evaluation", plots: "Plots") -> Figure:
     name, title = "score-distribution", "How scores are distributed"
     found = evaluation.curves.scores
     if not found.records:
-        return absent(name, title, "There are no evaluated records.")
+        return absent(name, title, NO_RECORDS)
     overall = evaluation.overall
     steps = int(found.edges[coarse(found.edges, frauds=overall.frauds)[1]])
     alt = (

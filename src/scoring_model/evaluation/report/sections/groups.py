@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Final
 from scoring_model.evaluation.grouping import OTHER
 from scoring_model.evaluation.groups import MIN_RECORDS, REST
 from scoring_model.evaluation.report.figures import Figure, Table, drawn, range_text
-from scoring_model.evaluation.report.plot import TITLES
+from scoring_model.evaluation.report.names import TITLES
 from scoring_model.evaluation.report.plots.groups import ROW
 from scoring_model.evaluation.report.scales import percent, signed
 from scoring_model.evaluation.report.sections.section import Section
@@ -36,7 +36,7 @@ def groups_sections(evaluation: "Evaluation", plots: "Plots") -> list[Section]:
     )
     return [
         Section(
-            name=f"by-{_slug(table.column)}",
+            name=f"by-{slug(table.column)}",
             title=f"Groups by {table.column}",
             texts=(text,),
             figures=(_figure(evaluation, plots, table),),
@@ -55,7 +55,7 @@ def _figure(evaluation: "Evaluation", plots: "Plots", table: "GroupTable") -> Fi
     names = ", ".join(group.value for group in table.groups[:TOP])
     others = "" if shown == len(table.groups) else f" Drawn: the {shown} largest; the table holds all."
     return drawn(
-        f"groups-{_slug(table.column)}",
+        f"groups-{slug(table.column)}",
         "Rates by group",
         draw=draw,
         alt=f"Three panels of {shown} groups by {table.column}: {names}. {_clear(table)}",
@@ -66,7 +66,8 @@ def _figure(evaluation: "Evaluation", plots: "Plots", table: "GroupTable") -> Fi
     )
 
 
-def _slug(column: str) -> str:
+def slug(column: str) -> str:
+    """Return the part of an identifier that names a column."""
     return "".join(letter if letter.isalnum() else "-" for letter in column)
 
 

@@ -2,8 +2,15 @@
 
 from typing import TYPE_CHECKING, Final
 
-from scoring_model.evaluation.report.figures import Figure, Table, absent, drawn, range_text
-from scoring_model.evaluation.report.plot import TITLES
+from scoring_model.evaluation.report.figures import (
+    NO_RECORDS,
+    Figure,
+    Table,
+    absent,
+    drawn,
+    share_text,
+)
+from scoring_model.evaluation.report.names import TITLES
 from scoring_model.evaluation.report.scales import percent, unbroken
 from scoring_model.evaluation.report.sections.section import Section
 from scoring_model.evaluation.stability import RECENT_DAYS, WINDOW_DAYS
@@ -13,7 +20,6 @@ if TYPE_CHECKING:
 
     from scoring_model.evaluation.evaluation import Evaluation
     from scoring_model.evaluation.report.plot import Plots
-    from scoring_model.evaluation.uncertainty import Share
 
 ERRORS: Final = ("false_reject", "step_up", "missed_fraud")
 
@@ -32,7 +38,7 @@ def _weeks(evaluation: "Evaluation", plots: "Plots") -> Figure:
     name, title = "weeks", "Errors by week"
     weeks = evaluation.curves.weeks
     if not weeks:
-        return absent(name, title, "There are no evaluated records.")
+        return absent(name, title, NO_RECORDS)
 
     def draw(*axes: "Axes") -> None:
         for ax, error in zip(axes, ERRORS, strict=True):
@@ -71,7 +77,7 @@ def _weeks_table(evaluation: "Evaluation") -> Table:
             unbroken(week),
             f"{found.genuine:,}",
             f"{found.frauds:,}",
-            *(_share(getattr(found, error)) for error in ERRORS),
+            *(share_text(getattr(found, error)) for error in ERRORS),
         )
         for week, found in evaluation.curves.weeks.items()
     )
@@ -85,7 +91,7 @@ def _worst(evaluation: "Evaluation") -> Table:
         worst = error.worst
         if worst is not None:
             days = unbroken(f"{worst.since} to {worst.until}")
-            rows.append((TITLES[error.bound.removeprefix("max_")], _share(worst.share), days))
+            rows.append((TITLES[error.bound.removeprefix("max_")], share_text(worst.share), days))
     return Table(
         caption=(
             f"Worst recent window of {WINDOW_DAYS} days, of the last {RECENT_DAYS}: "
@@ -102,16 +108,10 @@ def _months(evaluation: "Evaluation") -> Table:
             unbroken(month),
             f"{found.genuine:,}",
             f"{found.frauds:,}",
-            *(_share(getattr(found, error)) for error in ERRORS),
+            *(share_text(getattr(found, error)) for error in ERRORS),
             "–" if found.roc_auc is None else f"{found.roc_auc:.3f}",
         )
         for month, found in evaluation.months.items()
     )
     heads = ("Month", "Genuine", "Frauds", *(TITLES[error] for error in ERRORS), "ROC AUC")
     return Table(caption="By calendar month, with intervals for independent records", heads=heads, rows=rows)
-
-
-def _share(share: "Share") -> str:
-    if share.share is None:
-        return "–"
-    return f"{percent(share.share)} ({range_text(share.low, share.high)})"

@@ -5,7 +5,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from scoring_model.evaluation.decomposition import RESAMPLES
-from scoring_model.evaluation.report.figures import Figure, Table, absent, drawn, range_text, thin
+from scoring_model.evaluation.report.figures import (
+    NO_BAND,
+    NO_RECORDS,
+    Figure,
+    Table,
+    absent,
+    drawn,
+    range_text,
+    thin,
+)
 from scoring_model.evaluation.report.scales import percent
 from scoring_model.evaluation.report.sections.section import Section
 
@@ -33,7 +42,7 @@ def probabilities_section(evaluation: "Evaluation", plots: "Plots") -> Section:
 def _reliability(evaluation: "Evaluation", plots: "Plots") -> Figure:
     name, title = "reliability", "Predicted and observed shares of frauds"
     if not evaluation.overall.records:
-        return absent(name, title, "There are no evaluated records.")
+        return absent(name, title, NO_RECORDS)
     found = evaluation.curves.reliability
     return drawn(
         name,
@@ -52,7 +61,7 @@ def _reliability(evaluation: "Evaluation", plots: "Plots") -> Figure:
 
 def _band(found: "Reliability") -> str:
     if not len(found.grid):
-        return "There is no band, since the records lie on fewer than ten days."
+        return NO_BAND
     return (
         f"Grey: where 95% of curves lie if the probabilities are right ({RESAMPLES} resamples of whole days)."
     )

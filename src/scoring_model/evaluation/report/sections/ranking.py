@@ -5,7 +5,17 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from scoring_model.evaluation.day_draws import REPEATS
-from scoring_model.evaluation.report.figures import Figure, Table, absent, drawn, range_text, thin
+from scoring_model.evaluation.report.figures import (
+    NEEDS_BOTH,
+    NO_BAND,
+    Figure,
+    Table,
+    absent,
+    drawn,
+    range_text,
+    thin,
+)
+from scoring_model.evaluation.report.names import figure_title, is_ranking, value_writer
 from scoring_model.evaluation.report.scales import percent
 from scoring_model.evaluation.report.sections.section import Section
 
@@ -13,16 +23,8 @@ if TYPE_CHECKING:
     from scoring_model.evaluation.curves import Band
     from scoring_model.evaluation.evaluation import Evaluation
     from scoring_model.evaluation.report.plot import Plots
-    from scoring_model.evaluation.uncertainty import Estimate
 
-_DECIMALS: Final = {
-    "roc_auc": "Area under the ROC curve",
-    "average_precision": "Average precision",
-    "ks": "Kolmogorov-Smirnov distance",
-}
-_NEEDS_BOTH: Final = "It needs genuine records and frauds, and one of the classes is absent."
 _BANDS: Final = f"The band holds 95% of {REPEATS:,} draws of whole days, point by point."
-_NO_BANDS: Final = "There is no band, since the records lie on fewer than ten days."
 
 
 def ranking_section(evaluation: "Evaluation", plots: "Plots") -> Section:
@@ -39,7 +41,7 @@ def _roc(evaluation: "Evaluation", plots: "Plots") -> Figure:
     name, title = "roc", "Frauds found, by genuine applicants bothered"
     overall = evaluation.overall
     if not (overall.genuine and overall.frauds):
-        return absent(name, title, _NEEDS_BOTH)
+        return absent(name, title, NEEDS_BOTH)
     found = evaluation.curves.roc
     return drawn(
         name,
@@ -55,7 +57,7 @@ def _precision_recall(evaluation: "Evaluation", plots: "Plots") -> Figure:
     name, title = "precision-recall", "How many of those found are frauds"
     overall = evaluation.overall
     if not (overall.genuine and overall.frauds):
-        return absent(name, title, _NEEDS_BOTH)
+        return absent(name, title, NEEDS_BOTH)
     found = evaluation.curves.precision_recall
     middle = float(np.interp(0.5, found.x, found.y))
     return drawn(
@@ -105,7 +107,7 @@ def _at_rates(evaluation: "Evaluation") -> str:
 
 
 def _basis(evaluation: "Evaluation", found: "Band") -> str:
-    bands = _NO_BANDS if np.isnan(found.low).all() else _BANDS
+    bands = NO_BAND if np.isnan(found.low).all() else _BANDS
     return f"{bands} {evaluation.overall.genuine:,} genuine records and {evaluation.overall.frauds:,} frauds."
 
 
@@ -119,28 +121,18 @@ def _curve_table(found: "Band", x: str, y: str, *, caption: str, write: object =
 
 
 def _figures(evaluation: "Evaluation") -> Table:
-    rows: list[tuple[str, ...]] = []
-    for name, estimate in evaluation.figures.items():
-        if name in _DECIMALS:
-            rows.append(_row(_DECIMALS[name], estimate, decimal=True))
-        elif name.startswith(("recall_at_fpr_", "precision_at_fpr_")):
-            kind, _, rate = name.partition("_at_fpr_")
-            title = f"{kind.capitalize()} at {percent(float(rate), digits=1)} false positives"
-            rows.append(_row(title, estimate, decimal=False))
-        elif name.startswith("recall_at_capacity_"):
-            rows.append(
-                _row(f"Recall of {int(name.rpartition('_')[2]):,} reviews a day", estimate, decimal=False)
-            )
+    rows = tuple(
+        (
+            figure_title(name),
+            value_writer(name)(found.value),
+            range_text(found.low, found.high, value_writer(name)),
+            f"{found.records:,}",
+        )
+        for name, found in evaluation.figures.items()
+        if is_ranking(name)
+    )
     return Table(
         caption="Ranking, with 95% intervals from whole days",
         heads=("Figure", "Value", "95% interval", "Rests on"),
-        rows=tuple(rows),
+        rows=rows,
     )
-
-
-def _row(title: str, estimate: "Estimate", *, decimal: bool) -> tuple[str, ...]:
-    def write(value: float) -> str:
-        return f"{value:.3f}" if decimal else percent(value)
-
-    value = "–" if estimate.value is None else write(estimate.value)
-    return title, value, range_text(estimate.low, estimate.high, write), f"{estimate.records:,}"

@@ -1,16 +1,19 @@
-"""One bound on one error of the policy, tested at every threshold by exact binomial tests."""
+"""Bounds on the errors of the policy, tested at every threshold by exact binomial tests."""
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 from scipy.special import betaincinv
 from scipy.stats import binom
 
 from scoring_model.arrays import FloatArray, IntArray
+from scoring_model.bundle import ScoreCounts
 from scoring_model.decision.rules import NEVER_REACHED, Promise
-from scoring_model.evaluation import Share
 from scoring_model.evaluation.cost import at_or_above
+from scoring_model.evaluation.uncertainty import Share
 
 
 def upper_limit(count: int, total: int, *, level: float) -> float:
@@ -44,6 +47,11 @@ def exact_share(count: int, total: int) -> Share:
     return Share(count=count, total=total, share=count / total, low=low, high=high)
 
 
+FALSE_REJECT: Final = "max_false_reject"
+STEP_UP: Final = "max_step_up"
+MISSED_FRAUD: Final = "max_missed_fraud"
+
+EVERY: Final = range(1, NEVER_REACHED + 1)
 _MOST_RECORDS = 2**40  # more than will ever be labelled
 _ROUNDING = 1e-9  # k / n * n may be a little more than k
 
@@ -138,6 +146,53 @@ def fraud_test(bound: str, scores: IntArray, *, limit: float, delta: float) -> B
     """Test a bound on frauds that score below a threshold."""
     errors = len(scores) - at_or_above(scores)
     return BoundTest(bound=bound, limit=limit, delta=delta, errors=errors, records=len(scores), safest=1)
+
+
+def bound_test(
+    bound: str, genuine_scores: IntArray, fraud_scores: IntArray, *, limit: float, delta: float
+) -> BoundTest:
+    """Test a bound on the records that it concerns."""
+    if bound == MISSED_FRAUD:
+        return fraud_test(bound, fraud_scores, limit=limit, delta=delta)
+    return genuine_test(bound, genuine_scores, limit=limit, delta=delta)
+
+
+def certified_thresholds(counts: ScoreCounts, promises: Sequence[Promise]) -> tuple[range, range]:
+    """Return the thresholds that the records of a policy certify for its promises, each tested as it was then.
+
+    Returns
+    -------
+    tuple of (range, range)
+        The `step_up_from` and the `fail_from`, ascending: every ordered pair of the two keeps all promises. The second
+        is only `NEVER_REACHED` if nothing is promised of genuine records that fail.
+    """
+    persons, rings = tested_scores(counts)
+    found = {
+        one.bound: bound_test(one.bound, persons, rings, limit=one.limit, delta=one.delta).certified()
+        for one in promises
+    }
+    return step_up_thresholds(found), fail_thresholds(found)
+
+
+def step_up_thresholds(certified: Mapping[str, range]) -> range:
+    """Return the `step_up_from` that are certified for both bounds on them, ascending; may be empty."""
+    lowest, highest = (certified.get(bound, EVERY) for bound in (STEP_UP, MISSED_FRAUD))
+    return range(max(lowest.start, highest.start), min(lowest.stop, highest.stop))
+
+
+def fail_thresholds(certified: Mapping[str, range]) -> range:
+    """Return the `fail_from` that are certified; only `NEVER_REACHED` without a bound on them."""
+    return certified.get(FALSE_REJECT, range(NEVER_REACHED, NEVER_REACHED + 1))
+
+
+def tested_scores(counts: ScoreCounts) -> tuple[IntArray, IntArray]:
+    """Return the scores of the tested records, ascending: one for each genuine person, and one for each ring."""
+    return scores_of(counts.persons), scores_of(counts.rings)
+
+
+def scores_of(counts: IntArray) -> IntArray:
+    """Return the scores that were counted, ascending."""
+    return np.repeat(np.arange(len(counts), dtype=np.int64), counts)
 
 
 def records_needed(share: float, *, limit: float, delta: float) -> int | None:

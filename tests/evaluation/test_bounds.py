@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scipy.stats import binom, binomtest
 
 from scoring_model.arrays import IntArray
-from scoring_model.training.bounds import BoundTest, fraud_test, genuine_test, records_needed
+from scoring_model.evaluation.bounds import BoundTest, fraud_test, genuine_test, records_needed
 
 score_lists = st.lists(st.integers(0, 1000), max_size=120).map(
     lambda scores: np.array(scores, dtype=np.int64)

@@ -1,0 +1,112 @@
+"""Checks that an evaluation makes."""
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+import numpy as np
+
+from scoring_model.decision.rules import NEVER_REACHED, DecisionRules
+from scoring_model.decision.scale import MAX_SCORE
+from scoring_model.evaluation.coverage import Coverage, LeftOut
+from scoring_model.evaluation.day_draws import MIN_DAYS
+from scoring_model.evaluation.evaluated_records import EvaluatedRecords
+from scoring_model.evaluation.groups import MIN_RECORDS, GroupTable
+from scoring_model.findings import Code, Finding, State, not_applicable
+from scoring_model.records import format_duration
+
+_ERRORS: Final = ("false_reject", "step_up", "missed_fraud")
+
+
+def check_evaluation(
+    records: EvaluatedRecords,
+    rules: DecisionRules,
+    groups: Sequence[GroupTable],
+    coverage: Coverage | None,
+) -> Iterator[Finding]:
+    """Check groups, scores and the choice of the records of an evaluation."""
+    yield check_groups(groups, records=len(records))
+    yield check_scores(records, rules)
+    yield check_maturity(coverage, records=len(records))
+
+
+def check_groups(groups: Sequence[GroupTable], *, records: int) -> Finding:
+    """Count the groups without enough data to compare their rates of errors with those of others."""
+    if not groups:
+        return not_applicable(Code.SMALL_GROUPS, "no column was given to group by", records=records)
+    few: dict[str, int] = {}
+    compared = 0
+    for table in groups:
+        others = [group for group in table.groups if group.value != table.reference]
+        compared += len(others)
+        if count := sum(not all(group.rates[name].enough for name in _ERRORS) for group in others):
+            few[table.column] = count
+    small, listed = sum(few.values()), ", ".join(f"{column} {count:,}" for column, count in few.items())
+    needed = (
+        f"{MIN_RECORDS} genuine records and {MIN_RECORDS} frauds on {MIN_DAYS} days, and as many beside them"
+    )
+    return Finding(
+        code=Code.SMALL_GROUPS,
+        state=State.FOUND if small else State.CLEAR,
+        sentence=f"{small:,} of {compared:,} groups lack {needed}: {listed}"
+        if small
+        else f"all {compared:,} groups have {needed}",
+        count=small,
+        records=records,
+        names=tuple(few),
+    )
+
+
+def check_scores(records: EvaluatedRecords, rules: DecisionRules) -> Finding:
+    """Count the records with scores from which the scale is extrapolated."""
+    start, total = rules.scale.extrapolated_from, len(records)
+    if not total:
+        return not_applicable(Code.EXTRAPOLATED_SCORES, "there are no records")
+    reached = records.decisions.scores >= start
+    count, frauds = int(np.count_nonzero(reached)), int(np.count_nonzero(reached & (records.labels == 1)))
+    if start > MAX_SCORE:
+        sentence = f"no score up to {MAX_SCORE} is extrapolated"
+    elif count:
+        sentence = (
+            f"{count:,} of {total:,} evaluated records ({frauds:,} frauds) have a score of {start} or more, where the "
+            "scale is extrapolated"
+        )
+    else:
+        sentence = (
+            f"none of {total:,} evaluated records reaches {start}, from which the scale is extrapolated"
+        )
+    limits = {"STEPPED_UP": rules.policy.step_up_from, "FAILED": rules.policy.fail_from}
+    beyond = [
+        f"{name} begins there, at {limit}" for name, limit in limits.items() if start <= limit < NEVER_REACHED
+    ]
+    return Finding(
+        code=Code.EXTRAPOLATED_SCORES,
+        state=State.FOUND if count else State.CLEAR,
+        sentence="; ".join([sentence, *beyond]),
+        count=count,
+        records=total,
+        figures={"extrapolated_from": start},
+    )
+
+
+def check_maturity(coverage: Coverage | None, *, records: int) -> Finding:
+    """Report whether young records count because their label is known early, while others of their age do not."""
+    code = Code.MIXED_MATURITY
+    if coverage is None:
+        return not_applicable(code, "the records were chosen before the evaluation", records=records)
+    early = coverage.immature_genuine + coverage.immature_frauds
+    unlabelled = coverage.left_out[LeftOut.UNLABELLED_IMMATURE]
+    age = format_duration(coverage.maturity)
+    if not (early and unlabelled):
+        sentence = (
+            f"of {records:,} evaluated records none younger than {age} counts while others of that age do not"
+        )
+        return Finding(code=code, state=State.CLEAR, sentence=sentence, records=records)
+    return Finding(
+        code=code,
+        state=State.FOUND,
+        sentence=f"biased: {coverage.immature_frauds:,} frauds and {coverage.immature_genuine:,} genuine records "
+        f"younger than {age} count because their label is known already, while {unlabelled:,} unlabelled records of "
+        "that age are left out",
+        count=early,
+        records=records,
+    )

@@ -1,0 +1,301 @@
+"""A challenger that is compared again and again while labels mature, at a fixed chance of a false promotion.
+
+A group-sequential test with spent error (Lan and DeMets 1983, doi:10.1093/biomet/70.3.659): however often one looks,
+and however the looks are spaced, a challenger that is not better is promoted with at most the planned chance. Looks
+may not be scheduled by the results that they show.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from functools import lru_cache
+from statistics import NormalDist
+from typing import Any, Final, Self
+
+import numpy as np
+
+from scoring_model.arrays import FloatArray
+from scoring_model.contract.violation import check_fields
+from scoring_model.evaluation.comparison import Comparison
+
+LEAST_DAYS: Final = 30
+"""Days with matured records before the first look: fewer do not show how much days differ."""
+
+HOPELESS: Final = 0.1
+"""Chance of success, if the challenger were as much better as planned, below which it is given up.
+
+At most planned miss / (1 - HOPELESS) of such challengers are missed (Lan, Simon and Halperin 1982,
+doi:10.1080/07474948208836014).
+"""
+
+LONGEST_WAIT: Final = 365.0
+"""Days; a longer wait is not worth its challenger, which ages meanwhile."""
+
+_INFLATION: Final = 1.1
+"""What weekly looks, early ends and an estimated variance cost in information, beyond one look at the end."""
+
+_CAUTION: Final = 1.28
+"""Standard errors of the variance that the named number of frauds covers: it suffices in nine of ten cases."""
+
+_LEAST_STEP: Final = 0.005
+"""Share of the planned information that must be new for another look; less is kept for the next."""
+
+_POINTS: Final = 801
+_REACH: Final = 7.0
+_NORMAL: Final = NormalDist()
+
+
+class Answer(StrEnum):
+    """What to do with a challenger."""
+
+    PROMOTE = "promote"
+    KEEP = "keep"
+    WAIT = "wait"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SequentialPlan:
+    """What a challenger must show, fixed before the first look.
+
+    Parameters
+    ----------
+    figure : str
+        Figure of an evaluation that rests on frauds; more is better.
+    gain : float
+        Difference that is worth a promotion, above 0.
+    error : float
+        Chance to promote a challenger that is no better, in (0, 0.5).
+    power : float
+        Chance to promote one that is better by `gain`, in (0.5, 1).
+
+    Raises
+    ------
+    Invalid
+        With every field that is out of range.
+    """
+
+    figure: str = "recall_at_fpr_0.01"
+    gain: float = 0.03
+    error: float = 0.025
+    power: float = 0.85
+
+    def __post_init__(self) -> None:
+        check_fields(
+            self,
+            ("gain", "above 0 and finite", 0 < self.gain < math.inf),
+            ("error", "above 0 and below 0.5", 0 < self.error < 0.5),
+            ("power", "above 0.5 and below 1", 0.5 < self.power < 1),
+        )
+
+    @property
+    def information(self) -> float:
+        """Return the inverse variance of the difference at which the last look takes place."""
+        needed = _NORMAL.inv_cdf(1 - self.error) + _NORMAL.inv_cdf(self.power)
+        return _INFLATION * (needed / self.gain) ** 2
+
+    def spent(self, share: float) -> float:
+        """Return the error that may be spent up to a share of the information: little at first."""
+        if share <= 0:
+            return 0.0
+        return 2 * (1 - _NORMAL.cdf(_NORMAL.inv_cdf(1 - self.error / 2) / math.sqrt(min(share, 1.0))))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Look:
+    """One look at a challenger.
+
+    Parameters
+    ----------
+    frauds, days : int
+        Matured frauds, and days with evaluated records.
+    difference : float or None
+        Challenger minus champion; None where the records do not give it.
+    information : float
+        Inverse variance of the difference, from draws of days.
+    share : float
+        Of the planned information, in [0, 1].
+    limit : float or None
+        Standardised difference above which the challenger is better; None: not looked, since too little is new.
+    better : bool
+        Whether this look or an earlier one found it better.
+    answer : Answer
+    more_frauds : int
+        Matured frauds that suffice for the last look in nine of ten cases; 0 unless the answer is `wait`.
+    more_days : float
+        How long they take to mature at the rate so far; infinite where no fraud has matured.
+    """
+
+    frauds: int
+    days: int
+    difference: float | None
+    information: float
+    share: float
+    limit: float | None
+    better: bool
+    answer: Answer
+    more_frauds: int
+    more_days: float
+
+    def __str__(self) -> str:
+        if self.answer is not Answer.WAIT:
+            return f"{self.answer}: after {self.frauds:,} matured frauds in {self.days:,} days"
+        if self.days < LEAST_DAYS:
+            return f"wait: {self.days} days with matured records; the first look takes {LEAST_DAYS}"
+        if self.better:
+            return "wait: significantly better, but some gate does not pass yet"
+        if self.more_days > LONGEST_WAIT:
+            return f"wait: {self.more_frauds:,} more matured frauds; this will not be known within a year"
+        return f"wait: {self.more_frauds:,} more matured frauds, about {math.ceil(self.more_days):,} days"
+
+    def to_json(self) -> dict[str, Any]:
+        """Give the look as a JSON document."""
+        return asdict(self) | {"more_days": self.more_days if math.isfinite(self.more_days) else None}
+
+    @classmethod
+    def from_json(cls, document: Mapping[str, Any]) -> Self:
+        """Read what `to_json` wrote."""
+        days = document["more_days"]
+        answer = Answer(document["answer"])
+        return cls(**{**document, "answer": answer, "more_days": math.inf if days is None else days})
+
+
+def look_again(
+    plan: SequentialPlan, earlier: Sequence[Look], found: Comparison, *, gates_pass: bool = True
+) -> Look:
+    """Look at a comparison on all records that matured so far.
+
+    Parameters
+    ----------
+    earlier : sequence of Look
+        All earlier looks at this challenger, at some of these records, in order.
+    found : Comparison
+        Of records that neither model was trained or validated on.
+    gates_pass : bool
+        Whether every gate passes on this comparison. A challenger that is better waits for them until the last look.
+
+    Raises
+    ------
+    KeyError
+        If the comparison does not have the figure of the plan.
+    """
+    difference, name = found.differences[plan.figure], plan.figure
+    drawn = found.challenger.draws[name] - found.champion.draws[name]
+    variance = float(np.nanvar(drawn)) if np.isfinite(drawn).any() else math.inf
+    return look_at(
+        plan,
+        earlier,
+        difference=difference.value,
+        # Without a single flip the draws do not vary, but the difference is known no better than to half a record.
+        variance=max(variance, 1 / (difference.records + 2) ** 2),
+        frauds=difference.records,
+        days=found.days,
+        gates_pass=gates_pass,
+    )
+
+
+def look_at(
+    plan: SequentialPlan,
+    earlier: Sequence[Look],
+    *,
+    difference: float | None,
+    variance: float,
+    frauds: int,
+    days: int,
+    gates_pass: bool = True,
+) -> Look:
+    """Look at a difference and its variance; see `look_again`."""
+    information = 1 / variance if difference is not None and days >= LEAST_DAYS else 0.0
+    share = min(information / plan.information, 1.0)
+    looked = [one for one in earlier if one.limit is not None]
+    known = looked[-1].share if looked else 0.0
+    limit, better = None, any(one.better for one in earlier)
+    if difference is not None and share > known and (share == 1.0 or share - known >= _LEAST_STEP):
+        limit = limit_at(plan, (*(one.share for one in looked), share))
+        better |= difference * math.sqrt(information) > limit
+    answer = Answer.WAIT
+    if better and gates_pass:
+        answer = Answer.PROMOTE
+    elif share == 1.0 or (not better and _hopeless(plan, difference, share)):
+        answer = Answer.KEEP
+    # Between days the variance of a difference is known to about sqrt(2 / days) of itself.
+    cautious = share / (1 + _CAUTION * math.sqrt(2 / max(days - 1, 1)))
+    missing = math.ceil(frauds * (1 / cautious - 1)) if share > 0 else 0
+    waiting = answer is Answer.WAIT
+    return Look(
+        frauds=frauds,
+        days=days,
+        difference=difference,
+        information=information,
+        share=share,
+        limit=limit,
+        better=better,
+        answer=answer,
+        more_frauds=missing if waiting else 0,
+        more_days=(missing * days / frauds if frauds else math.inf) if waiting else 0.0,
+    )
+
+
+def limit_at(plan: SequentialPlan, shares: tuple[float, ...]) -> float:
+    """Return the standardised difference above which the last of these looks finds the challenger better.
+
+    The difference times its information moves like a Brownian motion in the information, so the chance of the first
+    crossing at each look follows from the density of the walks that have not crossed (Armitage, McPherson and Rowe
+    1969, doi:10.2307/2343787).
+
+    Parameters
+    ----------
+    shares : tuple of float
+        Of the planned information at each look, strictly ascending, in (0, 1].
+    """
+    return _after(plan, shares).limit
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Walks:
+    """Walks that have crossed no limit so far: places, and the chance of a walk to be at each."""
+
+    limit: float
+    places: FloatArray
+    chances: FloatArray
+
+
+@lru_cache(maxsize=64)
+def _after(plan: SequentialPlan, shares: tuple[float, ...]) -> _Walks:
+    """Return the limit of the last look, and the walks that have not crossed after it."""
+    if not shares:
+        return _Walks(limit=math.inf, places=np.zeros(1), chances=np.ones(1))
+    *_, share = shares
+    before, so_far = (0.0, *shares)[-2], _after(plan, shares[:-1])
+    step, highest = math.sqrt(share - before), _REACH * math.sqrt(share)
+    limit = _crossed_by(plan.spent(share) - plan.spent(before), so_far, step, highest)
+    places = np.linspace(-highest, limit, _POINTS)
+    moved = np.exp(-0.5 * ((places[:, None] - so_far.places) / step) ** 2) / (step * math.sqrt(2 * math.pi))
+    weights = np.full(_POINTS, places[1] - places[0])
+    weights[[0, -1]] /= 2
+    return _Walks(limit / math.sqrt(share), places, (moved @ so_far.chances) * weights)
+
+
+def _crossed_by(chance: float, walks: _Walks, step: float, highest: float) -> float:
+    """Return the place that walks cross in a step with this chance, by bisection."""
+    low, high = -highest, highest
+    for _ in range(50):
+        middle = (low + high) / 2
+        crossing = walks.chances @ _above((middle - walks.places) / step)
+        low, high = (middle, high) if crossing > chance else (low, middle)
+    return high
+
+
+def _above(z: FloatArray) -> FloatArray:
+    """Return the chance that a standard normal is above each z."""
+    return np.array([0.5 * math.erfc(one / math.sqrt(2)) for one in z.tolist()])
+
+
+def _hopeless(plan: SequentialPlan, difference: float | None, share: float) -> bool:
+    """Whether the rest of the information would hardly help even a challenger that is better by the planned gain."""
+    if difference is None or not 0 < share < 1:
+        return False
+    total = plan.information
+    walked, last = difference * share * total, _NORMAL.inv_cdf(1 - plan.error) * math.sqrt(total)
+    rest = (1 - share) * total
+    return _NORMAL.cdf((walked + plan.gain * rest - last) / math.sqrt(rest)) < HOPELESS

@@ -1,0 +1,92 @@
+"""Checks that a training makes beside the leakage checks."""
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from scoring_model.configuration import Configuration, Tuned
+from scoring_model.features.blind_windows import check_windows
+from scoring_model.findings import Code, Finding, State, not_applicable
+from scoring_model.training.preparation import Prepared
+from scoring_model.training.space import open_ends
+from scoring_model.training.split import NO_TEST_PART, Split
+
+_NAMED: Final = 20
+
+
+def check_prepared(prepared: Prepared, configuration: Configuration) -> Iterator[Finding]:
+    """Check windows, features and the evaluated part, before the search."""
+    yield check_windows(
+        prepared.table, configuration.feature_settings, configured_delay=configuration.records.labels.delay
+    )
+    yield check_features(
+        prepared.useless, records=len(prepared.split.train), dropped=configuration.features.drop_useless
+    )
+    yield check_evaluated_part(prepared.split)
+
+
+def check_features(useless: Mapping[str, str], *, records: int, dropped: bool) -> Finding:
+    """Report the features that were left out because they teach nothing, with the reason of each.
+
+    Parameters
+    ----------
+    useless : mapping of str to str
+        Reason by feature.
+    records : int
+        Training records.
+    dropped : bool
+        Whether the configuration lets a training look for them.
+    """
+    code = Code.USELESS_FEATURES
+    if not dropped:
+        return not_applicable(
+            code, "no feature was compared, since features.drop_useless is off", records=records
+        )
+    if not useless:
+        sentence = f"each feature varies in {records:,} training records, and none is a copy of another"
+        return Finding(code=code, state=State.CLEAR, sentence=sentence, records=records)
+    listed = ", ".join(f"{name} ({reason})" for name, reason in list(useless.items())[:_NAMED])
+    more = f" and {len(useless) - _NAMED:,} more" if len(useless) > _NAMED else ""
+    return Finding(
+        code=code,
+        state=State.FOUND,
+        sentence=f"{len(useless)} features can teach nothing and were left out: {listed}{more}",
+        count=len(useless),
+        records=records,
+        names=tuple(useless),
+    )
+
+
+def check_evaluated_part(split: Split) -> Finding:
+    """Report an evaluation on the validation part, on which the thresholds were chosen."""
+    part = split.evaluated
+    is_test = part.name == "test"
+    return Finding(
+        code=Code.TRAINING_PERIOD,
+        state=State.CLEAR if is_test else State.FOUND,
+        sentence=f"all {len(part.rows):,} evaluated records are of the test part"
+        if is_test
+        else NO_TEST_PART,
+        count=0 if is_test else len(part.rows),
+        records=len(part.rows),
+    )
+
+
+def check_parameters(tuned: Tuned) -> Finding:
+    """Find parameters at an end of the search space beyond which other values exist.
+
+    Parameters that were given are checked like those that a search found.
+    """
+    ends = open_ends(tuned.params)
+    if not ends:
+        reason = "none of the parameters is one that a search varies"
+        return not_applicable(Code.SEARCH_EDGE, reason)
+    found = {name: end for name, end in ends.items() if end is not None}
+    listed = ", ".join(f"{name} {tuned.params[name]:.4g} ({end})" for name, end in found.items())
+    return Finding(
+        code=Code.SEARCH_EDGE,
+        state=State.FOUND if found else State.CLEAR,
+        sentence=f"of {len(ends)} parameters that a search varies, {len(found)} lie at or beyond an end of their range"
+        + (f": {listed}" if found else ""),
+        count=len(found),
+        names=tuple(found),
+    )

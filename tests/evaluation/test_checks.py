@@ -1,0 +1,84 @@
+"""Checks of an evaluation: small groups and extrapolated scores, with numbers that are counted here again."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from scoring_model.decision.probability import Platt
+from scoring_model.decision.rules import DecisionRules, Policy
+from scoring_model.decision.scale import ScoreScale
+from scoring_model.evaluation import EvaluatedRecords, Evaluation, evaluate_records, summary
+from scoring_model.evaluation.day_draws import DAY
+from scoring_model.evaluation.report.sections.findings import findings_section
+from scoring_model.findings import Finding, State
+from scoring_model.records import Column
+
+
+def rules(extrapolated_from: int, fail_from: int = 750) -> DecisionRules:
+    """Rules whose scale is extrapolated from a score on."""
+    return DecisionRules(
+        scale=ScoreScale(cuts=np.linspace(-4, 4, 1000), extrapolated_from=extrapolated_from),
+        calibration=Platt(slope=1.0, intercept=0.0),
+        policy=Policy(step_up_from=600, fail_from=fail_from, promises=()),
+    )
+
+
+def evaluation(using: DecisionRules, *, by: bool = True, **options: Any) -> Evaluation:
+    """Two large groups and one of eight records."""
+    rng = np.random.default_rng(3)
+    labels = (rng.random(2_000) < 0.3).astype(np.int8)
+    codes = rng.choice(2, 2_000).astype(np.int32)
+    codes[:8] = 2
+    records = EvaluatedRecords(
+        decisions=using.decide(rng.normal(2 * labels - 1, 1)),
+        labels=labels,
+        event_times=rng.integers(0, 30 * DAY, 2_000),
+        columns={"document type": Column(("a", "b", "tiny"), codes)},
+    )
+    return evaluate_records(records, rules=using, by={"document type": None} if by else {}, **options)
+
+
+def finding(found: Evaluation, code: str) -> Finding:
+    """The finding with a code."""
+    (one,) = (one for one in found.findings if one.code == code)
+    return one
+
+
+def test_small_groups_are_counted_by_column() -> None:
+    """One of three groups has too few records; without groups the check does not apply."""
+    found = finding(evaluation(rules(800)), "SM009")
+    assert (found.state, found.count, found.names) == (State.FOUND, 1, ("document type",))
+    assert found.sentence.startswith("1 of 3 groups lack 50 genuine records and 50 frauds on 10 days")
+    assert found.sentence.endswith(": document type 1")
+    without = finding(evaluation(rules(800), by=False), "SM009")
+    assert (without.state, without.sentence) == (State.NOT_APPLICABLE, "no column was given to group by")
+
+
+@pytest.mark.parametrize("start", [300, 700, 1000, 1001])
+def test_extrapolated_scores_are_counted(start: int) -> None:
+    """The count is that of the records at or above the first extrapolated score."""
+    done = evaluation(rules(start))
+    found = finding(done, "SM010")
+    scores, labels = done.records.decisions.scores, done.records.labels
+    count, frauds = int((scores >= start).sum()), int(((scores >= start) & (labels == 1)).sum())
+    assert (found.count, found.state is State.FOUND) == (count, count > 0)
+    if count:
+        assert (
+            f"{count:,} of 2,000 evaluated records ({frauds:,} frauds) have a score of {start} or"
+            in found.sentence
+        )
+    assert ("FAILED begins there, at 750" in found.sentence) is (start <= 750)
+
+
+def test_what_is_muted_is_listed_with_its_count() -> None:
+    """Summary, report and document show a muted finding as such, and not what to do."""
+    done = evaluation(rules(800), mute=["SM009"])
+    text = summary(done)
+    assert "Muted, with their count: SM009 (1)." in text
+    assert "| SM009 | info |" not in text
+    section = findings_section(done.findings)
+    assert [row[3:5] for row in section.tables[0].rows if row[0] == "SM009"] == [("found, muted", "1")]
+    assert not any(text.startswith("SM009") for text in section.texts)
+    assert [one["muted"] for one in done.to_json()["findings"] if one["code"] == "SM009"] == [True]
+    assert "| SM009 | info | evaluation | 1 | 1 of 3 groups lack" in summary(evaluation(rules(800)))

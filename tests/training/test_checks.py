@@ -1,0 +1,48 @@
+"""Checks of a training beside the leakage checks: useless features, and parameters at an end of the search space."""
+
+import pytest
+
+from scoring_model.configuration import Tuned
+from scoring_model.findings import State
+from scoring_model.training.checks import check_features, check_parameters
+from scoring_model.training.space import STARTING_POINTS
+
+
+def test_useless_features_are_counted_and_named() -> None:
+    """The sentence names each feature with its reason, up to twenty; without any the check is clear."""
+    useless = {f"f{i}": "constant" for i in range(22)} | {"copy": "a copy of f0"}
+    found = check_features(useless, records=500, dropped=True)
+    assert (found.state, found.count, found.records, found.names) == (State.FOUND, 23, 500, tuple(useless))
+    assert found.sentence.startswith("23 features can teach nothing and were left out: f0 (constant), ")
+    assert found.sentence.endswith("f19 (constant) and 3 more")
+    assert check_features({}, records=500, dropped=True).state is State.CLEAR
+    off = check_features({}, records=500, dropped=False)
+    assert (off.state, "features.drop_useless" in off.sentence) == (State.NOT_APPLICABLE, True)
+
+
+@pytest.mark.parametrize(
+    ("params", "names"),
+    [
+        ({"learning_rate": 0.02}, ("learning_rate",)),
+        ({"learning_rate": 0.0203}, ("learning_rate",)),
+        ({"learning_rate": 0.021}, ()),
+        ({"lambda_l1": 0.0, "lambda_l2": 50.0}, ("lambda_l1", "lambda_l2")),
+        ({"num_leaves": 127, "max_depth": 11}, ("num_leaves",)),
+        ({"feature_fraction": 1.0, "bagging_fraction": 1.0, "min_gain_to_split": 0.0}, ()),
+        ({"feature_fraction": 0.3}, ("feature_fraction",)),
+    ],
+)
+def test_parameters_at_an_open_end_are_found(params: dict[str, float], names: tuple[str, ...]) -> None:
+    """Values at or beyond an end are named, but not where no value lies beyond it."""
+    found = check_parameters(Tuned(params=params, rounds=10))
+    assert (found.names, found.count) == (names, len(names))
+    assert found.state is (State.FOUND if names else State.CLEAR)
+    assert f"of {len(params)} parameters that a search varies, {len(names)} lie" in found.sentence
+
+
+def test_starting_points_lie_inside() -> None:
+    """The points known to be good are no reason to look further, and other parameters are not checked."""
+    found = [check_parameters(Tuned(params=dict(point), rounds=10)) for point in STARTING_POINTS]
+    assert {one.state for one in found} == {State.CLEAR}
+    fixed = check_parameters(Tuned(params={"scale_pos_weight": 3.0}, rounds=10))
+    assert fixed.state is State.NOT_APPLICABLE
