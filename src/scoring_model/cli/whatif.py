@@ -125,7 +125,8 @@ def _show(found: WhatIf, out: Path, *, as_json: bool) -> None:
         console.say(f"{count:>10}  {then} then, {new} by the bundle")
     if found.own:
         console.say(
-            f"{found.own} of them had been decided by this bundle: {found.own_differ} verdicts differ"
+            f"{found.own} of them had been decided by this bundle: "
+            f"{found.own_differ} differ in verdict or feature row"
         )
     for name, count in left_out.items():
         if count:

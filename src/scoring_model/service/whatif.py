@@ -21,7 +21,7 @@ from scoring_model.service.core.rows import ClientRow, VerificationRow
 from scoring_model.service.export import LeftOut, OpenedValues, label_fields, open_values, private_parquet
 from scoring_model.service.keys.data_keys import Vault
 from scoring_model.service.keys.link_hashes import Linker, Masks
-from scoring_model.service.keys.secrets import Secrets
+from scoring_model.service.keys.secrets import Purpose, Secrets
 from scoring_model.service.retention import kept_since
 from scoring_model.service.scoring.candidate import Candidate
 from scoring_model.service.scoring.score import History, Placed, Score, score
@@ -69,8 +69,8 @@ class WhatIf:
     outcomes : mapping of (str, str) to int
         Number of replayed verifications by outcome then, and by the bundle.
     own, own_differ : int
-        Replayed verifications that the same model and policy had decided, and those of them that differ: 0 unless link
-        records were deleted by hand.
+        Replayed verifications that the same model and policy had decided, and those of them whose verdict or feature
+        row differs in any bit: 0 unless link records were deleted by hand.
     left_out : mapping of str to int
         Verifications that can't be decided again, by the reason.
     """
@@ -199,8 +199,10 @@ async def what_if(
                 replayed = [(row, scores[row.id]) for row in rows if row.id in scores]
                 for row, new in replayed:
                     differs = (row.score, row.outcome, row.reasons) != (new.score, new.outcome, new.reasons)
-                    is_own = (row.model_version, row.policy_version) == own
-                    counts.update(replayed=1, differ=differs, own=is_own, own_differ=is_own and differs)
+                    counts.update(replayed=1, differ=differs)
+                    if (row.model_version, row.policy_version) == own:
+                        same_row = secrets.digest(Purpose.ROW, new.features) == row.row_digest
+                        counts.update(own=1, own_differ=differs or not same_row)
                     outcomes[str(row.outcome), str(new.outcome)] += 1
                 if replayed:
                     known = [label_fields(labels.get(row.id, []), before).get("label") for row, _ in replayed]
