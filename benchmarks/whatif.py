@@ -73,8 +73,8 @@ async def measure(url: str, bundle: Path, folder: Path, count: int) -> None:
             before=LATEST,
         )
         report("decided again", found.replayed, time.perf_counter() - start)
-        if found.differ or found.replayed != count:
-            raise SystemExit(f"{found.differ} verdicts differ, {found.replayed} of {count} were decided again")
+        if found.own_differ or found.own != count:
+            raise SystemExit(f"{found.own_differ} differ, {found.own} of {count} were decided again")
         start = time.perf_counter()
         exported = await export_file(
             store,

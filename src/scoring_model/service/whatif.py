@@ -18,7 +18,14 @@ from scoring_model.contract.verification import VerificationContext, Verificatio
 from scoring_model.scorer.scorer import Scorer
 from scoring_model.service.core.errors import Invalid, parsed
 from scoring_model.service.core.rows import ClientRow, VerificationRow
-from scoring_model.service.export import LeftOut, OpenedValues, label_fields, open_values, private_parquet
+from scoring_model.service.export import (
+    ROW_GROUP,
+    LeftOut,
+    OpenedValues,
+    label_fields,
+    open_values,
+    private_parquet,
+)
 from scoring_model.service.keys.data_keys import Vault
 from scoring_model.service.keys.link_hashes import Linker, Masks
 from scoring_model.service.keys.secrets import Purpose, Secrets
@@ -179,10 +186,8 @@ async def what_if(
         If the keyring lacks the master key of a person's key.
     """
     replayer = _Replayer(store, vault, secrets, scorer)
-    counts: Counter[str] = Counter()
-    left_out: Counter[str] = Counter()
-    outcomes: Counter[tuple[str, str]] = Counter()
-    own = (scorer.manifest.model_version, scorer.manifest.policy_version)
+    tally = _Tally(secrets, scorer)
+    waiting: list[tuple[Any, ...]] = []
     async with store.reading() as reader:
         clients = await reader.clients()
     with private_parquet(out, SCHEMA) as writer:
@@ -193,43 +198,84 @@ async def what_if(
                     page = await reader.completed(client.client, after, _PAGE)
                     rows = [row for row in page if (row.completed_at or 0) < before]
                     labels = await reader.labels([row.id for row in rows])
-                scores, missing = await replayer.replay(client, rows)
-                left_out += missing
-                counts["verifications"] += len(rows)
-                replayed = [(row, scores[row.id]) for row in rows if row.id in scores]
-                for row, new in replayed:
-                    differs = (row.score, row.outcome, row.reasons) != (new.score, new.outcome, new.reasons)
-                    counts.update(replayed=1, differ=differs)
-                    if (row.model_version, row.policy_version) == own:
-                        same_row = secrets.digest(Purpose.ROW, new.features) == row.row_digest
-                        counts.update(own=1, own_differ=differs or not same_row)
-                    outcomes[str(row.outcome), str(new.outcome)] += 1
-                if replayed:
-                    known = [label_fields(labels.get(row.id, []), before).get("label") for row, _ in replayed]
-                    writer.write_batch(_batch(client, replayed, known))
-                progress(counts["verifications"])
+                scores, left_out = await replayer.replay(client, rows)
+                tally.add(rows, scores, left_out)
+                waiting += [
+                    _cells(client, row, scores[row.id], label_fields(labels.get(row.id, []), before))
+                    for row in rows
+                    if row.id in scores
+                ]
+                if len(waiting) >= ROW_GROUP:
+                    writer.write_batch(_batch(waiting))
+                    waiting.clear()
+                progress(tally.verifications)
                 if len(rows) < _PAGE:
                     break
                 after = (rows[-1].completed_at or 0, rows[-1].id)
-    named = ("verifications", "replayed", "differ", "own", "own_differ")
-    return WhatIf(outcomes=outcomes, left_out=left_out, **{name: counts[name] for name in named})
+        if waiting:
+            writer.write_batch(_batch(waiting))
+    return tally.result()
 
 
-def _batch(
-    client: ClientRow, replayed: Sequence[tuple[VerificationRow, Score]], labels: Sequence[str | None]
-) -> pa.RecordBatch:
-    columns: list[list[Any]] = [
-        [to_text(row.id) for row, _ in replayed],
-        [client.client_id] * len(replayed),
-        [row.completed_at for row, _ in replayed],
-        [row.score for row, _ in replayed],
-        [row.outcome for row, _ in replayed],
-        [row.model_version for row, _ in replayed],
-        [row.policy_version for row, _ in replayed],
-        [new.score for _, new in replayed],
-        [str(new.outcome) for _, new in replayed],
-        [row.outcome != new.outcome for row, new in replayed],
-        list(labels),
-    ]
+class _Tally:
+    """Counts pages of verifications."""
+
+    def __init__(self, secrets: Secrets, scorer: Scorer) -> None:
+        self._secrets = secrets
+        self._versions = (scorer.manifest.model_version, scorer.manifest.policy_version)
+        self._left_out: Counter[str] = Counter()
+        self._outcomes: Counter[tuple[str, str]] = Counter()
+        self._differ = self._own = self._own_differ = 0
+        self.verifications = 0
+
+    def add(
+        self, rows: Sequence[VerificationRow], scores: Mapping[bytes, Score], left_out: Mapping[str, int]
+    ) -> None:
+        self.verifications += len(rows)
+        self._left_out.update(left_out)
+        for row in rows:
+            if (new := scores.get(row.id)) is None:
+                continue
+            differs = (row.score, row.outcome, row.reasons) != (new.score, new.outcome, new.reasons)
+            self._differ += differs
+            self._outcomes[str(row.outcome), str(new.outcome)] += 1
+            if (row.model_version, row.policy_version) == self._versions:
+                is_same_row = self._secrets.digest(Purpose.ROW, new.features) == row.row_digest
+                self._own += 1
+                self._own_differ += differs or not is_same_row
+
+    def result(self) -> WhatIf:
+        return WhatIf(
+            verifications=self.verifications,
+            replayed=sum(self._outcomes.values()),
+            differ=self._differ,
+            outcomes=self._outcomes,
+            own=self._own,
+            own_differ=self._own_differ,
+            left_out=self._left_out,
+        )
+
+
+def _cells(
+    client: ClientRow, row: VerificationRow, new: Score, label: Mapping[str, object]
+) -> tuple[Any, ...]:
+    """Return the cells of a row of the file."""
+    return (
+        to_text(row.id),
+        client.client_id,
+        row.completed_at,
+        row.score,
+        row.outcome,
+        row.model_version,
+        row.policy_version,
+        new.score,
+        str(new.outcome),
+        row.outcome != new.outcome,
+        label.get("label"),
+    )
+
+
+def _batch(rows: Sequence[tuple[Any, ...]]) -> pa.RecordBatch:
+    columns = zip(*rows, strict=True)
     arrays = [pa.array(cells, field.type) for cells, field in zip(columns, SCHEMA, strict=True)]
     return pa.RecordBatch.from_arrays(arrays, schema=SCHEMA)
