@@ -24,7 +24,9 @@ ROOT: Final = Path(__file__).parents[2]
 PAGE: Final = (ROOT / "docs" / "service.md").read_text(encoding="utf-8")
 REQUIRED: Final = {"bundle": "b", "database": "sqlite:///a.db"}
 NAMES: Final = tuple(field.name for field in dataclasses.fields(ServiceSettings))
-DURATIONS: Final = tuple(name for name in NAMES if name.endswith(("_timeout", "_wait", "_notice", "_grace")))
+DURATIONS: Final = tuple(
+    name for name in NAMES if name.endswith(("_timeout", "_wait", "_notice", "_grace", "_for"))
+)
 
 
 def loaded(flags: dict[str, object], environment: dict[str, str] | None = None) -> ServiceSettings:
@@ -71,6 +73,7 @@ def test_every_setting_can_come_from_every_source(tmp_path: Path) -> None:
         "request_log": False,
         "scoring_timeout": "1s",
         "commit_timeout": "9s",
+        "links_kept_for": "180d",
         "shutdown_notice": "5s",
         "shutdown_grace": "1m",
         "queue_wait": "3s",

@@ -14,7 +14,7 @@ from scoring_model.batch import score_file
 from scoring_model.contract.texts import to_text
 from scoring_model.records.reading import read_records
 from scoring_model.scorer import Scorer
-from scoring_model.service.export import export_records
+from scoring_model.service.export import export_pages
 from scoring_model.service.identities import Persons
 from scoring_model.service.keys.data_keys import Vault
 from scoring_model.service.store import Store
@@ -38,7 +38,8 @@ class Stored(NamedTuple):
 
 async def exported(store: Store, *clients: int) -> list[dict[str, Any]]:
     """The history of clients with the instants set by the service."""
-    return [record async for record in export_records(store, Persons(Vault(MASTERS)), *clients)]
+    pages = export_pages(store, Vault(MASTERS), clients)
+    return [dict(one.record) async for page in pages for one in page.verifications]
 
 
 async def stored(store: Store, client: int) -> dict[str, Stored]:

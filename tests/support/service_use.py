@@ -303,6 +303,7 @@ async def opened(
     limits: QueueLimits | None = None,
     work: bool = False,
     keyring: Callable[[], Keyring] = lambda: MASTERS,
+    links_kept_for: int = 0,
 ) -> AsyncIterator[World]:
     """Open a service, possibly one of several, over a database; with `work` its background tasks run."""
     clock = clock or SetClock()
@@ -310,7 +311,13 @@ async def opened(
     try:
         with mock.patch.object(Scorer, "load", _load):
             service = await open_service(
-                store, bundle=bundle, keyring=keyring, clock=clock, limits=limits, background=work
+                store,
+                bundle=bundle,
+                keyring=keyring,
+                clock=clock,
+                limits=limits,
+                links_kept_for=links_kept_for,
+                background=work,
             )
         secrets = await load_or_create(store, keyring())
         try:

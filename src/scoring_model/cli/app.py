@@ -13,6 +13,7 @@ from scoring_model.cli import (
     clients,
     comparison,
     console,
+    data,
     database,
     explain,
     features,
@@ -28,6 +29,7 @@ from scoring_model.cli import (
     training,
     verifications,
     webhooks,
+    whatif,
 )
 
 app = typer.Typer(
@@ -48,6 +50,7 @@ app.command()(bundles.evaluate)
 app.command()(monitoring.monitor)
 app.command()(comparison.compare)
 app.command()(comparison.promote)
+app.command()(whatif.whatif)
 app.command()(bundles.inspect)
 app.command()(policy.policy)
 app.command("upgrade")(bundles.upgrade_bundle)
@@ -59,6 +62,7 @@ app.add_typer(verifications.app, name="verifications")
 app.add_typer(webhooks.app, name="webhooks")
 app.add_typer(labels.app, name="labels")
 app.add_typer(history.app, name="history")
+app.add_typer(data.app, name="data")
 database.app.command()(prune.prune)
 app.add_typer(database.app, name="database")
 app.add_typer(keys.app, name="keys")

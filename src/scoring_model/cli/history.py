@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from scoring_model.records.reading import Reading
-    from scoring_model.scorer import Scorer
     from scoring_model.service.history_import import HistoryImported
     from scoring_model.service.keys.keyring import Keyring
     from scoring_model.service.store import Store
@@ -100,6 +99,8 @@ async def _import(
     progress: Callable[[int, int], None],
 ) -> tuple[Reading | None, HistoryImported | None]:
     from scoring_model.records.reading import read_records
+    from scoring_model.scorer import Scorer
+    from scoring_model.service.bundles import latest_bundle
     from scoring_model.service.clients import find_client
     from scoring_model.service.core.clock import SystemClock
     from scoring_model.service.history_import import HistoryImport
@@ -107,7 +108,7 @@ async def _import(
     from scoring_model.service.service import agree_on_links
 
     client = await find_client(store, client_id)
-    scorer = await _scorer(store, bundle)
+    scorer = Scorer.load(bundle or await latest_bundle(store))
     await agree_on_links(store, scorer)
     work = HistoryImport(store, await load_or_create(store, keyring), scorer.matrix, client, SystemClock())
     reading = done = None
@@ -131,21 +132,3 @@ def _check_ids(reading: Reading) -> None:
         raise ImportRefused(
             "the records have no column recordId: without it a repeated import could not recognise them"
         )
-
-
-async def _scorer(store: Store, bundle: Path | None) -> Scorer:
-    from scoring_model.scorer import Scorer
-    from scoring_model.service.bundles import BundleShelf, read_bundle_directory
-
-    if bundle is not None:
-        return Scorer.load(bundle)
-    async with store.reading() as reader:
-        served = await reader.bundles()
-    directory = await read_bundle_directory(store)
-    if not served or directory is None:
-        raise ValueError("no bundle has served this database yet: give --bundle")
-    latest = served[-1]
-    path = BundleShelf(directory).find(latest.model_version, latest.policy_version)
-    if path is None:
-        raise ValueError(f"{directory} lacks the bundle that served last: give --bundle")
-    return Scorer.load(path)

@@ -69,6 +69,10 @@ def serve(
     write_timeout: Annotated[
         str | None, typer.Option(help="Time within which a client must read its answer.")
     ] = None,
+    links_kept_for: Annotated[
+        str | None,
+        typer.Option(help="Time for which link records are kept; at least the bundle's longest window."),
+    ] = None,
     shutdown_notice: Annotated[
         str | None, typer.Option(help="Time for load balancers to notice the shutdown.")
     ] = None,

@@ -1,89 +1,382 @@
-"""Exports scored verifications as file records, for retraining and for comparing batch with online scores."""
+"""Exports completed verifications as records of a file, for retraining and for comparing batch with online scores.
+
+The values are decrypted with the master key. Erased persons, and verifications that lost their signals, are left out
+and counted: a model would learn that their values are missing.
+"""
 
 import hashlib
-from collections.abc import AsyncIterator, Mapping
-from typing import Any, Final
+import json
+import os
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, Final, NamedTuple
 
-from scoring_model.contract.fields import LABEL_FIELDS, REFERENCE_FIELDS
+import pyarrow as pa
+import pyarrow.parquet
+
+from scoring_model.contract.fields import (
+    IDENTITY_FIELDS,
+    LABEL_FIELDS,
+    REFERENCE_FIELDS,
+    SIGNAL_PREFIX,
+    signal_field,
+)
+from scoring_model.contract.rules import SIGNAL_RULES, RuleError, SignalType
 from scoring_model.contract.texts import to_text
 from scoring_model.records import normaliser, rfc3339
-from scoring_model.service.core.rows import VerificationRow
+from scoring_model.records.atomic import atomic_file
+from scoring_model.service.core.rows import ClientRow, IdentityRow, PersonKeyRow, VerificationRow
 from scoring_model.service.identities import Persons
+from scoring_model.service.keys.data_keys import Vault
+from scoring_model.service.keys.keyring import Unreadable
 from scoring_model.service.retention import lost_its_signals
-from scoring_model.service.store import Reader, Store
+from scoring_model.service.store import EARLIEST, Store
+
+DECIDED_BY_POLICY: Final = "policy"
+"""What decided: score and thresholds."""
+
+LATEST: Final = 2**63 - 1
+ROW_GROUP: Final = 20_000
+"""Records in a row group, which are held in memory."""
 
 _PAGE: Final = 500
 _WITHDRAWN: Final = "withdrawn"
 _REFERENCE_BYTES: Final = 16
+_INSTANT: Final = pa.timestamp("us", "UTC")
+_DICTIONARY: Final = pa.dictionary(pa.int32(), pa.string())
 
 
-async def export_records(store: Store, persons: Persons, *clients: int) -> AsyncIterator[dict[str, Any]]:
-    """Yield the completed verifications of a client as records, in order of event time.
+class LeftOut(StrEnum):
+    """Why a completed verification is not exported."""
 
-    For a shared history scope pass all of its clients; records are grouped by client. Clients assign references
-    independently, so `subjectId` and `externalId` are then hashed with the client.
+    ERASED = "erased"  # its person was erased
+    PRUNED = "pruned"  # its signals were deleted with age
+    EMPTY = "empty"  # it has references and no other value, which no file may hold
+    UNREADABLE = "unreadable"  # its bytes were changed
 
-    Yields
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExportedVerification:
+    """A completed verification as a record.
+
+    Parameters
+    ----------
+    record : mapping of str to object
+        The fields of a record by dotted names, `recordId` (of the verification), `eventTime`, and those of its label
+        (`LABEL_FIELDS`), instants as RFC 3339.
+    row : VerificationRow
+        Its verdict.
+    """
+
+    record: Mapping[str, Any] = field(repr=False)
+    row: VerificationRow
+
+
+@dataclass(frozen=True, slots=True)
+class ExportPage:
+    """Some verifications in the order of their event times, and how many between them were left out."""
+
+    verifications: Sequence[ExportedVerification]
+    left_out: Mapping[LeftOut, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExportedFile:
+    """The result of an export.
+
+    Parameters
+    ----------
+    records, labelled : int
+        Records in the file, and those of them with a label.
+    first, last : int or None
+        Event times of the first and the last record, microseconds.
+    left_out : mapping of LeftOut to int
+        Completed verifications of the same period that are not in the file.
+    untyped : mapping of str to int
+        How many values of a configured signal are of another type than the configuration says. They are among
+        `otherSignals`.
+    """
+
+    records: int
+    labelled: int
+    first: int | None
+    last: int | None
+    left_out: Mapping[LeftOut, int]
+    untyped: Mapping[str, int]
+
+
+async def clients_of_one_history(store: Store, client_id: str | None) -> list[ClientRow]:
+    """Return the clients that share the history of a client, or of the only history: a file is one history.
+
+    Raises
     ------
-    dict
-        The fields of a record by dotted names, `recordId` (of the verification), `eventTime`, and those of
-        its latest label (`LABEL_FIELDS`). Omits erased persons, records with references only (invalid in a
-        file), and verifications whose signals were removed: a model would learn that these are missing.
+    ValueError
+        If there is no such client, or none is given and there are several histories.
+    """
+    async with store.reading() as reader:
+        clients = await reader.clients()
+    scopes = {row.pool for row in clients if client_id in (None, row.client_id)}
+    if not scopes:
+        raise ValueError("there is no such client" if clients else "the database has no client")
+    if len(scopes) > 1:
+        raise ValueError(
+            f"the database has {len(scopes)} histories, and a file holds one: name a client of it (--client)"
+        )
+    return [row for row in clients if row.pool in scopes]
+
+
+async def export_pages(
+    store: Store, vault: Vault, clients: Sequence[int], *, since: int = EARLIEST, before: int = LATEST
+) -> AsyncIterator[ExportPage]:
+    """Read the completed verifications of clients, one client after the other, each in the order of event times.
+
+    Clients assign references independently. So those of several clients, which share a history, are hashed with the
+    client.
+
+    Parameters
+    ----------
+    since, before : int
+        Microseconds. Event times from `since` on and before `before`, with the labels that were reported before
+        `before`: a verification of this period counted no others.
     """
     for client in clients:
-        async for record in _records_of(store, persons, client):
-            yield _with_hashed_references(client, record) if len(clients) > 1 else record
-
-
-async def _records_of(store: Store, persons: Persons, client: int) -> AsyncIterator[dict[str, Any]]:
-    after: tuple[int, bytes] | None = None
-    while True:
-        async with store.reading() as reader:
-            rows = await reader.completed(client, after, _PAGE)
-            labels = await reader.labels([row.id for row in rows])
-            found = [(row, await _values(reader, persons, row)) for row in rows]
-        for row, values in found:
-            if not values.keys() <= set(REFERENCE_FIELDS):
+        after = (since, b"")
+        while True:
+            async with store.reading() as reader:
+                rows = await reader.completed(client, after, _PAGE)
+                kept = [row for row in rows if (row.completed_at or 0) < before]
+                keys = await reader.person_keys([row.key_id for row in kept])
+                wanted = list({row.identity_id: None for row in kept if row.identity_id is not None})
+                identities = await reader.identities_by_ids(wanted)
+                labels = await reader.labels([row.id for row in kept])
+            left_out: Counter[LeftOut] = Counter()
+            found = []
+            for row in kept:
+                opened = open_values(vault, row, keys.get(row.key_id), identities)
+                values = opened if isinstance(opened, LeftOut) else _record(opened)
+                if isinstance(values, LeftOut):
+                    left_out[values] += 1
+                    continue
+                if len(clients) > 1:
+                    values = _with_hashed_references(client, values)
                 event = {"recordId": to_text(row.id), "eventTime": rfc3339(row.completed_at or 0)}
-                yield event | values | _label(labels.get(row.id, []))
-        if len(rows) < _PAGE:
-            return
-        after = (rows[-1].completed_at or 0, rows[-1].id)
+                record = event | values | label_fields(labels.get(row.id, []), before)
+                found.append(ExportedVerification(record=record, row=row))
+            yield ExportPage(found, left_out)
+            if len(kept) < _PAGE:
+                break
+            after = (rows[-1].completed_at or 0, rows[-1].id)
 
 
-async def _values(reader: Reader, persons: Persons, row: VerificationRow) -> dict[str, object]:
-    """Return the values of a verification; empty after erasure, or if a part was removed."""
-    key = None if row.payload is None else await persons.key_of(reader, row.key_id)
-    if key is None:
-        return {}
-    signals, subject, _ = persons.verification_payload(row, key)
-    if not signals and lost_its_signals(row, key):
-        return {}
-    values: dict[str, object] = {}
-    if row.identity_id is not None:
-        identity = await reader.identity(row.client, row.identity_id)
-        if identity is not None:
-            values |= persons.identity_values(identity, key)[0]
-    if subject is not None:
-        values["subjectId"] = subject
-    return values | {f"signals.{name}": value for name, value in signals.items()}
+class OpenedValues(NamedTuple):
+    """What the person of a verification sent: signals, reference, and the values of the identity."""
+
+    signals: dict[str, object]
+    subject: str | None
+    identity: dict[str, object]
+
+
+def open_values(
+    vault: Vault, row: VerificationRow, key_row: PersonKeyRow | None, identities: Mapping[bytes, IdentityRow]
+) -> OpenedValues | LeftOut:
+    """Decrypt the values of a verification; returns why there are none."""
+    if row.payload is None or key_row is None:
+        return LeftOut.ERASED
+    persons = Persons(vault)
+    try:
+        key = vault.open_key(key_row)
+        signals, subject, _ = persons.verification_payload(row, key)
+        if not signals and lost_its_signals(row, key):
+            return LeftOut.PRUNED
+        identity: dict[str, object] = {}
+        if row.identity_id is not None and row.identity_id in identities:
+            identity = persons.identity_values(identities[row.identity_id], key)[0]
+    except Unreadable:
+        return LeftOut.UNREADABLE
+    return OpenedValues(signals, subject, identity)
+
+
+def _record(opened: OpenedValues) -> dict[str, object] | LeftOut:
+    """Return the values as fields of a record."""
+    subject = {} if opened.subject is None else {"subjectId": opened.subject}
+    signals = {signal_field(name): value for name, value in opened.signals.items()}
+    values = opened.identity | subject | signals
+    return LeftOut.EMPTY if values.keys() <= set(REFERENCE_FIELDS) else values
 
 
 def _with_hashed_references(client: int, record: Mapping[str, Any]) -> dict[str, Any]:
     """Replace the references by hashes that differ between clients."""
     hashed = dict(record)
-    for field in REFERENCE_FIELDS:
+    for name in REFERENCE_FIELDS:
         # Normalise first: equal normalised texts are one reference. Hash to bound the length.
-        reference = None if field not in record else normaliser(field)(record[field])
+        reference = None if name not in record else normaliser(name)(record[name])
         if reference is not None:
             text = f"{client} {reference}".encode()
-            hashed[field] = hashlib.blake2b(text, digest_size=_REFERENCE_BYTES).hexdigest()
+            hashed[name] = hashlib.blake2b(text, digest_size=_REFERENCE_BYTES).hexdigest()
     return hashed
 
 
-def _label(labels: list[tuple[str, int, int]]) -> dict[str, Any]:
-    """Return the label that was reported last, unless it is a withdrawal."""
-    if not labels or labels[-1][0] == _WITHDRAWN:
+def label_fields(labels: Sequence[tuple[str, int, int]], before: int) -> dict[str, Any]:
+    """Return the label that was reported last before an instant, unless it is a withdrawal."""
+    reported = [label for label in labels if label[2] < before]
+    if not reported or reported[-1][0] == _WITHDRAWN:
         return {}
-    label, known_at, reported_at = labels[-1]
+    label, known_at, reported_at = reported[-1]
     return dict(zip(LABEL_FIELDS, (label, rfc3339(known_at), rfc3339(reported_at)), strict=True))
+
+
+async def export_file(
+    store: Store,
+    vault: Vault,
+    clients: Sequence[ClientRow],
+    out: Path,
+    *,
+    signals: Mapping[str, SignalType],
+    since: int,
+    before: int,
+    progress: Callable[[int], None] = lambda records: None,
+) -> ExportedFile:
+    """Write completed verifications as Parquet, which appears whole or not at all and only its owner can read.
+
+    Parameters
+    ----------
+    out : Path
+        Ends in ``.parquet``. It holds the columns of a record, the verdict (`scoringScore`, `scoringOutcome`,
+        `modelVersion`, `policyVersion`, `decidedBy`), `clientId`, `previousVerificationId` and `otherSignals`.
+    signals : mapping of str to SignalType
+        Signals with columns of their own; all others are in `otherSignals`, as JSON.
+    since, before : int
+        As for `export_pages`.
+
+    Raises
+    ------
+    ValueError
+        If the name of the file has another ending.
+    UnknownMasterKey
+        If the keyring lacks the master key of a person's key.
+    """
+    names = {row.client: row.client_id for row in clients}
+    table = _Columns(signals, names)
+    left_out: Counter[LeftOut] = Counter()
+    with private_parquet(out, table.schema) as writer:
+        waiting: list[ExportedVerification] = []
+        async for page in export_pages(store, vault, list(names), since=since, before=before):
+            left_out.update(page.left_out)
+            waiting += page.verifications
+            if len(waiting) >= ROW_GROUP:
+                writer.write_batch(table.batch(waiting))
+                waiting.clear()
+            progress(table.records + len(waiting))
+        if waiting:
+            writer.write_batch(table.batch(waiting))
+    return ExportedFile(
+        records=table.records,
+        labelled=table.labelled,
+        first=table.first,
+        last=table.last,
+        left_out=left_out,
+        untyped=table.untyped,
+    )
+
+
+@contextmanager
+def private_parquet(out: Path, schema: pa.Schema) -> Iterator[Any]:
+    """Write a Parquet file that appears when it is whole and that only its owner can read; yields the writer."""
+    if out.suffix != ".parquet":
+        raise ValueError(f"{out.name}: must end in .parquet")
+    with atomic_file(out) as partial:
+        os.close(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+        with pa.parquet.ParquetWriter(partial, schema, compression="zstd") as writer:
+            yield writer
+
+
+class _Columns:
+    """Makes columns of verifications, and counts what it made."""
+
+    def __init__(self, signals: Mapping[str, SignalType], clients: Mapping[int, str]) -> None:
+        self._types = {signal_field(name): kind for name, kind in signals.items()}
+        self._clients = clients
+        self.schema = _schema(self._types)
+        self.records = self.labelled = 0
+        self.first: int | None = None
+        self.last: int | None = None
+        self.untyped: Counter[str] = Counter()
+
+    def batch(self, verifications: Sequence[ExportedVerification]) -> pa.RecordBatch:
+        rows = [self._row(one) for one in verifications]
+        times = [one.row.completed_at or 0 for one in verifications]
+        self.records += len(rows)
+        self.labelled += sum("label" in row for row in rows)
+        self.first = min(times) if self.first is None else min(self.first, *times)
+        self.last = max(times) if self.last is None else max(self.last, *times)
+        columns = []
+        for column in self.schema:
+            cells = [row.get(column.name) for row in rows]
+            if column.type == _INSTANT:
+                columns.append(pa.array(cells, pa.string()).cast(_INSTANT))
+            else:
+                columns.append(pa.array(cells, column.type))
+        return pa.RecordBatch.from_arrays(columns, schema=self.schema)
+
+    def _row(self, one: ExportedVerification) -> dict[str, Any]:
+        row = one.row
+        found: dict[str, Any] = {}
+        others: dict[str, object] = {}
+        for name, value in one.record.items():
+            if not name.startswith(SIGNAL_PREFIX):
+                found[name] = value
+            elif not self._put_signal(found, name, value):
+                others[name.removeprefix(SIGNAL_PREFIX)] = value
+        return found | {
+            "otherSignals": json.dumps(others, ensure_ascii=False) if others else None,
+            "scoringScore": row.score,
+            "scoringOutcome": row.outcome,
+            "modelVersion": row.model_version,
+            "policyVersion": row.policy_version,
+            "decidedBy": DECIDED_BY_POLICY,
+            "clientId": self._clients[row.client],
+            "previousVerificationId": None if row.previous_id is None else to_text(row.previous_id),
+        }
+
+    def _put_signal(self, found: dict[str, Any], name: str, value: object) -> bool:
+        """Put a signal into its column; return False if it has none, or is of another type."""
+        if name not in self._types:
+            return False
+        kind = self._types[name]
+        try:
+            canonical = SIGNAL_RULES[kind](value)
+        except RuleError:
+            self.untyped[name.removeprefix(SIGNAL_PREFIX)] += 1
+            return False
+        is_boolean = kind is SignalType.BOOLEAN and canonical is not None
+        found[name] = bool(canonical) if is_boolean else canonical
+        return True
+
+
+def _schema(signals: Mapping[str, SignalType]) -> pa.Schema:
+    kinds = {SignalType.NUMBER: pa.float64(), SignalType.BOOLEAN: pa.bool_()}
+    label, *instants = LABEL_FIELDS
+    return pa.schema(
+        [
+            ("recordId", pa.string()),
+            ("eventTime", _INSTANT),
+            *(
+                (name, pa.list_(pa.string()) if name == "imageUrls" else pa.string())
+                for name in IDENTITY_FIELDS
+            ),
+            *((name, kinds.get(kind, pa.string())) for name, kind in signals.items()),
+            ("otherSignals", pa.string()),
+            (label, _DICTIONARY),
+            *((name, _INSTANT) for name in instants),
+            ("scoringScore", pa.int16()),
+            *(
+                (name, _DICTIONARY)
+                for name in ("scoringOutcome", "modelVersion", "policyVersion", "decidedBy", "clientId")
+            ),
+            ("previousVerificationId", pa.string()),
+        ]
+    )

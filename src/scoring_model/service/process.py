@@ -143,6 +143,7 @@ async def open_application(
                 commit_seconds=settings.commit_timeout / _MICROSECONDS,
             ),
             development=settings.development,
+            links_kept_for=settings.links_kept_for,
         )
         opened.push_async_callback(service.close)
         if settings.deliver:

@@ -37,7 +37,7 @@ KEPT_SINCE: Final = "links_kept_since"
 """Fact with the instant since which the history is complete. All facts here are microseconds in decimal digits."""
 
 KEPT_FOR: Final = "links_kept_for"
-"""Fact with the longest window of the bundle that was opened last."""
+"""Fact with how long link records are kept: the longest window of the bundle that was opened last, or longer."""
 
 SIGNALS_SINCE: Final = "signals_kept_since"
 """Fact with the instant before which all signals were removed."""
@@ -89,13 +89,12 @@ class Ages:
 class Housekeeping:
     """Sweeps the whole database periodically while the service runs.
 
-    Several processes may run it. Link records are deleted after the longest window, whether or not their person was
-    erased.
+    Several processes may run it. Link records are deleted at their age, whether or not their person was erased.
 
     Parameters
     ----------
     longest : int
-        The longest window, microseconds.
+        How long link records are kept, microseconds: at least the longest window.
     """
 
     def __init__(self, *, store: Store, clock: Clock, longest: int) -> None:
@@ -186,14 +185,14 @@ async def kept_since(store: Store) -> int:
 
 
 async def note_window(store: Store, longest: int) -> None:
-    """Store the longest window of the served bundle, microseconds, for commands that have no bundle."""
+    """Store how long the service keeps link records, microseconds, for commands that have no bundle."""
     if await noted_window(store) != longest:
         async with store.writing([]) as transaction:
             await transaction.set_fact(KEPT_FOR, b"%d" % longest)
 
 
 async def noted_window(store: Store) -> int | None:
-    """Return the longest window of the bundle that was opened last, microseconds; None if there was none."""
+    """Return how long the service opened last keeps link records, microseconds; None if there was none."""
     return await _fact(store, KEPT_FOR)
 
 

@@ -171,6 +171,7 @@ async def open_service(
     clock: Clock,
     limits: QueueLimits | None = None,
     development: bool = False,
+    links_kept_for: int = 0,
     background: bool = True,
 ) -> Service:
     """Load a bundle, check that it is compatible with the store, and start the service.
@@ -185,6 +186,8 @@ async def open_service(
         Reads the keyring.
     development : bool
         Allow webhooks with plain http and on this machine.
+    links_kept_for : int
+        Microseconds; link records are kept for so long if that is more than the longest window.
     background : bool
         Whether to start the background tasks.
 
@@ -202,7 +205,8 @@ async def open_service(
     await agree_on_links(store, scorer)
     bundles = await _register(store, scorer, clock)
     await warn_of_short_history(store, clock, longest=scorer.matrix.reach)
-    await note_window(store, scorer.matrix.reach)
+    kept_for = max(scorer.matrix.reach, links_kept_for)
+    await note_window(store, kept_for)
     await _warn_of_unindexed_references(store)
     service = _assemble(
         store=store,
@@ -213,6 +217,7 @@ async def open_service(
         limits=limits or QueueLimits(),
         bundles=bundles,
         development=development,
+        kept_for=kept_for,
     )
     if background:
         service.start()
@@ -229,6 +234,7 @@ def _assemble(
     limits: QueueLimits,
     bundles: Sequence[BundleRow],
     development: bool,
+    kept_for: int,
 ) -> Service:
     idempotency = IdempotencyStore(store, secrets, clock)
     queue = CommitQueue(store, clock, limits)
@@ -287,7 +293,7 @@ def _assemble(
         scoring=scoring,
         candidates=candidates,
         pending=PendingWork(store=store, queue=queue, candidates=candidates, scoring=scoring, clock=clock),
-        housekeeping=Housekeeping(store=store, clock=clock, longest=scorer.matrix.reach),
+        housekeeping=Housekeeping(store=store, clock=clock, longest=kept_for),
         unknown_signals=unknown_signals,
         vault=vault,
     )
@@ -295,6 +301,30 @@ def _assemble(
 
 async def agree_on_links(store: Store, scorer: Scorer) -> None:
     """Record how the first bundle links records; reject later bundles that differ."""
+    wanted = _links_of(scorer)
+    async with store.writing([WHOLE_DATABASE]) as transaction:
+        known = await transaction.fact(LINKS_FACT)
+        if known is None:
+            await transaction.set_fact(LINKS_FACT, wanted)
+    if known is not None and known != wanted:
+        raise _mismatch(wanted, known)
+
+
+async def require_same_links(store: Store, scorer: Scorer) -> None:
+    """Reject a bundle that links records in another way than the history; only reads the database.
+
+    Raises
+    ------
+    HistoryMismatch
+    """
+    wanted = _links_of(scorer)
+    async with store.reading() as reader:
+        known = await reader.fact(LINKS_FACT)
+    if known != wanted:
+        raise _mismatch(wanted, known or b"no bundle")
+
+
+def _links_of(scorer: Scorer) -> bytes:
     keys = {key.name: list(key.parts) for key in scorer.matrix.link_keys}
     links: dict[str, object] = {"keys": keys, "normalisation": NORMALISATION_VERSION}
     amounts = [{"signal": one.signal, "decimals": one.decimals} for one in scorer.matrix.amounts]
@@ -302,16 +332,14 @@ async def agree_on_links(store: Store, scorer: Scorer) -> None:
         links["amount"] = amounts[0]
     elif amounts:
         links["amounts"] = amounts
-    wanted = json.dumps(links, sort_keys=True).encode()
-    async with store.writing([WHOLE_DATABASE]) as transaction:
-        known = await transaction.fact(LINKS_FACT)
-        if known is None:
-            await transaction.set_fact(LINKS_FACT, wanted)
-        elif known != wanted:
-            raise HistoryMismatch(
-                f"the bundle's link keys are {wanted.decode()}, but the history in the database was written with "
-                f"{known.decode()}: serve a bundle with the same keys and amount, or begin a new database"
-            )
+    return json.dumps(links, sort_keys=True).encode()
+
+
+def _mismatch(wanted: bytes, known: bytes) -> HistoryMismatch:
+    return HistoryMismatch(
+        f"the bundle's link keys are {wanted.decode()}, but the history in the database was written with "
+        f"{known.decode()}: serve a bundle with the same keys and amount, or begin a new database"
+    )
 
 
 async def _warn_of_unindexed_references(store: Store) -> None:

@@ -29,9 +29,11 @@ _DURATIONS: Final = (
     "head_timeout",
     "body_timeout",
     "write_timeout",
+    "links_kept_for",
     "shutdown_notice",
     "shutdown_grace",
 )
+_MAY_BE_ZERO: Final = ("links_kept_for", "shutdown_notice")
 # Up to the last @ of a word: a password without percent-encoding may contain one.
 _USER_PASSWORD: Final = re.compile(r"(://[^\s:/?#]*):\S*@")
 _QUERY_PASSWORD: Final = re.compile(r"([?&]password=)[^&\s]*", re.IGNORECASE)
@@ -84,6 +86,7 @@ class ServiceSettings:
     head_timeout: Duration = 20 * _SECOND
     body_timeout: Duration = 30 * _SECOND
     write_timeout: Duration = 30 * _SECOND  # within which a client must read what was written to it
+    links_kept_for: Duration = 0  # at least the longest window of the bundle, whatever is set
     shutdown_notice: Duration = (
         0  # a stopping process still accepts connections, but reports that it is not ready
     )
@@ -138,7 +141,7 @@ def _broken_numbers(settings: ServiceSettings) -> Iterator[Violation]:
             yield Violation(pointer(name), "out_of_range", f"must be at least 1, got {count}")
     for name in _DURATIONS:
         value = getattr(settings, name)
-        is_off = name == "shutdown_notice" and value == 0
+        is_off = name in _MAY_BE_ZERO and value == 0
         if value < _MILLISECOND and not is_off:  # a bare number, read as microseconds
             detail = "must be at least a millisecond, written as text such as 2s"
             yield Violation(pointer(name), "out_of_range", detail)

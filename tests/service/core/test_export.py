@@ -1,24 +1,44 @@
 """Export of scored records: everything that a client sent, its labels, and no erased person."""
 
+import asyncio
+import base64
+import json
+from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 
+from program import Captured, refused, run
 from scoring_model.contract.outcome import Outcome
 from scoring_model.contract.texts import to_text
 from scoring_model.records import parse_record, rfc3339
 from scoring_model.scorer import Scorer
 from scoring_model.service import export
 from scoring_model.service.clients import Caller
-from scoring_model.service.export import export_records
+from scoring_model.service.export import export_pages
+from scoring_model.service.keys.data_keys import Vault
 from scoring_model.service.labels import LabelLine, import_labels
 from scoring_model.service.scoring.commit_queue import QueueLimits
-from service_use import HOUR, SECOND, START, World, applicants, blob, opened, select, signals_of, with_service
+from service_use import (
+    HOUR,
+    MASTERS,
+    SECOND,
+    START,
+    World,
+    applicants,
+    blob,
+    opened,
+    select,
+    signals_of,
+    with_service,
+)
 
 
 async def exported(world: World, caller: Caller) -> list[dict[str, Any]]:
     """All records of a client."""
-    return [record async for record in export_records(world.store, world.persons, caller.client)]
+    pages = export_pages(world.store, Vault(MASTERS), [caller.client])
+    return [dict(one.record) async for page in pages for one in page.verifications]
 
 
 async def report_label(world: World, verification: bytes, label: str, known_at: int) -> None:
@@ -128,3 +148,57 @@ async def test_privacy_erased_persons_are_left_out(world: World) -> None:
     assert records[1]["recordId"] == to_text(other)
     text = repr(records)
     assert persons[0].identity["address"]["line1"] not in text
+
+
+@with_service
+async def test_the_program_writes_what_is_left_and_counts_the_rest(
+    world: World, tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Columns have the types of the configuration; what is erased, pruned or of another type is counted."""
+    monkeypatch.setenv("MASTERS", base64.b64encode(bytes(range(32))).decode())
+    words = ["--database", world.url, "--master-key", "env:MASTERS"]
+    config, out = tmp_path / "next.yaml", tmp_path / "out.parquet"
+    signals = "{vpn: {type: boolean}, deviceId: {type: identifier}, cart: {type: number}}"
+    config.write_text(f"name: next\nsignals: {signals}\npolicy: {{}}\n", encoding="utf-8")
+    caller, mate = await world.client("bank"), await world.client("bank")
+    await world.verify(caller, signals={"vpn": False}, subject="before")
+    world.clock.at += HOUR
+    sent = {"vpn": True, "deviceId": 7, "cart": "two", "note": "é"}
+    one = (await world.verify(caller, signals=sent, subject="s")).resource
+    two = (await world.verify(mate, signals={"cart": 2}, subject="s")).resource
+    gone = (await world.verify(caller, signals={"vpn": True}, subject="gone")).resource
+    await world.verify(caller, signals={}, subject="empty")
+    world.clock.at += HOUR
+    await report_label(world, one.id, "fraud", START)
+    await world.erase_signals(caller, gone.id)
+    asked = ("data", "export", *words, "--config", config, "--since", rfc3339(START + HOUR), "--out")
+    code, said, error = await asyncio.to_thread(run, capsys, *asked, out, "--json")
+    assert code == 0, error
+    done = json.loads(said)
+    assert (done["records"], done["labelled"], done["otherTypes"]) == (2, 1, {"cart": 1})
+    assert done["leftOut"] == {"erased": 1, "pruned": 0, "empty": 1, "unreadable": 0}
+    assert out.stat().st_mode & 0o777 == 0o600
+    rows = {row["recordId"]: row for row in pq.read_table(out).to_pylist()}
+    first, second = rows[to_text(one.id)], rows[to_text(two.id)]
+    assert (first["signals.vpn"], first["signals.deviceId"], first["signals.cart"]) == (True, "7", None)
+    assert json.loads(first["otherSignals"]) == {"cart": "two", "note": "é"}
+    assert (second["signals.cart"], second["otherSignals"], second["label"]) == (2.0, None, None)
+    assert first["subjectId"] != second["subjectId"]
+    assert (first["label"], rfc3339(round(first["labelKnownAt"].timestamp()) * SECOND)) == (
+        "fraud",
+        rfc3339(START),
+    )
+    assert (first["scoringScore"], first["modelVersion"]) == (one.score, one.model_version)
+    # A failed export leaves the file as it was.
+    written = out.read_bytes()
+    await world.client()
+    assert "2 histories" in await asyncio.to_thread(refused, capsys, *asked, out)
+    assert "no such client" in await asyncio.to_thread(refused, capsys, *asked, out, "--client", "cl_none")
+    assert "must end in .parquet" in await asyncio.to_thread(
+        refused, capsys, *asked, tmp_path / "out.csv", "--client", caller.client_id
+    )
+    monkeypatch.setenv("MASTERS", base64.b64encode(bytes(32)).decode())
+    code, _, error = await asyncio.to_thread(run, capsys, *asked, out, "--client", caller.client_id)
+    assert (code, "Traceback" in error) == (1, False)
+    assert out.read_bytes() == written
+    assert sorted(path.name for path in tmp_path.glob("*.parquet")) == ["out.parquet"]

@@ -6,7 +6,7 @@ import pytest
 
 from scoring_model.service.retention import KEPT_SINCE, kept_since, warn_of_short_history
 from scoring_model.service.scoring.score import SKEW
-from service_use import HOUR, START, World, run_story
+from service_use import HOUR, START, World, opened, run_story
 
 pytestmark = pytest.mark.anyio
 
@@ -51,6 +51,19 @@ async def test_a_clock_that_was_set_back_does_not_say_that_the_history_is_whole(
     world.clock.at -= 10 * HOUR
     await world.service.housekeeping.walk()
     assert await kept_since(world.store) == START - longest(world) * 1_000_000 - SKEW
+
+
+@pytest.mark.parametrize("longer", [0.5, 2])
+async def test_links_are_kept_as_long_as_is_set_and_as_the_longest_window(
+    world: World, longer: float
+) -> None:
+    """A setting keeps them longer, never shorter."""
+    window = longest(world) * 1_000_000
+    async with opened(
+        world.url, world.bundle, clock=world.clock, links_kept_for=round(longer * window)
+    ) as other:
+        await other.service.housekeeping.walk()
+        assert await kept_since(other.store) == START - round(max(longer, 1) * window) - SKEW
 
 
 @pytest.mark.parametrize(

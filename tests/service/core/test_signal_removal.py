@@ -12,7 +12,7 @@ from scoring_model.service import retention
 from scoring_model.service.clients import Caller
 from scoring_model.service.core import ids
 from scoring_model.service.core.rows import VerificationRow
-from scoring_model.service.export import export_records
+from scoring_model.service.export import export_pages
 from scoring_model.service.keys.data_keys import Vault
 from scoring_model.service.keys.keyring import KeyEncryptionKey, Keyring, UnknownMasterKey
 from scoring_model.service.retention import Ages, OldSignals, Pruned, Removed, prune, remove_signals
@@ -67,7 +67,8 @@ async def rows(world: World) -> set[VerificationRow]:
 
 async def exported(world: World, caller: Caller) -> list[dict[str, Any]]:
     """All records of a client."""
-    return [record async for record in export_records(world.store, world.persons, caller.client)]
+    pages = export_pages(world.store, Vault(MASTERS), [caller.client])
+    return [dict(one.record) async for page in pages for one in page.verifications]
 
 
 @pytest.mark.parametrize("outcome", [Outcome.PASSED, Outcome.FAILED])

@@ -1,5 +1,6 @@
 """A bundle with many link keys and windows, served by one process on SQLite and by two on PostgreSQL."""
 
+import base64
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -87,3 +88,10 @@ def summed(
         processes(url, summing, tmp_path_factory.mktemp("summing-servers")) as served,
     ):
         yield served
+
+
+@pytest.fixture
+def master_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The master key of the tests, for commands."""
+    monkeypatch.setenv("MASTERS", base64.b64encode(bytes(range(32))).decode())
+    monkeypatch.setenv("SCORING_MODEL_MASTER_KEY", "env:MASTERS")

@@ -1,6 +1,7 @@
 """Law 3 with an amount: sums that the service made under load are those of its history as a file."""
 
 import asyncio
+import json
 import random
 from collections import deque
 from dataclasses import replace
@@ -9,12 +10,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 
 from applications import Application, applications
-from linked_use import AMOUNT
+from identity_use import shared, train_bundle
+from linked_use import AMOUNT, linked
+from program import Captured, run
 from replay_client import VERIFICATIONS, Credentials, Traffic, connected, new_client, opened, send
-from replay_verdicts import columns, differences, exported, scored, stored, write_lines
+from replay_verdicts import columns, differences, scored, stored
 from scoring_model.scorer import Scorer
 
 EVENTS = 2_000
@@ -65,10 +69,35 @@ def paying(application: Application, rng: random.Random) -> Application:
     return replace(application, signals={name: value for name, value in signals.items() if value is not None})
 
 
+@pytest.fixture(scope="module")
+def challenger(small: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Another bundle with the same link keys and amounts, over other windows."""
+    text = linked(summing=True).replace("windows: [1h, 24h, 7d, 30d, 90d]", "windows: [2h, 3d, 90d]")
+    text = text.replace("rounds: 12", "rounds: 4")
+    return shared(tmp_path_factory, "challenger", lambda out: train_bundle(small, text, out))
+
+
+async def decided_again(capsys: Captured, database: str, bundle: Path, out: Path) -> Any:
+    """What the command says about all verifications, as JSON."""
+    words = ("whatif", "--database", database, "--bundle", bundle, "--out", out, "--json")
+    code, said, error = await asyncio.to_thread(run, capsys, *words)
+    assert code == 0, error
+    return json.loads(said)
+
+
+@pytest.mark.usefixtures("master_key")
 def test_a_history_with_amounts_scores_alike_as_a_file(
-    summed: Any, summing_scorer: Scorer, tmp_path: Path
+    summed: Any,
+    summing: Path,
+    summing_scorer: Scorer,
+    challenger: Path,
+    tmp_path: Path,
+    capsys: Captured,
 ) -> None:
-    """2,000 applications over 8 connections to each process, labels reported meanwhile: the same bits as the file."""
+    """2,000 applications over 4 connections to each process, labels reported meanwhile: the bits of the export.
+
+    Decided again by the same bundle no verdict differs; by another one each is what the file gets from it.
+    """
     rng = random.Random(3)
     everything = [paying(one, rng) for one in applications(EVENTS, seed=29, months=4)]
     traffic = Traffic(deque(everything), rng, summed.clock)
@@ -86,8 +115,32 @@ def test_a_history_with_amounts_scores_alike_as_a_file(
             verdicts = {name: found.verdict for name, found in (await stored(store, client.number)).items()}
             assert {name: verdict[1:] for name, verdict in verdicts.items()} == traffic.answers
             assert len(verdicts) >= EVENTS
-            source = write_lines(tmp_path / "history.jsonl", await exported(store, client.number))
+            source = tmp_path / "history.parquet"
+            words = ("--database", summed.database, "--client", client.headers["x-client-id"])
+            options = ("--bundle", summing, "--out", source, "--json")
+            code, said, error = await asyncio.to_thread(run, capsys, "data", "export", *words, *options)
+            assert code == 0, error
+            done = json.loads(said)
+            assert (done["records"], done["otherTypes"]) == (len(verdicts), {})
+            assert set(done["leftOut"].values()) == {0}
+            assert source.stat().st_mode & 0o777 == 0o600
             assert not differences(summing_scorer, verdicts, scored(summing_scorer, source))
+            decided = {
+                row["recordId"]: (row["scoringScore"], row["scoringOutcome"], row["decidedBy"])
+                for row in pq.read_table(source).to_pylist()
+            }
+            assert decided == {name: (*one[1:3], "policy") for name, one in verdicts.items()}
+            out = tmp_path / "whatif.parquet"
+            same = await decided_again(capsys, summed.database, summing, out)
+            assert same["verifications"] == same["replayed"] == len(verdicts)
+            assert same["differ"] == 0
+            assert same["sameBundle"] == {"replayed": len(verdicts), "differ": 0}
+            other = await decided_again(capsys, summed.database, challenger, out)
+            assert other["differ"] > 0
+            assert {
+                row["verificationId"]: (row["whatifScore"], row["whatifOutcome"])
+                for row in pq.read_table(out).to_pylist()
+            } == {name: one[1:3] for name, one in scored(Scorer.load(challenger), source).items()}
             found = columns(summing_scorer, verdicts.values())
             assert (found["link_mail_90d_records"] == 100).any()
             for key in ("person", "address", "device", "image", "mail", "subject"):

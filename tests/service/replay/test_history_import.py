@@ -1,7 +1,6 @@
 """Law 3 through the command line: a history that was imported from a file gives the bits of the file's next rows."""
 
 import asyncio
-import base64
 import json
 import random
 from collections.abc import Sequence
@@ -9,14 +8,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 
 from applications import Application, applications
 from linked_use import AMOUNT
 from program import Captured, refused, run
 from replay_client import VERIFICATIONS, Credentials, connected, new_client, opened
-from replay_verdicts import columns, differences, exported, scored, stored, write_lines
+from replay_verdicts import Verdict, columns, stored, write_lines
+from scoring_model.records.reading import read_records
 from scoring_model.scorer import Scorer
+from scoring_model.scorer.frames import feature_rows, read_histories
 from scoring_model.service.core.clock import SystemClock
 
 HOUR = 3_600_000_000
@@ -24,12 +26,7 @@ DAY = 24 * HOUR
 RECORDS = 700
 NEXT = 60
 
-
-@pytest.fixture(autouse=True)
-def master_key(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The master key of the tests, for commands."""
-    monkeypatch.setenv("MASTERS", base64.b64encode(bytes(range(32))).decode())
-    monkeypatch.setenv("SCORING_MODEL_MASTER_KEY", "env:MASTERS")
+pytestmark = pytest.mark.usefixtures("master_key")
 
 
 def past(end: int) -> list[Application]:
@@ -61,7 +58,7 @@ def test_a_verification_gets_what_the_next_row_of_the_file_gets(
 ) -> None:
     """In two runs that overlap, with ties at one instant and at the cap, with labels and amounts: the same bits."""
     scorer, now = Scorer.load(summing), SystemClock().now()
-    summed.clock.put(now)
+    summed.clock.put(now - HOUR // 2)
     everything = past(now - HOUR)
     records = [one.record() for one in everything[:RECORDS]]
     first = write_lines(tmp_path / "first.jsonl", records[: RECORDS // 2])
@@ -88,22 +85,32 @@ def test_a_verification_gets_what_the_next_row_of_the_file_gets(
     assert [(one["imported"], one["repeated"]) for one in done] == [(half, 0), (half, half), (0, RECORDS)]
     assert done[1]["rejected"] == done[1]["too_old"] == done[1]["unlinked"] == 0
 
-    async def main() -> None:
+    async def main() -> dict[str, Verdict]:
         async with opened(summed.database) as store:
             for url in summed.urls:
                 await verified(url, client, following[:: len(summed.urls)])
-            rows = await stored(store, client.number)
-            verdicts = {name: row.verdict for name, row in rows.items()}
-            source = write_lines(tmp_path / "all.jsonl", [*records, *await exported(store, client.number)])
-        every = scored(scorer, source)
-        assert not differences(scorer, verdicts, {name: every[name] for name in verdicts})
-        found = columns(scorer, verdicts.values())
-        # Of one device far more records than the cap, and of its last instant more than fit.
-        assert (found["link_device_90d_records"] > 100).any()
-        assert (found["link_device_90d_frauds"] > 0).any()
-        assert (found["link_device_30d_delayed_records"] > 0).any()
+            return {name: row.verdict for name, row in (await stored(store, client.number)).items()}
 
-    asyncio.run(main())
+    verdicts = asyncio.run(main())
+    served, out = tmp_path / "served.parquet", tmp_path / "scored.parquet"
+    code, _, error = run(
+        capsys, "data", "export", *named, "--bundle", summing, "--since", "1d", "--out", served
+    )
+    assert code == 0, error
+    code, _, error = run(capsys, "score", summing, served, "--history", whole, "--reasons", "--out", out)
+    assert code == 0, error
+    assert {
+        row["recordId"]: (row["scoringScore"], row["scoringOutcome"], tuple(row["reasonCodes"]))
+        for row in pq.read_table(out).to_pylist()
+    } == {name: verdict[1:] for name, verdict in verdicts.items()}
+    table = read_records(served, scorer.contents.schema, labelled=False).table
+    rows = feature_rows(scorer, table, read_histories(scorer, [whole]))
+    assert [row.tobytes() for row in rows] == [verdicts[name].row for name in table.record_ids]
+    found = columns(scorer, verdicts.values())
+    # Of one device far more records than the cap, and of its last instant more than fit.
+    assert (found["link_device_90d_records"] > 100).any()
+    assert (found["link_device_90d_frauds"] > 0).any()
+    assert (found["link_device_30d_delayed_records"] > 0).any()
     message = refused(capsys, "history", "import", whole, *named, "--bundle", summing)
     assert "has verifications" in message
 

@@ -24,7 +24,7 @@ from scoring_model.service.core.errors import Unavailable
 from scoring_model.service.core.rows import LinkRow
 from scoring_model.service.keys.link_hashes import Masks
 from scoring_model.service.scoring.candidate import Candidate
-from scoring_model.service.store import Past, Transaction
+from scoring_model.service.store import Past, Reader, Transaction
 
 SKEW: Final = 5_000_000
 """Microseconds by which the newest event of a history may be ahead of the clock."""
@@ -71,7 +71,31 @@ class History:
             history._full = [value for value, past in history._events.items() if len(past) >= cap]
         return history
 
-    async def read_older(self, transaction: Transaction, placed: Sequence["Placed"]) -> None:
+    @classmethod
+    async def of_past(
+        cls, reader: Reader, placed: Sequence["Placed"], *, matrix: FeatureMatrix, masks: Masks
+    ) -> Self:
+        """Read the events that past verifications saw under all their link keys, and others around them."""
+        history = cls(
+            matrix,
+            masks,
+            {value: one.candidate.history_scope for one in placed for _, value in one.candidate.links.hashes},
+        )
+        if history._scopes:
+            first, last = min(one.instant for one in placed), max(one.instant for one in placed)
+            found = await reader.histories(
+                list(history._scopes),
+                since=first - matrix.reach,
+                cap=history._cap,
+                amounts=len(matrix.amounts),
+                between=(first, last),
+            )
+            history._events = history._unmasked(dict(zip(history._scopes, found, strict=True)))
+            history._full = [value for value, past in history._events.items() if len(past) >= history._cap]
+            await history.read_older(reader, placed)
+        return history
+
+    async def read_older(self, reader: Reader, placed: Sequence["Placed"]) -> None:
         """Read the older events that delayed windows need, for hashes with more events than `read` returns."""
         delay = self._matrix.settings.links.delay
         delayed = {name for name, spec in self._matrix.specs.items() if spec.delayed}
@@ -80,7 +104,7 @@ class History:
         if not full or delay is None:
             return
         first, last = min(one.instant for one in placed), max(one.instant for one in placed)
-        found = await transaction.histories(
+        found = await reader.histories(
             full,
             since=first - self._matrix.reach,
             cap=self._cap,

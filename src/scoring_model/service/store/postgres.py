@@ -41,6 +41,22 @@ class PostgresReader(Reader):
         arrays = [keys] if statement.takes_rows else map(list, zip(*keys, strict=True))
         return await self._rows(statement.many, *arrays)
 
+    async def histories(
+        self,
+        hashes: Sequence[bytes],
+        *,
+        since: int,
+        cap: int,
+        amounts: int = 0,
+        between: tuple[int, int] | None = None,
+    ) -> list[list[Past]]:
+        """See `Reader.histories`."""
+        found: list[list[Past]] = [[] for _ in hashes]
+        statement = sql.histories(amounts, between=between is not None).many
+        for row in await self._rows(statement, list(hashes), since, cap, *(between or ())):
+            found[row[0] - 1].append(cast(Past, row[1:]))
+        return found
+
 
 class PooledReader(PostgresReader):
     """A `Reader` that takes a connection for each statement.
@@ -120,22 +136,6 @@ class PostgresTransaction(PostgresReader, Transaction):
         self._open()
         if rows:
             self._waiting.setdefault(type(rows[0]), []).extend(rows)
-
-    async def histories(
-        self,
-        hashes: Sequence[bytes],
-        *,
-        since: int,
-        cap: int,
-        amounts: int = 0,
-        between: tuple[int, int] | None = None,
-    ) -> list[list[Past]]:
-        """See `Transaction.histories`."""
-        found: list[list[Past]] = [[] for _ in hashes]
-        statement = sql.histories(amounts, between=between is not None).many
-        for row in await self._rows(statement, list(hashes), since, cap, *(between or ())):
-            found[row[0] - 1].append(cast(Past, row[1:]))
-        return found
 
     async def settle_deliveries(self, rows: Sequence[DeliveryRow]) -> frozenset[bytes]:
         """See `Transaction.settle_deliveries`. Locks the rows first: an update locks them in the order of its plan."""

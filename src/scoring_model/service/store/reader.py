@@ -54,6 +54,35 @@ class Reader(ABC):
     async def _each(self, statement: Each, keys: Sequence[Values]) -> Sequence[Values]:
         """Run a statement for many keys; returns all rows."""
 
+    @abstractmethod
+    async def histories(
+        self,
+        hashes: Sequence[bytes],
+        *,
+        since: int,
+        cap: int,
+        amounts: int = 0,
+        between: tuple[int, int] | None = None,
+    ) -> list[list[Past]]:
+        """Return the latest events under each hash: at most `cap` and those of the instant of the last one.
+
+        Parameters
+        ----------
+        hashes : sequence of bytes
+        since : int
+            Omits events before this instant.
+        cap : int
+        amounts : int
+            Masked amounts to return: 0 for none, 1 for the first, 2 or more for all.
+        between : tuple of (int, int), optional
+            Return every event from the first instant until before the second, and the latest `cap` before the first.
+
+        Returns
+        -------
+        list of list of Past
+            Events per hash, latest first; those of one instant in any order. With amounts the last item is the tie.
+        """
+
     async def _all(self, kind: type[R], statement: str, *arguments: object) -> list[R]:
         return cast("list[R]", [kind._make(row) for row in await self._rows(statement, *arguments)])
 
@@ -124,6 +153,11 @@ class Reader(ABC):
         """Return verifications of any client."""
         rows = await self._each(lists.BY_IDS[VerificationRow], [(resource,) for resource in resources])
         return list(map(VerificationRow._make, rows))
+
+    async def identities_by_ids(self, resources: Sequence[bytes]) -> Mapping[bytes, IdentityRow]:
+        """Return identities of any client, by id."""
+        rows = await self._each(lists.BY_IDS[IdentityRow], [(resource,) for resource in resources])
+        return {row[0]: IdentityRow._make(row) for row in rows}
 
     async def page(self, page: lists.Page) -> tuple[list[Any], lists.Position | None]:
         """Read a page of a list, latest first.

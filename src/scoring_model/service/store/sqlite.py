@@ -70,6 +70,37 @@ class SqliteReader(Reader):
             raise self._failed(error) from None
         return rows
 
+    async def histories(
+        self,
+        hashes: Sequence[bytes],
+        *,
+        since: int,
+        cap: int,
+        amounts: int = 0,
+        between: tuple[int, int] | None = None,
+    ) -> list[list[Past]]:
+        """See `Reader.histories`."""
+        execute = self._connection.execute
+        statement = native(sql.histories(amounts, between=between is not None).one)
+        limits = (since, cap, *(between or ()))
+        try:
+            found = [execute(statement, (value, *limits)).fetchall() for value in hashes]
+            for value, past in zip(hashes, found, strict=True):
+                if len(past) > cap and (between is None or past[-cap - 1][0] < between[0]):
+                    self._complete(value, past, amounts)
+        except sqlite3.Error as error:
+            raise self._failed(error) from None
+        return found
+
+    def _complete(self, value: bytes, past: list[Past], amounts: int) -> None:
+        """Replace the surplus event of a history by the others of the instant of the last one, if it has any."""
+        surplus, last = past[-1][0], past[-2][0]
+        del past[-1]
+        if surplus == last:
+            while past and past[-1][0] == last:
+                del past[-1]
+            past += self._connection.execute(native(sql.ties(amounts)), (value, last)).fetchall()
+
     def _failed(self, error: sqlite3.Error) -> Exception:
         return translate(error)
 
@@ -97,37 +128,6 @@ class SqliteTransaction(SqliteReader, Transaction):
                 self._connection.executemany(_INSERTIONS[type(rows[0])], rows)
         except sqlite3.Error as error:
             raise self._failed(error) from None
-
-    async def histories(
-        self,
-        hashes: Sequence[bytes],
-        *,
-        since: int,
-        cap: int,
-        amounts: int = 0,
-        between: tuple[int, int] | None = None,
-    ) -> list[list[Past]]:
-        """See `Transaction.histories`."""
-        execute = self._connection.execute
-        statement = native(sql.histories(amounts, between=between is not None).one)
-        limits = (since, cap, *(between or ()))
-        try:
-            found = [execute(statement, (value, *limits)).fetchall() for value in hashes]
-            for value, past in zip(hashes, found, strict=True):
-                if len(past) > cap and (between is None or past[-cap - 1][0] < between[0]):
-                    self._complete(value, past, amounts)
-        except sqlite3.Error as error:
-            raise self._failed(error) from None
-        return found
-
-    def _complete(self, value: bytes, past: list[Past], amounts: int) -> None:
-        """Replace the surplus event of a history by the others of the instant of the last one, if it has any."""
-        surplus, last = past[-1][0], past[-2][0]
-        del past[-1]
-        if surplus == last:
-            while past and past[-1][0] == last:
-                del past[-1]
-            past += self._connection.execute(native(sql.ties(amounts)), (value, last)).fetchall()
 
     async def require_truncation(self) -> None:
         """See `Transaction.require_truncation`. The fact keeps the instant of the first pending one."""

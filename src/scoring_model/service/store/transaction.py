@@ -21,7 +21,7 @@ from scoring_model.service.store import lists
 from scoring_model.service.store import statements as sql
 from scoring_model.service.store.buckets import Bucket
 from scoring_model.service.store.expiry import EXPIRY, Cutoffs, KeyRange
-from scoring_model.service.store.reader import Past, Reader, beginning_with, split
+from scoring_model.service.store.reader import Reader, beginning_with, split
 from scoring_model.service.store.statements import Each
 
 _LABEL: Final = struct.Struct("<qb")
@@ -63,35 +63,6 @@ class Transaction(Reader):
         ------
         Duplicate
             If a row exists already: raised here, by a later call, or on exit. The transaction is unusable afterwards.
-        """
-
-    @abstractmethod
-    async def histories(
-        self,
-        hashes: Sequence[bytes],
-        *,
-        since: int,
-        cap: int,
-        amounts: int = 0,
-        between: tuple[int, int] | None = None,
-    ) -> list[list[Past]]:
-        """Return the latest events under each hash: at most `cap` and those of the instant of the last one.
-
-        Parameters
-        ----------
-        hashes : sequence of bytes
-        since : int
-            Omits events before this instant.
-        cap : int
-        amounts : int
-            Masked amounts to return: 0 for none, 1 for the first, 2 or more for all.
-        between : tuple of (int, int), optional
-            Return every event from the first instant until before the second, and the latest `cap` before the first.
-
-        Returns
-        -------
-        list of list of Past
-            Events per hash, latest first; those of one instant in any order. With amounts the last item is the tie.
         """
 
     @abstractmethod

@@ -1,0 +1,118 @@
+"""How long deciding past verifications again takes, and their export.
+
+Run as ``python benchmarks/whatif.py --store sqlite --verifications 20000``. A service in this process verifies invented
+records of two years with a fifth of them under one link key; then the bundle that decided decides them again: not one
+verdict may differ. Prints verifications per second and the time for a million.
+"""
+
+import argparse
+import asyncio
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
+
+from benchmarks.create_verification import database
+from benchmarks.filled_database import new_client
+from benchmarks.served_bundle import bodies, invented, served_bundle
+
+from scoring_model.scorer import Scorer
+from scoring_model.service.clients import Caller
+from scoring_model.service.core.clock import SystemClock
+from scoring_model.service.export import clients_of_one_history, export_file
+from scoring_model.service.keys.data_keys import Vault
+from scoring_model.service.keys.keyring import KeyEncryptionKey, Keyring
+from scoring_model.service.keys.secrets import load_or_create
+from scoring_model.service.service import Service, open_service
+from scoring_model.service.store import EARLIEST, migrate, open_store
+from scoring_model.service.whatif import what_if
+
+LATEST: Final = 2**63 - 1
+_AT_ONCE: Final = 64
+
+
+async def verify(service: Service, caller: Caller, sent: Sequence[Mapping[str, Any]]) -> None:
+    """Verify the signals of records, some at once."""
+    for start in range(0, len(sent), _AT_ONCE):
+        await asyncio.gather(
+            *(
+                service.verifications.create(caller, {"signals": body["signals"]}, None)
+                for body in sent[start : start + _AT_ONCE]
+            )
+        )
+
+
+async def measure(url: str, bundle: Path, folder: Path, count: int) -> None:
+    """Fill a database and print the rates."""
+    await migrate(url)
+    keyring = Keyring(KeyEncryptionKey(os.urandom(32)))
+    caller, _ = await new_client(url)
+    store = await open_store(url)
+    try:
+        service = await open_service(
+            store, bundle=bundle, keyring=lambda: keyring, clock=SystemClock(), background=False
+        )
+        sent = list(bodies(invented(count, seed=5)))
+        await verify(service, caller, sent)
+        await service.close()
+        scorer, vault = Scorer.load(bundle), Vault(keyring)
+        start = time.perf_counter()
+        found = await what_if(
+            store,
+            vault,
+            await load_or_create(store, keyring),
+            scorer,
+            folder / "whatif.parquet",
+            since=EARLIEST,
+            before=LATEST,
+        )
+        report("decided again", found.replayed, time.perf_counter() - start)
+        if found.own_differ or found.own != count:
+            raise SystemExit(f"{found.own_differ} differ, {found.own} of {count} were decided again")
+        start = time.perf_counter()
+        exported = await export_file(
+            store,
+            vault,
+            await clients_of_one_history(store, None),
+            folder / "export.parquet",
+            signals=scorer.contents.schema.signals,
+            since=EARLIEST,
+            before=LATEST,
+        )
+        report("exported", exported.records, time.perf_counter() - start)
+    finally:
+        await store.close()
+
+
+def report(what: str, count: int, seconds: float) -> None:
+    """Print a rate."""
+    rate = count / seconds
+    print(f"{what}: {count} in {seconds:.1f} s, {rate:.0f}/s, a million in {1e6 / rate / 60:.1f} min")
+
+
+def main() -> None:
+    """Run the benchmark."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--store", choices=("sqlite", "postgresql"), default="sqlite")
+    parser.add_argument("--verifications", type=int, default=20_000)
+    parser.add_argument("--bundle", type=Path, help="by default a bundle of 300 trees is trained")
+    options = parser.parse_args()
+    with (
+        tempfile.TemporaryDirectory() as name,
+        database(options.store, Path(name)) as (url, _),
+    ):
+        bundle = options.bundle
+        if bundle is None:
+            bundle = Path(name) / "bundle"
+            served_bundle().save(bundle)
+        asyncio.run(measure(url, bundle, Path(name), options.verifications))
+
+
+if __name__ == "__main__":
+    main()
