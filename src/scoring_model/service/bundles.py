@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from scoring_model.bundle import BundleError, Manifest, read_bundle
+from scoring_model.bundle import BundleError, Manifest, SealedFiles, read_bundle
 from scoring_model.bundle.durable import remove_directory, sibling, sync_directory, write_synced
 from scoring_model.bundle.manifest import MANIFEST, SIGNATURE
 from scoring_model.bundle.reader import read_manifest
@@ -69,11 +69,8 @@ class BundleShelf:
         place = self.directory / f"{sealed.manifest.model_version}.{sealed.manifest.policy_version}"
         if os.path.lexists(place):
             return _standing(place, sealed.manifest)
-        contents = {**sealed.files, MANIFEST: sealed.manifest.to_bytes()}
-        if sealed.signed:
-            contents[SIGNATURE] = (path / SIGNATURE).read_bytes()
         try:
-            self._add(place, contents)
+            self._add(place, contents_of(sealed))
         except OSError:
             if os.path.lexists(place):  # another process was faster
                 return _standing(place, sealed.manifest)
@@ -81,6 +78,30 @@ class BundleShelf:
             if found is None:
                 raise
             return found
+        return place
+
+    def restore(self, contents: Mapping[str, bytes]) -> Path:
+        """Write a bundle from its files, as `contents_of` returns them; loading it checks them.
+
+        Raises
+        ------
+        BundleError
+            If the files have no valid manifest or other names than in it, or the place is taken by something else.
+        OSError
+            If the directory can't be written.
+        """
+        manifest = Manifest.from_bytes(contents.get(MANIFEST, b""))
+        if unexpected := contents.keys() - {*manifest.files, MANIFEST, SIGNATURE}:
+            raise BundleError(f"files that are not in the manifest: {', '.join(sorted(unexpected))}")
+        place = self.directory / f"{manifest.model_version}.{manifest.policy_version}"
+        if os.path.lexists(place):
+            return _standing(place, manifest)
+        try:
+            self._add(place, dict(contents))
+        except OSError:
+            if os.path.lexists(place):  # another process was faster
+                return _standing(place, manifest)
+            raise
         return place
 
     def require(self, versions: Iterable[tuple[str, str]]) -> None:
@@ -107,6 +128,14 @@ class BundleShelf:
             remove_directory(partial, contents)
             raise
         sync_directory(self.directory)
+
+
+def contents_of(sealed: SealedFiles) -> dict[str, bytes]:
+    """Return every file of a bundle by name, with manifest and signature."""
+    contents = {**sealed.files, MANIFEST: sealed.manifest.to_bytes()}
+    if sealed.signed:
+        contents[SIGNATURE] = (sealed.path / SIGNATURE).read_bytes()
+    return contents
 
 
 def _standing(place: Path, wanted: Manifest) -> Path:
