@@ -2,6 +2,7 @@
 
 import asyncio
 import shutil
+import weakref
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -81,9 +82,7 @@ def test_every_process_switches_and_switches_back(store_url: str, first: Path, s
             await other.service.follower.step()
             with pytest.raises(NoEarlierBundle):
                 await roll_back_and_wait(world.store, by="ops", clock=world.clock, timeout=0)
-            with pytest.raises(
-                ActivationUnanswered, match="requested, but no answer came"
-            ):
+            with pytest.raises(ActivationUnanswered, match="requested, but no answer came"):
                 await ask(world, strict, wait=0.5)  # the other process does not look
             assert [await decided_by(one) for one in (world, other)] == [old, old]
             await ask(world, strict, other)
@@ -252,7 +251,9 @@ def test_the_window_of_a_rollback_is_kept_after_a_start(store_url: str, first: P
     """The window for commands without a bundle is the longest of both, also after a restart."""
 
     async def story(world: World) -> None:
+        before = weakref.ref(world.service.scoring)
         await ask(world, strict)
+        assert before() is None  # without the garbage collector, from which a process spares its bundle
         async with world.store.writing(["*"]) as transaction:
             rows = await transaction.activations()
             longer = rows[1]._replace(number=9, longest_window=10**15)
