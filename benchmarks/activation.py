@@ -45,7 +45,7 @@ async def under_load(service: str, url: str, filled: Filled, bundle: Path, secon
     async with connected(service, filled, filled.headers, CONNECTIONS) as load:
         await load.flooding(CONNECTIONS, 2.0)
         await load.settle()
-        loading = asyncio.create_task(load.flooding(CONNECTIONS, seconds + 0.5))
+        loading = asyncio.create_task(load.flooding(CONNECTIONS, seconds + 2.0))
         commands = {seconds // 4: ["activate", str(bundle)], seconds // 2: ["rollback"]}
         running: list[asyncio.subprocess.Process] = []
         for second in range(seconds):

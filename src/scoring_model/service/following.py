@@ -1,9 +1,11 @@
 """Lets a process follow the activations in the database: it checks requested bundles and switches to active ones."""
 
 import asyncio
+import contextlib
 import os
 import socket
-from collections.abc import Awaitable, Callable
+import sys
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -29,6 +31,9 @@ INTERVAL: Final = 0.5
 
 REPORT_SECONDS: Final = 5.0
 """Seconds between two reports of a process, a third of `activations.ALIVE`."""
+
+_TURN: Final = 0.0005
+"""Seconds of a thread's turn while a bundle is loaded."""
 
 _FORGET: Final = 3_600_000_000
 """Microseconds after which the report of a process that was killed is deleted."""
@@ -59,6 +64,17 @@ class Steps:
     prepare: Callable[[ServedBundle, int], Awaitable[None]]
 
 
+@contextlib.contextmanager
+def _short_turns() -> Iterator[None]:
+    """Let threads take shorter turns: with Python's own 5 ms each statement of a request waits that long for a load."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(_TURN)
+    try:
+        yield
+    finally:
+        sys.setswitchinterval(before)
+
+
 class BundleFollower:
     """Follows the activations in the database for one process; see ADR 0059.
 
@@ -80,6 +96,7 @@ class BundleFollower:
         self._settled = 0  # number of the latest row that needs nothing more
         self._checked = 0
         self._candidate: tuple[Versions, ServedBundle] | None = None
+        self._previous: tuple[Versions, ServedBundle] | None = None  # loaded still, for a rollback
         self._report_at = 0.0
         self._retry_at = 0.0
 
@@ -113,7 +130,6 @@ class BundleFollower:
 
     async def _decide(self, request: BundleActivationRow) -> bool:
         """Check a requested bundle, and decide about it if this process is the last to check it."""
-        now = self._clock.now()
         if self._checked < request.number:
             reason = await self._check(request)
             if reason is not None:
@@ -131,7 +147,7 @@ class BundleFollower:
             requested_by="serve --bundle",
             request=None,
         )
-        return await accept(self._store, request, served, now=now)
+        return await accept(self._store, request, served, now=self._clock.now())
 
     async def _check(self, request: BundleActivationRow) -> str | None:
         """Return the reason to refuse a bundle; without one it is the candidate."""
@@ -152,7 +168,8 @@ class BundleFollower:
 
     async def _load(self, versions: Versions) -> ServedBundle:
         path = await fetch(self._store, self._shelf, versions)
-        scorer = await asyncio.to_thread(self._steps.load, path)
+        with _short_turns():
+            scorer = await asyncio.to_thread(self._steps.load, path)
         await self._steps.check(scorer)
         return self._steps.build(scorer)
 
@@ -180,12 +197,12 @@ class BundleFollower:
         self._settled = activations.rows[0].number
 
     async def _switch(self, activations: Activations, versions: Versions) -> None:
-        candidate = self._candidate
-        bundle = candidate[1] if candidate and candidate[0] == versions else await self._load(versions)
+        loaded = dict(one for one in (self._candidate, self._previous) if one is not None)
+        bundle = loaded.get(versions) or await self._load(versions)
         await self._steps.prepare(bundle, activations.longest_window)
-        before = self._own
+        self._previous = (self._own, self._serving.current)
         self._serving.switch(bundle, now=self._clock.now())
-        log_notice(f"bundle {versions} serves; until now it was {before}")
+        log_notice(f"bundle {versions} serves; until now it was {self._previous[0]}")
 
     def _note_refusal(self, activations: Activations) -> None:
         refused, known = activations.refused, self._serving.refused

@@ -226,6 +226,22 @@ def test_a_rehearsal_scores_what_it_can(store_url: str, first: Path) -> None:
     run_story(store_url, first, story)
 
 
+def test_a_bundle_that_serves_no_longer_is_freed(
+    sqlite_url: str, first: Path, strict: Path, training: Training, tmp_path: Path
+) -> None:
+    """Without the garbage collector, from which a process spares its bundle; the one for a rollback is kept."""
+    third = save_under(training.bundle, tmp_path / "third", Policy(step_up_from=3, fail_from=4))
+
+    async def story(world: World) -> None:
+        before = weakref.ref(world.service.scoring)
+        await ask(world, strict)
+        assert before() is not None
+        await ask(world, third)
+        assert before() is None
+
+    run_story(sqlite_url, first, story)
+
+
 def step(number: int, policy: str, state: ActivationState, window: int) -> BundleActivationRow:
     """A step of the succession."""
     return BundleActivationRow(number, START, "m", policy, window, state, "ops")
@@ -251,9 +267,7 @@ def test_the_window_of_a_rollback_is_kept_after_a_start(store_url: str, first: P
     """The window for commands without a bundle is the longest of both, also after a restart."""
 
     async def story(world: World) -> None:
-        before = weakref.ref(world.service.scoring)
         await ask(world, strict)
-        assert before() is None  # without the garbage collector, from which a process spares its bundle
         async with world.store.writing(["*"]) as transaction:
             rows = await transaction.activations()
             longer = rows[1]._replace(number=9, longest_window=10**15)

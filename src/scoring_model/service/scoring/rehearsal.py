@@ -23,8 +23,8 @@ MOST: Final = 1_000
 SECONDS: Final = 1.5
 """Time that a rehearsal takes at most: it runs between the requests, and the switch must not wait for it for long."""
 
-_AT_ONCE: Final = 4
-"""Verifications between two pauses: they delay requests by about two milliseconds."""
+_AT_ONCE: Final = 8
+"""Verifications between two pauses: they delay requests by a few milliseconds, less than a batch of requests does."""
 
 _PAUSE: Final = 0.002
 _PAGE: Final = 100
@@ -111,20 +111,22 @@ async def _rehearse(
 async def _candidates(
     bundle: ServedBundle, rows: Sequence[VerificationRow], scopes: Mapping[int, str], done: Rehearsed
 ) -> list[Candidate]:
-    found = []
-    for row in rows:
-        try:
-            candidate = await bundle.candidates.pending(row, scopes[row.client])
-        except Invalid:
-            done.leave_out("the bundle takes other signals")
-        except (Unavailable, UnknownMasterKey, Unreadable):
-            done.leave_out("its key is missing")
-        else:
-            if candidate is None:
-                done.leave_out("its person was erased")
-            else:
-                found.append(candidate)
-    return found
+    found = await asyncio.gather(*(_candidate(bundle, row, scopes[row.client]) for row in rows))
+    for one in found:
+        if isinstance(one, str):
+            done.leave_out(one)
+    return [one for one in found if not isinstance(one, str)]
+
+
+async def _candidate(bundle: ServedBundle, row: VerificationRow, history_scope: str) -> Candidate | str:
+    """Build a candidate, or say why it is left out."""
+    try:
+        found = await bundle.candidates.pending(row, history_scope)
+    except Invalid:
+        return "the bundle takes other signals"
+    except (Unavailable, UnknownMasterKey, Unreadable):
+        return "its key is missing"
+    return found or "its person was erased"
 
 
 async def _score(
