@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from scoring_model.service.bundles import BundleShelf, BundlesMissing
 from scoring_model.service.core.rows import (
@@ -15,6 +15,9 @@ from scoring_model.service.core.rows import (
     ServingProcessRow,
 )
 from scoring_model.service.store import WHOLE_DATABASE, Reader, Store, Transaction
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 ALIVE: Final = 15_000_000
 """Microseconds since its last report after which a process counts as ended."""
@@ -97,7 +100,8 @@ async def request(store: Store, bundle: Mapping[str, bytes], row: BundleActivati
     """Store the files of a bundle and request its activation; a request without a decision is replaced."""
     versions = Versions.of(row)
     async with store.writing([WHOLE_DATABASE]) as transaction:
-        if not await transaction.bundle_files(*versions):
+        if await transaction.bundle_files(*versions) != bundle:  # such as without a signature
+            await transaction.delete_bundle_files(*versions)
             files = [BundleFileRow(*versions, name, content) for name, content in bundle.items()]
             await transaction.insert(files)
         return await add_activation(transaction, row._replace(state=ActivationState.REQUESTED))
@@ -161,13 +165,17 @@ async def living(reader: Reader, now: int) -> list[ServingProcessRow]:
     return [row for row in await reader.serving_processes() if row.seen_at > now - ALIVE]
 
 
-async def fetch(store: Store, shelf: BundleShelf, versions: Versions) -> Path:
+async def fetch(
+    store: Store, shelf: BundleShelf, versions: Versions, *, public_key: Ed25519PublicKey | None = None
+) -> Path:
     """Return the path of a bundle; one that the directory lacks is written from the database.
+
+    With a public key only a bundle with its signature is written.
 
     Raises
     ------
     BundleError
-        If the database lacks it too, or its files there are not those of a bundle.
+        If the database lacks it too, or if the bundle there has a broken seal or lacks the signature.
     OSError
         If the directory can't be written.
     """
@@ -178,4 +186,4 @@ async def fetch(store: Store, shelf: BundleShelf, versions: Versions) -> Path:
         files = await reader.bundle_files(*versions)
     if not files:
         raise BundlesMissing(shelf.directory, ((versions.model, versions.policy),))
-    return shelf.restore(files)
+    return shelf.restore(files, public_key=public_key)

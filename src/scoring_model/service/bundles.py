@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -80,29 +81,15 @@ class BundleShelf:
             return found
         return place
 
-    def restore(self, contents: Mapping[str, bytes]) -> Path:
-        """Write a bundle from its files, as `contents_of` returns them; loading it checks them.
-
-        Raises
-        ------
-        BundleError
-            If the files have no valid manifest or other names than in it, or the place is taken by something else.
-        OSError
-            If the directory can't be written.
-        """
+    def restore(self, contents: Mapping[str, bytes], *, public_key: Ed25519PublicKey | None = None) -> Path:
+        """Keep a bundle that is given by its files, as `contents_of` returns them; see `keep`."""
         manifest = Manifest.from_bytes(contents.get(MANIFEST, b""))
         if unexpected := contents.keys() - {*manifest.files, MANIFEST, SIGNATURE}:
             raise BundleError(f"files that are not in the manifest: {', '.join(sorted(unexpected))}")
-        place = self.directory / f"{manifest.model_version}.{manifest.policy_version}"
-        if os.path.lexists(place):
-            return _standing(place, manifest)
-        try:
-            self._add(place, dict(contents))
-        except OSError:
-            if os.path.lexists(place):  # another process was faster
-                return _standing(place, manifest)
-            raise
-        return place
+        with tempfile.TemporaryDirectory() as folder:
+            for name, content in contents.items():
+                (Path(folder) / name).write_bytes(content)
+            return self.keep(Path(folder), public_key=public_key)
 
     def require(self, versions: Iterable[tuple[str, str]]) -> None:
         """Raise `BundlesMissing` unless the bundles of these model and policy versions exist."""

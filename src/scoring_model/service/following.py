@@ -10,16 +10,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from scoring_model.bundle import BundleError
 from scoring_model.scorer.scorer import Scorer
 from scoring_model.service.activations import (
     Activations,
     Versions,
     accept,
-    fetch,
     read_activations,
     refuse,
 )
-from scoring_model.service.bundles import BundleShelf
 from scoring_model.service.core.clock import Clock
 from scoring_model.service.core.faults import log_fault, log_notice, log_warning
 from scoring_model.service.core.rows import ActivationState, BundleActivationRow, ServingProcessRow
@@ -45,6 +44,8 @@ class Steps:
 
     Attributes
     ----------
+    find : callable
+        Returns the path of a bundle, which is written from the database if it is not there.
     load : callable
         Reads a bundle and checks seal, signature and golden rows.
     check : callable
@@ -57,6 +58,7 @@ class Steps:
         Called just before the switch, with the longest window that the history must have.
     """
 
+    find: Callable[[Versions], Awaitable[Path]]
     load: Callable[[Path], Scorer]
     check: Callable[[Scorer], Awaitable[None]]
     build: Callable[[Scorer], ServedBundle]
@@ -76,21 +78,12 @@ def _short_turns() -> Iterator[None]:
 
 
 class BundleFollower:
-    """Follows the activations in the database for one process; see ADR 0059.
+    """Follows the activations in the database for one process; see ADR 0059."""
 
-    Parameters
-    ----------
-    shelf : BundleShelf
-        The directory that gets the bundles.
-    """
-
-    def __init__(
-        self, *, store: Store, clock: Clock, serving: Serving, shelf: BundleShelf, steps: Steps
-    ) -> None:
+    def __init__(self, *, store: Store, clock: Clock, serving: Serving, steps: Steps) -> None:
         self._store = store
         self._clock = clock
         self._serving = serving
-        self._shelf = shelf
         self._steps = steps
         self._process = os.urandom(16)
         self._settled = 0  # number of the latest row that needs nothing more
@@ -157,7 +150,7 @@ class BundleFollower:
             done = await self._steps.rehearse(bundle)
         except StoreUnavailable:
             raise
-        except (ValueError, OSError) as error:
+        except (BundleError, ValueError, OSError) as error:
             return str(error) or type(error).__name__
         except Exception as error:
             log_fault("checking a bundle that is to be activated", error)
@@ -167,7 +160,7 @@ class BundleFollower:
         return None
 
     async def _load(self, versions: Versions) -> ServedBundle:
-        path = await fetch(self._store, self._shelf, versions)
+        path = await self._steps.find(versions)
         with _short_turns():
             scorer = await asyncio.to_thread(self._steps.load, path)
         await self._steps.check(scorer)
@@ -185,7 +178,7 @@ class BundleFollower:
                 return
             try:
                 await self._switch(activations, Versions.of(active))
-            except (ValueError, OSError) as error:
+            except (BundleError, ValueError, OSError) as error:
                 self._retry_at = asyncio.get_running_loop().time() + REPORT_SECONDS
                 self._serving.problem = f"{Versions.of(active)} can't be served: {error}"
                 log_warning(self._serving.problem)

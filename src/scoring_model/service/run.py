@@ -18,6 +18,8 @@ from scoring_model.service.settings import ServiceSettings, sqlite_path
 from scoring_model.service.standard_error import install
 
 if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
     from scoring_model.bundle import Manifest
     from scoring_model.service.store import Store
 
@@ -126,7 +128,7 @@ async def prepare(settings: ServiceSettings, *, report: Report) -> ServiceSettin
     try:
         # First, so that another machine can start with an empty directory.
         kept = shelf.keep(settings.bundle, public_key=key)
-        await _complete(store, shelf)
+        await _complete(store, shelf, key)
         await _report_active(store, read_manifest(kept), report)
         await write_bundle_directory(store, settings.shelf)
         await _prepare_keys(settings, store, report)
@@ -135,7 +137,7 @@ async def prepare(settings: ServiceSettings, *, report: Report) -> ServiceSettin
     return dataclasses.replace(settings, bundle=kept, bundles=settings.shelf)
 
 
-async def _complete(store: Store, shelf: BundleShelf) -> None:
+async def _complete(store: Store, shelf: BundleShelf, key: Ed25519PublicKey | None) -> None:
     """Write the bundles that other machines activated to the directory, which must then hold all that ever served."""
     from scoring_model.service.activations import Versions, fetch
     from scoring_model.service.bundles import BundlesMissing
@@ -144,7 +146,7 @@ async def _complete(store: Store, shelf: BundleShelf) -> None:
         served = [Versions(row.model_version, row.policy_version) for row in await reader.bundles()]
     for versions in served:
         with contextlib.suppress(BundlesMissing):  # all that are missing are named together
-            await fetch(store, shelf, versions)
+            await fetch(store, shelf, versions, public_key=key)
     shelf.require(served)
 
 

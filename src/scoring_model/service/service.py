@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -254,10 +254,10 @@ async def open_service(
     HistoryMismatch
         If it links records differently from the history in the store.
     """
-    shelf = BundleShelf(bundles or bundle.parent)
+    find = partial(fetch, store, BundleShelf(bundles or bundle.parent), public_key=public_key)
     activations = await read_activations(store)
     if activations.active is not None:
-        bundle = await fetch(store, shelf, Versions.of(activations.active))
+        bundle = await find(Versions.of(activations.active))
 
     def load(path: Path) -> Scorer:
         return Scorer.load(path, public_key=public_key)
@@ -276,7 +276,7 @@ async def open_service(
         store=store,
         scorer=scorer,
         load=load,
-        shelf=shelf,
+        find=find,
         longest=longest,
         vault=Vault(keys, reload=keyring),
         secrets=secrets,
@@ -296,7 +296,7 @@ def _assemble(
     store: Store,
     scorer: Scorer,
     load: Callable[[Path], Scorer],
-    shelf: BundleShelf,
+    find: Callable[[Versions], Awaitable[Path]],
     longest: int,
     vault: Vault,
     secrets: Secrets,
@@ -344,6 +344,7 @@ def _assemble(
         bundles=bundles,
     )
     steps = Steps(
+        find=find,
         load=load,
         check=partial(agree_on_links, store),
         build=build,
@@ -379,7 +380,7 @@ def _assemble(
         labels=Labels(store=store, queue=queue, idempotency=idempotency, secrets=secrets, clock=clock),
         cursors=Cursors(secrets),
         serving=serving,
-        follower=BundleFollower(store=store, clock=clock, serving=serving, shelf=shelf, steps=steps),
+        follower=BundleFollower(store=store, clock=clock, serving=serving, steps=steps),
         pending=PendingWork(store=store, queue=queue, serving=serving, clock=clock),
         housekeeping=housekeeping,
         unknown_signals=unknown_signals,

@@ -28,7 +28,7 @@ from scoring_model.service.scoring.rehearsal import RehearsalFailed, rehearse
 from scoring_model.service.scoring.scoring import Scoring
 from scoring_model.service.scoring.served import ServedBundle
 from scoring_model.training.run import Training
-from service_use import MASTERS, START, World, opened, run_story, save_under, table
+from service_use import MASTERS, START, World, opened, run_story, save_under, select, table
 
 SIGNALS = {"vpn": True, "deviceId": "d-1"}
 
@@ -295,5 +295,45 @@ def test_what_is_requested_while_nothing_serves_is_taken_by_the_next(
             (policy_of(first), "rollback"),
         ]
         assert [one["policyVersion"] for one in listed["processes"]] == [policy_of(strict)]
+
+    run_story(sqlite_url, first, story)
+
+
+def test_what_was_altered_in_the_database_is_refused_until_it_is_requested_again(
+    sqlite_url: str, first: Path, strict: Path
+) -> None:
+    """A process checks the seal of what it takes from the database, and keeps nothing of what it refuses."""
+
+    async def story(world: World) -> None:
+        await activate(world.store, strict, by="ops", clock=world.clock, timeout=0)
+        await select(sqlite_url, "UPDATE bundle_files SET content = x'00' WHERE name = 'card.md'")
+        await world.service.follower.step()
+        listed = await list_bundles(world.store, now=world.clock.now())
+        assert "card.md: holds 1 bytes" in listed["lastRefused"]["reason"]
+        assert [path.name for path in first.parent.iterdir()] == [first.name]
+        assert await decided_by(world) == policy_of(first)
+        await ask(world, strict)
+        assert await decided_by(world) == policy_of(strict)
+
+    run_story(sqlite_url, first, story)
+
+
+def test_a_rollback_that_a_process_can_not_follow_is_shown(
+    sqlite_url: str, first: Path, strict: Path
+) -> None:
+    """It serves on, and says why until the bundle is there again."""
+
+    async def story(world: World) -> None:
+        await ask(world, strict)
+        shutil.move(first, first.parent.parent / "away")
+        async with opened(sqlite_url, first) as later:  # it has not loaded the first bundle
+            await later.service.follower.step()
+            with pytest.raises(ActivationUnanswered):
+                await roll_back_and_wait(world.store, by="ops", clock=world.clock, timeout=0)
+            await later.service.follower.step()
+            assert await decided_by(later) == policy_of(strict)
+            ready = await later.service.readiness.check()
+            assert ready is not None
+            assert "bundles that served this database are missing" in (ready.serves.problem or "")
 
     run_story(sqlite_url, first, story)

@@ -126,6 +126,7 @@ SET_FACT: Final = (
 DELETE_FACT: Final = "DELETE FROM facts WHERE name = $1"
 BUNDLES: Final = select(BundleRow, "ORDER BY first_served_at, model_version, policy_version")
 BUNDLE_FILES: Final = select(BundleFileRow, "WHERE model_version = $1 AND policy_version = $2 ORDER BY name")
+DELETE_BUNDLE_FILES: Final = "DELETE FROM bundle_files WHERE model_version = $1 AND policy_version = $2"
 ACTIVATIONS: Final = select(BundleActivationRow, "ORDER BY number DESC")
 LATEST_ACTIVATION: Final = select(BundleActivationRow, "ORDER BY number DESC LIMIT 1")
 SERVING_PROCESSES: Final = select(ServingProcessRow, "ORDER BY host, pid, process")

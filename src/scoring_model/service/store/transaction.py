@@ -110,6 +110,10 @@ class Transaction(Reader):
             await self._rows(sql.OWN_POOL, client)
         return client
 
+    async def delete_bundle_files(self, model_version: str, policy_version: str) -> None:
+        """Delete the files of a bundle, to replace them."""
+        await self._rows(sql.DELETE_BUNDLE_FILES, model_version, policy_version)
+
     async def report_process(self, row: ServingProcessRow) -> None:
         """Write what a process reports, over its last report."""
         await self._rows(sql.REPORT_PROCESS, *row)
