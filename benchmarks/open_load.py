@@ -180,6 +180,11 @@ class OpenLoad:
         await asyncio.sleep(seconds)
         return self._end(time.monotonic() - began, 0)
 
+    def so_far(self, seconds: float) -> Answered:
+        """Return and forget the results since the last call, or since the phase began, while it goes on."""
+        found, self._latencies = self._latencies, {}
+        return Answered(seconds=seconds, latencies=found, missing=0)
+
     async def settle(self) -> None:
         """Wait until no request is under way."""
         async with asyncio.timeout(_SETTLED_SECONDS):

@@ -38,7 +38,7 @@ from scoring_model.service.idempotency import Answer, IdempotentRequest
 from scoring_model.service.identities import assess, parse_identity, shown
 from scoring_model.service.keys.secrets import Secrets
 from scoring_model.service.lists import Cursors, ListFilter
-from scoring_model.service.service import Readiness, Service
+from scoring_model.service.service import Readiness, ServedSince, Service
 from scoring_model.service.store import Bucket, Position
 
 T = TypeVar("T")
@@ -98,7 +98,11 @@ class FakeService:
         self.failures_left = 60
         self.failed_from: list[str] = []
         self.tokens: list[str] = []
-        self.ready: Readiness | None = Readiness(erasure_incomplete_since=None, clock_behind=0)
+        self.ready: Readiness | None = Readiness(
+            erasure_incomplete_since=None,
+            clock_behind=0,
+            serves=ServedSince(model_version="m1", policy_version="p1", since=NOW),
+        )
         self.limited: list[bool] = []
         self.overload: Overloaded | None = None
         self.under_load = 0

@@ -10,6 +10,8 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from identity_use import with_thresholds
 from program import Captured, run
@@ -196,3 +198,27 @@ def test_a_first_champion_needs_no_looks(capsys: Captured, registry: Registry, t
     code, _, error = promoted(capsys, registry, "first", GATES, "--first", "--looks", tmp_path / "looks.json")
     assert code == 1
     assert "looks compare with a champion" in error
+
+
+def test_a_registered_bundle_is_fetched_checked(capsys: Captured, registry: Registry, tmp_path: Path) -> None:
+    """By alias or number, under its versions; without a signature that is asked for it is not kept."""
+    manifest = read_bundle(registry.bundles["first"]).manifest
+    shelf, uri = tmp_path / "shelf", ("--tracking-uri", registry.uri)
+    key = tmp_path / "key.pem"
+    key.write_bytes(
+        Ed25519PrivateKey.generate()
+        .public_key()
+        .public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
+    )
+    client_of(registry.uri).set_registered_model_alias(NAME, "blue", "1")
+    code, _, error = run(
+        capsys, "bundles", "fetch", f"models:/{NAME}@blue", *uri, "--out", shelf, "--public-key", key
+    )
+    assert (code, "not signed" in error, shelf.exists()) == (1, True, False)
+    for model in (f"models:/{NAME}@blue", f"models:/{NAME}/1"):
+        code, said, error = run(capsys, "bundles", "fetch", model, *uri, "--out", shelf)
+        assert code == 0, error
+        assert said.strip() == str(shelf / f"{manifest.model_version}.{manifest.policy_version}")
+    assert read_bundle(Path(said.strip())).manifest == manifest
+    for wrong in (f"models:/{NAME}@nobody", NAME):
+        assert run(capsys, "bundles", "fetch", wrong, *uri, "--out", shelf)[0] == 1

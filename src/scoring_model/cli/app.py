@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from scoring_model.cli import (
+    activation,
     backtest,
     bundles,
     clients,
@@ -58,6 +59,7 @@ app.command()(explain.explain_record)
 app.command()(serve.serve)
 app.command()(serve.deliver)
 app.add_typer(clients.app, name="clients")
+app.add_typer(activation.app, name="bundles")
 app.add_typer(verifications.app, name="verifications")
 app.add_typer(webhooks.app, name="webhooks")
 app.add_typer(labels.app, name="labels")

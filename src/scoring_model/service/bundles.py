@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+import tempfile
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from scoring_model.bundle import BundleError, Manifest, read_bundle
+from scoring_model.bundle import BundleError, Manifest, SealedFiles, read_bundle
 from scoring_model.bundle.durable import remove_directory, sibling, sync_directory, write_synced
 from scoring_model.bundle.manifest import MANIFEST, SIGNATURE
 from scoring_model.bundle.reader import read_manifest
@@ -69,11 +70,8 @@ class BundleShelf:
         place = self.directory / f"{sealed.manifest.model_version}.{sealed.manifest.policy_version}"
         if os.path.lexists(place):
             return _standing(place, sealed.manifest)
-        contents = {**sealed.files, MANIFEST: sealed.manifest.to_bytes()}
-        if sealed.signed:
-            contents[SIGNATURE] = (path / SIGNATURE).read_bytes()
         try:
-            self._add(place, contents)
+            self._add(place, contents_of(sealed))
         except OSError:
             if os.path.lexists(place):  # another process was faster
                 return _standing(place, sealed.manifest)
@@ -82,6 +80,16 @@ class BundleShelf:
                 raise
             return found
         return place
+
+    def restore(self, contents: Mapping[str, bytes], *, public_key: Ed25519PublicKey | None = None) -> Path:
+        """Keep a bundle that is given by its files, as `contents_of` returns them; see `keep`."""
+        manifest = Manifest.from_bytes(contents.get(MANIFEST, b""))
+        if unexpected := contents.keys() - {*manifest.files, MANIFEST, SIGNATURE}:
+            raise BundleError(f"files that are not in the manifest: {', '.join(sorted(unexpected))}")
+        with tempfile.TemporaryDirectory() as folder:
+            for name, content in contents.items():
+                (Path(folder) / name).write_bytes(content)
+            return self.keep(Path(folder), public_key=public_key)
 
     def require(self, versions: Iterable[tuple[str, str]]) -> None:
         """Raise `BundlesMissing` unless the bundles of these model and policy versions exist."""
@@ -107,6 +115,14 @@ class BundleShelf:
             remove_directory(partial, contents)
             raise
         sync_directory(self.directory)
+
+
+def contents_of(sealed: SealedFiles) -> dict[str, bytes]:
+    """Return every file of a bundle by name, with manifest and signature."""
+    contents = {**sealed.files, MANIFEST: sealed.manifest.to_bytes()}
+    if sealed.signed:
+        contents[SIGNATURE] = (sealed.path / SIGNATURE).read_bytes()
+    return contents
 
 
 def _standing(place: Path, wanted: Manifest) -> Path:

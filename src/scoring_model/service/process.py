@@ -132,6 +132,7 @@ async def open_application(
         service = await open_service(
             WatchedStore(store, committed.set) if settings.deliver else store,
             bundle=settings.bundle,
+            bundles=settings.shelf,
             public_key=None if settings.public_key is None else load_public_key(settings.public_key),
             keyring=lambda: load_master_keys(settings.master_source),
             clock=clock,

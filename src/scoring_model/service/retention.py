@@ -94,13 +94,14 @@ class Housekeeping:
     Parameters
     ----------
     longest : int
-        How long link records are kept, microseconds: at least the longest window.
+        How long link records are kept, microseconds: at least the longest window of the bundles that serve now or may
+        serve again.
     """
 
     def __init__(self, *, store: Store, clock: Clock, longest: int) -> None:
+        self.longest = longest
         self._store = store
         self._clock = clock
-        self._longest = longest
 
     async def run(self) -> None:
         """Sweep periodically until cancelled."""
@@ -115,7 +116,7 @@ class Housekeeping:
 
     async def walk(self) -> None:
         """Sweep once; see `sweep`."""
-        await sweep(self._store, Ages().cutoffs(now=self._clock.now(), longest=self._longest))
+        await sweep(self._store, Ages().cutoffs(now=self._clock.now(), longest=self.longest))
 
 
 async def sweep(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import dataclasses
 import errno
 import socket
@@ -17,6 +18,9 @@ from scoring_model.service.settings import ServiceSettings, sqlite_path
 from scoring_model.service.standard_error import install
 
 if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+    from scoring_model.bundle import Manifest
     from scoring_model.service.store import Store
 
 Report = Callable[[str], None]
@@ -112,6 +116,7 @@ async def prepare(settings: ServiceSettings, *, report: Report) -> ServiceSettin
     directory in the database. The returned settings name the copy: training may replace the original.
     """
     from scoring_model.bundle import check_protocol, read_bundle
+    from scoring_model.bundle.reader import read_manifest
     from scoring_model.bundle.seal import load_public_key
     from scoring_model.service.bundles import write_bundle_directory
     from scoring_model.service.store import open_store
@@ -123,13 +128,39 @@ async def prepare(settings: ServiceSettings, *, report: Report) -> ServiceSettin
     try:
         # First, so that another machine can start with an empty directory.
         kept = shelf.keep(settings.bundle, public_key=key)
-        async with store.reading() as reader:
-            shelf.require((row.model_version, row.policy_version) for row in await reader.bundles())
+        await _complete(store, shelf, key)
+        await _report_active(store, read_manifest(kept), report)
         await write_bundle_directory(store, settings.shelf)
         await _prepare_keys(settings, store, report)
     finally:
         await store.close()
     return dataclasses.replace(settings, bundle=kept, bundles=settings.shelf)
+
+
+async def _complete(store: Store, shelf: BundleShelf, key: Ed25519PublicKey | None) -> None:
+    """Write the bundles that other machines activated to the directory, which must then hold all that ever served."""
+    from scoring_model.service.activations import Versions, fetch
+    from scoring_model.service.bundles import BundlesMissing
+
+    async with store.reading() as reader:
+        served = [Versions(row.model_version, row.policy_version) for row in await reader.bundles()]
+    for versions in served:
+        with contextlib.suppress(BundlesMissing):  # all that are missing are named together
+            await fetch(store, shelf, versions, public_key=key)
+    shelf.require(served)
+
+
+async def _report_active(store: Store, given: Manifest, report: Report) -> None:
+    """Say so if the activated bundle is served instead of the given one."""
+    from scoring_model.contract.texts import rfc3339
+    from scoring_model.service.activations import Versions, read_activations
+
+    active = (await read_activations(store)).active
+    if active is not None and Versions.of(active) != (given.model_version, given.policy_version):
+        report(
+            f"serving bundle {Versions.of(active)}, activated {rfc3339(active.at)} by {active.requested_by}, instead "
+            "of --bundle: `scoring-model bundles activate` changes it"
+        )
 
 
 async def _prepare_keys(settings: ServiceSettings, store: Store, report: Report) -> None:

@@ -2,23 +2,27 @@
 
 import asyncio
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from scoring_model.records.normalisation import NORMALISATION_VERSION
 from scoring_model.scorer.scorer import Scorer
+from scoring_model.service.activations import Versions, fetch, read_activations
+from scoring_model.service.bundles import BundleShelf
 from scoring_model.service.core.clock import Clock
 from scoring_model.service.core.faults import log_fault, log_warning
-from scoring_model.service.core.rows import BundleRow
+from scoring_model.service.core.rows import BundleActivationRow, BundleRow
 from scoring_model.service.credentials import Credentials, RateLimits
+from scoring_model.service.following import BundleFollower, Steps
 from scoring_model.service.idempotency import IdempotencyStore
 from scoring_model.service.identities import Identities, Persons
 from scoring_model.service.keys.data_keys import Vault, follow
 from scoring_model.service.keys.keyring import Keyring
-from scoring_model.service.keys.link_hashes import Linker
+from scoring_model.service.keys.link_hashes import Linker, Masks
 from scoring_model.service.keys.secrets import Secrets, load_or_create
 from scoring_model.service.labels import Labels
 from scoring_model.service.lists import Cursors
@@ -27,8 +31,10 @@ from scoring_model.service.retention import Housekeeping, note_window, warn_of_s
 from scoring_model.service.scoring.candidate import CandidateBuilder
 from scoring_model.service.scoring.commit_queue import CommitQueue, QueueLimits
 from scoring_model.service.scoring.pending import PendingWork
+from scoring_model.service.scoring.rehearsal import rehearse
 from scoring_model.service.scoring.score import SKEW
 from scoring_model.service.scoring.scoring import Scoring
+from scoring_model.service.scoring.served import ServedBundle, Serving
 from scoring_model.service.scoring.verifications import Verifications
 from scoring_model.service.store import TRUNCATION_FACT, WHOLE_DATABASE, Store, StoreUnavailable
 from scoring_model.service.unknown_signals import UnknownSignals
@@ -51,6 +57,27 @@ class HistoryMismatch(ValueError):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class ServedSince:
+    """What a process serves.
+
+    Parameters
+    ----------
+    since : int
+        Instant since which it serves the bundle, microseconds since 1970-01-01 UTC.
+    problem : str or None
+        Why it does not serve the active bundle; None if it does.
+    refused : BundleActivationRow or None
+        The last candidate that was refused.
+    """
+
+    model_version: str
+    policy_version: str
+    since: int
+    problem: str | None = None
+    refused: BundleActivationRow | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Readiness:
     """The state of a process that accepts requests.
 
@@ -65,14 +92,16 @@ class Readiness:
 
     erasure_incomplete_since: int | None
     clock_behind: int
+    serves: ServedSince
 
 
 class ReadinessCheck:
     """Checks the database for one process."""
 
-    def __init__(self, store: Store, clock: Clock) -> None:
+    def __init__(self, store: Store, clock: Clock, serving: Serving) -> None:
         self._store = store
         self._clock = clock
+        self._serving = serving
         self._behind = 0
         self._next_check = 0.0
 
@@ -84,8 +113,17 @@ class ReadinessCheck:
             await self._check_clock()
         except StoreUnavailable:
             return None
+        manifest = self._serving.current.scorer.manifest
         return Readiness(
-            erasure_incomplete_since=None if since is None else int(since), clock_behind=self._behind
+            erasure_incomplete_since=None if since is None else int(since),
+            clock_behind=self._behind,
+            serves=ServedSince(
+                model_version=manifest.model_version,
+                policy_version=manifest.policy_version,
+                since=self._serving.since,
+                problem=self._serving.problem,
+                refused=self._serving.refused,
+            ),
         )
 
     async def _check_clock(self) -> None:
@@ -123,21 +161,35 @@ class Service:
     webhooks: Webhooks
     labels: Labels
     cursors: Cursors
-    scoring: Scoring
-    candidates: CandidateBuilder
+    serving: Serving
+    follower: BundleFollower
     pending: PendingWork
     housekeeping: Housekeeping
     unknown_signals: UnknownSignals
     vault: Vault
     _tasks: list[asyncio.Task[None]] = field(default_factory=list, init=False)
 
+    @property
+    def scoring(self) -> Scoring:
+        """What scores with the bundle that serves now."""
+        return self.serving.current.scoring
+
+    @property
+    def candidates(self) -> CandidateBuilder:
+        """What builds candidates for the bundle that serves now."""
+        return self.serving.current.candidates
+
     def start(self) -> None:
-        """Start the background tasks: pending verifications, housekeeping, unknown signals, key rotations."""
+        """Start the background tasks.
+
+        Pending verifications, housekeeping, unknown signals, key rotations, activations of bundles.
+        """
         tasks = (
             self.pending.run(),
             self.housekeeping.run(),
             self.unknown_signals.run(),
             self._follow_rotations(),
+            self.follower.run(),
         )
         for work in tasks:
             self._tasks.append(asyncio.create_task(work))
@@ -150,6 +202,8 @@ class Service:
         await self.queue.close()
         with suppress(StoreUnavailable):
             await self.unknown_signals.write()
+            if self._tasks:
+                await self.follower.close()
 
     async def _follow_rotations(self) -> None:
         while True:
@@ -166,6 +220,7 @@ async def open_service(
     store: Store,
     *,
     bundle: Path,
+    bundles: Path | None = None,
     public_key: "Ed25519PublicKey | None" = None,
     keyring: Callable[[], Keyring],
     clock: Clock,
@@ -174,12 +229,16 @@ async def open_service(
     links_kept_for: int = 0,
     background: bool = True,
 ) -> Service:
-    """Load a bundle, check that it is compatible with the store, and start the service.
+    """Load the active bundle, check that it is compatible with the store, and start the service.
 
     Parameters
     ----------
     store : Store
         A store with an up-to-date schema.
+    bundle : Path
+        The bundle to serve as long as none was activated in the database.
+    bundles : Path, optional
+        Directory of all served bundles, which gets those that are activated; by default where `bundle` is.
     public_key : Ed25519PublicKey, optional
         If given, the bundle must carry its signature.
     keyring : callable
@@ -198,27 +257,39 @@ async def open_service(
     HistoryMismatch
         If it links records differently from the history in the store.
     """
-    scorer = Scorer.load(bundle, public_key=public_key)
+    find = partial(fetch, store, BundleShelf(bundles or bundle.parent), public_key=public_key)
+    activations = await read_activations(store)
+    if activations.active is not None:
+        bundle = await find(Versions.of(activations.active))
+
+    def load(path: Path) -> Scorer:
+        return Scorer.load(path, public_key=public_key)
+
+    scorer = load(bundle)
+    longest = max(scorer.matrix.reach, activations.longest_window, links_kept_for)
     keys = keyring()
     secrets = await load_or_create(store, keys)
     await seal_migrated(store, secrets)
     await agree_on_links(store, scorer)
-    bundles = await _register(store, scorer, clock)
+    served = await _register(store, scorer, clock)
     await warn_of_short_history(store, clock, longest=scorer.matrix.reach)
-    kept_for = max(scorer.matrix.reach, links_kept_for)
-    await note_window(store, kept_for)
+    await note_window(store, longest)
     await _warn_of_unindexed_references(store)
     service = _assemble(
         store=store,
         scorer=scorer,
+        load=load,
+        find=find,
+        longest=longest,
         vault=Vault(keys, reload=keyring),
         secrets=secrets,
         clock=clock,
         limits=limits or QueueLimits(),
-        bundles=bundles,
+        bundles=served,
         development=development,
-        kept_for=kept_for,
+        links_kept_for=links_kept_for,
     )
+    service.serving.refused = activations.refused
     if background:
         service.start()
     return service
@@ -228,34 +299,68 @@ def _assemble(
     *,
     store: Store,
     scorer: Scorer,
+    load: Callable[[Path], Scorer],
+    find: Callable[[Versions], Awaitable[Path]],
+    longest: int,
     vault: Vault,
     secrets: Secrets,
     clock: Clock,
     limits: QueueLimits,
     bundles: Sequence[BundleRow],
     development: bool,
-    kept_for: int,
+    links_kept_for: int,
 ) -> Service:
     idempotency = IdempotencyStore(store, secrets, clock)
     queue = CommitQueue(store, clock, limits)
-    scoring = Scoring(scorer, vault, secrets, clock)
     linker = Linker(secrets, scorer.matrix.link_keys)
     persons = Persons(vault)
     unknown_signals = UnknownSignals(store, clock, scorer.contents.schema.signals)
-    candidates = CandidateBuilder(
+
+    def build(scorer: Scorer) -> ServedBundle:
+        candidates = CandidateBuilder(
+            store=store,
+            persons=persons,
+            linker=linker,
+            clock=clock,
+            schema=scorer.contents.schema,
+            matrix=scorer.matrix,
+            unknown_signals=unknown_signals,
+        )
+        return ServedBundle(candidates=candidates, scoring=Scoring(scorer, vault, secrets, clock))
+
+    async def prepare(bundle: ServedBundle, longest: int) -> None:
+        verifications.learn(await _register(store, bundle.scorer, clock))
+        await warn_of_short_history(store, clock, longest=bundle.scorer.matrix.reach)
+        housekeeping.longest = max(longest, links_kept_for)
+        await note_window(store, housekeeping.longest)
+        unknown_signals.known = bundle.scorer.contents.schema.signals
+
+    serving = Serving(build(scorer), since=clock.now())
+    housekeeping = Housekeeping(store=store, clock=clock, longest=longest)
+    verifications = Verifications(
         store=store,
+        queue=queue,
+        idempotency=idempotency,
         persons=persons,
+        serving=serving,
         linker=linker,
+        secrets=secrets,
         clock=clock,
-        schema=scorer.contents.schema,
-        matrix=scorer.matrix,
-        unknown_signals=unknown_signals,
+        bundles=bundles,
+    )
+    steps = Steps(
+        find=find,
+        load=load,
+        check=partial(agree_on_links, store),
+        build=build,
+        rehearse=lambda bundle: rehearse(store, bundle, Masks(secrets), clock),
+        prepare=prepare,
     )
     return Service(
         store=store,
         credentials=Credentials(store, clock),
         rate_limits=RateLimits(store, secrets, clock),
-        readiness=ReadinessCheck(store, clock),
+        readiness=ReadinessCheck(store, clock, serving),
         idempotency=idempotency,
         queue=queue,
         identities=Identities(
@@ -268,18 +373,7 @@ def _assemble(
             secrets=secrets,
             clock=clock,
         ),
-        verifications=Verifications(
-            store=store,
-            queue=queue,
-            idempotency=idempotency,
-            persons=persons,
-            candidates=candidates,
-            scoring=scoring,
-            linker=linker,
-            secrets=secrets,
-            clock=clock,
-            bundles=bundles,
-        ),
+        verifications=verifications,
         webhooks=Webhooks(
             store=store,
             queue=queue,
@@ -290,10 +384,10 @@ def _assemble(
         ),
         labels=Labels(store=store, queue=queue, idempotency=idempotency, secrets=secrets, clock=clock),
         cursors=Cursors(secrets),
-        scoring=scoring,
-        candidates=candidates,
-        pending=PendingWork(store=store, queue=queue, candidates=candidates, scoring=scoring, clock=clock),
-        housekeeping=Housekeeping(store=store, clock=clock, longest=kept_for),
+        serving=serving,
+        follower=BundleFollower(store=store, clock=clock, serving=serving, steps=steps),
+        pending=PendingWork(store=store, queue=queue, serving=serving, clock=clock),
+        housekeeping=housekeeping,
         unknown_signals=unknown_signals,
         vault=vault,
     )

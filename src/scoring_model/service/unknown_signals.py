@@ -50,7 +50,7 @@ class UnknownSignals:
     def __init__(self, store: Store, clock: Clock, known: Collection[str]) -> None:
         self._store = store
         self._clock = clock
-        self._known = known
+        self.known = known
         self._clients: dict[int, _OfClient] = {}
         self._reported: set[int] = set()
 
@@ -59,7 +59,7 @@ class UnknownSignals:
         found = self._clients.setdefault(caller.client, _OfClient())
         for name in names:
             if name not in found.nearest and len(found.nearest) < MOST_NAMES:
-                found.nearest[name] = next(iter(near_misses(name, self._known)), "")
+                found.nearest[name] = next(iter(near_misses(name, self.known)), "")
             near = found.nearest.get(name)
             found.requests[name if near else OTHER_SIGNALS] += 1
             if near and caller.client not in self._reported:
@@ -76,7 +76,7 @@ class UnknownSignals:
         def refuse(name: str) -> None:
             nonlocal left
             left -= 1
-            hint = did_you_mean(name, self._known) if left >= 0 else ""
+            hint = did_you_mean(name, self.known) if left >= 0 else ""
             raise RuleError("unknown_signal", "must be a signal that the model knows{hint}", {"hint": hint})
 
         return refuse

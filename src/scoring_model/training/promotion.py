@@ -24,7 +24,8 @@ from scoring_model.evaluation.report import render_comparison, render_report
 from scoring_model.evaluation.sequential import Answer, Look, Looks, read_looks
 from scoring_model.records.atomic import atomic_file
 from scoring_model.scorer import Scorer
-from scoring_model.training.mlflow_runs import BUNDLE, MODEL, client_of, pages
+from scoring_model.training.mlflow_runs import client_of, pages
+from scoring_model.training.registry import download
 from scoring_model.training.tracking import TrackingError, call_within
 
 if TYPE_CHECKING:
@@ -221,7 +222,7 @@ def _fetch(uri: str, manifest: Manifest, folder: Path) -> _Registered:
             f"no registered version of {manifest.name} has the seal of the bundle: {manifest.seal}"
         )
     version = max(versions, key=lambda one: int(one.version))
-    if read_manifest(_download(client, version, folder / "challenger")) != manifest:
+    if read_manifest(download(client, version, folder / "challenger")) != manifest:
         raise TrackingError(f"the artifacts of version {version.version} are not those of the bundle")
     champion = _champion(client, manifest.name)
     if champion is not None and str(champion.version) == str(version.version):
@@ -231,16 +232,8 @@ def _fetch(uri: str, manifest: Manifest, folder: Path) -> _Registered:
         version=str(version.version),
         run_id=str(version.run_id),
         champion=None if champion is None else str(champion.version),
-        champion_bundle=None if champion is None else _download(client, champion, folder / CHAMPION),
+        champion_bundle=None if champion is None else download(client, champion, folder / CHAMPION),
     )
-
-
-def _download(client: "MlflowClient", version: "ModelVersion", folder: Path) -> Path:
-    """Fetch the bundle of a version; the seal is checked when it is loaded."""
-    folder.mkdir()
-    # Versions of earlier releases registered the bundle itself.
-    place = f"{MODEL}/{BUNDLE}" if str(version.source).endswith(f"/{MODEL}") else BUNDLE
-    return Path(client.download_artifacts(str(version.run_id), place, str(folder)))
 
 
 def _champion(client: "MlflowClient", name: str) -> "ModelVersion | None":

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Any
+from unittest import mock
 
 import pytest
 
@@ -22,6 +23,7 @@ from scoring_model.service.core.errors import (
 from scoring_model.service.core.rows import IdempotencyRow, IdentityRow
 from scoring_model.service.idempotency import LIFETIME, Answer
 from scoring_model.service.scoring.commit_queue import QueueLimits
+from scoring_model.service.scoring.scoring import Scoring
 from scoring_model.service.store import StoreUnavailable
 from service_use import (
     World,
@@ -167,15 +169,14 @@ async def test_idempotency_under_way_is_a_conflict(world: World) -> None:
 async def test_idempotency_what_was_given_up_and_made_all_the_same_is_replayed(world: World) -> None:
     """A retry after a timeout gets the created resource, not a second one."""
     caller = await world.client()
-    scoring, scored = world.service.scoring, asyncio.Event()
-    jobs = scoring.jobs
+    jobs, scored = world.service.scoring.jobs, asyncio.Event()
 
     async def slowly(*arguments: Any) -> Any:
         await scored.wait()
         return await jobs.run(*arguments)
 
-    scoring.jobs = replace(jobs, run=slowly)
-    with pytest.raises(Unavailable):
+    slow = mock.patch.object(Scoring, "jobs", replace(jobs, run=slowly))
+    with slow, pytest.raises(Unavailable):
         await world.verify(caller, signals={"vpn": True}, key="k")
     second = asyncio.ensure_future(world.verify(caller, signals={"vpn": True}, key="k"))
     await asyncio.sleep(0.01)

@@ -5,6 +5,7 @@ import logging
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 
@@ -15,6 +16,7 @@ from scoring_model.service.core.rows import VerificationRow
 from scoring_model.service.scoring import pending as work
 from scoring_model.service.scoring.commit_queue import QueueLimits
 from scoring_model.service.scoring.pending import LEASE
+from scoring_model.service.scoring.scoring import Scoring
 from scoring_model.service.store import StoreUnavailable
 from service_use import (
     HOUR,
@@ -358,22 +360,21 @@ def test_verification_pending_ones_get_a_tenth_of_the_places_while_requests_wait
         requests = [{"signals": {"vpn": True}, "subject": f"p{i}"} for i in range(12)]
         rows = [await world.row(one.id) for one in await taken(store_url, sealed, caller, *requests)]
         batches: list[tuple[int, int]] = []
-        scoring = world.service.scoring
-        jobs = scoring.jobs
+        jobs = world.service.scoring.jobs
 
         async def counted(transaction: Any, batch: Any) -> Any:
             is_pending = [candidate.pending is not None for candidate in batch]
             batches.append((len(is_pending) - sum(is_pending), sum(is_pending)))
             return await jobs.run(transaction, batch)
 
-        scoring.jobs = replace(jobs, run=counted)
-        finish = [await world.finish(row, caller, background=True) for row in rows]
-        first = await blocked(world)
-        tasks = [asyncio.ensure_future(work()) for work in finish]
-        crowd = [asyncio.ensure_future(world.verify(caller, signals={"vpn": True})) for _ in range(45)]
-        await eventually(lambda: world.queue.waiting == 46)
-        world.store.gate.set()
-        await asyncio.gather(first, *crowd, *tasks)
+        with mock.patch.object(Scoring, "jobs", replace(jobs, run=counted)):
+            finish = [await world.finish(row, caller, background=True) for row in rows]
+            first = await blocked(world)
+            tasks = [asyncio.ensure_future(work()) for work in finish]
+            crowd = [asyncio.ensure_future(world.verify(caller, signals={"vpn": True})) for _ in range(45)]
+            await eventually(lambda: world.queue.waiting == 46)
+            world.store.gate.set()
+            await asyncio.gather(first, *crowd, *tasks)
         assert [requests for requests, _ in batches] == [9, 9, 9, 9, 9, 0]
         assert [finished for _, finished in batches] == [1, 1, 1, 1, 1, 7]
 

@@ -24,6 +24,9 @@ SORTED = {
 }
 """These sort what one client, person, verification, event or webhook has of its own, and what a limit bounds."""
 
+OF_ACTIVATIONS = {"ACTIVATIONS", "LATEST_ACTIVATION", "SERVING_PROCESSES", "FORGET_PROCESSES"}
+"""No request runs these, and their tables have a row for each activation and process."""
+
 QUEUES = ("verifications_pending", "events_waiting", "deliveries_due", "deliveries_webhook")
 """What waits is few: these indexes hold nothing else and are read from their beginning."""
 
@@ -61,7 +64,7 @@ def shared() -> Iterator[tuple[str, str, str]]:
     for name, value in (
         vars(statements) | vars(lists) | BY_IDS | LISTS | OF_LISTS | SWEEPS | HISTORIES
     ).items():
-        if name.startswith("_") or name in FOR_OPERATORS:
+        if name.startswith("_") or name in FOR_OPERATORS | OF_ACTIVATIONS:
             continue
         if isinstance(value, Each):
             yield name, value.one, value.many

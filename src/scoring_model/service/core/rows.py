@@ -234,6 +234,54 @@ class UnknownSignalRow(NamedTuple):
     last_seen: int
 
 
+class BundleFileRow(NamedTuple):
+    """One file of a bundle that was to be activated; a process without the bundle takes it from here."""
+
+    model_version: str
+    policy_version: str
+    name: str
+    content: bytes
+
+
+class ActivationState(StrEnum):
+    """What a row of `bundle_activations` says about its bundle."""
+
+    REQUESTED = "REQUESTED"  # every process checks it
+    ACTIVE = "ACTIVE"  # every process serves it, from now on
+    REFUSED = "REFUSED"
+
+
+class BundleActivationRow(NamedTuple):
+    """A step in the succession of served bundles. Rows are only added; a higher number is later.
+
+    `state` is an `ActivationState`.
+    """
+
+    number: int
+    at: int
+    model_version: str
+    policy_version: str
+    longest_window: int  # of the bundle, microseconds
+    state: str
+    requested_by: str
+    request: int | None = None  # the number of the row that this one answers; None without a request
+    reason: str | None = None  # of a refusal
+
+
+class ServingProcessRow(NamedTuple):
+    """A process that answers requests, as it last reported."""
+
+    process: bytes
+    host: str
+    pid: int
+    model_version: str
+    policy_version: str
+    since: int
+    checked: int  # number of the latest request whose bundle it could serve
+    problem: str | None  # why it does not serve the active bundle
+    seen_at: int
+
+
 Row = (
     FactRow
     | BundleRow
@@ -250,6 +298,9 @@ Row = (
     | IdempotencyRow
     | LabelRow
     | UnknownSignalRow
+    | BundleFileRow
+    | BundleActivationRow
+    | ServingProcessRow
 )
 
 TABLES: Final[Mapping[type[Row], str]] = {
@@ -268,5 +319,8 @@ TABLES: Final[Mapping[type[Row], str]] = {
     IdempotencyRow: "idempotency",
     LabelRow: "labels",
     UnknownSignalRow: "unknown_signals",
+    BundleFileRow: "bundle_files",
+    BundleActivationRow: "bundle_activations",
+    ServingProcessRow: "serving_processes",
 }
 """The table of each kind of row."""

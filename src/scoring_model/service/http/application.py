@@ -21,6 +21,7 @@ from scoring_model.service.http.operation import Endpoint, Operation, plain
 from scoring_model.service.http.settings import HttpSettings
 
 if TYPE_CHECKING:
+    from scoring_model.service.service import Readiness as ServiceReadiness
     from scoring_model.service.service import Service
 
 OPERATIONS: Final = (
@@ -79,6 +80,15 @@ class Health(Resource):
     status: Literal["live"] = "live"
 
 
+class RefusedBundle(Resource):
+    """A bundle that was to be activated and was refused."""
+
+    model_version: str
+    policy_version: str
+    refused_at: Instant
+    reason: str
+
+
 class Readiness(Resource):
     """The process accepts requests; with warnings for its operator."""
 
@@ -93,6 +103,15 @@ class Readiness(Resource):
             ge=0,
             description="How far the newest event is ahead of this process's clock; 0 up to the tolerance of 5 s.",
         ),
+    ]
+    model_version: Annotated[str, Field(description="Model that this process serves.")]
+    policy_version: Annotated[str, Field(description="Policy that this process serves.")]
+    serving_since: Annotated[Instant, Field(description="Since when this process serves both.")]
+    bundle_problem: Annotated[
+        str | None, Field(description="Why this process does not serve the active bundle.")
+    ]
+    last_refused_bundle: Annotated[
+        RefusedBundle | None, Field(description="The last bundle that was to be activated and was refused.")
     ]
 
 
@@ -171,13 +190,7 @@ def _public_pages(service: "Service") -> list[PublicPage]:
         found = None if LEAVING in scope.get("state", {}) else await service.readiness.check()
         if found is None:
             raise NotReady
-        since = found.erasure_incomplete_since
-        return plain(
-            Readiness(
-                erasure_incomplete_since=None if since is None else instant(since),
-                clock_behind_seconds=found.clock_behind // 1_000_000,
-            )
-        )
+        return plain(_shown(found))
 
     async def description(_scope: Scope) -> Response:
         return Response(_described(), media_type="application/json")
@@ -198,6 +211,26 @@ def _public_pages(service: "Service") -> list[PublicPage]:
         _file_page("swagger-ui.css", "text/css"),
         _file_page("swagger-ui-bundle.js", "text/javascript"),
     ]
+
+
+def _shown(found: "ServiceReadiness") -> Readiness:
+    since, serves, refused = found.erasure_incomplete_since, found.serves, found.serves.refused
+    return Readiness(
+        erasure_incomplete_since=None if since is None else instant(since),
+        clock_behind_seconds=found.clock_behind // 1_000_000,
+        model_version=serves.model_version,
+        policy_version=serves.policy_version,
+        serving_since=instant(serves.since),
+        bundle_problem=serves.problem,
+        last_refused_bundle=None
+        if refused is None
+        else RefusedBundle(
+            model_version=refused.model_version,
+            policy_version=refused.policy_version,
+            refused_at=instant(refused.at),
+            reason=refused.reason or "",
+        ),
+    )
 
 
 @cache

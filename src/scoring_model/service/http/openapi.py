@@ -294,7 +294,16 @@ def _public_paths() -> dict[str, _Json]:
         "isReady",
         "Whether the process is ready for requests",
         schema(Readiness),
-        {"status": "ready", "erasureIncompleteSince": None, "clockBehindSeconds": 0},
+        {
+            "status": "ready",
+            "erasureIncompleteSince": None,
+            "clockBehindSeconds": 0,
+            "modelVersion": "identity-3f2a9c1d5e70",
+            "policyVersion": "8a1b2c3d4e5f",
+            "servingSince": "2026-06-01T12:00:00.000000Z",
+            "bundleProblem": None,
+            "lastRefusedBundle": None,
+        },
     )
     ready["responses"]["503"] = {
         "description": "The database does not answer, or no model is loaded.",

@@ -8,9 +8,9 @@ from scoring_model.service.core.clock import Clock
 from scoring_model.service.core.errors import Invalid, RequestError, Unavailable
 from scoring_model.service.core.faults import log_fault
 from scoring_model.service.core.rows import VerificationRow
-from scoring_model.service.scoring.candidate import CandidateBuilder
 from scoring_model.service.scoring.commit_queue import CommitQueue
-from scoring_model.service.scoring.scoring import MAX_ATTEMPTS, Scoring
+from scoring_model.service.scoring.scoring import MAX_ATTEMPTS
+from scoring_model.service.scoring.served import Serving
 from scoring_model.service.store import Store, StoreUnavailable
 
 LEASE: Final = 30_000_000
@@ -36,15 +36,13 @@ class PendingWork:
         *,
         store: Store,
         queue: CommitQueue,
-        candidates: CandidateBuilder,
-        scoring: Scoring,
+        serving: Serving,
         clock: Clock,
         interval: float = 1.0,
     ) -> None:
         self._store = store
         self._queue = queue
-        self._candidates = candidates
-        self._scoring = scoring
+        self._serving = serving
         self._clock = clock
         self._interval = interval
 
@@ -91,22 +89,22 @@ class PendingWork:
                 await self._fail(row, history_scope)
 
     async def _attempt(self, row: VerificationRow, history_scope: str) -> None:
-        candidate = None
+        bundle, candidate = self._serving.current, None
         if row.attempts <= MOST_LEASES:
             try:
-                candidate = await self._candidates.pending(row, history_scope)
+                candidate = await bundle.candidates.pending(row, history_scope)
             except Invalid:
                 if row.attempts < MAX_ATTEMPTS:
                     return  # another process may serve the model it needs
         if candidate is None:
             await self._fail(row, history_scope)
         else:
-            await self._queue.submit(candidate, self._scoring.jobs, candidate, background=True)
+            await self._queue.submit(candidate, bundle.scoring.jobs, candidate, background=True)
 
     async def _fail(self, row: VerificationRow, history_scope: str) -> None:
         with suppress(StoreUnavailable, Unavailable):  # the next step retries
-            owner = _Owner(row.client, history_scope)
-            await self._queue.change(owner, lambda transaction: self._scoring.fail(transaction, row))
+            owner, scoring = _Owner(row.client, history_scope), self._serving.current.scoring
+            await self._queue.change(owner, lambda transaction: scoring.fail(transaction, row))
 
     async def _take_back(self, row: VerificationRow, history_scope: str) -> None:
         """Uncount an attempt that failed because something was unavailable."""

@@ -82,17 +82,24 @@ class Scoring:
 
     def __init__(self, scorer: Scorer, vault: Vault, secrets: Secrets, clock: Clock) -> None:
         self.scorer = scorer
-        self.jobs: JobKind[Candidate, VerificationRow] = JobKind(
+        self._vault = vault
+        self._secrets = secrets
+        self._masks = Masks(secrets)
+        self._clock = clock
+
+    @property
+    def jobs(self) -> JobKind[Candidate, VerificationRow]:
+        """The kind of the jobs that score candidates of this bundle.
+
+        Not an attribute: a cycle would keep a bundle in memory that serves no longer.
+        """
+        return JobKind(
             doing="scoring a verification",
             run=self.score,
             late=self.postpone,
             failed=self.count_failure,
             last=True,
         )
-        self._vault = vault
-        self._secrets = secrets
-        self._masks = Masks(secrets)
-        self._clock = clock
 
     async def score(self, transaction: Transaction, candidates: Sequence[Candidate]) -> Results:
         """Score candidates in order."""

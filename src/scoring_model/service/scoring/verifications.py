@@ -25,10 +25,10 @@ from scoring_model.service.keys.keyring import Keyring, Unreadable
 from scoring_model.service.keys.link_hashes import Linker
 from scoring_model.service.keys.secrets import Purpose, Secrets, load_or_create
 from scoring_model.service.lists import ListFilter, merged
-from scoring_model.service.scoring.candidate import CandidateBuilder
 from scoring_model.service.scoring.commit_queue import CommitQueue
 from scoring_model.service.scoring.jobs import Done
-from scoring_model.service.scoring.scoring import IMPORT_RETRY_SECONDS, Scoring
+from scoring_model.service.scoring.scoring import IMPORT_RETRY_SECONDS
+from scoring_model.service.scoring.served import Serving
 from scoring_model.service.store import Index, Page, Position, Reader, Store, Transaction
 
 PENDING_STATUS: Final = 202
@@ -66,8 +66,7 @@ class Verifications:
         queue: CommitQueue,
         idempotency: IdempotencyStore,
         persons: Persons,
-        candidates: CandidateBuilder,
-        scoring: Scoring,
+        serving: Serving,
         linker: Linker,
         secrets: Secrets,
         clock: Clock,
@@ -79,11 +78,10 @@ class Verifications:
         self._queue = queue
         self._idempotency = idempotency
         self._persons = persons
-        self._candidates = candidates
-        self._scoring = scoring
+        self._serving = serving
         self._clock = clock
         self._sentences: dict[tuple[str | None, str | None], dict[str, str]] = {}
-        self._learn(bundles)
+        self.learn(bundles)
 
     async def create(
         self, caller: Caller, body: Mapping[str, object], request: IdempotentRequest | None
@@ -103,8 +101,9 @@ class Verifications:
         async def action(record: IdempotencyRecord | None) -> Answer[Verification]:
             if caller.importing:
                 raise HistoryIncomplete(IMPORT_RETRY_SECONDS)
-            candidate = await self._candidates.new(caller, body, None if request is None else request.key)
-            done = await self._queue.submit(candidate, self._scoring.jobs, candidate, record)
+            bundle = self._serving.current
+            candidate = await bundle.candidates.new(caller, body, None if request is None else request.key)
+            done = await self._queue.submit(candidate, bundle.scoring.jobs, candidate, record)
             verification = self._shown(done.value, candidate.request.subject_id)
             return Answer(verification, pending=done.status == PENDING_STATUS)
 
@@ -234,9 +233,10 @@ class Verifications:
     async def _find_sentences(self, reader: Reader, row: VerificationRow) -> None:
         """Reload the bundles if that of the verification is unknown: another process may serve it."""
         if row.reasons and (row.model_version, row.policy_version) not in self._sentences:
-            self._learn(await reader.bundles())
+            self.learn(await reader.bundles())
 
-    def _learn(self, bundles: Iterable[BundleRow]) -> None:
+    def learn(self, bundles: Iterable[BundleRow]) -> None:
+        """Take over the reason texts of bundles."""
         for row in bundles:
             self._sentences[row.model_version, row.policy_version] = json.loads(row.reasons)
 

@@ -7,6 +7,8 @@ from typing import Any, Final, TypeVar, cast
 
 from scoring_model.service.core.rows import (
     ApiKeyRow,
+    BundleActivationRow,
+    BundleFileRow,
     BundleRow,
     ClientRow,
     DeliveryRow,
@@ -16,6 +18,7 @@ from scoring_model.service.core.rows import (
     LabelRow,
     PersonKeyRow,
     Row,
+    ServingProcessRow,
     UnknownSignalRow,
     VerificationRow,
     WebhookRow,
@@ -97,6 +100,23 @@ class Reader(ABC):
     async def bundles(self) -> list[BundleRow]:
         """Return every bundle ever served, in the order of first use."""
         return await self._all(BundleRow, sql.BUNDLES)
+
+    async def bundle_files(self, model_version: str, policy_version: str) -> Mapping[str, bytes]:
+        """Return the files of a bundle by name; none unless it was to be activated."""
+        rows = await self._all(BundleFileRow, sql.BUNDLE_FILES, model_version, policy_version)
+        return {row.name: row.content for row in rows}
+
+    async def activations(self) -> list[BundleActivationRow]:
+        """Return the succession of served bundles, latest first."""
+        return await self._all(BundleActivationRow, sql.ACTIVATIONS)
+
+    async def latest_activation(self) -> BundleActivationRow | None:
+        """Return the last step of that succession."""
+        return await self._first(BundleActivationRow, sql.LATEST_ACTIVATION)
+
+    async def serving_processes(self) -> list[ServingProcessRow]:
+        """Return what the processes last reported, including those that ended without a word."""
+        return await self._all(ServingProcessRow, sql.SERVING_PROCESSES)
 
     async def credentials(self, digests: Sequence[bytes]) -> Mapping[bytes, tuple[ApiKeyRow, ClientRow]]:
         """Return API keys with their clients by SHA-256 of the keys, including revoked and expired ones."""
@@ -201,6 +221,10 @@ class Reader(ABC):
     async def verifications(self, after: bytes, limit: int) -> list[VerificationRow]:
         """Return verifications of all clients ordered by id, strictly after one."""
         return await self._all(VerificationRow, sql.VERIFICATIONS, after, limit)
+
+    async def latest_completed(self, before: bytes, limit: int) -> list[VerificationRow]:
+        """Return COMPLETED verifications of all clients with ids below one, latest first."""
+        return await self._all(VerificationRow, sql.LATEST_COMPLETED, before, limit)
 
     async def identities(self, after: bytes, limit: int) -> list[IdentityRow]:
         """Return identities of all clients ordered by id, strictly after one."""

@@ -11,6 +11,8 @@ from typing import Final
 from scoring_model.service.core.rows import (
     TABLES,
     ApiKeyRow,
+    BundleActivationRow,
+    BundleFileRow,
     BundleRow,
     ClientRow,
     DeliveryRow,
@@ -23,6 +25,7 @@ from scoring_model.service.core.rows import (
     LabelRow,
     PersonKeyRow,
     Row,
+    ServingProcessRow,
     UnknownSignalRow,
     VerificationRow,
     WebhookRow,
@@ -122,6 +125,17 @@ SET_FACT: Final = (
 )
 DELETE_FACT: Final = "DELETE FROM facts WHERE name = $1"
 BUNDLES: Final = select(BundleRow, "ORDER BY first_served_at, model_version, policy_version")
+BUNDLE_FILES: Final = select(BundleFileRow, "WHERE model_version = $1 AND policy_version = $2 ORDER BY name")
+DELETE_BUNDLE_FILES: Final = "DELETE FROM bundle_files WHERE model_version = $1 AND policy_version = $2"
+ACTIVATIONS: Final = select(BundleActivationRow, "ORDER BY number DESC")
+LATEST_ACTIVATION: Final = select(BundleActivationRow, "ORDER BY number DESC LIMIT 1")
+SERVING_PROCESSES: Final = select(ServingProcessRow, "ORDER BY host, pid, process")
+_REPORTED: Final = ", ".join(f"{name} = excluded.{name}" for name in ServingProcessRow._fields[1:])
+REPORT_PROCESS: Final = f"{insert_one(ServingProcessRow)} ON CONFLICT (process) DO UPDATE SET {_REPORTED}"
+FORGET_PROCESSES: Final = "DELETE FROM serving_processes WHERE process = $1 OR seen_at < $2"
+LATEST_COMPLETED: Final = select(
+    VerificationRow, "WHERE status = 'COMPLETED' AND id < $1 ORDER BY id DESC LIMIT $2"
+)
 CREDENTIALS: Final = for_each(
     f"SELECT {columns(ApiKeyRow, 'k.')}, {columns(ClientRow, 'c.')} "
     "FROM api_keys k JOIN clients c ON c.client = k.client WHERE k.digest"

@@ -13,6 +13,7 @@ from scoring_model.service.core.rows import (
     ImportedRow,
     PersonKeyRow,
     Row,
+    ServingProcessRow,
     UnknownSignalRow,
     VerificationRow,
     WebhookRow,
@@ -79,6 +80,18 @@ class Transaction(Reader):
         if not row.pool:
             await self._rows(sql.OWN_POOL, client)
         return client
+
+    async def delete_bundle_files(self, model_version: str, policy_version: str) -> None:
+        """Delete the files of a bundle, to replace them."""
+        await self._rows(sql.DELETE_BUNDLE_FILES, model_version, policy_version)
+
+    async def report_process(self, row: ServingProcessRow) -> None:
+        """Write what a process reports, over its last report."""
+        await self._rows(sql.REPORT_PROCESS, *row)
+
+    async def forget_processes(self, process: bytes, before: int) -> None:
+        """Delete the report of a process, and those that were written before an instant."""
+        await self._rows(sql.FORGET_PROCESSES, process, before)
 
     async def count_unknown_signals(self, rows: Sequence[UnknownSignalRow]) -> None:
         """Add the requests of each row to those of its client and name."""
