@@ -47,8 +47,9 @@ def _tables(text: str) -> list[list[list[str]]]:
 @pytest.mark.parametrize("labels", [[0, 0, 1, 0, 1, 1], [0, 0, 0], [1, 1], []])
 def test_every_table_is_rectangular(labels: list[int]) -> None:
     """Every row has as many cells as the header, and no cell is empty, None or NaN."""
-    tables = _tables(summary(_evaluation(labels)))
-    assert len(tables) == 6
+    evaluation = _evaluation(labels)
+    tables = _tables(summary(evaluation))
+    assert len(tables) == 6 + any(finding.is_open for finding in evaluation.findings)
     for rows in tables:
         assert {len(row) for row in rows} == {len(rows[0])}
         assert not {"", "None", "nan"} & {cell for row in rows for cell in row}
@@ -57,7 +58,7 @@ def test_every_table_is_rectangular(labels: list[int]) -> None:
 def test_numbers_are_those_of_the_evaluation() -> None:
     """The tables have outcome shares, the area under the curve and each month's counts."""
     evaluation = _evaluation([0, 0, 1, 0, 1, 1])
-    outcomes, stability, ranking, scores, calibration, months = _tables(summary(evaluation))
+    outcomes, stability, ranking, scores, calibration, months = _tables(summary(evaluation))[1:]
     assert [row[0] for row in outcomes[2:]] == [outcome.value for outcome in OUTCOMES]
     assert outcomes[2][1].startswith("66.67% (")
     assert outcomes[2][2].startswith("0.00% (0.00% to ")
@@ -77,7 +78,7 @@ def test_numbers_are_those_of_the_evaluation() -> None:
 
 def test_missing_numbers_are_dashes() -> None:
     """Without frauds their shares and the metrics that need them are dashes."""
-    outcomes, stability, ranking, *_ = _tables(summary(_evaluation([0, 0, 0])))
+    _, outcomes, stability, ranking, *_ = _tables(summary(_evaluation([0, 0, 0])))
     assert [row[2] for row in outcomes[2:]] == ["–", "–", "–"]
     assert stability[-1] == ["Frauds passed", "–", "–", "–", "–", "–"]
     assert ranking[2] == ["ROC AUC", "–", "–"]
@@ -86,7 +87,7 @@ def test_missing_numbers_are_dashes() -> None:
 def test_metrics_have_their_intervals() -> None:
     """With enough days every metric but the calibration error has an interval; recalls are percentages."""
     evaluation = _evaluation([0, 0, 1, 0, 1, 1] * 4)
-    rows = {row[0]: row for row in _tables(summary(evaluation))[2][2:]}
+    rows = {row[0]: row for row in _tables(summary(evaluation))[3][2:]}
     area, recall = evaluation.figures["roc_auc"], evaluation.figures["recall_at_fpr_0.05"]
     assert rows["ROC AUC"][2] == f"{area.low:.4f} to {area.high:.4f}"
     assert rows["Recall at 5.0% false positives"][2] == f"{recall.low:.1%} to {recall.high:.1%}"

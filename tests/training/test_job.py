@@ -98,7 +98,7 @@ def test_a_report_is_about_the_bundle_and_its_training(searched: tuple[Job, JobD
     page = Page.of(done.report.read_text(encoding="utf-8"))
     manifest = read_bundle(done.bundle).manifest
     assert f"Model {manifest.model_version}, policy {manifest.policy_version}." in page.text
-    assert "Shaded: pairs that were certified" in page.text
+    assert "Green: the pairs that are certified to keep all promises" in page.text
     first_cells = [row[0] for table in page.tables for row in table]
     checks = json.loads((job.folder / "findings.json").read_text())
     parts = json.loads((job.folder / "split.json").read_text())

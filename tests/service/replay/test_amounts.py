@@ -21,7 +21,7 @@ from replay_client import VERIFICATIONS, Credentials, Traffic, connected, new_cl
 from replay_verdicts import columns, differences, scored, stored
 from scoring_model.scorer import Scorer
 
-EVENTS = 2_000
+EVENTS = 2_300
 CONNECTIONS = 4
 """To each of the two processes."""
 
@@ -94,7 +94,7 @@ def test_a_history_with_amounts_scores_alike_as_a_file(
     tmp_path: Path,
     capsys: Captured,
 ) -> None:
-    """2,000 applications over 4 connections to each process, labels reported meanwhile: the bits of the export.
+    """2,300 applications over 4 connections to each process, labels reported meanwhile: the bits of the export.
 
     Decided again by the same bundle no verdict differs; by another one each is what the file gets from it.
     """
