@@ -19,7 +19,7 @@ ERRORS: Final = {
 """What each bound limits, and with `max_` before its name each estimated rate."""
 
 BASES: Final = {True: "yes", False: "no", None: "unknown"}
-VERDICTS: Final = {Verdict.KEPT: "kept", Verdict.BROKEN: "broken", Verdict.UNDECIDED: "can't tell"}
+VERDICTS: Final = {Verdict.KEPT: "kept", Verdict.BROKEN: "broken", Verdict.UNDECIDED: "undecided"}
 
 
 def monitoring_summary(found: Monitoring) -> str:

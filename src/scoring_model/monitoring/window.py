@@ -67,7 +67,7 @@ def monitor(
     max_bad_share: float = MAX_BAD_SHARE,
     threads: int = 1,
 ) -> Monitoring:
-    """Say what a window of records tells about a bundle: long before labels mature, and once they have.
+    """Monitor a bundle on a window of records: long before labels mature, and once they have.
 
     Limits of drift know the sizes of both samples and the number of features. Confidence sequences and alarms hold
     however often one looks, provided that the window begins on the same day every time: pass all records since the
