@@ -2,8 +2,8 @@
 
 import asyncio
 import sqlite3
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager, closing
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, closing, contextmanager
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
@@ -293,6 +293,23 @@ Story = Callable[[World], Awaitable[T]]
 _load: Final = cache(Scorer.load)
 """No test changes a bundle in its place, and checking one takes longer than most tests."""
 
+_PATCH: Final = mock.patch.object(Scorer, "load", _load)
+_OPENING: Final[list[None]] = []
+
+
+@contextmanager
+def _loaded_once() -> Iterator[None]:
+    """Load each bundle once in a process. Services may be opened at the same time: the last one ends the patch."""
+    if not _OPENING:
+        _PATCH.start()
+    _OPENING.append(None)
+    try:
+        yield
+    finally:
+        _OPENING.pop()
+        if not _OPENING:
+            _PATCH.stop()
+
 
 @asynccontextmanager
 async def opened(
@@ -309,7 +326,7 @@ async def opened(
     clock = clock or SetClock()
     store = HeldStore(await open_store(url))
     try:
-        with mock.patch.object(Scorer, "load", _load):
+        with _loaded_once():
             service = await open_service(
                 store,
                 bundle=bundle,

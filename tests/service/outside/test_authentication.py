@@ -49,7 +49,11 @@ def test_refusals_cost_the_same(sealed: Path, store_url: str, monkeypatch: pytes
         ]
         await revoke(store, made[2].client_id, now=now)
         service = await open_service(
-            store, bundle=sealed, keyring=lambda: Keyring(KeyEncryptionKey(bytes(32))), clock=SystemClock()
+            store,
+            bundle=sealed,
+            keyring=lambda: Keyring(KeyEncryptionKey(bytes(32))),
+            clock=SystemClock(),
+            background=False,
         )
         app = create_app(service, HttpSettings(access_log=False), clock=SystemClock())
         good, other, gone = ((one.client_id, one.api_key) for one in made)

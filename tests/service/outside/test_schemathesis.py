@@ -14,6 +14,10 @@ from running_service import Running
 HOOKS: Final = Path(__file__).parents[2] / "support" / "schemathesis_hooks.py"
 PROGRAM: Final = Path(sys.executable).with_name("schemathesis")
 CONFIGURATION: Final = """
+[checks.missing_required_header]
+# An address with too many wrong credentials has to wait.
+expected-statuses = [400, 401, 403, 406, 415, 422, 429]
+
 [auth.wfc]
 path = "clients.json"
 user = "client"
