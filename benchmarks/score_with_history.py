@@ -8,7 +8,6 @@ system, and the smallest of several rounds is judged. Exits with 1 above a bound
 
 import argparse
 import dataclasses
-import os
 import subprocess
 import sys
 import tempfile
@@ -36,6 +35,14 @@ ROUNDS: Final = 230
 GIGABYTE: Final = 1e9
 MOST_SECONDS, MOST_GIGABYTES = 4.0, 1.5
 
+MEASURE: Final = """
+import resource, subprocess, sys
+subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
+used = resource.getrusage(resource.RUSAGE_CHILDREN)
+print(used.ru_utime + used.ru_stime, used.ru_maxrss)
+"""
+"""A small process between this one and the command: Linux counts the memory of its parent as a program's own."""
+
 
 def train(payments: pa.Table, path: Path) -> None:
     """Train on the first payments."""
@@ -52,13 +59,12 @@ def train(payments: pa.Table, path: Path) -> None:
 
 def score(bundle: Path, scored: Path, history: Path, out: Path) -> tuple[float, float]:
     """Run the command; return its CPU seconds and its largest resident memory in gigabytes."""
-    command: list[str | Path] = [PROGRAM, "score", bundle, scored, "--history", history, "--out", out]
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
-        _, status, used = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
-        raise SystemExit(process.returncode)
-    return used.ru_utime + used.ru_stime, used.ru_maxrss * 1024 / GIGABYTE
+    command = [PROGRAM, "score", bundle, scored, "--history", history, "--out", out]
+    measured = subprocess.run(
+        [sys.executable, "-c", MEASURE, *map(str, command)], stdout=subprocess.PIPE, check=True, text=True
+    )
+    seconds, kilobytes = map(float, measured.stdout.split())
+    return seconds, kilobytes * 1024 / GIGABYTE
 
 
 def check(bundle: Path, scored: Path, history: Path, out: Path) -> None:
@@ -87,7 +93,6 @@ def main() -> None:
         files = folder / "scored.parquet", folder / "history.parquet", folder / "out.parquet"
         pyarrow.parquet.write_table(payments.slice(HISTORY), files[0])
         pyarrow.parquet.write_table(payments.slice(0, HISTORY), files[1])
-        # Measured before the check, since a child counts the memory of its parent as its own.
         measured = np.array([score(bundle, *files) for _ in range(options.rounds)])
         check(bundle, *files)
     seconds, peak = measured.min(axis=0).tolist()
