@@ -12,7 +12,7 @@ from scoring_model.training.preparation import Prepared
 def test_only_a_family_that_tells_frauds_is_missed(prepared: Prepared, identity: Configuration) -> None:
     """With the label in one column and noise in all others, its family carries the recall, and no other does."""
     assert identity.training.tuned is not None
-    tuned = replace(identity.training.tuned, rounds=5)  # the label alone tells everything in the first
+    tuned = replace(identity.training.tuned, rounds=5)  # the first trees use the label alone
     generator = np.random.default_rng(1)
     rows = generator.normal(size=prepared.rows.shape)
     rows[:, list(prepared.feature_options["categorical"])] = 0.0

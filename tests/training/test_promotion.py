@@ -178,6 +178,15 @@ def test_looks_decide_when_they_can(capsys: Captured, registry: Registry, tmp_pa
     assert json.loads(evidence.read_text())["looks"] == json.loads((tmp_path / "new.json").read_text())
 
 
+def test_a_hopeless_challenger_is_given_up(capsys: Captured, registry: Registry, tmp_path: Path) -> None:
+    """One that is clearly worse is kept out; whatever the gates say, the exit code is not that of a wait."""
+    client_of(registry.uri).set_registered_model_alias(NAME, "champion", "2")
+    gates = "gates: {promises: {promise: all}}\nlooks: {figure: step_up}\n"
+    code, said, error = promoted(capsys, registry, "first", gates, "--looks", tmp_path / "looks.json")
+    assert (code, champion(registry)) == (10, "2"), said + error
+    assert "keep: after " in said
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [("[]", "looks.json: not a file of looks"), ("{", "looks.json: not a file of looks: ")],

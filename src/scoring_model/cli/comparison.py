@@ -179,6 +179,7 @@ def promote(
         console.say(str(done.look))
     if not done.promoted:
         console.say(f"version {done.version} of {done.name} is not promoted")
-        waits = done.look is not None and done.look.answer == "wait"
-        raise typer.Exit(NOTHING_TO_EVALUATE if waits else done.report.exit_code or GATE_FAILED)
+        if done.look is not None:
+            raise typer.Exit(NOTHING_TO_EVALUATE if done.look.answer == "wait" else GATE_FAILED)
+        raise typer.Exit(done.report.exit_code or GATE_FAILED)
     console.say(f"version {done.version} of {done.name} is the {CHAMPION}; evidence: {done.artifact}")

@@ -47,7 +47,7 @@ def strict(training: Training, tmp_path_factory: pytest.TempPathFactory) -> Path
 
 
 def policy_of(bundle: Path) -> str:
-    """The version of the policy, which tells the bundles of these tests apart."""
+    """The version of the policy: each bundle of these tests has another."""
     return Scorer.load(bundle).manifest.policy_version
 
 

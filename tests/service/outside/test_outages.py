@@ -101,16 +101,16 @@ def limited(pid: int, size: int) -> Iterator[None]:
 
 
 def test_a_full_disk(sealed: Path, tmp_path: Path, sqlite_url: str) -> None:
-    """Law 10: while nothing can be written, log included, 503 and reading goes on; with room all is as before.
+    """Law 10: on a full disk changes get 503 and reads are answered; with room again nothing is missing.
 
-    First no file can be written at all, then none can grow beyond the log of SQLite.
+    First no file can be written at all, then none can grow beyond the present size of SQLite's log.
     """
     database = Path(sqlite_url.removeprefix("sqlite:///"))
     log = database.with_name(f"{database.name}-wal")
     with playing(tmp_path, sealed, sqlite_url, one_machine) as scene:
         client = stranger(scene)
         with scene.applying(seed=1, settings=CALM) as ledger:
-            for room in ("none", "what there is"):
+            for room in ("none", "that of the log"):
                 acknowledged(ledger, SOME)
                 known = ledger.entries[-1]
                 reader = OutsideClient(client.port, known.credentials)
