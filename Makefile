@@ -11,12 +11,13 @@ CHROMIUM := $(firstword $(foreach name,chromium chromium-browser google-chrome g
 # Databases of tests wait for no disk where there is room for them in memory: 4 million KiB.
 MEMORY := $(shell test "$$(df -Pk /dev/shm 2>/dev/null | awk 'END {print $$4}')" -gt 4000000 2>/dev/null && echo TMPDIR=/dev/shm)
 # Processes that tests start read the bytecode of the package instead of compiling it again.
+# Threads of a training that wait for one another sleep: if they spun, they would take the cores of other processes.
 # Two at a time: more would leave no core for the processes that tests start. Each has one half of the files, so that
 # few fixtures are made twice, until the first that is done takes over from the other.
-TESTS := $(MEMORY) PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --numprocesses=2 --dist=worksteal
+TESTS := $(MEMORY) PYTHONDONTWRITEBYTECODE= OMP_WAIT_POLICY=PASSIVE $(BIN)/python -m pytest --numprocesses=2 --dist=worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help install run serve test coverage lint format types imports unit lock clean
+.PHONY: help install run serve retrain test coverage lint format types imports unit lock clean
 
 help: ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -37,7 +38,11 @@ run: install ## the main job on invented records, from nothing to a scored file;
 serve: install ## the service on that job's bundle, with a client and a first request to try
 	$(BIN)/python pipelines/demo_service.py
 
-test: lint imports types unit ## everything that has to hold
+retrain: install ## a service retrained on invented records: export, train, compare, promote, activate
+	$(BIN)/python pipelines/demo_retrain.py
+
+test: lint imports ## everything that has to hold
+	@$(MAKE) --no-print-directory --jobs=2 types unit # tests that wait leave room for the types
 
 lint: install
 	$(BIN)/ruff format --check .

@@ -6,6 +6,9 @@ durable commit. The service runs on one core; the load and PostgreSQL run on ano
 
 Run as ``python benchmarks/create_verification.py --store sqlite``. Needs wrk. Every answer must be a 201, and a sample
 is compared with the scorer's decision on the same request and history.
+
+With ``--in-use`` every run has a twin during which labels are reported and lists are read, in turns; the ratio of both
+rates is printed for each pair.
 """
 
 import argparse
@@ -24,6 +27,7 @@ from typing import Any, Final
 sys.path.insert(0, str(Path(__file__).parents[1]))
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 
+from benchmarks.beside import Beside
 from benchmarks.checks import check_answers, count_completed
 from benchmarks.cores import cpu_seconds, cpu_seconds_of_tree, on_core, two_cores
 from benchmarks.filled_database import Filled, fill
@@ -125,6 +129,28 @@ class Bench:
         print(f"  {self.check(load)}")
         return load
 
+    def measure_in_use(self, seconds: int, *, repeats: int, known: Load) -> list[Load]:
+        """Measure in turns without and with labels and lists in use; returns the loads without.
+
+        Each pair begins with the other kind, so that a machine that slows down favours neither.
+        """
+        ids = [json.loads(answer)["id"] for answer in known.answers]
+        found = []
+        for turn in range(repeats):
+            loads: dict[bool, Load] = {}
+            for used in (turn % 2 == 1, turn % 2 == 0):
+                if used:
+                    with Beside(self._running.url, self._filled.headers, ids) as beside:
+                        loads[used] = self.measure(seconds)
+                    print(f"  with {beside.turns} reports of labels and as many pages of lists")
+                else:
+                    loads[used] = self.measure(seconds)
+            print(
+                f"pair {turn + 1}: {loads[True].rate / loads[False].rate:.3f} of the rate without", flush=True
+            )
+            found.append(loads[False])
+        return found
+
     def _cpu(self) -> tuple[float, float]:
         own = cpu_seconds(self._running.process.pid)
         return own, 0.0 if self._server is None else cpu_seconds_of_tree(_pid(self._server))
@@ -160,10 +186,14 @@ def measure(store: str, kind: str, bundle: Bundle, options: argparse.Namespace) 
             path = rehearsed(bundle, visits, folder, serve_on, database=url, master_key=source)
             with serving(folder, serve_on, bundle=path, database=url, master_key=source) as running:
                 bench = Bench(running, filled, Scorer.load(path), keyring, server, visits)
-                print(f"first {bench.check(bench.load(WARM_SECONDS))}", flush=True)
+                first = bench.load(WARM_SECONDS)
+                print(f"first {bench.check(first)}", flush=True)
                 idle = bench.load(WARM_SECONDS, connections=1)
                 print(f"1 connection: {idle}")
-                found = [bench.measure(options.seconds) for _ in range(options.repeats)]
+                if options.in_use:
+                    found = bench.measure_in_use(options.seconds, repeats=options.repeats, known=first)
+                else:
+                    found = [bench.measure(options.seconds) for _ in range(options.repeats)]
     return {
         "requests_per_second": statistics.median(load.rate for load in found),
         "p50_ms": statistics.median(load.p50 for load in found),
@@ -183,6 +213,9 @@ def main() -> None:
     parser.add_argument("--customers", type=int, default=60_000, help="different bodies")
     parser.add_argument("--seconds", type=int, default=12, help="of one run")
     parser.add_argument("--repeats", type=int, default=3, help="runs; the median counts")
+    parser.add_argument(
+        "--in-use", action="store_true", help="in turns without and with labels and lists in use"
+    )
     options = parser.parse_args()
     require_wrk()
     bundle = served_bundle()

@@ -1,9 +1,11 @@
-"""How long a page of verifications takes in a small and in a large database.
+"""How long a page of verifications takes while a database grows to a hundred times its size.
 
 Run as ``python benchmarks/lists.py --store sqlite --rows 1000000``. Verifications of one client are written directly,
-with sealed payloads of a kilobyte under the keys of their persons; a tenth of them belong to one person. Then pages of
-100 are read with several filters from random positions, from the database to JSON, without HTTP. Each row of a page
-must fulfil its filter. A query takes a bounded time if the 99th percentiles of both sizes agree.
+with sealed payloads of a kilobyte under the keys of their persons; a tenth of them belong to one person. At a
+hundredth, a tenth and all of the rows, pages of 100 are read with several filters from random positions, from the
+database to JSON, without HTTP. Each row of a page must fulfil its filter. The time of a query is bounded if its 99th
+percentile stays, given the number of rows that its pages show: those of a rare value fill only once the database is
+large.
 """
 
 import argparse
@@ -12,6 +14,7 @@ import random
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final, cast
 
@@ -29,7 +32,7 @@ from scoring_model.service.clients import Caller
 from scoring_model.service.core import ids
 from scoring_model.service.core.rows import IdentityRow, PersonKeyRow, VerificationRow
 from scoring_model.service.identities import Persons
-from scoring_model.service.keys.data_keys import Vault
+from scoring_model.service.keys.data_keys import DataKey, Vault
 from scoring_model.service.keys.keyring import KeyEncryptionKey, Keyring
 from scoring_model.service.keys.link_hashes import Linker
 from scoring_model.service.keys.secrets import Secrets, load_or_create
@@ -55,32 +58,36 @@ class Filler:
         self._secrets = secrets
         self._vault = Vault(keyring)
         self._rng = random.Random(1)
+        self._identities: list[IdentityRow] = []
+        self._opened: list[DataKey] = []
+        self.rows = 0
         self.begin = 1_700_000_000 * SECOND
 
-    async def fill(self, rows: int) -> bytes:
-        """Write persons, identities and verifications, one for each second; returns the identity of person 0."""
-        keys, identities, opened = [], [], []
+    async def persons(self) -> bytes:
+        """Write persons and their identities; returns the identity of person 0."""
+        keys = []
         for _ in range(PERSONS):
             row, key = self._vault.new_key(self._caller.client, self._rng.randbytes(16), self.begin)
             keys.append(row)
-            opened.append(key)
-            identities.append(
+            self._opened.append(key)
+            self._identities.append(
                 IdentityRow(
                     ids.new_id(self.begin), self._caller.client, row.key_id, "VALIDATED", None, 0, self.begin
                 )
             )
         await insert(self._url, PersonKeyRow, keys)
-        await insert(self._url, IdentityRow, identities)
-        for start in range(0, rows, 50_000):
-            batch = []
-            for place in range(start, min(start + 50_000, rows)):
-                person = 0 if self._rng.random() < HOT_SHARE else self._rng.randrange(1, PERSONS)
-                batch.append(self._row(place, identities[person], opened[person], f"person {person}"))
-            await insert(self._url, VerificationRow, batch)
-        await settle(self._url)
-        return identities[0].id
+        await insert(self._url, IdentityRow, self._identities)
+        return self._identities[0].id
 
-    def _row(self, place: int, identity: IdentityRow, key: Any, subject: str) -> VerificationRow:
+    async def fill(self, rows: int) -> None:
+        """Write verifications up to a number, one for each second."""
+        await insert(self._url, VerificationRow, map(self._row, range(self.rows, rows)))
+        self.rows = rows
+        await settle(self._url)
+
+    def _row(self, place: int) -> VerificationRow:
+        person = 0 if self._rng.random() < HOT_SHARE else self._rng.randrange(1, PERSONS)
+        identity, key, subject = self._identities[person], self._opened[person], f"person {person}"
         at = self.begin + place * SECOND
         resource, draw = ids.new_id(at), self._rng.random()
         packed = pack_stored({"deviceId": f"d{place}"}, subject, bytes(900))
@@ -133,8 +140,8 @@ def kept(shown: Verification, wanted: ListFilter) -> bool:
     )
 
 
-async def measure(url: str, rows: int, pages: int) -> dict[str, float]:
-    """Fill a database and read pages; returns the 99th percentile of each filter in milliseconds."""
+async def measure(url: str, sizes: Sequence[int], pages: int) -> list[dict[str, float]]:
+    """Fill a database and read pages; returns the 99th percentile of each filter in milliseconds, by size."""
     await migrate(url)
     caller, _ = await new_client(url)
     keyring = Keyring(KeyEncryptionKey(bytes(range(32))))
@@ -142,9 +149,7 @@ async def measure(url: str, rows: int, pages: int) -> dict[str, float]:
     try:
         secrets = await load_or_create(store, keyring)
         filler = Filler(url, caller, keyring, secrets)
-        began = time.perf_counter()
-        identity = await filler.fill(rows)
-        print(f"{rows:,} verifications, filled in {time.perf_counter() - began:.0f} s", flush=True)
+        identity = await filler.persons()
         filters = {
             "no filter": ListFilter(),
             "outcome FAILED": ListFilter(outcome="FAILED"),
@@ -155,39 +160,65 @@ async def measure(url: str, rows: int, pages: int) -> dict[str, float]:
             "old model": ListFilter(model_version="old"),
             "status ERROR": ListFilter(status="ERROR"),
         }
-        operation, rng, found = listing(store, keyring, secrets), random.Random(2), {}
-        for name, wanted in filters.items():
-            times, worked = [], []
-            for _ in range(pages):
-                after = Position(filler.begin + rng.randrange(rows) * SECOND, b"")
-                began, busy = time.perf_counter(), time.process_time()
-                shown, _ = await operation.page(caller, wanted, after=after, limit=LIMIT)
-                body = b",".join([one.to_json() for one in shown])
-                times.append(1e3 * (time.perf_counter() - began))
-                worked.append(1e3 * (time.process_time() - busy))
-                if not all(kept(one, wanted) for one in shown) or (name == "no filter" and not body):
-                    raise SystemExit(f"{name}: a page holds something else")
-            found[name] = float(np.quantile(times, 0.99))
-            cpu = f"CPU p50 {np.median(worked):5.2f} ms, p99 {np.quantile(worked, 0.99):5.2f} ms"
-            print(f"  {name:20} p50 {np.median(times):6.2f} ms, p99 {found[name]:6.2f} ms, {cpu}", flush=True)
+        operation, found = listing(store, keyring, secrets), []
+        for rows in sizes:
+            began = time.perf_counter()
+            await filler.fill(rows)
+            print(f"{rows:,} verifications, filled in {time.perf_counter() - began:.0f} s", flush=True)
+            read = Pages(operation, caller, filler.begin, rows)
+            found.append({name: await read.p99(name, wanted, pages) for name, wanted in filters.items()})
         return found
     finally:
         await store.close()
 
 
+class Pages:
+    """Reads pages of a database of some size from random positions."""
+
+    def __init__(self, operation: Verifications, caller: Caller, begin: int, rows: int) -> None:
+        self._operation = operation
+        self._caller = caller
+        self._begin = begin
+        self._rows = rows
+
+    async def p99(self, name: str, wanted: ListFilter, pages: int) -> float:
+        """Read pages, print their times, and return the 99th percentile in milliseconds."""
+        times, worked, counts, rng = [], [], [], random.Random(2)
+        for _ in range(pages):
+            after = Position(self._begin + rng.randrange(self._rows) * SECOND, b"")
+            began, busy = time.perf_counter(), time.process_time()
+            shown, _ = await self._operation.page(self._caller, wanted, after=after, limit=LIMIT)
+            body = b",".join([one.to_json() for one in shown])
+            times.append(1e3 * (time.perf_counter() - began))
+            worked.append(1e3 * (time.process_time() - busy))
+            counts.append(len(shown))
+            if not all(kept(one, wanted) for one in shown) or (name == "no filter" and not body):
+                raise SystemExit(f"{name}: a page holds something else")
+        p50, p99 = np.quantile(times, [0.5, 0.99]).tolist()
+        print(
+            f"  {name:20} p50 {p50:6.2f} ms, p99 {p99:6.2f} ms, CPU p50 {np.median(worked):5.2f} ms, "
+            f"p99 {np.quantile(worked, 0.99):5.2f} ms, {np.mean(counts):5.1f} rows a page",
+            flush=True,
+        )
+        return float(p99)
+
+
 def main() -> None:
-    """Measure a small and a large database."""
+    """Measure a database at three sizes."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("--store", choices=("sqlite", "postgresql"), required=True)
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--pages", type=int, default=300)
     options = parser.parse_args()
-    p99 = []
-    for rows in (options.rows // 100, options.rows):
-        with tempfile.TemporaryDirectory() as folder, database(options.store, Path(folder)) as (url, _):
-            p99.append(asyncio.run(measure(url, rows, options.pages)))
-    for name, small in p99[0].items():
-        print(f"{name:20} p99 {p99[1][name] / small:.2f} times that of a hundredth of the rows")
+    sizes = (options.rows // 100, options.rows // 10, options.rows)
+    with tempfile.TemporaryDirectory() as folder, database(options.store, Path(folder)) as (url, _):
+        p99 = asyncio.run(measure(url, sizes, options.pages))
+    print(f"{options.store}: p99 in ms at {', '.join(f'{size:,}' for size in sizes)} verifications")
+    for name in p99[0]:
+        cells = "".join(f"{one[name]:9.2f}" for one in p99)
+        print(
+            f"{name:20}{cells}, the last {p99[2][name] / p99[1][name]:.2f} times that of a tenth of the rows"
+        )
 
 
 if __name__ == "__main__":

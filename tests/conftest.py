@@ -1,5 +1,6 @@
 """One invented history and one small training on it, shared by all tests that need a real bundle."""
 
+import asyncio
 import gc
 from collections.abc import Generator
 from pathlib import Path
@@ -15,6 +16,7 @@ from scoring_model.records import RecordTable
 from scoring_model.records.reading import read_records
 from scoring_model.scorer import Scorer
 from scoring_model.service.process import freeze_gc
+from scoring_model.service.store import migrate
 from scoring_model.training.preparation import Prepared, prepare
 from scoring_model.training.run import Training, run_training
 
@@ -102,3 +104,11 @@ def small_use(tmp_path_factory: pytest.TempPathFactory) -> Configuration:
 def small_table(small: Path, small_use: Configuration) -> RecordTable:
     """The small history as parsed records."""
     return read_records(small, small_use.schema, labelled=True).table
+
+
+@pytest.fixture(scope="session")
+def migrated(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file of SQLite with all tables: creating them takes longer than most tests."""
+    path = tmp_path_factory.mktemp("migrated") / "scoring.db"
+    asyncio.run(migrate(f"sqlite:///{path}"))
+    return path

@@ -155,11 +155,13 @@ CHECKS: Final[Mapping[Code, Check]] = MappingProxyType(
             action="Train with more genuine records in the validation part before you use such scores as shares.",
         ),
         Code.SEARCH_EDGE: Check(
-            title="Parameters at an end of the search space",
+            title="Parameters or trees at an end of the search",
             severity=Severity.INFO,
             of_training=True,
-            why="The best value may lie beyond the range that was searched.",
-            action="Compare with a training whose parameters lie further out (`training.tuned`, or `--params`).",
+            why="The best value may lie beyond the range that was searched, or beyond the most trees of a trial: then "
+            "fewer than `training.tuning.patience` trees were grown after the best one.",
+            action="Compare with a training whose parameters lie further out (`training.tuned`, or `--params`), or "
+            "search with a higher `training.tuning.max_rounds`.",
         ),
         Code.MIXED_MATURITY: Check(
             title="Records of different label maturity",

@@ -38,6 +38,8 @@ def test_a_scored_file_is_the_scored_frame(scorer: Scorer, table: pa.Table, tmp_
         assert result.column(name).to_pylist() == expected.column(name).to_pylist(), name
     assert set(result.column("modelVersion").to_pylist()) == {scorer.manifest.model_version}
     assert set(result.column("policyVersion").to_pylist()) == {scorer.manifest.policy_version}
+    instants = [f"{instant:%Y-%m-%dT%H:%M:%S.%f}Z" for instant in table.column("eventTime").to_pylist()]
+    assert result.column("eventTime").to_pylist() == instants
     outcomes = expected.column("scoringOutcome").to_pylist()
     assert found.outcomes == {name: outcomes.count(name) for name in ("PASSED", "STEPPED_UP", "FAILED")}
     assert (found.records, found.refused, found.quarantine) == (200, 0, None)

@@ -1,6 +1,5 @@
 """Datasets that are scored in stages against the same records scored in memory."""
 
-import hashlib
 import json
 import os
 import shutil
@@ -18,6 +17,7 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 
+from file_hashes import hashes
 from scoring_model.batch import ScoredFile, score_file, write_table
 from scoring_model.batch.dataset import Shard, StageIncomplete, dataset_parts, score_dataset
 from scoring_model.batch.engine import LostWorker, Workers
@@ -75,11 +75,6 @@ def _flat(table: pa.Table) -> pa.Table:
 def read_dataset(out: Path) -> pa.Table:
     """The whole dataset, in the order of its manifest."""
     return pa.concat_tables([pq.read_table(part) for part in dataset_parts(out)])
-
-
-def hashes(out: Path) -> dict[str, str]:
-    """The bytes of every file of a folder."""
-    return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(out.iterdir())}
 
 
 def in_memory(bundle: Path, paths: Sequence[Path], out: Path, **options: Any) -> tuple[pa.Table, ScoredFile]:

@@ -61,7 +61,7 @@ def blocks(
 
         before: Any = segments[0][:0]
         for rows, following in links.pieces([len(one) for one in segments], part, most):
-            found.append(links.count_links(matrix, key, rows, before, counted_rows=counted))
+            found.append(links.count_links(matrix, key, rows, before, is_counted=rows["row"] < counted))
             if following is not None:
                 every = np.concatenate([before, rows])
                 before = links.carried(every, following, matrix.specs[key.name])

@@ -10,7 +10,7 @@ import pytest
 from scoring_model.bundle import read_bundle
 from scoring_model.bundle.errors import BundleError, FeaturesUnknown, OlderProtocol
 from scoring_model.bundle.golden import OUTPUTS, Golden
-from scoring_model.bundle.manifest import PROTOCOL
+from scoring_model.bundle.manifest import WITHOUT_CONTROL
 from scoring_model.scorer import Scorer
 from scoring_model.scorer.decider import Decider
 
@@ -23,7 +23,7 @@ REASONS: Final = json.loads((HERE / "old_reasons.json").read_text())
 
 def test_every_older_protocol_has_a_bundle() -> None:
     """A change that raises the protocol leaves a bundle of the one before."""
-    assert list(OLD) == list(range(1, PROTOCOL))
+    assert list(OLD) == list(range(1, WITHOUT_CONTROL))
 
 
 @pytest.mark.parametrize("protocol", OLD)

@@ -37,8 +37,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def service(sealed: Path, folder: Path) -> Iterator[Running]:
+def service(sealed: Path, migrated: Path, folder: Path) -> Iterator[Running]:
     """A service on the database `URL`, its bundles in `shelf`."""
+    shutil.copy(migrated, folder)
     with running(folder, "--bundle", sealed, "--bundles", "shelf", "--database", URL) as found:
         yield found
 

@@ -106,8 +106,8 @@ def test_a_policy_that_counts_refuse_is_refused_before_the_search(
     assert "SM001" not in error
     assert {path.name for path in (tmp_path / "out.training").iterdir()} == {"quarantine.csv"}
     feasible = text.replace("max_false_reject: 0.00001", f"max_false_reject: {possible[1]}")
-    config = write_configuration(tmp_path, feasible)
-    assert run(capsys, "train", small, "--config", config, "--out", out, "--no-track")[0] == 0
+    train = ["train", small, "--config", write_configuration(tmp_path, feasible), "--out", out, "--no-track"]
+    assert run(capsys, *train, "--threads", 1)[0] == 0
 
 
 def test_a_policy_that_the_model_refuses_leaves_what_to_choose_by(

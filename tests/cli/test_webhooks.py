@@ -1,6 +1,7 @@
 """Commands on deliveries, and the deliverer alone, on a real SQLite database."""
 
 import json
+import shutil
 import signal
 import subprocess
 from collections.abc import Iterator
@@ -13,7 +14,6 @@ import pytest
 import program
 from program import Captured
 from running_service import PROGRAM, SECONDS, until
-from scoring_model.cli import main
 from scoring_model.contract.event import EventType
 from scoring_model.contract.texts import to_text
 from scoring_model.service.events import NewEvent, message_id, webhook_data, write_events
@@ -30,10 +30,10 @@ ONE: Final = 1  # the number of the first client of a database
 
 
 @pytest.fixture
-def client(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> str:
+def client(migrated: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> str:
     """The id of a client of a new database in the working directory."""
     monkeypatch.chdir(tmp_path)
-    assert main(["database", "migrate", "--database", URL]) == 0
+    shutil.copy(migrated, tmp_path)
     add_master_key(tmp_path / "scoring.db.key")
     return str(json.loads(done(capsys, "clients", "create", "Shop"))["clientId"])
 

@@ -1,5 +1,6 @@
 """Both clients conform to the reference against a real service."""
 
+import shutil
 import sqlite3
 import threading
 import time
@@ -31,9 +32,9 @@ SCORING_SECONDS: Final = 1
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(migrated: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Where the service has its database."""
-    return tmp_path_factory.mktemp("client")
+    return Path(shutil.copy(migrated, tmp_path_factory.mktemp("client"))).parent
 
 
 @pytest.fixture(scope="module")

@@ -79,6 +79,14 @@ def test_every_key_is_described() -> None:
         ("{gates: {a: {figure: ks, above: .nan}}}", "gates.a.above: must be finite"),
         ("{gates: {a: {flips: none, below: 0.1}}}", "gates.a.flips"),
         ("{gates: {a: {figure: ks, abov: 1}}}", "did you mean above?"),
+        (
+            "{gates: {a: {figure: ks, above: 1}}, looks: {figure: missed_fraud}}",
+            "looks.figure: must be one of roc_auc, average_precision, ks, recall_at_fpr_0.001, ",
+        ),
+        (
+            "{gates: {a: {figure: ks, above: 1}}, looks: {figure: recal_at_fpr_0.01}}",
+            "(did you mean recall_at_fpr_0.01?)",
+        ),
         ("{gates: {a: {figure: ks, above: 1}}, min_days: 9}", "min_days: must be at least 10"),
     ],
 )

@@ -9,6 +9,7 @@ from scoring_model.configuration import (
     LeakageSettings,
     PolicySettings,
     SplitSettings,
+    ThinningSettings,
     TrainingSettings,
     TuningSettings,
 )
@@ -39,6 +40,7 @@ COSTS = ("fraud_loss", "reject_cost", "step_up_cost", "step_up_effectiveness", "
             ("fpr", "thinning", "folds", "max_rounds", "patience"),
         ),
         (TuningSettings, {"trials": None, "budget": 0}, ("budget",)),
+        (ThinningSettings, {"genuine": 1.5, "most_records": 10}, ("genuine", "most_records")),
         (
             LeakageSettings,
             {"max_auc": 0.5, "standard_errors": 0, "max_records": 10},

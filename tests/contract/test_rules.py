@@ -187,6 +187,33 @@ def test_lists_of_urls_are_bounded() -> None:
         assert broken(rules.image_urls, value) is Rule.WRONG_TYPE
 
 
+@pytest.mark.parametrize(
+    ("text", "is_plain"),
+    [
+        ("https://a.example", True),
+        ("https://a-1.example/b/C.jpg?d=%20#e", True),
+        ("https://a.example\nhttps://b.example", False),
+        ("https://a.example/\n", False),
+        (" https://a.example", False),
+        ("https://a.example/b c", False),
+        ("https://a.example/\u00e9", False),
+        ("https://user@a.example:1/", False),
+        ("http://a.example", False),
+        ("https://", False),
+        ("https:///a", False),
+        ("https://a.example/" + "x" * 2048, False),
+        ("", False),
+        (None, False),
+        (1, False),
+    ],
+)
+def test_plain_urls_are_what_the_rule_leaves_as_it_is(text: object, is_plain: bool) -> None:
+    """Plain URLs pass the rule unchanged; one other text among them is enough to be refused."""
+    plain = "https://images.example/1.jpg"
+    assert rules.are_plain_urls([plain, text, plain]) is is_plain
+    assert not is_plain or rules.image_urls([plain, text]) == (plain, text)
+
+
 @given(st.integers(-(2**53), 2**53) | st.floats(allow_nan=False, allow_infinity=False))
 def test_numbers_keep_their_value(value: float) -> None:
     """A finite number is the float64 of its value, with one zero only."""

@@ -75,6 +75,10 @@ def test_required_keys_are_marked() -> None:
         "name",
         "links.amount.decimals",
         "links.amount.signal",
+        "policy.control.failed.most_per_day",
+        "policy.control.failed.share",
+        "policy.control.stepped_up.most_per_day",
+        "policy.control.stepped_up.share",
         "policy.costs.fraud_loss",
         "policy.costs.reject_cost",
         "policy.costs.step_up_cost",
@@ -90,7 +94,8 @@ def test_defaults_are_those_of_the_page() -> None:
     defaults = {
         key.replace("<name>", "x").replace("<key>", "person"): yaml.safe_load(default.strip("`"))
         for key, default in described().items()
-        if default != "required" and not key.startswith("policy.costs.")
+        if default != "required"
+        and not key.startswith(("policy.control.", "policy.costs.", "training.thinning."))
     }
     spelt = read_settings(Configuration, nested({**defaults, "name": "u", "signals.x.type": "number"}))
     assert spelt == Configuration(
@@ -98,7 +103,7 @@ def test_defaults_are_those_of_the_page() -> None:
         signals={"x": SignalSettings(type=SignalType.NUMBER)},
         links=LinkSettings(by_key={"person": KeySettings()}),
     )
-    assert len(defaults) + 11 == len(described())
+    assert len(defaults) + 19 == len(described())
 
 
 def test_costs_default_as_the_page_says() -> None:

@@ -3,12 +3,14 @@
 import itertools
 import json
 import math
+import re
 from collections.abc import Iterator
 
 import numpy as np
 import pytest
 
 from scoring_model.configuration import LookSettings
+from scoring_model.configuration.gates import LOOK_FIGURES
 from scoring_model.contract.violation import Invalid
 from scoring_model.decision.probability import Platt
 from scoring_model.decision.rules import DecisionRules, Policy
@@ -166,9 +168,17 @@ def test_looks_are_at_growing_records_of_one_pair() -> None:
         Looks(champion="a", challenger="b", plan=PLAN).continued(stored | {"looks": [{}]})
     with pytest.raises(EvaluationError, match=r"rests on .* records and on .* at the last look"):
         looks.add(compared(0.1, records=1000), gates_pass=True)
-    unknown = Looks(champion="a", challenger="b", plan=LookSettings(figure="recal"))
-    with pytest.raises(EvaluationError, match=r"looks\.figure: no figure recal; known are roc_auc"):
-        unknown.add(compared(0.1), gates_pass=True)
+
+
+def test_figures_of_looks_rest_on_frauds_and_rise_with_the_ranking() -> None:
+    """The allowed figures are all that measure the ranking; a much better ranking lowers none of them."""
+    found = compared(0.8)
+    frauds = found.challenger.overall.frauds
+    ranked = {name for name in found.differences if re.match(r"roc_auc|average|ks$|recall|precision", name)}
+    assert set(LOOK_FIGURES) == ranked
+    for name in LOOK_FIGURES:
+        difference = found.differences[name]
+        assert (difference.records, (difference.value or 0.0) >= 0) == (frauds, True), name
 
 
 def test_looks_survive_their_json() -> None:
@@ -182,8 +192,8 @@ def test_looks_survive_their_json() -> None:
 def test_plans_out_of_range_are_refused_with_every_field() -> None:
     """All fields at once."""
     with pytest.raises(Invalid) as caught:
-        LookSettings(gain=0.0, error=0.5, power=0.5)
-    assert {one.pointer for one in caught.value.violations} == {"/gain", "/error", "/power"}
+        LookSettings(figure="missed_fraud", gain=0.0, error=0.5, power=0.5)
+    assert {one.pointer for one in caught.value.violations} == {"/figure", "/gain", "/error", "/power"}
 
 
 def test_limits_fall_with_information() -> None:

@@ -34,7 +34,7 @@ from scoring_model.history import (
     count_before,
     key_of,
     pack_label,
-    past_counts,
+    past_counts_of_rows,
     person_of,
 )
 from scoring_model.records import Record, RecordTable
@@ -84,10 +84,8 @@ def test_links_of_a_crowd_are_those_of_the_loops(matrix: FeatureMatrix) -> None:
 def test_one_record_has_the_links_it_has_in_the_file(matrix: FeatureMatrix, rows: list[Row]) -> None:
     """Law 2: a record alone, its past counted from the other records, has the same bits."""
     table = read(rows)
-    alone = [
-        matrix.row(record_at(table, i), past_counts(table, i, matrix.link_keys, matrix.specs))
-        for i in range(len(rows))
-    ]
+    histories = past_counts_of_rows(table, range(len(rows)), matrix.link_keys, matrix.specs)
+    alone = [matrix.row(record_at(table, i), history) for i, history in enumerate(histories)]
     assert bits(np.array(alone)) == bits(matrix.rows(table))
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from feature_tables import LINKS, SIGNALS, STATE, tables
 from scoring_model.arrays import FloatArray
 from scoring_model.features import FeatureMatrix, FeatureSettings, fingerprint, invented_table, record_at
-from scoring_model.history import past_counts
+from scoring_model.history import past_counts, past_counts_of_rows
 from scoring_model.records import NEVER, RecordTable
 
 
@@ -23,8 +23,7 @@ def bits(rows: FloatArray) -> list[list[int]]:
 
 def alone(matrix: FeatureMatrix, table: RecordTable, row: int) -> FloatArray:
     """The row of one record, its history counted by the law for one record."""
-    links = matrix.settings.links
-    return matrix.row(record_at(table, row), past_counts(table, row, links.link_keys, links.specs))
+    return matrix.row(record_at(table, row), past_counts(table, row, matrix.link_keys, matrix.specs))
 
 
 @settings(max_examples=60, deadline=None)
@@ -50,8 +49,8 @@ def test_a_started_row_is_finished_like_a_new_one(
     """A row that was started once is finished at any instant, with any history, as if made there and then."""
     record = record_at(table, place % len(table))
     started = matrix.start(record.values)
-    for row in range(len(table)):
-        history = past_counts(table, row, matrix.link_keys, matrix.specs)
+    histories = past_counts_of_rows(table, range(len(table)), matrix.link_keys, matrix.specs)
+    for row, history in enumerate(histories):
         event_time = int(table.event_times[row]) + row * 3_600_000_000
         finished = matrix.finish(started, event_time, history)
         anew = matrix.row(dataclasses.replace(record, event_time=event_time), history)

@@ -14,6 +14,7 @@ from scoring_model.batch import score_file
 from scoring_model.bundle import read_bundle
 from scoring_model.bundle.writer import write_bundle
 from scoring_model.evaluation import EvaluationError, evaluate
+from scoring_model.evaluation.trained_records import trained_until
 from scoring_model.monitoring import Knowledge, Monitoring, NothingToMonitor, monitor
 from scoring_model.scorer import Scorer
 
@@ -105,6 +106,23 @@ def test_matured_records_are_evaluated_alone(
     assert watched.maturity.immature == 0
 
 
+def test_matured_labels_of_the_history_test_the_estimates(
+    sealed: Path, watched: Monitoring, window: pa.Table, ordered: pa.Table, scorer: Scorer
+) -> None:
+    """Those from after the validation period count as in a longer window; those of the training do not."""
+    end, first = pa.scalar(trained_until(scorer) or 0, pa.timestamp("us", "UTC")), len(ordered) - len(window)
+    since = pc.sum(pc.less(ordered.column("eventTime"), end)).as_py()
+    later = ordered.slice(since, first - since)
+    found = watched.estimates
+    assert found.history_records == len(later) > 1000
+    assert found.history_frauds == later.column("label").to_pylist().count("fraud") > 0
+    assert f"the {found.history_frauds:,} of {len(later):,} matured records of the history" in found.reason
+    whole = monitor(sealed, ordered.slice(since), history=ordered.slice(0, since)).estimates
+    assert whole.history_records == 0
+    assert whole.matured_frauds == found.matured_frauds + found.history_frauds
+    assert whole.contradiction == found.contradiction
+
+
 def test_planted_drift_is_named_first(sealed: Path, window: pa.Table, ordered: pa.Table) -> None:
     """A signal that rises in half the rows, and a new category of another: both are named, before all else."""
     rng, history = np.random.default_rng(0), ordered.slice(0, len(ordered) - len(window))
@@ -125,11 +143,12 @@ def test_planted_drift_is_named_first(sealed: Path, window: pa.Table, ordered: p
     assert change.records == int((channels == "kiosk").sum())
 
 
-def test_without_labels_nothing_is_matured(sealed: Path, window: pa.Table) -> None:
-    """Old records without any label are not taken for genuine."""
-    found = monitor(sealed, without_labels(window), by=["documentType"])
+def test_without_labels_nothing_is_matured(sealed: Path, window: pa.Table, ordered: pa.Table) -> None:
+    """Old records without any label are not taken for genuine, of the history neither."""
+    history = without_labels(ordered.slice(len(ordered) - len(window) - 500, 500))
+    found = monitor(sealed, without_labels(window), history=history, by=["documentType"])
     assert found.matured is None
-    assert found.estimates.matured_frauds == 0
+    assert (found.estimates.matured_frauds, found.estimates.history_records) == (0, 0)
     assert all(not period.realised for period in found.estimates.periods)
     assert any("No record of the window has a label" in note for note in found.notes)
 

@@ -8,6 +8,7 @@ import pytest
 from scoring_model import synthetic
 from scoring_model.evaluation.importance import family_names
 from scoring_model.records import RecordTable
+from scoring_model.records.reading import read_records
 from scoring_model.scorer import Scorer
 
 
@@ -43,6 +44,17 @@ def test_features_are_the_bits_that_the_model_reads(
         assert margins.tobytes() == scored["margin"].to_numpy().tobytes()
     rows = values(scorer.features(now, history=past), list(scorer.matrix.names))
     assert rows.tobytes() != values(scorer.features(now), list(scorer.matrix.names)).tobytes()
+
+
+def test_history_beyond_the_windows_changes_no_bit(scorer: Scorer, frame: pa.Table) -> None:
+    """Of two years only what the latest records can see is read; the features are those of the whole table."""
+    ordered = frame.sort_by("eventTime")
+    first = len(ordered) - 60
+    found = scorer.features(ordered.slice(first), history=ordered.slice(0, first))
+    whole = read_records(ordered, scorer.contents.schema, labelled=False).table
+    names = list(scorer.matrix.names)
+    assert values(found.to_pandas(), names).tobytes() == scorer.matrix.rows(whole, first).tobytes()
+    assert int(whole.event_times[0]) < int(whole.event_times[first]) - scorer.matrix.reach
 
 
 def test_a_frame_has_one_row_for_each_row(scorer: Scorer, records: pd.DataFrame) -> None:

@@ -16,6 +16,8 @@ from numpy.testing import assert_array_equal
 from identity_use import bodies
 from scoring_model import synthetic
 from scoring_model.arrays import FloatArray
+from scoring_model.bundle import DecisionPart, read_bundle
+from scoring_model.bundle.errors import GoldenMismatch
 from scoring_model.configuration import Configuration
 from scoring_model.contract.outcome import OUTCOMES
 from scoring_model.decision.factors import Rule
@@ -23,6 +25,7 @@ from scoring_model.decision.reasons import FactualReasons
 from scoring_model.records import FileFormat, InvalidRecord, RecordTable
 from scoring_model.records.reading import read_records
 from scoring_model.scorer import Decision, Scorer
+from scoring_model.scorer.decider import Decider
 from scoring_model.scorer.frames import Scored, score_table
 from scoring_model.training.averaging import fix_leaves
 from scoring_model.training.fitting import fit
@@ -297,3 +300,27 @@ def test_a_dict_of_a_company_is_read_as_its_files_are(scorer: Scorer) -> None:
     with pytest.raises(InvalidRecord) as caught:
         company.score({"Zeit": "31.31.2026", "Geburt": "soon", "lastName": "x"})
     assert [found.field for found in caught.value.violations] == ["eventTime", "dob"]
+
+
+def test_many_rows_are_decided_like_few(scorer: Scorer, prepared: Prepared) -> None:
+    """A large table gets from the forest the decisions that its rows get from the graph, bit for bit."""
+    rows = prepared.rows[:5_000]
+    many = scorer.decide(rows)
+    for start in range(0, len(rows), 1_000):
+        few = scorer.decide(rows[start : start + 1_000])
+        for name in ("margins", "scores", "probabilities", "outcomes"):
+            found = getattr(many, name)[start : start + 1_000]
+            assert_array_equal(found, getattr(few, name), strict=True)
+
+
+def test_a_forest_that_is_not_of_its_graph_decides_nothing(sealed: Path) -> None:
+    """Trees that do not reproduce the golden rows are refused when they are first asked about many rows."""
+    files = read_bundle(sealed)
+    contents = DecisionPart.of(files)
+    other = dataclasses.replace(contents.forest, leaf_value=contents.forest.leaf_value + 2.0**-10)
+    decider = Decider(files.manifest, dataclasses.replace(contents, forest=other))
+    rows = contents.golden.rows
+    many = np.repeat(rows, 4_000 // len(rows) + 1, axis=0)
+    assert len(decider.decide(rows[:10]).margins) == 10
+    with pytest.raises(GoldenMismatch):
+        decider.decide(many)

@@ -1,6 +1,5 @@
 """Databases for tests of storage, on SQLite and on a PostgreSQL that the tests start; and a bundle."""
 
-import asyncio
 import shutil
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
@@ -11,7 +10,7 @@ import pytest
 from databases import Databases, running_server
 from identity_use import shared, train_bundle
 from linked_use import linked
-from scoring_model.service.store import Reader, Store, migrate, open_store
+from scoring_model.service.store import Reader, Store, open_store
 
 
 @pytest.fixture(scope="session")
@@ -19,14 +18,6 @@ def postgres() -> Iterator[Databases]:
     """A PostgreSQL, started for the first test that needs it."""
     with running_server() as server:
         yield Databases(server)
-
-
-@pytest.fixture(scope="session")
-def migrated(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A file of SQLite with all tables: creating them takes longer than most tests."""
-    path = tmp_path_factory.mktemp("migrated") / "scoring.db"
-    asyncio.run(migrate(f"sqlite:///{path}"))
-    return path
 
 
 @pytest.fixture

@@ -44,6 +44,13 @@ def test_csv_and_json_lines_say_the_same(tmp_path: Path) -> None:
     assert read_labels(written(tmp_path, "a.jsonl", text), at=NOW) == lines()
 
 
+def test_record_ids_are_read_as_those_of_records(tmp_path: Path) -> None:
+    """Trimmed, in Unicode's normal form C, and whole numbers as their digits."""
+    rows = [{"recordId": name, "label": "fraud", "knownAt": KNOWN} for name in (" e\u0301 ", 7)]
+    path = written(tmp_path, "a.jsonl", "\n".join(json.dumps(row) for row in rows))
+    assert [line.record_id for line in read_labels(path, at=NOW)] == ["\u00e9", "7"]
+
+
 @pytest.mark.parametrize(("name", "text"), [("a.jsonl", ""), ("a.csv", "label,verificationId,knownAt\n")])
 def test_no_rows_are_no_labels(tmp_path: Path, name: str, text: str) -> None:
     """An empty file of objects and a file with only a header contain no labels."""
@@ -62,12 +69,14 @@ BAD: Final = [
     ({"verificationId": 7}, "verificationId: not_a_uuid"),
     (
         {"identityId": IDS[1]},
-        "row: one_identifier, must have exactly one of verificationId and identityId, got 2",
+        "row: one_identifier, must have exactly one of verificationId, identityId, recordId, got 2",
     ),
     (
         {"verificationId": None},
-        "row: one_identifier, must have exactly one of verificationId and identityId, got 0",
+        "row: one_identifier, must have exactly one of verificationId, identityId, recordId, got 0",
     ),
+    ({"recordId": "a"}, "row: one_identifier"),
+    ({"recordId": "c" * 256}, "recordId: too_long"),
     ({"label": "canary"}, "label: not_listed, must be one of fraud, genuine, withdrawn"),
     ({"label": ["fraud"]}, "label: not_listed"),
     ({"label": True}, "label: not_listed"),
@@ -115,7 +124,7 @@ def test_ragged_rows_of_csv_are_reported(tmp_path: Path) -> None:
     ("name", "text", "words"),
     [
         ("a.csv", "verificationId,lable,knownAt\n", "the header lacks label"),
-        ("a.csv", "label,knownAt\n", "the header lacks verificationId or identityId"),
+        ("a.csv", "label,knownAt\n", "the header lacks verificationId or identityId or recordId"),
         ("a.csv", "label,knownAt,label,identityId\n", "distinct names"),
         ("a.xlsx", "", "must end in one of .csv, .jsonl, .ndjson"),
     ],

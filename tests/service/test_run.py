@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import shutil
 import signal
 import socket
 import sqlite3
@@ -102,8 +103,9 @@ def test_it_answers_once_it_says_so_and_stops_when_asked(sealed: Path, tmp_path:
     assert stat.S_IMODE((tmp_path / "scoring.db.key").stat().st_mode) == 0o600
 
 
-def test_ctrl_c_is_a_stop_like_another(sealed: Path, tmp_path: Path) -> None:
+def test_ctrl_c_is_a_stop_like_another(sealed: Path, migrated: Path, tmp_path: Path) -> None:
     """SIGINT ends it with 0 too, without a traceback."""
+    shutil.copy(migrated, tmp_path)
     with running(tmp_path, *arguments(sealed), "--development") as service:
         assert service.stop(signal.SIGINT) == 0
     assert "Traceback" not in service.log.read_text()
@@ -157,8 +159,9 @@ def test_workers_do_not_outlive_a_killed_supervisor(own: Running) -> None:
     assert len(workers) == 2
 
 
-def test_attempts_under_way_end_before_the_service(sealed: Path, tmp_path: Path) -> None:
+def test_attempts_under_way_end_before_the_service(sealed: Path, migrated: Path, tmp_path: Path) -> None:
     """After SIGTERM an attempt is finished and recorded, so nothing is sent again."""
+    shutil.copy(migrated, tmp_path)
     with receiving() as receiver, running(tmp_path, *arguments(sealed), "--development") as service:
         receiver.open.clear()
         send_test(service, receiver, tmp_path)
@@ -172,8 +175,11 @@ def test_attempts_under_way_end_before_the_service(sealed: Path, tmp_path: Path)
     assert len(receiver.taken) == 1
 
 
-def test_attempts_hold_the_end_up_no_longer_than_the_grace(sealed: Path, tmp_path: Path) -> None:
+def test_attempts_hold_the_end_up_no_longer_than_the_grace(
+    sealed: Path, migrated: Path, tmp_path: Path
+) -> None:
     """An attempt that outlasts the grace period is repeated by another process after its lease."""
+    shutil.copy(migrated, tmp_path)
     words = [*arguments(sealed), "--development", "--shutdown-grace", "1s"]
     with receiving() as receiver, running(tmp_path, *words) as service:
         receiver.open.clear()
@@ -184,8 +190,9 @@ def test_attempts_hold_the_end_up_no_longer_than_the_grace(sealed: Path, tmp_pat
     assert (status, attempts, leased is None) == ("WAITING", 0, False)
 
 
-def test_a_service_that_does_not_deliver(sealed: Path, tmp_path: Path) -> None:
+def test_a_service_that_does_not_deliver(sealed: Path, migrated: Path, tmp_path: Path) -> None:
     """Without delivery events wait and no delivery code is loaded; with delivery it is."""
+    shutil.copy(migrated, tmp_path)
     loaded = {}
     for words in (("--no-deliver",), ()):
         with (

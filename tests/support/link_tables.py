@@ -17,7 +17,15 @@ import pyarrow as pa
 from hypothesis import strategies as st
 
 from scoring_model.features import KeySettings, LinkSettings, SignalSettings
-from scoring_model.history import COUNT_KINDS, MOST_UNITS, NOTHING_BEFORE, STATISTICS, Amount, Sums
+from scoring_model.history import (
+    COUNT_KINDS,
+    MOST_UNITS,
+    NOTHING_BEFORE,
+    STATISTICS,
+    Amount,
+    Sums,
+    WindowSpec,
+)
 from scoring_model.records import RecordSchema, RecordTable, SignalType, format_duration
 from scoring_model.records.reading import read_records
 from window_oracle import Event, by_definition
@@ -200,13 +208,15 @@ def read(rows: Sequence[Row]) -> RecordTable:
 def link_features_of(rows: Sequence[Row], links: LinkSettings) -> list[dict[str, float]]:
     """Every link feature of every record, by loops over all records."""
     found: list[dict[str, float]] = [{} for _ in rows]
+    specs = links.specs
     for name, parts in links.keys.items():
+        spec = replace(specs[name], counts=COUNT_KINDS, statistics=STATISTICS)
         ties = [_person(row) if name == "person" else _together(row, parts) for row in rows]
         for features, row, own in zip(found, rows, ties, strict=True):
             past = [
                 _event(other, i, links) for i, other in enumerate(rows) if own is not None and ties[i] == own
             ]
-            features.update(_features(name, past, row, links))
+            features.update(_features(name, past, row, spec))
     return found
 
 
@@ -238,9 +248,8 @@ def _units(value: object, amount: Amount) -> int | None:
     return units if abs(units) <= MOST_UNITS else None
 
 
-def _features(key: str, past: Sequence[Event], row: Row, links: LinkSettings) -> dict[str, float]:
-    """Every feature of a key by name; the matrix selects the configured ones."""
-    spec = replace(links.specs[key], counts=COUNT_KINDS, statistics=STATISTICS)
+def _features(key: str, past: Sequence[Event], row: Row, spec: WindowSpec) -> dict[str, float]:
+    """Every feature of a key by name, of all kinds; the matrix selects the configured ones."""
     counts = by_definition(past, micros(row.step), spec)
     found: dict[str, float] = {}
     for w, length in enumerate(spec.windows):

@@ -5,8 +5,9 @@ share a part of their margin. In every draw the scale is fitted again on the gen
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 import numpy as np
@@ -81,11 +82,9 @@ class Tally:
 
 def simulate(world: World, *, draws: int, seed: int, bounds: PolicySettings = BOUNDS) -> Tally:
     """Draw samples and compare the certified promises of each with the population."""
-    rng = np.random.default_rng(seed)
     broken: Counter[str] = Counter(dict.fromkeys((*bounds.limits(), ANY, LOWEST, CHEAPEST), 0))
     infeasible = 0
-    for _ in range(draws):
-        sample = draw_sample(world, rng)
+    for sample in _samples(world, draws, seed):
         certification = certify(sample.tested_genuine, sample.tested_frauds, settings=bounds)
         if certification.shortfalls():
             infeasible += 1
@@ -156,6 +155,13 @@ class Sample:
     frauds: IntArray
     tested_genuine: IntArray
     tested_frauds: IntArray
+
+
+@lru_cache(maxsize=1)
+def _samples(world: World, draws: int, seed: int) -> Sequence[Sample]:
+    """The samples of a world, which takes longer to draw than to test: several bounds are tested on the same."""
+    rng = np.random.default_rng(seed)
+    return [draw_sample(world, rng) for _ in range(draws)]
 
 
 def draw_sample(world: World, rng: np.random.Generator) -> Sample:

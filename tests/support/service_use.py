@@ -2,7 +2,7 @@
 
 import asyncio
 import sqlite3
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, closing, contextmanager
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
@@ -22,13 +22,15 @@ from scoring_model import synthetic
 from scoring_model.bundle import Bundle
 from scoring_model.bundle.golden import Golden
 from scoring_model.contract.identity import Identity, IdentityStatus
-from scoring_model.contract.outcome import Outcome
+from scoring_model.contract.outcome import OUTCOMES, Outcome
 from scoring_model.contract.texts import to_text
 from scoring_model.contract.verification import Verification, VerificationStatus
 from scoring_model.contract.webhook import Webhook
 from scoring_model.decision.rules import Policy
 from scoring_model.records import rfc3339
+from scoring_model.records.reading import read_records
 from scoring_model.scorer import Scorer
+from scoring_model.scorer.frames import score_table
 from scoring_model.service.clients import Caller, Permission, create_client
 from scoring_model.service.core.rows import TABLES, EventRow, LinkRow, Row, VerificationRow
 from scoring_model.service.idempotency import Answer, IdempotentRequest
@@ -394,37 +396,63 @@ class Applicant:
         return {body["firstName"], body["lastName"], body["address"]["line1"], self.signals["deviceId"]}
 
 
-def _invented(seed: int) -> list[dict[str, Any]]:
-    return bodies(pa.Table.from_batches(list(synthetic.generate(records=4_000, seed=seed))))
+@cache
+def _invented(seed: int) -> pa.Table:
+    return pa.Table.from_batches(list(synthetic.generate(records=4_000, seed=seed)))
+
+
+def _decided_at_start(
+    bundle: Path, table: pa.Table, parts: Collection[str]
+) -> Mapping[int, tuple[int, Outcome]]:
+    """Score and outcome at `START`, without history, of these parts of each record, by row.
+
+    Records of one instant do not see each other. A row that keeps no part is left out.
+    """
+    kept = table.select([name for name in table.column_names if name.partition(".")[0] in parts])
+    times = pa.array([rfc3339(START)] * len(table))
+    scorer = _load(bundle)
+    records = read_records(
+        kept.append_column("eventTime", times), scorer.contents.schema, labelled=False
+    ).table
+    decided = score_table(scorer, records, reasons=False).decisions
+    outcomes = [OUTCOMES[place] for place in decided.outcomes.tolist()]
+    return dict(
+        zip(records.source_rows.tolist(), zip(decided.scores.tolist(), outcomes, strict=True), strict=True)
+    )
+
+
+_IDENTITY: Final = (
+    "firstName",
+    "lastName",
+    "dob",
+    "citizenship",
+    "documentType",
+    "imageUrls",
+    "address",
+)
 
 
 @cache
 def _applicants(bundle: Path) -> Mapping[Outcome, Sequence[Applicant]]:
-    scorer = _load(bundle)
     found: dict[Outcome, list[Applicant]] = {outcome: [] for outcome in Outcome}
     seen: set[str] = set()
-    for body in _invented(7):
-        applicant = _applicant(body)
-        if applicant is None or applicant.texts & seen:
+    table = _invented(7)
+    decided = _decided_at_start(bundle, table, (*_IDENTITY, "signals"))
+    for row, body in enumerate(bodies(table)):
+        _, outcome = decided[row]
+        if len(found[outcome]) == 40 or (applicant := _applicant(body)) is None or applicant.texts & seen:
             continue
-        outcome = _outcome(scorer, {**applicant.identity, "signals": applicant.signals})
-        if len(found[outcome]) < 40:
-            found[outcome].append(applicant)
-            seen |= {text for text in applicant.texts if len(text) > 12}
+        found[outcome].append(applicant)
+        seen |= {text for text in applicant.texts if len(text) > 12}
     return found
 
 
 def _applicant(body: Mapping[str, Any]) -> Applicant | None:
-    fields = ("firstName", "lastName", "dob", "citizenship", "documentType", "imageUrls", "address")
-    identity = {name: body[name] for name in fields if name in body}
+    identity = {name: body[name] for name in _IDENTITY if name in body}
     signals = dict(body.get("signals", {}))
     status, _ = assess(parse_identity(identity, START), START)
     whole = status is IdentityStatus.VALIDATED and "line1" in identity["address"] and "deviceId" in signals
     return Applicant(identity, signals) if whole else None
-
-
-def _outcome(scorer: Scorer, body: Mapping[str, Any]) -> Outcome:
-    return Outcome(scorer.score({**body, "eventTime": rfc3339(START)}).outcome)
 
 
 def applicants(bundle: Path, outcome: Outcome = Outcome.PASSED) -> list[Applicant]:
@@ -434,12 +462,13 @@ def applicants(bundle: Path, outcome: Outcome = Outcome.PASSED) -> list[Applican
 
 @cache
 def _signals(bundle: Path) -> Mapping[Outcome, Sequence[dict[str, Any]]]:
-    scorer = _load(bundle)
     found: dict[Outcome, list[dict[str, Any]]] = {outcome: [] for outcome in Outcome}
-    for body in _invented(8):
+    table = _invented(8)
+    decided = _decided_at_start(bundle, table, ("signals",))
+    for row, body in enumerate(bodies(table)):
         signals = body.get("signals", {})
-        if "deviceId" in signals and len(found[outcome := _outcome(scorer, {"signals": signals})]) < 20:
-            found[outcome].append(signals)
+        if "deviceId" in signals and len(of_outcome := found[decided[row][1]]) < 20:
+            of_outcome.append(signals)
     return found
 
 
@@ -474,9 +503,8 @@ def request_of(
 
 def deciding_about_signals(bundle: Path) -> Policy:
     """A policy under which signals alone, without values of a person, reach every outcome."""
-    scorer = _load(bundle)
-    records = [{"signals": body["signals"], "eventTime": rfc3339(START)} for body in _invented(8)[:400]]
-    scores = sorted(scorer.score(record).score for record in records)
+    decided = _decided_at_start(bundle, _invented(8).slice(0, 400), ("signals",))
+    scores = sorted(score for score, _ in decided.values())
     return Policy(step_up_from=scores[200] + 1, fail_from=max(scores[360], scores[200]) + 1)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from identity_use import shared
+from identity_use import YAML, relaxed, shared, train_bundle
 from scoring_model.arrays import FloatArray
 from scoring_model.decision.forest import ZERO, Forest
 from scoring_model.training.averaging import fix_leaves
@@ -36,6 +36,14 @@ SHAPES: dict[str, dict[str, Any]] = {
     "stopped early": {"early_stopping_round": 3},
     "constant": {"min_data_in_leaf": 100_000},
 }
+
+
+@pytest.fixture(scope="session")
+def weak(small: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The bundle of a bad model, which knows dates alone."""
+    text = YAML.replace("rounds: 30", "rounds: 1").replace("max_records: 2000", "run: false")
+    text = relaxed(text.replace("features:\n", "features:\n  families: [dates]\n"))
+    return shared(tmp_path_factory, "weak", lambda path: train_bundle(small, text, path))
 
 
 def draw(count: int, seed: int) -> tuple[FloatArray, NDArray[np.int64]]:

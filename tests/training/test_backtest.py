@@ -1,15 +1,18 @@
 """Backtests: each fold is a training as of its instant, and what the folds say together."""
 
 import asyncio
+import json
 import os
 import signal
 import stat
 import subprocess
 import sys
 import time
+from collections.abc import Generator
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -31,6 +34,7 @@ from scoring_model.records import RecordTable, microseconds
 from scoring_model.records.reading import read_records
 from scoring_model.scorer import Scorer
 from scoring_model.scorer.frames import score_table
+from scoring_model.training import trial_workers
 from scoring_model.training.backtest import Backtest, BacktestError, backtest
 from scoring_model.training.backtest.calendar import (
     Unit,
@@ -43,6 +47,7 @@ from scoring_model.training.backtest.judging import judge_promise, tally
 from scoring_model.training.backtest.report import summary_of
 from scoring_model.training.backtest.result import Fold, PromiseMonth
 from scoring_model.training.run import run_training
+from scoring_model.training.rungs import Rung, run_trial
 
 CADENCES = "1m,3m"
 
@@ -112,16 +117,27 @@ def test_a_rolling_fold_is_a_training_of_its_own(
     assert_same_model(rolling, fold, Scorer.load(bundle.save(tmp_path / "bundle")), small)
 
 
-def test_an_expanding_fold_is_a_training_as_of_its_instant(
-    small: Path, small_table: RecordTable, configuration: Configuration, tmp_path: Path
-) -> None:
-    """With shares and a search, a training as of its instant makes its model, though the file holds later records."""
-    searching = replace(
+@pytest.fixture(scope="module")
+def searching(configuration: Configuration) -> Configuration:
+    """The configuration with a search in each fold."""
+    return replace(
         configuration,
         training=replace(configuration.training, tuned=None),
         features=replace(configuration.features, drop_useless=True),
     )
-    found = scoring_model.backtest(small, searching, folds=1, threads=1)
+
+
+@pytest.fixture(scope="module")
+def searched(small: Path, searching: Configuration) -> Backtest:
+    """One fold that searches."""
+    return scoring_model.backtest(small, searching, folds=1, threads=1)
+
+
+def test_an_expanding_fold_is_a_training_as_of_its_instant(
+    small: Path, small_table: RecordTable, searching: Configuration, searched: Backtest, tmp_path: Path
+) -> None:
+    """With shares and a search, a training as of its instant makes its model, though the file holds later records."""
+    found = searched
     (fold,) = found.folds
     bundle = run_training(small_table, searching.trained_as_of(fold.as_of), threads=1).bundle
     assert found.window == "expanding"
@@ -315,6 +331,29 @@ def test_the_report_is_one_page(rolling: Backtest, written: Path) -> None:
     assert found["overflow"] <= 0
     assert found["unnamed"] == 0
     assert found["drawings"] == found["tables"] == 2 + 4 + 2 + 1 + 1
+
+
+def test_an_interrupted_search_is_continued(
+    small: Path, searching: Configuration, searched: Backtest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A resumed run makes only the trials that are missing, and gives the same bytes."""
+    work, begun = tmp_path / "work", list[int]()
+
+    def interrupted(*given: Any) -> Generator[Rung, None, None]:
+        begun.append(1)
+        if len(begun) == 2:
+            raise KeyboardInterrupt
+        return run_trial(*given)
+
+    monkeypatch.setattr(trial_workers, "run_trial", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        backtest(small, searching, folds=1, threads=1, work=work)
+    assert "search-0000.journal" in {path.name for path in work.iterdir()}
+    found = backtest(small, searching, folds=1, threads=1, work=work, resume=True)
+    assert len(begun) == 2 + (searching.training.tuning.trials or 0) - 1
+    assert json.dumps(found.to_json()) == json.dumps(searched.to_json())
+    assert np.array_equal(found.scores[found.folds[0].as_of], searched.scores[found.folds[0].as_of])
+    assert not work.exists()
 
 
 def test_an_error_keeps_finished_folds_alone(

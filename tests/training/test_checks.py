@@ -40,6 +40,14 @@ def test_parameters_at_an_open_end_are_found(params: dict[str, float], names: tu
     assert f"of {len(params)} parameters that a search varies, {len(names)} lie" in found.sentence
 
 
+def test_a_search_that_ended_at_its_most_trees_is_found() -> None:
+    """Rounds are named beside parameters, with the limit to raise; alone too."""
+    for rate, names in ((0.05, ("rounds",)), (0.02, ("learning_rate", "rounds"))):
+        found = check_parameters(Tuned(params={"learning_rate": rate}, rounds=400), cut_short_at=400)
+        assert (found.state, found.names, found.count) == (State.FOUND, names, len(names))
+        assert "near 400 trees (training.tuning.max_rounds)" in found.sentence
+
+
 def test_starting_points_lie_inside() -> None:
     """The points known to be good are no reason to look further, and other parameters are not checked."""
     found = [check_parameters(Tuned(params=dict(point), rounds=10)) for point in STARTING_POINTS]

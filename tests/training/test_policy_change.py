@@ -12,13 +12,16 @@ from scipy.stats import binom
 import scoring_model
 from scoring_model.bundle import BundleError, ScoreCounts, SealedFiles, Use, read_bundle, upgrade
 from scoring_model.bundle.codec import read_json
+from scoring_model.bundle.manifest import PROTOCOL, WITHOUT_CONTROL
 from scoring_model.configuration import (
     Configuration,
     ConfigurationError,
+    ControlSettings,
     CostSettings,
     SplitSettings,
     Tuned,
 )
+from scoring_model.decision.control import Control, ControlArm
 from scoring_model.records import rfc3339
 from scoring_model.scorer import Scorer
 from scoring_model.training.assembly import assemble
@@ -107,6 +110,27 @@ def test_costs_choose_as_a_training_with_them_would(
     # The reference days are those of the training; they hold the thresholds that gave their outcomes.
     others = {"configuration.json", "evaluation.json", "card.md", "reference_days.npz"}
     assert same == trained.files.keys() - others
+
+
+def test_a_control_group_is_sealed_and_removed_again(
+    change: Change, bundle: SealedFiles, tmp_path: Path
+) -> None:
+    """It has a version and a protocol of its own and changes no outcome; without it the bytes are the former ones."""
+    arm = ControlArm(share=0.02, most_per_day=20)
+    settings = ControlSettings(failed=arm, stepped_up=arm)
+    new = read_bundle(change(control=settings).save(tmp_path / "controlled"))
+    scorer = Scorer.of(new)
+    assert (new.manifest.protocol, bundle.manifest.protocol) == (PROTOCOL, WITHOUT_CONTROL)
+    assert new.manifest.policy_version != bundle.manifest.policy_version
+    assert new.manifest.model_version == bundle.manifest.model_version
+    assert scorer.rules.policy.control == Control(failed=arm, stepped_up=arm)
+    assert new.files["golden.npz"] == bundle.files["golden.npz"]
+    assert read_json(new.files["configuration.json"])["policy"]["control"]["failed"]["share"] == 0.02
+    assert b"0.02 of the persons who would be failed, at most 20 a day" in new.files["card.md"]
+    former = read_bundle(change(of=new).save(tmp_path / "former"))
+    assert former.files["policy.json"] == bundle.files["policy.json"]
+    assert former.manifest.policy_version == bundle.manifest.policy_version
+    assert former.files["configuration.json"] == bundle.files["configuration.json"]
 
 
 def test_the_service_decides_as_the_thresholds_say(

@@ -28,7 +28,7 @@ NAME = "identity"
 
 @dataclass(frozen=True)
 class Registry:
-    """A store with two registered bundles."""
+    """A store with three registered bundles."""
 
     uri: str
     bundles: Mapping[str, Path]
@@ -58,15 +58,16 @@ def registry(
     training: Training,
     sealed: Path,
     frame: pa.Table,
+    weak: Path,
     tracking_folder: Callable[[Path], Path],
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Registry:
-    """A first bundle, and one with the same model that catches more frauds."""
+    """A first bundle, one with the same model that catches more frauds, and one that knows dates alone."""
     folder = tmp_path_factory.mktemp("registry")
     policy = training.bundle.contents.rules.policy
     stricter = folder / "stricter"
     with_thresholds(training.bundle, step_up_from=100, fail_from=policy.fail_from).save(stricter)
-    bundles = {"first": sealed, "stricter": stricter}
+    bundles = {"first": sealed, "stricter": stricter, "weak": weak}
     runs = tracking_folder(folder / "runs")
     uris = {registered(path, runs, number) for number, path in enumerate(bundles.values(), 1)}
     records = folder / "records.parquet"
@@ -155,7 +156,7 @@ def test_a_bundle_that_is_not_registered_is_refused(
 
 
 def test_looks_decide_when_they_can(capsys: Captured, registry: Registry, tmp_path: Path) -> None:
-    """The recall of few frauds has to wait; a figure that clearly differs promotes, with the looks as evidence."""
+    """An equal recall of few frauds has to wait; a much better ranking promotes, with the looks as evidence."""
     client = client_of(registry.uri)
     client.set_registered_model_alias(NAME, "champion", "1")
     ranking = "gates: {ranking: {difference: roc_auc, above: -0.5}}\n"
@@ -164,14 +165,15 @@ def test_looks_decide_when_they_can(capsys: Captured, registry: Registry, tmp_pa
     assert (code, champion(registry)) == (11, "1"), error
     assert re.search(r"wait: [0-9,]+ more matured frauds", said)
     assert len(json.loads(looks.read_text())["looks"]) == 1
-    stricter = ranking + "looks: {figure: step_up}\n"
-    code, _, error = promoted(capsys, registry, "stricter", stricter, "--looks", looks)
+    other = ranking + "looks: {figure: roc_auc, gain: 0.2}\n"
+    code, _, error = promoted(capsys, registry, "stricter", other, "--looks", looks)
     assert (code, champion(registry)) == (1, "1")
     assert "the earlier looks have another plan: start with a new file of looks" in error
-    code, said, error = promoted(capsys, registry, "stricter", stricter, "--looks", tmp_path / "new.json")
-    assert (code, champion(registry)) == (0, "2"), said + error
+    client.set_registered_model_alias(NAME, "champion", "3")
+    code, said, error = promoted(capsys, registry, "first", other, "--looks", tmp_path / "new.json")
+    assert (code, champion(registry)) == (0, "1"), said + error
     assert "promote: after " in said
-    version = client.get_model_version(NAME, "2")
+    version = client.get_model_version(NAME, "1")
     evidence = Path(
         client.download_artifacts(str(version.run_id), version.tags["promotion.evidence"], str(tmp_path))
     )
@@ -179,11 +181,11 @@ def test_looks_decide_when_they_can(capsys: Captured, registry: Registry, tmp_pa
 
 
 def test_a_hopeless_challenger_is_given_up(capsys: Captured, registry: Registry, tmp_path: Path) -> None:
-    """One that is clearly worse is kept out; whatever the gates say, the exit code is not that of a wait."""
-    client_of(registry.uri).set_registered_model_alias(NAME, "champion", "2")
-    gates = "gates: {promises: {promise: all}}\nlooks: {figure: step_up}\n"
-    code, said, error = promoted(capsys, registry, "first", gates, "--looks", tmp_path / "looks.json")
-    assert (code, champion(registry)) == (10, "2"), said + error
+    """One that could not show the gain any more is kept out; whatever the gates say, the exit code is not a wait's."""
+    client_of(registry.uri).set_registered_model_alias(NAME, "champion", "1")
+    gates = "gates: {promises: {promise: all}}\nlooks: {gain: 0.3}\n"
+    code, said, error = promoted(capsys, registry, "stricter", gates, "--looks", tmp_path / "looks.json")
+    assert (code, champion(registry)) == (10, "1"), said + error
     assert "keep: after " in said
 
 

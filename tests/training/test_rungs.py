@@ -1,4 +1,5 @@
 import math
+from typing import Any
 
 import lightgbm as lgb
 import numpy as np
@@ -169,6 +170,34 @@ def test_the_loss_is_of_probabilities_with_the_prior_corrected(monkeypatch: pyte
             losses.append(log_loss(targets[judged], odds / (1 + odds)))
         best[share] = int(np.argmin(losses)) + 1
     assert rounds == best[fold.share] != best[1.0]
+
+
+def test_weights_of_genuine_records_equal_repeated_ones() -> None:
+    """A search with genuine records of weight 2 stops where one with each of them twice does."""
+    rng = np.random.default_rng(9)
+    rows = rng.integers(0, 9, (3_000, 6)).astype(np.float64)
+    targets = (rng.random(3_000) < 0.02 + 0.05 * (rows[:, 0] > 5)).astype(np.int8)
+    times = rng.permutation(3_000)
+    twice = np.repeat(np.arange(3_000), np.where(targets == 1, 1, 2))
+    options: dict[str, Any] = {
+        "feature_names": list("abcdef"),
+        "categorical": [],
+        "params": fixed_params(seed=1, threads=1) | {"min_data_in_leaf": 1, "min_sum_hessian_in_leaf": 1.0},
+        "thinning": 1.0,
+        "seed": 1,
+    }
+    origin = 2_000  # the same instants on both sides
+    cuts, repeated = (
+        [(np.flatnonzero(times[of] < origin), np.flatnonzero(times[of] >= origin))]
+        for of in (np.arange(3_000), twice)
+    )
+    weighted = build_folds(rows, targets, cuts, genuine_weight=2.0, **options)
+    expected = build_folds(rows[twice], targets[twice], repeated, **options)
+    settled: dict[str, Any] = {"min_data_in_leaf": 1, "min_sum_hessian_in_leaf": 1.0, "num_leaves": 8}
+    found, oracle = (reached(folds, **settled)[-1].rounds for folds in (weighted, expected))
+    unweighted = build_folds(rows, targets, cuts, **options)
+    assert found == oracle
+    assert found != reached(unweighted, **settled)[-1].rounds
 
 
 def test_a_trial_stops_when_its_log_loss_no_longer_falls() -> None:

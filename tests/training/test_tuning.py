@@ -19,7 +19,7 @@ from scoring_model.training.journal import JournalError
 from scoring_model.training.rungs import Rung
 from scoring_model.training.space import STARTING_POINTS
 from scoring_model.training.trial_workers import TrialWorkerError
-from scoring_model.training.tuning import Tuning, tune
+from scoring_model.training.tuning import Tuning, is_cut_short, tune
 
 TRIALS = 9
 FEATURES: dict[str, Any] = {
@@ -55,6 +55,20 @@ def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> Tuning:
 def test_the_same_search_finds_the_same(tmp_path: Path, uninterrupted: Tuning) -> None:
     """A second search, with more threads too, gives the same trials."""
     assert search(tmp_path / "one.log", threads=3) == uninterrupted
+
+
+def test_a_search_that_its_most_trees_end_is_cut_short(tmp_path: Path) -> None:
+    """The result shows a search with too few trees; one that stops by itself and trees from elsewhere are not found."""
+    _, targets, times = sample()
+    short, long = (
+        {"trials": 2, "max_rounds": 4, "patience": 3},
+        {"trials": 2, "max_rounds": 300, "patience": 5},
+    )
+    for limits, expected in ((short, True), (long, False)):
+        found = search(tmp_path / f"{expected}.log", limits=limits)
+        assert is_cut_short(found.rounds, targets, times, TuningSettings(**limits)) is expected
+    assert not is_cut_short(100, targets, times, TuningSettings(**short))
+    assert not is_cut_short(4, np.zeros_like(targets), times, TuningSettings(**short))
 
 
 def test_a_resumed_search_makes_the_same_trials(tmp_path: Path, uninterrupted: Tuning) -> None:

@@ -3,17 +3,21 @@
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 from pyarrow.fs import FileSelector, FileType
 
-from scoring_model.batch.engine import Progress, Workers, of_shard
-from scoring_model.batch.plan import STAGES, Limits, Plan, Request, Source, Stage, Work
+from scoring_model.arrays import FloatArray
+from scoring_model.batch.engine import LostWorker, Progress, Runner, Workers, of_shard
+from scoring_model.batch.plan import STAGES, Content, Limits, Plan, Request, Source, Stage, Work
 from scoring_model.batch.scan import ScannedFile, scan_file
 from scoring_model.batch.sources import list_files
 from scoring_model.batch.stages import (
@@ -26,10 +30,11 @@ from scoring_model.batch.stages import (
 )
 from scoring_model.contract.outcome import OUTCOMES
 from scoring_model.contract.rules import Rule
-from scoring_model.records import RecordSchema
+from scoring_model.records import RecordSchema, RecordTable
 from scoring_model.records.quarantine import QUARANTINE_COLUMNS, accept_counts, quarantine_lines
 from scoring_model.records.stored import StoredFile, file_system
 from scoring_model.scorer import Scorer
+from scoring_model.scorer.feature_frames import RECORD_ID
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
@@ -38,6 +43,8 @@ MANIFEST: Final = "_manifest.json"
 SUMMARY: Final = "summary.json"
 QUARANTINE: Final = "quarantine.csv"
 WORK: Final = "_work"
+_MEMORY: Final = 4_000_000_000
+_DASK_MEMORY: Final = 2_000_000_000
 _SHARD: Final = re.compile(r"([1-9]\d{0,5})/([1-9]\d{0,5})")
 
 
@@ -103,10 +110,12 @@ def score_dataset(
     resume: bool = False,
     as_of: int | None = None,
     reasons: bool = False,
+    content: Content = "decisions",
     max_bad_share: float = 0.01,
-    memory: int = 4_000_000_000,
+    memory: int | None = None,
     limits: Limits | None = None,
     processes: int = 2,
+    dask: str | None = None,
     public_key: "Ed25519PublicKey | None" = None,
     report: Callable[[str], None] = lambda _: None,
 ) -> DatasetRun:
@@ -122,6 +131,9 @@ def score_dataset(
     out : str
         Folder or URI. It gets parts, `quarantine.csv` if rows were refused, `summary.json`, and last `_manifest.json`,
         which lists the parts: a folder without it is not complete.
+    content : {"decisions", "features", "contributions"}
+        What is written of each record: the decision; or, as `export_features` does, what the model reads of it, and on
+        request what each feature adds to the margin.
     histories : sequence of str
         Each like a source, read by itself: earlier records, which are not scored.
     work : Path, optional
@@ -130,12 +142,15 @@ def score_dataset(
         Run one stage, or a share of its tasks, to be completed by other calls with the same `work`.
     resume : bool
         Whether to continue the run in `work`, whose finished tasks are kept.
-    memory : int
-        Bytes for all processes together.
+    memory : int, optional
+        Bytes for all processes together; by default 4 GB, with `dask` 2 GB for each.
     limits : Limits, optional
         Records of a part and link rows of a piece; by default as many as the memory allows.
     processes : int
         With more than one, the caller's module must be importable without running this (`if __name__ == "__main__"`).
+    dask : str, optional
+        Address of a Dask scheduler, or ``local:N``, whose workers run the tasks instead of `processes`. They need the
+        same versions of all packages, and the same paths of the bundle, the sources, `out` and `work`.
 
     Raises
     ------
@@ -144,7 +159,10 @@ def score_dataset(
     StageIncomplete
         If an earlier stage is not complete, or a shard is asked for that needs stages.
     LostWorker
-        If a process ended; finished tasks are kept for `resume`.
+        If a process ended, or the Dask scheduler or its workers cannot be reached; finished tasks are kept for
+        `resume`.
+    DifferentVersions
+        If the scheduler or a worker has other versions of packages.
     ValueError
         If `out` holds another run or files, or the work folder belongs to another run.
     """
@@ -157,33 +175,37 @@ def score_dataset(
             "the bundle has link keys, so that each record depends on all others: "
             "run --stage partition, then links, then score, each with --shard"
         )
-    with Workers(processes) as workers:
+    sources, histories = list(map(absolute_location, sources)), list(map(absolute_location, histories))
+    with Workers(processes) if dask is None else _dask_workers(dask) as workers:
         run = _Run(
             out=out,
-            work=Work(_work_folder(out, work)),
+            work=Work(_work_folder(out, work).absolute()),
             workers=workers,
             max_bad_share=max_bad_share,
             report=report,
         )
-        finished = run.finished(scorer)
+        finished = run.finished(scorer, content)
         if finished is not None:
             if resume or staged:
                 run.remove_rest()
                 return finished
             raise ValueError(f"{out}: holds a scored dataset already; name another folder, or remove it")
         run.check_folder(resume=resume or staged)
-        given = [list_files(list(sources)), *(list_files([one]) for one in histories)]
+        given = [list_files(sources), *(list_files([one]) for one in histories)]
         request = Request(
             bundle=str(bundle.absolute()),
             model_version=scorer.manifest.model_version,
             policy_version=scorer.manifest.policy_version,
-            files=tuple(map(_described, given)),
-            out=_absolute(out),
+            files=tuple(map(describe_files, given)),
+            out=absolute_location(out),
             as_of=as_of,
             reasons=reasons,
             max_bad_share=max_bad_share,
+            content=content,
         )
-        plan = run.plan(request, given, scorer, limits or Limits.of(memory, processes, scorer.matrix))
+        if memory is None:
+            memory = _MEMORY if dask is None else _DASK_MEMORY * workers.processes
+        plan = run.plan(request, given, scorer, limits or Limits.of(memory, workers.processes, scorer.matrix))
         return run.stages(plan, stage, shard)
 
 
@@ -201,8 +223,60 @@ def dataset_parts(folder: Path) -> list[Path]:
     return [folder / part["name"] for part in json.loads(content)["parts"]]
 
 
-def _absolute(out: str) -> str:
-    return out if "://" in out else str(Path(out).absolute())
+def dataset_features(
+    scorer: Scorer,
+    table: RecordTable,
+    *,
+    bundle: Path,
+    sources: Sequence[str],
+    work: str | Path,
+    **options: Any,
+) -> FloatArray:
+    """Compute the feature rows of records on the workers of `score_dataset`, through a folder of features.
+
+    Parameters
+    ----------
+    table : RecordTable
+        The valid records of the sources.
+    work : path
+        Empty folder that all workers reach.
+    options
+        As for `score_dataset`.
+
+    Returns
+    -------
+    ndarray of shape (n, d), float64
+
+    Raises
+    ------
+    ValueError
+        If the workers found other valid records in the sources.
+    """
+    out = Path(work).absolute() / "features"
+    score_dataset(bundle, sources, str(out), content="features", **options)
+    found = pa.concat_tables([pq.read_table(part) for part in dataset_parts(out)])
+    if not found.column(RECORD_ID).equals(pa.chunked_array([pa.array(table.record_ids, pa.string())])):
+        raise ValueError(
+            f"{', '.join(sources)}: the workers found other valid records than this process: a file changed meanwhile, "
+            "or rows break the rules of a column to group by"
+        )
+    return np.column_stack([found.column(name).to_numpy() for name in scorer.matrix.names])
+
+
+@contextmanager
+def _dask_workers(address: str) -> Iterator[Runner]:
+    from scoring_model.cluster import LostCluster, connect  # imported here, since it needs an extra
+
+    try:
+        with connect(address) as cluster:
+            yield cluster
+    except LostCluster as error:
+        raise LostWorker(f"{error}; run the same command again with --resume") from error
+
+
+def absolute_location(location: str) -> str:
+    """Return a location that other processes understand."""
+    return location if "://" in location else str(Path(location).absolute())
 
 
 def _work_folder(out: str, work: Path | None) -> Path:
@@ -213,7 +287,8 @@ def _work_folder(out: str, work: Path | None) -> Path:
     return Path(out) / WORK
 
 
-def _described(files: Iterable[StoredFile]) -> tuple[tuple[str, int, str], ...]:
+def describe_files(files: Iterable[StoredFile]) -> tuple[tuple[str, int, str], ...]:
+    """Return location, size and time of change of files."""
     found = []
     for file in files:
         system, path = file_system(file.location)
@@ -222,6 +297,14 @@ def _described(files: Iterable[StoredFile]) -> tuple[tuple[str, int, str], ...]:
             raise FileNotFoundError(f"{file.location}: there is no such file")
         found.append((file.location, int(info.size), str(info.mtime_ns)))
     return tuple(found)
+
+
+def scan_source(workers: Runner, files: Sequence[StoredFile], schema: RecordSchema, limits: Limits) -> Source:
+    """Scan the files of a source."""
+    tasks = [(place, file, schema, limits.part_rows) for place, file in enumerate(files)]
+    scanned = dict(workers.run(_scan_one, tasks))
+    found = tuple(scanned[place] for place in range(len(files)))
+    return Source(files=found, has_ids=any(file.id_column is not None for file in found))
 
 
 def _scan_one(place: int, file: StoredFile, schema: RecordSchema, part_rows: int) -> tuple[int, ScannedFile]:
@@ -234,19 +317,21 @@ class _Run:
 
     out: str
     work: Work
-    workers: Workers
+    workers: Runner
     max_bad_share: float
     report: Callable[[str], None]
 
-    def finished(self, scorer: Scorer) -> DatasetRun | None:
+    def finished(self, scorer: Scorer, content: Content) -> DatasetRun | None:
         """Return the result of a complete dataset."""
-        content = _read_output(self.out, SUMMARY) if _read_output(self.out, MANIFEST) is not None else None
-        if content is None:
+        text = _read_output(self.out, SUMMARY) if _read_output(self.out, MANIFEST) is not None else None
+        if text is None:
             return None
-        summary = json.loads(content)
+        summary = json.loads(text)
         given = (scorer.manifest.model_version, scorer.manifest.policy_version)
         if (summary["modelVersion"], summary["policyVersion"]) != given:
             raise ValueError(f"{self.out}: holds a dataset that another bundle scored")
+        if summary.get("content", "decisions") != content:
+            raise ValueError(f"{self.out}: holds a dataset of {summary.get('content', 'decisions')}")
         return self._result(summary)
 
     def plan(
@@ -255,8 +340,8 @@ class _Run:
         """Return the plan of the work folder, which must be of this request, or make it."""
 
         def make() -> Plan:
-            sources = [self._scan(files, scorer.contents.schema, limits) for files in given]
-            return Plan.of(request, sources, limits, scorer, processes=self.workers.processes)
+            sources = [scan_source(self.workers, files, scorer.contents.schema, limits) for files in given]
+            return Plan.of(request, sources, limits, scorer.matrix, processes=self.workers.processes)
 
         plan = self.work.create(make)
         if different := ", ".join(plan.request.differences(request)):
@@ -264,12 +349,6 @@ class _Run:
         system, path = file_system(self.out)
         system.create_dir(path, recursive=True)
         return plan
-
-    def _scan(self, files: Sequence[StoredFile], schema: RecordSchema, limits: Limits) -> Source:
-        tasks = [(place, file, schema, limits.part_rows) for place, file in enumerate(files)]
-        scanned = dict(self.workers.run(_scan_one, tasks))
-        found = tuple(scanned[place] for place in range(len(files)))
-        return Source(files=found, has_ids=any(file.id_column is not None for file in found))
 
     def _result(self, summary: Mapping[str, Any]) -> DatasetRun:
         return DatasetRun(
@@ -283,7 +362,7 @@ class _Run:
 
     def remove_rest(self) -> None:
         """Remove what a run left that ended between its manifest and the removal of its work."""
-        if self.work.plan_path.exists() and self.work.plan().request.out == _absolute(self.out):
+        if self.work.plan_path.exists() and self.work.plan().request.out == absolute_location(self.out):
             self.work.remove()
 
     def check_folder(self, *, resume: bool) -> None:
@@ -394,13 +473,22 @@ class _Run:
             "modelVersion": plan.request.model_version,
             "policyVersion": plan.request.policy_version,
         }
+        if plan.request.content != "decisions":
+            summary["content"] = plan.request.content
         if plan.request.as_of is not None:
             summary["laterLabels"] = self._later_labels(plan)
         parts = [part for unit in units for part in unit["parts"]]
+        self._remove_partial_files()
         _write_json(self.out, SUMMARY, summary)
         _write_json(self.out, MANIFEST, {"parts": parts, "records": summary["records"]})
         self.work.remove()
         return self._result(summary)
+
+    def _remove_partial_files(self) -> None:
+        """Remove what processes left that were killed while they wrote a part."""
+        if "://" not in self.out:
+            for path in Path(self.out).glob(".*.part-*"):
+                path.unlink(missing_ok=True)
 
     def _later_labels(self, plan: Plan) -> int:
         late = sum(one["late"] for one in self._manifests(plan, "partition"))

@@ -1,5 +1,6 @@
 """Runs tasks in processes, and reports progress."""
 
+import gc
 import multiprocessing
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -7,16 +8,32 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wai
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Any, Final, Self, TypeVar
+from typing import Any, Final, Protocol, Self, TypeVar
 
 import pyarrow as pa
 
+from scoring_model.batch import process_settings
+
 T = TypeVar("T")
 _REPORT_SECONDS: Final = 10.0
+_OBJECTS_PER_COLLECTION: Final = 1_000_000
 
 
 class LostWorker(ChildProcessError):
     """A worker process ended without a result, killed by a person or for want of memory."""
+
+
+class Runner(Protocol):
+    """Runs tasks in other processes; `processes` of them at once."""
+
+    @property
+    def processes(self) -> int:
+        """Number of tasks that run at once."""
+        ...
+
+    def run(self, function: Callable[..., T], tasks: Sequence[tuple[Any, ...]]) -> Iterator[T]:
+        """Call a function of a module with the items of each task; yield the results as they come, in any order."""
+        ...
 
 
 class Workers:
@@ -53,7 +70,7 @@ class Workers:
         if self._pool is None:
             # Threads would take turns at the interpreter, and a forked process may inherit a lock that nobody releases.
             spawn = multiprocessing.get_context("spawn")
-            self._pool = ProcessPoolExecutor(self.processes, mp_context=spawn, initializer=_one_thread)
+            self._pool = ProcessPoolExecutor(self.processes, mp_context=spawn, initializer=_prepare_worker)
         return _results(self._pool, function, tasks, ahead=2 * self.processes)
 
 
@@ -74,8 +91,12 @@ def _results(
         ) from error
 
 
-def _one_thread() -> None:
-    """Keep libraries from starting threads for every core in every process."""
+def _prepare_worker() -> None:
+    """Set up a process for many tasks, and keep libraries from starting threads for every core in each process."""
+    process_settings.configure()
+    # Unlike a process for one file it lives on, so it looks for cycles, though rarely.
+    gc.enable()
+    gc.set_threshold(_OBJECTS_PER_COLLECTION)
     pa.set_cpu_count(1)
     pa.set_io_thread_count(1)
 

@@ -113,6 +113,9 @@ def partitioned(rows: Rows, partitions: int) -> tuple[Rows, IntArray]:
 
 def repeated_ids(ids: Rows) -> Rows:
     """Return the rows of a partition whose id occurs in an earlier row."""
+    high = np.sort(ids["hi"])
+    shared = high[1:][high[1:] == high[:-1]]  # few or none: only these are worth a sort of rows
+    ids = ids[np.isin(ids["hi"], shared)]
     ordered = ids[np.lexsort((ids["row"], ids["lo"], ids["hi"]))]
     same = (np.diff(ordered["hi"]) == 0) & (np.diff(ordered["lo"]) == 0)
     repeated: Rows = ordered[1:][same]
@@ -206,7 +209,7 @@ def _first_visible(times: IntArray, instant: int, spec: WindowSpec) -> int:
 
 
 def count_links(
-    matrix: FeatureMatrix, key: LinkKey, rows: Rows, before: Rows, *, counted_rows: int
+    matrix: FeatureMatrix, key: LinkKey, rows: Rows, before: Rows, *, is_counted: BoolArray
 ) -> tuple[IntArray, FloatArray]:
     """Compute the features of the records of a piece.
 
@@ -216,8 +219,8 @@ def count_links(
         The piece, in any order.
     before : ndarray of shape (m,)
         Earlier rows that `carried` kept.
-    counted_rows : int
-        Rows from this one on are history alone.
+    is_counted : ndarray of shape (n,), bool
+        The other rows are history alone.
 
     Returns
     -------
@@ -225,7 +228,6 @@ def count_links(
         The counted rows that have a history, ascending.
     features : ndarray of shape (k, d), float64
     """
-    is_counted = rows["row"] < counted_rows
     every = np.concatenate([before, rows[~is_counted], rows[is_counted]])
     first = len(every) - int(np.count_nonzero(is_counted))
     labelled = np.flatnonzero(every["label"] != NEVER)

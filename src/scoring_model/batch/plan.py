@@ -14,9 +14,11 @@ from scoring_model.batch.scan import ScannedFile, Unit
 from scoring_model.batch.segments import write_private
 from scoring_model.features.matrix import FeatureMatrix
 from scoring_model.history.digests import SECRET_BYTES
-from scoring_model.scorer import Scorer
 
 Stage = Literal["partition", "links", "score"]
+Content = Literal["decisions", "features", "contributions"]
+"""Columns of a dataset: decisions, features of the model, or features with what each adds to the margin."""
+
 STAGES: Final[tuple[Stage, ...]] = ("partition", "links", "score")
 
 _BASE: Final = 450_000_000
@@ -130,6 +132,7 @@ class Request:
     as_of : int or None
     reasons : bool
     max_bad_share : float
+    content : {"decisions", "features", "contributions"}
     """
 
     bundle: str
@@ -140,6 +143,7 @@ class Request:
     as_of: int | None
     reasons: bool
     max_bad_share: float
+    content: Content = "decisions"
 
     def differences(self, other: "Request") -> Iterable[str]:
         """Yield the names of the parts that differ."""
@@ -158,6 +162,8 @@ class Plan:
         Partitions of link keys and record ids.
     linked : bool
         Whether the bundle has link keys.
+    reads_all : bool
+        Whether the first stage reads whole records, and not only their ids.
     """
 
     request: Request
@@ -165,12 +171,26 @@ class Plan:
     limits: Limits
     partitions: int
     linked: bool
+    reads_all: bool
 
     @classmethod
     def of(
-        cls, request: Request, sources: Sequence[Source], limits: Limits, scorer: Scorer, *, processes: int
+        cls,
+        request: Request,
+        sources: Sequence[Source],
+        limits: Limits,
+        matrix: FeatureMatrix,
+        *,
+        processes: int,
+        reads_all: bool = False,
     ) -> "Plan":
-        """Choose the number of partitions."""
+        """Choose the number of partitions.
+
+        Parameters
+        ----------
+        reads_all : bool
+            Whether the first stage reads whole records even without links and labels to count.
+        """
         rows = sum(source.rows for source in sources)
         # Half full on average, so that most partitions are one piece; several for each process, to keep all busy.
         enough = -(-2 * rows // limits.piece_rows)
@@ -179,7 +199,8 @@ class Plan:
             sources=tuple(sources),
             limits=limits,
             partitions=max(1, enough, min(4 * processes, rows // 20_000)),
-            linked=bool(scorer.matrix.link_keys),
+            linked=bool(matrix.link_keys),
+            reads_all=reads_all or bool(matrix.link_keys) or request.as_of is not None,
         )
 
     @cached_property
@@ -205,11 +226,6 @@ class Plan:
         if self.reads_all:
             return len(self.units)
         return self.scored_units if self.sources[0].has_ids else 0
-
-    @property
-    def reads_all(self) -> bool:
-        """Whether the first stage reads whole records, for links or to count labels, and not only their ids."""
-        return self.linked or self.request.as_of is not None
 
 
 class Work:
@@ -259,6 +275,10 @@ class Work:
     def id_file(self, unit: int) -> Path:
         """Return the path of the record ids of a unit."""
         return self.folder / "spill" / f"unit-{unit:06}-ids"
+
+    def fact_file(self, unit: int) -> Path:
+        """Return the path of what else is kept of the records of a unit."""
+        return self.folder / "spill" / f"unit-{unit:06}-facts"
 
     def feature_file(self, partition: int, key: int, piece: int) -> Path:
         """Return the path of link features."""

@@ -161,7 +161,8 @@ def score_file(
     """
     check_format(out)
     reading, quarantine = _read(scorer, source, out, max_bad_share=max_bad_share)
-    past = read_histories(scorer, histories)
+    # With an instant, the late labels of all records are counted.
+    past = read_histories(scorer, histories, seen_by=reading.table if as_of is None else None)
     scored = score_table(scorer, reading.table, history=past, as_of=as_of, reasons=reasons)
     write_table(scored_columns(scored.to_arrow(), scorer, reading.table), out, guard_formulas=guard_formulas)
     counts = Counter(scored.decisions.outcomes.tolist())
@@ -235,7 +236,7 @@ def export_features(
         raise ValueError(f"{out.name}: must end in .parquet, which keeps every bit of a feature")
     check_format(out)
     reading, quarantine = _read(scorer, source, out, max_bad_share=max_bad_share)
-    past = read_histories(scorer, histories)
+    past = read_histories(scorer, histories, seen_by=reading.table)
     write_table(feature_table(scorer, reading.table, history=past, contributions=contributions), out)
     return ExportedFeatures(
         records=len(reading.table),
@@ -267,7 +268,9 @@ def _quarantine(reading: Reading, path: Path) -> Path | None:
 def _instants(micros: IntArray) -> pa.Array:
     """Write instants as RFC 3339 text, the same in every format."""
     stamps = pa.array(micros.astype("datetime64[us]"), pa.timestamp("us"))
-    return pc.strftime(stamps, format="%Y-%m-%dT%H:%M:%SZ")
+    # `strftime` takes ten times as long. A cast differs by a blank for the T, and by the missing Z.
+    texts = pc.binary_join_element_wise(stamps.cast(pa.string()), "Z", "")
+    return pc.utf8_replace_slice(texts, start=10, stop=11, replacement="T")
 
 
 def _with_versions(table: pa.Table, scorer: Scorer) -> pa.Table:

@@ -11,25 +11,30 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
+from socket import gethostname
+from threading import Lock
 from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 
-from scoring_model.arrays import BoolArray, IntArray
+from scoring_model.arrays import BoolArray, FloatArray, IntArray
 from scoring_model.batch import links
 from scoring_model.batch.plan import Plan, SourceUnit, Stage, Work
 from scoring_model.batch.scan import ScannedFile, read_sheets
-from scoring_model.batch.segments import read_segment, segment_size, write_private, write_segments
+from scoring_model.batch.segments import Rows, read_segment, segment_size, write_private, write_segments
 from scoring_model.batch.single_file import scored_columns
 from scoring_model.contract.outcome import OUTCOMES
 from scoring_model.contract.rules import Rule
+from scoring_model.features import FeatureMatrix
+from scoring_model.records import RecordSchema, RecordTable
 from scoring_model.records.atomic import atomic_file
 from scoring_model.records.quarantine import quarantine_lines
 from scoring_model.records.reading import Reading, read_ids, read_part
 from scoring_model.records.stored import file_system
 from scoring_model.scorer import Scorer
+from scoring_model.scorer.feature_frames import feature_columns
 from scoring_model.scorer.frames import score_rows
 
 
@@ -39,19 +44,23 @@ class Context:
 
     work: Work
     plan: Plan
-    scorer: Scorer
+    schema: RecordSchema
+    matrix: FeatureMatrix
     secret: bytes
 
-    @classmethod
-    def of(cls, folder: str) -> "Context":
-        """Read the plan of a work folder, and load its bundle."""
-        work = Work(Path(folder))
-        plan = work.plan()
-        scorer = Scorer.load(plan.request.bundle)
-        versions = (scorer.manifest.model_version, scorer.manifest.policy_version)
-        if versions != (plan.request.model_version, plan.request.policy_version):
-            raise ValueError(f"{plan.request.bundle}: the bundle changed since the run began")
-        return cls(work, plan, scorer, work.secret())
+    def facts(self, table: RecordTable, first_row: int) -> Rows | None:
+        """Return what else the stage partition keeps of the records of a part, one row of a structured type for each.
+
+        Parameters
+        ----------
+        first_row : int
+            The row of all sources that is row 0 of the table's source.
+        """
+        return None
+
+    def is_counted(self, rows: IntArray) -> BoolArray:
+        """Whether link features of these rows are computed; the others are history alone."""
+        return rows < self.plan.sources[0].rows
 
     @property
     def units(self) -> tuple[SourceUnit, ...]:
@@ -64,28 +73,73 @@ class Context:
         found: IntArray = repeated_rows(self.work, self.plan)["row"]
         return found
 
+    @property
+    def pieces(self) -> list[list[int]]:
+        """The number of files of link features by partition and link key; needs every links task."""
+        manifests = (self.work.manifest("links", task) for task in range(self.plan.partitions))
+        return [json.loads(manifest.read_bytes())["pieces"] for manifest in manifests]
+
     def file(self, unit: SourceUnit) -> ScannedFile:
         """Return the file of a unit."""
         return self.plan.sources[unit.source].files[unit.unit.file]
 
 
-def context(folder: str) -> Context:
-    """Return the context of a work folder, read once for each plan."""
-    plan = Work(Path(folder)).plan_path.stat()
-    return _context(folder, plan.st_ino, plan.st_mtime_ns)
+@dataclass(frozen=True)
+class ScoringContext(Context):
+    """What every task of a run that scores shares."""
+
+    scorer: Scorer
+
+    @classmethod
+    def of(cls, folder: str) -> "ScoringContext":
+        """Read the plan of a work folder, and load its bundle."""
+        work = Work(Path(folder))
+        plan = work.plan()
+        scorer = Scorer.load(plan.request.bundle)
+        versions = (scorer.manifest.model_version, scorer.manifest.policy_version)
+        if versions != (plan.request.model_version, plan.request.policy_version):
+            raise ValueError(f"{plan.request.bundle}: the bundle changed since the run began")
+        return cls(work, plan, scorer.contents.schema, scorer.matrix, work.secret(), scorer)
+
+
+def context(folder: str) -> ScoringContext:
+    """Return the context of a work folder, read once for each plan by each process."""
+    path = Work(Path(folder)).plan_path
+    if not path.exists():
+        raise FileNotFoundError(
+            f"{path}: {gethostname()} sees no such file; all processes of a run need the same paths"
+        )
+    plan = path.stat()
+    with _loading:
+        return _context(folder, plan.st_ino, plan.st_mtime_ns)
+
+
+_loading = Lock()
+"""Several threads of a Dask worker wait for one scorer."""
 
 
 @lru_cache(maxsize=1)
-def _context(folder: str, _inode: int, _written: int) -> Context:
-    return Context.of(folder)
+def _context(folder: str, _inode: int, _written: int) -> ScoringContext:
+    return ScoringContext.of(folder)
 
 
 def run_task(folder: str, stage: Stage, task: int) -> tuple[int, int]:
     """Run a task and write its manifest; return its number and its records."""
     here = context(folder)
-    done = {"partition": partition_unit, "links": link_partition, "score": score_unit}[stage](here, task)
-    write_private(here.work.manifest(stage, task), json.dumps(done).encode())
+    complete(
+        here, stage, task, score_unit(here, task) if stage == "score" else prepare_task(here, stage, task)
+    )
     return task, records_of(here.plan, stage, task)
+
+
+def prepare_task(here: Context, stage: Stage, task: int) -> dict[str, object]:
+    """Run a task of the stages before the last one."""
+    return partition_unit(here, task) if stage == "partition" else link_partition(here, task)
+
+
+def complete(here: Context, stage: Stage, task: int, done: dict[str, object]) -> None:
+    """Write the manifest of a task."""
+    write_private(here.work.manifest(stage, task), json.dumps(done).encode())
 
 
 def records_of(plan: Plan, stage: Stage, task: int) -> int:
@@ -122,7 +176,7 @@ def read_parts(here: Context, unit: SourceUnit, repeated: IntArray | None = None
         All rows of the sources whose `recordId` occurs earlier.
     """
     source, scanned = here.plan.sources[unit.source], here.file(unit)
-    schema, size = here.scorer.contents.schema, here.plan.limits.part_rows
+    schema, size = here.schema, here.plan.limits.part_rows
     in_source = unit.unit.first_row
     for number, sheet in enumerate(read_sheets(scanned, unit.unit, schema, part_rows=size)):
         first = unit.before + in_source
@@ -148,8 +202,8 @@ def partition_unit(here: Context, task: int) -> dict[str, object]:
     if not here.plan.reads_all:
         return _partition_ids(here, task, unit)
     as_of = here.plan.request.as_of
-    by_key: dict[str, list[Any]] = {key.name: [] for key in here.scorer.matrix.link_keys}
-    ids, refused_rows, late_labels = [], 0, 0
+    by_key: dict[str, list[Any]] = {key.name: [] for key in here.matrix.link_keys}
+    ids, facts, refused_rows, late_labels = [], [], 0, 0
     counts: Counter[tuple[str, str]] = Counter()
     for part in read_parts(here, unit):
         reading = part.reading
@@ -163,7 +217,9 @@ def partition_unit(here: Context, task: int) -> dict[str, object]:
             table = table.labelled_before(as_of)
         refused_rows += int(refused.sum())
         late_labels += int(late.sum())
-        for name, rows in links.link_rows(table, part.first_row, here.scorer.matrix, here.secret).items():
+        if (noted := here.facts(table, part.first_row)) is not None:
+            facts.append(noted)
+        for name, rows in links.link_rows(table, part.first_row, here.matrix, here.secret).items():
             by_key[name].append(rows)
         if reading.ids is not None:
             found = links.id_rows(
@@ -181,6 +237,9 @@ def partition_unit(here: Context, task: int) -> dict[str, object]:
             *links.partitioned(np.concatenate(parts), here.plan.partitions),
         )
     _write_ids(here, task, ids)
+    if facts:
+        noted = np.concatenate(facts)
+        write_segments(here.work.fact_file(task), noted, np.array([0, len(noted)]))
     return {
         "refused": refused_rows,
         "late": late_labels,
@@ -189,7 +248,7 @@ def partition_unit(here: Context, task: int) -> dict[str, object]:
 
 
 def _partition_ids(here: Context, task: int, unit: SourceUnit) -> dict[str, object]:
-    schema, ids, first = here.scorer.contents.schema, [], unit.before + unit.unit.first_row
+    schema, ids, first = here.schema, [], unit.before + unit.unit.first_row
     for sheet in read_sheets(
         here.file(unit), unit.unit, schema, part_rows=here.plan.limits.part_rows, ids_only=True
     ):
@@ -232,7 +291,7 @@ def repeated_rows(work: Work, plan: Plan) -> Any:
 
 def link_partition(here: Context, task: int) -> dict[str, object]:
     """Compute the link features of a partition."""
-    matrix, plan = here.scorer.matrix, here.plan
+    matrix, plan = here.matrix, here.plan
     dtype = links.link_dtype(len(matrix.amounts))
     starts = np.array([*(_first(unit) for unit in here.units[: plan.scored_units]), plan.sources[0].rows])
     written = []
@@ -246,7 +305,8 @@ def link_partition(here: Context, task: int) -> dict[str, object]:
         sizes = [segment_size(file, task) for file in files]
         for rows, following in links.pieces(sizes, read, plan.limits.piece_rows):
             kept = rows[~np.isin(rows["row"], here.repeated)] if len(here.repeated) else rows
-            numbers, block = links.count_links(matrix, key, kept, before, counted_rows=plan.sources[0].rows)
+            counted = here.is_counted(kept["row"])
+            numbers, block = links.count_links(matrix, key, kept, before, is_counted=counted)
             found = np.zeros(len(numbers), links.feature_dtype(block.shape[1]))
             found["row"], found["features"] = numbers, block
             write_segments(
@@ -266,7 +326,7 @@ def _first(unit: SourceUnit) -> int:
 _PART: Final = "part-{:06}-{:03}.parquet"
 
 
-def score_unit(here: Context, task: int) -> dict[str, object]:
+def score_unit(here: ScoringContext, task: int) -> dict[str, object]:
     """Score a unit, and write its parts of the dataset."""
     unit = here.units[task]
     linked = dict(_linked(here, task))
@@ -278,21 +338,14 @@ def score_unit(here: Context, task: int) -> dict[str, object]:
         places = np.full(reading.rows, -1, dtype=np.int64)
         places[reading.table.source_rows] = np.arange(len(reading.table))
         inside = {name: list(_inside(found, part.first_row, places)) for name, found in linked.items()}
-        rows = here.scorer.matrix.linked_rows(reading.table, inside)
-        scored = score_rows(here.scorer, reading.table, rows, reasons=here.plan.request.reasons)
-        result = scored_columns(scored.to_arrow(), here.scorer, reading.table)
+        rows = here.matrix.linked_rows(reading.table, inside)
+        result = _columns(here, reading.table, rows, outcomes)
         name = _PART.format(task, part.number)
         write_output(here.plan.request.out, name, [parquet_bytes(result)])
         parts.append({"name": name, "records": len(result)})
         records += len(result)
-        outcomes.update(
-            {
-                str(OUTCOMES[code]): count
-                for code, count in Counter(scored.decisions.outcomes.tolist()).items()
-            }
-        )
         counts.update((found.field, found.code) for _, found in reading.violations)
-        lines.append(_quarantine(here, unit, part))
+        lines.append(quarantine_of(here, unit, part))
     write_private(here.work.quarantine_file(task), "".join(lines).encode())
     return {
         "records": records,
@@ -303,15 +356,27 @@ def score_unit(here: Context, task: int) -> dict[str, object]:
     }
 
 
+def _columns(here: ScoringContext, table: RecordTable, rows: FloatArray, outcomes: Counter[str]) -> pa.Table:
+    """Return the columns of a part of the dataset; count the outcomes of its decisions."""
+    request = here.plan.request
+    if request.content != "decisions":
+        return feature_columns(here.scorer, table, rows, contributions=request.content == "contributions")
+    scored = score_rows(here.scorer, table, rows, reasons=request.reasons)
+    found = Counter(scored.decisions.outcomes.tolist())
+    outcomes.update({str(OUTCOMES[code]): count for code, count in found.items()})
+    return scored_columns(scored.to_arrow(), here.scorer, table)
+
+
 def list_violations(folder: str, task: int) -> None:
     """Write the lines of the quarantine of a unit, without scoring it."""
     here = context(folder)
     unit = here.units[task]
-    lines = [_quarantine(here, unit, part) for part in read_parts(here, unit, here.repeated)]
+    lines = [quarantine_of(here, unit, part) for part in read_parts(here, unit, here.repeated)]
     write_private(here.work.quarantine_file(task), "".join(lines).encode())
 
 
-def _quarantine(here: Context, unit: SourceUnit, part: ReadPart) -> str:
+def quarantine_of(here: Context, unit: SourceUnit, part: ReadPart) -> str:
+    """Return the lines of the quarantine of a part."""
     files = here.plan.sources[unit.source].files
     name = files[unit.unit.file].file.name if len(files) > 1 else ""
     before = unit.before + sum(file.rows for file in files[: unit.unit.file])
@@ -332,11 +397,7 @@ def _linked(here: Context, task: int) -> Iterator[tuple[str, list[Any]]]:
     """Yield the link features of a unit by link key."""
     if not here.plan.linked:
         return
-    work, matrix = here.work, here.scorer.matrix
-    pieces = [
-        json.loads(work.manifest("links", partition).read_bytes())["pieces"]
-        for partition in range(here.plan.partitions)
-    ]
+    work, matrix, pieces = here.work, here.matrix, here.pieces
     for place, key in enumerate(matrix.link_keys):
         dtype = links.feature_dtype(matrix.link_width(key))
         yield (

@@ -15,6 +15,7 @@ from scoring_model.bundle.feature_file import (
     read_schema,
 )
 from scoring_model.bundle.golden import Golden
+from scoring_model.bundle.manifest import PROTOCOL, WITHOUT_CONTROL
 from scoring_model.bundle.reader import SealedFiles
 from scoring_model.decision.factors import Factors
 from scoring_model.decision.forest import Forest, read_forest
@@ -72,6 +73,11 @@ class DecisionPart:
     rules: DecisionRules
     reasons: Reasons
     golden: Golden
+
+    @property
+    def protocol(self) -> int:
+        """The protocol of a new bundle with these contents."""
+        return WITHOUT_CONTROL if self.rules.policy.control is None else PROTOCOL
 
     @property
     def policy_version(self) -> str:

@@ -17,6 +17,8 @@ from scoring_model.arrays import FloatArray, IntArray
 MIN_GROUP_SIZE: Final = 5
 """Minimum number of persons per summary."""
 
+_FIRST_ROWS: Final = 50
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Levels:
@@ -37,7 +39,11 @@ class Levels:
 
 def is_k_anonymous(persons: IntArray) -> bool:
     """Return whether these rows are of at least five distinct persons."""
-    return int(np.unique(persons).size) >= MIN_GROUP_SIZE
+    # The first rows nearly always answer it, in a tenth of the time.
+    return (
+        len(set(persons[:_FIRST_ROWS].tolist())) >= MIN_GROUP_SIZE
+        or int(np.unique(persons).size) >= MIN_GROUP_SIZE
+    )
 
 
 def k_anonymous_quantiles(values: FloatArray, persons: IntArray, *, most: int) -> Levels:
@@ -101,6 +107,9 @@ def _end_of_tie(ordered: FloatArray, row: int) -> int:
 
 def _centre(ordered: FloatArray, owners: IntArray) -> float:
     """Return a representative value of a group; integers stay integers."""
+    bits = ordered.view(np.int64)
+    if (bits == bits[0]).all() and is_k_anonymous(owners):
+        return float(ordered[0])
     own = np.sort(ordered[np.unique(owners, return_index=True)[1]])  # one value a person, their least
     distinct, counts = np.unique(own, return_counts=True)
     if counts.max() >= MIN_GROUP_SIZE:

@@ -73,8 +73,8 @@ _MANIFEST = fields(
     }
 )
 
-PROTOCOL: Final = 3
-"""Version of the layout of a bundle and of the meaning of its files.
+PROTOCOL: Final = 4
+"""Version of the layout of a bundle and of the meaning of its files: the newest that is read.
 
 How to change either:
 
@@ -99,8 +99,14 @@ The numbers:
   ``features.json`` names the versions of its families, and no reasons. Reasons of protocols 1 and 2 are the codes
   with the largest sums, which may state what is not so (`SummedReasons`).
 
+- 4: ``policy.json`` holds a control group (`Control`). A bundle without one is sealed as of protocol 3, which it
+  fulfils: older readers read it, and its bytes are the same.
+
 A bundle with a larger number is refused as `NewerProtocol`, before anything else of it is looked at.
 """
+
+WITHOUT_CONTROL: Final = 3
+"""The protocol of bundles whose policy has no control group."""
 
 SEAL_FIELD = "seal"
 
@@ -141,7 +147,7 @@ class Manifest:
     configuration_sha256: str
     libraries: Mapping[str, str]
     files: Mapping[str, FileSeal]
-    protocol: int = PROTOCOL
+    protocol: int = WITHOUT_CONTROL
 
     def __post_init__(self) -> None:
         if violations := list(_MANIFEST(self._fields())):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from scoring_model.bundle.codec import json_bytes
 from scoring_model.bundle.contents import CARD, REASONS, Contents
 from scoring_model.bundle.errors import NewerProtocol, OlderProtocol
-from scoring_model.bundle.manifest import PROTOCOL
+from scoring_model.bundle.manifest import WITHOUT_CONTROL
 from scoring_model.bundle.reader import SealedFiles
 from scoring_model.bundle.reasons import Use, reason_factors
 from scoring_model.bundle.writer import write_bundle
@@ -51,8 +51,10 @@ def upgrade(
         When this package does not compute its features, so that it could not score.
     """
     manifest = sealed.manifest
-    if manifest.protocol >= PROTOCOL:
-        raise NewerProtocol(f"{sealed.path}: is of protocol {PROTOCOL} already; there is nothing to upgrade")
+    if manifest.protocol >= WITHOUT_CONTROL:
+        raise NewerProtocol(
+            f"{sealed.path}: is of protocol {manifest.protocol} already; there is nothing to upgrade"
+        )
     contents = Contents.of(sealed)
     factors = reason_factors(contents.features, use=use, share=share)
     upgraded = dataclasses.replace(contents, reasons=FactualReasons(factors, contents.features.names))
@@ -82,7 +84,7 @@ def check_protocol(sealed: SealedFiles) -> None:
         With the command that reseals it.
     """
     protocol = sealed.manifest.protocol
-    if protocol < PROTOCOL:
+    if protocol < WITHOUT_CONTROL:
         raise OlderProtocol(
             f"{sealed.path}: is of protocol {protocol}, whose reasons may be false; it scores no "
             f"new records. Seal it again: scoring-model upgrade {sealed.path} --out NEW"

@@ -26,6 +26,7 @@ from scoring_model.cli import (
     policy,
     prune,
     records,
+    retraining,
     serve,
     training,
     verifications,
@@ -51,6 +52,7 @@ app.command()(bundles.evaluate)
 app.command()(monitoring.monitor)
 app.command()(comparison.compare)
 app.command()(comparison.promote)
+app.command()(retraining.retrain)
 app.command()(whatif.whatif)
 app.command()(bundles.inspect)
 app.command()(policy.policy)

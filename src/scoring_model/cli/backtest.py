@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from scoring_model.cli import console
-from scoring_model.cli.records import Files, read_instant
+from scoring_model.cli.records import Dask, Files, read_instant
 
 
 class WindowOption(StrEnum):
@@ -43,6 +43,7 @@ def backtest(
         int, typer.Option(min=1, help="Folds that are trained at once; they share the threads.")
     ] = 1,
     threads: Annotated[int, typer.Option(min=1, help="Threads; results do not depend on them.")] = 2,
+    dask: Dask = None,
     resume: Annotated[bool, typer.Option(help="Continue an interrupted backtest.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
@@ -66,6 +67,7 @@ def backtest(
         as_of=as_of,
         processes=processes,
         threads=threads,
+        dask=dask,
         work=report.with_name(f"{report.name}.work"),
         resume=resume,
         report=console.report,

@@ -2,22 +2,28 @@
 
 import dataclasses
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from scoring_model.cli import batch_process, console
-from scoring_model.cli.records import check_files, read_bytes, read_instant
+from scoring_model.cli import console
+from scoring_model.cli.records import Dask, check_files, read_bytes, read_instant
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
+    from scoring_model.arrays import FloatArray
     from scoring_model.batch import ScoredFile
     from scoring_model.batch.dataset import DatasetRun
     from scoring_model.batch.plan import Stage
     from scoring_model.bundle import SealedFiles
+    from scoring_model.records import RecordTable
+    from scoring_model.scorer import Scorer
 
 BundlePath = Annotated[Path, typer.Argument(help="Directory of the bundle.")]
 PublicKey = Annotated[
@@ -66,13 +72,37 @@ GatesFile = Annotated[
     Path | None, typer.Option(exists=True, dir_okay=False, help="Gates to check, YAML; see docs/gates.md.")
 ]
 
+Memory = Annotated[
+    int | None,
+    typer.Option(
+        parser=read_bytes,
+        metavar="SIZE",
+        help="Limit for all processes together, by default 4GB, with --dask 2GB for each. [folder]",
+    ),
+]
+Resume = Annotated[bool, typer.Option("--resume", help="Continue an interrupted run. [folder]")]
+WorkFolder = Annotated[
+    Path | None,
+    typer.Option(
+        file_okay=False, help="Folder for spilled rows, by default in the folder of --out. [folder]"
+    ),
+]
+JsonFile = Annotated[Path | None, typer.Option("--json", help="File for the whole result as JSON.")]
+ReportFile = Annotated[Path | None, typer.Option("--report", help="File for the report: HTML, for people.")]
+AsOf = Annotated[
+    int | None,
+    typer.Option(
+        parser=read_instant,
+        metavar="INSTANT",
+        help="Instant before which labels count; by default just after the last one known.",
+    ),
+]
+
 NOTHING_TO_EVALUATE = 11
 """Exit code of an evaluation without a single labelled record."""
 
 LOST_WORKER, STAGE_INCOMPLETE = 14, 15
 """Exit codes of `score`: run again with --resume; run the stage before."""
-
-DEFAULT_MEMORY = 4_000_000_000
 
 
 def score(
@@ -116,15 +146,8 @@ def score(
         int,
         typer.Option(min=1, help="Threads, or processes for a folder; results do not depend on them."),
     ] = 2,
-    memory: Annotated[
-        int | None,
-        typer.Option(
-            parser=read_bytes,
-            metavar="SIZE",
-            help="Limit for all processes together, by default 4GB. [folder]",
-        ),
-    ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Continue an interrupted run. [folder]")] = False,
+    memory: Memory = None,
+    resume: Resume = False,
     stage: Annotated[
         str | None, typer.Option(help="Run one stage: partition, links or score. [folder]")
     ] = None,
@@ -132,12 +155,8 @@ def score(
         str | None,
         typer.Option(metavar="I/N", help="Run a share of the tasks of the stage, like 3/16. [folder]"),
     ] = None,
-    work: Annotated[
-        Path | None,
-        typer.Option(
-            file_okay=False, help="Folder for spilled rows, by default in the folder of --out. [folder]"
-        ),
-    ] = None,
+    work: WorkFolder = None,
+    dask: Dask = None,
 ) -> None:
     """Score every record of the sources. Its history consists of their own records and those of --history.
 
@@ -148,7 +167,7 @@ def score(
     if is_folder(out):
         if not guard_formulas:
             raise typer.BadParameter("--no-guard-formulas is for CSV files")
-        run = _score_folder(
+        run = score_folder(
             bundle=bundle,
             sources=paths,
             out=out,
@@ -162,6 +181,7 @@ def score(
             max_bad_share=max_bad_share,
             memory=memory,
             processes=threads,
+            dask=dask,
             public_key=public_key,
         )
         if not run.complete:
@@ -169,11 +189,19 @@ def score(
             return
         scored = run
     else:
-        given = {"--memory": memory, "--resume": resume, "--stage": stage, "--shard": shard, "--work": work}
-        if wrong := [name for name, value in given.items() if value]:
-            raise typer.BadParameter(f"{', '.join(wrong)}: for a folder as --out, such as {Path(out).stem}/")
+        given = {
+            "--memory": memory,
+            "--resume": resume,
+            "--stage": stage,
+            "--shard": shard,
+            "--work": work,
+            "--dask": dask,
+        }
+        refuse_for_file(out, given)
         if console.state.is_process:
-            batch_process.configure()
+            from scoring_model.batch import process_settings
+
+            process_settings.configure()
         scored = _score_file(
             bundle=bundle,
             paths=check_files([Path(path) for path in paths]) or [],
@@ -194,6 +222,12 @@ def is_folder(out: str) -> bool:
     return "://" in out or out.endswith("/") or Path(out).is_dir() or not Path(out).suffix
 
 
+def refuse_for_file(out: str, given: Mapping[str, object]) -> None:
+    """Refuse options that are for a folder as output."""
+    if wrong := [name for name, value in given.items() if value]:
+        raise typer.BadParameter(f"{', '.join(wrong)}: for a folder as --out, such as {Path(out).stem}/")
+
+
 def _stage(name: str | None) -> "Stage | None":
     from scoring_model.batch.plan import STAGES
 
@@ -205,20 +239,27 @@ def _stage(name: str | None) -> "Stage | None":
     return None
 
 
-def _score_folder(
-    *, shard: str | None, memory: int | None, public_key: Path | None, **options: Any
-) -> "DatasetRun":
-    from scoring_model.batch.dataset import Shard, StageIncomplete, score_dataset
-    from scoring_model.batch.engine import LostWorker
+def score_folder(*, shard: str | None, public_key: Path | None, **options: Any) -> "DatasetRun":
+    """Score a dataset."""
+    from scoring_model.batch.dataset import Shard, score_dataset
 
-    try:
+    with _exiting_when_lost():
         return score_dataset(
             **options,
             shard=None if shard is None else Shard.parse(shard),
-            memory=memory or DEFAULT_MEMORY,
             public_key=key_of(public_key),
             report=console.report,
         )
+
+
+@contextmanager
+def _exiting_when_lost() -> Iterator[None]:
+    """Exit with codes of their own for losses and for stages out of turn."""
+    from scoring_model.batch.dataset import StageIncomplete
+    from scoring_model.batch.engine import LostWorker
+
+    try:
+        yield
     except (LostWorker, StageIncomplete) as error:
         console.fail(str(error))
         raise typer.Exit(LOST_WORKER if isinstance(error, LostWorker) else STAGE_INCOMPLETE) from None
@@ -269,32 +310,30 @@ def evaluate(
             "that `score` wrote.",
         ),
     ],
-    json_path: Annotated[
-        Path | None, typer.Option("--json", help="File for the whole evaluation as JSON.")
-    ] = None,
-    report_path: Annotated[
-        Path | None, typer.Option("--report", help="File for the report: HTML, for people.")
-    ] = None,
+    json_path: JsonFile = None,
+    report_path: ReportFile = None,
     history: History = None,
     labels: Labels = None,
     by: By = None,
     gate: GatesFile = None,
     training: Training = None,
     max_bad_share: MaxBadShare = 0.01,
-    as_of: Annotated[
-        int | None,
-        typer.Option(
-            parser=read_instant,
-            metavar="INSTANT",
-            help="Instant before which labels count; by default just after the last one known.",
-        ),
-    ] = None,
+    as_of: AsOf = None,
     matured_only: Annotated[
         bool,
         typer.Option("--matured-only", help="Leave out records younger than the bundle's label maturity."),
     ] = False,
     public_key: PublicKey = None,
     threads: Threads = 2,
+    dask: Dask = None,
+    work: Annotated[
+        Path | None,
+        typer.Option(
+            file_okay=False,
+            exists=True,
+            help="With --dask: folder for temporary files that all workers reach.",
+        ),
+    ] = None,
 ) -> None:
     """Evaluate the decisions of a bundle on labelled records, or on a scored file and labels that came later.
 
@@ -308,14 +347,30 @@ def evaluate(
     from scoring_model.evaluation.report.style import require_libraries
     from scoring_model.scorer import Scorer
 
+    if work is not None and dask is None:
+        raise typer.BadParameter("for --dask alone", param_hint="--work")
     if report_path is not None:
         require_libraries()
     scorer = Scorer.of(read_bundle(bundle, public_key=key_of(public_key)), threads=threads)
     gates = None if gate is None else load_gates(gate)
-    try:
+    with exiting_without_records(NothingToEvaluate), ExitStack() as stack:
+        features = None
+        if dask is not None:
+            features = partial(
+                _features_on_workers,
+                scorer,
+                bundle=bundle,
+                sources=[str(path) for path in paths],
+                histories=[str(path) for path in history or []],
+                work=stack.enter_context(TemporaryDirectory(dir=work)),
+                max_bad_share=max_bad_share,
+                dask=dask,
+                public_key=key_of(public_key),
+            )
         found = evaluate_bundle(
             scorer,
             scored_parts(paths),
+            features=features,
             history=history,
             labels=labels,
             by=grouped(by, () if gates is None else gates.columns(pair=False)),
@@ -325,9 +380,6 @@ def evaluate(
             mute=() if gates is None else gates.findings.mute,
             max_bad_share=max_bad_share,
         )
-    except NothingToEvaluate as error:
-        console.fail(str(error))
-        raise typer.Exit(NOTHING_TO_EVALUATE) from None
     if found.coverage is not None:
         refused = found.coverage.left_out[LeftOut.INVALID]
         console.report(f"{found.coverage.rows - refused} records read, {refused} rows refused")
@@ -340,6 +392,24 @@ def evaluate(
     if gated is not None:
         console.say_markdown(gated.to_markdown())
         raise typer.Exit(gated.exit_code)
+
+
+def _features_on_workers(scorer: "Scorer", table: "RecordTable", **options: Any) -> "FloatArray":
+    """Compute the features of records on the workers of a Dask cluster."""
+    from scoring_model.batch.dataset import dataset_features
+
+    with _exiting_when_lost():
+        return dataset_features(scorer, table, report=console.report, **options)
+
+
+@contextmanager
+def exiting_without_records(kind: type[Exception]) -> Iterator[None]:
+    """Report that there are no records to judge by, and exit with the code for that."""
+    try:
+        yield
+    except kind as error:
+        console.fail(str(error))
+        raise typer.Exit(NOTHING_TO_EVALUATE) from None
 
 
 def scored_parts(paths: list[Path]) -> list[Path]:

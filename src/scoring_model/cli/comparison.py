@@ -1,37 +1,45 @@
 """Commands on two models: compare, promote."""
 
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from scoring_model.cli import console
 from scoring_model.cli.bundles import (
     NOTHING_TO_EVALUATE,
+    AsOf,
     By,
     GatesFile,
     History,
+    JsonFile,
     Labels,
     MaxBadShare,
     PublicKey,
+    ReportFile,
     Threads,
     Training,
+    exiting_without_records,
     grouped,
     key_of,
     write_json,
 )
-from scoring_model.cli.records import Files
+from scoring_model.cli.database import MasterKey, Since, settled
+from scoring_model.cli.following import follow_verifications
+from scoring_model.cli.past import OfDatabase, check_source, read_past_records
+from scoring_model.cli.records import Files, check_files
+
+if TYPE_CHECKING:
+    from scoring_model.configuration import GateSettings
+    from scoring_model.evaluation import Comparison, EvaluationOptions
+    from scoring_model.scorer import Scorer
 
 GATE_FAILED = 10
 """Exit code of a promotion whose gates hold but that improves nothing."""
 
 Champion = Annotated[Path, typer.Argument(help="Directory of the bundle that decides now.")]
 Challenger = Annotated[Path, typer.Argument(help="Directory of the bundle that may replace it.")]
-Json = Annotated[Path | None, typer.Option("--json", help="File for the whole comparison as JSON.")]
-AsOf = Annotated[
-    str | None,
-    typer.Option(help="Instant before which labels count; by default just after the last one known."),
-]
 LabelMaturity = Annotated[
     str | None,
     typer.Option(
@@ -46,11 +54,26 @@ MaturedOnly = Annotated[
 def compare(
     champion: Champion,
     challenger: Challenger,
-    paths: Files,
-    json_path: Json = None,
-    report_path: Annotated[
-        Path | None, typer.Option("--report", help="File for the report: HTML, for people.")
+    paths: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            metavar="[FILE...]",
+            callback=check_files,
+            help="File of records: Parquet, CSV or JSON Lines. Several files, or a pattern in quotes, are read as one.",
+        ),
     ] = None,
+    database: OfDatabase = None,
+    since: Since = None,
+    follow: Annotated[
+        bool, typer.Option("--follow", help="Compare verifications as they arrive until SIGTERM or Ctrl-C.")
+    ] = False,
+    state: Annotated[
+        Path | None, typer.Option(dir_okay=False, help="File that remembers how far --follow has come.")
+    ] = None,
+    every: Annotated[str, typer.Option(help="Time between two summaries of --follow.")] = "60s",
+    master_key: MasterKey = None,
+    json_path: JsonFile = None,
+    report_path: ReportFile = None,
     history: History = None,
     labels: Labels = None,
     by: By = None,
@@ -63,38 +86,56 @@ def compare(
     public_key: PublicKey = None,
     threads: Threads = 2,
 ) -> None:
-    """Compare the decisions of two bundles about the same labelled records.
+    """Compare the decisions of two bundles about the same labelled records, or about a service's verifications.
+
+    Verifications are decided again with links as known then, and judged by the labels known now. With --follow those
+    that arrive are compared in this process, flips and summaries as lines of JSON.
 
     Exit codes: 11 no labelled records; with --gate 10 a gate failed, 11 not enough data, 12 a promise is broken.
     """
     from scoring_model.configuration import load_gates
-    from scoring_model.evaluation import NothingToEvaluate, check_gates, comparison_summary
+    from scoring_model.evaluation import EvaluationOptions, NothingToEvaluate
     from scoring_model.evaluation import compare as compare_bundles
     from scoring_model.evaluation.holdout import training_folder
     from scoring_model.evaluation.report.style import require_libraries
     from scoring_model.scorer import Scorer
 
+    check_source(paths, database, history=history, labels=labels, since=since)
+    _check_follow(database, state, gate or json_path or report_path, follow=follow)
     if report_path is not None:
         require_libraries()
     key, gates = key_of(public_key), None if gate is None else load_gates(gate)
-    try:
-        found = compare_bundles(
-            Scorer.load(champion, public_key=key, threads=threads),
-            Scorer.load(challenger, public_key=key, threads=threads),
-            paths,
-            history=history,
-            labels=labels,
-            by=grouped(by, () if gates is None else gates.columns(pair=True)),
-            as_of=as_of,
-            label_maturity=label_maturity,
-            matured_only=matured_only,
-            training=[*(training or ()), *map(training_folder, (champion, challenger))],
-            mute=() if gates is None else gates.findings.mute,
-            max_bad_share=max_bad_share,
-        )
-    except NothingToEvaluate as error:
-        console.fail(str(error))
-        raise typer.Exit(NOTHING_TO_EVALUATE) from None
+    old, new = (Scorer.load(one, public_key=key, threads=threads) for one in (champion, challenger))
+    if database is not None and state is not None:
+        follow_verifications(database, master_key, (old, new), state, since=since, every=every)
+        return
+    options: dict[str, Any] = {
+        "by": grouped(by, () if gates is None else gates.columns(pair=True)),
+        "as_of": as_of,
+        "label_maturity": label_maturity,
+        "matured_only": matured_only,
+        "training": [*(training or ()), *map(training_folder, (champion, challenger))],
+        "mute": () if gates is None else gates.findings.mute,
+    }
+    with exiting_without_records(NothingToEvaluate):
+        if database is None:
+            found = compare_bundles(
+                old, new, paths, history=history, labels=labels, max_bad_share=max_bad_share, **options
+            )
+        else:
+            chosen = EvaluationOptions.of(**options)
+            found = _compare_past(
+                database, master_key, (old, new), chosen, since=since, max_bad_share=max_bad_share
+            )
+    _present(found, gates, json_path, report_path)
+
+
+def _present(
+    found: "Comparison", gates: "GateSettings | None", json_path: Path | None, report_path: Path | None
+) -> None:
+    """Write and print a comparison; exit with the code of its gates."""
+    from scoring_model.evaluation import check_gates, comparison_summary
+
     gated = None if gates is None else check_gates(gates, found)
     write_json(json_path, found.to_json() | {"gates": None if gated is None else gated.to_json()})
     if report_path is not None:
@@ -104,6 +145,46 @@ def compare(
     if gated is not None:
         console.say_markdown(gated.to_markdown())
         raise typer.Exit(gated.exit_code)
+
+
+def _check_follow(database: str | None, state: Path | None, result: Path | None, *, follow: bool) -> None:
+    """Refuse options of --follow without it, and those that it has no use for."""
+    if follow != (state is not None):
+        raise typer.BadParameter("--follow and --state belong together")
+    if follow and (database is None or result is not None):
+        raise typer.BadParameter(
+            "--follow needs --database, and takes neither --gate nor --json nor --report"
+        )
+
+
+def _compare_past(
+    database: str,
+    master_key: str | None,
+    scorers: tuple["Scorer", "Scorer"],
+    options: "EvaluationOptions",
+    *,
+    since: int | None,
+    max_bad_share: float,
+) -> "Comparison":
+    """Compare two bundles on the verifications of a service."""
+    from scoring_model.evaluation import compare_rows
+    from scoring_model.service.settings import masked
+
+    before = settled()
+    chosen = replace(options, as_of=options.as_of or before)
+    past = read_past_records(database, master_key, scorers, since=since, before=before, by=chosen.by)
+    old, new = (
+        past.of(place, scorer, by=chosen.by, max_bad_share=max_bad_share)
+        for place, scorer in enumerate(scorers)
+    )
+    return compare_rows(
+        *scorers,
+        (old, new),
+        options=chosen,
+        total=past.records.num_rows,
+        files=(masked(database),),
+        notes=past.describe(),
+    )
 
 
 def promote(
@@ -123,7 +204,7 @@ def promote(
             help="Look again and again while labels mature, at a fixed error: file of the looks at this challenger.",
         ),
     ] = None,
-    json_path: Json = None,
+    json_path: JsonFile = None,
     history: History = None,
     labels: Labels = None,
     by: By = None,
@@ -143,11 +224,11 @@ def promote(
     from scoring_model.configuration import load_gates
     from scoring_model.evaluation import NothingToEvaluate
     from scoring_model.evaluation.holdout import training_folder
-    from scoring_model.training.promotion import CHAMPION
     from scoring_model.training.promotion import promote as promote_bundle
+    from scoring_model.training.registry import CHAMPION
 
     gates = load_gates(gate)
-    try:
+    with exiting_without_records(NothingToEvaluate):
         done = promote_bundle(
             bundle,
             paths,
@@ -170,9 +251,6 @@ def promote(
             threads=threads,
             report=console.report,
         )
-    except NothingToEvaluate as error:
-        console.fail(str(error))
-        raise typer.Exit(NOTHING_TO_EVALUATE) from None
     write_json(json_path, done.evidence)
     console.say_markdown(done.report.to_markdown())
     if done.look is not None:

@@ -9,8 +9,16 @@ import typer
 from rich.progress import Progress
 
 from scoring_model.cli import console
-from scoring_model.cli.database import Database, Json, MasterKey, masters_of, now, time_of, with_store
-from scoring_model.cli.records import read_instant
+from scoring_model.cli.database import (
+    Database,
+    Json,
+    MasterKey,
+    Since,
+    masters_of,
+    settled,
+    time_of,
+    with_store,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -20,14 +28,6 @@ if TYPE_CHECKING:
     from scoring_model.service.keys.keyring import Keyring
     from scoring_model.service.store import Store
 
-LEFT_OUT = {
-    "erased": "whose person was erased",
-    "pruned": "whose signals were deleted with age",
-    "empty": "with references alone, which are no record",
-    "unreadable": "that can't be decrypted: their bytes were changed",
-}
-"""Descriptions of verifications that are left out, by name in JSON."""
-
 app = typer.Typer(help="The records of the service.", no_args_is_help=True)
 
 
@@ -36,28 +36,11 @@ def data() -> None:
     """The records of the service."""
 
 
-def instant_of(text: str) -> int:
-    """Read an age (such as 180d) or a time as an instant, in microseconds."""
-    from scoring_model.records.times import parse_duration
-
-    try:
-        return now() - parse_duration(text)
-    except ValueError:
-        return read_instant(text)
-
-
 @app.command()
 def export(
     database: Database,
     out: Annotated[Path, typer.Option(help="File to write: .parquet. It holds personal data.")],
-    since: Annotated[
-        int | None,
-        typer.Option(
-            parser=instant_of,
-            metavar="AGE|TIME",
-            help="Only verifications from this age (180d) or time on; by default all.",
-        ),
-    ] = None,
+    since: Since = None,
     client: Annotated[
         str | None,
         typer.Option(help="Client whose history is exported; needed if there is more than one history."),
@@ -78,13 +61,10 @@ def export(
     It decrypts personal data: the file can be read by its owner alone. Erased persons and verifications without their
     signals are left out and counted. Servers may keep running.
     """
-    from scoring_model.service.scoring.score import SKEW
-
     if bundle is not None and config is not None:
         raise ValueError("give --bundle or --config, not both")
     keyring = masters_of(database, master_key)
-    # Whatever is scored or reported before this instant is committed now.
-    before = now() - 2 * SKEW
+    before = settled()
     with Progress(console=console.errors(), transient=True) as bar:
         task = bar.add_task("exporting records", total=None)
         done = with_store(
@@ -142,6 +122,8 @@ async def _signals(store: Store, bundle: Path | None, config: Path | None) -> Ma
 
 
 def _show(done: ExportedFile, out: Path, before: int, *, as_json: bool) -> None:
+    from scoring_model.service.past_pages import LEFT_OUT
+
     counts = {str(reason): count for reason, count in done.left_out.items()}
     left_out = {name: counts.get(name, 0) for name in LEFT_OUT}
     if as_json:

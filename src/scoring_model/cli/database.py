@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 import typer
 
 from scoring_model.cli import console
+from scoring_model.cli.records import read_instant
 
 if TYPE_CHECKING:
     from scoring_model.service.keys.keyring import Keyring
@@ -33,6 +34,26 @@ MasterKey = Annotated[
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+def _instant_of(text: str) -> int:
+    """Read an age (such as 180d) or a time as an instant, in microseconds."""
+    from scoring_model.records.times import parse_duration
+
+    try:
+        return now() - parse_duration(text)
+    except ValueError:
+        return read_instant(text)
+
+
+Since = Annotated[
+    int | None,
+    typer.Option(
+        parser=_instant_of,
+        metavar="AGE|TIME",
+        help="Only verifications from this age (180d) or time on; by default all.",
+    ),
+]
 
 app = typer.Typer(help="The database of the service.", no_args_is_help=True)
 
@@ -114,18 +135,10 @@ def with_store(database: str, work: Callable[[Store], Awaitable[T]]) -> T:
         If the database does not exist: only `migrate` and `serve` create one.
     """
     from scoring_model.service.settings import sqlite_path
-    from scoring_model.service.store import open_store
+    from scoring_model.service.store import with_store as run
 
     sqlite_path(database)  # refuses an in-memory database, which no other process could see
-
-    async def run() -> T:
-        store = await open_store(database)
-        try:
-            return await work(store)
-        finally:
-            await store.close()
-
-    return asyncio.run(run())
+    return run(database, work)
 
 
 def masters_of(database: str, master_key: str | None) -> Keyring:
@@ -141,6 +154,13 @@ def now() -> int:
     from scoring_model.service.core.clock import SystemClock
 
     return SystemClock().now()
+
+
+def settled() -> int:
+    """Return an instant before which whatever was scored or reported is committed, in microseconds."""
+    from scoring_model.service.scoring.score import SKEW
+
+    return now() - 2 * SKEW
 
 
 def time_of(instant: int | None) -> str | None:

@@ -1,13 +1,28 @@
 """The command that lists the features of a configuration, or computes them for records."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from scoring_model.cli import console
-from scoring_model.cli.bundles import History, MaxBadShare, PublicKey, Threads, key_of
-from scoring_model.cli.records import check_files
+from scoring_model.cli.bundles import (
+    MaxBadShare,
+    Memory,
+    PublicKey,
+    Resume,
+    Threads,
+    WorkFolder,
+    is_folder,
+    key_of,
+    refuse_for_file,
+    score_folder,
+)
+from scoring_model.cli.records import Dask, check_files
+
+if TYPE_CHECKING:
+    from scoring_model.batch import ExportedFeatures
+    from scoring_model.batch.dataset import DatasetRun
 
 
 def features(
@@ -15,8 +30,8 @@ def features(
         Path | None, typer.Argument(help="Directory of the bundle whose features are computed.")
     ] = None,
     paths: Annotated[
-        list[Path] | None,
-        typer.Argument(metavar="[FILE...]", help="File of records, as for `score`. Several are read as one."),
+        list[str] | None,
+        typer.Argument(metavar="[FILE...]", help="Records, as for `score`. Several files are read as one."),
     ] = None,
     config: Annotated[
         Path | None,
@@ -25,16 +40,30 @@ def features(
         ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-    out: Annotated[Path | None, typer.Option(help="File to write: .parquet.")] = None,
+    out: Annotated[
+        str | None,
+        typer.Option(
+            help="File to write: .parquet. Or a folder or URI, which gets a Parquet dataset, as for `score`."
+        ),
+    ] = None,
     contributions: Annotated[
         bool, typer.Option("--contributions", help="Add what each feature adds to the margin.")
     ] = False,
-    history: History = None,
+    history: Annotated[
+        list[str] | None, typer.Option(help="File of earlier records; may be given several times.")
+    ] = None,
     max_bad_share: MaxBadShare = 0.01,
     public_key: PublicKey = None,
     threads: Threads = 2,
+    memory: Memory = None,
+    resume: Resume = False,
+    work: WorkFolder = None,
+    dask: Dask = None,
 ) -> None:
-    """List the features of a configuration, or write what a bundle's model reads of each record of a file."""
+    """List the features of a configuration, or write what a bundle's model reads of each record of a file.
+
+    Options marked [folder] are for a folder as --out.
+    """
     if config is not None:
         if bundle is not None:
             raise typer.BadParameter("takes no bundle and no files", param_hint="--config")
@@ -42,25 +71,45 @@ def features(
         return
     if bundle is None or not paths or out is None:
         raise typer.BadParameter("give --config, or BUNDLE FILE... --out MATRIX")
-    from scoring_model.batch import export_features
     from scoring_model.scorer import Scorer
 
-    check_files(paths)
     scorer = Scorer.load(bundle, public_key=key_of(public_key), threads=threads)
-    done = export_features(
-        scorer,
-        paths,
-        out,
-        histories=history or [],
-        contributions=contributions,
-        max_bad_share=max_bad_share,
-    )
+    done: DatasetRun | ExportedFeatures
+    if is_folder(out):
+        done = score_folder(
+            bundle=bundle,
+            sources=paths,
+            out=out,
+            histories=history or [],
+            work=work,
+            shard=None,
+            resume=resume,
+            content="contributions" if contributions else "features",
+            max_bad_share=max_bad_share,
+            memory=memory,
+            processes=threads,
+            dask=dask,
+            public_key=public_key,
+        )
+    else:
+        refuse_for_file(out, {"--memory": memory, "--resume": resume, "--work": work, "--dask": dask})
+        from scoring_model.batch import export_features
+
+        done = export_features(
+            scorer,
+            check_files([Path(path) for path in paths]) or [],
+            Path(out),
+            histories=check_files([Path(path) for path in history or []]) or [],
+            contributions=contributions,
+            max_bad_share=max_bad_share,
+        )
+    count = len(scorer.matrix.names)
     if as_json:
         quarantine = None if done.quarantine is None else str(done.quarantine)
-        counts = {"records": done.records, "refused": done.refused, "features": done.features}
-        console.say_json({"out": str(out), "quarantine": quarantine, **counts})
+        counts = {"records": done.records, "refused": done.refused, "features": count}
+        console.say_json({"out": out, "quarantine": quarantine, **counts})
         return
-    console.say(f"{done.features} features of {done.records} records in {out}")
+    console.say(f"{count} features of {done.records} records in {out}")
     if done.quarantine is not None:
         console.say(f"{done.refused} rows were refused: {done.quarantine}")
 

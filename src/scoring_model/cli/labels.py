@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from scoring_model.cli import console
-from scoring_model.cli.database import Database, Json, with_store
+from scoring_model.cli.database import Database, Json, MasterKey, masters_of, with_store
 
 if TYPE_CHECKING:
     from scoring_model.service.core.clock import Clock
+    from scoring_model.service.keys.keyring import Keyring
     from scoring_model.service.labels import Imported, LabelLine
     from scoring_model.service.store import Store
 
@@ -24,12 +25,16 @@ def import_file(
         Path, typer.Argument(metavar="FILE", exists=True, dir_okay=False, help=".csv, .jsonl or .ndjson.")
     ],
     database: Database,
+    client: Annotated[
+        str | None, typer.Option(help="Client whose imported records recordId names; only such rows need it.")
+    ] = None,
+    master_key: MasterKey = None,
     as_json: Json = False,
 ) -> None:
-    """Import labels of verifications. Importing again changes nothing; unknown ids are listed.
+    """Import labels of verifications and of imported records. Importing again changes nothing; unknown ids are listed.
 
-    Columns: verificationId or identityId; label (fraud, genuine or withdrawn); knownAt. If any row breaks a
-    rule, nothing is imported and all such rows are listed.
+    Columns: verificationId, identityId or recordId; label (fraud, genuine or withdrawn); knownAt. If any row breaks a
+    rule, nothing is imported and all such rows are listed. The master key is read for rows with a recordId alone.
     """
     from scoring_model.contract.texts import to_text
     from scoring_model.service.core.clock import SystemClock
@@ -37,8 +42,13 @@ def import_file(
 
     clock = SystemClock()
     lines = read_labels(path, at=clock.now())
-    found = with_store(database, lambda store: _import(store, lines, clock))
-    unknown = [to_text(resource) for resource in found.unknown]
+    keyring = None
+    if any(line.record_id is not None for line in lines):
+        if client is None:
+            raise ValueError("recordId: names a record of one client: give the client (--client)")
+        keyring = masters_of(database, master_key)
+    found = with_store(database, lambda store: _import(store, lines, clock, client, keyring))
+    unknown = [name if isinstance(name, str) else to_text(name) for name in found.unknown]
     if as_json:
         console.say_json({"imported": found.imported, "repeated": found.repeated, "unknown": unknown})
         return
@@ -71,7 +81,8 @@ def report(database: Database, as_json: Json = False) -> None:
         )
     for day, share in found.curve.items():
         console.say(f"  within {day:3} days  {share:6.1%}")
-    for outcome, covered in found.coverage.items():
+    control = {f"passed in the control group, otherwise {name}": one for name, one in found.control.items()}
+    for outcome, covered in {**found.coverage, **control}.items():
         console.say(
             f"{outcome}: {covered.verifications} verifications, {covered.fraud} fraud, {covered.genuine} genuine, "
             f"{covered.verifications - covered.fraud - covered.genuine} without a label"
@@ -81,9 +92,16 @@ def report(database: Database, as_json: Json = False) -> None:
     )
 
 
-async def _import(store: Store, lines: list[LabelLine], clock: Clock) -> Imported:
-    from scoring_model.service.labels import import_labels
+async def _import(
+    store: Store, lines: list[LabelLine], clock: Clock, client: str | None, keyring: Keyring | None
+) -> Imported:
+    from scoring_model.service.clients import find_client
+    from scoring_model.service.keys.secrets import load_or_create
+    from scoring_model.service.labels import RecordNames, import_labels
 
+    records = None
+    if client is not None and keyring is not None:
+        records = RecordNames(await find_client(store, client), await load_or_create(store, keyring))
     async with store.reading() as reader:
         clients = await reader.clients()
-    return await import_labels(store, clients, lines, clock)
+    return await import_labels(store, clients, lines, clock, records=records)

@@ -19,6 +19,22 @@ def check_files(paths: list[Path] | None) -> list[Path] | None:
     return paths
 
 
+Dask = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ADDRESS",
+        help="Run on the workers of a Dask scheduler, such as tcp://scheduler:8786, or of local:N, which starts N "
+        "processes; see docs/files.md. Needs the extra [dask].",
+    ),
+]
+
+
+def check_sources(sources: list[str]) -> list[str]:
+    """Refuse sources that name no file; folders and URIs are listed later."""
+    check_files([Path(one) for one in sources if "://" not in one and not Path(one).is_dir()])
+    return sources
+
+
 Files = Annotated[
     list[Path],
     typer.Argument(

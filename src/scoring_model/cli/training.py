@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from scoring_model.cli import console
-from scoring_model.cli.records import Files, read_instant
+from scoring_model.cli.records import Dask, check_sources, read_bytes, read_instant
 
 if TYPE_CHECKING:
     from scoring_model.configuration import Configuration
@@ -16,7 +16,15 @@ tracking_app = typer.Typer(help="Tracking: runs of trainings in MLflow.", no_arg
 
 
 def train(
-    paths: Files,
+    paths: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="SOURCE...",
+            callback=check_sources,
+            help="Labelled records: Parquet, CSV or JSON Lines; files, patterns in quotes or folders, read as one. "
+            "With training.thinning also URIs.",
+        ),
+    ],
     config: Annotated[Path, typer.Option(exists=True, dir_okay=False, help="Configuration of the use.")],
     out: Annotated[Path, typer.Option(help="Directory of the bundle to write.")],
     trials: Annotated[int | None, typer.Option(min=1, help="Number of trials of the search.")] = None,
@@ -48,6 +56,15 @@ def train(
     processes: Annotated[
         int, typer.Option(min=1, help="Trials of the search that run at once; they share the threads.")
     ] = 1,
+    dask: Dask = None,
+    memory: Annotated[
+        int | None,
+        typer.Option(
+            parser=read_bytes,
+            metavar="SIZE",
+            help="With training.thinning: limit for all processes together, by default 4GB.",
+        ),
+    ] = None,
 ) -> None:
     """Train on labelled records; write one sealed bundle and its evaluation.
 
@@ -60,6 +77,8 @@ def train(
     configuration = _with_search(load_configuration(config), trials=trials, budget=budget, params=params)
     if as_of is not None:
         configuration = configuration.trained_as_of(as_of)
+    if memory is not None and configuration.training.thinning is None:
+        raise typer.BadParameter("--memory is for a configuration with training.thinning")
     job = Job(
         source=paths,
         configuration=configuration,
@@ -71,6 +90,8 @@ def train(
         track=track,
         threads=threads,
         processes=processes,
+        dask=dask,
+        **({} if memory is None else {"memory": memory}),
     )
     done = run_job(job, report=console.report)
     console.say(f"bundle: {done.bundle}")

@@ -3,44 +3,42 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.progress import Progress
 
 from scoring_model.cli import console
 from scoring_model.cli.bundles import PublicKey, key_of
-from scoring_model.cli.data import LEFT_OUT, instant_of
-from scoring_model.cli.database import Database, Json, MasterKey, masters_of, now, with_store
+from scoring_model.cli.database import Database, Json, MasterKey, Since, settled, time_of
+from scoring_model.cli.past import deciding_again, first_of, with_past
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from scoring_model.scorer import Scorer
-    from scoring_model.service.keys.keyring import Keyring
-    from scoring_model.service.store import Store
     from scoring_model.service.whatif import WhatIf
-
-NOT_REPLAYED = {
-    **{name: text for name, text in LEFT_OUT.items() if name != "empty"},
-    "tooOld": "whose history reaches further back than the link records that are kept",
-    "refused": "with a signal of another type than the bundle takes",
-}
-"""Descriptions of verifications that can't be decided again, by name in JSON."""
 
 
 def whatif(
     database: Database,
     bundle: Annotated[Path, typer.Option(exists=True, file_okay=False, help="Bundle that decides again.")],
     out: Annotated[Path, typer.Option(help="File to write: .parquet, both verdicts of each verification.")],
-    since: Annotated[
-        int | None,
+    policy: Annotated[
+        Path | None,
         typer.Option(
-            parser=instant_of,
-            metavar="AGE|TIME",
-            help="Only verifications from this age (90d) or time on; by default all.",
+            exists=True,
+            dir_okay=False,
+            help="Another policy for the bundle, YAML: keys of the section policy of a configuration, and thresholds.",
         ),
     ] = None,
+    report: Annotated[Path | None, typer.Option(help="File for the report: HTML, for people.")] = None,
+    by: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="Field, signal or ageBand to count by, besides the client; may be repeated.",
+        ),
+    ] = None,
+    since: Since = None,
     master_key: MasterKey = None,
     public_key: PublicKey = None,
     as_json: Json = False,
@@ -50,74 +48,100 @@ def whatif(
     The bundle must have the link keys of the history. The database is only read. Follow-up verifications are decided
     again too, whether or not the bundle would have asked for them.
     """
-    from scoring_model.scorer import Scorer
-    from scoring_model.service.scoring.score import SKEW
-
-    keyring = masters_of(database, master_key)
-    scorer = Scorer.load(bundle, public_key=key_of(public_key))
-    with Progress(console=console.errors(), transient=True) as bar:
-        task = bar.add_task("deciding again", total=None)
-        found = with_store(
-            database,
-            lambda store: _what_if(
-                store,
-                keyring,
-                scorer,
-                out,
-                period=(since, now() - 2 * SKEW),
-                progress=lambda verifications: bar.update(task, completed=verifications),
-            ),
-        )
-    _show(found, out, as_json=as_json)
-
-
-async def _what_if(
-    store: Store,
-    keyring: Keyring,
-    scorer: Scorer,
-    out: Path,
-    *,
-    period: tuple[int | None, int],
-    progress: Callable[[int], None],
-) -> WhatIf:
-    from scoring_model.service.keys.data_keys import Vault
-    from scoring_model.service.keys.secrets import load_or_create
-    from scoring_model.service.service import require_same_links
-    from scoring_model.service.store import EARLIEST
     from scoring_model.service.whatif import what_if
 
-    await require_same_links(store, scorer)
-    since, before = period
-    return await what_if(
-        store,
-        Vault(keyring),
-        await load_or_create(store, keyring),
-        scorer,
-        out,
-        since=EARLIEST if since is None else since,
-        before=before,
-        progress=progress,
-    )
+    if report is not None:
+        from scoring_model.evaluation.report.style import require_libraries
 
-
-def _show(found: WhatIf, out: Path, *, as_json: bool) -> None:
-    left_out = {name: found.left_out.get(name, 0) for name in NOT_REPLAYED}
-    if as_json:
-        console.say_json(
-            {
-                "out": str(out),
-                "verifications": found.verifications,
-                "replayed": found.replayed,
-                "differ": found.differ,
-                "outcomes": [
-                    {"then": then, "whatif": new, "verifications": count}
-                    for (then, new), count in sorted(found.outcomes.items())
-                ],
-                "sameBundle": {"replayed": found.own, "differ": found.own_differ},
-                "notReplayed": left_out,
-            }
+        require_libraries()
+    scorer, before = _scorer(bundle, policy, public_key), settled()
+    with deciding_again() as progress:
+        found = with_past(
+            database,
+            master_key,
+            [scorer],
+            lambda store, vault, secrets: what_if(
+                store,
+                vault,
+                secrets,
+                scorer,
+                out,
+                since=first_of(since),
+                before=before,
+                by=by or (),
+                progress=progress,
+            ),
         )
-        return
+    if report is not None:
+        from scoring_model.service.whatif_report import write_whatif
+
+        write_whatif(found, report, name=scorer.manifest.name, sentences=scorer.sentences, before=before)
+        console.report(f"report: {report}")
+    if as_json:
+        console.say_json({"out": str(out), **_json(found)})
+    else:
+        _show(found, out)
+
+
+def _scorer(bundle: Path, policy: Path | None, public_key: Path | None) -> Scorer:
+    """Load a bundle, under another policy if one is given."""
+    from scoring_model.scorer import Scorer
+
+    if policy is None:
+        return Scorer.load(bundle, public_key=key_of(public_key))
+    from scoring_model.bundle import read_bundle
+    from scoring_model.training.policy_change import change_policy, read_policy
+
+    sealed = read_bundle(bundle, public_key=key_of(public_key))
+    settings, thresholds = read_policy(policy, sealed)
+    change = change_policy(sealed, settings, thresholds=thresholds)
+    for bound, (asked, promised) in change.rounded.items():
+        console.report(f"{bound}: {promised:g} is promised, {asked:g} rounded up to the ladder")
+    with TemporaryDirectory() as folder:
+        return Scorer.load(change.save(Path(folder) / "bundle"))
+
+
+def _json(found: WhatIf) -> dict[str, Any]:
+    from dataclasses import asdict
+
+    from scoring_model.service.replay import NOT_REPLAYED
+
+    return {
+        "modelVersion": found.model_version,
+        "policyVersion": found.policy_version,
+        "verifications": found.verifications,
+        "replayed": found.replayed,
+        "from": time_of(found.first),
+        "to": time_of(found.last),
+        "days": found.days,
+        "differ": found.differ,
+        "outcomes": [
+            {"then": then, "whatif": new, "verifications": count}
+            for (then, new), count in sorted(found.outcomes.items())
+        ],
+        "flips": [
+            {
+                "then": then,
+                "whatif": new,
+                "verifications": flip.verifications,
+                "frauds": flip.frauds,
+                "genuine": flip.genuine,
+                "reasons": dict(flip.reasons.most_common()),
+            }
+            for (then, new), flip in sorted(found.flips.items())
+        ],
+        "groups": {
+            column: [{"value": value, **asdict(group)} for value, group in groups.items()]
+            for column, groups in found.groups.items()
+        },
+        "sameBundle": {"replayed": found.own, "differ": found.own_differ},
+        "notReplayed": {name: found.left_out.get(name, 0) for name in NOT_REPLAYED},
+    }
+
+
+def _show(found: WhatIf, out: Path) -> None:
+    from scoring_model.service.replay import NOT_REPLAYED
+
     console.say(
         f"{found.replayed} of {found.verifications} verifications decided again: {found.differ} verdicts differ, {out}"
     )
@@ -128,6 +152,6 @@ def _show(found: WhatIf, out: Path, *, as_json: bool) -> None:
             f"{found.own} of them had been decided by this bundle: "
             f"{found.own_differ} differ in verdict or feature row"
         )
-    for name, count in left_out.items():
-        if count:
-            console.say(f"not decided again: {count} {NOT_REPLAYED[name]}")
+    for name, text in NOT_REPLAYED.items():
+        if left_out := found.left_out.get(name):
+            console.say(f"not decided again: {left_out} {text}")

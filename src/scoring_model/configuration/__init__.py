@@ -8,12 +8,13 @@ from scoring_model.configuration.configuration import (
 )
 from scoring_model.configuration.findings import FindingSettings
 from scoring_model.configuration.gates import Gate, GateSettings, LookSettings, load_gates
-from scoring_model.configuration.policy import CostSettings, PolicySettings
+from scoring_model.configuration.policy import ControlSettings, CostSettings, PolicySettings
 from scoring_model.configuration.reading import ConfigurationError, read_settings, read_yaml
 from scoring_model.configuration.training import (
     LeakageCheckName,
     LeakageSettings,
     SplitSettings,
+    ThinningSettings,
     TrainingSettings,
     Tuned,
     TuningSettings,
@@ -22,6 +23,7 @@ from scoring_model.configuration.training import (
 __all__ = [
     "Configuration",
     "ConfigurationError",
+    "ControlSettings",
     "CostSettings",
     "FeatureChoice",
     "FindingSettings",
@@ -33,6 +35,7 @@ __all__ = [
     "PolicySettings",
     "RecordSettings",
     "SplitSettings",
+    "ThinningSettings",
     "TrainingSettings",
     "Tuned",
     "TuningSettings",

@@ -10,6 +10,7 @@ from scoring_model.configuration.findings import FindingSettings, unknown_findin
 from scoring_model.configuration.reading import read_settings, read_yaml
 from scoring_model.contract.violation import Invalid, check_fields
 from scoring_model.findings import Code, Severity
+from scoring_model.records.near_misses import near_misses
 
 FlipRate = Literal["all", "genuine_stricter", "genuine_milder", "fraud_stricter", "fraud_milder"]
 GroupRateName = Literal["passed", "stepped_up", "failed", "false_reject", "step_up", "missed_fraud"]
@@ -17,6 +18,19 @@ PromiseName = Literal["all", "max_false_reject", "max_step_up", "max_missed_frau
 
 EarlyPromise = Literal["all", "max_false_reject", "max_step_up"]
 EstimatedRate = Literal["false_reject", "step_up", "missed_fraud"]
+
+LOOK_FIGURES: Final = (
+    "roc_auc",
+    "average_precision",
+    "ks",
+    *(
+        f"{part}_at_fpr_{limit}"
+        for part in ("recall", "precision")
+        for limit in ("0.001", "0.005", "0.01", "0.05")
+    ),
+    *(f"recall_at_capacity_{capacity}" for capacity in (10, 50, 100, 500)),
+)
+"""Figures of an evaluation that may decide repeated looks: they rest on frauds, and more is better."""
 
 _SUBJECTS: Final = (
     "figure",
@@ -144,7 +158,7 @@ class LookSettings:
     Parameters
     ----------
     figure : str
-        Figure of an evaluation that rests on frauds; more is better.
+        One of `LOOK_FIGURES`.
     gain : float
         Difference that is worth a promotion, above 0.
     error : float
@@ -164,8 +178,11 @@ class LookSettings:
     power: float = 0.85
 
     def __post_init__(self) -> None:
+        near = near_misses(self.figure, LOOK_FIGURES)
+        allowed = f"one of {', '.join(LOOK_FIGURES)}" + (f" (did you mean {near[0]}?)" if near else "")
         check_fields(
             self,
+            ("figure", allowed, self.figure in LOOK_FIGURES),
             ("gain", "above 0 and finite", 0 < self.gain < math.inf),
             ("error", "above 0 and below 0.5", 0 < self.error < 0.5),
             ("power", "above 0.5 and below 1", 0.5 < self.power < 1),

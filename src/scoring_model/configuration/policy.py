@@ -1,9 +1,11 @@
 """Bounds on the errors of the policy, and what these errors cost."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
-from scoring_model.contract.violation import check_fields
+from scoring_model.contract.violation import Invalid, Violation, check_fields, pointer
+from scoring_model.decision.control import Control, ControlArm
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -51,6 +53,22 @@ class CostSettings:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class ControlSettings:
+    """Shares of those whom the policy would stop that a service lets pass, so that their labels become known.
+
+    Both are needed: the share of fraud that the policy misses cannot be estimated without either.
+
+    Parameters
+    ----------
+    failed, stepped_up : ControlArm
+        By the outcome that the policy alone would give.
+    """
+
+    failed: ControlArm
+    stepped_up: ControlArm
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class PolicySettings:
     """Bounds that the policy must keep. Each bound may be None; delta = 1 - confidence is shared by the others.
 
@@ -68,6 +86,8 @@ class PolicySettings:
         Minimised among the thresholds that keep the bounds. None: the lowest thresholds are used.
     reason_share : float
         Minimum share, in [0, 1], of all positive contributions for a reason after the first.
+    control : ControlSettings or None
+        None: outcomes follow from score and thresholds without exception.
 
     Raises
     ------
@@ -81,6 +101,7 @@ class PolicySettings:
     confidence: float = 0.95
     costs: CostSettings | None = None
     reason_share: float = 0.1
+    control: ControlSettings | None = None
 
     def __post_init__(self) -> None:
         shares = {**self.limits(), "confidence": self.confidence}
@@ -89,6 +110,22 @@ class PolicySettings:
             *((name, "in (0, 1)", 0 < value < 1) for name, value in shares.items()),
             ("reason_share", "in [0, 1]", 0 <= self.reason_share <= 1),
         )
+        self._check_cost_caps()
+
+    @property
+    def control_group(self) -> Control | None:
+        """Return the control group as it is sealed, with the cost of a missed fraud."""
+        if self.control is None:
+            return None
+        loss = 1.0 if self.costs is None else self.costs.fraud_loss
+        return Control(failed=self.control.failed, stepped_up=self.control.stepped_up, fraud_loss=loss)
+
+    def to_json(self) -> dict[str, Any]:
+        """Give the settings as a JSON document. A control group stands in those that have one."""
+        plain = asdict(self)
+        if self.control is None:
+            del plain["control"]
+        return plain
 
     def limits(self) -> dict[str, float]:
         """Return the bounds that are set, by name."""
@@ -98,3 +135,22 @@ class PolicySettings:
             "max_missed_fraud": self.max_missed_fraud,
         }
         return {name: value for name, value in values.items() if value is not None}
+
+    def _check_cost_caps(self) -> None:
+        """Check that caps on expected cost have a unit, and let at least one person of a day pass."""
+        if self.control is None:
+            return
+        loss = None if self.costs is None else self.costs.fraud_loss
+        violations = []
+        for name, arm in (("failed", self.control.failed), ("stepped_up", self.control.stepped_up)):
+            cap = arm.most_expected_cost_per_day
+            place = pointer("control", name, "most_expected_cost_per_day")
+            if cap is not None and loss is None:
+                violations.append(
+                    Violation(place, "missing", "needs the costs of the policy, which are not set")
+                )
+            elif cap is not None and loss is not None and cap < loss:
+                detail = f"must be at least costs.fraud_loss, {loss:g}: below it no one might pass on a day"
+                violations.append(Violation(place, "invalid", detail))
+        if violations:
+            raise Invalid(violations)

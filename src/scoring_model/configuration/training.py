@@ -198,6 +198,39 @@ class TuningSettings:
         return None if self.budget is None else self.budget / 1e6
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ThinningSettings:
+    """Which genuine records of the train part a training keeps. It keeps all frauds.
+
+    Records are chosen by a hash of their content. The kept genuine ones weigh as much as all of them.
+
+    Parameters
+    ----------
+    genuine : float or None
+        Share of the genuine records, in [1e-6, 1].
+    most_records : int or None
+        Maximum number of records of the train part, frauds included, at least 1,000. Exactly one of `genuine` and
+        `most_records` is set.
+
+    Raises
+    ------
+    Invalid
+        With every field that is out of range.
+    """
+
+    genuine: float | None = None
+    most_records: int | None = None
+
+    def __post_init__(self) -> None:
+        share, most = self.genuine, self.most_records
+        check_fields(
+            self,
+            ("", "exactly one of genuine and most_records", (share is None) != (most is None)),
+            ("genuine", "in [1e-6, 1]", share is None or 1e-6 <= share <= 1),
+            ("most_records", "at least 1000", most is None or most >= 1000),
+        )
+
+
 ALLOWED_PARAMS = frozenset(
     {
         "bagging_fraction",
@@ -312,6 +345,8 @@ class TrainingSettings:
         Formerly ``attacks``.
     tuned : Tuned, optional
         Known parameters; they replace the search.
+    thinning : ThinningSettings, optional
+        Which records of the train part are kept; None keeps all.
     """
 
     seed: int = 7
@@ -320,6 +355,7 @@ class TrainingSettings:
     leakage_checks: LeakageSettings = field(default_factory=LeakageSettings, metadata={FORMERLY: "attacks"})
     tuning: TuningSettings = field(default_factory=TuningSettings)
     tuned: Tuned | None = None
+    thinning: ThinningSettings | None = None
 
     def __post_init__(self) -> None:
         check_fields(

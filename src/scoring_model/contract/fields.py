@@ -11,9 +11,11 @@ ADDRESS_FIELDS: Final = tuple(f"address.{part}" for part in ADDRESS_PARTS)
 REFERENCE_FIELDS: Final = ("externalId", "subjectId")
 IDENTITY_FIELDS: Final = (*PERSON_FIELDS, *ADDRESS_FIELDS, *REFERENCE_FIELDS)
 LABEL_FIELDS: Final = ("label", "labelKnownAt", "labelReportedAt")
+PROPENSITY: Final = "propensity"
+"""Probability with which a record of this outcome of the policy passed, so that its label could become known."""
 FORMER_FIELDS: Final = {"labelToldAt": "labelReportedAt"}
 """Old names of fields, which files and configurations may still use."""
-EVENT_FIELDS: Final = ("recordId", "eventTime", *LABEL_FIELDS)
+EVENT_FIELDS: Final = ("recordId", "eventTime", *LABEL_FIELDS, PROPENSITY)
 SIGNAL_PREFIX: Final = "signals."
 NESTED: Final = ("address", "signals")
 

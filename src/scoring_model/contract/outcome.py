@@ -11,5 +11,12 @@ class Outcome(StrEnum):
     FAILED = "FAILED"
 
 
+class DecidedBy(StrEnum):
+    """What decided a verification."""
+
+    POLICY = "policy"  # score and thresholds
+    CONTROL = "control"  # the control group: it passed, whatever score and thresholds say
+
+
 OUTCOMES: tuple[Outcome, ...] = tuple(Outcome)
 """The outcomes by their code: 0 PASSED, 1 STEPPED_UP, 2 FAILED."""

@@ -12,7 +12,7 @@ from pydantic_core import InitErrorDetails
 from scoring_model.contract import rules
 from scoring_model.contract.fields import SIGNAL_PREFIX
 from scoring_model.contract.identity import REFERENCE, Reference
-from scoring_model.contract.outcome import Outcome
+from scoring_model.contract.outcome import DecidedBy, Outcome
 from scoring_model.contract.resource import UUID, Body, Instant, Resource, Schema, Uuid, ruled
 from scoring_model.contract.rules import Rule, RuleError, SignalType
 from scoring_model.contract.texts import from_text
@@ -187,6 +187,10 @@ class VerificationInput(Body):
         return found if self.subject_id is None else {**found, "subjectId": self.subject_id}
 
 
+def _is_none(value: object) -> bool:
+    return value is None
+
+
 class ReasonCode(Resource):
     """A reason for a high score."""
 
@@ -259,3 +263,26 @@ class Verification(Resource):
     previous_verification_id: Uuid | None = None
     created_at: Instant
     completed_at: Instant | None = None
+    decided_by: Annotated[
+        str | None,
+        WithJsonSchema(
+            {
+                "enum": [one.value for one in DecidedBy],
+                "description": (
+                    "Only where the operator configured a control group: `control` if the verification passed so that "
+                    "it is learnt whether such persons are frauds, else `policy`."
+                ),
+            }
+        ),
+        Field(exclude_if=_is_none),
+    ] = None
+    policy_outcome: Annotated[
+        str | None,
+        WithJsonSchema(
+            {
+                "enum": [outcome.value for outcome in Outcome],
+                "description": "With `decidedBy`: what score and thresholds alone would have decided.",
+            }
+        ),
+        Field(exclude_if=_is_none),
+    ] = None

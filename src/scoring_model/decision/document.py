@@ -56,8 +56,11 @@ def must_be(expected: str, holds: Callable[[Any], bool]) -> Check:
     return check
 
 
-def fields(required: Mapping[str, Check], others: Check | None = None) -> Check:
+def fields(
+    required: Mapping[str, Check], others: Check | None = None, *, optional: Mapping[str, Check] | None = None
+) -> Check:
     """Return a check of an object with these fields; other fields are allowed only if a check for them is given."""
+    known = {**required, **(optional or {})}
 
     def check(value: object) -> Iterator[Violation]:
         yield from an_object(value)
@@ -66,7 +69,7 @@ def fields(required: Mapping[str, Check], others: Check | None = None) -> Check:
         for name in sorted(required.keys() - value.keys()):
             yield Violation(pointer(name), "missing", "missing")
         for name, item in value.items():
-            of_item = required.get(name, others)
+            of_item = known.get(name, others)
             if of_item is None:
                 yield Violation(pointer(shown(name)), "unknown_field", "unknown field")
             else:

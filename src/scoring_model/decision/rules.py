@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scoring_model.arrays import FloatArray, IntArray
 from scoring_model.contract.outcome import Outcome
 from scoring_model.contract.violation import Violation
+from scoring_model.decision.control import CONTROL, Control
 from scoring_model.decision.document import (
     DocumentError,
     check_document,
@@ -69,12 +70,14 @@ class Policy:
         First score, `step_up_from` to 1001, that fails; 1001 is never.
     promises : tuple of Promise
         The bounds that the thresholds keep, with the evidence.
+    control : Control or None
+        Which of those who do not pass by the thresholds pass all the same, in a service. It changes no `outcome` here.
 
     Attributes
     ----------
     version : str
         First 16 hexadecimal digits of the SHA-256 of the policy's canonical JSON: the same
-        thresholds with the same evidence have the same version, wherever they were chosen.
+        thresholds with the same evidence and control group have the same version, wherever they were chosen.
 
     Raises
     ------
@@ -85,6 +88,7 @@ class Policy:
     step_up_from: int
     fail_from: int
     promises: tuple[Promise, ...] = ()
+    control: Control | None = None
     version: str = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -118,11 +122,12 @@ class Policy:
 
     def to_json(self) -> dict[str, Any]:
         """Give the policy as a JSON document, without its version, which follows from it."""
-        return {
+        plain = {
             "step_up_from": self.step_up_from,
             "fail_from": self.fail_from,
             "promises": [asdict(promise) for promise in self.promises],
         }
+        return plain if self.control is None else {**plain, "control": self.control.to_json()}
 
     @classmethod
     def from_json(cls, document: Mapping[str, Any]) -> "Policy":
@@ -133,7 +138,12 @@ class Policy:
                 [Violation("/fail_from", "order", "must not be below step_up_from")], "policy"
             )
         promises = tuple(Promise(**promise) for promise in document["promises"])
-        return cls(step_up_from=document["step_up_from"], fail_from=document["fail_from"], promises=promises)
+        return cls(
+            step_up_from=document["step_up_from"],
+            fail_from=document["fail_from"],
+            promises=promises,
+            control=Control.from_json(document["control"]) if "control" in document else None,
+        )
 
 
 _shares = dict.fromkeys(("limit", "delta", "observed", "p_value"), share)
@@ -142,7 +152,8 @@ _document = fields(
         "step_up_from": integer(1, NEVER_REACHED),
         "fail_from": integer(1, NEVER_REACHED),
         "promises": each(fields({"bound": text, "records": count, **_shares})),
-    }
+    },
+    optional={"control": CONTROL},
 )
 
 

@@ -1,6 +1,6 @@
 """Evaluation of decisions on records with known labels."""
 
-from scoring_model.evaluation.comparing import compare
+from scoring_model.evaluation.comparing import RecordRows, compare, compare_rows
 from scoring_model.evaluation.comparison import ComparedBundle, Comparison, compare_evaluations
 from scoring_model.evaluation.comparison_summary import comparison_summary
 from scoring_model.evaluation.coverage import Coverage, LeftOut, known_targets
@@ -28,10 +28,12 @@ __all__ = [
     "Interval",
     "LeftOut",
     "NothingToEvaluate",
+    "RecordRows",
     "Share",
     "check_gates",
     "compare",
     "compare_evaluations",
+    "compare_rows",
     "comparison_summary",
     "evaluate",
     "evaluate_records",

@@ -1,7 +1,7 @@
 """Compares two bundles on one file of labelled records."""
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -89,11 +89,91 @@ def compare(
         read_labelled(scorer, records, given, by=options.by, max_bad_share=max_bad_share)
         for scorer in (old, new)
     )
-    _, places, other_places = np.intersect1d(one.source_rows, other.source_rows, return_indices=True)
-    tables = one.take(places), other.take(other_places)
+    _, *places = np.intersect1d(one.source_rows, other.source_rows, return_indices=True)
+    tables = one.take(places[0]), other.take(places[1])
     if problems := list(_absent_signals((old, new), tables)):
         raise _refused(problems)
-    return _compared((old, new), tables, history=history, options=options, rows=rows, files=names_of(records))
+    return _compared(
+        (old, new),
+        tables,
+        lambda: [
+            _Decided.now(scorer, table, read_histories(scorer, listed(history)))
+            for scorer, table in zip((old, new), tables, strict=True)
+        ],
+        options=options,
+        rows=rows,
+        files=names_of(records),
+    )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class RecordRows:
+    """Records with the feature rows that a bundle makes of them.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n, d), float64
+    seconds : float
+        What making the rows took.
+    """
+
+    table: RecordTable
+    rows: FloatArray
+    seconds: float
+
+    def take(self, places: IntArray) -> "RecordRows":
+        """Take records in the given order."""
+        return RecordRows(table=self.table.take(places), rows=self.rows[places], seconds=self.seconds)
+
+
+def compare_rows(
+    champion: Scorer,
+    challenger: Scorer,
+    records: tuple[RecordRows, RecordRows],
+    *,
+    options: EvaluationOptions,
+    total: int,
+    files: tuple[str, ...] = (),
+    notes: tuple[str, ...] = (),
+) -> Comparison:
+    """Compare the decisions of two bundles about records whose feature rows are known, as `compare` does.
+
+    Parameters
+    ----------
+    records : (RecordRows, RecordRows)
+        The same records for each bundle; those that one of both lacks, by `source_rows`, are left out.
+    total : int
+        Rows of the source, with those that break the contract of the data.
+    files, notes : tuple of str
+        What the records are, and sentences on what was left out before.
+
+    Raises
+    ------
+    EvaluationError
+        If the bundles cannot be compared on these records, with every reason.
+    NothingToEvaluate
+        If no record has a known class.
+    """
+    scorers = (champion, challenger)
+    if problems := list(_differing_uses(*scorers, options)):
+        raise _refused(problems)
+    old, new = records
+    _, *places = np.intersect1d(old.table.source_rows, new.table.source_rows, return_indices=True)
+    found = old.take(places[0]), new.take(places[1])
+    tables = found[0].table, found[1].table
+    if problems := list(_absent_signals(scorers, tables)):
+        raise _refused(problems)
+    return _compared(
+        scorers,
+        tables,
+        lambda: [
+            _Decided.of(scorer, one.rows, one.seconds) for scorer, one in zip(scorers, found, strict=True)
+        ],
+        options=options,
+        rows=total,
+        files=files,
+        notes=notes,
+    )
 
 
 def _refused(problems: Sequence[str]) -> EvaluationError:
@@ -134,12 +214,17 @@ class _Decided:
     decision_milliseconds: float
 
     @classmethod
-    def of(cls, scorer: Scorer, table: RecordTable, history: RecordTable | None) -> "_Decided":
+    def now(cls, scorer: Scorer, table: RecordTable, history: RecordTable | None) -> "_Decided":
         started = time.perf_counter()
         before = 0 if history is None else len(history)
         rows = scorer.matrix.rows(table if history is None else history.append(table), before)
+        return cls.of(scorer, rows, time.perf_counter() - started)
+
+    @classmethod
+    def of(cls, scorer: Scorer, rows: FloatArray, seconds: float) -> "_Decided":
+        started = time.perf_counter()
         decisions = scorer.decide(rows)
-        seconds = time.perf_counter() - started
+        seconds += time.perf_counter() - started
         places = np.flatnonzero(decisions.outcomes)  # only these have reasons
         return cls(
             decisions=decisions,
@@ -163,19 +248,18 @@ def _milliseconds(scorer: Scorer, rows: FloatArray) -> float:
 def _compared(
     scorers: tuple[Scorer, Scorer],
     tables: tuple[RecordTable, RecordTable],
+    decide: Callable[[], Sequence[_Decided]],
     *,
-    history: object,
     options: EvaluationOptions,
     rows: int,
     files: tuple[str, ...],
+    notes: tuple[str, ...] = (),
 ) -> Comparison:
+    """Compare decisions, which are made once it is known that there is something to evaluate."""
     selection = select_known(scorers[0], tables[0], options, invalid=rows - len(tables[0]))
     columns = group_columns(tables[0], options.by)
     persons = person_codes(tables[0], alone=True)
-    decided = [
-        _Decided.of(scorer, table, read_histories(scorer, listed(history)))
-        for scorer, table in zip(scorers, tables, strict=True)
-    ]
+    decided = decide()
     evaluations = [
         evaluate_decisions(
             scorer,
@@ -204,7 +288,7 @@ def _compared(
         explain=explain,
         bundles=bundles,
         sentences={**scorers[0].sentences, **scorers[1].sentences},
-        notes=tuple(_notes(scorers)),
+        notes=(*_notes(scorers), *notes),
     )
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from scoring_model.arrays import BoolArray, IntArray
+from scoring_model.arrays import BoolArray, FloatArray, IntArray
 from scoring_model.records import RecordTable, format_duration, rfc3339
 
 
@@ -48,6 +48,7 @@ class LeftOut(StrEnum):
     AFTER_AS_OF = "after_as_of"
     UNLABELLED_IMMATURE = "unlabelled_immature"
     LABELLED_IMMATURE = "labelled_immature"
+    UNOBSERVABLE = "unobservable"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -97,6 +98,7 @@ class Coverage:
             LeftOut.AFTER_AS_OF: "happened at the as-of instant or later",
             LeftOut.UNLABELLED_IMMATURE: f"no label known at the as-of instant, and younger than {age}",
             LeftOut.LABELLED_IMMATURE: f"younger than {age}, though its label is known",
+            LeftOut.UNOBSERVABLE: "without propensity: it did not pass, or no control group was configured",
         }
         return {texts[reason]: count for reason, count in self.left_out.items() if count}
 
@@ -118,11 +120,14 @@ class Selection:
         Places in the table, ascending.
     targets : ndarray of shape (m,), int8
         1 fraud, 0 genuine.
+    weights : ndarray of shape (m,), float64, or None
+        How many records each stands for, 1 / propensity; None: each for itself.
     """
 
     rows: IntArray
     targets: NDArray[np.int8]
     coverage: Coverage
+    weights: FloatArray | None = None
 
 
 def select(
@@ -139,7 +144,7 @@ def select(
         genuine records.
     """
     targets = known_targets(table.event_times, table.labels, table.label_times, as_of, maturity)
-    happened = table.event_times < as_of
+    happened = (table.event_times < as_of) & ~table.unobservable
     mature = table.event_times < as_of - maturity
     labelled = targets >= 0  # every mature record is
     chosen = happened & (mature if matured_only else labelled)
@@ -158,9 +163,20 @@ def select(
         immature_frauds=count(chosen & ~mature & (targets == 1)),
         left_out={
             LeftOut.INVALID: invalid,
-            LeftOut.AFTER_AS_OF: count(~happened),
+            LeftOut.AFTER_AS_OF: count(table.event_times >= as_of),
             LeftOut.UNLABELLED_IMMATURE: count(happened & ~labelled),
             LeftOut.LABELLED_IMMATURE: count(happened & labelled & ~chosen),
+            # Only where records have propensities, so that other documents stay as they were.
+            **(
+                {}
+                if table.propensities is None
+                else {LeftOut.UNOBSERVABLE: count((table.event_times < as_of) & table.unobservable)}
+            ),
         },
     )
-    return Selection(rows=rows, targets=targets[rows], coverage=coverage)
+    return Selection(
+        rows=rows,
+        targets=targets[rows],
+        weights=None if table.propensities is None else 1.0 / table.propensities[rows],
+        coverage=coverage,
+    )

@@ -95,6 +95,13 @@ class DayDraws:
         """
         return np.bincount(self.day_of * size + codes, minlength=self.days * size).reshape(self.days, size)
 
+    def weighted_counts(self, codes: IntArray, size: int, weights: FloatArray) -> FloatArray:
+        """Sum weights of the records of each day by code, of shape (days, size); see `counts`."""
+        cells = self.day_of * size + codes
+        order = np.lexsort((weights, cells))  # the order of the records changes no bit
+        sums = np.bincount(cells[order], weights[order], minlength=self.days * size)
+        return sums.astype(np.float64).reshape(self.days, size)
+
     def drawn(self, by_day: NDArray[np.int64] | FloatArray) -> FloatArray:
         """Sum days under every draw.
 
@@ -127,6 +134,28 @@ class DayDraws:
             sums = np.zeros((size, weights.shape[1]), dtype=np.int32)
             _add_weights(codes, days, weights, sums)
             yield np.ascontiguousarray(sums.T, dtype=np.int64)
+
+    def drawn_weights(self, codes: IntArray, size: int, weights: FloatArray) -> Iterator[FloatArray]:
+        """Sum weights of all records by code under every draw, a chunk of draws at a time; see `drawn_counts`."""
+        order = np.lexsort((weights, codes))
+        codes, days, own = codes[order], self.day_of[order], weights[order]
+        step = max(1, _CELLS // max(size, 1))
+        for start in range(0, len(self.weights), step):
+            of_days = np.ascontiguousarray(self.weights[start : start + step].T, dtype=np.float64)
+            sums = np.zeros((size, of_days.shape[1]))
+            _add_own_weights(codes, days, own, of_days, sums)
+            yield np.ascontiguousarray(sums.T)
+
+
+@njit(cache=True, nogil=True)
+def _add_own_weights(
+    codes: IntArray, days: IntArray, own: FloatArray, weights: FloatArray, sums: FloatArray
+) -> None:
+    """Add the weights of each record's day, times its own, to the sums of its code."""
+    for i in range(len(codes)):
+        code, day = codes[i], days[i]
+        for j in range(weights.shape[1]):
+            sums[code, j] += own[i] * weights[day, j]
 
 
 @njit(cache=True, nogil=True)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from scoring_model.arrays import IntArray
+from scoring_model.arrays import FloatArray, IntArray
 from scoring_model.decision.rules import Decisions
 from scoring_model.records import Column
 
@@ -31,6 +31,8 @@ class EvaluatedRecords:
         Code of the person of each record. None: unknown.
     columns : mapping of str to Column
         Values by which groups are made, by name.
+    weights : ndarray of shape (n,), float64, optional
+        How many records each stands for, at least 1: 1 / propensity. None: each for itself.
     """
 
     decisions: Decisions
@@ -39,6 +41,12 @@ class EvaluatedRecords:
     record_ids: tuple[str, ...] = ()
     persons: IntArray | None = None
     columns: Mapping[str, Column] = field(default_factory=dict)
+    weights: FloatArray | None = None
+
+    @property
+    def weight_of_each(self) -> FloatArray:
+        """Return the weights, 1 without any."""
+        return np.ones(len(self)) if self.weights is None else self.weights
 
     def __len__(self) -> int:
         return len(self.labels)

@@ -17,9 +17,10 @@ from scoring_model.contract.outcome import OUTCOMES, Outcome
 from scoring_model.decision.rules import DecisionRules, Policy
 from scoring_model.decision.scale import MAX_SCORE, nominal_share
 from scoring_model.evaluation.checks import check_evaluation
+from scoring_model.evaluation.control_cost import forecast_control_cost
 from scoring_model.evaluation.coverage import Coverage
 from scoring_model.evaluation.curves import Curves
-from scoring_model.evaluation.day_draws import DayDraws
+from scoring_model.evaluation.day_draws import DAY, DayDraws
 from scoring_model.evaluation.decomposition import Decomposition, decompose
 from scoring_model.evaluation.evaluated_records import EvaluatedRecords, EvaluationError
 from scoring_model.evaluation.figures import Figures, measure_figures
@@ -28,7 +29,7 @@ from scoring_model.evaluation.importance import Importance
 from scoring_model.evaluation.measures import FPR_LIMITS, Measures, measure, measure_periods
 from scoring_model.evaluation.reliability import CalibrationBin, calibration_table
 from scoring_model.evaluation.stability import Stability, measure_stability
-from scoring_model.evaluation.uncertainty import Estimate, Share, share_of
+from scoring_model.evaluation.uncertainty import Estimate, Share, share_of, weighted_share
 from scoring_model.findings import Finding, arranged
 from scoring_model.records import rfc3339
 
@@ -133,6 +134,9 @@ class Evaluation:
         evaluations of the same records have the same draws of days.
     explain : callable or None
         Measures `importance`; None where the inputs of the model are not at hand.
+    control_cost : Estimate or None
+        What the control group of the policy would cost over as many days as the records span
+        (`forecast_control_cost`); None without one.
     """
 
     overall: Measures
@@ -152,6 +156,7 @@ class Evaluation:
     records: EvaluatedRecords = field(repr=False)
     draws: Mapping[str, FloatArray] = field(repr=False)
     explain: Callable[[], Importance] | None = field(default=None, repr=False)
+    control_cost: Estimate | None = None
 
     @property
     def applicants(self) -> Mapping[Outcome, Applicants]:
@@ -236,6 +241,7 @@ class Evaluation:
             "months": {month: measures.to_json() for month, measures in self.months.items()},
             "groups": [table.to_json() for table in self.groups],
             "findings": [finding.to_json() for finding in self.findings],
+            **({} if self.control_cost is None else {"control_cost": self.control_cost.to_json()}),
         }
 
     def _uncertainty(self) -> dict[str, Any]:
@@ -310,7 +316,7 @@ def evaluate_records(
         measure_groups(records, draws, column, reference=reference) for column, reference in by.items()
     )
     return Evaluation(
-        overall=measure(records.decisions, labels),
+        overall=measure(records.decisions, labels, records.weights),
         figures=figures.estimates,
         decompositions=decompose(records.decisions.probabilities, labels),
         calibration=calibration_table(records.decisions.probabilities, labels),
@@ -329,7 +335,15 @@ def evaluate_records(
         days=draws.days,
         records=records,
         draws=figures.draws,
+        control_cost=_control_cost(records, policy),
     )
+
+
+def _control_cost(records: EvaluatedRecords, policy: Policy) -> Estimate | None:
+    if policy.control is None or not len(records):
+        return None
+    days = records.event_times // DAY
+    return forecast_control_cost(records, policy.control, days=int(days.max() - days.min()) + 1)
 
 
 def _stability(records: EvaluatedRecords, policy: Policy, figures: Figures) -> Iterator[Stability]:
@@ -349,6 +363,11 @@ def _stability(records: EvaluatedRecords, policy: Policy, figures: Figures) -> I
             errors[rows],
             records.event_times[rows],
             drawn=figures.draws[name],
+            share=None
+            if records.weights is None
+            else weighted_share(
+                errors[rows], records.weights[rows], heaviest=float(records.weights.max(initial=1.0))
+            ),
         )
 
 
@@ -365,12 +384,15 @@ def _check(records: EvaluatedRecords) -> None:
         **{f"by {name}": column.codes for name, column in records.columns.items()},
     }
     shape = (len(labels),)
+    if records.weights is not None:
+        arrays["weights"] = records.weights
     kept = {
         "margins": ("finite", np.isfinite(decisions.margins)),
         "scores": (f"in 0..{MAX_SCORE}", (decisions.scores >= 0) & (decisions.scores <= MAX_SCORE)),
         "outcomes": ("0, 1 or 2", np.isin(decisions.outcomes, range(len(OUTCOMES)))),
         "probabilities": ("in [0, 1]", (decisions.probabilities >= 0) & (decisions.probabilities <= 1)),
         "labels": ("0 or 1", np.isin(labels, (0, 1))),
+        "weights": ("at least 1", records.weight_of_each >= 1),
     }
     problems = [
         f"{name}: must have the shape {shape}, got {array.shape}"

@@ -19,11 +19,18 @@ from scoring_model.evaluation.metrics import (
     divide,
     known,
     log_losses,
-    mean_of,
     squared_errors,
+    weighted_mean,
 )
-from scoring_model.evaluation.rates import CELLS, RATES, cell_codes, rate_counts
-from scoring_model.evaluation.uncertainty import Estimate, interval_of, rate_estimate
+from scoring_model.evaluation.rates import CELLS, RATES, Rate, cell_codes, rate_counts
+from scoring_model.evaluation.uncertainty import (
+    Estimate,
+    Share,
+    interval_of,
+    share_estimate,
+    share_of,
+    weighted_share,
+)
 
 _RANKED: Final = ("roc_auc", "average_precision", "ks")
 
@@ -49,16 +56,15 @@ class _Figure:
     value: float
     drawn: FloatArray
     by_day: IntArray  # records of the denominator
-    count: int | None = None  # of a rate: records of the numerator
+    share: Share | None = None  # of a rate
 
     def estimate(self) -> Estimate:
         """Give the figure its interval, unless fewer than ten days hold records that it rests on."""
         drawn = self.drawn if np.count_nonzero(self.by_day) >= MIN_DAYS else self.drawn[:0]
-        records = int(self.by_day.sum())
-        if self.count is not None:
-            return rate_estimate(self.count, records, drawn)
+        if self.share is not None:
+            return share_estimate(self.share, drawn)
         ends = interval_of(drawn)
-        return Estimate(value=known(self.value), low=ends.low, high=ends.high, records=records)
+        return Estimate(value=known(self.value), low=ends.low, high=ends.high, records=int(self.by_day.sum()))
 
 
 def measure_figures(records: EvaluatedRecords, draws: DayDraws, *, costs: CostSettings | None) -> Figures:
@@ -83,20 +89,24 @@ def measure_figures(records: EvaluatedRecords, draws: DayDraws, *, costs: CostSe
 
 def _ranked(records: EvaluatedRecords, draws: DayDraws) -> Iterator[_Figure]:
     """Measure the ranking by the margin; its scarce records are the frauds."""
-    ranking = Ranking.of(records.decisions.margins, records.labels)
+    ranking = Ranking.of(records.decisions.margins, records.labels, records.weights)
     values = _ranking_values(ranking.counts)
-    chunks = map(_ranking_values, drawn_rankings(ranking, draws))
+    chunks = map(_ranking_values, drawn_rankings(ranking, draws, records.weights))
     drawn = np.concatenate([np.empty((0, len(values))), *chunks])
     frauds = draws.counts(ranking.is_fraud.astype(np.int64), 2)[:, 1]
     for place, name in enumerate(_ranking_names()):
         yield _Figure(name=name, value=values[place], drawn=drawn[:, place], by_day=frauds)
 
 
-def drawn_rankings(ranking: Ranking, draws: DayDraws) -> Iterator[RankCounts]:
+def drawn_rankings(
+    ranking: Ranking, draws: DayDraws, weights: FloatArray | None = None
+) -> Iterator[RankCounts]:
     """Yield the counts of a ranking under every draw, a chunk of draws at a time."""
     size = ranking.size
     codes = np.where(ranking.is_fraud, ranking.places, ranking.places + size)  # both classes at once
-    for drawn in draws.drawn_counts(codes, 2 * size):
+    both = 2 * size
+    chunks = draws.drawn_counts(codes, both) if weights is None else draws.drawn_weights(codes, both, weights)
+    for drawn in chunks:
         yield RankCounts(drawn[:, :size], drawn[:, size:])
 
 
@@ -116,26 +126,45 @@ def _ranking_values(counts: RankCounts) -> FloatArray:
 def _losses(records: EvaluatedRecords, draws: DayDraws) -> Iterator[_Figure]:
     """Measure the mean losses of the probabilities."""
     by_day = draws.counts(np.zeros_like(draws.day_of), 1)[:, 0]
+    totals = by_day if records.weights is None else draws.totals(records.weights)
     for name, losses in (("brier", squared_errors), ("log_loss", log_losses)):
         values = losses(records.decisions.probabilities, records.labels)
-        yield replace(_ratio(name, draws, draws.totals(values), by_day), value=mean_of(values))
+        weighted = values if records.weights is None else values * records.weights
+        yield replace(
+            _ratio(name, draws, draws.totals(weighted), totals),
+            value=weighted_mean(values, records.weights),
+            by_day=by_day,
+        )
 
 
 def _rates(records: EvaluatedRecords, draws: DayDraws, costs: CostSettings | None) -> Iterator[_Figure]:
     """Measure the rates of outcomes and errors, and their cost."""
-    cells = draws.counts(cell_codes(records.labels, records.decisions.outcomes), CELLS)
+    codes, weights = cell_codes(records.labels, records.decisions.outcomes), records.weights
+    counted = draws.counts(codes, CELLS)
+    cells = counted if weights is None else draws.weighted_counts(codes, CELLS, weights)
     numerators, denominators = rate_counts(cells, RATES)
+    by_day = rate_counts(counted, RATES)[1].astype(np.int64)
     for place, name in enumerate(RATES):
         yield replace(
             _ratio(name, draws, numerators[:, place], denominators[:, place]),
-            count=int(numerators[:, place].sum()),
+            by_day=by_day[:, place],
+            share=share_of(int(numerators[:, place].sum()), int(denominators[:, place].sum()))
+            if weights is None
+            else _weighted_share(codes, weights, RATES[name]),
         )
     if costs is not None:
-        everyone = cells.sum(axis=1)
+        everyone = counted.sum(axis=1)
         value = cost_of_cells(cells.sum(axis=0), costs) if len(records) else np.array(np.nan)
         yield _Figure(
             name="cost", value=value.item(), drawn=cost_of_cells(draws.drawn(cells), costs), by_day=everyone
         )
+
+
+def _weighted_share(codes: IntArray, weights: FloatArray, rate: Rate) -> Share:
+    """Return a rate of records that stand for others, by their cells."""
+    held = np.isin(codes, list(rate.denominator))
+    errors = np.isin(codes[held], list(rate.numerator))
+    return weighted_share(errors, weights[held], heaviest=float(weights.max(initial=1.0)))
 
 
 def _queues(records: EvaluatedRecords, draws: DayDraws) -> Iterator[_Figure]:
@@ -143,7 +172,9 @@ def _queues(records: EvaluatedRecords, draws: DayDraws) -> Iterator[_Figure]:
     queues = DailyQueues.of(records, draws)
     frauds = draws.counts((records.labels == 1).astype(np.int64), 2)[:, 1]
     for capacity in CAPACITIES:
-        yield _ratio(f"recall_at_capacity_{capacity}", draws, queues.caught(capacity), frauds)
+        found = _ratio(f"recall_at_capacity_{capacity}", draws, queues.caught(capacity), frauds)
+        # Records that stand for others are not the queue of their day.
+        yield found if records.weights is None else replace(found, value=np.nan, drawn=found.drawn * np.nan)
 
 
 def _ratio(

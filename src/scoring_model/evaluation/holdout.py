@@ -1,6 +1,6 @@
 """The decisions of a bundle on labelled records, made now or scored earlier."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -8,7 +8,7 @@ from typing import Final, Self
 
 import numpy as np
 
-from scoring_model.arrays import IntArray
+from scoring_model.arrays import FloatArray, IntArray
 from scoring_model.configuration import CostSettings, FindingSettings
 from scoring_model.contract.fields import signal_field
 from scoring_model.contract.rules import SignalType
@@ -32,6 +32,13 @@ from scoring_model.scorer import Scorer
 from scoring_model.scorer.frames import read_histories
 
 MAX_BAD_SHARE: Final = 0.01
+
+
+WEIGHTED: Final = (
+    "Records stand for others by their propensity: those whom a policy stops, for all like them. Figures, measures, "
+    "months and promises are weighted by 1 / propensity; calibration, decompositions, score shares, groups, worst "
+    "windows and curves count each record once, so they describe those who passed."
+)
 
 
 class NothingToEvaluate(EvaluationError):
@@ -118,6 +125,7 @@ def evaluate(
     training: Sequence[str | Path] = (),
     mute: Sequence[str] = (),
     max_bad_share: float = MAX_BAD_SHARE,
+    features: Callable[[RecordTable], FloatArray] | None = None,
 ) -> Evaluation:
     """Compare the decisions of a bundle with the labels of records.
 
@@ -151,6 +159,9 @@ def evaluate(
         Codes of findings to mute, such as ``SM009``, beside those that the configuration of the bundle mutes.
     max_bad_share : float
         Largest share of rows, in [0, 1], that may break the contract of the records.
+    features : callable, optional
+        Gets the valid records, and returns what `Scorer.features` computes of them and of their history, float64 of
+        shape (n, d), in their order; `history` is not read then. Not for scored files. None: they are computed here.
 
     Raises
     ------
@@ -174,10 +185,11 @@ def evaluate(
         given = read_labels(labels, scorer.contents.schema)
         source = Source.open(records, PLAIN)
         if is_scored(source):
-            if history is not None:
-                raise EvaluationError(
-                    f"{source.name}: history: is of no use to a file that was scored earlier"
-                )
+            for name, value in (("history", history), ("features", features)):
+                if value is not None:
+                    raise EvaluationError(
+                        f"{source.name}: {name}: is of no use to a file that was scored earlier"
+                    )
             return _evaluate_scored(scorer, source, given, options)
     table, rows = read_labelled(
         scorer, records, None if labels is None else given, by=options.by, max_bad_share=max_bad_share
@@ -186,9 +198,10 @@ def evaluate(
         scorer,
         table,
         options=options,
-        history=read_histories(scorer, listed(history)),
+        history=read_histories(scorer, listed(history)) if features is None else None,
         invalid=rows - len(table),
         files=names_of(records),
+        features=features,
     )
 
 
@@ -208,7 +221,7 @@ def read_labelled(
     required : bool
         Whether records without a column of labels are refused where none are given.
     """
-    schema = _with_columns(scorer.contents.schema, by)
+    schema = with_columns(scorer.contents.schema, by)
     reading = read_records(records, schema, labelled=required and labels is None)
     accept(reading, max_share=max_bad_share)
     return reading.table if labels is None else _labelled(reading.table, labels, schema), reading.rows
@@ -232,6 +245,7 @@ def evaluate_table(
     history: RecordTable | None = None,
     invalid: int = 0,
     files: tuple[str, ...] = (),
+    features: Callable[[RecordTable], FloatArray] | None = None,
 ) -> Evaluation:
     """Score labelled records and compare the decisions with their labels.
 
@@ -245,6 +259,8 @@ def evaluate_table(
         Rows of the source that are not in the table, since they break the contract of the data.
     files : tuple of str
         Names of the source's files.
+    features : callable, optional
+        As for `evaluate`.
 
     Raises
     ------
@@ -254,7 +270,10 @@ def evaluate_table(
     columns = group_columns(table, options.by)
     selection = select_known(scorer, table, options, invalid=invalid)
     before = 0 if history is None else len(history)
-    rows = scorer.matrix.rows(table if history is None else history.append(table), before)
+    if features is not None:
+        rows = features(table)
+    else:
+        rows = scorer.matrix.rows(table if history is None else history.append(table), before)
     evaluation = evaluate_decisions(
         scorer,
         table,
@@ -340,6 +359,7 @@ def evaluate_decisions(
             record_ids=tuple([table.record_ids[row] for row in rows.tolist()]),
             persons=None if persons is None else persons[rows],
             columns={name: column.take(rows) for name, column in columns.items()},
+            weights=selection.weights,
         ),
         rules=scorer.rules,
         costs=None if costs is None else CostSettings(**costs),
@@ -354,7 +374,7 @@ def evaluate_decisions(
             since=int(events.min()),
             until=int(events.max()),
             scored_earlier=scored_earlier,
-            notes=notes,
+            notes=notes if selection.weights is None else (*notes, WEIGHTED),
         ),
         findings=(
             check_period(scorer, events),
@@ -401,7 +421,7 @@ def _labelled(table: RecordTable, labels: Labels, schema: RecordSchema) -> Recor
     return replace(table, labels=found, label_times=times)
 
 
-def _with_columns(schema: RecordSchema, by: Iterable[str]) -> RecordSchema:
+def with_columns(schema: RecordSchema, by: Iterable[str]) -> RecordSchema:
     """Add the columns of `by` that are no fields to a schema, as signals, so that they are read."""
     added = {
         name: SignalType.CATEGORY for name in by if name != AGE_BAND and _field(name, schema.fields) is None

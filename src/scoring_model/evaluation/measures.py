@@ -2,17 +2,18 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, Final
+from typing import Any, Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from scoring_model.arrays import BoolArray, FloatArray
 from scoring_model.contract.outcome import OUTCOMES, Outcome
 from scoring_model.decision.rules import Decisions
 from scoring_model.evaluation.evaluated_records import EvaluatedRecords
 from scoring_model.evaluation.metrics import Ranking, brier, log_loss
 from scoring_model.evaluation.reliability import calibration_table, expected_calibration_error
-from scoring_model.evaluation.uncertainty import Share, share_of
+from scoring_model.evaluation.uncertainty import Share, share_of, weighted_share
 
 FPR_LIMITS: Final = (0.001, 0.005, 0.01, 0.05)
 """False positive rates at which recall and precision are reported."""
@@ -81,36 +82,51 @@ def measure_periods(records: EvaluatedRecords, periods: NDArray[np.datetime64]) 
     found = {}
     for period in np.unique(periods):
         rows = np.flatnonzero(periods == period)
-        found[str(period)] = measure(records.decisions.take(rows), records.labels[rows])
+        weights = None if records.weights is None else records.weights[rows]
+        found[str(period)] = measure(records.decisions.take(rows), records.labels[rows], weights)
     return found
 
 
-def measure(decisions: Decisions, labels: NDArray[np.integer]) -> Measures:
-    """Measure one set of decisions; see `Measures`."""
-    ranking, probabilities = Ranking.of(decisions.margins, labels), decisions.probabilities
-    genuine, fraud = (_outcome_counts(decisions.outcomes[labels == label]) for label in (0, 1))
-    genuine_total, fraud_total = sum(genuine.values()), sum(fraud.values())
-    not_passed = genuine_total - genuine[Outcome.PASSED]
+def measure(decisions: Decisions, labels: NDArray[np.integer], weights: FloatArray | None = None) -> Measures:
+    """Measure one set of decisions, whose records may stand for others; see `Measures`."""
+    ranking, probabilities = Ranking.of(decisions.margins, labels, weights), decisions.probabilities
+    genuine, fraud = (_OfClass.of(decisions.outcomes, labels == label, weights) for label in (0, 1))
     return Measures(
         records=len(labels),
-        genuine=genuine_total,
-        frauds=fraud_total,
+        genuine=len(genuine.outcomes),
+        frauds=len(fraud.outcomes),
         roc_auc=ranking.roc_auc(),
         average_precision=ranking.average_precision(),
-        brier=brier(probabilities, labels),
-        log_loss=log_loss(probabilities, labels),
+        brier=brier(probabilities, labels, weights),
+        log_loss=log_loss(probabilities, labels, weights),
         calibration_error=expected_calibration_error(calibration_table(probabilities, labels)),
         ks=ranking.ks(),
         recalls={limit: ranking.recall_at_fpr(limit) for limit in FPR_LIMITS},
         precisions={limit: ranking.precision_at_fpr(limit) for limit in FPR_LIMITS},
-        genuine_outcomes={outcome: share_of(count, genuine_total) for outcome, count in genuine.items()},
-        fraud_outcomes={outcome: share_of(count, fraud_total) for outcome, count in fraud.items()},
-        false_reject=share_of(genuine[Outcome.FAILED], genuine_total),
-        step_up=share_of(not_passed, genuine_total),
-        missed_fraud=share_of(fraud[Outcome.PASSED], fraud_total),
+        genuine_outcomes={outcome: genuine.share(outcome) for outcome in OUTCOMES},
+        fraud_outcomes={outcome: fraud.share(outcome) for outcome in OUTCOMES},
+        false_reject=genuine.share(Outcome.FAILED),
+        step_up=genuine.share(Outcome.STEPPED_UP, Outcome.FAILED),
+        missed_fraud=fraud.share(Outcome.PASSED),
     )
 
 
-def _outcome_counts(outcomes: NDArray[np.int8]) -> dict[Outcome, int]:
-    """Number of records of each outcome."""
-    return dict(zip(OUTCOMES, np.bincount(outcomes, minlength=len(OUTCOMES)).tolist(), strict=True))
+@dataclass(frozen=True, slots=True, eq=False)
+class _OfClass:
+    """The outcomes of one class, with the weights of its records and the greatest one of all records."""
+
+    outcomes: NDArray[np.int8]
+    weights: FloatArray | None
+    heaviest: float
+
+    @classmethod
+    def of(cls, outcomes: NDArray[np.int8], rows: BoolArray, weights: FloatArray | None) -> Self:
+        heaviest = 1.0 if weights is None else float(weights.max(initial=1.0))
+        return cls(outcomes[rows], None if weights is None else weights[rows], heaviest)
+
+    def share(self, *outcomes: Outcome) -> Share:
+        """Return the share of some outcomes."""
+        found = np.isin(self.outcomes, [OUTCOMES.index(outcome) for outcome in outcomes])
+        if self.weights is None:
+            return share_of(int(np.count_nonzero(found)), len(found))
+        return weighted_share(found, self.weights, heaviest=self.heaviest)

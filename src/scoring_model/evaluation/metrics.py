@@ -6,30 +6,44 @@ Every metric is a function of the records as a set: their order does not matter.
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from scoring_model.arrays import BoolArray, FloatArray, IntArray
 
+Counts: TypeAlias = IntArray | FloatArray
+"""Numbers of records, or sums of their weights."""
+
 LEAST_PROBABILITY = 2.0**-31
 """Half the resolution of a probability: the bound used instead of 0 and 1."""
 
 
-def brier(probabilities: FloatArray, labels: NDArray[np.integer]) -> float | None:
+def brier(
+    probabilities: FloatArray, labels: NDArray[np.integer], weights: FloatArray | None = None
+) -> float | None:
     """Mean squared error of the probabilities (Brier 1950, Monthly Weather Review 78, 1-3)."""
-    return known(mean_of(squared_errors(probabilities, labels)))
+    return known(weighted_mean(squared_errors(probabilities, labels), weights))
 
 
-def log_loss(probabilities: FloatArray, labels: NDArray[np.integer]) -> float | None:
+def log_loss(
+    probabilities: FloatArray, labels: NDArray[np.integer], weights: FloatArray | None = None
+) -> float | None:
     """Mean of `log_losses`."""
-    return known(mean_of(log_losses(probabilities, labels)))
+    return known(weighted_mean(log_losses(probabilities, labels), weights))
 
 
 def mean_of(losses: FloatArray) -> float:
     """Return the mean, whose bits do not depend on the order; NaN without losses."""
     return float(np.mean(np.sort(losses))) if len(losses) else math.nan
+
+
+def weighted_mean(losses: FloatArray, weights: FloatArray | None) -> float:
+    """Return the mean of losses of records that stand for others; `mean_of` without weights."""
+    if weights is None or not len(losses):
+        return mean_of(losses)
+    return float(np.sort(losses * weights).sum() / np.sort(weights).sum())
 
 
 def squared_errors(probabilities: FloatArray, labels: NDArray[np.integer]) -> FloatArray:
@@ -52,21 +66,21 @@ class RankCounts:
     Parameters
     ----------
     frauds, genuine : ndarray of shape (..., p), int64
-        Places may hold both classes; records of one place are tied.
+        Places may hold both classes; records of one place are tied. float64 where records have weights.
     """
 
-    frauds: IntArray
-    genuine: IntArray
+    frauds: Counts
+    genuine: Counts
 
     @cached_property
-    def caught(self) -> IntArray:
+    def caught(self) -> Counts:
         """Frauds at each place and above, of shape (..., p), from the highest place down."""
-        return np.cumsum(self.frauds[..., ::-1], axis=-1)
+        return _from_above(self.frauds)
 
     @cached_property
-    def flagged(self) -> IntArray:
+    def flagged(self) -> Counts:
         """Genuine records at each place and above, of shape (..., p), from the highest place down."""
-        return np.cumsum(self.genuine[..., ::-1], axis=-1)
+        return _from_above(self.genuine)
 
     def roc_auc(self) -> FloatArray:
         """Chance that a fraud has a higher place than a genuine record, ties counting one half."""
@@ -144,7 +158,7 @@ class Ranking:
     counts: RankCounts
 
     @classmethod
-    def of(cls, margins: FloatArray, labels: NDArray[np.integer]) -> Self:
+    def of(cls, margins: FloatArray, labels: NDArray[np.integer], weights: FloatArray | None = None) -> Self:
         """Rank records.
 
         Parameters
@@ -152,13 +166,21 @@ class Ranking:
         margins : ndarray of shape (n,), float64
             Finite; higher is riskier.
         labels : ndarray of shape (n,), 1 fraud, 0 genuine
+        weights : ndarray of shape (n,), float64, optional
+            How many records each stands for.
         """
         is_fraud = labels == 1
         held = np.unique(margins[is_fraud])
         above = np.searchsorted(held, margins, side="left")
         places = above + np.searchsorted(held, margins, side="right")  # odd where a fraud has the same margin
+        order = np.lexsort((weights, places)) if weights is not None else slice(None)
         frauds, genuine = (
-            np.bincount(places[rows], minlength=2 * len(held) + 1) for rows in (is_fraud, ~is_fraud)
+            np.bincount(
+                places[order][rows],
+                None if weights is None else weights[order][rows],
+                minlength=2 * len(held) + 1,
+            )
+            for rows in (is_fraud[order], ~is_fraud[order])
         )
         return cls(places, is_fraud, RankCounts(frauds, genuine))
 
@@ -255,5 +277,9 @@ def _search(
     return np.array([_search(row, wanted, side=side) for row, wanted in zip(ascending, values, strict=True)])
 
 
-def _taken(rows: IntArray, places: IntArray) -> IntArray:
-    return np.take_along_axis(rows, places, axis=-1)
+def _from_above(counts: Counts) -> Counts:
+    return cast(Counts, np.cumsum(counts[..., ::-1], axis=-1))
+
+
+def _taken(rows: Counts, places: IntArray) -> Counts:
+    return cast(Counts, np.take_along_axis(rows, places, axis=-1))

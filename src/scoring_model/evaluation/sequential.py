@@ -147,7 +147,7 @@ class Looks:
         Raises
         ------
         EvaluationError
-            If there are fewer matured frauds than at the last look, or the comparison has no such figure.
+            If there are fewer matured frauds than at the last look.
         """
         look = look_again(self.plan, self.looks, found, gates_pass=gates_pass)
         return replace(self, looks=(*self.looks, look))
@@ -215,11 +215,9 @@ def look_again(
     Raises
     ------
     EvaluationError
-        If there are fewer matured frauds than at the last look, or the comparison has no such figure.
+        If there are fewer matured frauds than at the last look.
     """
     name = plan.figure
-    if name not in found.differences:
-        raise EvaluationError(f"looks.figure: no figure {name}; known are {', '.join(found.differences)}")
     difference = found.differences[name]
     if earlier and difference.records < earlier[-1].frauds:
         raise EvaluationError(

@@ -95,7 +95,13 @@ class Stability:
 
 
 def measure_stability(
-    bound: str, limit: float | None, errors: BoolArray, event_times: IntArray, *, drawn: FloatArray
+    bound: str,
+    limit: float | None,
+    errors: BoolArray,
+    event_times: IntArray,
+    *,
+    drawn: FloatArray,
+    share: Share | None = None,
 ) -> Stability:
     """Measure how an error moves over time.
 
@@ -110,6 +116,8 @@ def measure_stability(
         Microseconds since 1970-01-01 UTC.
     drawn : ndarray of shape (r,), float64
         The share of errors in every draw of days.
+    share : Share, optional
+        Share of errors where records stand for others; the worst window counts each record once.
     """
     first = int(event_times.min() // DAY) if len(event_times) else 0
     days = event_times // DAY - first
@@ -120,7 +128,7 @@ def measure_stability(
     return Stability(
         bound=bound,
         limit=limit,
-        share=share_of(int(wrong.sum()), int(records.sum())),
+        share=share or share_of(int(wrong.sum()), int(records.sum())),
         low=blocks.low,
         high=blocks.high,
         days=len(held),

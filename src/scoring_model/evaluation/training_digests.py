@@ -168,6 +168,24 @@ class TrainingDigests:
         return cls(model_version=str(version), key=key, ids=ids, contents=contents)
 
 
+def content_digests(table: RecordTable, fields: Iterable[str], key: bytes) -> Digests:
+    """Digest the event time and the values of each record.
+
+    Parameters
+    ----------
+    fields : iterable of str
+        Fields whose values count, in order.
+    key : bytes
+        At most 64 bytes.
+
+    Returns
+    -------
+    ndarray of shape (n,), bytes, 16 each
+        Equal content gives equal digests, in whatever file or row it is.
+    """
+    return _Digester(key).contents(table, fields)
+
+
 class _Digester:
     """Digests of records under one key."""
 

@@ -7,7 +7,7 @@ from typing import Any, Final, Self
 
 import numpy as np
 
-from scoring_model.arrays import FloatArray
+from scoring_model.arrays import BoolArray, FloatArray
 
 CONFIDENCE: Final = 0.95
 
@@ -21,7 +21,8 @@ class Share:
     count, total : int
         0 <= count <= total.
     share, low, high : float or None
-        In [0, 1], low <= share <= high; None when the total is 0.
+        In [0, 1], low <= share <= high; None when the total is 0. Where records stand for others, the share is that of
+        their weights, not `count` / `total`.
     """
 
     count: int
@@ -45,14 +46,53 @@ def share_of(count: int, total: int) -> Share:
     """
     if total == 0:
         return Share(count=0, total=0, share=None, low=None, high=None)
+    low, high = _wilson(count / total, total)
+    return Share(count=count, total=total, share=count / total, low=low, high=high)
+
+
+def weighted_share(errors: BoolArray, weights: FloatArray, *, heaviest: float) -> Share:
+    """Share of errors among independent records that stand for others, with an interval.
+
+    The interval is Wilson's for the number of records without weights whose share would have the same variance (Korn
+    and Graubard 1998, Survey Methodology 24, 193-201). If all records are errors, or none, the variance is not known:
+    then each counts as one record of the greatest weight, since one of those might be the first that differs.
+
+    Parameters
+    ----------
+    errors : ndarray of shape (n,), bool
+    weights : ndarray of shape (n,), float64
+        How many records each stands for.
+    heaviest : float
+        Greatest weight of any evaluated record, also of other classes.
+
+    Examples
+    --------
+    >>> weighted_share(np.array([True, False]), np.array([1.0, 3.0]), heaviest=3.0).share
+    0.25
+    """
+    count, total = int(np.count_nonzero(errors)), len(errors)
+    if total == 0:
+        return share_of(0, 0)
+    parts = np.sort(weights[errors]), np.sort(weights[~errors])  # the order of the records changes no bit
+    wrong, right = (float(part.sum()) for part in parts)
+    share = wrong / (wrong + right)
+    if count in (0, total):
+        effective = (wrong + right) / heaviest
+    else:
+        squares = [float((part**2).sum()) for part in parts]
+        variance = squares[0] * (1 - share) ** 2 + squares[1] * share**2
+        effective = share * (1 - share) * (wrong + right) ** 2 / variance
+    low, high = _wilson(share, effective)
+    return Share(count=count, total=total, share=share, low=low, high=high)
+
+
+def _wilson(share: float, total: float) -> tuple[float, float]:
+    """Return the ends of Wilson's interval."""
     z = NormalDist().inv_cdf(0.5 + CONFIDENCE / 2)
-    share = count / total
     centre = (share + z * z / (2 * total)) / (1 + z * z / total)
     half = z / (1 + z * z / total) * math.sqrt(share * (1 - share) / total + (z / (2 * total)) ** 2)
     # At the ends the formula gives 0 and 1 but for rounding.
-    low = 0.0 if count == 0 else centre - half
-    high = 1.0 if count == total else centre + half
-    return Share(count=count, total=total, share=share, low=low, high=high)
+    return (0.0 if share == 0 else centre - half), (1.0 if share == 1 else centre + half)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -142,8 +182,13 @@ def rate_estimate(count: int, total: int, drawn: FloatArray) -> Estimate:
     drawn : ndarray of shape (r,), float64
         The share in every draw of days; without any, the estimate has no interval.
     """
-    share, blocks = share_of(count, total), interval_of(drawn)
+    return share_estimate(share_of(count, total), drawn)
+
+
+def share_estimate(share: Share, drawn: FloatArray) -> Estimate:
+    """Make the estimate of a share, like `rate_estimate`."""
+    blocks = interval_of(drawn)
     if share.low is None or share.high is None or blocks.low is None or blocks.high is None:
-        return Estimate(value=share.share, low=None, high=None, records=total)
+        return Estimate(value=share.share, low=None, high=None, records=share.total)
     low, high = min(share.low, blocks.low), max(share.high, blocks.high)
-    return Estimate(value=share.share, low=low, high=high, records=total)
+    return Estimate(value=share.share, low=low, high=high, records=share.total)

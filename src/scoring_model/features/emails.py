@@ -1,8 +1,7 @@
 """Features of signals that are mail addresses: their form, their provider and their likeness to the names."""
 
-import itertools
 import re
-from functools import partial
+from functools import lru_cache, partial
 
 from scoring_model.features.catalogue import MISSING, Group, read_features
 from scoring_model.features.settings import SignalSettings
@@ -11,6 +10,9 @@ from scoring_model.features.state import FittedState, MailTables, NgramTable, Vo
 from scoring_model.records.mail import MailAddress, read_mail
 
 VERSION = 1
+
+_DOMAINS = 4096
+"""Most domains whose description is kept: addresses are many, their domains few."""
 
 _OTHERS = re.compile("[^a-z]+")
 _DIGITS = "0123456789"
@@ -31,16 +33,13 @@ def form(address: MailAddress, table: NgramTable) -> tuple[float, ...]:
     )
 
 
-def provider(
-    address: MailAddress, domains: Vocabulary, tops: Vocabulary, tables: MailTables
-) -> tuple[float, ...]:
+def provider(domain: str, domains: Vocabulary, tops: Vocabulary, tables: MailTables) -> tuple[float, ...]:
     """Describe the domain: which one, its length, and what its provider gives."""
-    domain = address.domain
     labels = domain.split(".")
     parents = {".".join(labels[place:]) for place in range(len(labels) - 1)}
     return (
         domains.code(domain),
-        tops.code(address.top_domain),
+        tops.code(labels[-1]),
         len(domain),
         len(labels),
         domain in tables.free,
@@ -58,12 +57,14 @@ def likeness(email: str | None, first: str | None, last: str | None) -> tuple[fl
         return (MISSING,) * len(_LIKENESS)
     return (
         *(name in letters if name else MISSING for name in names),
-        len(pairs.intersection(itertools.chain(*map(steps, names)))) / len(pairs),
+        # A pair of letters is in neither name across the blank.
+        sum(map(" ".join(names).__contains__, pairs)) / len(pairs),
     )
 
 
 def _letters(text: str) -> str:
-    return _OTHERS.sub("", plain(text))
+    folded = plain(text)
+    return folded if folded.isascii() and folded.isalpha() else _OTHERS.sub("", folded)
 
 
 def groups(signal: str, settings: SignalSettings, state: FittedState) -> tuple[Group, ...]:
@@ -72,11 +73,15 @@ def groups(signal: str, settings: SignalSettings, state: FittedState) -> tuple[G
     domains, tops = (state.vocabulary(f"{field}:{part}") for part in ("domain", "top"))
     features = partial(read_features, "email", signal, protected=settings.protected)
 
+    @lru_cache(_DOMAINS)
+    def provided(domain: str) -> tuple[float, ...]:
+        return provider(domain, domains, tops, state.mail)
+
     def described(email: str | None) -> tuple[float, ...]:
         address = None if email is None else read_mail(email)
         if address is None:
             return (MISSING if email is None else 1.0, *_NOTHING)
-        return (*form(address, state.mail.locals), *provider(address, domains, tops, state.mail))
+        return (*form(address, state.mail.locals), *provided(address.domain))
 
     return (
         Group(

@@ -13,7 +13,7 @@ from scoring_model.features import links
 from scoring_model.features.matrix import FeatureMatrix
 from scoring_model.features.settings import FeatureSettings, LinkSettings
 from scoring_model.features.state import FittedState
-from scoring_model.history import past_counts
+from scoring_model.history import past_counts_of_rows
 from scoring_model.records import NEVER, NORMALISATION_VERSION, Column, Record, RecordTable, SignalType
 
 _START = 1_700_000_000_000_000
@@ -217,7 +217,7 @@ def fingerprint(matrix: FeatureMatrix) -> str:
     """
     digest = hashlib.sha256(json.dumps([sorted(feature_versions(matrix).items()), matrix.names]).encode())
     table = invented_table(matrix.settings, matrix.state)
-    for row in range(len(table)):
-        history = past_counts(table, row, matrix.link_keys, matrix.specs)
+    histories = past_counts_of_rows(table, range(len(table)), matrix.link_keys, matrix.specs)
+    for row, history in enumerate(histories):
         digest.update(matrix.row(record_at(table, row), history).astype("<f8").tobytes())
     return digest.hexdigest()

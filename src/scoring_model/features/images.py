@@ -12,24 +12,35 @@ def references(urls: tuple[str, ...] | None) -> tuple[float, ...]:
     """Describe the references: number, hosts, repetitions and form."""
     if not urls:
         return (0, *(MISSING,) * (len(_FEATURES) - 1))
-    # Parts: https:, empty, host, path; the contract allows no other form.
-    queries = sum(["?" in url for url in urls])
-    parts = [(url.partition("?")[0] if queries else url).split("/", 3) for url in urls]
-    hosts = {part[2].lower() for part in parts}
-    paths = [part[3] for part in parts if len(part) > _HOST_ALONE]
-    names = [path.rpartition("/")[2] for path in paths]
-    joined, n = "".join(paths).encode("utf-8", "surrogatepass"), len(urls)
-    length = sum(map(len, paths)) + len(paths)  # with the slash before each
+    hosts, paths, names = set(), [], []
+    queries = pictures = 0
+    for url in urls:
+        if "?" in url:
+            queries += 1
+            url = url[: url.index("?")]
+        # Parts: https:, empty, host, path; the contract allows no other form.
+        part = url.split("/", 3)
+        hosts.add(part[2].lower())
+        if len(part) > _HOST_ALONE:
+            path = part[3]
+            paths.append(path)
+            name = path[path.rfind("/") + 1 :]
+            names.append(name)
+            if name[name.rfind(".") + 1 :].lower() in PICTURES:
+                pictures += 1
+    joined, n = "".join(paths), len(urls)
+    length = len(joined) + len(paths)  # with the slash before each
+    octets = joined.encode("utf-8", "surrogatepass")
     return (
         n,
         len(hosts),
         n - len(set(urls)),
         len(names) - len(set(names)),
         length / n,
-        joined.count(b"/") / n,
-        (len(joined) - len(joined.translate(None, b"0123456789"))) / max(length, 1),
+        joined.count("/") / n,
+        (len(octets) - len(octets.translate(None, b"0123456789"))) / max(length, 1),
         queries,
-        n - sum([name.rpartition(".")[2].lower() in PICTURES for name in names]),
+        n - pictures,
         sum(map(_is_public, hosts)),
         sum(map(_is_bare, hosts)),
     )

@@ -195,13 +195,13 @@ class FeatureMatrix:
         return len(self._link_places[key.name][1])
 
     def linked_rows(
-        self, table: RecordTable, linked: Mapping[str, Sequence[tuple[IntArray, FloatArray]]]
+        self, table: RecordTable, linked: Mapping[str, Iterable[tuple[IntArray, FloatArray]]]
     ) -> FloatArray:
         """Compute the rows of a table whose link features were computed before.
 
         Parameters
         ----------
-        linked : mapping of str to sequence of (ndarray of shape (m,), ndarray of shape (m, k))
+        linked : mapping of str to iterable of (ndarray of shape (m,), ndarray of shape (m, k))
             By name of the link key: records of the table and their features from `link_block`. All other records have
             no history under that key.
 

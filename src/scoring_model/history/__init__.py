@@ -30,7 +30,14 @@ from scoring_model.history.spec import (
     Statistic,
     WindowSpec,
 )
-from scoring_model.history.windows import Past, PastRecord, count_before, pack_label, past_counts
+from scoring_model.history.windows import (
+    Past,
+    PastRecord,
+    count_before,
+    pack_label,
+    past_counts,
+    past_counts_of_rows,
+)
 
 __all__ = [
     "COUNT_KINDS",
@@ -59,6 +66,7 @@ __all__ = [
     "key_of",
     "pack_label",
     "past_counts",
+    "past_counts_of_rows",
     "person_codes",
     "person_of",
     "table_amounts",

@@ -1,7 +1,7 @@
 """Velocity features of one record: point-in-time counts over windows of its past."""
 
 from bisect import bisect_right
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from operator import itemgetter
 from struct import Struct
 from typing import Any, Final, NamedTuple, TypeAlias
@@ -270,18 +270,28 @@ def past_counts(
     mapping of str to Counts
         By name of the key. Equal to the counts of the sweep over the whole table.
     """
-    at = int(table.event_times[row])
+    return next(past_counts_of_rows(table, (row,), keys, specs))
+
+
+def past_counts_of_rows(
+    table: RecordTable, rows: Iterable[int], keys: Sequence[LinkKey], specs: Mapping[str, WindowSpec]
+) -> Iterator[Mapping[str, Counts]]:
+    """Count the history of several records of one table; see `past_counts`."""
     persons = person_codes(table, alone=True)
     shared = next(iter(specs.values()), None)
     amounts = [table_amounts(table, amount) for amount in shared.amounts] if shared is not None else []
-    counts = {}
-    for key in keys:
-        codes = key_codes(table, key)
-        linked = np.flatnonzero((codes == codes[row]) & (codes >= 0) & (table.event_times < at))
-        latest_first = linked[np.argsort(-table.event_times[linked], kind="stable")]
-        past = [_past_record(table, other, int(persons[other]), amounts) for other in latest_first.tolist()]
-        counts[key.name] = count_before(past, at=at, spec=specs[key.name])
-    return counts
+    codes_of = {key.name: key_codes(table, key) for key in keys}
+    for row in rows:
+        at = int(table.event_times[row])
+        counts = {}
+        for name, codes in codes_of.items():
+            linked = np.flatnonzero((codes == codes[row]) & (codes >= 0) & (table.event_times < at))
+            latest_first = linked[np.argsort(-table.event_times[linked], kind="stable")]
+            past = [
+                _past_record(table, other, int(persons[other]), amounts) for other in latest_first.tolist()
+            ]
+            counts[name] = count_before(past, at=at, spec=specs[name])
+        yield counts
 
 
 def _past_record(

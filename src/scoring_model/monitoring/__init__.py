@@ -5,7 +5,7 @@ from scoring_model.monitoring.early import EarlyVerdict, Estimates, Knowledge
 from scoring_model.monitoring.gates import check_window_gates
 from scoring_model.monitoring.monitoring import JSON_VERSION, Maturity, Monitoring, PromiseBasis
 from scoring_model.monitoring.summary import monitoring_summary
-from scoring_model.monitoring.window import NothingToMonitor, monitor
+from scoring_model.monitoring.window import NothingToMonitor, monitor, monitor_rows
 
 __all__ = [
     "JSON_VERSION",
@@ -19,5 +19,6 @@ __all__ = [
     "PromiseBasis",
     "check_window_gates",
     "monitor",
+    "monitor_rows",
     "monitoring_summary",
 ]

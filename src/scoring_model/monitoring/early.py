@@ -152,6 +152,45 @@ def _date(day: int) -> str:
     return str(np.datetime64(day, "D"))
 
 
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class MaturedRecords:
+    """Records whose labels are mature, with their margins.
+
+    Parameters
+    ----------
+    margins : ndarray of shape (n,), float64
+    event_times : ndarray of shape (n,), int64
+        Microseconds since 1970-01-01 UTC.
+    targets : ndarray of shape (n,), int8
+        1 fraud, 0 genuine.
+    """
+
+    margins: FloatArray
+    event_times: IntArray
+    targets: NDArray[np.int8]
+
+    def __len__(self) -> int:
+        return len(self.targets)
+
+    @property
+    def frauds(self) -> int:
+        """Number of frauds."""
+        return int(np.count_nonzero(self.targets == 1))
+
+    def append(self, other: "MaturedRecords") -> "MaturedRecords":
+        """Return the records of both."""
+        return MaturedRecords(
+            margins=np.concatenate([self.margins, other.margins]),
+            event_times=np.concatenate([self.event_times, other.event_times]),
+            targets=np.concatenate([self.targets, other.targets]),
+        )
+
+
+NO_RECORDS: Final = MaturedRecords(
+    margins=np.empty(0), event_times=np.empty(0, dtype=np.int64), targets=np.empty(0, dtype=np.int8)
+)
+
+
 class Knowledge(StrEnum):
     """Whether probabilities say what the errors are."""
 
@@ -212,6 +251,8 @@ class Estimates:
         it.
     matured_frauds : int
         Matured frauds of the window, which may contradict.
+    history_records, history_frauds : int
+        Matured records of the history from after the bundle's validation period, which count like those of the window.
     contradiction : float or None
         Statistic of the test over its 95 % quantile; None without matured records.
     """
@@ -221,6 +262,8 @@ class Estimates:
     overall: Mapping[str, Estimate]
     periods: tuple[Period, ...]
     matured_frauds: int
+    history_records: int
+    history_frauds: int
     contradiction: float | None
 
     def to_json(self) -> dict[str, Any]:
@@ -231,6 +274,8 @@ class Estimates:
             "overall": {name: one.to_json() for name, one in self.overall.items()},
             "periods": [one.to_json() for one in self.periods],
             "matured_frauds": self.matured_frauds,
+            "history_records": self.history_records,
+            "history_frauds": self.history_frauds,
             "contradiction": self.contradiction,
         }
 
@@ -241,6 +286,7 @@ def estimate_errors(
     decisions: Decisions,
     event_times: IntArray,
     targets: NDArray[np.int8],
+    earlier: MaturedRecords = NO_RECORDS,
 ) -> Estimates:
     """Estimate the errors of the policy in a window.
 
@@ -252,18 +298,21 @@ def estimate_errors(
         Microseconds since 1970-01-01 UTC.
     targets : ndarray of shape (n,), int8
         1 fraud and 0 genuine of matured records, -1 of all others.
+    earlier : MaturedRecords
+        Records before the window on which the bundle was neither trained nor validated.
     """
     if days is None or days.frauds.sum() < MIN_FRAUDS or len(days.days) < MIN_BLOCKS:
         return _unknown(days)
     reference = recalibrate(_reference_counts(days, calibration))
     borders = days.margin_borders
     mature = np.flatnonzero(targets >= 0)
-    frauds = int(np.count_nonzero(targets == 1))
+    own = MaturedRecords(
+        margins=decisions.margins[mature], event_times=event_times[mature], targets=targets[mature]
+    )
+    matured = own.append(earlier)
     found, strength = reference, None
-    if len(mature) and frauds:
-        counts = _window_counts(
-            calibration, decisions.take(mature), event_times[mature], targets[mature], borders
-        )
+    if matured.frauds:
+        counts = _matured_counts(calibration, matured, borders)
         strength = contradiction(reference, recalibrate(counts))
         if strength <= 1:
             found = recalibrate(_joined(_reference_counts(days, calibration), counts))
@@ -271,10 +320,12 @@ def estimate_errors(
     contradicted = strength is not None and strength > 1
     return Estimates(
         knowledge=Knowledge.CANNOT_KNOW if contradicted else Knowledge.ESTIMATED,
-        reason=_reason(frauds, strength),
+        reason=_reason(own.frauds, earlier, strength),
         overall={} if contradicted else overall,
         periods=periods,
-        matured_frauds=frauds,
+        matured_frauds=own.frauds,
+        history_records=len(earlier),
+        history_frauds=earlier.frauds,
         contradiction=strength,
     )
 
@@ -296,21 +347,29 @@ def _unknown(days: ReferenceDays | None) -> Estimates:
         overall={},
         periods=(),
         matured_frauds=0,
+        history_records=0,
+        history_frauds=0,
         contradiction=None,
     )
 
 
-def _reason(frauds: int, strength: float | None) -> str:
+def _reason(frauds: int, earlier: MaturedRecords, strength: float | None) -> str:
+    past = (
+        f" and the {earlier.frauds:,} of {len(earlier):,} matured records of the history since the validation period"
+        if len(earlier)
+        else ""
+    )
     if strength is None:
         return (
-            "No matured fraud of the window has tested yet whether probabilities still mean what they meant."
+            "No matured fraud of the window or of the history since the validation period has tested yet whether "
+            "probabilities still mean what they meant."
         )
     if strength > 1:
         return (
-            f"The {frauds:,} matured frauds of the window contradict the probabilities: a score no longer means the "
-            "same chance of fraud, so probabilities say nothing of the errors."
+            f"The {frauds:,} matured frauds of the window{past} contradict the probabilities: a score no longer means "
+            "the same chance of fraud, so probabilities say nothing of the errors."
         )
-    return f"The {frauds:,} matured frauds of the window agree with the probabilities."
+    return f"The {frauds:,} matured frauds of the window{past} agree with the probabilities."
 
 
 def _log_odds(calibration: Calibration, margins: FloatArray) -> FloatArray:
@@ -332,19 +391,13 @@ def _blocks(days: IntArray) -> IntArray:
     return weeks if int(weeks.max()) + 1 >= MIN_BLOCKS else block_of_days(days, length=1)
 
 
-def _window_counts(
-    calibration: Calibration,
-    decisions: Decisions,
-    event_times: IntArray,
-    targets: NDArray[np.int8],
-    borders: FloatArray,
-) -> MaturedCounts:
-    held, code = np.unique(event_times // DAY, return_inverse=True)
+def _matured_counts(calibration: Calibration, matured: MaturedRecords, borders: FloatArray) -> MaturedCounts:
+    held, code = np.unique(matured.event_times // DAY, return_inverse=True)
     blocks = _blocks(held)[code.astype(np.int64)]
-    groups = np.searchsorted(borders, decisions.margins, side="left").astype(np.int64)
-    size, bins, fraud = int(blocks.max()) + 1, len(borders) + 1, targets == 1
+    groups = np.searchsorted(borders, matured.margins, side="left").astype(np.int64)
+    size, bins, fraud = int(blocks.max()) + 1, len(borders) + 1, matured.targets == 1
     totals = np.bincount(groups, minlength=bins)
-    means = np.bincount(groups, decisions.margins, minlength=bins) / np.maximum(totals, 1)
+    means = np.bincount(groups, matured.margins, minlength=bins) / np.maximum(totals, 1)
     return MaturedCounts(
         log_odds=_log_odds(calibration, means),
         records=count_by_day(groups, blocks, bins, size),

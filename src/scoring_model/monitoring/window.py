@@ -12,7 +12,13 @@ from scoring_model.arrays import FloatArray
 from scoring_model.bundle import Profile, ReferenceDays, SealedFiles, read_bundle
 from scoring_model.decision.gains import split_gains
 from scoring_model.decision.rules import Decisions
-from scoring_model.evaluation import Evaluation, EvaluationError, EvaluationOptions, known_targets
+from scoring_model.evaluation import (
+    Evaluation,
+    EvaluationError,
+    EvaluationOptions,
+    RecordRows,
+    known_targets,
+)
 from scoring_model.evaluation.column_reading import Source
 from scoring_model.evaluation.coverage import select
 from scoring_model.evaluation.evaluation import Provenance
@@ -33,13 +39,13 @@ from scoring_model.evaluation.trained_records import trained_until
 from scoring_model.evaluation.uncertainty import share_of
 from scoring_model.history import person_codes
 from scoring_model.monitoring.drift import measure_drift
-from scoring_model.monitoring.early import early_verdicts, estimate_errors
+from scoring_model.monitoring.early import NO_RECORDS, MaturedRecords, early_verdicts, estimate_errors
 from scoring_model.monitoring.monitoring import Maturity, Monitoring, promise_bases
 from scoring_model.records import NEVER, RecordTable, microseconds, parse_duration
 from scoring_model.records.file_format import PLAIN
 from scoring_model.records.labels import UNLABELLED
 from scoring_model.scorer import Scorer
-from scoring_model.scorer.frames import feature_rows, read_histories
+from scoring_model.scorer.frames import read_histories
 
 EXPLAINED: Final = 2000
 """Most records of the window whose contributions to the margin are averaged."""
@@ -80,7 +86,8 @@ def monitor(
     window : path, directory, list of paths, DataFrame or Arrow stream
         Records, with or without labels; or files that `score` wrote. Of a directory all files of records are read.
     history : the same, or a list of frames or paths, optional
-        Earlier records, for the features. Not for scored files.
+        Earlier records, for the features. Those with labels from after the bundle's validation period, if they are
+        matured, test and sharpen the estimates before labels too. Not for scored files.
     labels : path, DataFrame or Arrow stream, optional
         Labels by `recordId`; see `evaluate`.
     prevalence_cap : float, optional
@@ -106,31 +113,90 @@ def monitor(
     TooManyBadRows
         If more rows break the contract.
     """
-    if prevalence_cap is not None and not 0 <= prevalence_cap < 1:
-        raise EvaluationError(f"prevalence_cap: must be at least 0 and below 1, got {prevalence_cap}")
     sealed = bundle if isinstance(bundle, SealedFiles) else read_bundle(Path(bundle))
     scorer = Scorer.of(sealed, threads=threads)
+    options = _options(by, as_of, label_maturity)
     found = _read_window(
-        scorer, _files_of(window), history=history, labels=labels, by=by, max_bad_share=max_bad_share
+        scorer,
+        _files_of(window),
+        history=history,
+        labels=labels,
+        options=options,
+        max_bad_share=max_bad_share,
     )
-    if not len(found.table):
+    _check_not_empty(found.table)
+    return _monitor(sealed, scorer, found, options, cap=prevalence_cap)
+
+
+def _check_not_empty(table: RecordTable) -> None:
+    if not len(table):
         raise NothingToMonitor("the window has no records")
-    options = EvaluationOptions(
+
+
+def monitor_rows(
+    sealed: SealedFiles,
+    scorer: Scorer,
+    records: RecordRows,
+    *,
+    refused: int = 0,
+    files: tuple[str, ...] = (),
+    notes: tuple[str, ...] = (),
+    prevalence_cap: float | None = None,
+    by: Sequence[str] = (),
+    as_of: str | int | None = None,
+    label_maturity: str | int | None = None,
+) -> Monitoring:
+    """Monitor a bundle on records whose feature rows are known, as `monitor` does.
+
+    Parameters
+    ----------
+    refused : int
+        Rows of the source that break the contract of the data.
+    files, notes : tuple of str
+        What the records are, and sentences on what was left out before.
+
+    Raises
+    ------
+    NothingToMonitor
+        If there are no records.
+    EvaluationError
+        If the cap is out of range.
+    """
+    _check_not_empty(records.table)
+    window = _Window(
+        table=records.table,
+        decisions=scorer.decide(records.rows),
+        rows=records.rows,
+        earlier=NO_RECORDS,
+        refused=refused,
+        files=files,
+        notes=notes,
+    )
+    return _monitor(sealed, scorer, window, _options(by, as_of, label_maturity), cap=prevalence_cap)
+
+
+def _options(
+    by: Sequence[str], as_of: str | int | None, label_maturity: str | int | None
+) -> EvaluationOptions:
+    return EvaluationOptions(
         by=dict.fromkeys(by),
         as_of=microseconds(as_of) if isinstance(as_of, str) else as_of,
         maturity=parse_duration(label_maturity) if isinstance(label_maturity, str) else label_maturity,
         matured_only=True,
     )
-    return _monitor(sealed, scorer, found, options, cap=prevalence_cap)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class _Window:
-    """Records of a window with their decisions; `rows` is None for those that were scored earlier."""
+    """Records of a window with their decisions; `rows` is None for those that were scored earlier.
+
+    `earlier` are the matured records of the history.
+    """
 
     table: RecordTable
     decisions: Decisions
     rows: FloatArray | None
+    earlier: MaturedRecords
     refused: int
     files: tuple[str, ...]
     notes: tuple[str, ...]
@@ -150,7 +216,7 @@ def _read_window(
     *,
     history: object,
     labels: object,
-    by: Sequence[str],
+    options: EvaluationOptions,
     max_bad_share: float,
 ) -> _Window:
     given = None if labels is None else read_labels(labels, scorer.contents.schema)
@@ -158,17 +224,47 @@ def _read_window(
     if is_scored(source):
         if history is not None:
             raise EvaluationError(f"{source.name}: history: is of no use to a file that was scored earlier")
-        return _read_scored(scorer, source, given, by)
-    table, rows = read_labelled(scorer, window, given, by=by, max_bad_share=max_bad_share, required=False)
-    features = feature_rows(scorer, table, read_histories(scorer, listed(history)))
+        return _read_scored(scorer, source, given, tuple(options.by))
+    table, rows = read_labelled(
+        scorer, window, given, by=options.by, max_bad_share=max_bad_share, required=False
+    )
+    past, targets = _with_matured_last(
+        scorer, read_histories(scorer, listed(history)), table, _dated(options, scorer, table)
+    )
+    first = len(past) - len(targets)
+    features = scorer.matrix.rows(past.append(table), first)
+    decisions = scorer.decide(features)
     return _Window(
         table=table,
-        decisions=scorer.decide(features),
-        rows=features,
+        decisions=decisions.take(np.arange(len(targets), len(features))),
+        rows=features[len(targets) :],
+        earlier=MaturedRecords(
+            margins=decisions.margins[: len(targets)], event_times=past.event_times[first:], targets=targets
+        ),
         refused=rows - len(table),
         files=names_of(window),
         notes=(),
     )
+
+
+def _with_matured_last(
+    scorer: Scorer, past: RecordTable | None, window: RecordTable, options: EvaluationOptions
+) -> tuple[RecordTable, NDArray[np.int8]]:
+    """Put the matured records between the validation period and the window last; also return their classes.
+
+    Records that the bundle was trained or validated on are the reference already. Where no label is known, old
+    records are not taken for genuine.
+    """
+    if past is None:
+        return window.take(np.empty(0, dtype=np.int64)), np.empty(0, dtype=np.int8)
+    maturity, targets = _matured(past, options)
+    until, times = trained_until(scorer), past.event_times
+    chosen = (targets >= 0) & (times >= (NEVER if until is None else until))
+    chosen &= times < window.event_times.min(initial=NEVER)
+    known = (past.labels != UNLABELLED) & (past.label_times < maturity.as_of)
+    if not np.any(chosen & known):
+        chosen[:] = False
+    return past.take(np.argsort(chosen, kind="stable")), targets[chosen]
 
 
 def _read_scored(scorer: Scorer, source: Source, labels: Labels | None, by: Sequence[str]) -> _Window:
@@ -196,6 +292,7 @@ def _read_scored(scorer: Scorer, source: Source, labels: Labels | None, by: Sequ
         table=table,
         decisions=scored.decisions,
         rows=None,
+        earlier=NO_RECORDS,
         refused=0,
         files=scored.files,
         notes=scored.notes,
@@ -205,14 +302,13 @@ def _read_scored(scorer: Scorer, source: Source, labels: Labels | None, by: Sequ
 def _monitor(
     sealed: SealedFiles, scorer: Scorer, window: _Window, options: EvaluationOptions, *, cap: float | None
 ) -> Monitoring:
+    if cap is not None and not 0 <= cap < 1:
+        raise EvaluationError(f"prevalence_cap: must be at least 0 and below 1, got {cap}")
     profile, days = Profile.of(sealed), ReferenceDays.of(sealed)
     if profile is None:
         raise EvaluationError(f"{sealed.path}: holds no reference profile")
     table, decisions, policy = window.table, window.decisions, scorer.rules.policy
-    as_of = latest_instant(table) + 1 if options.as_of is None else options.as_of
-    options = replace(
-        options, as_of=as_of, maturity=maturity_of(scorer) if options.maturity is None else options.maturity
-    )
+    options = _dated(options, scorer, table)
     maturity, targets = _matured(table, options)
     labelled = bool(np.any(table.labels != UNLABELLED))
     drift = measure_drift(
@@ -247,6 +343,7 @@ def _monitor(
             decisions,
             table.event_times,
             targets if labelled else unlabelled,
+            window.earlier,
         ),
         matured=_evaluate(scorer, window, options) if labelled and maturity.matured else None,
         promises=tuple(promise_bases(policy, drift, used)),
@@ -255,18 +352,27 @@ def _monitor(
     )
 
 
+def _dated(options: EvaluationOptions, scorer: Scorer, table: RecordTable) -> EvaluationOptions:
+    """Set the instant and the maturity where they are not given."""
+    as_of = latest_instant(table) + 1 if options.as_of is None else options.as_of
+    age = maturity_of(scorer) if options.maturity is None else options.maturity
+    return replace(options, as_of=as_of, maturity=age)
+
+
 def _matured(table: RecordTable, options: EvaluationOptions) -> tuple[Maturity, NDArray[np.int8]]:
     """Count matured records; also return their classes, -1 for immature ones."""
     as_of, age = options.as_of or 0, options.maturity or 0
     targets = known_targets(table.event_times, table.labels, table.label_times, as_of, age)
-    mature = table.event_times < as_of - age
+    counted = ~table.unobservable
+    mature = counted & (table.event_times < as_of - age)
+    young = counted & ~mature
     found = Maturity(
         as_of=as_of,
         maturity=age,
         matured=int(np.count_nonzero(mature)),
-        immature=int(np.count_nonzero(~mature)),
-        immature_frauds=int(np.count_nonzero(~mature & (targets == 1))),
-        immature_genuine=int(np.count_nonzero(~mature & (targets == 0))),
+        immature=int(np.count_nonzero(young)),
+        immature_frauds=int(np.count_nonzero(young & (targets == 1))),
+        immature_genuine=int(np.count_nonzero(young & (targets == 0))),
     )
     return found, np.where(mature, targets, -1).astype(np.int8)
 

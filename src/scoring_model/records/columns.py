@@ -3,13 +3,21 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, tzinfo
+from itertools import chain
 from typing import Any, Final
 
 import numpy as np
 
 from scoring_model.arrays import BoolArray, IntArray
 from scoring_model.contract.fields import EVENT_FIELDS, REFERENCE_FIELDS
-from scoring_model.contract.rules import LARGEST_IDENTIFIER, SHORTEST_LIMIT, Rule, RuleError
+from scoring_model.contract.rules import (
+    LARGEST_IDENTIFIER,
+    SHORTEST_LIMIT,
+    URLS,
+    Rule,
+    RuleError,
+    are_plain_urls,
+)
 from scoring_model.contract.violation import Violation
 from scoring_model.records import cells, times
 from scoring_model.records.cells import Cell
@@ -92,6 +100,22 @@ def parse_texts(field: str, raw: Column, parse: Callable[[object], object | None
         return Parsed(Column(tuple(values), raw.codes))
     others = [code for code, cell in enumerate(values) if not _are_canonical((cell,))]
     return _parsed(field, raw, parse, sorted(set(range(len(values))).difference(others)), others)
+
+
+def parse_urls(field: str, raw: Column, parse: Callable[[object], object | None]) -> Parsed:
+    """Parse a column of lists of URLs, like `parse_column`; most need no parsing.
+
+    Parameters
+    ----------
+    parse : callable
+        Cell to URLs by `image_urls`.
+    """
+    values = raw.values
+    if set(map(type, values)) == {list} and all(values):
+        urls = list(chain.from_iterable(values))
+        if max(map(len, values)) <= URLS and are_plain_urls(urls):
+            return Parsed(Column(tuple(map(tuple, values)), raw.codes))
+    return parse_column(field, raw, parse)
 
 
 def _are_canonical(values: Sequence[Any]) -> bool:

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable
 from typing import Final
 
-from scoring_model.contract.fields import EVENT_FIELDS, LABEL_FIELDS, REFERENCE_FIELDS, signal_field
+from scoring_model.contract.fields import LABEL_FIELDS, REFERENCE_FIELDS, signal_field
 from scoring_model.records.near_misses import near_misses
 from scoring_model.records.schema import RecordSchema
 
@@ -68,7 +68,7 @@ def _needed(schema: RecordSchema, *, labelled: bool) -> Iterable[str]:
 
 
 def _wanted(schema: RecordSchema) -> dict[str, str]:
-    return {schema.column_of(field): field for field in (*EVENT_FIELDS, *schema.fields)}
+    return {schema.column_of(field): field for field in (*schema.event_fields, *schema.fields)}
 
 
 def _missing(field: str, columns: Collection[str], schema: RecordSchema) -> str:

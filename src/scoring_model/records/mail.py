@@ -1,6 +1,7 @@
 """Reads mail addresses: local part and domain, and the mailbox that different spellings lead to."""
 
 import re
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 # No character can match in two ways, so that long texts that are no addresses fail in linear time.
@@ -63,6 +64,7 @@ def read_mail(text: str) -> MailAddress | None:
     return None if match is None or domain is None else MailAddress(match[1], domain)
 
 
+@lru_cache(4096)  # addresses are many, their domains few
 def _ascii(domain: str) -> str | None:
     if not domain.isascii():
         try:

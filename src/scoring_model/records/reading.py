@@ -10,9 +10,9 @@ from typing import Final, TypeVar
 
 import numpy as np
 
-from scoring_model.arrays import BoolArray, IntArray
-from scoring_model.contract.fields import EVENT_FIELDS, FORMER_FIELDS, signal_field
-from scoring_model.contract.rules import TEXT_RULES, Rule, ValueRule, reference
+from scoring_model.arrays import BoolArray, FloatArray, IntArray
+from scoring_model.contract.fields import EVENT_FIELDS, FORMER_FIELDS, PROPENSITY, signal_field
+from scoring_model.contract.rules import TEXT_RULES, Rule, ValueRule, image_urls, propensity, reference
 from scoring_model.records import cells
 from scoring_model.records.cells import Cell
 from scoring_model.records.columns import (
@@ -20,6 +20,7 @@ from scoring_model.records.columns import (
     parse_column,
     parse_instants,
     parse_texts,
+    parse_urls,
     repetition,
     row_violations,
 )
@@ -28,6 +29,7 @@ from scoring_model.records.encoding import encode, is_typed, is_zoned
 from scoring_model.records.files import file_sheet, frame_sheet
 from scoring_model.records.labels import UNLABELLED, label_cell, label_rule, label_times
 from scoring_model.records.layout import MissingColumns, check_layout, unused_columns
+from scoring_model.records.recent import without_old_rows
 from scoring_model.records.record import InvalidRecord, Record, RowViolation, field_rules, in_order
 from scoring_model.records.schema import RecordSchema
 from scoring_model.records.sheet import ObjectColumns, Sheet, UnreadableSource, named_columns
@@ -74,7 +76,9 @@ class Reading:
     ids: Column | None = field(default=None, repr=False)
 
 
-def read_records(source: object, schema: RecordSchema, *, labelled: bool) -> Reading:
+def read_records(
+    source: object, schema: RecordSchema, *, labelled: bool, since: int | None = None
+) -> Reading:
     """Read a source of records.
 
     Parameters
@@ -87,6 +91,9 @@ def read_records(source: object, schema: RecordSchema, *, labelled: bool) -> Rea
         Names columns, signals and labels.
     labelled : bool
         Whether labels are required. Present labels are read in either case.
+    since : int, optional
+        Instant, microseconds: rows of earlier events may be left out, as if the source did not hold them, where that
+        saves parsing them. All other records are the same.
 
     Returns
     -------
@@ -105,9 +112,11 @@ def read_records(source: object, schema: RecordSchema, *, labelled: bool) -> Rea
     """
     paths = file_paths(source)
     if paths is None:
-        parts = [_read_sheet(frame_sheet(source), schema, labelled=labelled)]
+        parts = [_read_sheet(frame_sheet(source), schema, labelled=labelled, since=since)]
     else:
-        parts = [_read_file(path, schema, labelled=labelled) for path in paths]
+        # A row of one file may repeat the id of an old row of another.
+        since = since if len(paths) == 1 else None
+        parts = [_read_file(path, schema, labelled=labelled, since=since) for path in paths]
     return _reading(parts, schema, paths or ())
 
 
@@ -213,20 +222,22 @@ class _Part:
     guesses: tuple[str, ...]
 
 
-def _read_file(path: Path, schema: RecordSchema, *, labelled: bool) -> _Part:
+def _read_file(path: Path, schema: RecordSchema, *, labelled: bool, since: int | None) -> _Part:
     """Read a file; errors of the whole file include its name."""
     try:
-        return _read_sheet(file_sheet(path, schema.format), schema, labelled=labelled)
+        return _read_sheet(file_sheet(path, schema.format), schema, labelled=labelled, since=since)
     except UnreadableSource as error:
         raise UnreadableSource(f"{path.name}: {error}") from error
     except MissingColumns as error:
         raise MissingColumns(error.problems, path.name) from error
 
 
-def _read_sheet(sheet: Sheet, schema: RecordSchema, *, labelled: bool) -> _Part:
+def _read_sheet(sheet: Sheet, schema: RecordSchema, *, labelled: bool, since: int | None = None) -> _Part:
     sheet = _renamed(sheet, schema)
     if sheet.columns:
         check_layout(sheet.columns, schema, labelled=labelled)
+    if since is not None:
+        sheet = without_old_rows(sheet, schema, () if schema.format.dates else DATED, since)
     parsed, guesses = {}, list(sheet.guesses)
     for name in _present(sheet.columns, schema):
         parsed[name], formats = _column(sheet, name, schema)
@@ -309,7 +320,7 @@ def _with_new_names(given: Mapping[str, T], schema: RecordSchema) -> dict[str, T
 def _with_signal_names(given: Mapping[str, T], schema: RecordSchema) -> dict[str, T]:
     """Read a column named like a signal without prefix, unless the column or signal is mapped or present."""
     columns = dict(given)
-    taken = {schema.column_of(field) for field in (*EVENT_FIELDS, *schema.fields)}
+    taken = {schema.column_of(field) for field in (*schema.event_fields, *schema.fields)}
     for name in schema.signals:
         field = signal_field(name)
         if name in columns and name not in taken and field not in columns and field not in schema.columns:
@@ -318,7 +329,7 @@ def _with_signal_names(given: Mapping[str, T], schema: RecordSchema) -> dict[str
 
 
 def _present(columns: Collection[str], schema: RecordSchema) -> list[str]:
-    return [field for field in (*EVENT_FIELDS, *schema.fields) if schema.column_of(field) in columns]
+    return [field for field in (*schema.event_fields, *schema.fields) if schema.column_of(field) in columns]
 
 
 def _column(
@@ -334,7 +345,10 @@ def _column(
         zone = UTC if is_zoned(given) else schema.format.zone or UTC
         return parse_instants(field, raw, cells.moment(formats) if formats else cells.plain, zone), guessed
     read, check = _parser(field, schema, formats)
-    parse = parse_texts if read is cells.text and check in TEXT_RULES else parse_column
+    if check is image_urls:
+        parse = parse_urls
+    else:
+        parse = parse_texts if read is cells.text and check in TEXT_RULES else parse_column
     return parse(field, raw, lambda cell: check(read(cell))), guessed
 
 
@@ -352,6 +366,8 @@ def _parser(field: str, schema: RecordSchema, formats: tuple[str, ...]) -> tuple
         return cells.text, reference
     if field == "label":
         return label_cell, label_rule(schema.labels)
+    if field == PROPENSITY:
+        return cells.number, propensity
     return cells.field_cells(schema, formats)[field], field_rules(schema)[field]
 
 
@@ -387,7 +403,16 @@ def _table(
         labels=labels,
         label_times=label_times(labels, events, known, reported, schema.labels.delay),
         source_rows=kept,
+        propensities=_propensities(parsed, kept),
     )
+
+
+def _propensities(parsed: Mapping[str, Parsed], kept: IntArray) -> FloatArray | None:
+    """Return the propensity of each record, NaN where it has none; None if no record has one."""
+    column = parsed[PROPENSITY].column if PROPENSITY in parsed else None
+    if column is None or not len(column.values):
+        return None
+    return np.append(np.asarray(column.values, dtype=np.float64), np.nan)[column.codes[kept]]
 
 
 def _record_ids(parsed: Mapping[str, Parsed], kept: IntArray, first_row: int) -> tuple[str, ...]:

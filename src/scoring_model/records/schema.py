@@ -6,7 +6,13 @@ from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Final
 
-from scoring_model.contract.fields import EVENT_FIELDS, FORMER_FIELDS, IDENTITY_FIELDS, signal_field
+from scoring_model.contract.fields import (
+    EVENT_FIELDS,
+    FORMER_FIELDS,
+    IDENTITY_FIELDS,
+    PROPENSITY,
+    signal_field,
+)
 from scoring_model.contract.rules import Rule, SignalType
 from scoring_model.contract.violation import OUT_OF_RANGE, Invalid, Violation, pointer
 from scoring_model.records.file_format import FileFormat
@@ -87,7 +93,7 @@ class RecordSchema:
     format: FileFormat = field(default_factory=FileFormat)
 
     def __post_init__(self) -> None:
-        known = (*self.fields, *EVENT_FIELDS)
+        known = (*self.fields, *self.event_fields)
         violations = [
             Violation(
                 pointer("columns", old), Rule.REPEATED_FIELD, f"is the old name of {new}, which is there too"
@@ -126,6 +132,16 @@ class RecordSchema:
     def fields(self) -> tuple[str, ...]:
         """List the field names of a record: identity first, then the configured signals."""
         return (*IDENTITY_FIELDS, *map(signal_field, self.signals))
+
+    @property
+    def event_fields(self) -> tuple[str, ...]:
+        """List the fields of the event and its label.
+
+        A column named `propensity` stays that of a signal, where the schema says so.
+        """
+        if PROPENSITY in self.signals or PROPENSITY in self.columns.values():
+            return tuple(name for name in EVENT_FIELDS if name != PROPENSITY or name in self.columns)
+        return EVENT_FIELDS
 
     def column_of(self, name: str) -> str:
         """Return the name of the column of a field."""

@@ -9,7 +9,7 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from scoring_model.arrays import IntArray
+from scoring_model.arrays import BoolArray, FloatArray, IntArray
 from scoring_model.records.record import Record
 
 NEVER: Final = int(np.iinfo(np.int64).max)
@@ -107,6 +107,9 @@ class RecordTable:
         Microseconds at which the label counts: the later of known and reported. `NEVER` without a label.
     source_rows : ndarray of shape (n,), int64
         0-based row of the source.
+    propensities : ndarray of shape (n,), float64, or None
+        Probability, in (0, 1], with which a record like this one passed, so that its label could become known; NaN
+        where it did not pass, or none is known. None: the source says nothing of it, and all labels count alike.
     """
 
     record_ids: tuple[str, ...]
@@ -115,6 +118,7 @@ class RecordTable:
     labels: NDArray[np.int8]
     label_times: IntArray
     source_rows: IntArray
+    propensities: FloatArray | None = None
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, RecordTable):
@@ -125,6 +129,7 @@ class RecordTable:
             and all(
                 np.array_equal(mine, theirs) for mine, theirs in zip(self._arrays, other._arrays, strict=True)
             )
+            and np.array_equal(self._propensities, other._propensities, equal_nan=True)
         )
 
     __hash__ = None  # type: ignore[assignment]
@@ -148,6 +153,17 @@ class RecordTable:
     @property
     def _arrays(self) -> tuple[NDArray[np.integer], ...]:
         return self.event_times, self.labels, self.label_times, self.source_rows
+
+    @property
+    def _propensities(self) -> FloatArray:
+        return np.full(len(self), np.nan) if self.propensities is None else self.propensities
+
+    @property
+    def unobservable(self) -> BoolArray:
+        """Return the mask of records whose labels do not count, since nobody can observe those of all like them."""
+        if self.propensities is None:
+            return np.zeros(len(self), dtype=np.bool_)
+        return np.isnan(self.propensities)
 
     def column(self, field: str) -> Column:
         """Return the column of a field, all missing if the source lacks it."""
@@ -173,6 +189,7 @@ class RecordTable:
             labels=self.labels[rows],
             label_times=self.label_times[rows],
             source_rows=self.source_rows[rows],
+            propensities=None if self.propensities is None else self.propensities[rows],
         )
 
     def before(self, instant: int) -> "RecordTable":
@@ -205,6 +222,11 @@ class RecordTable:
             labels=np.concatenate([self.labels, other.labels]),
             label_times=np.concatenate([self.label_times, other.label_times]),
             source_rows=np.concatenate([self.source_rows, other.source_rows]),
+            propensities=(
+                None
+                if self.propensities is None and other.propensities is None
+                else np.concatenate([self._propensities, other._propensities])
+            ),
         )
 
 
@@ -220,6 +242,8 @@ def digest(table: RecordTable) -> str:
     found = hashlib.sha256(json.dumps(table.record_ids).encode())
     for array in (table.event_times, table.labels, table.label_times):
         found.update(array.astype(array.dtype.newbyteorder("<")).tobytes())
+    if table.propensities is not None:
+        found.update(b"propensity" + table.propensities.astype("<f8").tobytes())
     for field in sorted(table.columns):
         column = table.columns[field]
         if len(column.values):

@@ -2,8 +2,9 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Final, Self
 
 from scoring_model.arrays import FloatArray
 from scoring_model.bundle import DecisionPart, Manifest, SealedFiles, check_versions, read_bundle
@@ -14,6 +15,14 @@ from scoring_model.scorer.session import MarginSession
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+    from scoring_model.scorer.leaf_masks import LeafMasks
+
+_MANY_ROWS: Final = 2_048
+"""From so many rows on, a table is worth the compiled functions of `LeafMasks`, which a service never loads."""
+
+_MOST_LEAVES: Final = 128
+"""Mean number of leaves of a tree up to which `LeafMasks` is faster than the graph; its time grows with them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +80,9 @@ class Decider:
         self.manifest = manifest
         self.rules = contents.rules
         self._reasons = contents.reasons
+        self._golden = contents.golden
+        self._forest = contents.forest
+        self._threads = threads
         self._session = MarginSession(contents.graph, threads=threads)
         self._contributions = Contributions(contents.forest)
         contents.golden.check(self.decide)
@@ -115,8 +127,25 @@ class Decider:
         ----------
         rows : ndarray of shape (n, d), float64
             Rows from `FeatureMatrix.rows`.
+
+        Raises
+        ------
+        GoldenMismatch
+            If there are many rows, and the fast way to decide about them does not reproduce the golden rows.
         """
-        return self.rules.decide(self._session.margins(rows))
+        small_trees = len(self._forest.leaf_value) <= _MOST_LEAVES * self._forest.tree_count
+        if len(rows) < _MANY_ROWS or not small_trees:
+            return self.rules.decide(self._session.margins(rows))
+        return self.rules.decide(self._leaf_masks.margins(rows, threads=self._threads))
+
+    @cached_property
+    def _leaf_masks(self) -> "LeafMasks":
+        """The forest for many rows: the same bits as the graph, in a fifth of the time."""
+        from scoring_model.scorer.leaf_masks import LeafMasks
+
+        masks = LeafMasks(self._forest)
+        self._golden.check(lambda rows: self.rules.decide(masks.margins(rows)))
+        return masks
 
     def decide_row(self, row: FloatArray) -> Decision:
         """Decide about one feature row, with the same bits as `decide`.

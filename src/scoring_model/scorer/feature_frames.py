@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import pyarrow as pa
 
+from scoring_model.arrays import FloatArray
 from scoring_model.decision.gains import split_gains
 from scoring_model.records import RecordTable
 from scoring_model.records.reading import read_records
@@ -35,7 +36,14 @@ def feature_table(
     history : RecordTable, optional
         Further earlier records, which get no row.
     """
-    rows, names = feature_rows(scorer, table, history), scorer.matrix.names
+    return feature_columns(scorer, table, feature_rows(scorer, table, history), contributions=contributions)
+
+
+def feature_columns(
+    scorer: "Scorer", table: RecordTable, rows: FloatArray, *, contributions: bool
+) -> pa.Table:
+    """Return the columns of `feature_table` by the feature rows of its records."""
+    names = scorer.matrix.names
     columns = {RECORD_ID: pa.array(table.record_ids, pa.string())}
     columns |= {name: pa.array(rows[:, place]) for place, name in enumerate(names)}
     if contributions:
@@ -52,7 +60,7 @@ def features_frame(
 ) -> Any:
     """Compute the features of a frame; see `Scorer.features`."""
     reading = read_records(data, scorer.contents.schema, labelled=False)
-    past = read_histories(scorer, histories)
+    past = read_histories(scorer, histories, seen_by=reading.table)
     found = feature_table(scorer, reading.table, history=past, contributions=contributions)
     return aligned_frame(found, reading, data)
 

@@ -130,7 +130,7 @@ def score_frame(
 ) -> Any:
     """Score a frame; see `Scorer.score`."""
     reading = read_records(data, scorer.contents.schema, labelled=False)
-    past = read_histories(scorer, histories)
+    past = read_histories(scorer, histories, seen_by=reading.table)
     return aligned_frame(
         score_table(scorer, reading.table, history=past, as_of=as_of).to_arrow(), reading, data
     )
@@ -152,9 +152,20 @@ def aligned_frame(found: pa.Table, reading: Reading, data: Any) -> Any:
     return frame.set_axis(data.index, axis=0)
 
 
-def read_histories(scorer: "Scorer", sources: Sequence[Any]) -> RecordTable | None:
-    """Read records that are only history; invalid ones are dropped."""
-    tables = [read_records(source, scorer.contents.schema, labelled=False).table for source in sources]
+def read_histories(
+    scorer: "Scorer", sources: Sequence[Any], *, seen_by: RecordTable | None = None
+) -> RecordTable | None:
+    """Read records that are only history; invalid ones are dropped.
+
+    Parameters
+    ----------
+    seen_by : RecordTable, optional
+        The records whose features are computed: older history than they can see need not be read.
+    """
+    schema, since = scorer.contents.schema, None
+    if seen_by is not None and len(seen_by):
+        since = int(seen_by.event_times.min()) - scorer.matrix.reach
+    tables = [read_records(source, schema, labelled=False, since=since).table for source in sources]
     return reduce(RecordTable.append, tables) if tables else None
 
 

@@ -19,7 +19,6 @@ from scoring_model.bundle import (
 )
 from scoring_model.bundle.codec import read_json
 from scoring_model.bundle.short_card import ShortCard, short_card
-from scoring_model.contract.fields import EVENT_FIELDS
 from scoring_model.features import Feature
 from scoring_model.history import past_counts
 from scoring_model.records import Record, RecordTable, microseconds, parse_record
@@ -117,7 +116,7 @@ class Scorer(Decider):
         self._evaluation = b"{}"
         schema = contents.schema
         # File columns with names other than their fields: they identify a mapping as a row of a file.
-        self.own_names = {*schema.columns.values(), *schema.signals} - {*EVENT_FIELDS, *schema.fields}
+        self.own_names = {*schema.columns.values(), *schema.signals} - {*schema.event_fields, *schema.fields}
 
     def __repr__(self) -> str:
         return str(self._short_card)

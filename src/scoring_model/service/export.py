@@ -11,9 +11,8 @@ from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from enum import StrEnum
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.parquet
@@ -21,42 +20,27 @@ import pyarrow.parquet
 from scoring_model.contract.fields import (
     IDENTITY_FIELDS,
     LABEL_FIELDS,
+    PROPENSITY,
     REFERENCE_FIELDS,
     SIGNAL_PREFIX,
     signal_field,
 )
+from scoring_model.contract.outcome import DecidedBy
 from scoring_model.contract.rules import SIGNAL_RULES, RuleError, SignalType
 from scoring_model.contract.texts import to_text
 from scoring_model.records import normaliser, rfc3339
 from scoring_model.records.atomic import atomic_file
-from scoring_model.service.core.rows import ClientRow, IdentityRow, PersonKeyRow, VerificationRow
-from scoring_model.service.identities import Persons
+from scoring_model.service.core.rows import ClientRow, VerificationRow
 from scoring_model.service.keys.data_keys import Vault
-from scoring_model.service.keys.keyring import Unreadable
-from scoring_model.service.retention import lost_its_signals
+from scoring_model.service.past_pages import LATEST, LeftOut, OpenedValues, PastPage, past_pages
 from scoring_model.service.store import EARLIEST, Store
 
-DECIDED_BY_POLICY: Final = "policy"
-"""What decided: score and thresholds."""
-
-LATEST: Final = 2**63 - 1
 ROW_GROUP: Final = 20_000
 """Records in a row group, which are held in memory."""
 
-_PAGE: Final = 500
-_WITHDRAWN: Final = "withdrawn"
 _REFERENCE_BYTES: Final = 16
 _INSTANT: Final = pa.timestamp("us", "UTC")
 _DICTIONARY: Final = pa.dictionary(pa.int32(), pa.string())
-
-
-class LeftOut(StrEnum):
-    """Why a completed verification is not exported."""
-
-    ERASED = "erased"  # its person was erased
-    PRUNED = "pruned"  # its signals were deleted with age
-    EMPTY = "empty"  # it has references and no other value, which no file may hold
-    UNREADABLE = "unreadable"  # its bytes were changed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,8 +50,8 @@ class ExportedVerification:
     Parameters
     ----------
     record : mapping of str to object
-        The fields of a record by dotted names, `recordId` (of the verification), `eventTime`, and those of its label
-        (`LABEL_FIELDS`), instants as RFC 3339.
+        The fields of a record by dotted names, `recordId` (of the verification), `eventTime`, those of its label
+        (`LABEL_FIELDS`), instants as RFC 3339, and `propensity`.
     row : VerificationRow
         Its verdict.
     """
@@ -143,61 +127,37 @@ async def export_pages(
         Microseconds. Event times from `since` on and before `before`, with the labels that were reported before
         `before`: a verification of this period counted no others.
     """
-    for client in clients:
-        after = (since, b"")
-        while True:
-            async with store.reading() as reader:
-                rows = await reader.completed(client, after, _PAGE)
-                kept = [row for row in rows if (row.completed_at or 0) < before]
-                keys = await reader.person_keys([row.key_id for row in kept])
-                wanted = list({row.identity_id: None for row in kept if row.identity_id is not None})
-                identities = await reader.identities_by_ids(wanted)
-                labels = await reader.labels([row.id for row in kept])
-            left_out: Counter[LeftOut] = Counter()
-            found = []
-            for row in kept:
-                opened = open_values(vault, row, keys.get(row.key_id), identities)
-                values = opened if isinstance(opened, LeftOut) else _record(opened)
-                if isinstance(values, LeftOut):
-                    left_out[values] += 1
-                    continue
-                if len(clients) > 1:
-                    values = _with_hashed_references(client, values)
-                event = {"recordId": to_text(row.id), "eventTime": rfc3339(row.completed_at or 0)}
-                record = event | values | label_fields(labels.get(row.id, []), before)
+    async for page in past_pages(store, vault, clients, since=since, before=before):
+        left_out: Counter[LeftOut] = Counter()
+        found = []
+        for row in page.rows:
+            record = record_of(page, row, hashed=len(clients) > 1)
+            if isinstance(record, LeftOut):
+                left_out[record] += 1
+            else:
                 found.append(ExportedVerification(record=record, row=row))
-            yield ExportPage(found, left_out)
-            if len(kept) < _PAGE:
-                break
-            after = (rows[-1].completed_at or 0, rows[-1].id)
+        yield ExportPage(found, left_out)
 
 
-class OpenedValues(NamedTuple):
-    """What the person of a verification sent: signals, reference, and the values of the identity."""
+def record_of(page: PastPage, row: VerificationRow, *, hashed: bool) -> dict[str, Any] | LeftOut:
+    """Return a verification as the fields of a record; returns why it is none.
 
-    signals: dict[str, object]
-    subject: str | None
-    identity: dict[str, object]
-
-
-def open_values(
-    vault: Vault, row: VerificationRow, key_row: PersonKeyRow | None, identities: Mapping[bytes, IdentityRow]
-) -> OpenedValues | LeftOut:
-    """Decrypt the values of a verification; returns why there are none."""
-    if row.payload is None or key_row is None:
-        return LeftOut.ERASED
-    persons = Persons(vault)
-    try:
-        key = vault.open_key(key_row)
-        signals, subject, _ = persons.verification_payload(row, key)
-        if not signals and lost_its_signals(row, key):
-            return LeftOut.PRUNED
-        identity: dict[str, object] = {}
-        if row.identity_id is not None and row.identity_id in identities:
-            identity = persons.identity_values(identities[row.identity_id], key)[0]
-    except Unreadable:
-        return LeftOut.UNREADABLE
-    return OpenedValues(signals, subject, identity)
+    Parameters
+    ----------
+    hashed : bool
+        Whether references are hashed with the client, since the file has several clients.
+    """
+    opened = page.opened[row.id]
+    values = opened if isinstance(opened, LeftOut) else _record(opened)
+    if isinstance(values, LeftOut):
+        return values
+    if hashed:
+        values = _with_hashed_references(row.client, values)
+    event = {"recordId": to_text(row.id), "eventTime": rfc3339(row.completed_at or 0)}
+    record: dict[str, Any] = {**event, **values, **page.labels[row.id]}
+    if row.id in page.propensities:
+        record[PROPENSITY] = page.propensities[row.id]
+    return record
 
 
 def _record(opened: OpenedValues) -> dict[str, object] | LeftOut:
@@ -220,15 +180,6 @@ def _with_hashed_references(client: int, record: Mapping[str, Any]) -> dict[str,
     return hashed
 
 
-def label_fields(labels: Sequence[tuple[str, int, int]], before: int) -> dict[str, Any]:
-    """Return the label that was reported last before an instant, unless it is a withdrawal."""
-    reported = [label for label in labels if label[2] < before]
-    if not reported or reported[-1][0] == _WITHDRAWN:
-        return {}
-    label, known_at, reported_at = reported[-1]
-    return dict(zip(LABEL_FIELDS, (label, rfc3339(known_at), rfc3339(reported_at)), strict=True))
-
-
 async def export_file(
     store: Store,
     vault: Vault,
@@ -246,7 +197,8 @@ async def export_file(
     ----------
     out : Path
         Ends in ``.parquet``. It holds the columns of a record, the verdict (`scoringScore`, `scoringOutcome`,
-        `modelVersion`, `policyVersion`, `decidedBy`), `clientId`, `previousVerificationId` and `otherSignals`.
+        `modelVersion`, `policyVersion`, `decidedBy`, `policyOutcome`), `clientId`, `previousVerificationId` and
+        `otherSignals`. `propensity` is empty where a label can't become known, and without a control group.
     signals : mapping of str to SignalType
         Signals with columns of their own; all others are in `otherSignals`, as JSON.
     since, before : int
@@ -260,7 +212,7 @@ async def export_file(
         If the keyring lacks the master key of a person's key.
     """
     names = {row.client: row.client_id for row in clients}
-    table = _Columns(signals, names)
+    table = RecordColumns(signals, names)
     left_out: Counter[LeftOut] = Counter()
     with private_parquet(out, table.schema) as writer:
         waiting: list[ExportedVerification] = []
@@ -294,7 +246,7 @@ def private_parquet(out: Path, schema: pa.Schema) -> Iterator[Any]:
             yield writer
 
 
-class _Columns:
+class RecordColumns:
     """Makes columns of verifications, and counts what it made."""
 
     def __init__(self, signals: Mapping[str, SignalType], clients: Mapping[int, str]) -> None:
@@ -307,6 +259,7 @@ class _Columns:
         self.untyped: Counter[str] = Counter()
 
     def batch(self, verifications: Sequence[ExportedVerification]) -> pa.RecordBatch:
+        """Make a batch of the next verifications."""
         rows = [self._row(one) for one in verifications]
         times = [one.row.completed_at or 0 for one in verifications]
         self.records += len(rows)
@@ -337,7 +290,8 @@ class _Columns:
             "scoringOutcome": row.outcome,
             "modelVersion": row.model_version,
             "policyVersion": row.policy_version,
-            "decidedBy": DECIDED_BY_POLICY,
+            "decidedBy": row.decided_by or DecidedBy.POLICY,
+            "policyOutcome": row.outcome_of_policy,
             "clientId": self._clients[row.client],
             "previousVerificationId": None if row.previous_id is None else to_text(row.previous_id),
         }
@@ -372,10 +326,14 @@ def _schema(signals: Mapping[str, SignalType]) -> pa.Schema:
             ("otherSignals", pa.string()),
             (label, _DICTIONARY),
             *((name, _INSTANT) for name in instants),
+            (PROPENSITY, pa.float64()),
             ("scoringScore", pa.int16()),
             *(
                 (name, _DICTIONARY)
-                for name in ("scoringOutcome", "modelVersion", "policyVersion", "decidedBy", "clientId")
+                for name in (
+                    *("scoringOutcome", "modelVersion", "policyVersion"),
+                    *("decidedBy", "policyOutcome", "clientId"),
+                )
             ),
             ("previousVerificationId", pa.string()),
         ]

@@ -96,6 +96,11 @@ def _verdict(row: VerificationRow, client_id: str) -> dict[str, Any]:
         "status": row.status,
         "scoringOutcome": row.outcome,
         "scoringScore": row.score,
+        **(
+            {}
+            if row.decided_by is None
+            else {"decidedBy": row.decided_by.value, "policyOutcome": row.policy_outcome}
+        ),
         "modelVersion": row.model_version,
         "policyVersion": row.policy_version,
         "createdAt": rfc3339(row.created_at),

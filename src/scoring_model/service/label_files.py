@@ -8,17 +8,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from scoring_model.contract.label import LABELS
-from scoring_model.contract.rules import Rule, RuleError
+from scoring_model.contract.label import IDENTIFIERS, LABELS
+from scoring_model.contract.rules import REFERENCE_LENGTH, Rule, RuleError, definite_text
 from scoring_model.contract.texts import from_text
 from scoring_model.contract.violation import Invalid, Violation, pointer
 from scoring_model.records import cells
 from scoring_model.records.record import RowViolation, instant
 from scoring_model.records.sheet import UnreadableSource, check_csv_header
 from scoring_model.service.labels import LabelLine
-
-IDENTIFIERS: Final = ("verificationId", "identityId")
-COLUMNS: Final = (*IDENTIFIERS, "label", "knownAt")
 
 
 class LabelsRefused(Invalid):
@@ -78,7 +75,7 @@ def _read(rows: Iterator[Cells | Violation], at: int) -> tuple[list[LabelLine], 
         values, violations = _values(row, at)
         broken += [RowViolation(number, violation) for violation in violations]
         if not violations:
-            lines.append(LabelLine(*(values.get(name) for name in COLUMNS)))  # type: ignore[arg-type]
+            lines.append(LabelLine(**{_NAMES[name]: value for name, value in values.items()}))  # type: ignore[arg-type]
     return lines, broken
 
 
@@ -147,7 +144,7 @@ def _values(row: Cells, at: int) -> tuple[dict[str, object], list[Violation]]:
             violations.append(Violation(pointer(name), error.type, error.message()))
     named = sum(cells.plain(row.get(name)) is not None for name in IDENTIFIERS)
     if named != 1:
-        detail = f"must have exactly one of {' and '.join(IDENTIFIERS)}, got {named}"
+        detail = f"must have exactly one of {', '.join(IDENTIFIERS)}, got {named}"
         violations.append(Violation("", "one_identifier", detail))
     known_at = values.get("knownAt")
     if isinstance(known_at, int) and known_at > at:
@@ -162,6 +159,11 @@ def _identifier(value: object) -> bytes | None:
     if found is None:
         raise RuleError("not_a_uuid", "must be a UUID")
     return found
+
+
+def _record_id(value: object) -> str | None:
+    # Text as the import of a history reads it, where a table may hold numbers.
+    return definite_text(cells.text(value), limit=REFERENCE_LENGTH)
 
 
 def _label(value: object) -> str:
@@ -183,6 +185,15 @@ def _known_at(value: object) -> int:
 _PARSERS: Final[Mapping[str, Callable[[object], object]]] = {
     "verificationId": _identifier,
     "identityId": _identifier,
+    "recordId": _record_id,
     "label": _label,
     "knownAt": _known_at,
+}
+
+_NAMES: Final = {
+    "verificationId": "verification_id",
+    "identityId": "identity_id",
+    "recordId": "record_id",
+    "label": "label",
+    "knownAt": "known_at",
 }

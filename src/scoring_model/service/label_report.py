@@ -19,6 +19,9 @@ MATURED: Final = 0.95
 DAYS: Final = (1, 3, 7, 14, 30, 60, 90, 120, 180)
 """Days at which the delay curve is read."""
 
+LAST_DAY: Final = 2**40
+"""Later than any day of an event, since 1970-01-01."""
+
 _PAGE: Final = 5_000
 
 
@@ -48,6 +51,8 @@ class LabelDelays:
         Age of the oldest labelled fraud.
     coverage : mapping of str to Coverage
         By outcome.
+    control : mapping of str to Coverage
+        Verifications that passed in a control group, by the outcome of the policy. They are in `coverage` as well.
     conflicts : int
         Verifications with a label fraud and a label genuine of which none was withdrawn.
     withdrawn : int
@@ -59,6 +64,7 @@ class LabelDelays:
     maturity_days: float | None
     observed_days: float
     coverage: Mapping[str, Coverage]
+    control: Mapping[str, Coverage]
     conflicts: int
     withdrawn: int
 
@@ -103,36 +109,48 @@ def known_within(delays: IntArray, ages: IntArray) -> tuple[IntArray, FloatArray
 async def label_delays(store: Store, clock: Clock) -> LabelDelays:
     """Read all labels of verifications; the database is only read."""
     by_verification: dict[bytes, list[tuple[str, int]]] = defaultdict(list)
-    about: dict[bytes, tuple[int, str]] = {}
+    about: dict[bytes, tuple[int, str, str | None]] = {}
     async with store.reading() as reader:
         totals = await reader.outcomes()
+        days = await reader.control_days(0, LAST_DAY)
         after = 0
         while rows := await reader.labelled(after, _PAGE):
-            for number, resource, label, known_at, told_at, completed_at, outcome in rows:
+            for number, resource, label, known_at, told_at, *verdict in rows:
                 by_verification[resource].append((label, max(known_at, told_at)))
-                about[resource] = (completed_at, outcome)
+                completed_at, outcome, policy_outcome = verdict
+                about[resource] = (completed_at, outcome, policy_outcome)
                 after = number
     latest = {resource: labels[-1] for resource, labels in by_verification.items()}
     frauds = [(about[resource][0], at) for resource, (label, at) in latest.items() if label == "fraud"]
     delays, ages = _delays(frauds, clock.now())
     times, shares = known_within(delays, ages) if len(delays) else (delays, np.empty(0))
     observed = float(ages.max(initial=0) / DAY)
+    passed: Counter[str] = Counter()
+    for day in days:
+        passed[day.policy_outcome] += day.passed
     covered = Counter((about[resource][1], label) for resource, (label, _) in latest.items())
+    controlled = Counter(
+        (about[resource][2] or "", label)
+        for resource, (label, _) in latest.items()
+        if about[resource][2] not in (None, about[resource][1])
+    )
     return LabelDelays(
         frauds=len(frauds),
         curve={day: _share(times, shares, day * DAY) for day in DAYS if len(times) and day <= observed},
         maturity_days=float(times[np.searchsorted(shares, MATURED)] / DAY) if len(times) else None,
         observed_days=observed,
-        coverage={
-            outcome: Coverage(
-                verifications=totals.get(outcome, 0),
-                fraud=covered[outcome, "fraud"],
-                genuine=covered[outcome, "genuine"],
-            )
-            for outcome in Outcome
-        },
+        coverage={outcome: _coverage(outcome, totals.get(outcome, 0), covered) for outcome in Outcome},
+        control={outcome: _coverage(outcome, count, controlled) for outcome, count in sorted(passed.items())},
         conflicts=sum(_contradict([label for label, _ in labels]) for labels in by_verification.values()),
         withdrawn=sum(label == "withdrawn" for label, _ in latest.values()),
+    )
+
+
+def _coverage(outcome: str, verifications: int, covered: Mapping[tuple[str, str], int]) -> Coverage:
+    return Coverage(
+        verifications=verifications,
+        fraud=covered.get((outcome, "fraud"), 0),
+        genuine=covered.get((outcome, "genuine"), 0),
     )
 
 

@@ -49,12 +49,20 @@ _NO_RESOURCE: Final = bytes(16)
 
 
 class LabelLine(NamedTuple):
-    """One row of a label file. Exactly one of the two identifiers is set."""
+    """One row of a label file. Exactly one of the three identifiers is set."""
 
     verification_id: bytes | None
     identity_id: bytes | None
     label: str
     known_at: int  # microseconds since 1970-01-01 UTC
+    record_id: str | None = None
+
+
+class RecordNames(NamedTuple):
+    """The client whose imported records a `recordId` names, and the secrets under which such names are hashed."""
+
+    client: ClientRow
+    secrets: Secrets
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,13 +75,14 @@ class Imported:
         Number of new labels.
     repeated : int
         Number of labels that were already reported.
-    unknown : tuple of bytes
-        Identifiers without a completed verification, or whose person was erased.
+    unknown : tuple of bytes or str
+        Identifiers without a completed verification, or whose person was erased; each `recordId` (text) that was not
+        imported or that windows no longer reach.
     """
 
     imported: int
     repeated: int
-    unknown: tuple[bytes, ...]
+    unknown: tuple[bytes | str, ...]
 
 
 class _Report(NamedTuple):
@@ -107,7 +116,12 @@ def _batches(items: Sequence[T]) -> Iterator[Sequence[T]]:
 
 
 async def import_labels(
-    store: Store, clients: Sequence[ClientRow], lines: Iterable[LabelLine], clock: Clock
+    store: Store,
+    clients: Sequence[ClientRow],
+    lines: Sequence[LabelLine],
+    clock: Clock,
+    *,
+    records: RecordNames | None = None,
 ) -> Imported:
     """Store reported labels.
 
@@ -119,12 +133,25 @@ async def import_labels(
     ----------
     clients : sequence of ClientRow
         All clients.
+    records : RecordNames, optional
+        Needed by lines with a `recordId`.
+
+    Raises
+    ------
+    ValueError
+        If a line has a `recordId` and `records` is missing.
     """
     scopes = {client.client: client.pool for client in clients}
-    unknown: dict[bytes, None] = {}
-    by_scope: dict[str, list[_Report]] = defaultdict(list)
+    unknown: dict[bytes | str, None] = {}
+    by_scope: dict[str, list[_Report | _RecordReport]] = defaultdict(list)
     async with store.reading() as reader:
         for number, line in enumerate(lines):
+            if line.record_id is not None:
+                if records is None:
+                    raise ValueError("recordId: names a record of one client: give the client (--client)")
+                name = record_hash(records.secrets, records.client.client, line.record_id)
+                by_scope[records.client.pool].append(_RecordReport(number, name, line.label, line.known_at))
+                continue
             rows = [row for row in await _rows_of(reader, line) if _can_be_labelled(row)]
             if not rows:
                 unknown[line.verification_id or line.identity_id or b""] = None
@@ -134,11 +161,13 @@ async def import_labels(
     for scope, reports in by_scope.items():
         for batch in _batches(reports):
             async with store.writing([scope]) as transaction:
-                fates = await _append(transaction, batch, clock)
-            for report, fate in zip(batch, fates, strict=True):
+                fates = await _append_all(transaction, batch, clock)
+            for report, fate in fates:
                 counts[fate] += 1
-                if fate is _Fate.ERASED:
+                if fate is _Fate.ERASED and isinstance(report, _Report):
                     unknown[report.verification.id] = None
+                elif fate is _Fate.ERASED:
+                    unknown[lines[report.line].record_id or ""] = None
     return Imported(counts[_Fate.NEW], counts[_Fate.REPEATED], tuple(unknown))
 
 
@@ -152,6 +181,17 @@ async def _rows_of(reader: Reader, line: LabelLine) -> list[VerificationRow]:
 
 def _can_be_labelled(row: VerificationRow) -> bool:
     return row.status == VerificationStatus.COMPLETED and row.links is not None
+
+
+async def _append_all(
+    transaction: Transaction, batch: Sequence[_Report | _RecordReport], clock: Clock
+) -> list[tuple[_Report | _RecordReport, _Fate]]:
+    """Append the new labels of a batch; returns each report with its fate."""
+    made = [report for report in batch if isinstance(report, _Report)]
+    imported = [report for report in batch if isinstance(report, _RecordReport)]
+    fates = await _append(transaction, made, clock) if made else []
+    fates += await _append_to_records(transaction, imported, clock) if imported else []
+    return list(zip([*made, *imported], fates, strict=True))
 
 
 async def _append(transaction: Transaction, batch: Sequence[_Report], clock: Clock) -> list[_Fate]:
@@ -311,12 +351,7 @@ class Labels:
         """Store a batch and update the answers of its lines; with a record, keep all answers for a repetition."""
 
         async def change(transaction: Transaction) -> Done[None]:
-            made = [report for report in batch if isinstance(report, _Report)]
-            imported = [report for report in batch if isinstance(report, _RecordReport)]
-            fates = await _append(transaction, made, self._clock) if made else []
-            fates += await _append_to_records(transaction, imported, self._clock) if imported else []
-            reports: list[_Report | _RecordReport] = [*made, *imported]
-            for report, fate in zip(reports, fates, strict=True):
+            for report, fate in await _append_all(transaction, batch, self._clock):
                 if fate is _Fate.NEW:
                     results[report.line] = _CREATED
                 elif fate is _Fate.ERASED and results[report.line] is _UNCHANGED:

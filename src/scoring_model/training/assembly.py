@@ -152,10 +152,13 @@ def resolved(configuration: Configuration, tuned: Tuned) -> dict[str, object]:
     plain["training"]["tuned"] = asdict(tuned)
     plain["training"]["attacks"] = plain["training"].pop("leakage_checks")  # the name in all bundles so far
     # Later settings stand in bundles that use them.
+    plain["policy"] = configuration.policy.to_json()
     if configuration.features.mail_providers == MailProviders():
         del plain["features"]["mail_providers"]
     if not configuration.findings.mute:
         del plain["findings"]
+    if configuration.training.thinning is None:
+        del plain["training"]["thinning"]
     for signal in plain["signals"].values():
         if signal["country"] is None:
             del signal["country"]
@@ -206,7 +209,8 @@ def fit_rules(
     )
     certification = certify(*tested_scores(counts), settings=settings)
     policy, alternatives = choose(counts, certification, confidence=settings.confidence, costs=settings.costs)
-    rules = DecisionRules(scale=scale, calibration=calibration, policy=policy or PASS_EVERYONE)
+    policy = PASS_EVERYONE if policy is None else replace(policy, control=settings.control_group)
+    rules = DecisionRules(scale=scale, calibration=calibration, policy=policy)
     return rules, alternatives, counts
 
 
@@ -327,4 +331,5 @@ def _data(prepared: Prepared) -> dict[str, object]:
         "from": rfc3339(int(times.min())),
         "to": rfc3339(int(times.max())),
         "as_of": rfc3339(prepared.split.boundaries.as_of),
+        **({} if prepared.thinning is None else prepared.thinning.to_json()),
     }

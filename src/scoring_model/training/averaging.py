@@ -74,6 +74,7 @@ def fit_forest(
     seed: int,
     seeds: int,
     threads: int,
+    weights: FloatArray | None = None,
     **features: Unpack[FeatureOptions],
 ) -> Forest:
     """Fit boosters with different seeds, and join them.
@@ -85,6 +86,8 @@ def fit_forest(
     seeds : int
         Number of boosters, at least 1. Their average has less variance than one if the parameters sample rows or
         features at random; otherwise all are equal.
+    weights : ndarray of shape (n,), float64, optional
+        How much each record counts.
     """
     boosters = [
         fit(
@@ -94,6 +97,7 @@ def fit_forest(
             rounds=tuned.rounds,
             seed=seed if member == 0 else _seed(seed, member),
             threads=threads,
+            weights=weights,
             **features,
         )
         for member in range(seeds)

@@ -77,6 +77,11 @@ def _data(prepared: Prepared, data: Mapping[str, object], as_of: int | None) -> 
         span += (
             f" Records and labels that happened or became known at {rfc3339(as_of)} or later were not read."
         )
+    if (thinning := prepared.thinning) is not None:
+        span += (
+            f" They were chosen among {thinning.read:,} records; features were computed from all of them. "
+            f"{thinning.sentence}."
+        )
     rows = [(s.part, s.start, s.end, s.records, s.genuine, s.frauds) for s in prepared.split.summaries]
     return f"## Data\n\n{span}\n\n{table(('Part', 'From', 'To', 'Records', 'Genuine', 'Frauds'), rows)}"
 
@@ -163,7 +168,11 @@ def policy_section(
     )
     rows = [(p.bound, p.limit, 1 - p.delta, p.observed, p.records) for p in policy.promises]
     promises = table(("Promise", "At most", "With confidence", "Observed", "On records"), rows)
-    sentences = (_choice(alternatives, event, is_picked), *_promised(policy, alternatives, sample))
+    sentences = (
+        _choice(alternatives, event, is_picked),
+        *_promised(policy, alternatives, sample),
+        *_controlled(policy),
+    )
     return f"## Policy\n\n{thresholds}\n\n{_text(' '.join(sentences))}\n\n{promises}"
 
 
@@ -197,6 +206,18 @@ def _promised(policy: Policy, alternatives: Alternatives, sample: Sample) -> Ite
             "The bounds were set after these records had been scored. Each is a value of a ladder of 40, all of which "
             "are tested, so that all policies that are ever chosen in this way keep their promises together with that "
             "confidence."
+        )
+
+
+def _controlled(policy: Policy) -> Iterator[str]:
+    """Describe the control group."""
+    control = policy.control
+    if control is not None:
+        yield (
+            f"A service lets a control group pass: {control.failed.share:.3g} of the persons who would be failed, at "
+            f"most {control.failed.most_per_day} a day, and {control.stepped_up.share:.3g} of those who would be "
+            f"stepped up, at most {control.stepped_up.most_per_day} a day. The promises are about the outcomes without "
+            "it."
         )
 
 

@@ -71,10 +71,15 @@ def check_evaluated_part(split: Split) -> Finding:
     )
 
 
-def check_parameters(tuned: Tuned) -> Finding:
+def check_parameters(tuned: Tuned, *, cut_short_at: int | None = None) -> Finding:
     """Find parameters at an end of the search space beyond which other values exist.
 
     Parameters that were given are checked like those that a search found.
+
+    Parameters
+    ----------
+    cut_short_at : int or None
+        The limit of the search, if its trials ended there before the number of trees was known to suffice.
     """
     ends = open_ends(tuned.params)
     if not ends:
@@ -82,11 +87,18 @@ def check_parameters(tuned: Tuned) -> Finding:
         return not_applicable(Code.SEARCH_EDGE, reason)
     found = {name: end for name, end in ends.items() if end is not None}
     listed = ", ".join(f"{name} {tuned.params[name]:.4g} ({end})" for name, end in found.items())
+    sentence = (
+        f"of {len(ends)} parameters that a search varies, {len(found)} lie at or beyond an end of their range"
+        + (f": {listed}" if found else "")
+    )
+    names = tuple(found)
+    if cut_short_at is not None:
+        sentence += f"; trials were still improving near {cut_short_at} trees (training.tuning.max_rounds)"
+        names += ("rounds",)
     return Finding(
         code=Code.SEARCH_EDGE,
-        state=State.FOUND if found else State.CLEAR,
-        sentence=f"of {len(ends)} parameters that a search varies, {len(found)} lie at or beyond an end of their range"
-        + (f": {listed}" if found else ""),
-        count=len(found),
-        names=tuple(found),
+        state=State.FOUND if names else State.CLEAR,
+        sentence=sentence,
+        count=len(names),
+        names=names,
     )

@@ -27,6 +27,7 @@ def fit(
     monotone: Sequence[int],
     seed: int,
     threads: int,
+    weights: FloatArray | None = None,
 ) -> lgb.Booster:
     """Train a binary booster.
 
@@ -47,6 +48,8 @@ def fit(
         From 0 to 2**31 - 1.
     threads : int
         At least 1. The model does not depend on it.
+    weights : ndarray of shape (n,), float64, optional
+        How much each record counts.
 
     Returns
     -------
@@ -64,7 +67,9 @@ def fit(
         **fixed_params(seed=seed, threads=threads),
         "monotone_constraints": list(monotone) if any(monotone) else None,
     }
-    dataset = binned(rows, targets, feature_names=feature_names, categorical=categorical, params=settings)
+    dataset = binned(
+        rows, targets, feature_names=feature_names, categorical=categorical, params=settings, weights=weights
+    )
     booster = lgb.train(settings, dataset, num_boost_round=rounds)
     return lgb.Booster(model_str=_THREADS.sub("[num_threads: 0]", booster.model_to_string()))
 
@@ -93,15 +98,22 @@ def binned(
     feature_names: Sequence[str],
     categorical: Sequence[int],
     params: Mapping[str, object],
+    weights: FloatArray | None = None,
 ) -> lgb.Dataset:
     """Bin rows, of shape (n, d), for training."""
     return lgb.Dataset(
         np.ascontiguousarray(rows, dtype=np.float64),
         label=targets.astype(np.float64),
+        weight=weights,
         feature_name=list(feature_names),
         categorical_feature=list(categorical),
         params=dict(params),
     )
+
+
+def genuine_weights(targets: NDArray[np.int8], genuine_weight: float) -> FloatArray:
+    """Return the weight of each record."""
+    return np.where(targets == 1, 1.0, genuine_weight)
 
 
 def check_params(params: Params) -> list[str]:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scoring_model.arrays import FloatArray, IntArray
-from scoring_model.training.fitting import binned
+from scoring_model.training.fitting import binned, genuine_weights
 
 FIRST_ORIGIN = 0.4
 """Share of the rows, in order of time, in the training set of the first fold."""
@@ -36,6 +36,8 @@ class Fold:
         Share of the genuine records in `thinned`, in (0, 1].
     targets : ndarray of shape (m,), 1 fraud, 0 genuine
         Targets of `validation`.
+    weights : ndarray of shape (m,), float64
+        Weights of `validation`.
     """
 
     train: lgb.Dataset
@@ -44,6 +46,7 @@ class Fold:
     share: float
     size: int
     targets: NDArray[np.int8]
+    weights: FloatArray
 
     @property
     def is_thinned(self) -> bool:
@@ -99,6 +102,7 @@ def build_folds(
     params: Mapping[str, object],
     thinning: float,
     seed: int,
+    genuine_weight: float = 1.0,
 ) -> list[Fold]:
     """Bin all rows once; each fold uses a subset of them.
 
@@ -109,13 +113,22 @@ def build_folds(
     thinning : float
         Share, in (0, 1], of the genuine records that the thinned first fold keeps, or more if few would be left. Other
         folds are not thinned.
+    genuine_weight : float
+        Weight of each genuine record, at least 1; a fraud weighs 1.
     """
-    everything = binned(rows, targets, feature_names=feature_names, categorical=categorical, params=params)
+    everything = binned(
+        rows,
+        targets,
+        feature_names=feature_names,
+        categorical=categorical,
+        params=params,
+        weights=None if genuine_weight == 1 else genuine_weights(targets, genuine_weight),
+    )
     everything.construct()
     shares = [thinning, *[1.0] * (len(cuts) - 1)]
     generator = np.random.default_rng(seed)
     return [
-        _fold(everything, targets, cut, thinning=share, rng=generator)
+        _fold(everything, targets, cut, thinning=share, rng=generator, genuine_weight=genuine_weight)
         for cut, share in zip(cuts, shares, strict=True)
     ]
 
@@ -127,6 +140,7 @@ def _fold(
     *,
     thinning: float,
     rng: np.random.Generator,
+    genuine_weight: float,
 ) -> Fold:
     rows, judged = cut
     train = everything.subset(rows.tolist()).construct()
@@ -143,6 +157,7 @@ def _fold(
         share=kept / len(genuine),
         size=len(rows),
         targets=targets[judged],
+        weights=genuine_weights(targets[judged], genuine_weight),
     )
 
 

@@ -1,7 +1,7 @@
 """Scores of fresh labelled records, counted as training counts those of its validation part."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from scoring_model.records import RecordTable, digest, microseconds, rfc3339
 from scoring_model.scorer import Scorer
 from scoring_model.scorer.frames import score_table
 from scoring_model.training.preparation import one_of_each, rings_of
-from scoring_model.training.split import latest_instant, place_boundaries
+from scoring_model.training.split import latest_instant, place_boundaries, thinned
 
 
 class NotFresh(ValueError):
@@ -72,6 +72,13 @@ def count_fresh(
     _refuse_old(table, after)
     as_of = latest_instant(table.event_times, table.label_times) + 1 if as_of is None else as_of
     selection = select(table, as_of=as_of, maturity=maturity, matured_only=True)
+    if table.propensities is not None:
+        # The tests of the bounds are for plain records.
+        kept = np.isin(np.arange(len(table)), selection.rows)
+        drawn = thinned(table.propensities, kept, np.argsort(table.event_times, kind="stable"))[
+            selection.rows
+        ]
+        selection = replace(selection, rows=selection.rows[drawn], targets=selection.targets[drawn])
     if not len(selection.rows):
         reasons = "; ".join(f"{count}: {reason}" for reason, count in selection.coverage.describe().items())
         raise NotFresh(f"no fresh record counts ({reasons or 'there are no records'})")

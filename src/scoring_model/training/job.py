@@ -5,12 +5,14 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import yaml
 
+from scoring_model.batch.sources import list_files
 from scoring_model.bundle.seal import load_private_key
 from scoring_model.bundle.writer import check_place
 from scoring_model.configuration import Configuration, Tuned
@@ -21,21 +23,29 @@ from scoring_model.findings import Finding
 from scoring_model.records.atomic import atomic_file
 from scoring_model.records.quarantine import accept, write_quarantine
 from scoring_model.records.reading import read_records
+from scoring_model.records.sheet import UnreadableSource
 from scoring_model.records.sources import file_paths
+from scoring_model.records.stored import StoredFile
 from scoring_model.training.assembly import evaluation_document
 from scoring_model.training.certification import InfeasiblePolicy
 from scoring_model.training.leakage import LeakageError
 from scoring_model.training.mlflow_runs import TrackedRun, without_credentials
 from scoring_model.training.report import training_sections
-from scoring_model.training.run import Training, run_training
+from scoring_model.training.run import Training, run_prepared, run_training
 from scoring_model.training.run_description import describe
+from scoring_model.training.thinned_files import prepare_files
 from scoring_model.training.tracking import TrackingError, track
+from scoring_model.training.trial_workers import cluster_at
+
+if TYPE_CHECKING:
+    from scoring_model.cluster import Cluster
 
 _EVALUATION: Final = "evaluation.json"
 _FINDINGS: Final = "findings.json"
 _MODEL: Final = "without_policy"
 _PARAMETERS: Final = "parameters.yaml"
 _REPORT: Final = "report.html"
+_QUARANTINE: Final = "quarantine.csv"
 _SUMMARY: Final = "evaluation.md"
 _THRESHOLDS: Final = "thresholds.csv"
 
@@ -46,8 +56,8 @@ class Job:
 
     Parameters
     ----------
-    source : Path or sequence of Path
-        Labelled records: Parquet, CSV or JSON Lines.
+    source : path or sequence of paths
+        Labelled records: Parquet, CSV or JSON Lines; files, patterns and folders, with `training.thinning` also URIs.
     out : Path
         Directory of the bundle. Beside it ``<out>.training`` keeps the journal of the search, the resolved
         parameters, the refused rows, the evaluation, and keyed digests of the records; ``tracking``, which all
@@ -59,9 +69,14 @@ class Job:
         Ed25519 private key, PEM.
     processes : int
         Number of concurrent trials of the search.
+    dask : str, optional
+        Address of a Dask scheduler, or ``local:N``, whose workers run the trials instead, one each at once, and
+        with thinning read the sources and compute link features.
+    memory : int
+        Bytes for the reading of records that `training.thinning` thins; others are read as a whole.
     """
 
-    source: Path | Sequence[Path]
+    source: Path | str | Sequence[Path | str]
     configuration: Configuration
     out: Path
     resume: bool = False
@@ -71,6 +86,21 @@ class Job:
     track: bool = True
     threads: int = 2
     processes: int = 1
+    dask: str | None = None
+    memory: int = 4_000_000_000
+
+    @property
+    def sources(self) -> list[str]:
+        """Return the sources as texts."""
+        given = [self.source] if isinstance(self.source, str | Path) else self.source
+        return [str(one) for one in given]
+
+    @property
+    def files(self) -> tuple[StoredFile, ...]:
+        """List the files of the sources."""
+        if self.configuration.training.thinning is not None:
+            return list_files(self.sources)
+        return tuple(path for source in self.sources for path in _whole_files(source))
 
     @property
     def folder(self) -> Path:
@@ -116,6 +146,10 @@ def run_job(job: Job, *, report: Callable[[str], None] = lambda text: None) -> J
         Before reading, if `out` exists and must not be replaced, or is not a bundle.
     TooManyBadRows
         After writing the refused rows to ``quarantine.csv``.
+    LostCluster
+        If the Dask scheduler or its workers cannot be reached; the trials so far are in the journal.
+    DifferentVersions
+        If the scheduler or a worker has other versions of packages.
     LeakageError
         After writing the findings to ``findings.json``.
     InfeasiblePolicy
@@ -128,24 +162,9 @@ def run_job(job: Job, *, report: Callable[[str], None] = lambda text: None) -> J
     check_place(job.out, replace=job.replace)
     signing_key = None if job.signing_key is None else load_private_key(job.signing_key)
     job.folder.mkdir(parents=True, exist_ok=True)
-    reading = read_records(job.source, job.configuration.schema, labelled=True)
-    report(f"{len(reading.table)} records read, {reading.rows - len(reading.table)} rows refused")
-    for guess in reading.guesses:
-        report(f"guessed: {guess}")
-    write_quarantine(reading, job.folder / "quarantine.csv")
-    accept(reading, max_share=job.configuration.records.max_bad_share)
     try:
-        training = run_training(
-            reading.table,
-            job.configuration,
-            journal=_journal(job),
-            resume=job.resume,
-            threads=job.threads,
-            processes=job.processes,
-            report=report,
-            keep_parameters=lambda tuned: _write_file(job, _PARAMETERS, _yaml(tuned)),
-            recall_lost=True,
-        )
+        with cluster_at(job.dask) as cluster:
+            training = _train(job, cluster, report)
     except LeakageError as error:
         _write_file(job, _FINDINGS, _findings(error.findings))
         raise
@@ -175,6 +194,57 @@ def run_job(job: Job, *, report: Callable[[str], None] = lambda text: None) -> J
     )
 
 
+def _train(job: Job, cluster: "Cluster | None", report: Callable[[str], None]) -> Training:
+    configuration = job.configuration
+    run: Callable[..., Training]
+    if configuration.training.thinning is None:
+        paths = [file.location for file in job.files]
+        reading = read_records(paths, configuration.schema, labelled=True)
+        report(f"{len(reading.table)} records read, {reading.rows - len(reading.table)} rows refused")
+        for guess in reading.guesses:
+            report(f"guessed: {guess}")
+        write_quarantine(reading, job.folder / _QUARANTINE)
+        accept(reading, max_share=configuration.records.max_bad_share)
+        run = partial(run_training, reading.table)
+    else:
+        prepared = prepare_files(
+            job.sources,
+            configuration,
+            work=job.folder / "work",
+            quarantine=job.folder / _QUARANTINE,
+            memory=job.memory,
+            processes=job.threads,
+            cluster=cluster,
+            report=report,
+        )
+        run = partial(run_prepared, prepared)
+    return run(
+        configuration,
+        journal=_journal(job),
+        resume=job.resume,
+        threads=job.threads,
+        processes=job.processes,
+        cluster=cluster,
+        report=report,
+        keep_parameters=lambda tuned: _write_file(job, _PARAMETERS, _yaml(tuned)),
+        recall_lost=True,
+    )
+
+
+def _whole_files(source: str) -> tuple[StoredFile, ...]:
+    """List the files of a source that are read as a whole."""
+    if "://" not in source and not Path(source).is_dir():
+        return tuple(StoredFile(str(path)) for path in file_paths(source) or ())
+    files = list_files([source])
+    for file in files:
+        if "://" in file.location or file.partitions:
+            raise UnreadableSource(
+                f"{file.location}: files of object stores or in folders named column=value are read in parts only: set "
+                "training.thinning (genuine: 1 keeps all records)"
+            )
+    return files
+
+
 def _journal(job: Job) -> Path:
     """Return the path of the journal; remove that of an earlier job unless it is resumed."""
     journal = job.folder / "tuning.journal"
@@ -196,7 +266,7 @@ def _write(job: Job, training: Training) -> None:
     for name, text in texts.items():
         _write_file(job, name, text)
     evaluation = replace(training.evaluation, provenance=_provenance(job, training))
-    further = training_sections(training.split, training.alternatives)
+    further = training_sections(training.split, training.alternatives, training.thinning)
     evaluation.report(job.folder / _REPORT, further=tuple(further))
 
 
@@ -223,7 +293,7 @@ def _provenance(job: Job, training: Training) -> Provenance | None:
         name=training.bundle.name,
         model_version=training.bundle.model_version,
         policy_version=training.bundle.contents.policy_version,
-        files=tuple(path.name for path in file_paths(job.source) or ()),
+        files=tuple(file.name for file in job.files),
         since=int(events.min()),
         until=int(events.max()),
         scored_earlier=False,
@@ -261,7 +331,7 @@ def _track(job: Job, training: Training, *, started: int, report: Callable[[str]
                 training,
                 job.configuration,
                 bundle=job.out,
-                source=", ".join(path.name for path in file_paths(job.source) or ()),
+                source=", ".join(file.name for file in job.files),
                 started=started,
                 ended=_now(),
                 scratch=Path(scratch),

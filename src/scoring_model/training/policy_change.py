@@ -1,7 +1,7 @@
 """Another policy for a sealed bundle, without a training: the model, its version and its scores stay."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
@@ -31,6 +31,7 @@ from scoring_model.configuration import (
     load_configuration,
     read_settings,
 )
+from scoring_model.configuration.reading import read_yaml
 from scoring_model.decision.rules import Policy
 from scoring_model.evaluation.bounds import tested_scores
 from scoring_model.records import RecordTable
@@ -136,6 +137,7 @@ class PolicyChange:
             data=self.data,
             configuration_sha256=sha256_hex(self.described[CONFIGURATION]),
             libraries=manifest.libraries,
+            protocol=self.contents.protocol,
             signing_key=signing_key,
             replace=replace,
         )
@@ -143,7 +145,7 @@ class PolicyChange:
 
 def change_policy(
     bundle: SealedFiles | str | Path,
-    configuration: Configuration | str | Path | None = None,
+    configuration: Configuration | PolicySettings | str | Path | None = None,
     data: Any = None,
     *,
     thresholds: Thresholds | None = None,
@@ -164,8 +166,8 @@ def change_policy(
 
     Parameters
     ----------
-    configuration : Configuration, or path of its YAML file, optional
-        Only its policy is used. None: the policy settings of the bundle.
+    configuration : Configuration, PolicySettings, or path of a configuration, optional
+        Of a configuration only the policy is used. None: the policy settings of the bundle.
     data : pandas DataFrame, Arrow-speaking frame, or path of a Parquet, CSV or JSON Lines file, optional
     thresholds : Thresholds, optional
         The pair to take. None: the cheapest or the lowest certified pair.
@@ -197,6 +199,7 @@ def change_policy(
         past = read_histories(scorer, history)
         basis = _fresh_records(sealed, scorer, settings, reading.table, past, as_of)
     policy, alternatives = _choose(basis, settings, thresholds)
+    policy = replace(policy, control=settings.control_group)
     contents = scorer.contents.under(policy, reason_share=settings.reason_share)
     if contents.policy_version == sealed.manifest.policy_version:
         raise PolicyUnchanged(f"{sealed.path}: has this policy already: {contents.policy_version}")
@@ -215,7 +218,7 @@ def change_policy(
         asked=settings.limits(),
         alternatives=alternatives,
         described={
-            CONFIGURATION: json_bytes({**plain, "policy": asdict(_promised(settings, policy))}),
+            CONFIGURATION: json_bytes({**plain, "policy": _promised(settings, policy).to_json()}),
             EVALUATION: _stale_evaluation(sealed),
             SCORE_COUNTS: basis.counts.to_bytes(),
             CARD: revised(sealed, section, contents.policy_version).encode(),
@@ -234,11 +237,37 @@ class _Basis:
     origin: Mapping[str, object]
 
 
+def read_policy(path: Path, sealed: SealedFiles) -> tuple[PolicySettings, Thresholds | None]:
+    """Read a file with another policy for a bundle.
+
+    Parameters
+    ----------
+    path : Path
+        YAML with keys of the section `policy` of a configuration, those left out being the bundle's, and perhaps
+        `thresholds` with `step_up_from` and `fail_from`.
+
+    Raises
+    ------
+    ConfigurationError
+        With everything that is wrong.
+    """
+    plain = read_yaml(path)
+    if not isinstance(plain, dict):
+        raise ConfigurationError([f"{path.name}: must hold keys of a policy"])
+    pair = plain.pop("thresholds", None)
+    settings = read_settings(PolicySettings, {**read_json(sealed.files[CONFIGURATION])["policy"], **plain})
+    return settings, None if pair is None else read_settings(Thresholds, pair)
+
+
 def _settings(
-    configuration: Configuration | str | Path | None, sealed: SealedFiles, plain: Mapping[str, Any]
+    configuration: Configuration | PolicySettings | str | Path | None,
+    sealed: SealedFiles,
+    plain: Mapping[str, Any],
 ) -> PolicySettings:
     if configuration is None:
         return read_settings(PolicySettings, plain["policy"])
+    if isinstance(configuration, PolicySettings):
+        return configuration
     if not isinstance(configuration, Configuration):
         configuration = load_configuration(configuration)
     name = sealed.manifest.name

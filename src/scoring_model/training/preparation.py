@@ -13,7 +13,9 @@ from scoring_model.configuration import Configuration
 from scoring_model.features import FeatureMatrix, fit_state
 from scoring_model.history import PERSON, key_codes, person_codes
 from scoring_model.records import RecordTable
+from scoring_model.training.fitting import genuine_weights
 from scoring_model.training.split import Split, split
+from scoring_model.training.thinning import KeptRecords, Thinning, keep
 from scoring_model.training.useless import find_useless
 
 MOST_SHARED: Final = 256
@@ -123,6 +125,8 @@ class Prepared:
     rows : ndarray of shape (n, d), float64
     useless : mapping of str to str
         Features left out as useless, with the reason.
+    thinning : Thinning or None
+        How the records were chosen, if they are not all of the history.
     """
 
     table: RecordTable
@@ -131,6 +135,19 @@ class Prepared:
     matrix: FeatureMatrix
     rows: FloatArray
     useless: Mapping[str, str] = field(default_factory=dict)
+    thinning: Thinning | None = None
+
+    @property
+    def genuine_weight(self) -> float:
+        """Return the weight of a genuine record of the train part."""
+        return 1.0 if self.thinning is None else self.thinning.weight
+
+    @property
+    def train_weights(self) -> FloatArray | None:
+        """Return how much each record of the train part counts, if they differ."""
+        if self.thinning is None:
+            return self.split.train_weights
+        return genuine_weights(self.split.train_targets, self.thinning.weight)
 
     @property
     def feature_options(self) -> FeatureOptions:
@@ -155,25 +172,53 @@ class Prepared:
         return places, self.split.validation[places]
 
 
-def prepare(table: RecordTable, configuration: Configuration) -> Prepared:
+def prepare(records: RecordTable | KeptRecords, configuration: Configuration) -> Prepared:
     """Split a labelled history, fit the state of the features on the burn-in, and build all rows.
 
     Every record is history for later ones, including those in the gaps and in the label maturity window. Only the
     split determines the training records. With a configured as-of instant the result is that of a table without the
     records that happened then or later, and without the labels that became known then or later.
+
+    Parameters
+    ----------
+    records : RecordTable or KeptRecords
+        The whole history, of which `training.thinning` may keep some records, or those kept.
     """
-    if (as_of := configuration.training.split.as_of) is not None:
-        table = table.before(as_of)
+    if isinstance(records, RecordTable):
+        as_of = configuration.training.split.as_of
+        records = records if as_of is None else records.before(as_of)
+        if configuration.training.thinning is not None:
+            records = keep(records, configuration)
+    table = records if isinstance(records, RecordTable) else records.table
     persons = person_codes(table, alone=True)
-    parts = split(table.event_times, table.labels, table.label_times, persons, configuration.split)
+    parts = (
+        split(
+            table.event_times,
+            table.labels,
+            table.label_times,
+            persons,
+            configuration.split,
+            propensities=table.propensities,
+        )
+        if isinstance(records, RecordTable)
+        else records.split(persons, configuration.split)
+    )
     settings = configuration.feature_settings
     matrix = FeatureMatrix(settings, fit_state(table.take(parts.burn_in), settings))
-    rows, useless = matrix.rows(table), {}
+    rows, useless = records.rows(matrix) if isinstance(records, KeptRecords) else matrix.rows(table), {}
     if configuration.features.drop_useless:
         factors = reason_factors(matrix, use=configuration.use, share=configuration.policy.reason_share)
         useless = find_useless(rows, parts.train, matrix.names, factors)
         rows, matrix = _without(useless, rows, matrix)
-    return Prepared(table=table, persons=persons, split=parts, matrix=matrix, rows=rows, useless=useless)
+    return Prepared(
+        table=table,
+        persons=persons,
+        split=parts,
+        matrix=matrix,
+        rows=rows,
+        useless=useless,
+        thinning=records.thinning if isinstance(records, KeptRecords) else None,
+    )
 
 
 def _without(

@@ -25,16 +25,18 @@ from scoring_model.evaluation.sequential import Answer, Look, Looks, read_looks
 from scoring_model.records.atomic import atomic_file
 from scoring_model.scorer import Scorer
 from scoring_model.training.mlflow_runs import client_of, pages
-from scoring_model.training.registry import download
+from scoring_model.training.registry import (
+    CHAMPION,
+    NO_CHAMPION,
+    REPLACED_TAG,
+    SEAL_TAG,
+    download,
+    find_champion,
+)
 from scoring_model.training.tracking import TrackingError, call_within
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
-    from mlflow import MlflowClient
-    from mlflow.entities.model_registry import ModelVersion
-
-CHAMPION: Final = "champion"
-"""Alias of the version that decides."""
 
 EVIDENCE_TAG: Final = "promotion.evidence"
 """Tag of a promoted version: the artifact of its run that holds the comparison and the gates."""
@@ -215,7 +217,7 @@ def _fetch(uri: str, manifest: Manifest, folder: Path) -> _Registered:
     versions = [
         version
         for version in pages(client.search_model_versions, f"name='{manifest.name}'")
-        if version.tags.get("bundle.seal") == manifest.seal
+        if version.tags.get(SEAL_TAG) == manifest.seal
     ]
     if not versions:
         raise TrackingError(
@@ -224,7 +226,7 @@ def _fetch(uri: str, manifest: Manifest, folder: Path) -> _Registered:
     version = max(versions, key=lambda one: int(one.version))
     if read_manifest(download(client, version, folder / "challenger")) != manifest:
         raise TrackingError(f"the artifacts of version {version.version} are not those of the bundle")
-    champion = _champion(client, manifest.name)
+    champion = find_champion(client, manifest.name)
     if champion is not None and str(champion.version) == str(version.version):
         raise TrackingError(f"version {version.version} of {manifest.name} is the {CHAMPION} already")
     return _Registered(
@@ -234,12 +236,6 @@ def _fetch(uri: str, manifest: Manifest, folder: Path) -> _Registered:
         champion=None if champion is None else str(champion.version),
         champion_bundle=None if champion is None else download(client, champion, folder / CHAMPION),
     )
-
-
-def _champion(client: "MlflowClient", name: str) -> "ModelVersion | None":
-    """Return the version with the alias; None if no version has it."""
-    aliases = client.get_registered_model(name).aliases
-    return client.get_model_version(name, str(aliases[CHAMPION])) if CHAMPION in aliases else None
 
 
 def _move(uri: str, found: _Registered, evidence: Mapping[str, Any], page: str) -> str:
@@ -253,11 +249,11 @@ def _move(uri: str, found: _Registered, evidence: Mapping[str, Any], page: str) 
     tags = {
         EVIDENCE_TAG: artifact,
         "promotion.evidence_sha256": digest,
-        "promotion.champion": found.champion or "none",
+        REPLACED_TAG: found.champion or NO_CHAMPION,
     }
     for name, value in tags.items():
         client.set_model_version_tag(found.name, found.version, name, value)
-    champion = _champion(client, found.name)
+    champion = find_champion(client, found.name)
     if (None if champion is None else str(champion.version)) != found.champion:
         raise TrackingError(f"the {CHAMPION} of {found.name} changed during the comparison; compare again")
     client.set_registered_model_alias(found.name, CHAMPION, found.version)

@@ -8,15 +8,18 @@ from scoring_model.evaluation.report.figures import share_text
 from scoring_model.evaluation.report.scales import unbroken
 from scoring_model.training.alternatives import Alternatives
 from scoring_model.training.split import Split
+from scoring_model.training.thinning import Thinning
 
 
-def training_sections(split: Split, alternatives: Alternatives) -> Iterator[Section]:
+def training_sections(
+    split: Split, alternatives: Alternatives, thinning: Thinning | None
+) -> Iterator[Section]:
     """Describe the split, and the pairs of thresholds beside the chosen one."""
     yield _other_thresholds(alternatives)
-    yield _split(split)
+    yield _split(split, thinning)
 
 
-def _split(split: Split) -> Section:
+def _split(split: Split, thinning: Thinning | None) -> Section:
     rows = tuple(
         (
             part.part,
@@ -36,6 +39,7 @@ def _split(split: Split) -> Section:
         texts=(
             "The model was fitted on the train part; thresholds and probabilities on the validation part. The rest of "
             f"this report is about the {split.evaluated.name} part.",
+            *([] if thinning is None else [f"{thinning.sentence}."]),
         ),
         tables=(Table(caption="Parts of the history", heads=heads, rows=rows),),
     )

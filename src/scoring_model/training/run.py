@@ -5,12 +5,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from scoring_model.bundle import Bundle
-from scoring_model.configuration import Configuration, Tuned, load_configuration
+from scoring_model.configuration import Configuration, Tuned, TuningSettings, load_configuration
 from scoring_model.evaluation import Evaluation
 from scoring_model.findings import Finding, arranged
 from scoring_model.records import RecordTable, microseconds, rfc3339
@@ -25,7 +25,11 @@ from scoring_model.training.checks import check_parameters, check_prepared
 from scoring_model.training.leakage import refuse_leaks, run_leakage_checks
 from scoring_model.training.preparation import Prepared, prepare
 from scoring_model.training.split import Split
-from scoring_model.training.tuning import Tuning, tune
+from scoring_model.training.thinning import Thinning
+from scoring_model.training.tuning import Tuning, is_cut_short, tune
+
+if TYPE_CHECKING:
+    from scoring_model.cluster import Cluster
 
 Report = Callable[[str], None]
 
@@ -41,6 +45,8 @@ class Training:
         findings of the training.
     table : RecordTable
         The records that the rows of the split refer to.
+    thinning : Thinning or None
+        How they were chosen, if they are not all.
     tuning : Tuning or None
         None when the parameters were known.
     """
@@ -50,6 +56,7 @@ class Training:
     alternatives: Alternatives
     split: Split
     table: RecordTable = field(repr=False)
+    thinning: Thinning | None
     tuning: Tuning | None
     tuned: Tuned
 
@@ -96,6 +103,7 @@ def run_training(
     resume: bool = False,
     threads: int = 2,
     processes: int = 1,
+    cluster: "Cluster | None" = None,
     progress: bool = True,
     report: Report = lambda text: None,
     keep_parameters: Callable[[Tuned], object] = lambda tuned: None,
@@ -111,6 +119,8 @@ def run_training(
         Threads of the search and the fit; the bundle does not depend on them.
     processes : int
         Number of concurrent trials of the search; they share the threads.
+    cluster : Cluster, optional
+        Dask cluster whose workers run the trials instead, one each at once (`scoring_model.cluster.connect`).
     keep_parameters : callable
         Gets the parameters of the model before the fit, so that a later error does not lose the result of the search.
     recall_lost : bool
@@ -128,12 +138,47 @@ def run_training(
         Before the search, if features leak future information or labels.
     JournalError
         If the journal cannot be used.
-    TrialWorkerError
+    TrialWorkerError, LostCluster
         If a process of the search ended; its earlier results are in the journal.
     """
     prepared = prepare(table, configuration)
-    _report_left_out(table, prepared, configuration, report)
+    if (as_of := configuration.training.split.as_of) is not None:
+        known = (table.event_times < as_of) & (table.labels >= 0)
+        late = int(np.count_nonzero(known & (table.label_times >= as_of)))
+        report(left_out_text(as_of, int(np.count_nonzero(table.event_times >= as_of)), late))
+    return run_prepared(
+        prepared,
+        configuration,
+        journal=journal,
+        resume=resume,
+        threads=threads,
+        processes=processes,
+        cluster=cluster,
+        progress=progress,
+        report=report,
+        keep_parameters=keep_parameters,
+        recall_lost=recall_lost,
+    )
+
+
+def run_prepared(
+    prepared: Prepared,
+    configuration: Configuration,
+    *,
+    journal: Path | None = None,
+    resume: bool = False,
+    threads: int = 2,
+    processes: int = 1,
+    cluster: "Cluster | None" = None,
+    progress: bool = True,
+    report: Report = lambda text: None,
+    keep_parameters: Callable[[Tuned], object] = lambda tuned: None,
+    recall_lost: bool = False,
+) -> Training:
+    """Do what `run_training` does, from prepared records."""
     report(f"{prepared.rows.shape[1]} features")
+    if prepared.thinning is not None:
+        report(prepared.thinning.sentence)
     for segment in prepared.split.summaries:
         if segment.records:
             report(str(segment))
@@ -155,6 +200,7 @@ def run_training(
             resume=resume,
             threads=threads,
             processes=processes,
+            cluster=cluster,
             progress=progress,
             report=report,
         )
@@ -168,6 +214,7 @@ def run_training(
         seed=configuration.training.seed,
         seeds=configuration.training.seeds,
         threads=threads,
+        weights=prepared.train_weights,
         **prepared.feature_options,
     )
     bundle, evaluation, alternatives = assemble(
@@ -175,7 +222,7 @@ def run_training(
         forest,
         configuration,
         tuned,
-        findings=(*findings, *leaks, check_parameters(tuned)),
+        findings=(*findings, *leaks, _check_parameters(prepared, tuned, configuration.training.tuning)),
         threads=threads,
     )
     reported = {finding.code for finding in (*findings, *leaks)}
@@ -193,23 +240,18 @@ def run_training(
         alternatives=alternatives,
         split=prepared.split,
         table=prepared.table,
+        thinning=prepared.thinning,
         tuning=tuning,
         tuned=tuned,
     )
 
 
-def _report_left_out(
-    table: RecordTable, prepared: Prepared, configuration: Configuration, report: Report
-) -> None:
-    as_of = configuration.training.split.as_of
-    if as_of is not None:
-        labels = np.count_nonzero(
-            (table.event_times < as_of) & (table.labels >= 0) & (table.label_times >= as_of)
-        )
-        report(
-            f"as of {rfc3339(as_of)}: {len(table) - len(prepared.table)} records that happened then or later, and "
-            f"{labels} labels of earlier records that became known then or later, are left out"
-        )
+def left_out_text(as_of: int, records: int, labels: int) -> str:
+    """Describe what an as-of instant leaves out."""
+    return (
+        f"as of {rfc3339(as_of)}: {records} records that happened then or later, and {labels} labels of earlier "
+        "records that became known then or later, are left out"
+    )
 
 
 def _report_findings(findings: Sequence[Finding], report: Report) -> None:
@@ -221,6 +263,12 @@ def _report_findings(findings: Sequence[Finding], report: Report) -> None:
         report(f"checks: {'; '.join(others)}")
 
 
+def _check_parameters(prepared: Prepared, tuned: Tuned, settings: TuningSettings) -> Finding:
+    times = prepared.table.event_times[prepared.split.train]
+    cut_short = is_cut_short(tuned.rounds, prepared.split.train_targets, times, settings)
+    return check_parameters(tuned, cut_short_at=settings.max_rounds if cut_short else None)
+
+
 def _search(
     prepared: Prepared,
     configuration: Configuration,
@@ -229,6 +277,7 @@ def _search(
     resume: bool,
     threads: int,
     processes: int,
+    cluster: "Cluster | None",
     progress: bool,
     report: Report,
 ) -> Tuning:
@@ -243,7 +292,9 @@ def _search(
             journal=Path(folder) / "trials.journal" if journal is None else journal,
             resume=resume,
             processes=processes,
+            cluster=cluster,
             progress=progress,
             report=report,
+            genuine_weight=prepared.genuine_weight,
             **prepared.feature_options,
         )

@@ -18,6 +18,7 @@ from scoring_model.records import SignalType, format_duration, rfc3339
 from scoring_model.records.schema import RecordSchema
 from scoring_model.training.mlflow_model import write_model
 from scoring_model.training.mlflow_runs import BUNDLE, MODEL, RunRecord, files_below
+from scoring_model.training.registry import SEAL_TAG
 from scoring_model.training.run import Training
 
 TRIALS: Final = "trials.json"
@@ -82,7 +83,7 @@ def describe(
     tags = {
         "model_version": manifest.model_version,
         "policy_version": manifest.policy_version,
-        "bundle.seal": manifest.seal,
+        SEAL_TAG: manifest.seal,
         "data.digest": str(manifest.data["sha256"]),
         f"{part.name}.from": start,
         f"{part.name}.to": end,

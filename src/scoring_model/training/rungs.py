@@ -137,7 +137,7 @@ class _Course:
             odds = probabilities * self._share
             corrected = odds / (odds + (1.0 - probabilities))
         chance = np.where(self._fold.targets == 1, corrected, 1.0 - corrected)
-        loss = float(-np.log(np.maximum(chance, _LEAST)).mean())
+        loss = float(np.average(-np.log(np.maximum(chance, _LEAST)), weights=self._fold.weights))
         if loss < self._loss:
             self._loss, self.best_rounds = loss, self._rounds
             self._best = probabilities.copy()  # LightGBM reuses the buffer

@@ -8,7 +8,7 @@ from typing import Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from scoring_model.arrays import BoolArray, IntArray
+from scoring_model.arrays import BoolArray, FloatArray, IntArray
 from scoring_model.configuration import SplitSettings
 from scoring_model.evaluation import known_targets
 from scoring_model.records.table import NEVER
@@ -154,16 +154,30 @@ def instant_text(instant: int) -> str:
     return (_EPOCH + timedelta(microseconds=instant)).isoformat()
 
 
-_SEGMENTS = ("burn-in", "train", "gap", "validation", "gap", "test", "label maturity window", "after as-of")
-_BURN_IN, _TRAIN, _VALIDATION, _GAP_BEFORE_TEST, _TEST = 0, 1, 3, 4, 5  # numbers of segments
-_SHARED = "the person also appears in validation or test"
+SEGMENTS: Final = (
+    "burn-in",
+    "train",
+    "gap",
+    "validation",
+    "gap",
+    "test",
+    "label maturity window",
+    "after as-of",
+)
+BURN_IN, TRAIN, VALIDATION, GAP_BEFORE_TEST, TEST = 0, 1, 3, 4, 5
+"""Numbers of segments."""
+JUDGED: Final = (VALIDATION, TEST)
+"""Segments that are kept whole."""
+SHARED: Final = "the person also appears in validation or test"
+_STOPPED: Final = "without propensity: it did not pass, or no control group was configured"
+_THINNED: Final = "left out by chance, so that each record stands for equally many"
 NO_TEST_PART: Final = (
     "There is no test part (training.split.test is 0): the evaluation rests on the validation part. Scale, "
     "calibration and thresholds were chosen on the same records, so results on later records may be worse; fit and "
     "search did not use them. The promises rest on the validation part as in every training. How models of this "
     "configuration do on later records is shown by a training with a test part."
 )
-_REASONS = {
+REASONS: Final = {
     "burn-in": "feeds history and fitted tables only",
     "train": "not known to be fraud or genuine at the start of validation",
     "gap": "lies between two parts",
@@ -237,6 +251,8 @@ class Split:
         Rows of the table in order of event time; ties in order of the table. `test` may be empty.
     train_targets, validation_targets, test_targets : ndarray of int8
         1 fraud, 0 genuine, in the order of their part.
+    train_weights : ndarray of float64, or None
+        How many records each training record stands for, in relation to their mean. None: all count alike.
     """
 
     burn_in: IntArray
@@ -248,6 +264,7 @@ class Split:
     test_targets: NDArray[np.int8]
     boundaries: SplitBoundaries
     summaries: tuple[PartSummary, ...]
+    train_weights: FloatArray | None = None
 
     @property
     def evaluated(self) -> EvaluatedPart:
@@ -290,11 +307,19 @@ def split(
     label_times: IntArray,
     persons: IntArray,
     settings: SplitSettings,
+    *,
+    propensities: FloatArray | None = None,
+    boundaries: SplitBoundaries | None = None,
+    usable: BoolArray | None = None,
 ) -> Split:
     """Split a labelled history into parts without leakage of the future or of persons.
 
     Training uses the labels known at the start of validation, like a training at that moment; validation and test use
     those known at the as-of instant. Persons in validation or test are removed from the training rows.
+
+    Where records have propensities, those without one are in no part. Training weights the others by 1 / propensity.
+    Validation and test keep each with a probability of the lowest propensity in them / its own: what is left is a
+    sample of all applicants, on which tests and intervals for plain records hold.
 
     Parameters
     ----------
@@ -302,6 +327,11 @@ def split(
     labels : ndarray of shape (n,), int8, 1 fraud, 0 genuine, -1 none
     label_times : ndarray of shape (n,), int64, microseconds, the instant from which a label is known
     persons : ndarray of shape (n,), int64, code of the person; negative: unknown, different from all others
+    propensities : ndarray of shape (n,), float64, in (0, 1], NaN where there is none, optional
+    boundaries : SplitBoundaries, optional
+        Those of the whole history, if these are only some of its records.
+    usable : ndarray of shape (n,), bool, optional
+        Records that a part may use; by default all.
 
     Raises
     ------
@@ -312,21 +342,30 @@ def split(
     """
     if len({len(event_times), len(labels), len(label_times), len(persons)}) != 1:
         raise ValueError("event_times, labels, label_times and persons must have one length")
-    boundaries = find_boundaries(event_times, label_times, settings)
-    segments = np.searchsorted(boundaries.edges, event_times, side="right") - 1
-    targets = _targets(event_times, labels, label_times, segments, boundaries, settings.label_maturity)
-    shared = (segments == _TRAIN) & _seen_in(persons, (segments == _VALIDATION) | (segments == _TEST))
-    summaries = _summaries(event_times, segments, targets, shared, boundaries)
+    if boundaries is None:
+        boundaries = find_boundaries(event_times, label_times, settings)
+    segments = segments_of(event_times, boundaries)
+    targets = targets_of(event_times, labels, label_times, segments, boundaries, settings.label_maturity)
+    present = np.ones(len(event_times), np.bool_) if usable is None else usable
+    targets = np.where(present, targets, np.int8(-1))
+    judged = np.isin(segments, JUDGED)
+    order = np.argsort(event_times, kind="stable")
+    left_out = {SHARED: present & (segments == TRAIN) & _seen_in(persons, judged)}
+    if propensities is not None:
+        stopped = np.isnan(propensities) & (judged | (segments == TRAIN)) & ~left_out[SHARED]
+        kept = judged & ~stopped & (targets >= 0)
+        left_out |= {_STOPPED: stopped, _THINNED: kept & ~thinned(propensities, kept, order)}
+    summaries = _summaries(event_times, segments, targets, left_out, boundaries)
     _refuse_thin_parts(summaries, boundaries, settings)
     if settings.gaps == 1:  # the empty segments of a gap and a test part that do not exist
-        summaries = summaries[:_GAP_BEFORE_TEST] + summaries[_TEST + 1 :]
-    order = np.argsort(event_times, kind="stable")
-    used = (targets >= 0) & ~shared
+        summaries = summaries[:GAP_BEFORE_TEST] + summaries[TEST + 1 :]
+    used = (targets >= 0) & ~_any_of(left_out)
+    burn_in = (segments == BURN_IN) & present
     train, validation, test = (
-        order[(used & (segments == part))[order]] for part in (_TRAIN, _VALIDATION, _TEST)
+        order[(used & (segments == part))[order]] for part in (TRAIN, VALIDATION, TEST)
     )
     return Split(
-        burn_in=order[(segments == _BURN_IN)[order]],
+        burn_in=order[burn_in[order]],
         train=train,
         validation=validation,
         test=test,
@@ -335,10 +374,38 @@ def split(
         test_targets=targets[test],
         boundaries=boundaries,
         summaries=summaries,
+        train_weights=None if propensities is None else _relative(1.0 / propensities[train]),
     )
 
 
-def _targets(
+def thinned(propensities: FloatArray, kept: BoolArray, order: IntArray) -> BoolArray:
+    """Draw some records so that all have the same chance of having passed and being drawn; returns their mask.
+
+    The draws depend on the number of records alone, so that they can't be repeated until a bound is kept.
+    """
+    drawn = np.zeros(len(kept), dtype=np.bool_)
+    rows = order[kept[order]]
+    lowest = propensities[rows].min(initial=1.0)
+    drawn[rows] = np.random.default_rng(0).random(len(rows)) * propensities[rows] < lowest
+    return drawn
+
+
+def _relative(weights: FloatArray) -> FloatArray:
+    """Divide weights by their mean, so that limits on leaves mean what they mean without weights."""
+    return weights / weights.mean() if len(weights) else weights
+
+
+def _any_of(masks: Mapping[str, BoolArray]) -> BoolArray:
+    found: BoolArray = np.logical_or.reduce(list(masks.values()))
+    return found
+
+
+def segments_of(event_times: IntArray, boundaries: SplitBoundaries) -> NDArray[np.intp]:
+    """Return the number of the segment of each record."""
+    return np.searchsorted(boundaries.edges, event_times, side="right") - 1
+
+
+def targets_of(
     event_times: IntArray,
     labels: NDArray[np.int8],
     label_times: IntArray,
@@ -349,8 +416,8 @@ def _targets(
     """Return the target of each record of a part known at the part's instant, -1 for all others."""
     to_train = known_targets(event_times, labels, label_times, boundaries.validation_from, maturity)
     to_judge = known_targets(event_times, labels, label_times, boundaries.as_of, maturity)
-    judged = (segments == _VALIDATION) | (segments == _TEST)
-    return np.where(segments == _TRAIN, to_train, np.where(judged, to_judge, np.int8(-1)))
+    judged = np.isin(segments, JUDGED)
+    return np.where(segments == TRAIN, to_train, np.where(judged, to_judge, np.int8(-1)))
 
 
 def _seen_in(persons: IntArray, chosen: BoolArray) -> BoolArray:
@@ -362,16 +429,19 @@ def _summaries(
     event_times: IntArray,
     segments: NDArray[np.intp],
     targets: NDArray[np.int8],
-    shared: BoolArray,
+    left_out: Mapping[str, BoolArray],
     boundaries: SplitBoundaries,
 ) -> tuple[PartSummary, ...]:
     edges = [*boundaries.edges.tolist(), max(boundaries.as_of, int(event_times.max()) + 1)]
     rows = []
-    for number, part in enumerate(_SEGMENTS):
+    for number, part in enumerate(SEGMENTS):
         inside = segments == number
-        used = inside & ~shared
+        used = inside & ~_any_of(left_out)
         unused = used & (targets < 0)
-        reasons = {_REASONS[part]: int(unused.sum()), _SHARED: int((inside & shared).sum())}
+        reasons = {
+            REASONS[part]: int(unused.sum()),
+            **{reason: int((inside & mask).sum()) for reason, mask in left_out.items()},
+        }
         rows.append(
             PartSummary(
                 part=part,
@@ -391,7 +461,7 @@ def _refuse_thin_parts(
 ) -> None:
     reasons = []
     total = sum(settings.parts.values())
-    for part, given in zip((_TRAIN, _VALIDATION, _TEST), settings.parts.values(), strict=False):
+    for part, given in zip((TRAIN, VALIDATION, TEST), settings.parts.values(), strict=False):
         summary = summaries[part]
         length = int(boundaries.edges[part + 1] - boundaries.edges[part])
         where = f"{summary.part} ({summary.start} to {summary.end}, {days(length)} days)"

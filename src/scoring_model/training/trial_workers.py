@@ -1,4 +1,4 @@
-"""Trial workers: run trials in this process, or in several that share one study.
+"""Trial workers: run trials in this process, in several that share one study, or in workers of a Dask cluster.
 
 One process owns the study and writes the journal; the others train and return results. If any process is killed, only
 the trials under way are lost.
@@ -6,13 +6,13 @@ the trials under way are lost.
 
 import multiprocessing
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnProcess
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,9 @@ from scoring_model.arrays import FloatArray, IntArray
 from scoring_model.configuration import TuningSettings
 from scoring_model.training.folds import Fold, build_folds, cut_folds
 from scoring_model.training.rungs import Rung, run_trial
+
+if TYPE_CHECKING:
+    from scoring_model.cluster import Cluster, WorkerObject
 
 RunTrial = Callable[[Mapping[str, float | int]], Generator[Rung, None, None]]
 """Runs a trial with some parameters; closing the generator ends it."""
@@ -43,6 +46,7 @@ class SearchContext:
     fixed: Mapping[str, object]
     settings: TuningSettings
     seed: int
+    genuine_weight: float = 1.0
 
     def folds(self, rows: FloatArray, targets: NDArray[np.int8], event_times: IntArray) -> list[Fold]:
         """Cut and bin the rows."""
@@ -55,6 +59,7 @@ class SearchContext:
             params=self.fixed,
             thinning=self.settings.thinning,
             seed=self.seed,
+            genuine_weight=self.genuine_weight,
         )
 
     def run_trial(
@@ -71,6 +76,8 @@ def trial_workers(
     event_times: IntArray,
     *,
     processes: int,
+    cluster: "Cluster | None" = None,
+    shared: Path | None = None,
 ) -> AbstractContextManager[list[RunTrial]]:
     """Start the workers of a search.
 
@@ -78,16 +85,31 @@ def trial_workers(
     ----------
     processes : int
         At least 1; with 1 this process does the work.
+    cluster : Cluster, optional
+        Runs the trials instead, one for each of its workers at once.
+    shared : Path, optional
+        Folder for the rows that other processes read. None: a temporary one of this machine.
 
     Returns
     -------
     context manager of a list of RunTrial
         One for each process. Each runs one trial at a time and may be called from a thread of its own; it raises
-        `TrialWorkerError` when its process ends.
+        `TrialWorkerError` when its process ends, `LostCluster` when its worker does.
     """
+    if cluster is not None:
+        return _on_cluster(search, _files(rows, targets, event_times, shared), cluster)
     if processes == 1:
         return _here(search, rows, targets, event_times)
-    return _elsewhere(search, rows, targets, event_times, processes)
+    return _elsewhere(search, _files(rows, targets, event_times, shared), processes)
+
+
+def cluster_at(dask: str | None) -> AbstractContextManager["Cluster | None"]:
+    """Connect to a Dask cluster, whose workers need the libraries of training; without an address there is none."""
+    if dask is None:
+        return nullcontext()
+    from scoring_model.cluster import connect  # imported here, since it needs an extra
+
+    return connect(dask, extra="train")
 
 
 @contextmanager
@@ -99,16 +121,30 @@ def _here(
 
 
 @contextmanager
-def _elsewhere(
-    search: SearchContext, rows: FloatArray, targets: NDArray[np.int8], event_times: IntArray, processes: int
-) -> Iterator[list[RunTrial]]:
-    # Not forked, since LightGBM's threads do not survive that. All processes share the pages of the files.
-    context = multiprocessing.get_context("spawn")
-    with TemporaryDirectory() as name:
-        folder = Path(name)
+def _files(
+    rows: FloatArray, targets: NDArray[np.int8], event_times: IntArray, shared: Path | None
+) -> Iterator[Path]:
+    """Write the rows, so that all processes of a machine share the pages of the files."""
+    with TemporaryDirectory(dir=shared) as name:
+        folder = Path(name).absolute()
         np.save(folder / _ROWS, rows)
         np.save(folder / _TARGETS, targets)
         np.save(folder / _TIMES, event_times)
+        yield folder
+
+
+def _folds_in(folder: Path, search: SearchContext) -> list[Fold]:
+    rows, targets, times = (np.load(folder / name, mmap_mode="r") for name in (_ROWS, _TARGETS, _TIMES))
+    return search.folds(rows, targets, times)
+
+
+@contextmanager
+def _elsewhere(
+    search: SearchContext, files: AbstractContextManager[Path], processes: int
+) -> Iterator[list[RunTrial]]:
+    # Not forked, since LightGBM's threads do not survive that.
+    context = multiprocessing.get_context("spawn")
+    with files as folder:
         workers: list[tuple[SpawnProcess, Connection]] = []
         try:
             for _ in range(processes):
@@ -151,8 +187,7 @@ def _remote(worker: SpawnProcess, connection: Connection) -> RunTrial:
 
 def _work(connection: Connection, folder: Path, search: SearchContext) -> None:
     """Run trials on request, until the connection ends."""
-    rows, targets, times = (np.load(folder / name, mmap_mode="r") for name in (_ROWS, _TARGETS, _TIMES))
-    folds = search.folds(rows, targets, times)
+    folds = _folds_in(folder, search)
     try:
         while True:
             for rung in search.run_trial(folds, connection.recv()):
@@ -161,3 +196,39 @@ def _work(connection: Connection, folder: Path, search: SearchContext) -> None:
                     break
     except (EOFError, OSError, KeyboardInterrupt):
         return  # the parent process is gone
+
+
+class TrialRunner:
+    """Runs one trial after the other, rung by rung."""
+
+    def __init__(self, folder: Path, search: SearchContext) -> None:
+        self._search, self._folds = search, _folds_in(folder, search)
+        self._rungs: Iterator[Rung] = iter(())
+
+    def begin(self, params: Mapping[str, float | int]) -> Rung:
+        """Begin a trial, which ends the one before."""
+        self._rungs = self._search.run_trial(self._folds, params)
+        return next(self._rungs)
+
+    def go_on(self) -> Rung:
+        """Continue to the next rung."""
+        return next(self._rungs)
+
+
+@contextmanager
+def _on_cluster(
+    search: SearchContext, files: AbstractContextManager[Path], cluster: "Cluster"
+) -> Iterator[list[RunTrial]]:
+    with files as folder:
+        yield list(map(_on_worker, cluster.create(TrialRunner, folder, search)))
+
+
+def _on_worker(runner: "WorkerObject") -> RunTrial:
+    def run_trial(params: Mapping[str, float | int]) -> Generator[Rung, None, None]:
+        rung: Rung = runner.call("begin", params)
+        yield rung
+        while not rung.last:
+            rung = runner.call("go_on")
+            yield rung
+
+    return run_trial

@@ -12,7 +12,7 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import optuna
@@ -22,12 +22,15 @@ from optuna.trial import FrozenTrial, TrialState
 from scoring_model.arrays import FloatArray, IntArray
 from scoring_model.configuration import TuningSettings
 from scoring_model.training.fitting import fixed_params
-from scoring_model.training.folds import cut_folds
+from scoring_model.training.folds import FoldError, cut_folds
 from scoring_model.training.journal import open_study
 from scoring_model.training.progress import Status, TrialTime, seconds_left, show_progress
 from scoring_model.training.rungs import Rung
 from scoring_model.training.space import STARTING_POINTS, VERSION, suggest
 from scoring_model.training.trial_workers import RunTrial, SearchContext, trial_workers
+
+if TYPE_CHECKING:
+    from scoring_model.cluster import Cluster
 
 REDUCTION_FACTOR: Final = 2
 """One in this many trials continues from a rung."""
@@ -73,6 +76,8 @@ def tune(
     resume: bool,
     progress: bool,
     processes: int = 1,
+    cluster: "Cluster | None" = None,
+    genuine_weight: float = 1.0,
     report: Callable[[str], None] = lambda text: None,
 ) -> Tuning:
     """Search parameters with TPE and successive halving over rolling-origin folds.
@@ -96,6 +101,10 @@ def tune(
         Whether to continue an existing journal; if the limit is below its number of trials, the first ones count.
     processes : int
         Number of concurrent trials, at least 1.
+    cluster : Cluster, optional
+        Runs the trials, one for each of its workers at once; they read the rows from files beside the journal.
+    genuine_weight : float
+        Weight of each genuine record, at least 1; a fraud weighs 1.
     report : callable
         Gets a line of text every half minute: progress and estimated time left.
 
@@ -103,6 +112,8 @@ def tune(
     ----------
     Li et al. 2020, "A System for Massively Parallel Hyperparameter Tuning" (ASHA), arXiv:1810.05934.
     """
+    if cluster is not None:
+        processes = len(cluster.addresses)
     fixed = fixed_params(seed=seed, threads=max(1, threads // processes))
     if any(monotone):
         fixed["monotone_constraints"] = list(monotone)
@@ -112,6 +123,7 @@ def tune(
         [list(feature_names), list(categorical), list(monotone)],
         settings,
         seed,
+        genuine_weight,
     )
     context = SearchContext(
         feature_names=tuple(feature_names),
@@ -119,15 +131,49 @@ def tune(
         fixed=fixed,
         settings=settings,
         seed=seed,
+        genuine_weight=genuine_weight,
     )
     with _quiet(), open_study(journal, fingerprint=fingerprint, resume=resume, pruner=Halving()) as study:
         search = _Search(study, settings, seed=seed, processes=processes)
         with show_progress(search.status, shown=progress, report=report):
             if search.wants_more:  # a finished search needs no bins
-                with trial_workers(context, rows, targets, event_times, processes=processes) as all_workers:
+                with trial_workers(
+                    context,
+                    rows,
+                    targets,
+                    event_times,
+                    processes=processes,
+                    cluster=cluster,
+                    shared=None if cluster is None else journal.parent,
+                ) as all_workers:
                     search.run(all_workers)
         done = _finished(study)
     return _result(_counted(done, settings.trials), sizes, len(rows))
+
+
+def is_cut_short(
+    rounds: int, targets: NDArray[np.int8], event_times: IntArray, settings: TuningSettings
+) -> bool:
+    """Whether a number of trees is what a search of these rows gives whose trials end at `max_rounds`.
+
+    Then more trees might be better: fewer than `patience` trees were grown after the best one. More trees than the
+    search can give are from elsewhere, and its limit says nothing about them.
+
+    Parameters
+    ----------
+    rounds : int
+        Number of trees for all rows.
+    targets : ndarray of shape (n,), 1 fraud, 0 genuine
+    event_times : ndarray of shape (n,), int64, microseconds
+    """
+    try:
+        sizes = [len(train) for train, _ in cut_folds(event_times, targets, settings.folds)]
+    except FoldError:  # no search found this number
+        return False
+    most = settings.max_rounds
+    least_cut = max(most - settings.patience + 1, 1)
+    low, high = (_scaled([limit] * len(sizes), sizes, len(targets)) for limit in (least_cut, most))
+    return low <= rounds <= high
 
 
 class Halving(optuna.pruners.BasePruner):
@@ -356,13 +402,20 @@ def _scaled_rounds(trial: FrozenTrial, sizes: Sequence[int], size: int) -> int:
     More rows support more trees, but less than proportionally: rounds grow with the square root of the rows
     (12 simulations of 8,000 to 32,000 rows: a power of 0.42 on average, with large variation).
     """
-    found: list[int] = trial.user_attrs[_ROUNDS]
+    return _scaled(trial.user_attrs[_ROUNDS], sizes, size)
+
+
+def _scaled(found: Sequence[int], sizes: Sequence[int], size: int) -> int:
     scaled = [rounds * math.sqrt(size / of_fold) for rounds, of_fold in zip(found, sizes, strict=True)]
     return max(1, round(statistics.median(scaled)))
 
 
 def _fingerprint(
-    columns: Mapping[str, NDArray[np.generic]], features: list[object], settings: TuningSettings, seed: int
+    columns: Mapping[str, NDArray[np.generic]],
+    features: list[object],
+    settings: TuningSettings,
+    seed: int,
+    genuine_weight: float,
 ) -> dict[str, str]:
     """Return digests, by name, of all inputs that determine a trial, without the number of trials."""
     search = [settings.fpr, settings.folds, settings.max_rounds, settings.patience, settings.thinning]
@@ -371,6 +424,7 @@ def _fingerprint(
         "features": _digest(json.dumps(features).encode()),
         "settings": _digest(json.dumps(search).encode()),
         "seed": str(seed),
+        **({} if genuine_weight == 1 else {"weight of genuine records": str(genuine_weight)}),
         "search space": str(VERSION),
         "libraries": " ".join(f"{name} {version(name)}" for name in ("lightgbm", "numpy", "optuna")),
     }

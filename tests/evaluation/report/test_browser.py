@@ -1,4 +1,4 @@
-"""A report in a real browser, on a desk and on a phone."""
+"""A report in a real browser, on a desk, on a phone and on paper."""
 
 import asyncio
 from collections.abc import Callable
@@ -13,6 +13,8 @@ from comparison_use import compared
 from report_use import evaluated
 
 DESK, PHONE = {"width": 1280, "height": 900}, {"width": 360, "height": 740}
+PAPER = {"width": 688, "height": 1009}
+"""A4 within the margins of the style sheet, in CSS pixels."""
 
 
 async def _look(path: Path) -> tuple[list[str], list[str], dict[str, Any]]:
@@ -42,6 +44,20 @@ async def _look(path: Path) -> tuple[list[str], list[str], dict[str, Any]]:
                 }"""
             )
             found[name]["images"] = await page.get_by_role("img").count()
+        page = await browser.new_page(viewport=PAPER)  # type: ignore[arg-type]
+        await page.emulate_media(media="print")
+        await page.goto(path.as_uri())
+        found["paper"] = await page.evaluate(
+            """() => {
+                const all = selector => [...document.querySelectorAll(selector)];
+                return {
+                    cut: all('.scroll').filter(one => one.scrollWidth > one.clientWidth + 1).length,
+                    drawings: all('svg').map(one => one.getBoundingClientRect().height),
+                    unprinted: all('figure table').filter(one => !one.checkVisibility()).length,
+                    high: all('figure:not(.large)').map(one => one.getBoundingClientRect().height),
+                };
+            }"""
+        )
         await browser.close()
     return complaints, requests, found
 
@@ -54,10 +70,13 @@ async def _look(path: Path) -> tuple[list[str], list[str], dict[str, Any]]:
         pytest.param(lambda path: compared().report(path), 6, id="comparison"),
     ],
 )
-def test_the_page_fits_a_desk_and_a_phone(
+def test_the_page_fits_a_desk_a_phone_and_paper(
     make: Callable[[Path], None], drawings: int, tmp_path: Path
 ) -> None:
-    """No complaint, no request, no scrolling to the side; every drawing is named and its table opens."""
+    """No complaint, no request, no scrolling to the side; every drawing is named and its table opens.
+
+    On paper every table is printed whole, and every drawing, beside its table where it is small, fits a page.
+    """
     path = tmp_path / "report.html"
     make(path)
     complaints, requests, found = asyncio.run(_look(path))
@@ -72,3 +91,6 @@ def test_the_page_fits_a_desk_and_a_phone(
         assert min(seen["drawings"]) > width
         assert min(seen["tables"]) > 20
     assert found["desk"]["background"] != found["phone"]["background"]
+    paper = found["paper"]
+    assert (paper["cut"], paper["unprinted"]) == (0, 0)
+    assert max(*paper["drawings"], *paper["high"]) < PAPER["height"]

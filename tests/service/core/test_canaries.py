@@ -7,11 +7,12 @@ them shows that the search works.
 import base64
 import logging
 import struct
+import time
 import traceback
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import pytest
 
@@ -234,27 +235,49 @@ async def stored(url: str) -> list[tuple[str, bytes]]:
     ]
 
 
-async def log_of(url: str) -> str:
-    """The file of the log that a server writes to now; of SQLite it is the only one."""
+class Moment(NamedTuple):
+    """Seconds since 1970, and the file of the log that a server writes to, with the place in it; SQLite has none."""
+
+    at: float
+    log: str = ""
+    place: int = 0
+
+
+async def moment(url: str) -> Moment:
+    """The present."""
+    now = time.time()
     if url.startswith("sqlite"):
-        return ""
-    return str((await select(url, "SELECT pg_walfile_name(pg_current_wal_insert_lsn())"))[0][0])
+        return Moment(now)
+    ((log, place),) = await select(url, "SELECT * FROM pg_walfile_name_offset(pg_current_wal_insert_lsn())")
+    return Moment(now, log, place)
 
 
-async def files_of(url: str, postgres: Databases | None, since: str) -> list[Path]:
-    """The files of a database, and those of the log from one on."""
+async def written(url: str, postgres: Databases | None, since: Moment) -> list[tuple[str, bytes]]:
+    """Files of a database that changed since a moment, and what its log got since then, with the names of folders."""
     if postgres is None:
-        return list(file_of(url).parent.iterdir())
+        return [(path.parent.name, path.read_bytes()) for path in file_of(url).parent.iterdir()]
     await select(url, "CHECKPOINT")
     data = postgres.server.folder / "data"
     ((oid,),) = await select(url, "SELECT oid FROM pg_database WHERE datname = current_database()")
-    until = await log_of(url)
-    logs = [path for path in (data / "pg_wal").iterdir() if since <= path.name <= until]
-    return [*(data / "base" / str(oid)).iterdir(), *logs]
+    files = (data / "base" / str(oid)).iterdir()
+    # The clock of a file system may be behind by some milliseconds.
+    changed = [path for path in files if path.stat().st_mtime >= since.at - 1]
+    until = await moment(url)
+    logs = {
+        path.name: path.read_bytes()
+        for path in (data / "pg_wal").iterdir()
+        if since.log <= path.name <= until.log
+    }
+    logs[until.log] = logs[until.log][: until.place]
+    logs[since.log] = logs[since.log][since.place :]
+    return [
+        *((path.parent.name, path.read_bytes()) for path in changed),
+        *(("pg_wal", log) for log in logs.values()),
+    ]
 
 
-async def search(world: World, postgres: Databases | None, since: str) -> None:
-    """Look for canaries in all rows and in all files. Every link row has an amount, and is found there."""
+async def search(world: World, postgres: Databases | None, since: Moment) -> None:
+    """Look for canaries in all rows and in all that was written. Every link row has an amount, and is found there."""
     values = await stored(world.url)
     assert [(name, needle) for name, value in values for needle in PERSONAL if needle in value] == []
     hooks = {name for name, value in values for text in OF_HOOKS if text.encode() in value}
@@ -262,11 +285,10 @@ async def search(world: World, postgres: Databases | None, since: str) -> None:
     links = await world.link_rows()
     assert {link.amount is None for link in links} == {False}
     seen, of_links = set(), False
-    for path in await files_of(world.url, postgres, since):
-        content = path.read_bytes()
+    for folder, content in await written(world.url, postgres, since):
         assert [needle for needle in PERSONAL if needle in content] == []
         if OF_HOOKS[0].encode() in content:
-            seen.add(path.parent.name)
+            seen.add(folder)
         of_links = of_links or any(link.hash in content for link in links)
     assert of_links
     # In the tables and in the log: these files are those of the database.
@@ -316,7 +338,7 @@ def test_nothing_leaks(
     heard = Heard()
 
     async def story(world: World) -> None:
-        since = await log_of(world.url)
+        since = await moment(world.url)
         caller = await world.client()
         identity, verifications = await used(world, caller, heard, summing)
         await errors(world, caller, heard)

@@ -1,12 +1,18 @@
 """Imported histories: nothing is scored before they are whole, labels by `recordId`, and when they expire."""
 
+import asyncio
+import base64
+import json
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
+from program import Captured, refused, run
 from scoring_model.contract.label import LabelReport
+from scoring_model.contract.texts import to_text
 from scoring_model.records import rfc3339
 from scoring_model.records.reading import read_records
 from scoring_model.service.clients import Caller, Permission, create_client
@@ -130,6 +136,36 @@ async def test_a_label_reaches_every_link_record_of_its_record_and_no_tie(world:
     await sweep(world.store, cutoffs)
     assert len(await table(world.url, ImportedRow)) == 3
     assert (await labelled(world, caller, "old", "c")).refused == 1
+
+
+@with_service
+async def test_a_file_labels_imported_records_and_verifications(
+    world: World, tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The command stores what the API stores: new, repeated, and unknown to another client; it needs the client."""
+    monkeypatch.setenv("MASTERS", base64.b64encode(bytes(range(32))).decode())
+    caller, neighbour = await world.client(), await world.client()
+    await imported(world, caller, [record("a", START - DAY), record("b", START - DAY)])
+    await finished(world, caller)
+    made = (await world.verify(caller, signals=DEVICE)).resource
+    world.clock.at += HOUR
+    rows = [{"recordId": "a"}, {"recordId": "unknown"}, {"verificationId": to_text(made.id)}]
+    facts = {"label": "fraud", "knownAt": rfc3339(START - HOUR)}
+    file = tmp_path / "labels.jsonl"
+    file.write_text("\n".join(json.dumps({**row, **facts}) for row in rows))
+    words = ("labels", "import", file, "--database", world.url)
+    assert "--client" in await asyncio.to_thread(refused, capsys, *words)
+
+    async def of(client: Caller) -> dict[str, Any]:
+        named = ("--client", client.client_id, "--master-key", "env:MASTERS", "--json")
+        code, said, error = await asyncio.to_thread(run, capsys, *words, *named)
+        assert code == 0, error
+        return dict(json.loads(said))
+
+    assert await of(caller) == {"imported": 2, "repeated": 0, "unknown": ["unknown"]}
+    assert await of(neighbour) == {"imported": 0, "repeated": 1, "unknown": ["a", "unknown"]}
+    assert (await labelled(world, caller, "a", known_at=START - HOUR)).unchanged == 1
+    assert len([row for row in await table(world.url, LinkRow) if row.labels]) == 2
 
 
 @with_service

@@ -1,26 +1,92 @@
-"""Verifications that can't be decided again are counted by their reason, and other link keys are refused."""
+"""What another policy would have decided, with its report; what can't be decided again; other link keys."""
 
 import asyncio
 import base64
 import json
+from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
 
 from program import Captured, refused, run
+from scoring_model.contract.outcome import Outcome
 from scoring_model.contract.texts import to_text
+from scoring_model.decision.rules import Policy
 from scoring_model.scorer import Scorer
 from scoring_model.service.keys.data_keys import Vault
 from scoring_model.service.retention import KEPT_SINCE, remove_signals
 from scoring_model.service.service import LINKS_FACT
-from service_use import HOUR, MASTERS, START, World, with_service
+from service_use import HOUR, MASTERS, START, Made, World, applicants, signals_of, with_service
 
 
 async def set_fact(world: World, name: str, value: bytes) -> None:
     """Set a fact of the database."""
     async with world.store.writing([]) as transaction:
         await transaction.set_fact(name, value)
+
+
+async def some_of_each(world: World) -> list[Made]:
+    """Verifications of each outcome, on three days."""
+    caller, made = await world.client(), []
+    for place, outcome in enumerate(Outcome):
+        world.clock.at = START + 24 * place * HOUR
+        sent = [one.signals for one in applicants(world.bundle, outcome)[:3]]
+        sent += signals_of(world.bundle, outcome)[:3]
+        made += [(await world.verify(caller, signals=signals)).resource for signals in sent]
+    return made
+
+
+@with_service(url="sqlite_url")
+async def test_another_policy_shows_who_would_have_got_another_outcome(
+    world: World, tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Thresholds of a file decide on the same scores; counts, groups and report agree with them."""
+    monkeypatch.setenv("MASTERS", base64.b64encode(bytes(range(32))).decode())
+    made = await some_of_each(world)
+    other = tmp_path / "policy.yaml"
+    other.write_text("thresholds: {step_up_from: 450, fail_from: 850}\n")
+    out, report = tmp_path / "whatif.parquet", tmp_path / "whatif.html"
+    words: tuple[str | Path, ...] = (
+        *("whatif", "--database", world.url, "--master-key", "env:MASTERS", "--bundle", world.bundle),
+        *("--policy", other, "--out", out, "--report", report, "--by", "citizenship", "--by", "ageBand"),
+    )
+
+    async def done() -> dict[str, Any]:
+        code, said, error = await asyncio.to_thread(run, capsys, *words, "--json")
+        assert code == 0, error
+        return dict(json.loads(said))
+
+    found = await done()
+    policy = Policy(step_up_from=450, fail_from=850)
+    expected = Counter((str(one.outcome), str(policy.outcome(one.score or 0))) for one in made)
+    assert len(expected) > 3
+    shown = {(one["then"], one["whatif"]): one["verifications"] for one in found["outcomes"]}
+    assert shown == expected
+    flips = {(one["then"], one["whatif"]): one for one in found["flips"]}
+    assert {pair: one["verifications"] for pair, one in flips.items()} == {
+        pair: count for pair, count in expected.items() if pair[0] != pair[1]
+    }
+    assert all(one["reasons"] for one in flips.values())
+    assert (found["days"], found["replayed"], found["sameBundle"]["replayed"]) == (3, len(made), 0)
+    (client,) = found["groups"]["clientId"]
+    flipped = sum(one["verifications"] for one in flips.values())
+    assert client["verifications"] == len(made)
+    assert client["stricter"] + client["milder"] == flipped
+    assert [one["verifications"] for one in found["groups"]["ageBand"]] == [len(made)]
+    html = report.read_text(encoding="utf-8")
+    assert f"{len(made)} of {len(made)} completed verifications were decided again" in html
+    assert f"{flipped} verifications (" in html
+    assert f"policy {found['policyVersion']}" in html
+    assert '<h2 id="group-1-title">Who gets another outcome by citizenship</h2>' in html
+    for broken, problem in (
+        ("thresholds: {step_up_from: 450}", "fail_from"),
+        ("max_step_up: 2", "max_step_up"),
+        ("thresholds: {step_up_from: 1, fail_from: 2}", "not certified"),
+    ):
+        other.write_text(broken)
+        assert problem in await asyncio.to_thread(refused, capsys, *words)
 
 
 @with_service

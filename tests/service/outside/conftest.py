@@ -1,5 +1,6 @@
 """One service for all outside tests that do not change its configuration."""
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,9 +11,9 @@ from running_service import Running
 
 
 @pytest.fixture(scope="session")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(migrated: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Where the service has its database, key and log."""
-    return tmp_path_factory.mktemp("outside")
+    return Path(shutil.copy(migrated, tmp_path_factory.mktemp("outside"))).parent
 
 
 @pytest.fixture(scope="session")

@@ -101,7 +101,7 @@ def limited(pid: int, size: int) -> Iterator[None]:
 
 
 def test_a_full_disk(sealed: Path, tmp_path: Path, sqlite_url: str) -> None:
-    """Law 10: on a full disk changes get 503 and reads are answered; with room again nothing is missing.
+    """Law 10: on a full disk changes get 503 and reads are answered; once there is space again, nothing is missing.
 
     First no file can be written at all, then none can grow beyond the present size of SQLite's log.
     """
@@ -110,14 +110,14 @@ def test_a_full_disk(sealed: Path, tmp_path: Path, sqlite_url: str) -> None:
     with playing(tmp_path, sealed, sqlite_url, one_machine) as scene:
         client = stranger(scene)
         with scene.applying(seed=1, settings=CALM) as ledger:
-            for room in ("none", "that of the log"):
+            for space in ("none", "that of the log"):
                 acknowledged(ledger, SOME)
                 known = ledger.entries[-1]
                 reader = OutsideClient(client.port, known.credentials)
-                with limited(only(scene).pid, 0 if room == "none" else log.stat().st_size):
+                with limited(only(scene).pid, 0 if space == "none" else log.stat().st_size):
                     before = len(ledger.retries)
                     until(lambda before=before: len(ledger.retries) >= before + 10, "refusals")  # type: ignore[misc]
-                    if room == "none":
+                    if space == "none":
                         assert refused(client.ask("POST", IDENTITIES, PERSON))
                     answer = reader.ask("GET", f"{known.path}/{known.id}")
                     assert (answer.status, answer.json["id"]) == (200, known.id)
@@ -129,7 +129,7 @@ def test_a_full_disk(sealed: Path, tmp_path: Path, sqlite_url: str) -> None:
 
 
 def test_a_start_on_a_full_disk(sealed: Path, tmp_path: Path, sqlite_url: str) -> None:
-    """Law 10: without room for its files a service does not start, and says why; with room it does, and has all."""
+    """Law 10: without space for its files a service does not start and reports why; with space it has everything."""
     words = ("--bundle", sealed, "--database", sqlite_url)
     with playing(tmp_path, sealed, sqlite_url, one_machine) as scene:
         with scene.applying(seed=1, settings=CALM) as ledger:

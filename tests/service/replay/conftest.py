@@ -40,6 +40,14 @@ def linked_scorer(linked_bundle: Path) -> Scorer:
     return Scorer.load(linked_bundle)
 
 
+@pytest.fixture(scope="session")
+def challenger(small: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Another bundle with the same link keys and amounts, over other windows."""
+    text = linked(summing=True).replace("windows: [1h, 24h, 7d, 30d, 90d]", "windows: [2h, 3d, 90d]")
+    text = text.replace("rounds: 12", "rounds: 4")
+    return shared(tmp_path_factory, "challenger", lambda out: train_bundle(small, text, out))
+
+
 @contextmanager
 def fresh_database(request: pytest.FixtureRequest) -> Iterator[str]:
     """The URL of a new database with all tables, on the store that a fixture is parametrised with."""

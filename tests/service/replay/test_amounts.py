@@ -14,8 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from applications import Application, applications
-from identity_use import shared, train_bundle
-from linked_use import AMOUNT, linked
+from linked_use import AMOUNT
 from program import Captured, run
 from replay_client import VERIFICATIONS, Credentials, Traffic, connected, new_client, opened, send
 from replay_verdicts import columns, differences, scored, stored
@@ -67,14 +66,6 @@ def paying(application: Application, rng: random.Random) -> Application:
     texts = {name: rng.choice(choices) for name, choices in TEXTS.items()}
     signals = {**application.signals, AMOUNT.signal: amount, **texts}
     return replace(application, signals={name: value for name, value in signals.items() if value is not None})
-
-
-@pytest.fixture(scope="module")
-def challenger(small: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Another bundle with the same link keys and amounts, over other windows."""
-    text = linked(summing=True).replace("windows: [1h, 24h, 7d, 30d, 90d]", "windows: [2h, 3d, 90d]")
-    text = text.replace("rounds: 12", "rounds: 4")
-    return shared(tmp_path_factory, "challenger", lambda out: train_bundle(small, text, out))
 
 
 async def decided_again(capsys: Captured, database: str, bundle: Path, out: Path) -> Any:

@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Final, NamedTuple
 
+from scoring_model.contract.outcome import DecidedBy
+
 
 class FactRow(NamedTuple):
     """A database-wide value, such as the check value of the hashing secret."""
@@ -105,6 +107,33 @@ class VerificationRow(NamedTuple):
     subject: bytes | None = (
         None  # keyed hash of the client's reference of one with an identity; None after erasure
     )
+    policy_outcome: str | None = None  # by score and thresholds; None if the policy has no control group
+    control_share: float | None = None  # of those whom the policy stops and whose person is known
+    control_drawn: int | None = (
+        None  # whether this person was drawn; a drawn one passes unless a cap is reached
+    )
+
+    @property
+    def decided_by(self) -> DecidedBy | None:
+        """What decided a completed verification; None if the policy has no control group."""
+        if self.policy_outcome is None:
+            return None
+        return DecidedBy.POLICY if self.outcome == self.policy_outcome else DecidedBy.CONTROL
+
+    @property
+    def outcome_of_policy(self) -> str | None:
+        """The outcome that follows from score and thresholds."""
+        return self.outcome if self.policy_outcome is None else self.policy_outcome
+
+
+class ControlDayRow(NamedTuple):
+    """Verifications of one UTC day and one outcome of the policy that were drawn for the control group."""
+
+    day: int  # since 1970-01-01
+    policy_outcome: str
+    drawn: int
+    passed: int  # those of them that no cap kept from passing
+    expected_cost: float  # of all that were drawn
 
 
 class LinkRow(NamedTuple):
@@ -290,6 +319,7 @@ Row = (
     | PersonKeyRow
     | IdentityRow
     | VerificationRow
+    | ControlDayRow
     | LinkRow
     | ImportedRow
     | EventRow
@@ -311,6 +341,7 @@ TABLES: Final[Mapping[type[Row], str]] = {
     PersonKeyRow: "person_keys",
     IdentityRow: "identities",
     VerificationRow: "verifications",
+    ControlDayRow: "control_days",
     LinkRow: "links",
     ImportedRow: "imported_records",
     EventRow: "events",

@@ -42,6 +42,7 @@ class Purpose(StrEnum):
     EXTERNAL = "external"  # client and its reference for an identity
     RECORD = "record"  # client and its id of an imported record
     CURSOR = "cursor"  # client, list, filters and position
+    CONTROL = "control"  # person and version of the policy
 
 
 class Secrets:

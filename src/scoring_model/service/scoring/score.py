@@ -188,6 +188,10 @@ class Score:
         Event time, microseconds.
     features : bytes
         The feature row, float64.
+    outcome : Outcome
+        That of the policy, by score and thresholds.
+    probability : float
+        Calibrated chance of fraud, in [0, 1].
     reasons : str
         Comma-separated codes, strongest first.
     """
@@ -196,6 +200,7 @@ class Score:
     features: bytes
     outcome: Outcome
     score: int
+    probability: float
     reasons: str
     links: list[LinkRow]
 
@@ -241,9 +246,9 @@ def score(placed: Sequence[Placed], history: History, *, scorer: Scorer) -> dict
         for one in placed
     ]
     decisions = scorer.decide(np.stack(rows))
-    outcomes, scores = decisions.outcomes.tolist(), decisions.scores.tolist()
+    columns = (decisions.outcomes.tolist(), decisions.scores.tolist(), decisions.probabilities.tolist())
     found = {}
-    for one, row, code, points in zip(placed, rows, outcomes, scores, strict=True):
+    for one, row, code, points, probability in zip(placed, rows, *columns, strict=True):
         outcome = OUTCOMES[code]
         reasons = () if outcome is Outcome.PASSED else scorer.reasons(row)
         found[one.candidate.id] = Score(
@@ -251,6 +256,7 @@ def score(placed: Sequence[Placed], history: History, *, scorer: Scorer) -> dict
             features=row.tobytes(),
             outcome=outcome,
             score=points,
+            probability=probability,
             reasons=",".join(reason.code for reason in reasons),
             links=one.links,
         )

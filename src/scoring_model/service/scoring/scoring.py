@@ -26,6 +26,7 @@ from scoring_model.service.keys.link_hashes import Masks
 from scoring_model.service.keys.secrets import Purpose, Secrets
 from scoring_model.service.lists import subject_hash
 from scoring_model.service.scoring.candidate import Candidate
+from scoring_model.service.scoring.control import ControlGroup, Draw
 from scoring_model.service.scoring.jobs import Done, JobKind
 from scoring_model.service.scoring.payload import pack_stored
 from scoring_model.service.scoring.score import History, Score, place, score
@@ -86,6 +87,7 @@ class Scoring:
         self._secrets = secrets
         self._masks = Masks(secrets)
         self._clock = clock
+        self._control = ControlGroup.of(scorer.rules.policy, secrets, scorer.manifest.policy_version)
 
     @property
     def jobs(self) -> JobKind[Candidate, VerificationRow]:
@@ -110,11 +112,14 @@ class Scoring:
         )
         placed, refused = place(batch.open, history, clock=self._clock)
         await history.read_older(transaction, placed)
-        scores = refused | score(placed, history, scorer=self.scorer)
+        decided = score(placed, history, scorer=self.scorer)
+        draws = {} if self._control is None else await self._control.decide(transaction, placed, decided)
+        scores = refused | decided
         for candidate in batch.open:
             found = scores[candidate.id]
             if isinstance(found, Score):
-                batch.results[candidate.id] = self._completed(candidate, batch.keys[candidate.id], found)
+                row = self._completed(candidate, batch.keys[candidate.id], found)
+                batch.results[candidate.id] = _drawn(row, draws[candidate.id]) if draws else row
                 batch.links[candidate.id] = found.links
             else:
                 batch.results[candidate.id] = found
@@ -226,6 +231,16 @@ class Scoring:
         """Return the hash by which lists find the verification."""
         request = candidate.request
         return subject_hash(self._secrets, candidate.client, request.identity_id, request.subject_id)
+
+
+def _drawn(row: VerificationRow, draw: Draw) -> VerificationRow:
+    """Return a completed row with what the control group made of it."""
+    return row._replace(
+        outcome=draw.outcome.value,
+        policy_outcome=draw.policy_outcome.value,
+        control_share=draw.share,
+        control_drawn=None if draw.drawn is None else int(draw.drawn),
+    )
 
 
 def _row(candidate: Candidate, key: PersonKey, features: bytes | None) -> VerificationRow:

@@ -26,6 +26,7 @@ from scoring_model.service.keys.link_hashes import Linker
 from scoring_model.service.keys.secrets import Purpose, Secrets, load_or_create
 from scoring_model.service.lists import ListFilter, merged
 from scoring_model.service.scoring.commit_queue import CommitQueue
+from scoring_model.service.scoring.control import ControlGroup, explains
 from scoring_model.service.scoring.jobs import Done
 from scoring_model.service.scoring.scoring import IMPORT_RETRY_SECONDS
 from scoring_model.service.scoring.served import Serving
@@ -35,7 +36,12 @@ PENDING_STATUS: Final = 202
 _AS_PENDING: Final[dict[str, object]] = {
     "status": VerificationStatus.PENDING,
     "reason_codes": (),
-    **dict.fromkeys(("scoring_outcome", "scoring_score", "model_version", "policy_version", "completed_at")),
+    **dict.fromkeys(
+        (
+            *("scoring_outcome", "scoring_score", "model_version", "policy_version", "completed_at"),
+            *("decided_by", "policy_outcome"),
+        )
+    ),
 }
 """The fields that the 202 response had, for a verification that was completed since."""
 
@@ -228,6 +234,8 @@ class Verifications:
             previous_verification_id=None if previous is None else to_text(previous),
             created_at=instant(row.created_at),
             completed_at=None if row.completed_at is None else instant(row.completed_at),
+            decided_by=None if row.decided_by is None else row.decided_by.value,
+            policy_outcome=row.policy_outcome,
         )
 
     async def _find_sentences(self, reader: Reader, row: VerificationRow) -> None:
@@ -268,7 +276,8 @@ async def replay(
     Returns
     -------
     Replay
-        SAME if score, outcome, reasons and the digest of the feature row are unchanged; ERASED if the person's key was
+        SAME if score, outcome, reasons, the draw for the control group and the digest of the feature row are
+        unchanged; ERASED if the person's key was
         deleted; otherwise DIFFERENT, also if a sealed value can't be decrypted because its bytes were changed.
 
     Raises
@@ -285,6 +294,7 @@ async def replay(
             raise NotReplayable(f"its status is {row.status}: there is no decision")
         try:
             key = None if row.payload is None else await persons.key_of(reader, row.key_id)
+            known = (await reader.person_keys([row.key_id])).get(row.key_id)
         except Unavailable:
             raise NotReplayable("its key is under a master key that the source lacks") from None
     if key is None:
@@ -300,7 +310,10 @@ async def replay(
         raise NotReplayable(
             f"the bundle of model {row.model_version} with policy {row.policy_version} is missing"
         )
-    decision = Decider.load(path).decide_row(np.frombuffer(packed, dtype=np.float64))
+    decider = Decider.load(path)
+    decision = decider.decide_row(np.frombuffer(packed, dtype=np.float64))
     codes = ",".join(reason.code for reason in decision.reasons)
-    decided = (row.score, Outcome(row.outcome or ""), row.reasons)
-    return Replay.SAME if (decision.score, decision.outcome, codes) == decided else Replay.DIFFERENT
+    same = (decision.score, decision.outcome, codes) == (row.score, row.outcome_of_policy, row.reasons)
+    group = ControlGroup.of(decider.rules.policy, secrets, decider.manifest.policy_version)
+    person = None if known is None else known.person
+    return Replay.SAME if same and explains(row, group, person) else Replay.DIFFERENT

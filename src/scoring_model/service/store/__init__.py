@@ -4,13 +4,14 @@
 that kind is opened.
 """
 
+import asyncio
 import fcntl
 import os
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Final
+from typing import IO, Final, TypeVar
 
 from scoring_model.service.store.buckets import Bucket
 from scoring_model.service.store.errors import (
@@ -65,7 +66,10 @@ __all__ = [
     "open_store",
     "parse_address",
     "serving",
+    "with_store",
 ]
+
+T = TypeVar("T")
 
 _FORMS: Final = "sqlite:///relative.db, sqlite:////absolute.db, sqlite:// or postgresql://..."
 _SECONDS: Final = 5.0
@@ -190,6 +194,25 @@ async def open_store(
     if address.path is None:
         return open_private(seconds=seconds)
     return open_sqlite(address.path, create=create, seconds=seconds)
+
+
+def with_store(url: str, work: Callable[[Store], Awaitable[T]]) -> T:
+    """Open an existing, up-to-date database, run `work` on it in an event loop of its own, and close it.
+
+    Raises
+    ------
+    BadAddress, SchemaRefused, StoreUnavailable
+        As for `open_store`; also if the database does not exist.
+    """
+
+    async def run() -> T:
+        store = await open_store(url)
+        try:
+            return await work(store)
+        finally:
+            await store.close()
+
+    return asyncio.run(run())
 
 
 async def migrate(url: str, *, seconds: float = _SECONDS) -> None:

@@ -119,8 +119,8 @@ BY_IDS: Final[Mapping[type[Row], Each]] = {
     kind: select_each(kind, "id") for kind in (VerificationRow, IdentityRow, DeliveryRow)
 }
 LABELLED: Final = (
-    "SELECT l.number, l.verification_id, l.label, l.known_at, l.told_at, v.completed_at, v.outcome FROM labels l "
-    "JOIN verifications v ON v.id = l.verification_id WHERE l.number > $1 AND v.completed_at IS NOT NULL "
+    "SELECT l.number, l.verification_id, l.label, l.known_at, l.told_at, v.completed_at, v.outcome, v.policy_outcome "
+    "FROM labels l JOIN verifications v ON v.id = l.verification_id WHERE l.number > $1 AND v.completed_at IS NOT NULL "
     "ORDER BY l.number LIMIT $2"
 )
 OUTCOMES: Final = "SELECT outcome, count(*) FROM verifications WHERE status = 'COMPLETED' GROUP BY outcome"

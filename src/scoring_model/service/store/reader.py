@@ -11,6 +11,7 @@ from scoring_model.service.core.rows import (
     BundleFileRow,
     BundleRow,
     ClientRow,
+    ControlDayRow,
     DeliveryRow,
     EventRow,
     IdempotencyRow,
@@ -117,6 +118,10 @@ class Reader(ABC):
     async def serving_processes(self) -> list[ServingProcessRow]:
         """Return what the processes last reported, including those that ended without a word."""
         return await self._all(ServingProcessRow, sql.SERVING_PROCESSES)
+
+    async def control_days(self, first: int, last: int) -> list[ControlDayRow]:
+        """Return the counts of control groups on some days since 1970-01-01, both included, in order."""
+        return await self._all(ControlDayRow, sql.CONTROL_DAYS, first, last)
 
     async def credentials(self, digests: Sequence[bytes]) -> Mapping[bytes, tuple[ApiKeyRow, ClientRow]]:
         """Return API keys with their clients by SHA-256 of the keys, including revoked and expired ones."""

@@ -15,6 +15,7 @@ from scoring_model.service.core.rows import (
     BundleFileRow,
     BundleRow,
     ClientRow,
+    ControlDayRow,
     DeliveryRow,
     DeliveryStatus,
     EventRow,
@@ -204,6 +205,14 @@ LEASE: Final = Each(
     # Other processes may be leasing. An array is evaluated once; a plan could evaluate a list again.
     f"{_LEASE} = any(ARRAY({_WAITING} FOR UPDATE SKIP LOCKED)) RETURNING {columns(VerificationRow)}",
 )
+
+COUNT_DRAWN: Final = (
+    "INSERT INTO control_days (day, policy_outcome, drawn, passed, expected_cost) VALUES ($1, $2, 1, 0, $3) "
+    "ON CONFLICT (day, policy_outcome) DO UPDATE SET drawn = control_days.drawn + 1, "
+    "expected_cost = control_days.expected_cost + excluded.expected_cost RETURNING drawn, expected_cost"
+)
+COUNT_CONTROLLED: Final = "UPDATE control_days SET passed = passed + 1 WHERE day = $1 AND policy_outcome = $2"
+CONTROL_DAYS: Final = select(ControlDayRow, "WHERE day >= $1 AND day <= $2 ORDER BY day, policy_outcome")
 
 
 def _past(amounts: int) -> str:

@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from itertools import pairwise
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 import numpy as np
@@ -40,6 +39,9 @@ FIGURES: Final = ("recall_at_fpr_0.01", "roc_auc", "missed_fraud", "step_up", "f
 RANKED: Final = FIGURES[:2]
 """Figures of the ranking, which need no thresholds."""
 
+JOURNAL: Final = "search-{}.journal"
+"""Name of the journal of a fold's search, by which a resumed run continues it."""
+
 TRAIN_SHARES: Final = (0.125, 0.25, 0.5)
 """Latest shares of the train part that models of the learning curve are fitted on."""
 
@@ -54,7 +56,7 @@ class Shared:
     Parameters
     ----------
     folder : Path
-        Holds the files of feature rows.
+        Holds the files of feature rows and the journals of searches.
     threads : int
         Threads of each fold; results do not depend on them.
     """
@@ -232,19 +234,18 @@ class _Fold:
 
     def _search(self, features: FloatArray) -> Tuned:
         task, training = self._task, self._configuration.training
-        with TemporaryDirectory(dir=self._shared.folder) as folder:
-            found = tune(
-                features,
-                task.train.targets,
-                task.train.times,
-                settings=training.tuning,
-                seed=training.seed,
-                threads=self._shared.threads,
-                journal=Path(folder) / "trials.journal",
-                resume=False,
-                progress=False,
-                **feature_options(self._matrix),
-            )
+        found = tune(
+            features,
+            task.train.targets,
+            task.train.times,
+            settings=training.tuning,
+            seed=training.seed,
+            threads=self._shared.threads,
+            journal=self._shared.folder / JOURNAL.format(f"{task.number:04d}"),
+            resume=True,
+            progress=False,
+            **feature_options(self._matrix),
+        )
         return Tuned(params=found.params, rounds=found.rounds)
 
     def _session(self, forest: Forest) -> MarginSession:

@@ -49,11 +49,18 @@ class History:
     @classmethod
     def of(cls, table: RecordTable, configuration: Configuration) -> "History":
         """Cut the records at the configured as-of instant, or just after the latest instant."""
+        if configuration.training.thinning is not None:
+            raise BacktestError("a backtest holds all records in memory: remove training.thinning")
         as_of = configuration.training.split.as_of
         if as_of is not None:
             table = table.before(as_of)
         if not len(table):
             raise BacktestError("there are no records")
+        if table.propensities is not None:
+            raise BacktestError(
+                "the records have propensities, by which a backtest does not weight: without the column it would judge "
+                "models on the records that a policy let pass"
+            )
         if as_of is None:
             as_of = latest_instant(table.event_times, table.label_times) + 1
         return cls(table, configuration, as_of)

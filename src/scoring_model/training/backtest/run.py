@@ -9,7 +9,7 @@ from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Lock
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from scoring_model.configuration import Configuration, Tuned, load_configuration
 from scoring_model.decision.rules import Promise
@@ -30,6 +30,10 @@ from scoring_model.training.backtest.workers import TrainFold, fold_workers
 from scoring_model.training.backtest.workspace import Workspace, run_key
 from scoring_model.training.leakage import refuse_leaks, run_leakage_checks
 from scoring_model.training.preparation import Prepared
+from scoring_model.training.trial_workers import cluster_at
+
+if TYPE_CHECKING:
+    from scoring_model.cluster import Cluster
 
 Report = Callable[[str], None]
 
@@ -44,6 +48,7 @@ def backtest(
     as_of: str | int | None = None,
     processes: int = 1,
     threads: int = 2,
+    dask: str | None = None,
     work: Path | None = None,
     resume: bool = False,
     report: Report = lambda text: None,
@@ -68,10 +73,15 @@ def backtest(
         Instant before which events and labels count. None: that of the configuration, or just after the latest one.
     processes : int
         Number of folds trained at once; they share the threads.
+    dask : str, optional
+        Address of a Dask scheduler, or ``local:N``, whose workers train the folds instead of `processes`: one fold for
+        each of their threads at once. They need the same versions of all packages, and the same path of `work`, which
+        is then required unless they are local.
     work : Path, optional
         Directory, created with mode 0700 and removed at the end, that keeps finished folds. None: a temporary one.
     resume : bool
-        Whether to read back the folds that an interrupted run left in `work`. The result has the same bytes.
+        Whether to read back the folds that an interrupted run left in `work`, and to continue its searches. The
+        result has the same bytes.
     report : callable
         Gets the possible folds before any is trained, why others are not, and a line for each finished fold.
 
@@ -79,6 +89,10 @@ def backtest(
     ------
     BacktestError
         If no fold is possible, or none gives a model, with the reason of each; or if `work` cannot be used.
+    LostCluster
+        If the Dask scheduler or its workers cannot be reached; finished folds are kept for `resume`.
+    DifferentVersions
+        If the scheduler or a worker has other versions of packages.
     TooManyBadRows
         If more rows than configured break the contract.
     LeakageError
@@ -108,10 +122,12 @@ def backtest(
         window=plan.window,
         folds=folds,
     )
-    with _work_folder(work) as folder:
+    with cluster_at(dask) as cluster, _work_folder(work) as folder:
         workspace = Workspace(folder, key, resume=resume)
         try:
-            _train_all(history, plan, workspace, processes=processes, threads=threads, report=report)
+            _train_all(
+                history, plan, workspace, processes=processes, cluster=cluster, threads=threads, report=report
+            )
         except BaseException:
             workspace.keep_finished()
             raise
@@ -139,6 +155,7 @@ def _train_all(
     workspace: Workspace,
     *,
     processes: int,
+    cluster: "Cluster | None",
     threads: int,
     report: Report,
 ) -> None:
@@ -153,9 +170,9 @@ def _train_all(
         workspace.keep_findings(_check_leakage(history, plan, matrices, report))
     sizes = [len(fold.split.train) for fold in plan.folds]
     progress, waiting = _Progress(missing, sizes, report), list(missing)
-    running = min(processes, max(len(missing), 1))
+    running = min(processes if cluster is None else cluster.processes, max(len(missing), 1))
     shared = Shared(
-        folder=workspace.folder,
+        folder=workspace.folder.absolute(),
         configuration=history.configuration,
         threads=max(threads // running, 1),
     )
@@ -171,7 +188,7 @@ def _train_all(
             workspace.save(number, outcome)
             progress.done(number, plan.folds[number], outcome)
 
-    with fold_workers(shared, running) as workers:
+    with fold_workers(shared, running, cluster) as workers:
         if running == 1:
             keep_training(workers[0])
             return

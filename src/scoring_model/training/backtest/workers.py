@@ -1,31 +1,44 @@
-"""Processes that train folds; a process whose parent is gone ends."""
+"""Processes that train folds; a process whose parent is gone ends. Or workers of a Dask cluster."""
 
 import multiprocessing
+import os
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from multiprocessing.connection import Connection
+from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
+from typing import TYPE_CHECKING
 
 from scoring_model.training.backtest.calendar import BacktestError
 from scoring_model.training.backtest.fold import FoldOutcome, FoldTask, Shared, train_fold
+
+if TYPE_CHECKING:
+    from scoring_model.cluster import Cluster
 
 TrainFold = Callable[[FoldTask], FoldOutcome]
 
 
 @contextmanager
-def fold_workers(shared: Shared, processes: int) -> Iterator[list[TrainFold]]:
+def fold_workers(
+    shared: Shared, processes: int, cluster: "Cluster | None" = None
+) -> Iterator[list[TrainFold]]:
     """Start the workers of a backtest.
 
     Parameters
     ----------
     processes : int
         At least 1; with 1 this process does the work.
+    cluster : Cluster, optional
+        Trains the folds, so many at once.
 
     Yields
     ------
     list of callable
         One for each process; each trains one fold at a time and may be called from a thread of its own.
     """
+    if cluster is not None:
+        yield [lambda task: next(cluster.run(train_fold, [(task, shared)]))] * processes
+        return
     if processes == 1:
         yield [lambda task: train_fold(task, shared)]
         return
@@ -62,8 +75,17 @@ def _remote(worker: SpawnProcess, connection: Connection) -> TrainFold:
 
 def _work(connection: Connection, shared: Shared) -> None:
     """Train folds on request, until the connection ends."""
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     try:
         while True:
             connection.send(train_fold(connection.recv(), shared))
     except (EOFError, OSError, KeyboardInterrupt):
         return  # the parent process is gone
+
+
+def _end_with_parent() -> None:
+    """End at once when the parent is gone: a search under way would keep its journal from a resumed run."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        wait([parent.sentinel])
+        os._exit(1)

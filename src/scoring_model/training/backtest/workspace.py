@@ -1,4 +1,4 @@
-"""The work directory of a backtest: finished folds, kept so that an interrupted run can be resumed."""
+"""The work directory of a backtest: finished folds and the trials of searches, by which a run can be resumed."""
 
 import io
 import json
@@ -17,7 +17,7 @@ from scoring_model.findings import Finding
 from scoring_model.records.atomic import atomic_file
 from scoring_model.training.assembly import LIBRARIES
 from scoring_model.training.backtest.calendar import BacktestError
-from scoring_model.training.backtest.fold import FoldOutcome
+from scoring_model.training.backtest.fold import JOURNAL, FoldOutcome
 
 _MANIFEST: Final = "manifest.json"
 _FINDINGS: Final = "findings.json"
@@ -44,7 +44,7 @@ class Workspace:
     key : str
         Result of `run_key`.
     resume : bool
-        Whether to keep the finished folds of an interrupted run. Otherwise they are removed.
+        Whether to keep the finished folds and begun searches of an interrupted run. Otherwise they are removed.
 
     Raises
     ------
@@ -81,12 +81,13 @@ class Workspace:
         return self._fold(number).exists()
 
     def save(self, number: int, outcome: FoldOutcome) -> None:
-        """Keep a finished fold, whole or not at all."""
+        """Keep a finished fold, whole or not at all, instead of the journal of its search."""
         text = np.frombuffer(json.dumps(outcome.document).encode(), dtype=np.uint8)
         held = io.BytesIO()
         arrays: dict[str, Any] = {_DOCUMENT: text, **outcome.arrays}
         np.savez(held, **arrays)
         self._write(self._fold(number).name, held.getvalue())
+        (self.folder / JOURNAL.format(f"{number:04d}")).unlink(missing_ok=True)
 
     def load(self, number: int) -> FoldOutcome:
         """Read a finished fold."""
@@ -107,8 +108,8 @@ class Workspace:
         self._write(_FINDINGS, json.dumps([finding.to_json() for finding in found]).encode())
 
     def keep_finished(self) -> None:
-        """Remove everything but finished folds, and the directory if there are none."""
-        if any(self.folder.glob(_FOLD.format("*"))):
+        """Remove everything but finished folds and begun searches, and the directory if there are none."""
+        if any(any(self.folder.glob(name.format("*"))) for name in (_FOLD, JOURNAL)):
             self._remove_matrices()
         else:
             self.remove()

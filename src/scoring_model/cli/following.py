@@ -1,0 +1,94 @@
+"""The comparison of bundles on verifications as they arrive: `compare --follow`."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from typing import TYPE_CHECKING, Final
+
+from scoring_model.cli import console
+from scoring_model.cli.database import now, settled
+from scoring_model.cli.past import with_past
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from scoring_model.scorer import Scorer
+    from scoring_model.service.challenger import FollowState
+    from scoring_model.service.keys.data_keys import Vault
+    from scoring_model.service.keys.secrets import Secrets
+    from scoring_model.service.store import Store
+
+_PAUSE: Final = 5.0
+"""Most seconds between two looks at the database."""
+
+
+def follow_verifications(
+    database: str,
+    master_key: str | None,
+    scorers: tuple[Scorer, Scorer],
+    path: Path,
+    *,
+    since: int | None,
+    every: str,
+) -> None:
+    """Print flips of arriving verifications and a summary from time to time, until SIGTERM or Ctrl-C."""
+    from scoring_model.records.times import SECOND, parse_duration
+
+    seconds = parse_duration(every) / SECOND
+    state = _state(path, scorers, since)
+    console.report("comparing verifications as they arrive; Ctrl-C ends it")
+    try:
+        with_past(
+            database, master_key, scorers, lambda *opened: _follow(opened, scorers, state, path, seconds)
+        )
+    except asyncio.CancelledError:
+        console.report("stopped")
+    _print(state.summary(at=now()))
+
+
+def _state(path: Path, scorers: tuple[Scorer, Scorer], since: int | None) -> FollowState:
+    """Read the state of an earlier run, or begin at an instant, by default now."""
+    from scoring_model.service.challenger import FollowState
+
+    if path.exists():
+        return FollowState.read(path.read_bytes(), *scorers)
+    return FollowState.new(*scorers, since=settled() if since is None else since)
+
+
+async def _follow(
+    opened: tuple[Store, Vault, Secrets],
+    scorers: tuple[Scorer, Scorer],
+    state: FollowState,
+    path: Path,
+    seconds: float,
+) -> None:
+    from scoring_model.service.challenger import follow
+    from scoring_model.service.process import cancelled_by_signals
+
+    store, vault, secrets = opened
+    due = time.monotonic() + seconds
+    with cancelled_by_signals():
+        while True:
+            async for flips in follow(store, vault, secrets, scorers, state, before=settled()):
+                for flip in flips:
+                    _print(flip)
+                _save(state, path)
+            _save(state, path)
+            if time.monotonic() >= due:
+                _print(state.summary(at=now()))
+                due += seconds
+            await asyncio.sleep(min(_PAUSE, seconds))
+
+
+def _print(document: object) -> None:
+    # Flushed before the state is saved: a killed process may repeat flips, but loses none.
+    print(json.dumps(document, ensure_ascii=False), flush=True)
+
+
+def _save(state: FollowState, path: Path) -> None:
+    from scoring_model.records.atomic import atomic_file
+
+    with atomic_file(path) as partial:
+        partial.write_bytes(state.to_bytes())

@@ -1,0 +1,92 @@
+"""The command that retrains the model of a service."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from scoring_model.cli import console
+from scoring_model.cli.activation import WAIT_SECONDS, Wait
+from scoring_model.cli.bundles import NOTHING_TO_EVALUATE, PublicKey, Threads, Training, key_of
+from scoring_model.cli.comparison import GATE_FAILED
+from scoring_model.cli.database import Database, MasterKey, Since, masters_of
+
+
+def retrain(
+    database: Database,
+    config: Annotated[
+        Path, typer.Option(exists=True, dir_okay=False, help="Configuration of the challenger.")
+    ],
+    gate: Annotated[
+        Path, typer.Option(exists=True, dir_okay=False, help="What the challenger must show, YAML.")
+    ],
+    tracking_uri: Annotated[
+        str, typer.Option(envvar="MLFLOW_TRACKING_URI", help="MLflow server or database with the registry.")
+    ],
+    work: Annotated[
+        Path,
+        typer.Option(file_okay=False, help="Folder of challengers and their looks, for this service alone."),
+    ],
+    past: Annotated[
+        list[Path] | None,
+        typer.Option(
+            exists=True,
+            dir_okay=False,
+            help="Parquet file of records from before the service; may be given several times.",
+        ),
+    ] = None,
+    client: Annotated[
+        str | None,
+        typer.Option(help="Client whose history is exported; needed if there is more than one history."),
+    ] = None,
+    since: Since = None,
+    training: Training = None,
+    anew: Annotated[
+        bool, typer.Option("--anew", help="Give up a challenger that waits, and train another.")
+    ] = False,
+    keep: Annotated[
+        bool, typer.Option("--keep", help="Keep the exported records in --work. They are personal data.")
+    ] = False,
+    wait: Wait = WAIT_SECONDS,
+    master_key: MasterKey = None,
+    signing_key: Annotated[
+        Path | None, typer.Option(exists=True, dir_okay=False, help="Ed25519 private key, PEM.")
+    ] = None,
+    public_key: PublicKey = None,
+    threads: Threads = 2,
+) -> None:
+    """Retrain the model of a service: export its records, train, compare with the champion, and promote or wait.
+
+    After a promotion every process serves the new bundle, without a restart. The last line of standard output is the
+    answer as JSON. Exit codes: 0 promote; 10 keep the champion; 11 wait, and look again with the next run.
+    """
+    from scoring_model.evaluation.sequential import Answer
+    from scoring_model.retraining import Retraining
+    from scoring_model.retraining import retrain as run
+    from scoring_model.service.core.clock import SystemClock
+    from scoring_model.service.store import EARLIEST
+
+    given = Retraining(
+        database=database,
+        keyring=masters_of(database, master_key),
+        configuration=config,
+        gates=gate,
+        uri=tracking_uri,
+        work=work,
+        past=past or (),
+        client=client,
+        since=EARLIEST if since is None else since,
+        training=training or (),
+        keep=keep,
+        anew=anew,
+        signing_key=signing_key,
+        public_key=key_of(public_key),
+        wait=wait,
+        threads=threads,
+    )
+    done = run(given, clock=SystemClock(), report=console.report)
+    console.say(done.text)
+    console.say(json.dumps(done.to_json()))
+    codes = {Answer.PROMOTE: 0, Answer.KEEP: GATE_FAILED, Answer.WAIT: NOTHING_TO_EVALUATE}
+    raise typer.Exit(codes[done.answer])

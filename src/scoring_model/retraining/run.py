@@ -1,0 +1,335 @@
+"""The steps of a retraining, each skipped when an earlier run that was killed has done it."""
+
+import fcntl
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from scoring_model.configuration import load_configuration, load_gates
+from scoring_model.evaluation import NothingToEvaluate
+from scoring_model.evaluation.holdout import training_folder
+from scoring_model.evaluation.sequential import Answer, Look
+from scoring_model.evaluation.trained_records import trained_until
+from scoring_model.records import rfc3339
+from scoring_model.retraining.challenger import Challenger, write_json
+from scoring_model.retraining.records import Records, collect_records, cut, forget_records
+from scoring_model.retraining.settings import Report, Retraining, RetrainingError
+from scoring_model.scorer import Scorer
+from scoring_model.service.activating import ActivationRefused, activate
+from scoring_model.service.activations import Versions, living, read_activations
+from scoring_model.service.store import with_store
+from scoring_model.training.job import Job, run_job
+from scoring_model.training.promotion import Promotion, promote
+from scoring_model.training.registry import (
+    CHAMPION,
+    Registered,
+    Registry,
+    fetch_bundle,
+    make_champion,
+    read_registry,
+)
+
+if TYPE_CHECKING:
+    from scoring_model.service.core.clock import Clock
+    from scoring_model.service.store import Store
+
+_BY: Final = "retraining"
+_NOTHING_MATURED: Final = "wait: no record from after both trainings has matured yet"
+_FINISHED: Final = "promote: an earlier run decided; its bundle serves now"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Retrained:
+    """The answer of a retraining.
+
+    Parameters
+    ----------
+    answer : Answer
+    text : str
+        The answer in words, such as ``wait: 312 more matured frauds, about 40 days``.
+    champion : str or None
+        Model version that served before; None if it is no longer registered.
+    challenger : str
+        Model version that was compared with it. After `promote` it serves.
+    trained : bool
+        Whether this run trained the challenger; else an earlier one did.
+    exported : int or None
+        Exported records; None if only the activation of an earlier run was finished.
+    look : Look or None
+        None if nothing had matured, or if only an activation was finished.
+    processes : int or None
+        Processes that serve the new bundle; None without a promotion.
+    """
+
+    answer: Answer
+    text: str
+    champion: str | None
+    challenger: str
+    trained: bool
+    exported: int | None
+    look: Look | None
+    processes: int | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the answer as a JSON document."""
+        plain = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        return plain | {"look": None if self.look is None else self.look.to_json()}
+
+
+def retrain(given: Retraining, *, clock: "Clock", report: Report = lambda text: None) -> Retrained:
+    """Export, train, compare, decide, and activate what was promoted.
+
+    A challenger that waits is compared again by the next run, on all records that matured until then. Another one is
+    trained once it was promoted or given up. A run can be killed at any point and started again: what it writes
+    appears whole or not at all.
+
+    Raises
+    ------
+    RetrainingError
+        If another run works in the folder, a file of the past is not Parquet, or the champion of the registry is not
+        the bundle that serves.
+    ActivationRefused
+        If the service refuses the promoted bundle. The one that serves is the champion again.
+    ActivationUnanswered
+        If processes did not answer in time. The next run goes on with the activation.
+    TrackingError, EvaluationError, SplitError, LeakageError, InfeasiblePolicy
+        As `promote` and `train`. The champion serves on.
+    """
+    if wrong := [path.name for path in given.past if path.suffix != ".parquet"]:
+        raise RetrainingError(f"records of the past must be Parquet: {', '.join(wrong)}")
+    given.work.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with _alone(given.work):
+        return _Run(given, clock, report).answer()
+
+
+@contextmanager
+def _alone(work: Path) -> Iterator[None]:
+    """Refuse a second run in the folder."""
+    handle = os.open(work, os.O_RDONLY)
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise RetrainingError(f"{work}: another run is at work") from None
+        yield
+    finally:
+        os.close(handle)
+
+
+class _Run:
+    """One retraining."""
+
+    def __init__(self, given: Retraining, clock: "Clock", report: Report) -> None:
+        self._given = given
+        self._configuration = load_configuration(given.configuration)
+        self._gates = load_gates(given.gates)
+        self._clock = clock
+        self._report = report
+
+    def answer(self) -> Retrained:
+        """Run the steps, from the first that is missing."""
+        serving = with_store(self._given.database, _serving)
+        registry = read_registry(self._configuration.name, uri=self._given.uri)
+        challenger = self._waiting(registry)
+        if challenger is not None and registry.champion == registry.of(*challenger.versions):
+            self._report("an earlier run promoted the challenger: its activation goes on")
+            return self._finished(challenger, registry)
+        champion = self._agreed_champion(serving, registry)
+        if challenger is not None and self._given.anew:
+            self._decide(challenger, {"answer": "given up"})
+            challenger = None
+        try:
+            found = self._compared(champion, challenger)
+        except Exception:
+            forget_records(self._given)
+            raise
+        forget_records(self._given)
+        return found
+
+    def _waiting(self, registry: Registry) -> Challenger | None:
+        """Return the challenger that is registered and not decided."""
+        for one in Challenger.all_in(self._given.work):
+            if not one.is_decided and one.bundle.is_dir() and registry.of(*one.versions) is not None:
+                return one
+        return None
+
+    def _agreed_champion(self, serving: Versions, registry: Registry) -> Registered:
+        """Return the champion, which must be what serves; without a champion, what serves becomes it."""
+        found, champion = registry.of(*serving), registry.champion
+        if champion is not None and (champion.model_version, champion.policy_version) == serving:
+            return champion
+        if found is None:
+            raise RetrainingError(
+                f"{registry.name}: bundle {serving} serves and is not registered: train it with --tracking-uri, or "
+                "copy its run there with `scoring-model tracking sync`"
+            )
+        if champion is not None:
+            raise RetrainingError(
+                f"{registry.name}: version {champion.number} is the {CHAMPION}, and version {found.number} serves: "
+                "activate the champion, or give its alias to the version that serves"
+            )
+        make_champion(registry.name, found.number, uri=self._given.uri)
+        self._report(f"version {found.number} of {registry.name} serves: it is the {CHAMPION} now")
+        return found
+
+    def _compared(self, champion: Registered, waiting: Challenger | None) -> Retrained:
+        """Compare the challenger, a new one unless one waits, with the champion; activate it if it is promoted."""
+        with tempfile.TemporaryDirectory() as folder:
+            old = self._fetched(champion.number, Path(folder))
+        signals = {**old.contents.schema.signals, **self._configuration.schema.signals}
+        records = collect_records(self._given, signals, now=self._clock.now(), report=self._report)
+        challenger = self._trained(records) if waiting is None else waiting
+        done = self._look(records, old, challenger)
+        found = Retrained(
+            answer=Answer.WAIT,
+            text=_NOTHING_MATURED,
+            champion=champion.model_version,
+            challenger=challenger.versions.model,
+            trained=waiting is None,
+            exported=records.exported,
+            look=None,
+        )
+        if done is None or done.look is None:
+            return found
+        found = replace(found, answer=done.look.answer, text=str(done.look), look=done.look)
+        write_json(challenger.folder / "comparison.json", done.evidence)
+        if done.promoted:
+            found = replace(found, processes=self._activate(challenger, done.version, done.champion))
+        if found.answer is not Answer.WAIT:
+            self._decide(challenger, found.to_json())
+        return found
+
+    def _trained(self, records: Records) -> Challenger:
+        """Train and register a challenger as of the instant of the records; a search goes on where it was killed."""
+        given, challenger = self._given, Challenger.trained_as_of(self._given.work, records.as_of)
+        for other in Challenger.all_in(given.work):
+            if not other.is_decided and other != challenger:
+                shutil.rmtree(other.folder)  # its training failed, or no registry has it
+        challenger.folder.mkdir(exist_ok=True)
+        job = Job(
+            source=records.file,
+            configuration=self._configuration.trained_as_of(records.as_of),
+            out=challenger.bundle,
+            resume=True,
+            replace=True,
+            signing_key=given.signing_key,
+            tracking_uri=given.uri,
+            threads=given.threads,
+        )
+        run = run_job(job, report=self._report).tracked
+        if run is not None and run.not_logged is not None:
+            raise RetrainingError(f"the registry does not have the challenger: {run.not_logged}")
+        return challenger
+
+    def _look(self, records: Records, old: Scorer, challenger: Challenger) -> Promotion | None:
+        """Compare both on matured records that neither was trained on; None without any."""
+        given = self._given
+        ends = [
+            trained_until(one) for one in (old, Scorer.load(challenger.bundle, public_key=given.public_key))
+        ]
+        if any(end is None for end in ends):
+            raise RetrainingError(
+                "a bundle does not hold its split: the records of its training are not known"
+            )
+        since = max(end for end in ends if end is not None)
+        earlier, fresh = cut(records, since)
+        self._report(f"{fresh.num_rows} records from {rfc3339(since)} on, which neither model was trained on")
+        folders = [training_folder(one.bundle) for one in Challenger.all_in(given.work)]
+        if not fresh.num_rows:
+            return None
+        try:
+            return promote(
+                challenger.bundle,
+                fresh,
+                gates=self._gates,
+                uri=given.uri,
+                looks=challenger.looks,
+                options={
+                    "history": [earlier],
+                    "as_of": records.as_of,
+                    "matured_only": True,
+                    "by": dict.fromkeys(self._gates.columns(pair=True)),
+                    "mute": self._gates.findings.mute,
+                    "training": [*given.training, *folders],
+                    "max_bad_share": self._configuration.records.max_bad_share,
+                },
+                public_key=given.public_key,
+                threads=given.threads,
+                report=self._report,
+            )
+        except NothingToEvaluate:
+            return None
+
+    def _finished(self, challenger: Challenger, registry: Registry) -> Retrained:
+        """Finish the activation that an earlier run began."""
+        promoted = registry.of(*challenger.versions)
+        if promoted is None:
+            raise RetrainingError("the promoted version is not registered")
+        before = next((one for one in registry.versions if one.number == promoted.replaced), None)
+        found = Retrained(
+            answer=Answer.PROMOTE,
+            text=_FINISHED,
+            champion=None if before is None else before.model_version,
+            challenger=challenger.versions.model,
+            trained=False,
+            exported=None,
+            look=None,
+            processes=self._activate(challenger, promoted.number, promoted.replaced),
+        )
+        self._decide(challenger, found.to_json())
+        forget_records(self._given)
+        return found
+
+    def _activate(self, challenger: Challenger, number: str, replaced: str | None) -> int:
+        """Let the service switch to the promoted version. If it refuses, the earlier champion is that again."""
+        given, name = self._given, self._configuration.name
+
+        async def switch(store: "Store") -> int:
+            active = (await read_activations(store)).active
+            if active is not None and Versions.of(active) == challenger.versions:
+                async with store.reading() as reader:
+                    return len(await living(reader, self._clock.now()))
+            done = await activate(
+                store, fetched, public_key=given.public_key, by=_BY, clock=self._clock, timeout=given.wait
+            )
+            return done.processes
+
+        self._report(f"version {number} of {name} is the {CHAMPION}: the service activates it")
+        with tempfile.TemporaryDirectory() as folder:
+            fetched = fetch_bundle(f"models:/{name}/{number}", uri=given.uri, folder=Path(folder))
+            try:
+                processes = with_store(given.database, switch)
+            except ActivationRefused as error:
+                if replaced is not None:
+                    make_champion(name, replaced, uri=given.uri)
+                self._decide(challenger, {"answer": "refused", "text": str(error)})
+                raise
+        self._report(f"version {number} of {name} serves in {processes} processes")
+        return processes
+
+    def _fetched(self, number: str, folder: Path) -> Scorer:
+        """Fetch and load a registered bundle."""
+        model = f"models:/{self._configuration.name}/{number}"
+        found = fetch_bundle(model, uri=self._given.uri, folder=folder)
+        return Scorer.load(found, public_key=self._given.public_key, threads=self._given.threads)
+
+    def _decide(self, challenger: Challenger, document: dict[str, Any]) -> None:
+        challenger.decide({**document, "at": rfc3339(self._clock.now())})
+
+
+async def _serving(store: "Store") -> Versions:
+    """Return the bundle that serves, or that will once a process runs."""
+    activations = await read_activations(store)
+    row = activations.candidate or activations.active
+    if row is not None:
+        return Versions.of(row)
+    async with store.reading() as reader:
+        served = await reader.bundles()
+    if not served:
+        raise RetrainingError("no bundle has served this database yet")
+    return Versions(served[-1].model_version, served[-1].policy_version)

@@ -1,0 +1,147 @@
+"""Records that stand for others: the weighted evaluation is that of a file that repeats them."""
+
+import numpy as np
+import pytest
+
+from scoring_model.configuration import CostSettings
+from scoring_model.decision.probability import Platt
+from scoring_model.decision.rules import DecisionRules, Decisions, Policy
+from scoring_model.decision.scale import ScoreScale
+from scoring_model.evaluation import EvaluatedRecords, EvaluationError, evaluate_records
+from scoring_model.evaluation.coverage import LeftOut, select
+from scoring_model.evaluation.day_draws import DAY, DayDraws
+from scoring_model.evaluation.figures import Figures, measure_figures
+from scoring_model.evaluation.measures import measure
+from scoring_model.evaluation.uncertainty import share_of, weighted_share
+from scoring_model.records import NEVER, RecordTable
+
+POLICY = Policy(step_up_from=400, fail_from=700)
+RULES = DecisionRules(
+    scale=ScoreScale(cuts=np.linspace(-4, 4, 1000), extrapolated_from=800),
+    calibration=Platt(slope=1.0, intercept=0.0),
+    policy=POLICY,
+)
+COSTS = CostSettings(fraud_loss=100, reject_cost=10, step_up_cost=1, step_up_effectiveness=0.8)
+
+
+def drawn(seed: int, *, records: int = 500, days: int = 20) -> EvaluatedRecords:
+    """Decisions of which those that are stopped stand for five each."""
+    rng = np.random.default_rng(seed)
+    labels = (rng.random(records) < 0.2).astype(np.int8)
+    margins = np.round(rng.normal(1.2 * labels, 1.0), 1)
+    scores = np.clip(300 + 250 * margins, 0, 1000).astype(np.int64)
+    outcomes = POLICY.outcomes(scores)
+    return EvaluatedRecords(
+        decisions=Decisions(margins, scores, outcomes, 1 / (1 + np.exp(-margins))),
+        labels=labels,
+        event_times=rng.integers(0, days, records) * DAY,
+        weights=np.where(outcomes > 0, 5.0, 1.0),
+    )
+
+
+def repeated(records: EvaluatedRecords) -> EvaluatedRecords:
+    """The same records, each as often as it stands for."""
+    rows = np.repeat(np.arange(len(records)), records.weight_of_each.astype(np.int64))
+    return EvaluatedRecords(
+        decisions=records.decisions.take(rows),
+        labels=records.labels[rows],
+        event_times=records.event_times[rows],
+    )
+
+
+def measured(records: EvaluatedRecords) -> Figures:
+    """All figures."""
+    return measure_figures(records, DayDraws.of(records.event_times, repeats=30), costs=COSTS)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_figures_and_draws_are_those_of_repeated_records(seed: int) -> None:
+    """Every value, in every draw of days; but an interval rests on the records that are there."""
+    records = drawn(seed)
+    found, expected = measured(records), measured(repeated(records))
+    for name, figure in expected.estimates.items():
+        if name.startswith("recall_at_capacity"):
+            assert found.estimates[name].value is None
+            continue
+        assert found.estimates[name].value == pytest.approx(figure.value, rel=1e-12), name
+        assert found.draws[name] == pytest.approx(expected.draws[name], rel=1e-12, nan_ok=True), name
+    missed, plain = (one.estimates["missed_fraud"] for one in (found, expected))
+    assert missed.records == int((records.labels == 1).sum()) < plain.records
+
+
+def test_measures_are_those_of_repeated_records() -> None:
+    """Shares, ranking and losses; counts are those of the records."""
+    records = drawn(7)
+    whole = repeated(records)
+    found = measure(records.decisions, records.labels, records.weights)
+    expected = measure(whole.decisions, whole.labels)
+    for name in ("roc_auc", "average_precision", "ks", "brier", "log_loss"):
+        assert getattr(found, name) == pytest.approx(getattr(expected, name), rel=1e-12), name
+    for name in ("false_reject", "step_up", "missed_fraud"):
+        assert getattr(found, name).share == pytest.approx(getattr(expected, name).share, rel=1e-12), name
+    assert found.records == len(records)
+
+
+def test_equal_weights_change_no_interval() -> None:
+    """The effective number of equal records is their number, and the ends are Wilson's."""
+    errors = np.arange(50) < 9
+    found = weighted_share(errors, np.full(50, 3.0), heaviest=3.0)
+    expected = share_of(9, 50)
+    assert (found.share, found.low, found.high) == pytest.approx(
+        (expected.share, expected.low, expected.high), rel=1e-12
+    )
+
+
+def test_a_class_without_heavy_records_is_uncertain() -> None:
+    """Of 5,000 frauds that passed and none of a control group of 2 %, 150 may have been stopped: 3 times 50."""
+    found = weighted_share(np.ones(5_000, dtype=np.bool_), np.ones(5_000), heaviest=50.0)
+    assert found.share == found.high == 1.0
+    assert found.low == pytest.approx(share_of(100, 100).low)
+
+
+def test_weights_cover_where_counts_do_not() -> None:
+    """In 300 samples the interval has the share of all applicants in 92 % at least, that of those who passed never."""
+    rng = np.random.default_rng(0)
+    covered = plain = 0
+    for _ in range(300):
+        missed, stopped = rng.poisson(400), rng.binomial(rng.poisson(1600), 0.05)
+        errors = np.arange(missed + stopped) < missed
+        found = weighted_share(errors, np.where(errors, 1.0, 20.0), heaviest=20.0)
+        counted = share_of(int(missed), int(missed + stopped))
+        covered += (found.low or 0) <= 0.2 <= (found.high or 0)
+        plain += (counted.low or 0) <= 0.2 <= (counted.high or 0)
+    assert covered >= 276
+    assert plain == 0
+
+
+def test_weights_below_one_are_refused() -> None:
+    """A record stands for itself at least."""
+    records = drawn(1)
+    bad = EvaluatedRecords(
+        decisions=records.decisions,
+        labels=records.labels,
+        event_times=records.event_times,
+        weights=np.full(len(records), 0.5),
+    )
+    with pytest.raises(EvaluationError, match="weights: must be at least 1, 500 are not"):
+        evaluate_records(bad, rules=RULES)
+
+
+def test_records_without_propensity_are_left_out_and_counted() -> None:
+    """Also those with a label, and those that are old enough to be called genuine."""
+    size = 6
+    table = RecordTable(
+        record_ids=tuple(map(str, range(size))),
+        event_times=np.arange(size, dtype=np.int64),
+        columns={},
+        labels=np.array([1, 0, -1, 1, 0, -1], dtype=np.int8),
+        label_times=np.array([9, 9, NEVER, 9, 9, NEVER]),
+        source_rows=np.arange(size),
+        propensities=np.array([1.0, 0.25, 0.5, np.nan, np.nan, np.nan]),
+    )
+    found = select(table, as_of=100, maturity=10)
+    assert found.rows.tolist() == [0, 1, 2]
+    assert found.weights is not None
+    assert found.weights.tolist() == [1.0, 4.0, 2.0]
+    assert found.coverage.left_out[LeftOut.UNOBSERVABLE] == 3
+    assert found.coverage.rows == size

@@ -1,0 +1,255 @@
+"""The control group of a service: who passes, what clients and files see, and what a replay finds."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+from identity_use import shared
+from scoring_model.contract.outcome import Outcome
+from scoring_model.contract.verification import Verification
+from scoring_model.decision.control import Control, ControlArm
+from scoring_model.scorer import Scorer
+from scoring_model.service.clients import Caller
+from scoring_model.service.core.rows import ControlDayRow, VerificationRow
+from scoring_model.service.export import export_file
+from scoring_model.service.keys.data_keys import Vault
+from scoring_model.service.label_report import label_delays
+from scoring_model.service.labels import LabelLine, import_labels
+from scoring_model.service.scoring.verifications import Replay, replay
+from scoring_model.service.whatif import what_if
+from scoring_model.training.run import Training
+from service_use import (
+    HOUR,
+    MASTERS,
+    START,
+    World,
+    id_of,
+    opened,
+    run_story,
+    save_under,
+    select,
+    signals_of,
+    table,
+    verification_body,
+)
+
+HALF = ControlArm(share=0.5, most_per_day=1_000)
+
+
+def control_bundle(name: str, arm: ControlArm, request: Any, folders: Any, sealed: Path) -> Path:
+    """The bundle of the core tests with a control group."""
+
+    def make(out: Path) -> None:
+        training: Training = request.getfixturevalue("training")
+        policy = Scorer.load(sealed).rules.policy
+        save_under(
+            training.bundle,
+            out,
+            replace(policy, control=Control(failed=arm, stepped_up=arm, fraud_loss=10.0)),
+        )
+
+    return shared(folders, name, make)
+
+
+@pytest.fixture(scope="session")
+def controlled(
+    sealed: Path, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Path:
+    """Half of all persons whom the policy would stop pass."""
+    return control_bundle("controlled", HALF, request, tmp_path_factory, sealed)
+
+
+@pytest.fixture(scope="session")
+def capped(sealed: Path, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same, at most three on a day for each outcome."""
+    return control_bundle("capped", replace(HALF, most_per_day=3), request, tmp_path_factory, sealed)
+
+
+async def verified(world: World, caller: Caller, signals: Any, subject: str | None) -> Verification:
+    """A new verification as its client sees it."""
+    body = verification_body(signals=signals, subject=subject)
+    return (await world.service.verifications.create(caller, body, None)).resource
+
+
+async def stopped(world: World, caller: Caller, count: int, *, day: str = "") -> list[Verification]:
+    """Verifications of persons whom the policy would fail at first."""
+    signals = signals_of(world.bundle, Outcome.FAILED)
+    return [
+        await verified(world, caller, {**signals[at % len(signals)], "deviceId": f"{day}{at}"}, f"{day}{at}")
+        for at in range(count)
+    ]
+
+
+async def replays(world: World, found: Sequence[Verification]) -> set[Replay]:
+    """Results of the replays of verifications."""
+    return {await replay(world.store, MASTERS, id_of(one), find=lambda *_: world.bundle) for one in found}
+
+
+def test_some_of_those_who_would_be_stopped_pass(store_url: str, controlled: Path, tmp_path: Path) -> None:
+    """Half of them, the same on a retry; policy, file and what-if say what score and thresholds decide."""
+
+    async def story(world: World) -> None:
+        caller = await world.client()
+        policy = Scorer.load(world.bundle).rules.policy
+        found = await stopped(world, caller, 24)
+        passed = [await verified(world, caller, signals_of(world.bundle)[0], "someone")]
+        for one in (*found, *passed):
+            assert one.policy_outcome == policy.outcome(one.scoring_score or 0)
+            is_controlled = one.scoring_outcome != one.policy_outcome
+            assert one.decided_by == ("control" if is_controlled else "policy")
+            assert not is_controlled or one.scoring_outcome == Outcome.PASSED
+        drawn = {one.subject_id for one in found if one.decided_by == "control"}
+        assert 3 <= len(drawn) <= 21
+        again = [await verified(world, caller, {"deviceId": "another"}, one.subject_id) for one in found]
+        assert all((one.subject_id in drawn) == (one.decided_by == "control") for one in again if stops(one))
+        assert await world.event_types(
+            caller, id_of(next(one for one in found if one.subject_id in drawn))
+        ) == [
+            "verification.completed",
+            "verification.passed",
+        ]
+        every = [*found, *passed, *again]
+        assert await replays(world, every) == {Replay.SAME}
+        await check_file(world, every, tmp_path)
+        await check_labels(world, every)
+
+    run_story(store_url, controlled, story)
+
+
+def stops(one: Verification) -> bool:
+    """Whether the policy would stop it."""
+    return one.policy_outcome != Outcome.PASSED
+
+
+async def check_file(world: World, every: Sequence[Verification], folder: Path) -> None:
+    """An export and a what-if of all verifications."""
+    async with world.store.reading() as reader:
+        clients = await reader.clients()
+    ends: dict[str, Any] = {"since": START - HOUR, "before": START + HOUR}
+    file = folder / "exported.parquet"
+    await export_file(world.store, Vault(MASTERS), clients, file, signals={}, **ends)
+    rows = {row["recordId"]: row for row in pq.read_table(file).to_pylist()}
+    for one in every:
+        row = rows[one.id]
+        assert (row["scoringOutcome"], row["policyOutcome"]) == (one.scoring_outcome, one.policy_outcome)
+        assert row["decidedBy"] == one.decided_by
+        observed = 0.5 if one.decided_by == "control" else None if stops(one) else 1.0
+        assert row["propensity"] == observed
+    scorer = Scorer.load(world.bundle)
+    found = await what_if(
+        world.store, Vault(MASTERS), world.secrets, scorer, folder / "whatif.parquet", **ends
+    )
+    assert (found.own, found.own_differ, found.differ) == (len(every), 0, 0)
+
+
+async def check_labels(world: World, every: Sequence[Verification]) -> None:
+    """A known fraud of the control group is counted with its outcome, and apart."""
+    controlled = [one for one in every if one.decided_by == "control"]
+    async with world.store.reading() as reader:
+        clients = await reader.clients()
+    lines = [LabelLine(id_of(one), None, "fraud", START) for one in every if stops(one)]
+    await import_labels(world.store, clients, lines, world.clock)
+    found = await label_delays(world.store, world.clock)
+    assert sum(one.verifications for one in found.control.values()) == len(controlled)
+    assert sum(one.fraud for one in found.control.values()) == len(controlled)
+    assert found.coverage[Outcome.PASSED].fraud == len(controlled)
+
+
+def test_caps_hold_for_a_day_and_for_all_processes(store_url: str, capped: Path, tmp_path: Path) -> None:
+    """Two services let three of a day pass together; the draws go on, and the propensity is what came of them."""
+
+    async def story(world: World) -> None:
+        caller = await world.client()
+        async with opened(store_url, capped, clock=world.clock) as other:
+            callers = [caller, await world.client()]
+            services = [world, other] if not store_url.startswith("sqlite") else [world, world]
+            first = await asyncio.gather(
+                *(stopped(one, each, 16) for one, each in zip(services, callers, strict=True))
+            )
+        found = [one for part in first for one in part]
+        days = {row.policy_outcome: row for row in await table(world.url, ControlDayRow)}
+        for outcome, day in days.items():
+            here = [one for one in found if one.policy_outcome == outcome]
+            assert sum(one.decided_by == "control" for one in here) == day.passed == min(day.drawn, 3)
+        assert any(day.drawn > 3 for day in days.values())
+        assert sum(day.drawn for day in days.values()) == sum(
+            row.control_drawn or 0 for row in await table(world.url, VerificationRow)
+        )
+        assert await replays(world, found) == {Replay.SAME}
+        world.clock.at += 24 * HOUR
+        later = await stopped(world, caller, 16, day="next")
+        assert sum(one.decided_by == "control" for one in later) >= 1
+        async with world.store.reading() as reader:
+            clients = [one for one in await reader.clients() if one.client == caller.client]
+        file = tmp_path / "exported.parquet"
+        await export_file(
+            world.store, Vault(MASTERS), clients, file, signals={}, since=START - HOUR, before=START + HOUR
+        )
+        shares = {
+            (row["policyOutcome"], row["propensity"])
+            for row in pq.read_table(file).to_pylist()
+            if row["decidedBy"] == "control"
+        }
+        assert shares
+        assert shares <= {(name, 0.5 * (day.passed / day.drawn)) for name, day in days.items()}
+
+    run_story(store_url, capped, story)
+
+
+def test_a_person_who_is_not_known_is_never_drawn(sqlite_url: str, controlled: Path) -> None:
+    """A verification of signals alone has what the policy decides, and no share."""
+
+    async def story(world: World) -> None:
+        caller = await world.client()
+        found = [
+            await verified(world, caller, {**one, "deviceId": f"{at}"}, None)
+            for at, one in enumerate(signals_of(world.bundle, Outcome.FAILED))
+        ]
+        assert {(one.decided_by, one.scoring_outcome == one.policy_outcome) for one in found} == {
+            ("policy", True)
+        }
+        rows = await table(world.url, VerificationRow)
+        assert {(row.control_share, row.control_drawn) for row in rows} == {(None, None)}
+        assert await replays(world, found) == {Replay.SAME}
+
+    run_story(sqlite_url, controlled, story)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "outcome = 'PASSED'",
+        "control_drawn = 1 - control_drawn",
+        "control_share = 0.25",
+        "policy_outcome = NULL",
+    ],
+)
+def test_a_replay_finds_a_changed_draw(sqlite_url: str, controlled: Path, change: str) -> None:
+    """Nobody joins or leaves the control group afterwards."""
+
+    async def story(world: World) -> None:
+        caller = await world.client()
+        found = next(
+            one for one in await stopped(world, caller, 12) if stops(one) and one.decided_by == "policy"
+        )
+        await select(world.url, f"UPDATE verifications SET {change} WHERE id = x'{id_of(found).hex()}'")
+        assert await replays(world, [found]) == {Replay.DIFFERENT}
+
+    run_story(sqlite_url, controlled, story)
+
+
+def test_without_a_control_group_nothing_is_shown(sqlite_url: str, sealed: Path) -> None:
+    """The answer has the fields that it always had."""
+
+    async def story(world: World) -> None:
+        found = await verified(world, await world.client(), signals_of(world.bundle)[0], "someone")
+        assert b"decidedBy" not in found.to_json()
+        assert b"policyOutcome" not in found.to_json()
+        assert await table(world.url, ControlDayRow) == []
+
+    run_story(sqlite_url, sealed, story)

@@ -1,0 +1,103 @@
+"""Records with propensities in a training: who is in which part, and how much each counts."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from scoring_model.arrays import FloatArray
+from scoring_model.configuration import SplitSettings
+from scoring_model.training.fitting import fit
+from scoring_model.training.split import Split, SplitError, split
+
+DAY = 86_400_000_000
+SETTINGS = SplitSettings(
+    burn_in=10 * DAY, train=0.6, validation=0.2, test=0.2, gap=DAY, label_maturity=10 * DAY, min_frauds=5
+)
+
+
+def cut(propensities: FloatArray | None, *, records: int = 40_000) -> Split:
+    """Split labelled records of 400 days; one in ten is fraud."""
+    times = np.linspace(0, 400 * DAY, records).astype(np.int64)
+    labels = (np.arange(records) % 10 == 0).astype(np.int8)
+    return split(
+        times,
+        labels,
+        times + 1,
+        np.arange(records, dtype=np.int64),
+        SETTINGS,
+        propensities=propensities,
+    )
+
+
+def tenth(records: int = 40_000) -> FloatArray:
+    """A policy stops every other record of each class; a tenth of them pass all the same."""
+    rng = np.random.default_rng(1)
+    stopped = rng.random(records) < 0.5
+    return np.where(stopped, np.where(rng.random(records) < 0.1, 0.1, np.nan), 1.0)
+
+
+def test_parts_hold_whom_a_label_can_be_known_of() -> None:
+    """Records without propensity are in no part; training counts the others by 1 / propensity, with a mean of 1."""
+    propensities = tenth()
+    found = cut(propensities)
+    assert found.train_weights is not None
+    for rows in (found.train, found.validation, found.test):
+        assert not np.isnan(propensities[rows]).any()
+    weights = found.train_weights
+    assert weights.mean() == pytest.approx(1.0)
+    heavy = propensities[found.train] < 1
+    assert weights[heavy] == pytest.approx(10 * weights[~heavy][0])
+
+
+def test_what_is_judged_is_a_sample_of_all() -> None:
+    """Half of it was stopped, as of all applicants; the summary counts the records left out by chance."""
+    propensities = tenth()
+    found = cut(propensities)
+    judged = np.concatenate([found.validation, found.test])
+    assert abs((propensities[judged] < 1).mean() - 0.5) < 4 * 0.5 / np.sqrt(len(judged))
+    for summary in found.summaries:
+        assert summary.genuine + summary.frauds + sum(summary.left_out.values()) == summary.records
+    thinned = [row for row in found.summaries if any("by chance" in reason for reason in row.left_out)]
+    assert [row.part for row in thinned] == ["validation", "test"]
+
+
+def test_equal_propensities_leave_nothing_out() -> None:
+    """Where everyone passed the split is that of a file without the column."""
+    plain, found = cut(None), cut(np.ones(40_000))
+    assert found.summaries == plain.summaries
+    assert np.array_equal(found.train, plain.train)
+    assert np.array_equal(found.validation, plain.validation)
+    assert plain.train_weights is None
+
+
+def test_too_few_frauds_of_the_control_group_are_named() -> None:
+    """A low propensity leaves few records: the error says of which parts and how many frauds there are."""
+    propensities = np.where(np.arange(40_000) % 4_000 == 0, 0.001, 1.0)
+    with pytest.raises(SplitError, match=r"validation .* frauds, needs 5"):
+        cut(propensities)
+
+
+def test_weights_count_as_repeated_records() -> None:
+    """A booster with weights has the leaves of one on a file that repeats the records."""
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(400, 2))
+    targets = (rows[:, 0] + rng.normal(size=400) > 0.5).astype(np.int8)
+    weights = np.where(rows[:, 1] > 0, 3.0, 1.0)
+    options: dict[str, Any] = {
+        "params": {"num_leaves": 2, "min_data_in_leaf": 1, "learning_rate": 0.5},
+        "rounds": 1,
+        "feature_names": ("a", "b"),
+        "categorical": (),
+        "monotone": (0, 0),
+        "seed": 0,
+        "threads": 1,
+    }
+    split_at = (rows > 0).astype(np.float64)
+    found = fit(split_at, targets, weights=weights, **options)
+    repeated = np.repeat(np.arange(400), weights.astype(np.int64))
+    expected = fit(split_at[repeated], targets[repeated], **options)
+    probes = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
+    assert found.predict(probes) == pytest.approx(expected.predict(probes), rel=1e-6)
+    unweighted = fit(split_at, targets, **options)
+    assert unweighted.predict(probes) != pytest.approx(expected.predict(probes), rel=1e-6)

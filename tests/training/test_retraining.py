@@ -1,0 +1,216 @@
+"""Retraining a service from its own database, with interruptions, and what is refused."""
+
+import asyncio
+import base64
+import json
+import shutil
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from identity_use import with_thresholds, write_configuration
+from program import Captured, run
+from scoring_model.bundle import read_bundle
+from scoring_model.evaluation.sequential import Answer
+from scoring_model.records import microseconds
+from scoring_model.retraining import Retraining, RetrainingError, retrain
+from scoring_model.retraining.records import collect_records
+from scoring_model.service.store import migrate
+from scoring_model.training.mlflow_runs import BUNDLE, RunRecord, client_of, files_below
+from scoring_model.training.run import Training
+from scoring_model.training.tracking import track
+from service_use import MASTERS, SetClock, World, opened
+
+NAME = "identity"
+NOW = microseconds("2026-02-15T12:00:00Z")
+AS_OF = "2026-02-15T125950.000000Z"
+LOOKS = "looks: {figure: roc_auc, gain: 0.13, error: 0.2}\n"
+LOOSE = "gates: {ranking: {difference: roc_auc, above: -0.9}}\n" + LOOKS
+CLOSED = "gates: {ranking: {difference: roc_auc, above: 0.9}}\n" + LOOKS
+"""No challenger is that much better at ranking."""
+
+
+@dataclass(frozen=True)
+class Site:
+    """A database whose service has decided a few times, and everything that its retraining is given."""
+
+    given: Retraining
+    bundle: Path
+    clock: SetClock
+
+    def gated(self, gates: str) -> Retraining:
+        """The same with other gates."""
+        self.given.gates.write_text(gates, encoding="utf-8")
+        return self.given
+
+    def options(self) -> list[object]:
+        """The same for the command line."""
+        key = self.given.work.with_name("master.key")
+        key.touch(mode=0o600)
+        key.write_text(base64.b64encode(bytes(range(32))).decode() + "\n", encoding="utf-8")
+        named = {
+            "--database": self.given.database,
+            "--config": self.given.configuration,
+            "--gate": self.given.gates,
+            "--tracking-uri": self.given.uri,
+            "--work": self.given.work,
+            "--past": self.given.past[0],
+            "--master-key": f"file:{key}",
+            "--threads": 1,
+        }
+        return [word for pair in named.items() for word in pair]
+
+    def serve(self, work: Callable[[World], Coroutine[Any, Any, None]]) -> None:
+        """Run the service."""
+
+        async def story() -> None:
+            async with opened(self.given.database, self.bundle, clock=self.clock) as world:
+                await work(world)
+
+        asyncio.run(story())
+
+    def served_by(self) -> str:
+        """The model version that decides about a new verification."""
+        self.clock.advance(60)  # processes that ended are not waited for
+        found = []
+
+        async def ask(world: World) -> None:
+            for _ in range(3):
+                await world.service.follower.step()
+            made = await world.verify(await world.client(NAME), signals={"vpn": True, "deviceId": "d-2"})
+            found.append(str(made.resource.model_version))
+
+        self.serve(ask)
+        return found[0]
+
+
+class Interrupted(BaseException):
+    """Ends a run as a signal does: nothing handles it."""
+
+
+def until(words: str) -> Callable[[str], None]:
+    """A report that ends the run at a step."""
+
+    def report(text: str) -> None:
+        if words in text:
+            raise Interrupted
+
+    return report
+
+
+@pytest.fixture
+def site(
+    training: Training, frame: pa.Table, weak: Path, tracking_folder: Callable[[Path], Path], tmp_path: Path
+) -> Site:
+    """A service with a registered bundle that knows dates alone."""
+    bundle = tmp_path / "shelf" / "first"
+    bundle.parent.mkdir()
+    past = tmp_path / "past.parquet"
+    pq.write_table(frame.slice(12_000), past)
+    shutil.copytree(weak, bundle)
+    manifest = read_bundle(bundle).manifest
+    runs = tracking_folder(tmp_path / "runs")
+    tags = {"model_version": manifest.model_version, "policy_version": manifest.policy_version}
+    record = RunRecord(
+        key="first",
+        use=NAME,
+        name="first",
+        started=1,
+        ended=2,
+        params={},
+        metrics={},
+        tags={"bundle.seal": manifest.seal, **tags},
+        dataset={"name": "records", "digest": "ab", "source_type": "table", "source": "{}"},
+        artifacts=files_below(bundle, f"{BUNDLE}/"),
+    )
+    database = f"sqlite:///{tmp_path}/service.db"
+    asyncio.run(migrate(database))
+    given = Retraining(
+        database=database,
+        keyring=MASTERS,
+        configuration=write_configuration(tmp_path),
+        gates=tmp_path / "gates.yaml",
+        uri=track(record, folder=runs).uri,
+        work=tmp_path / "work",
+        past=[past],
+        threads=1,
+    )
+    site = Site(given, bundle, SetClock(NOW))
+
+    async def decide(world: World) -> None:
+        caller = await world.client(NAME)
+        for number in range(3):
+            await world.verify(caller, signals={"deviceId": f"{number}"})
+
+    site.serve(decide)
+    site.clock.advance(3600)
+    return site
+
+
+def test_a_challenger_is_trained_once_however_often_runs_end(site: Site, capsys: Captured) -> None:
+    """A run ends after the training, the next waits for a gate, one ends before the activation, the last finishes."""
+    given, work = site.gated(CLOSED), site.given.work
+    with pytest.raises(Interrupted):
+        retrain(given, clock=site.clock, report=until("which neither model was trained on"))
+    challenger = work / f"challenger-{AS_OF}"
+    sealed = read_bundle(challenger / "bundle").manifest
+    assert (work / "records.parquet").stat().st_mode & 0o777 == 0o600
+
+    waiting = retrain(given, clock=site.clock)
+    assert (waiting.answer, waiting.trained, waiting.exported) == (Answer.WAIT, False, 3)
+    assert waiting.text == "wait: significantly better, but some gate does not pass yet"
+    assert waiting.champion == read_bundle(site.bundle).manifest.model_version
+    assert [path.name for path in work.iterdir()] == [challenger.name]
+    assert site.served_by() == waiting.champion
+
+    given = site.gated(LOOSE)
+    with pytest.raises(Interrupted):
+        retrain(given, clock=site.clock, report=until("the service activates it"))
+    code, said, error = run(capsys, "retrain", *site.options())
+    assert code == 0, error
+    answer = json.loads(said.splitlines()[-1])
+    assert (answer["answer"], answer["trained"], answer["exported"]) == ("promote", False, None)
+    assert (answer["champion"], answer["challenger"]) == (waiting.champion, sealed.model_version)
+    assert json.loads((challenger / "decision.json").read_text())["answer"] == "promote"
+    assert len(json.loads((challenger / "looks.json").read_text())["looks"]) == 2
+    assert [path.name for path in work.iterdir()] == [challenger.name]
+    assert read_bundle(challenger / "bundle").manifest == sealed
+    assert site.served_by() == sealed.model_version
+    assert str(client_of(given.uri).get_model_version_by_alias(NAME, "champion").version) == "2"
+
+
+def test_what_serves_must_be_registered(site: Site, training: Training) -> None:
+    """Another bundle began to serve; nothing is exported."""
+    other = site.bundle.with_name("other")
+    with_thresholds(training.bundle, step_up_from=1000, fail_from=1001).save(other)
+    replace(site, bundle=other).served_by()
+    with pytest.raises(RetrainingError, match="serves and is not registered"):
+        retrain(site.gated(LOOSE), clock=site.clock)
+    assert list(site.given.work.iterdir()) == []
+
+
+def test_records_that_failed_without_a_label_have_no_propensity(site: Site, training: Training) -> None:
+    """All others count, also those of the past, of which no outcome is known."""
+    strict = site.bundle.with_name("strict")
+    with_thresholds(training.bundle, step_up_from=1, fail_from=2).save(strict)
+    replace(site, bundle=strict).served_by()
+    site.clock.advance(60)
+    site.given.work.mkdir()
+    signals = training.bundle.contents.schema.signals
+    records = collect_records(site.given, signals, now=site.clock.now(), report=lambda text: None)
+    table = pq.read_table(records.file, columns=["scoringOutcome", "propensity"]).to_pylist()
+    assert {row["propensity"] for row in table if row["scoringOutcome"] in (None, "PASSED")} == {1.0}
+    assert [row["propensity"] for row in table if row["scoringOutcome"] == "FAILED"] == [None]
+    assert (len(table), records.exported) == (12_004, 4)
+
+
+def test_a_past_that_cannot_be_cut_is_refused(site: Site, tmp_path: Path) -> None:
+    """Before anything is exported."""
+    with pytest.raises(RetrainingError, match=r"must be Parquet: past\.csv"):
+        retrain(replace(site.gated(LOOSE), past=[tmp_path / "past.csv"]), clock=site.clock)
+    assert not site.given.work.exists()
