@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -179,11 +180,12 @@ async def fetch(
     OSError
         If the directory can't be written.
     """
-    path = shelf.find(*versions)
+    # Files are read and synced in another thread, so that requests do not wait for the disk.
+    path = await asyncio.to_thread(shelf.find, *versions)
     if path is not None:
         return path
     async with store.reading() as reader:
         files = await reader.bundle_files(*versions)
     if not files:
         raise BundlesMissing(shelf.directory, ((versions.model, versions.policy),))
-    return shelf.restore(files, public_key=public_key)
+    return await asyncio.to_thread(shelf.restore, files, public_key=public_key)
