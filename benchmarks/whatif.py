@@ -25,6 +25,7 @@ from benchmarks.served_bundle import bodies, invented, served_bundle
 from scoring_model.scorer import Scorer
 from scoring_model.service.clients import Caller
 from scoring_model.service.core.clock import SystemClock
+from scoring_model.service.core.errors import Unavailable
 from scoring_model.service.export import clients_of_one_history, export_file
 from scoring_model.service.keys.data_keys import Vault
 from scoring_model.service.keys.keyring import KeyEncryptionKey, Keyring
@@ -38,14 +39,18 @@ _AT_ONCE: Final = 64
 
 
 async def verify(service: Service, caller: Caller, sent: Sequence[Mapping[str, Any]]) -> None:
-    """Verify the signals of records, some at once."""
+    """Verify the signals of records, some at once; like clients, send again what a busy machine does not take."""
+
+    async def one(body: Mapping[str, Any]) -> None:
+        while True:
+            try:
+                await service.verifications.create(caller, {"signals": body["signals"]}, None)
+                return
+            except Unavailable:
+                await asyncio.sleep(1.0)
+
     for start in range(0, len(sent), _AT_ONCE):
-        await asyncio.gather(
-            *(
-                service.verifications.create(caller, {"signals": body["signals"]}, None)
-                for body in sent[start : start + _AT_ONCE]
-            )
-        )
+        await asyncio.gather(*map(one, sent[start : start + _AT_ONCE]))
 
 
 async def measure(url: str, bundle: Path, folder: Path, count: int) -> None:
