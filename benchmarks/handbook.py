@@ -21,6 +21,8 @@ from scoring_model.evaluation.metrics import Ranking
 
 FIRST: Final = pd.Timestamp("2018-08-08")
 """The first day of the first test week."""
+FIRST_WEEK: Final = (58_264, 385)
+"""Payments and frauds that the handbook counts in its first test week."""
 WEEKS: Final = 4
 WEEK: Final = 7
 DAY: Final = pd.Timedelta(days=1)
@@ -79,6 +81,10 @@ def lines(found: Payments) -> list[str]:
             raise SystemExit(f"payments of week {week + 1} were not scored")
         every.append(figures(found, rows))
         fewer.append(figures(found, rows & ~with_known_fraud(found, week)))
+    if tuple(fewer[0][:2]) != FIRST_WEEK:
+        raise SystemExit(
+            f"not the handbook's payments: {FIRST_WEEK} in the first test week, got {fewer[0][:2]}"
+        )
     rows_of = [
         ((FIRST + week * WEEK * DAY).date().isoformat(), fewer[week], every[week]) for week in range(WEEKS)
     ]
