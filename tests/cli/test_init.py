@@ -3,6 +3,8 @@
 import json
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 
 from company_export import write_export
@@ -200,6 +202,65 @@ def test_texts_that_can_be_read_are_proposed_as_such(
     }
     assert "signals.mobile.country" in said
     assert "signals.contact.country" not in said
+
+
+def write_payments(path: Path, n: int = 600) -> None:
+    """Payments in the columns of a public simulation: two clocks, and two columns that follow from the label."""
+    draw = np.random.default_rng(3)
+    minutes = np.sort(draw.integers(0, 60 * 24 * 60, n))
+    fraud = (draw.random(n) < 0.1).astype(int)
+    frame = pd.DataFrame(
+        {
+            "TRANSACTION_ID": np.arange(n) * 3 + 7,
+            "TX_DATETIME": pd.Timestamp("2018-04-01") + pd.to_timedelta(minutes, unit="m"),
+            "CUSTOMER_ID": draw.integers(0, 40, n),
+            "TERMINAL_ID": draw.integers(0, 60, n),
+            "TX_AMOUNT": np.round(draw.lognormal(3, 1, n), 2),
+            "TX_TIME_SECONDS": minutes * 60,
+            "TX_TIME_DAYS": minutes // (24 * 60),
+            "TX_FRAUD": fraud,
+            "TX_FRAUD_SCENARIO": fraud * draw.integers(1, 4, n),
+            "LOSS": np.round(fraud * 100 + draw.random(n), 3),
+        }
+    )
+    frame.to_csv(path, index=False)
+
+
+def test_payments_need_only_their_delay(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """A label by part of its name, amounts and the delay are used; clocks and what follows from the label are not."""
+    path, out = tmp_path / "payments.csv", tmp_path / "payments.yaml"
+    write_payments(path)
+    code, said, error = run(capsys, "init", path, "--delay", "5d", "--out", out)
+    assert code == 0, error
+    found = load_configuration(out)
+    assert found.records.columns == {
+        "recordId": "TRANSACTION_ID",
+        "eventTime": "TX_DATETIME",
+        "label": "TX_FRAUD",
+    }
+    assert found.records.labels.fraud == ("1",)
+    assert found.records.labels.delay == found.split.label_maturity == 5 * DAY
+    assert found.signals.keys() == {"CUSTOMER_ID", "TERMINAL_ID", "TX_AMOUNT"}
+    assert [(one.signal, one.decimals) for one in found.links.amounts] == [("TX_AMOUNT", 2)]
+    assert found.use.event == "payment"
+    for clock in ("TX_TIME_SECONDS", "TX_TIME_DAYS"):
+        assert f"not used: {clock}: it runs with the time of the event" in said
+    for leak in ("TX_FRAUD_SCENARIO", "LOSS"):
+        assert f"not used: {leak}: it separates frauds from genuine records" in said
+    assert "TX_FRAUD is taken for the label by its name" in said
+    assert "When labels became known" not in said
+    assert "assumed" not in out.read_text()
+    assert "findings: SM006 clear" in run(capsys, "check", path, "--config", out)[1]
+
+
+@pytest.mark.parametrize(("delay", "reason"), [("0d", "longer than 0"), ("a week", "such as 90d")])
+def test_a_delay_is_a_duration(
+    capsys: pytest.CaptureFixture[str], export: Path, tmp_path: Path, delay: str, reason: str
+) -> None:
+    """Another one is refused before anything is written."""
+    out = tmp_path / "mine.yaml"
+    code, _, error = run(capsys, "init", export, "--delay", delay, "--out", out)
+    assert (code, reason in error, out.exists()) == (1, True, False)
 
 
 TIMES = {

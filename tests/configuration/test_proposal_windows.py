@@ -42,6 +42,13 @@ def test_a_delay_is_assumed_where_none_is_known(days: float, delay: int) -> None
     assert (found.delay, found.measured) == (delay * DAY, 0)
 
 
+def test_a_given_delay_is_kept() -> None:
+    """Neither the measured nor the assumed one replaces it."""
+    delays = np.full(N, 20 * DAY)
+    found = propose_lengths(times(400), times(400) + delays, FRAUDS, {"card": OFTEN}, given=3 * DAY)
+    assert (found.delay, found.maturity, found.measured, found.given) == (3 * DAY, 3 * DAY, 0, True)
+
+
 def test_delayed_windows_have_the_lengths_of_the_others() -> None:
     """The longest window is longer than the delay, and the burn-in holds the reach of the windows if the file can."""
     found = proposed(800, np.full(N, 10 * DAY), card=OFTEN)

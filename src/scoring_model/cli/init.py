@@ -11,6 +11,9 @@ from scoring_model.cli import console
 def init(
     path: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="File of records.")],
     out: Annotated[Path, typer.Option(help="Configuration to write, such as configs/mine.yaml.")],
+    delay: Annotated[
+        str | None, typer.Option(help="Time from an event until its label is known, such as 7d.")
+    ] = None,
     replace: Annotated[bool, typer.Option(help="Replace an existing file at --out.")] = False,
 ) -> None:
     """Propose a configuration for a file: columns, labels, formats, signals, link keys and windows.
@@ -21,13 +24,17 @@ def init(
     from scoring_model.configuration.proposal import propose
     from scoring_model.configuration.proposal_text import proposal_text
     from scoring_model.contract.fields import EVENT_FIELDS
+    from scoring_model.records import parse_duration
     from scoring_model.records.atomic import atomic_file
     from scoring_model.records.quarantine import count_violations
     from scoring_model.records.reading import read_records
 
     if out.exists() and not replace:
         raise FileExistsError(f"{out} exists; pass --replace to overwrite it")
-    found = propose(path)
+    given = None if delay is None else parse_duration(delay)
+    if given == 0:
+        raise ValueError("--delay must be longer than 0, such as 7d")
+    found = propose(path, delay=given)
     with atomic_file(out) as partial:
         partial.write_text(proposal_text(found, name=out.stem, source=path.name), encoding="utf-8")
         load_configuration(partial)

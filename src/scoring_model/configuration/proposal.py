@@ -9,7 +9,7 @@ from typing import Final
 
 import numpy as np
 
-from scoring_model.arrays import IntArray
+from scoring_model.arrays import FloatArray, IntArray
 from scoring_model.configuration.profiles import (
     NULL_WORDS,
     Kind,
@@ -29,7 +29,7 @@ from scoring_model.contract.fields import (
 )
 from scoring_model.contract.rules import RuleError, country
 from scoring_model.history.parts import combined_codes
-from scoring_model.records import cells, format_duration
+from scoring_model.records import NEVER, cells, format_duration
 from scoring_model.records.encoding import encode, is_zoned
 from scoring_model.records.files import file_sheet
 from scoring_model.records.labels import label_cell
@@ -65,6 +65,14 @@ _GENUINE: Final = frozenset({"genuine", "0", "false", "no", "n", "good", "ok", "
 _PROTECTED: Final = {"sex": "sex", "gender": "sex", "geschlecht": "sex", "age": "age", "alter": "age"}
 _LINKING: Final = {Kind.IDENTIFIER: "", Kind.EMAIL: ":mailbox", Kind.PHONE: ":e164", Kind.IP: ":net24"}
 """Kinds of signals that link records, and how."""
+_LABEL: Final = re.compile(r"(^|_)(is)?(fraud|fraudulent|betrug|chargeback)(_|$)")
+_AMOUNT: Final = re.compile(r"(^|_)(amount|amt|betrag|montant|importe)(_|$)")
+_PAYMENT: Final = re.compile(r"(^|_)(payment|transaction|transaktion|zahlung|tx|txn|merchant|terminal)(_|$)")
+_FINEST: Final = 6  # as links.amounts.decimals
+_CLOCK: Final = 0.999  # correlation with the time of the event from which a number is another clock
+_CLOCK_ROWS: Final = 10_000
+_SAMPLE: Final = 5_000
+_MOST: Final = 0.95
 _LEAK: Final = 0.99  # as training.leakage_checks.max_auc
 _FEWEST: Final = 20  # minimum frauds and genuine records to judge whether a column copies the label
 _LABEL_WORDS: Final = 8
@@ -81,6 +89,14 @@ class Signal:
     column: str
     type: str
     protected: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Amount:
+    """A signal that is compared with its earlier values."""
+
+    signal: str
+    decimals: int
 
 
 @dataclass(kw_only=True)
@@ -101,6 +117,10 @@ class Proposal:
         Field to its column.
     words : dict of str to list of str
         Words of the label: fraud, genuine, ignored.
+    amounts : list of Amount
+        Signals that are compared with earlier ones under the link keys.
+    event : str
+        What reasons call a record.
     lengths : Lengths
         The label delay, the windows and the burn-in.
     left_out : dict of str to str
@@ -117,10 +137,17 @@ class Proposal:
     words: dict[str, list[str]] = field(default_factory=dict)
     signals: list[Signal] = field(default_factory=list)
     keys: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    amounts: list[Amount] = field(default_factory=list)
+    event: str = "application"
     lengths: Lengths = field(init=False)
     max_false_reject: float = 0.002
     left_out: dict[str, str] = field(default_factory=dict)
     decisions: list[str] = field(default_factory=list)
+
+    def numbers(self, values: Sequence[object]) -> FloatArray:
+        """Read cells as numbers; nan where one is none."""
+        read = map(cells.comma_number if self.comma else cells.number, values)
+        return np.array([value if isinstance(value, int | float) else np.nan for value in read], dtype=float)
 
     def free(self) -> list[Profile]:
         """List the columns that are not used yet."""
@@ -160,8 +187,13 @@ class Proposal:
         }
 
 
-def propose(path: Path) -> Proposal:
+def propose(path: Path, *, delay: int | None = None) -> Proposal:
     """Propose a configuration for a file.
+
+    Parameters
+    ----------
+    delay : int, optional
+        Time from an event until its label is known, microseconds; measured or assumed without it.
 
     Raises
     ------
@@ -176,7 +208,8 @@ def propose(path: Path) -> Proposal:
     _leave_out(found)
     _find_signals(found)
     _find_keys(found)
-    _find_lengths(found)
+    _find_amounts(found)
+    _find_lengths(found, delay)
     _find_bound(found)
     return found
 
@@ -253,8 +286,23 @@ def _find_times(found: Proposal) -> None:
         found.decisions.append(f"{event} has no time zone and is read as UTC: check records.format.timezone.")
 
 
-def _find_label(found: Proposal) -> None:
+def _likely_label(found: Proposal) -> Profile | None:
+    """Return the column of a usual name, else the first of two words whose name contains one, such as tx_fraud."""
     column = _likeliest(found, "label", [Kind.BOOLEAN, Kind.CATEGORY, Kind.NUMBER, Kind.IDENTIFIER])
+    if column is not None:
+        return column
+    column = next(
+        (one for one in found.free() if one.kind is Kind.BOOLEAN and _LABEL.search(one.words)), None
+    )
+    if column is not None:
+        found.decisions.append(
+            f"{column.name} is taken for the label by its name: check records.columns.label."
+        )
+    return column
+
+
+def _find_label(found: Proposal) -> None:
+    column = _likely_label(found)
     words = [] if column is None else [str(label_cell(value)).lower() for value in column.column.values]
     if column is None or len(words) > _LABEL_WORDS:
         found.decisions.append("No column holds labels: name it in records.columns.label, and its words.")
@@ -305,7 +353,7 @@ def _find_record_id(found: Proposal) -> None:
 
 def _leave_out(found: Proposal) -> None:
     """Leave out columns that cannot be signals, or that copy the label."""
-    targets = _targets(found)
+    targets, seconds = _targets(found), _seconds(found)
     reasons = {
         Kind.EMPTY: "it is empty",
         Kind.CONSTANT: "it is the same in every row",
@@ -315,13 +363,35 @@ def _leave_out(found: Proposal) -> None:
     for column in found.free():
         if column.kind in reasons:
             found.left_out[column.name] = reasons[column.kind]
-        elif column.kind not in _LINKING and _separation(column.column, targets) > _LEAK:
+        elif column.kind is Kind.NUMBER and _is_clock(found, column.column, seconds):
+            found.left_out[column.name] = "it runs with the time of the event, and says nothing else"
+        elif column.kind not in _LINKING and _separation(found, column.column, targets) > _LEAK:
             found.left_out[column.name] = (
                 "it separates frauds from genuine records nearly perfectly, as what follows from the label"
             )
             found.decisions.append(
                 f"{column.name} is left out, since it nearly copies the label: use it only if it is known at the event."
             )
+
+
+def _seconds(found: Proposal) -> FloatArray:
+    """Return the times of the events in seconds, nan where missing; empty if no column holds them."""
+    event = found.of("eventTime")
+    if event is None:
+        return np.empty(0)
+    times = event.times
+    return np.where(times == NEVER, np.nan, times / 1e6)
+
+
+def _is_clock(found: Proposal, column: Column, seconds: FloatArray) -> bool:
+    """Return True if numbers rise or fall with the time of the event, as a day count or a serial number does."""
+    rows = np.arange(0, len(seconds), max(len(seconds) // _CLOCK_ROWS, 1))
+    rows = rows[(column.codes[rows] >= 0) & np.isfinite(seconds[rows])]
+    numbers = found.numbers([column.values[code] for code in column.codes[rows].tolist()])
+    times, numbers = seconds[rows][np.isfinite(numbers)], numbers[np.isfinite(numbers)]
+    if len(times) < _FEWEST or times.std() == 0 or numbers.std() == 0:
+        return False
+    return bool(abs(np.corrcoef(times, numbers)[0, 1]) > _CLOCK)
 
 
 def _targets(found: Proposal) -> IntArray:
@@ -336,7 +406,7 @@ def _targets(found: Proposal) -> IntArray:
     return np.array([*meanings, -1], dtype=np.int64)[column.column.codes]
 
 
-def _separation(column: Column, targets: IntArray) -> float:
+def _separation(found: Proposal, column: Column, targets: IntArray) -> float:
     """Return the ROC AUC of the best order of a column's values (missing is a value; numbers keep their order)."""
     if len(targets) == 0:
         return 0.5
@@ -348,10 +418,7 @@ def _separation(column: Column, targets: IntArray) -> float:
         return 0.5
     orders = [frauds / np.maximum(frauds + genuine, 1)]
     if len(column.values) > _GROUPS:
-        read = [cells.comma_number(value) for value in column.values]
-        numbers = np.array(
-            [-np.inf, *(value if isinstance(value, int | float) else np.nan for value in read)]
-        )
+        numbers = np.append(-np.inf, found.numbers(column.values))
         orders = [numbers, -numbers]
     return max(_area(frauds[order], genuine[order]) for order in (np.argsort(values) for values in orders))
 
@@ -412,7 +479,29 @@ def _find_keys(found: Proposal) -> None:
         found.keys["person"] = ()
 
 
-def _find_lengths(found: Proposal) -> None:
+def _find_amounts(found: Proposal) -> None:
+    """Compare amounts of money with earlier ones; a payment is a record that has one."""
+    for signal in found.signals:
+        column = found.profiles[signal.column]
+        if signal.type == Kind.NUMBER and _AMOUNT.search(column.words):
+            found.amounts.append(Amount(signal=signal.name, decimals=_decimals(found, column.column)))
+    if found.amounts and any(_PAYMENT.search(column.words) for column in found.profiles.values()):
+        found.event = "payment"
+
+
+def _decimals(found: Proposal, column: Column) -> int:
+    """Return the digits after the point that nearly all numbers need."""
+    numbers = found.numbers(column.values[:_SAMPLE])
+    numbers = numbers[np.isfinite(numbers)]
+    needed = (
+        digits
+        for digits in range(_FINEST)
+        if np.isclose(numbers, np.round(numbers, digits), rtol=0, atol=1e-9).mean() > _MOST
+    )
+    return next(needed, _FINEST)
+
+
+def _find_lengths(found: Proposal, given: int | None) -> None:
     event, known = found.of("eventTime"), found.of("labelKnownAt")
     targets = _targets(found)
     found.lengths = lengths = propose_lengths(
@@ -420,7 +509,10 @@ def _find_lengths(found: Proposal) -> None:
         None if known is None else known.times,
         targets == 1,
         {name: codes for name in found.keys if (codes := _key_codes(found, name)) is not None},
+        given=given,
     )
+    if given is not None:
+        return
     if known is None:
         found.decisions.append(
             f"When labels became known is not in the file: {format_duration(lengths.delay)} after the event is "

@@ -27,7 +27,7 @@ def _lines(found: Proposal, name: str, source: str) -> Iterator[str]:
     left_out = [f"{column}: {reason}" for column, reason in found.left_out.items()]
     yield from _list("Columns that are not used:", left_out)
     yield f"name: {_text(name)}"
-    yield from ("", "use: {subject: customer, event: application} # what reasons call them")
+    yield from ("", f"use: {{subject: customer, event: {found.event}}} # what reasons call them")
     yield from ("", "records:", *_records(found))
     yield from ("", "signals:" if found.signals else "signals: {}")
     for signal in found.signals:
@@ -76,7 +76,8 @@ def _records(found: Proposal) -> Iterator[str]:
     yield "  labels:"
     yield from (f"    {kind}: {_flow(words)}" for kind, words in found.words.items() if words)
     if "labelKnownAt" not in found.fields:
-        yield f"    delay: {format_duration(found.lengths.delay)} # assumed"
+        assumed = "" if found.lengths.given else " # assumed"
+        yield f"    delay: {format_duration(found.lengths.delay)}{assumed}"
 
 
 def _windows(found: Proposal) -> Iterator[str]:
@@ -85,9 +86,12 @@ def _windows(found: Proposal) -> Iterator[str]:
     yield f"  windows: {_durations(lengths.windows)}"
     if not lengths.delayed:
         yield f"  # No delayed_windows, which would end where labels are known: {lengths.without}."
+        yield from _amounts(found)
         return
     delay, source = format_duration(lengths.delay), "records.labels.delay, assumed"
-    if "labelKnownAt" in found.fields:
+    if lengths.given:
+        source = "as given by --delay"
+    elif "labelKnownAt" in found.fields:
         source = f"so are {KNOWN_SHARE:.0%} of {lengths.measured:,} frauds in the file"
     yield f"  # A fraud is known {delay} after its event ({source})."
     yield "  # Delayed windows end that time before the event: of all that they hold it is known whether it is fraud."
@@ -96,10 +100,18 @@ def _windows(found: Proposal) -> Iterator[str]:
         yield f"  delay: {delay}"
     persons = ["persons"] if "person" in found.keys else []
     yield f"  counts: {_flow(['records', *persons, 'since_last', 'change', 'since_last_fraud', 'fraud_run'])}"
+    yield from _amounts(found)
     if lengths.by_key:
         yield "  by_key: # fewer windows where values seldom recur"
     for key, (windows, delayed) in lengths.by_key.items():
         yield f"    {key}: {{windows: {_durations(windows)}, delayed_windows: {_durations(delayed)}}}"
+
+
+def _amounts(found: Proposal) -> Iterator[str]:
+    if found.amounts:
+        listed = ", ".join(f"{{signal: {one.signal}, decimals: {one.decimals}}}" for one in found.amounts)
+        yield f"  amounts: [{listed}] # compared with earlier ones of the same key"
+        yield "  statistics: [mean, ratio, z, highest_ratio]"
 
 
 def _durations(lengths: Iterable[int]) -> str:

@@ -28,7 +28,9 @@ class Lengths:
     delay : int
         From an event to the moment that its fraud is known.
     measured : int
-        Number of frauds that the delay was measured on; 0 if it is assumed.
+        Number of frauds that the delay was measured on; 0 if it is assumed or given.
+    given : bool
+        Whether a person gave the delay.
     maturity, burn_in : int
         Of the split.
     windows, delayed : tuple of int
@@ -41,6 +43,7 @@ class Lengths:
 
     delay: int
     measured: int = 0
+    given: bool = False
     maturity: int
     burn_in: int
     windows: tuple[int, ...]
@@ -50,7 +53,12 @@ class Lengths:
 
 
 def propose_lengths(
-    times: IntArray, known: IntArray | None, frauds: BoolArray, keys: Mapping[str, IntArray]
+    times: IntArray,
+    known: IntArray | None,
+    frauds: BoolArray,
+    keys: Mapping[str, IntArray],
+    *,
+    given: int | None = None,
 ) -> Lengths:
     """Propose lengths that leave time to train.
 
@@ -63,11 +71,14 @@ def propose_lengths(
     frauds : ndarray of shape (n,), bool
     keys : mapping of str to ndarray of shape (n,), int64
         Codes of the values of each link key, negative where missing.
+    given : int, optional
+        The label delay, where a person gave it.
     """
     seen = times[times != NEVER]
     span = int(seen.max() - seen.min()) if len(seen) else _UNKNOWN_SPAN
-    delays = _delays(times, known, frauds)
-    delay = _measured(delays) if len(delays) else _assumed(span)
+    delays = _delays(times, known, frauds) if given is None else np.empty(0, dtype=np.int64)
+    measured = _measured(delays) if len(delays) else _assumed(span)
+    delay = measured if given is None else given
     longest = max(min(max(3 * delay, 30 * DAY), span // 4 // DAY * DAY), DAY)
     windows = tuple(sorted({window for window in (DAY, 7 * DAY, longest) if window <= longest}))
     without = _why_not(delay, span, keys) if len(seen) else "the times of the events are unknown"
@@ -80,6 +91,7 @@ def propose_lengths(
     return Lengths(
         delay=delay,
         measured=len(delays),
+        given=given is not None,
         maturity=min(delay, max(span // 8 // DAY * DAY, DAY)),
         burn_in=min(reach, span // 8 // DAY * DAY),
         windows=windows,
