@@ -110,13 +110,23 @@ def _subtract_square(
 
 
 @njit(cache=True, nogil=True)
+def _same_windows(starts: IntArray, ends: IntArray, i: int) -> bool:
+    """Tell whether a row has the windows of the row before. Loops, as operations on arrays take seconds to compile."""
+    for w in range(starts.shape[1]):
+        if starts[i, w] != starts[i - 1, w]:
+            return False
+    return bool(ends[i] == ends[i - 1])
+
+
+@njit(cache=True, nogil=True)
 def _find_highest(
     units: IntArray, present: NDArray[np.bool_], starts: IntArray, ends: IntArray, highest: IntArray
 ) -> None:
     """Fill the highest amount of each window; a longer window contains every shorter one."""
     for i in range(len(ends)):
-        if i > 0 and ends[i] == ends[i - 1] and (starts[i] == starts[i - 1]).all():
-            highest[i] = highest[i - 1]
+        if i > 0 and _same_windows(starts, ends, i):
+            for w in range(starts.shape[1]):
+                highest[i, w] = highest[i - 1, w]
             continue
         found, best, end = False, 0, ends[i]
         for w in range(starts.shape[1]):
@@ -140,8 +150,9 @@ def _count_above(
 ) -> None:
     """Fill the number of amounts in each window above a multiple of its mean."""
     for i in range(len(ends)):
-        if i > 0 and ends[i] == ends[i - 1] and (starts[i] == starts[i - 1]).all():
-            counted[i] = counted[i - 1]
+        if i > 0 and _same_windows(starts, ends, i):
+            for w in range(starts.shape[1]):
+                counted[i, w] = counted[i - 1, w]
             continue
         for w in range(starts.shape[1]):
             n, total = numbers[i, w], totals[i, w]

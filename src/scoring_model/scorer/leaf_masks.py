@@ -160,7 +160,10 @@ def _fill(
 ) -> None:  # pragma: no cover (compiled)
     """Compute margins in place, block by block."""
     columns = np.zeros((rows.shape[1], _BLOCK))
-    masks = np.empty((np.diff(first_words).max(), _BLOCK), np.uint64)
+    widest = 0
+    for tree in range(len(tree_splits) - 1):  # `np.diff` would take as long to compile as all the rest
+        widest = max(widest, first_words[tree + 1] - first_words[tree])
+    masks = np.empty((widest, _BLOCK), np.uint64)
     for start in range(0, len(rows), _BLOCK):
         block = rows[start : start + _BLOCK]
         _transpose(block, zero_missing, columns)
