@@ -25,13 +25,13 @@ IDENTITIES: Final = "/scoring/v1/identities"
 _QUOTA: Final = 1_000_000_000
 _SECONDS: Final = 120
 DAY: Final = parse_duration("1d")
-LABELLED: Final = 0.06
+LABELLED: Final = 0.2
 """Share of the applications whose label is reported, at random: many others are to see each label."""
 
 DELAY: Final = parse_duration("2d")
 """Mean delay of a label that is not reported at once."""
 
-PACE: Final = parse_duration("15m")
+PACE: Final = parse_duration("30m")
 """By which the clock runs on for every answer, on average."""
 
 

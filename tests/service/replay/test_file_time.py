@@ -2,13 +2,23 @@
 
 import asyncio
 import random
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from applications import Application, applications
 from link_order import LinkOrder
-from replay_client import IDENTITIES, VERIFICATIONS, Connection, Credentials, connected, new_client, opened
+from replay_client import (
+    DAY,
+    IDENTITIES,
+    VERIFICATIONS,
+    Connection,
+    Credentials,
+    connected,
+    new_client,
+    opened,
+)
 from replay_server import reference
 from replay_verdicts import columns, decision_of, differences, scored, stored, write_lines
 from scoring_model.contract.texts import from_text
@@ -20,9 +30,11 @@ from scoring_model.service.labels import Imported, LabelLine, import_labels
 from scoring_model.service.store import Store
 from service_use import SetClock
 
-EVENTS = 2_500
+EVENTS = 1_000
 CONNECTIONS = 4
 """To each of the two processes."""
+
+HALF_A_SECOND = 500_000  # labels lie between events, which are numbered within their second
 
 
 class Step(NamedTuple):
@@ -90,9 +102,17 @@ def steps(everything: list[Application]) -> list[Step]:
     return sorted([*applied, *labels], key=lambda step: step.at)
 
 
+def labelled(everything: list[Application], rng: random.Random) -> Iterator[Application]:
+    """The same applications, a fifth of them with a label that is known within 20 days: linked ones are to see it."""
+    for one in everything:
+        known = one.at + rng.randrange(20) * DAY + HALF_A_SECOND
+        label = rng.choice(("fraud", "genuine"))
+        yield replace(one, label=label, known_at=known) if rng.random() < 1 / 5 else one
+
+
 def test_a_file_scores_alike_through_the_service(served: Any, linked: Scorer, tmp_path: Path) -> None:
-    """2,500 applications and their labels over 8 connections, only those with a common link key in order."""
-    everything = applications(EVENTS, seed=6, months=12)
+    """A thousand applications and their labels over 8 connections, only those with a common link key in order."""
+    everything = list(labelled(applications(EVENTS, seed=6, months=5), random.Random(5)))
     source = write_lines(tmp_path / "history.jsonl", [application.record() for application in everything])
     keys = link_keys(linked, source, everything)
     in_order = steps(everything)
@@ -116,9 +136,7 @@ def test_a_file_scores_alike_through_the_service(served: Any, linked: Scorer, tm
             assert not differences(linked, verdicts, scored(linked, source))
             seen = columns(linked, verdicts.values())
             assert order.overtakings > EVENTS / 4
-            with_frauds = {
-                k.name for k in linked.matrix.link_keys if seen[f"link_{k.name}_90d_frauds"].max() > 0
-            }
-            assert with_frauds >= {"device", "mail", "address"}
+            for key in linked.matrix.link_keys:
+                assert seen[f"link_{key.name}_90d_frauds"].max() > 0
 
     asyncio.run(main())
