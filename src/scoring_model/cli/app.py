@@ -1,8 +1,8 @@
 """The program `scoring-model`: its commands, errors and exit codes."""
 
 import traceback
-from collections.abc import Sequence
-from importlib import metadata
+from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Annotated
 
 import typer
@@ -75,6 +75,8 @@ app.add_typer(training.tracking_app, name="tracking")
 
 def _show_version(value: bool) -> None:
     if value:
+        from importlib import metadata
+
         console.say(f"scoring-model {metadata.version('scoring-model')}")
         raise typer.Exit
 
@@ -88,6 +90,12 @@ def options(
 ) -> None:
     """Set the options of all commands."""
     console.state.debug = debug
+
+
+@cache
+def _command() -> Callable[[Sequence[str] | None], None]:
+    """Build the tree of commands once: tests run many of them in one process."""
+    return typer.main.get_command(app)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -106,7 +114,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     console.state.is_process = arguments is None
     try:
-        app(arguments)
+        _command()(arguments)
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else 1
     except Exception as error:

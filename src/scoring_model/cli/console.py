@@ -1,10 +1,17 @@
 """Output of commands: results on standard output, progress and errors on standard error."""
 
-import json
-import time
-from dataclasses import dataclass, field
+from __future__ import annotations
 
-from rich.console import Console
+import json
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cache
+from typing import TYPE_CHECKING, TextIO
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 
 @dataclass
@@ -17,36 +24,52 @@ class State:
 
 
 state = State()
-_errors = Console(stderr=True, highlight=False, emoji=False, soft_wrap=True)
-_results = Console(highlight=False, emoji=False, soft_wrap=True)
 
 
+@cache
 def errors() -> Console:
     """Return the console of standard error, for progress bars."""
-    return _errors
+    from rich.console import Console
+
+    return Console(stderr=True, highlight=False, emoji=False, soft_wrap=True)
+
+
+@cache
+def _results() -> Console:
+    from rich.console import Console
+
+    return Console(highlight=False, emoji=False, soft_wrap=True)
+
+
+def _print(text: str, stream: TextIO, console: Callable[[], Console]) -> None:
+    """Print a line; most programs start without the library of terminals."""
+    if stream.isatty():
+        console().print(text, markup=False)
+    else:
+        print(text, file=stream, flush=True)
 
 
 def report(text: str) -> None:
     """Report a step, with the seconds since the start."""
-    _errors.print(f"[{time.monotonic() - state.started:7.1f} s] {text}", markup=False)
+    _print(f"[{time.monotonic() - state.started:7.1f} s] {text}", sys.stderr, errors)
 
 
 def fail(text: str) -> None:
     """Report an error."""
-    _errors.print(f"error: {text}", markup=False, style="red")
+    errors().print(f"error: {text}", markup=False, style="red")
 
 
 def say(text: str) -> None:
     """Print a result for people."""
-    _results.print(text, markup=False)
+    _print(text, sys.stdout, _results)
 
 
 def say_markdown(text: str) -> None:
     """Print Markdown: rendered on a terminal, plain elsewhere."""
-    if _results.is_terminal:
+    if sys.stdout.isatty():
         from rich.markdown import Markdown
 
-        _results.print(Markdown(text))
+        _results().print(Markdown(text))
     else:
         print(text)
 

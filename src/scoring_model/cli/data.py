@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.progress import Progress
 
 from scoring_model.cli import console
 from scoring_model.cli.database import (
@@ -61,6 +60,8 @@ def export(
     It decrypts personal data: the file can be read by its owner alone. Erased persons and verifications without their
     signals are left out and counted. Servers may keep running.
     """
+    from rich.progress import Progress
+
     if bundle is not None and config is not None:
         raise ValueError("give --bundle or --config, not both")
     keyring = masters_of(database, master_key)

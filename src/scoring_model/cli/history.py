@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.progress import Progress
 
 from scoring_model.cli import console
 from scoring_model.cli.database import Database, Json, MasterKey, masters_of, with_store
@@ -50,6 +49,8 @@ def import_history(
     A verification afterwards gets what the next row of the file would get. It can be interrupted and run again:
     records are recognised by recordId.
     """
+    from rich.progress import Progress
+
     if not files and not finish:
         raise ValueError("give files to import, --finish, or both")
     keyring = masters_of(database, master_key)

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.progress import Progress
 
 from scoring_model.cli import console
 from scoring_model.cli.database import Database, MasterKey, with_store
@@ -55,6 +54,8 @@ def rotate(database: Database, master_key: MasterKey = None) -> None:
     A key file gets a new first key. A variable or a command must give the new key first, then the old ones. Run the
     command again to finish an interrupted rotation.
     """
+    from rich.progress import Progress
+
     from scoring_model.service.settings import master_source
 
     source = master_source(database, master_key)

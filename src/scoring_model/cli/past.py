@@ -6,7 +6,6 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
-from rich.progress import Progress
 
 from scoring_model.cli import console
 from scoring_model.cli.database import masters_of, with_store
@@ -31,6 +30,8 @@ OfDatabase = Annotated[
 @contextmanager
 def deciding_again() -> Iterator[Callable[[int], None]]:
     """Show a bar; yields the function that sets the number of verifications."""
+    from rich.progress import Progress
+
     with Progress(console=console.errors(), transient=True) as bar:
         task = bar.add_task("deciding again", total=None)
         yield lambda verifications: bar.update(task, completed=verifications)

@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
-from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from scoring_model.cli import console
 from scoring_model.cli.database import Database, Json, MasterKey, masters_of, now, with_store
@@ -99,6 +98,8 @@ def _durations(given: Mapping[str, str]) -> dict[str, int]:
 @contextmanager
 def _progress(*, dry: bool) -> Iterator[Callable[[str, int], None]]:
     """Show the progress on standard error."""
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
     columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
     with Progress(*columns, console=console.errors(), transient=True) as bar:
         task = bar.add_task("looking for what is old", total=None)

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.progress import Progress
 
 from scoring_model.cli import console
 
@@ -72,6 +71,8 @@ def synth(
     truth: Annotated[bool, typer.Option(help="Add the true kind and person: columns truth.*.")] = False,
 ) -> None:
     """Invent a labelled history: people, households, fraud rings. Nothing in it is real."""
+    from rich.progress import Progress
+
     from scoring_model.synthetic import write
 
     with Progress(console=console.errors(), transient=True) as bar:

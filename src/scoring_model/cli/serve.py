@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from pathlib import Path
 from typing import Annotated
@@ -86,11 +87,19 @@ def serve(
     environment, which overrides the file. Prints the base URL once it accepts requests.
     """
     given = {name: value for name, value in locals().items() if name != "config"}
+    gc.disable()  # until the service answers: see `freeze_gc`
+    try:
+        _serve(given, config)
+    finally:
+        gc.enable()
+
+
+def _serve(given: dict[str, object], config: Path | None) -> None:
     from scoring_model.service.run import run
     from scoring_model.service.settings import items, load_settings
 
-    for name, text in (("trusted_proxies", trusted_proxies), ("egress_networks", egress_networks)):
-        if text is not None:
+    for name in ("trusted_proxies", "egress_networks"):
+        if isinstance(text := given[name], str):
             given[name] = items(text)
     run(
         load_settings(flags=given, environment=os.environ, file=config),

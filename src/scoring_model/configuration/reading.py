@@ -1,23 +1,16 @@
 """Reads YAML into frozen settings; reports all violations together, unknown keys with the nearest known name."""
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import Field, fields, is_dataclass
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
 
-import yaml
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
 
 from scoring_model.configuration.training import FORMERLY
 from scoring_model.contract.violation import Invalid, Violation, pointer
 from scoring_model.records.near_misses import did_you_mean
-
-try:
-    from yaml import CSafeLoader as SafeLoader  # reads a large file in a fifth of the time
-except ImportError:  # PyYAML was built without libyaml
-    from yaml import SafeLoader  # type: ignore[assignment]
 
 T = TypeVar("T")
 MOST_VIOLATIONS: Final = 100
@@ -55,8 +48,12 @@ def read_yaml(path: Path) -> object:
     ConfigurationError
         If it is not YAML, or has a duplicate key.
     """
+    import yaml
+
+    from scoring_model.configuration.loader import Loader
+
     try:
-        return yaml.load(path.read_text(encoding="utf-8"), Loader=_Loader)
+        return yaml.load(path.read_text(encoding="utf-8"), Loader=Loader)
     except yaml.YAMLError as error:
         detail = f"{path.name}: {' '.join(str(error).split())}"
         raise ConfigurationError([Violation("", "not_yaml", detail)]) from error
@@ -157,22 +154,3 @@ def _parts(kind: Any) -> Callable[[object], Any]:
     if get_origin(kind) is not None and get_args(kind) and issubclass(get_origin(kind), Mapping):
         return lambda _key: get_args(kind)[1]
     return lambda _key: None
-
-
-class _Loader(SafeLoader):
-    """A YAML loader that rejects duplicate keys and keeps dates and times as text."""
-
-
-def _mapping_once(loader: _Loader, node: yaml.MappingNode) -> dict[object, object]:
-    keys = [loader.construct_object(key, deep=True) for key, _ in node.value]
-    mapping = loader.construct_mapping(node, deep=True)  # refuses keys that can't be hashed
-    twice = sorted(str(key) for key, count in Counter(keys).items() if count > 1)
-    if twice:
-        raise yaml.constructor.ConstructorError(
-            None, None, f"duplicate keys: {', '.join(twice[:MOST_VIOLATIONS])}", node.start_mark
-        )
-    return mapping
-
-
-_Loader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, _mapping_once)
-_Loader.add_constructor("tag:yaml.org,2002:timestamp", lambda _, node: str(node.value))

@@ -145,7 +145,7 @@ def _members(forest: Forest) -> list[tuple[int, IntArray, BoolArray]]:
     """Tabulate for each categorical feature which of its splits send each code left; the last code: none."""
     categorical = forest.category_set >= 0
     tables = []
-    for feature in np.unique(forest.feature[categorical]).tolist():
+    for feature in sorted(set(forest.feature[categorical].tolist())):
         splits = np.flatnonzero(categorical & (forest.feature == feature))
         sets = [forest.codes(index) for index in forest.category_set[splits].tolist()]
         members = np.zeros((max(codes.max(initial=-1) for codes in sets) + 2, len(sets)), np.bool_)

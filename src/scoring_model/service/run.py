@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import dataclasses
 import errno
+import gc
 import socket
 from collections.abc import Callable
 from pathlib import Path
@@ -76,6 +77,7 @@ def run(settings: ServiceSettings, *, say: Report, report: Report) -> None:
         if settings.workers == 1:
             serve(prepared, listener, ready=ready)
         else:
+            gc.enable()  # the workers serve; this process only waits for them
             supervise(prepared, listener, ready=ready)
     log_notice("stopped")
 

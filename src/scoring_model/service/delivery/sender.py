@@ -96,7 +96,7 @@ class AiohttpSender:
     Parameters
     ----------
     tls : ssl.SSLContext, optional
-        By default Python's context with the CA certificates of the system.
+        By default that of aiohttp: Python's, with the CA certificates of the system.
     lookup : callable
         Returns the addresses of a name.
     connect_seconds, total_seconds : float
@@ -115,7 +115,7 @@ class AiohttpSender:
         self._policy = AddressPolicy.of(egress.networks, development=egress.development)
         self._schemes = ("https", "http") if egress.development and egress.proxy is None else ("https",)
         self._proxy = None if egress.proxy is None else URL(egress.proxy)
-        self._tls = ssl.create_default_context() if tls is None else tls
+        self._tls: ssl.SSLContext | bool = True if tls is None else tls
         self._names = CheckedNames(self._policy, Lookups(lookup))
         self._connect_seconds = connect_seconds
         self._total_seconds = total_seconds
