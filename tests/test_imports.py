@@ -77,15 +77,14 @@ def test_one_history_needs_numpy_alone() -> None:
     assert modules.isdisjoint({"onnxruntime", *NEVER_TO_SCORE_A_RECORD.split()})
 
 
-@pytest.mark.parametrize("command", ["score", "inspect", "evaluate", "monitor", "upgrade"])
+@pytest.mark.parametrize("command", ["inspect", "evaluate", "monitor", "upgrade"])
 def test_commands_on_bundles_need_no_training_library(
     command: str, sealed: Path, invented: Path, tmp_path: Path
 ) -> None:
-    """Score, evaluate, monitor, inspect and upgrade bring no library of training."""
+    """Evaluate, monitor, inspect and upgrade bring no library of training."""
     few = tmp_path / "few.parquet"
     pq.write_table(pq.read_table(invented).slice(0, 300), few)
     arguments = {
-        "score": [str(sealed), str(few), "--out", str(tmp_path / "out.csv"), "--reasons"],
         "inspect": [str(sealed), "--json"],
         "evaluate": [str(sealed), str(few)],
         "monitor": [str(sealed), str(few)],
@@ -98,16 +97,22 @@ def test_commands_on_bundles_need_no_training_library(
 
 
 def test_the_scoring_program_loads_no_pandas(sealed: Path, invented: Path, tmp_path: Path) -> None:
-    """As a process of its own, score needs no pandas, and writes the bytes of a process with other work."""
+    """As a process of its own, score needs no pandas, and writes the bytes of a process with other work.
+
+    Neither brings a library of training.
+    """
     few = tmp_path / "few.parquet"
     pq.write_table(pq.read_table(invented).slice(0, 300), few)
     outs = [tmp_path / "program.parquet", tmp_path / "beside.parquet"]
     found = [
-        loaded(script, "score", str(sealed), str(few), "--out", str(out))
+        loaded(script, "score", str(sealed), str(few), "--out", str(out), "--reasons")
         for script, out in zip((PROGRAM, ONE_COMMAND), outs, strict=True)
     ]
     assert [code for code, _ in found] == [0, 0]
     assert ["pandas" in modules for _, modules in found] == [False, True]
+    for _, modules in found:
+        assert "onnxruntime" in modules
+        assert modules.isdisjoint(NEVER_TO_SCORE_A_FILE.split())
     assert outs[0].read_bytes() == outs[1].read_bytes()
 
 

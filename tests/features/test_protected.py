@@ -52,7 +52,7 @@ def same_bits(one: FloatArray, other: FloatArray) -> bool:
     return one.shape == other.shape and one.tobytes() == other.tobytes()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(tables(), st.randoms(use_true_random=False))
 def test_relabelling_protected_values_changes_no_row(table: RecordTable, random: Random) -> None:
     """Of any table, links included: they keep who is the same person, not who it is."""
@@ -61,6 +61,7 @@ def test_relabelling_protected_values_changes_no_row(table: RecordTable, random:
 
 def test_relabelling_a_history_changes_no_decision(scorer: Scorer, history: RecordTable) -> None:
     """The whole path: what is fitted, rows, scores, outcomes and reasons of a trained model stay as they are."""
+    history = history.take(np.arange(len(history) - 8_000, len(history)))
     other = relabelled(history, Random(5))
     settings = scorer.matrix.settings
     assert not settings.use_protected
@@ -72,7 +73,7 @@ def test_relabelling_a_history_changes_no_decision(scorer: Scorer, history: Reco
     fitted, anew = fit_state(history.take(burn_in), settings), fit_state(other.take(burn_in), settings)
     for name in ("names", "lines", "documents"):
         assert getattr(fitted, name).counts == getattr(anew, name).counts, name
-    last = np.arange(len(history) - 3_000, len(history))
+    last = np.arange(len(history) - 2_000, len(history))
     before, after = (score_table(scorer, table.take(last)) for table in (history, other))
     assert same_bits(after.decisions.margins, before.decisions.margins)
     assert np.array_equal(after.decisions.scores, before.decisions.scores)

@@ -93,14 +93,14 @@ def in_table(rows: Sequence[Values], key: LinkKey) -> list[list[int]]:
     return partition([code if code >= 0 else None for code in key_codes(table, key).tolist()])
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(st.lists(records, min_size=1, max_size=20), keys)
 def test_records_alone_are_tied_as_in_a_table(rows: list[Values], key: LinkKey) -> None:
     """Codes of a table are equal exactly where the keys of single records are, for any parts."""
     assert in_table(rows, key) == partition([key_of(row, key) for row in rows])
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(st.lists(records, min_size=1, max_size=20), keys)
 def test_a_service_ties_records_as_a_table_does(rows: list[Values], key: LinkKey) -> None:
     """The hashes of a service are equal exactly where the codes of a table are, for any parts."""

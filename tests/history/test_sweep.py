@@ -126,7 +126,7 @@ def one_by_one(table: list[Row], marked: list[Label], spec: WindowSpec = SPEC) -
     ]
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(tables, specs)
 def test_sweep_equals_the_law_for_every_record(drawn: Drawn, spec: WindowSpec) -> None:
     """Law 2 of counts: one sweep gives every record the counts of the definition."""
@@ -161,7 +161,7 @@ def test_order_of_the_table_changes_nothing(drawn: Drawn, random: Random) -> Non
     assert swept([table[i] for i in order], moved) == [whole[i] for i in order]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(tables, st.integers(0, 60), tables)
 def test_the_future_changes_nothing(drawn: Drawn, instant: int, other: Drawn) -> None:
     """Law 5 of counts: with other events or labels at or after an instant, records before have the same counts."""

@@ -199,7 +199,7 @@ def online(row: Mapping[str, object]) -> tuple[object, ...]:
 
 
 @given(st.lists(records, min_size=1, max_size=6), st.sampled_from(["jsonl", "frame"]))
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], max_examples=150)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], max_examples=80)
 def test_a_row_of_a_file_and_a_body_obey_the_same_rules(
     tmp_path: Path, rows: list[dict[str, object]], form: str
 ) -> None:
@@ -623,7 +623,7 @@ def outcome(rule: ValueRule, value: object) -> object | None:
         return error.type
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.lists(st.sampled_from(TEXTS) | st.integers(-3, 3), min_size=1, max_size=6))
 @pytest.mark.parametrize(
     "field", ["firstName", "address.city", "externalId", "signals.channel", "signals.device"]

@@ -8,6 +8,7 @@ the history, so that little is left for `finish`, which a service calls once it 
 """
 
 import itertools
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -403,7 +404,7 @@ class FeatureMatrix:
         return [
             *(
                 f"two features are named {name!r}"
-                for name in sorted({n for n in known if known.count(n) > 1})
+                for name in sorted(name for name, count in Counter(known).items() if count > 1)
             ),
             *(
                 f"exclude: there is no feature {name!r}"

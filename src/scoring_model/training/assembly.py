@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
+from functools import cache
 from importlib.metadata import version
 from typing import Final
 
@@ -253,17 +254,19 @@ def evaluation_document(evaluation: Evaluation, part: EvaluatedPart) -> dict[str
 
 
 def _explain(prepared: Prepared, forest: Forest) -> Callable[[], Importance]:
-    """Return what explains some of the evaluated records."""
+    """Return what explains some of the evaluated records, once, however many evaluations share it."""
     evaluated = prepared.split.evaluated.rows
     drawn = evaluated[sample_rows(len(evaluated))]
     # Without `prepared`, so that its rows do not stay in memory as long as the evaluation.
     matrix, rows, event_times = prepared.matrix, prepared.rows[drawn], prepared.table.event_times[drawn]
-    return lambda: measure_importance(
-        rows,
-        explain=Contributions(forest).explain,
-        matrix=matrix,
-        event_times=event_times,
-        records=len(evaluated),
+    return cache(
+        lambda: measure_importance(
+            rows,
+            explain=Contributions(forest).explain,
+            matrix=matrix,
+            event_times=event_times,
+            records=len(evaluated),
+        )
     )
 
 
