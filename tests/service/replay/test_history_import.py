@@ -23,8 +23,8 @@ from scoring_model.service.core.clock import SystemClock
 
 HOUR = 3_600_000_000
 DAY = 24 * HOUR
-RECORDS = 700
-NEXT = 60
+RECORDS = 320
+NEXT = 40
 
 pytestmark = pytest.mark.usefixtures("master_key")
 

@@ -20,7 +20,7 @@ from scoring_model.records import rfc3339
 from scoring_model.service.labels import LabelLine, import_labels
 from service_use import SetClock, World, run_story
 
-COUNT: Final = 400
+COUNT: Final = 200
 DAY: Final = 86_400_000_000
 TEXTS: Final = {
     "email": ("annlee@gmail.com", "me@example.org"),
