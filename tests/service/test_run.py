@@ -223,8 +223,9 @@ def delivered(folder: Path) -> list[tuple[str, int, int | None]]:
         return connection.execute("SELECT status, attempts, leased_until FROM deliveries").fetchall()
 
 
-def test_a_second_service_on_a_file_is_refused(sealed: Path, tmp_path: Path) -> None:
+def test_a_second_service_on_a_file_is_refused(sealed: Path, migrated: Path, tmp_path: Path) -> None:
     """A second service exits with 1 and names PostgreSQL; commands still work, and a killed service leaves no lock."""
+    shutil.copy(migrated, tmp_path)
     with running(tmp_path, *arguments(sealed)) as service:
         process = start(tmp_path, *arguments(sealed))
         said, error = process.communicate(timeout=60)
