@@ -103,15 +103,6 @@ def test_it_answers_once_it_says_so_and_stops_when_asked(sealed: Path, tmp_path:
     assert stat.S_IMODE((tmp_path / "scoring.db.key").stat().st_mode) == 0o600
 
 
-def test_ctrl_c_is_a_stop_like_another(sealed: Path, migrated: Path, tmp_path: Path) -> None:
-    """SIGINT ends it with 0 too, without a traceback."""
-    shutil.copy(migrated, tmp_path)
-    with running(tmp_path, *arguments(sealed), "--development") as service:
-        assert service.stop(signal.SIGINT) == 0
-    assert "Traceback" not in service.log.read_text()
-    assert "DEVELOPMENT MODE" in service.log.read_text()
-
-
 def test_a_taken_port_is_reported_before_anything_is_made(sealed: Path, tmp_path: Path) -> None:
     """A used port is reported with exit code 1, and neither database nor key is created."""
     with listen("127.0.0.1", 0) as taken:
@@ -163,6 +154,7 @@ def test_attempts_under_way_end_before_the_service(sealed: Path, migrated: Path,
     """After SIGTERM an attempt is finished and recorded, so nothing is sent again."""
     shutil.copy(migrated, tmp_path)
     with receiving() as receiver, running(tmp_path, *arguments(sealed), "--development") as service:
+        assert delivers(service)
         receiver.open.clear()
         send_test(service, receiver, tmp_path)
         until(lambda: len(receiver.taken) == 1, "an attempt")
@@ -178,34 +170,29 @@ def test_attempts_under_way_end_before_the_service(sealed: Path, migrated: Path,
 def test_attempts_hold_the_end_up_no_longer_than_the_grace(
     sealed: Path, migrated: Path, tmp_path: Path
 ) -> None:
-    """An attempt that outlasts the grace period is repeated by another process after its lease."""
+    """An attempt that outlasts the grace period is repeated by another process after its lease; so at Ctrl-C."""
     shutil.copy(migrated, tmp_path)
     words = [*arguments(sealed), "--development", "--shutdown-grace", "1s"]
     with receiving() as receiver, running(tmp_path, *words) as service:
         receiver.open.clear()
         send_test(service, receiver, tmp_path)
         until(lambda: len(receiver.taken) == 1, "an attempt")
-        assert service.stop() == 0
+        assert service.stop(signal.SIGINT) == 0
         ((status, attempts, leased),) = delivered(tmp_path)
     assert (status, attempts, leased is None) == ("WAITING", 0, False)
+    assert "DEVELOPMENT MODE" in service.log.read_text()
+    assert "Traceback" not in service.log.read_text()
 
 
 def test_a_service_that_does_not_deliver(sealed: Path, migrated: Path, tmp_path: Path) -> None:
-    """Without delivery events wait and no delivery code is loaded; with delivery it is."""
+    """Without delivery events wait and no delivery code is loaded."""
     shutil.copy(migrated, tmp_path)
-    loaded = {}
-    for words in (("--no-deliver",), ()):
-        with (
-            receiving() as receiver,
-            running(tmp_path, *arguments(sealed), "--development", *words) as service,
-        ):
-            maps = Path(f"/proc/{service.process.pid}/maps").read_text()
-            loaded[words] = "/aiohttp/" in maps
-            if words:
-                send_test(service, receiver, tmp_path)
-                assert service.stop() == 0
-                assert (receiver.taken, delivered(tmp_path)) == ([], [])
-    assert loaded == {("--no-deliver",): False, (): True}
+    words = [*arguments(sealed), "--development", "--no-deliver"]
+    with receiving() as receiver, running(tmp_path, *words) as service:
+        assert not delivers(service)
+        send_test(service, receiver, tmp_path)
+        assert service.stop() == 0
+        assert (receiver.taken, delivered(tmp_path)) == ([], [])
 
 
 def send_test(service: Running, receiver: Receiver, folder: Path) -> None:
@@ -214,6 +201,11 @@ def send_test(service: Running, receiver: Receiver, folder: Path) -> None:
     body = {"destinationUrl": receiver.url, "active": True}
     _, webhook = service.request("POST", "/scoring/v1/webhooks", body, client)
     service.request("POST", f"/scoring/v1/webhooks/{webhook['id']}/test", headers=client)
+
+
+def delivers(service: Running) -> bool:
+    """Return True if a service has loaded the code of deliveries."""
+    return "/aiohttp/" in Path(f"/proc/{service.process.pid}/maps").read_text()
 
 
 def answers(service: Running) -> bool:
@@ -231,8 +223,9 @@ def delivered(folder: Path) -> list[tuple[str, int, int | None]]:
         return connection.execute("SELECT status, attempts, leased_until FROM deliveries").fetchall()
 
 
-def test_a_second_service_on_a_file_is_refused(sealed: Path, tmp_path: Path) -> None:
+def test_a_second_service_on_a_file_is_refused(sealed: Path, migrated: Path, tmp_path: Path) -> None:
     """A second service exits with 1 and names PostgreSQL; commands still work, and a killed service leaves no lock."""
+    shutil.copy(migrated, tmp_path)
     with running(tmp_path, *arguments(sealed)) as service:
         process = start(tmp_path, *arguments(sealed))
         said, error = process.communicate(timeout=60)

@@ -1,5 +1,6 @@
 """A bundle is activated and rolled back through the command line, under load and in every process of every replica."""
 
+import shutil
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -46,10 +47,11 @@ def loaded(clients: list[OutsideClient]) -> Iterator[list[tuple[int, str]]]:
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def site(
-    request: pytest.FixtureRequest, sealed: Path, tmp_path: Path
+    request: pytest.FixtureRequest, sealed: Path, migrated: Path, tmp_path: Path
 ) -> Iterator[tuple[str, list[Running], int]]:
     """The URL of a database, its replicas and the number of their processes: one, or one and two."""
     if request.param == "sqlite":
+        shutil.copy(migrated, tmp_path)
         with open_service(tmp_path, sealed) as only:
             yield f"sqlite:///{tmp_path}/scoring.db", [only], 1
         return

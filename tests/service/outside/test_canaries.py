@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import sqlite3
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -167,10 +168,11 @@ class Used:
 
 
 @pytest.fixture(scope="module")
-def used(sealed: Path, tmp_path_factory: pytest.TempPathFactory) -> Used:
+def used(sealed: Path, migrated: Path, tmp_path_factory: pytest.TempPathFactory) -> Used:
     """A service that every operation was asked of, at its default settings."""
     folder = tmp_path_factory.mktemp("canaries")
     canaries = Canaries()
+    shutil.copy(migrated, folder)
     with open_service(folder, sealed) as service:
         client, other = (OutsideClient(port_of(service), new_credentials(folder)) for _ in range(2))
         use_everything(client, other, canaries)

@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import shutil
 from collections.abc import Iterator
 from contextlib import ExitStack, redirect_stdout
 from dataclasses import dataclass, field
@@ -86,9 +87,10 @@ def mebibytes(pid: int) -> float:
 
 
 @pytest.fixture(scope="module")
-def seen(sealed: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Seen]:
+def seen(sealed: Path, migrated: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Seen]:
     """Two clients with four webhooks each make identities; it lasts until the slowest attempts are over."""
     folder, found = tmp_path_factory.mktemp("receivers"), Seen()
+    shutil.copy(migrated, folder)
     (folder / "site").mkdir()
     (folder / "site" / "sitecustomize.py").write_text(RESOLVER, encoding="utf-8")
     with ExitStack() as stack:

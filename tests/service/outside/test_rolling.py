@@ -14,8 +14,8 @@ from kill_run import Scene, playing
 from running_service import until
 
 BRISK: Final = LoadSettings(threads=3, pause=0.02)
-CHECK_SECONDS: Final = 0.02
-"""Between two health checks of the load balancer."""
+CHECK_SECONDS: Final = 0.1
+"""Between two health checks of the load balancer, a twentieth of the notice that it gets."""
 
 
 def two_replicas(site: Site) -> Fleet:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import sqlite3
 import threading
@@ -101,8 +102,9 @@ def stored(client: OutsideClient, requests: list[Sent]) -> Iterator[str]:
         yield again.json["id"]
 
 
-def test_no_request_is_lost(sealed: Path, tmp_path: Path) -> None:
+def test_no_request_is_lost(sealed: Path, migrated: Path, tmp_path: Path) -> None:
     """Under load: all that was sent before SIGTERM is answered 201, every 201 is stored, none twice."""
+    shutil.copy(migrated, tmp_path)
     with open_service(tmp_path, sealed) as service:
         credentials = new_credentials(tmp_path)
         stopped_at, requests = load(service, OutsideClient(port_of(service), credentials))
@@ -117,8 +119,9 @@ def test_no_request_is_lost(sealed: Path, tmp_path: Path) -> None:
     assert "places" not in service.log.read_text()
 
 
-def test_what_is_under_way_is_finished(sealed: Path, tmp_path: Path) -> None:
+def test_what_is_under_way_is_finished(sealed: Path, migrated: Path, tmp_path: Path) -> None:
     """Requests that arrive together with the signal, on new and on idle connections, are read, waited for, answered."""
+    shutil.copy(migrated, tmp_path)
     with open_service(tmp_path, sealed) as service:
         client = OutsideClient(port_of(service), new_credentials(tmp_path))
         content = body_of("x")
