@@ -14,11 +14,17 @@ from scoring_model.evaluation.report import NothingToDraw
 from scoring_model.monitoring import Monitoring, monitoring_summary
 
 
-def test_the_page_holds_every_part(watched: Monitoring, tmp_path: Path) -> None:
-    """Drift with its limit, promises and their basis, rates, estimates and matured labels; the same text again."""
-    path = tmp_path / "drift.html"
+@pytest.fixture(scope="module")
+def written(watched: Monitoring, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The report of the window."""
+    path = tmp_path_factory.mktemp("report") / "drift.html"
     watched.report(path)
-    page = Page.of(path.read_text(encoding="utf-8"))
+    return path
+
+
+def test_the_page_holds_every_part(watched: Monitoring, written: Path, tmp_path: Path) -> None:
+    """Drift with its limit, promises and their basis, rates, estimates and matured labels; the same text again."""
+    page = Page.of(written.read_text(encoding="utf-8"))
     assert page.addresses == ["data:,"]
     assert {"drift", "estimates", "matured", "provenance"} <= set(page.ids)
     assert len(page.drawings) == 3
@@ -26,9 +32,8 @@ def test_the_page_holds_every_part(watched: Monitoring, tmp_path: Path) -> None:
     assert "in half of the features a shift of" in page.text.lower()
     assert watched.drift.subjects[0].name in page.text
     assert "95 % confidence sequence" in page.text
-    before = path.read_bytes()
-    watched.report(path)
-    assert path.read_bytes() == before
+    watched.report(tmp_path / "again.html")
+    assert (tmp_path / "again.html").read_bytes() == written.read_bytes()
 
 
 def test_what_is_missing_says_why(watched: Monitoring, tmp_path: Path) -> None:
@@ -80,11 +85,9 @@ async def _look(path: Path) -> tuple[list[str], dict[str, Any]]:
 
 
 @pytest.mark.browser
-def test_a_browser_shows_it_on_a_desk_and_a_phone(watched: Monitoring, tmp_path: Path) -> None:
+def test_a_browser_shows_it_on_a_desk_and_a_phone(watched: Monitoring, written: Path) -> None:
     """No complaint and no scrolling to the side; every promise has a card."""
-    path = tmp_path / "drift.html"
-    watched.report(path)
-    complaints, found = asyncio.run(_look(path))
+    complaints, found = asyncio.run(_look(written))
     assert complaints == []
     for seen in found.values():
         assert seen["overflow"] <= 0

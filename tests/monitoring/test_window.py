@@ -43,6 +43,12 @@ def without_labels(table: pa.Table) -> pa.Table:
     return table.drop_columns([name for name in LABELS[1:] if name in table.column_names])
 
 
+@pytest.fixture(scope="module")
+def alone(sealed: Path, window: pa.Table) -> Monitoring:
+    """The window without a history."""
+    return monitor(sealed, window)
+
+
 def test_an_ordinary_window(watched: Monitoring, window: pa.Table) -> None:
     """Every part is there, sums are those of the window, and the document is plain JSON of a stated version."""
     drift = watched.drift
@@ -153,7 +159,9 @@ def test_without_labels_nothing_is_matured(sealed: Path, window: pa.Table, order
     assert any("No record of the window has a label" in note for note in found.notes)
 
 
-def test_a_directory_of_scored_files(scorer: Scorer, sealed: Path, window: pa.Table, tmp_path: Path) -> None:
+def test_a_directory_of_scored_files(
+    scorer: Scorer, sealed: Path, window: pa.Table, alone: Monitoring, tmp_path: Path
+) -> None:
     """Score and outcomes are those of the records; labels may come later; features are not compared."""
     records = tmp_path / "records.parquet"
     pq.write_table(window, records)
@@ -161,9 +169,8 @@ def test_a_directory_of_scored_files(scorer: Scorer, sealed: Path, window: pa.Ta
     folder.mkdir()
     score_file(scorer, records, folder / "all.parquet")
     found = monitor(sealed, folder)
-    fresh = monitor(sealed, records)
     assert {one.name for one in found.drift.subjects} == {"score", "outcome"}
-    shares = {one.name: (one.reference, one.window) for one in fresh.drift.subjects}
+    shares = {one.name: (one.reference, one.window) for one in alone.drift.subjects}
     assert shares["outcome"] == next(
         (one.reference, one.window) for one in found.drift.subjects if one.name == "outcome"
     )
@@ -172,13 +179,15 @@ def test_a_directory_of_scored_files(scorer: Scorer, sealed: Path, window: pa.Ta
     labels = window.select([name for name in LABELS if name in window.column_names])
     labelled = monitor(sealed, folder, labels=labels.filter(pc.is_valid(labels.column("label"))))
     assert labelled.matured is not None
-    assert fresh.matured is not None
-    assert labelled.matured.figures == fresh.matured.figures
+    assert alone.matured is not None
+    assert labelled.matured.figures == alone.matured.figures
     with pytest.raises(EvaluationError, match="history"):
         monitor(sealed, folder, history=window)
 
 
-def test_a_bundle_without_counts_by_day(sealed: Path, window: pa.Table, tmp_path: Path) -> None:
+def test_a_bundle_without_counts_by_day(
+    sealed: Path, window: pa.Table, alone: Monitoring, tmp_path: Path
+) -> None:
     """A bundle of an earlier version is monitored; what it lacks is said."""
     bundle = read_bundle(sealed)
     manifest = bundle.manifest
@@ -202,7 +211,7 @@ def test_a_bundle_without_counts_by_day(sealed: Path, window: pa.Table, tmp_path
     assert "earlier version" in found.estimates.reason
     assert found.early == ()
     assert found.matured is not None
-    shares = {one.name: one for one in monitor(sealed, window).drift.subjects}
+    shares = {one.name: one for one in alone.drift.subjects}
     outcome = {one.name: one for one in found.drift.subjects}
     assert outcome.keys() == shares.keys() - {"outcome"}
     missing = "document_rarity"

@@ -2,6 +2,7 @@
 
 import html
 import json
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -13,8 +14,8 @@ import pytest
 
 import scoring_model
 from identity_use import relaxed, write_configuration
-from program import Captured, run
-from scoring_model.configuration import Configuration, load_configuration
+from program import Captured, refused, run
+from scoring_model.configuration import Configuration, LeakageSettings, load_configuration
 from scoring_model.evaluation import EvaluatedRecords, evaluate_records
 from scoring_model.records import RecordTable, microseconds
 from scoring_model.scorer import Scorer
@@ -171,27 +172,31 @@ def as_it_was(table: pa.Table, instant: datetime) -> tuple[pa.Table, int]:
 
 
 def test_a_training_as_of_an_instant_reads_nothing_later(
-    capsys: Captured, small: Path, final_use: Configuration, tmp_path: Path
+    small: Path, small_table: RecordTable, final_use: Configuration, tmp_path: Path
 ) -> None:
     """The whole file and the file as it was then give the same bundle, byte for byte; what is left out is counted."""
+    unchecked = replace(
+        final_use, training=replace(final_use.training, leakage_checks=LeakageSettings(run=False))
+    )
+    said: list[str] = []
+    instant = unchecked.trained_as_of(microseconds(AS_OF))
+    whole = run_training(small_table, instant, threads=1, report=said.append).bundle.save(tmp_path / "whole")
     table = pq.read_table(small)
     cut, labels = as_it_was(table, AS_OF)
-    whole, config = tmp_path / "whole", write_configuration(tmp_path, without_test(relaxed()))
-    train = ["train", small, "--config", config, "--out", whole, "--no-track", "--threads", 1]
-    code, _, error = run(capsys, *train, "--as-of", "2024-12-15")
-    assert code == 0, error
     assert labels > 0
     counts = f"{table.num_rows - cut.num_rows} records that happened then or later, and {labels} labels"
-    assert f"as of 2024-12-15T00:00:00.000000Z: {counts} of earlier records" in error
-    again = scoring_model.train(cut, final_use, as_of=AS_OF).save(tmp_path / "cut")
+    assert f"as of 2024-12-15T00:00:00.000000Z: {counts} of earlier records" in said[0]
+    again = scoring_model.train(cut, unchecked, as_of=AS_OF).save(tmp_path / "cut")
     for file in whole.iterdir():
         assert (again / file.name).read_bytes() == file.read_bytes(), file.name
 
 
-def test_an_instant_before_all_records_is_refused(small_table: RecordTable, small_use: Configuration) -> None:
-    """The error names the instant."""
-    with pytest.raises(ValueError, match="no records before the as-of instant 2020-01-01"):
-        run_training(small_table, small_use.trained_as_of(microseconds("2020-01-01")))
+def test_an_instant_before_all_records_is_refused(capsys: Captured, small: Path, tmp_path: Path) -> None:
+    """The option of the command replaces the instant of the configuration, and the error names it."""
+    config = write_configuration(tmp_path, relaxed())
+    train = ["train", small, "--config", config, "--out", tmp_path / "out", "--as-of", "2020-01-01"]
+    assert "no records before the as-of instant 2020-01-01" in refused(capsys, *train)
+    assert not (tmp_path / "out").exists()
 
 
 def test_an_option_that_is_no_instant_is_refused(capsys: Captured, small: Path, tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """The training job: its output files, its errors, and its MLflow run."""
 
 import json
+import shutil
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -155,14 +156,6 @@ def test_the_training_is_logged(searched: tuple[Job, JobDone]) -> None:
     assert version.run_id == done.tracked.run_id
 
 
-def test_a_search_that_is_not_resumed_begins_anew(searched: tuple[Job, JobDone]) -> None:
-    """Without resume the old journal is removed, and a new search gives the same bundle."""
-    job, done = searched
-    seal = read_bundle(done.bundle).manifest.seal
-    anew = run_job(replace(job, replace=True, track=False, resume=False))
-    assert read_bundle(anew.bundle).manifest.seal == seal
-
-
 def test_a_journal_of_something_else_is_refused(searched: tuple[Job, JobDone]) -> None:
     """A journal of another seed is refused with an error that says so, and the bundle is unchanged."""
     job, done = searched
@@ -242,14 +235,25 @@ def _unchecked(configuration: Configuration) -> Configuration:
 def test_an_interrupted_job_writes_no_bundle(
     searched: tuple[Job, JobDone], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A job that is interrupted when it is about to seal leaves no bundle."""
-    job, done = searched
+    """A job that is interrupted when it is about to seal leaves no bundle, but the trials of its own search.
+
+    It was not to resume: it removed the journal of an earlier search with another seed.
+    """
+    job, _ = searched
+    unchecked = _unchecked(job.configuration)
+    other = replace(unchecked, training=replace(unchecked.training, seed=8))
+    dead = replace(job, configuration=other, out=tmp_path / "dead", track=False)
+    dead.folder.mkdir()
+    journal = dead.folder / "tuning.journal"
+    shutil.copy(job.folder / "tuning.journal", journal)
 
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(Bundle, "save", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        run_job(replace(job, configuration=_unchecked(_given(job, done)), out=tmp_path / "dead", track=False))
-    assert not (tmp_path / "dead").exists()
+        run_job(dead)
+    assert not dead.out.exists()
     assert [path.name for path in tmp_path.iterdir()] == ["dead.training"]
+    assert journal.stat().st_size > 0
+    assert journal.read_bytes() != (job.folder / "tuning.journal").read_bytes()

@@ -112,10 +112,15 @@ def test_report_and_pictures_are_artifacts(champion: Champion) -> None:
 
 
 def test_a_synced_model_loads_too(
-    champion: Champion, scorer: Scorer, frame: pa.Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    champion: Champion,
+    scorer: Scorer,
+    frame: pa.Table,
+    tracking_folder: Callable[[Path], Path],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """What `sync` copies to another store loads there and scores alike; the page's example runs on it."""
-    uri = f"sqlite:///{tmp_path}/other.db"
+    uri = f"sqlite:///{tracking_folder(tmp_path / 'other')}/mlflow.db"
     monkeypatch.chdir(tmp_path)
     (copied,) = sync(champion.folder, uri=uri).copied
     client_of(uri).set_registered_model_alias("identity", "champion", str(copied.model_version))

@@ -4,7 +4,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
@@ -14,6 +14,7 @@ import pytest
 from mlflow import MlflowClient
 from mlflow.exceptions import MlflowException
 
+from report_use import evaluated
 from scoring_model.bundle import Bundle, read_bundle
 from scoring_model.configuration import Configuration
 from scoring_model.decision.rules import Policy
@@ -42,9 +43,10 @@ class Logged:
 
 
 @pytest.fixture(scope="module")
-def logged(tmp_path_factory: pytest.TempPathFactory) -> Logged:
+def logged(tracking_folder: Callable[[Path], Path], tmp_path_factory: pytest.TempPathFactory) -> Logged:
     """Two trainings, logged in order."""
     folder = tmp_path_factory.mktemp("tracking")
+    tracking_folder(folder / "runs")
     records = [record_of(folder / str(number), number=number) for number in (1, 2)]
     runs = [track(record, folder=folder / "runs") for record in records]
     return Logged(folder / "runs", [folder / str(number) / "bundle" for number in (1, 2)], records, runs)
@@ -129,6 +131,7 @@ def test_runs_name_model_policy_and_test_period(
     training: Training, identity: Configuration, sealed: Path, tmp_path: Path
 ) -> None:
     """Runs that differ only in their policy, or only in their test period, have different names and tags."""
+    training = replace(training, evaluation=evaluated(genuine=50, frauds=0, days=3))  # little to draw
 
     def described(name: str, trained: Training, bundle: Path) -> RunRecord:
         (tmp_path / name).mkdir()

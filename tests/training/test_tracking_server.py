@@ -10,6 +10,7 @@ import subprocess
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -24,9 +25,11 @@ from tracking_use import assert_logged_once, challenger, record_of, runs_of
 
 
 @pytest.fixture(scope="module", autouse=True)
-def starting(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TrackingServer]:
+def starting(
+    tracking_folder: Callable[[Path], Path], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[TrackingServer]:
     """A server that starts while tests that do not need it run."""
-    with tracking_server(tmp_path_factory.mktemp("server")) as server:
+    with tracking_server(tracking_folder(tmp_path_factory.mktemp("servers") / "server")) as server:
         yield server
 
 
@@ -94,11 +97,11 @@ def test_the_total_is_limited_whatever_a_request_may_take(
 def test_ctrl_c_ends_the_wait_and_keeps_the_run(folder: Path, tmp_path: Path) -> None:
     """Ctrl-C during the wait for a silent server keeps the run as a timeout does."""
     record = record_of(tmp_path / "bundle")
-    with socket.create_server(("127.0.0.1", 0)) as listener:
+    with socket.create_server(("127.0.0.1", 0)) as listener, ExitStack() as connections:
 
         def interrupt() -> None:
-            with listener.accept()[0]:
-                signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+            connections.enter_context(listener.accept()[0])  # closed only later, which would be another error
+            signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
 
         threading.Thread(target=interrupt, daemon=True).start()
         run = track(

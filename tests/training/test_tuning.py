@@ -233,7 +233,7 @@ def test_a_process_that_dies_ends_the_search_and_loses_its_trial_only(tmp_path: 
             search(journal, processes=2, report=kill_one, limits={"trials": 200})
     left = search(journal, resume=True, limits={"trials": 1}).trials
     assert left[-1]["state"] == "complete"
-    assert len(search(journal, resume=True, processes=2, limits={"trials": 12}).trials) == 12
+    assert len(search(journal, resume=True, limits={"trials": 12}).trials) == 12
 
 
 @pytest.mark.parametrize("limits", [{"trials": 1}, {"trials": None, "budget": 1}])

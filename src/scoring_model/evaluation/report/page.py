@@ -1,6 +1,7 @@
 """The page of a report: one HTML file without scripts, fonts or other files."""
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,6 +24,8 @@ from scoring_model.records import rfc3339
 from scoring_model.records.atomic import atomic_file
 
 if TYPE_CHECKING:
+    from jinja2 import Environment
+
     from scoring_model.evaluation.evaluation import Evaluation, Provenance
 
 
@@ -82,6 +85,14 @@ def render_report(evaluation: "Evaluation", *, further: Sequence[Section] = ()) 
 
 def render_page(template: str, **values: object) -> str:
     """Render a page from its own template, with the style of all."""
+    environment = _environment()
+    css = environment.get_template("report.css").render(light=_variables(LIGHT), dark=_variables(DARK))
+    return environment.get_template(template).render(css=css, **values)
+
+
+@cache
+def _environment() -> "Environment":
+    """Compiles each template once in a process."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     environment = Environment(
@@ -91,8 +102,7 @@ def render_page(template: str, **values: object) -> str:
         keep_trailing_newline=True,
     )
     environment.filters["percent"] = percent
-    css = environment.get_template("report.css").render(light=_variables(LIGHT), dark=_variables(DARK))
-    return environment.get_template(template).render(css=css, **values)
+    return environment
 
 
 def _variables(palette: Mapping[str, str]) -> str:
