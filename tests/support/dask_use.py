@@ -8,8 +8,12 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import Final
 
 DASK = Path(sys.executable).with_name("dask")
+
+UNPROFILED: Final = {"DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED": "False"}
+"""Otherwise every worker looks a hundred times a second at what it does, for a page that nobody opens."""
 
 Process = subprocess.Popen[bytes]
 
@@ -20,9 +24,8 @@ def _process(
 ) -> Iterator[Process]:
     """Run a command of Dask in a folder, until the block ends."""
     with (folder / "dask.log").open("ab") as log:
-        started = subprocess.Popen(
-            [DASK, *arguments], cwd=folder, env={**os.environ, **(environment or {})}, stdout=log, stderr=log
-        )
+        settings = {**os.environ, **UNPROFILED, **(environment or {})}
+        started = subprocess.Popen([DASK, *arguments], cwd=folder, env=settings, stdout=log, stderr=log)
     try:
         yield started
     finally:

@@ -104,17 +104,18 @@ def past_of(events: Sequence[Event]) -> list[tuple[Any, ...]]:
     ]
 
 
-# Few instants and persons, so that ties, caps and labels reported late, twice or at the event are frequent.
-reported = st.lists(st.tuples(st.integers(0, 70), st.booleans()), max_size=3).map(tuple)
+# Few instants, lengths and persons, so that ties, caps, edges of windows and labels reported late, twice or at the
+# event are frequent.
+reported = st.lists(st.tuples(st.integers(0, 23), st.booleans()), max_size=3).map(tuple)
 amounts = st.one_of(st.none(), st.integers(-3, 3), st.sampled_from([-MOST_UNITS, MOST_UNITS]))
 AMOUNTS = (Amount(signal="paid", decimals=2), Amount(signal="tip", decimals=0))
-events = st.builds(Event, st.integers(0, 60), st.integers(0, 4), reported, st.tuples(amounts, amounts))
-_lengths = st.sets(st.integers(1, 80), max_size=4).map(lambda lengths: tuple(sorted(lengths)))
+events = st.builds(Event, st.integers(0, 20), st.integers(0, 4), reported, st.tuples(amounts, amounts))
+_lengths = st.sets(st.integers(1, 27), max_size=4).map(lambda lengths: tuple(sorted(lengths)))
 specs = st.builds(
     WindowSpec,
     windows=_lengths.filter(bool),
     cap=st.integers(1, 8),
-    delay=st.integers(0, 30),
+    delay=st.integers(0, 10),
     delayed=_lengths,
     amounts=st.just(AMOUNTS),
     summed=st.sampled_from([None, (), (0,), (1,), (1, 0)]),
