@@ -1,5 +1,6 @@
 """Hooks that give schemathesis knowledge that the OpenAPI description cannot express."""
 
+from ipaddress import IPv4Address
 from itertools import count
 from typing import Any, Final
 
@@ -12,11 +13,16 @@ OF_THE_STATE: Final = {"not_found", "not_stepped_up", "in_future", "invalid_curs
 """Codes of 422 that depend on what the service or its clock knows: ids in bodies, days to come, and cursors."""
 
 _numbers: Final = count(1)
+_addresses: Final = map(IPv4Address, count(int(IPv4Address("10.0.0.1"))))
 
 
 @schemathesis.hook
 def before_call(context: HookContext, case: Case[Any], kwargs: dict[str, object]) -> None:
-    """Make valid idempotency keys unique, as different requests require."""
+    """Make valid idempotency keys unique, as different requests require, and the addresses of clients.
+
+    An address may fail to authenticate 60 times a minute: schemathesis would wait for as long as the refusal says.
+    """
+    case.headers["X-Forwarded-For"] = str(next(_addresses))
     is_right = case.meta is not None and case.meta.generation.mode.is_positive
     if is_right and "Idempotency-Key" in case.headers:
         case.headers["Idempotency-Key"] = f"{next(_numbers)} {case.headers['Idempotency-Key']}"[:255].strip()
