@@ -29,7 +29,10 @@ def sample() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def test_other_processes_give_the_same_rungs_and_end_with_the_search() -> None:
-    """The same parameters give the same rungs in any process, also after an aborted trial; none outlives the search."""
+    """The same parameters give the same rungs in any process, also after an aborted trial; none outlives the search.
+
+    The error of a killed process names its signal; the other process continues.
+    """
     with trial_workers(CONTEXT, *sample(), processes=1) as (here,):
         expected = [list(here(params)) for params in PARAMS]
     with trial_workers(CONTEXT, *sample(), processes=2) as others:
@@ -37,19 +40,13 @@ def test_other_processes_give_the_same_rungs_and_end_with_the_search() -> None:
             with closing(run_trial(PARAMS[0])) as rungs:
                 assert next(rungs) == expected[0][0]
             assert [list(run_trial(params)) for params in PARAMS] == expected
-        next(others[0](PARAMS[0]))  # a trial under way
-        assert len(multiprocessing.active_children()) == 2
-    assert multiprocessing.active_children() == []
-
-
-def test_the_end_of_a_process_is_an_error_that_names_the_signal() -> None:
-    """The error of a killed process names its signal; the other process continues."""
-    with trial_workers(CONTEXT, *sample(), processes=2) as others:
         rungs = others[0](PARAMS[0])
         next(rungs)
         first, second = sorted(multiprocessing.active_children(), key=lambda child: child.pid or 0)
         first.kill()
         with pytest.raises(TrialWorkerError, match="ended with code -9"):
             next(rungs)
-        assert list(others[1](PARAMS[0]))
+        assert list(others[1](PARAMS[0])) == expected[0]
+        next(others[1](PARAMS[0]))  # a trial under way
         assert second.is_alive()
+    assert multiprocessing.active_children() == []

@@ -137,7 +137,9 @@ def write_plots(evaluation: Evaluation, folder: Path) -> None:
 
 def requirements() -> str:
     """List all installed distributions as a requirements file; its first line names Python and platform."""
-    versions = {found.name: found.version for found in distributions()}
+    # Each property of a distribution would read its file again.
+    files = [found.metadata for found in distributions()]
+    versions = {str(file["Name"]): str(file["Version"]) for file in files}
     pins = [f"{name}=={version}" for name, version in sorted(versions.items())]
     return "\n".join([f"# Python {platform.python_version()}, {platform.platform()}", *pins, ""])
 
