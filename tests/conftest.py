@@ -8,6 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import HealthCheck, settings
 
 from identity_use import configuration_of, relaxed, shared
 from scoring_model import synthetic
@@ -19,6 +20,10 @@ from scoring_model.service.process import freeze_gc
 from scoring_model.service.store import migrate
 from scoring_model.training.preparation import Prepared, prepare
 from scoring_model.training.run import Training, run_training
+
+# A busy machine fails no test: speed is measured in benchmarks.
+settings.register_profile("project", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("project")
 
 
 @pytest.hookimpl(wrapper=True)
