@@ -90,7 +90,7 @@ def bits(rows: FloatArray) -> Any:
 
 
 @pytest.mark.parametrize("matrix", MATRICES)
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(
     file_rows,
     st.integers(0, 5),

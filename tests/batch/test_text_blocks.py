@@ -21,7 +21,7 @@ def rows_of(text: bytes) -> tuple[list[object], list[str]]:
     return list(zip(*columns, strict=True)), list(sheet.unreadable.values())
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.lists(CELLS, max_size=40).map(b"".join), st.integers(1, 4))
 @example(b"a,b\r\n" * 4 + b"\r\n", 2)
 @example(b'a,"x\ny"\n\n5" pipe,b\r\n"q""\n",c\n', 1)

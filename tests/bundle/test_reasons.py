@@ -100,14 +100,14 @@ def untrue(matrix: FeatureMatrix, drawn: Sequence[Drawn]) -> list[str]:
     ]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.lists(records, min_size=1, max_size=14))
 def test_nothing_untrue_is_said(drawn: list[Drawn]) -> None:
     """Of records with any pattern of missing values and any history, whichever factor counted."""
     assert untrue(MATRIX, drawn) == []
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.lists(records, min_size=1, max_size=8), st.data())
 def test_nothing_untrue_is_said_where_features_are_left_out(drawn: list[Drawn], data: st.DataObject) -> None:
     """A row that does not show whether something was given claims neither."""

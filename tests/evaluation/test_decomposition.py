@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from model_diagnostics.scoring import LogLoss, SquaredError
 from model_diagnostics.scoring import decompose as oracle
@@ -29,7 +29,6 @@ def test_the_fit_is_that_of_sklearn(sample: Sample) -> None:
     assert fit.fitted == pytest.approx(expected, abs=1e-9)
 
 
-@settings(deadline=None)  # the first call of the reference loads libraries
 @given(samples.filter(lambda sample: 0 < sample[1].sum() < len(sample[1])))
 def test_parts_are_those_of_model_diagnostics(sample: Sample) -> None:
     """Miscalibration, discrimination and uncertainty of both losses agree; together they are the loss."""

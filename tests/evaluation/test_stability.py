@@ -31,7 +31,7 @@ def drawn(seed: int, days: int, records: int) -> tuple[Any, Any]:
     return day, rng.random(records) < rng.random(days)[day + days // 2] / 2
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.integers(0, 2**32), st.integers(1, 150), st.integers(1, 400))
 def test_worst_window_is_that_of_a_search(seed: int, days: int, records: int) -> None:
     """Of all 14-day periods in the last 90 days, it has the highest lower end; of equals it is the latest."""

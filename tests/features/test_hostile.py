@@ -49,7 +49,7 @@ def named(group: Group) -> str:
 
 
 @pytest.mark.parametrize("group", GROUPS, ids=named)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(data=st.data())
 def test_every_text_gives_numbers_or_nothing(group: Group, data: st.DataObject) -> None:
     """One finite number or NaN for each feature, never an exception, and twice the same."""
@@ -66,7 +66,7 @@ def viewed(view: Callable[..., object], value: object) -> object:
 
 
 @pytest.mark.parametrize("group", [group for group in GROUPS if group.views], ids=named)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(data=st.data())
 def test_a_view_loses_nothing_that_the_function_sees(group: Group, data: st.DataObject) -> None:
     """The substitute of a value gives the same features, bit for bit."""

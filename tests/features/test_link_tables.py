@@ -60,7 +60,7 @@ def oracle(rows: Sequence[Row], matrix: FeatureMatrix = MATRIX) -> FloatArray:
 
 
 @pytest.mark.parametrize("matrix", MATRICES)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(file_rows)
 def test_links_of_a_file_are_those_of_the_loops(matrix: FeatureMatrix, rows: list[Row]) -> None:
     """Law 2: normalising, coding, sweeping and dividing give, bit for bit, what the words of the law give."""
@@ -78,7 +78,7 @@ def test_links_of_a_crowd_are_those_of_the_loops(matrix: FeatureMatrix) -> None:
     assert min(np.nanmax(found, axis=0)) > 0
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(file_rows)
 @example(group(60, seed=2))
 def test_one_record_has_the_links_it_has_in_the_file(rows: list[Row]) -> None:
@@ -89,7 +89,7 @@ def test_one_record_has_the_links_it_has_in_the_file(rows: list[Row]) -> None:
     assert bits(np.array(alone)) == bits(EVERYTHING.rows(table))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(file_rows, st.randoms(use_true_random=False), st.integers(1, 5))
 def test_neither_order_nor_files_matter(rows: list[Row], random: Random, files: int) -> None:
     """Law 2: shuffled, and dealt to several files that are read one by one, each record has the same bits."""
@@ -101,7 +101,7 @@ def test_neither_order_nor_files_matter(rows: list[Row], random: Random, files: 
     assert bits(EVERYTHING.rows(table)) == bits(EVERYTHING.rows(read(rows))[where])
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(file_rows, st.integers(1, 6))
 @example(group(60, seed=4), 17)
 def test_batches_with_what_came_before_are_the_whole(rows: list[Row], size: int) -> None:
@@ -113,7 +113,7 @@ def test_batches_with_what_came_before_are_the_whole(rows: list[Row], size: int)
         assert bits(EVERYTHING.rows(seen, start)) == bits(whole[start : start + size])
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(file_rows)
 @example(group(60, seed=3))
 def test_a_store_that_grows_gives_the_rows_of_the_file(rows: list[Row]) -> None:
@@ -152,7 +152,7 @@ def reported(table: RecordTable, row: int, stored: tuple[Any, ...], now: int) ->
     return (*stored[:2], labels, *stored[3:])
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(file_rows, file_rows, st.integers(0, STEPS), st.lists(st.none() | labels, min_size=14, max_size=14))
 def test_nothing_at_or_after_an_instant_changes_a_row_before(
     rows: list[Row], others: list[Row], step: int, relabelled: list[Label | None]

@@ -103,7 +103,7 @@ def in_a_table(counts: Counts) -> LinkCounts:
     )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(counts, st.tuples(st.none() | units, st.none() | units))
 def test_one_record_has_the_bits_of_a_table(counts: Counts, own: tuple[int | None, ...]) -> None:
     """Law 2: plain numbers and arrays give the same features, bit for bit, however large the counts and sums are."""
@@ -112,7 +112,7 @@ def test_one_record_has_the_bits_of_a_table(counts: Counts, own: tuple[int | Non
     assert np.array(links.link_row(EVERYTHING, counts, own), dtype=np.float64).tobytes() == of_table.tobytes()
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.integers(-(2**53), 2**53), st.integers(1, 1000))
 def test_sum_and_mean_are_the_nearest_doubles(total: int, records: int) -> None:
     """Up to 2**53 units a sum and a mean are the exact quotients, rounded once."""

@@ -23,7 +23,7 @@ CHANGE = round((datetime(2025, 3, 30, 1, tzinfo=UTC) - EPOCH).total_seconds()) *
 instants = st.integers(0, 4_000_000_000_000_000) | st.integers(-(10**13), 10**13).map(lambda n: CHANGE + n)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.lists(instants, min_size=1, max_size=20), st.sampled_from(ZONES))
 def test_local_times_are_those_of_the_database(times: list[int], zone: str) -> None:
     """From 1970 on every instant has the local time that Python's zones give it, alone and in an array."""
@@ -43,7 +43,7 @@ def test_before_and_after_the_database_the_ends_hold() -> None:
         assert FOUND["Europe/Paris"].local_of(np.array([time])).tolist() == [time + offset]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.lists(instants, min_size=1, max_size=12))
 def test_one_record_has_the_local_time_of_a_table(times: list[int]) -> None:
     """Law 2: the same bits alone and in a table."""

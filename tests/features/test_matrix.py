@@ -26,14 +26,14 @@ def alone(matrix: FeatureMatrix, table: RecordTable, row: int) -> FloatArray:
     return matrix.row(record_at(table, row), past_counts(table, row, matrix.link_keys, matrix.specs))
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(tables())
 def test_one_record_has_the_row_it_has_among_many(matrix: FeatureMatrix, table: RecordTable) -> None:
     """Law 2: a record alone gets the same float64 row, bit for bit, as in any table."""
     assert bits(matrix.rows(table)) == bits(np.array([alone(matrix, table, i) for i in range(len(table))]))
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(tables(), st.integers(0, 11))
 def test_a_history_without_rows_changes_no_row(matrix: FeatureMatrix, table: RecordTable, first: int) -> None:
     """Law 2: records that are history only change no bit of the rows of the others, and get none."""
@@ -41,7 +41,7 @@ def test_a_history_without_rows_changes_no_row(matrix: FeatureMatrix, table: Rec
     assert bits(matrix.rows(table, first)) == bits(matrix.rows(table)[first:])
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(tables(), st.integers(0, 11))
 def test_a_started_row_is_finished_like_a_new_one(
     matrix: FeatureMatrix, table: RecordTable, place: int
@@ -75,7 +75,7 @@ def test_a_started_row_reports_nothing_when_shown(matrix: FeatureMatrix) -> None
     assert repr(matrix.start({"firstName": "Canary", "dob": "1984-02-29"})) == "StartedRow()"
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(tables(), st.randoms(use_true_random=False))
 def test_order_changes_nothing(matrix: FeatureMatrix, table: RecordTable, random: Random) -> None:
     """Law 2: the order of the table is no input."""
@@ -85,7 +85,7 @@ def test_order_changes_nothing(matrix: FeatureMatrix, table: RecordTable, random
     assert bits(matrix.rows(table.take(rows))) == bits(matrix.rows(table)[rows])
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(tables(), tables(), st.integers(0, 9))
 def test_the_future_changes_nothing(
     matrix: FeatureMatrix, table: RecordTable, other: RecordTable, step: int
@@ -134,7 +134,7 @@ def test_excluded_features_are_gone_and_unknown_ones_named() -> None:
         _ = wrong.names
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(tables())
 def test_leaving_out_features_leaves_the_others(matrix: FeatureMatrix, table: RecordTable) -> None:
     """What is excluded, of values, instants or links, is cut out of the row, alone and among many."""

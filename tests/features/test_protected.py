@@ -52,7 +52,7 @@ def same_bits(one: FloatArray, other: FloatArray) -> bool:
     return one.shape == other.shape and one.tobytes() == other.tobytes()
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(tables(), st.randoms(use_true_random=False))
 def test_relabelling_protected_values_changes_no_row(table: RecordTable, random: Random) -> None:
     """Of any table, links included: they keep who is the same person, not who it is."""

@@ -36,7 +36,7 @@ def test_one_person_who_comes_often_is_one_person() -> None:
     assert fit_state(often, SETTINGS).vocabulary("signals.channel").values == ()
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(tables())
 def test_state_survives_json(table: RecordTable) -> None:
     """Reading back gives the same tables."""
@@ -46,7 +46,7 @@ def test_state_survives_json(table: RecordTable) -> None:
     assert read.names.improbability("Anna") == state.names.improbability("Anna")
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(tables())
 def test_state_does_not_depend_on_order(table: RecordTable) -> None:
     """The order of the burn-in is no input."""

@@ -126,7 +126,7 @@ def one_by_one(table: list[Row], marked: list[Label], spec: WindowSpec = SPEC) -
     ]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(tables, specs)
 def test_sweep_equals_the_law_for_every_record(drawn: Drawn, spec: WindowSpec) -> None:
     """Law 2 of counts: one sweep gives every record the counts of the definition."""
@@ -149,7 +149,7 @@ def test_a_hot_key_in_a_large_table() -> None:
     assert swept(table, marked, spec) == one_by_one(table, marked, spec)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(tables, st.randoms(use_true_random=False))
 def test_order_of_the_table_changes_nothing(drawn: Drawn, random: Random) -> None:
     """Records in another order have the same counts."""
@@ -161,7 +161,7 @@ def test_order_of_the_table_changes_nothing(drawn: Drawn, random: Random) -> Non
     assert swept([table[i] for i in order], moved) == [whole[i] for i in order]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(tables, st.integers(0, 20), tables)
 def test_the_future_changes_nothing(drawn: Drawn, instant: int, other: Drawn) -> None:
     """Law 5 of counts: with other events or labels at or after an instant, records before have the same counts."""
@@ -174,7 +174,7 @@ def test_the_future_changes_nothing(drawn: Drawn, instant: int, other: Drawn) ->
     assert swept([table[i] for i in kept] + future, known + later)[: len(kept)] == [whole[i] for i in kept]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(tables, st.integers(0, 40))
 def test_rows_of_history_alone_are_not_counted(drawn: Drawn, first: int) -> None:
     """Counted from any row on, also with large codes of keys and persons, records have the counts of the whole."""

@@ -42,7 +42,7 @@ def sums(records: Sequence[tuple[int, int | None]], at: int) -> Sums:
 pasts = st.lists(events, max_size=30)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(pasts, st.integers(0, 22), specs)
 @example([Event(5, "a")] * 9, 6, WindowSpec(windows=(1,), cap=8))
 @example([Event(5, "a", (), (2**40,))] * 9, 6, WindowSpec(windows=(1,), cap=8, amounts=(CENTS,)))
@@ -51,7 +51,7 @@ def test_counts_are_those_of_the_definition(past: list[Event], at: int, spec: Wi
     assert count_before(past_of(past), at=at, spec=spec) == by_definition(past, at, spec)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(pasts, st.integers(0, 22), specs)
 def test_what_the_longest_window_sees_is_enough(past: list[Event], at: int, spec: WindowSpec) -> None:
     """The latest records before the event and before the delay suffice for the same result."""

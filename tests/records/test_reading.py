@@ -623,7 +623,7 @@ def outcome(rule: ValueRule, value: object) -> object | None:
         return error.type
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(st.sampled_from(TEXTS) | st.integers(-3, 3), min_size=1, max_size=6))
 @pytest.mark.parametrize(
     "field", ["firstName", "address.city", "externalId", "signals.channel", "signals.device"]

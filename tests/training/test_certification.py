@@ -47,7 +47,7 @@ def possible(error: InfeasiblePolicy) -> dict[str, float | None]:
     return {row.bound: row.possible for row in error.shortfalls}
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(samples, samples, limits, limits, limits)
 def test_the_nearest_value_is_feasible_and_one_below_it_is_not(
     genuine: IntArray, frauds: IntArray, reject: float | None, step_up: float | None, missed: float | None
@@ -71,7 +71,7 @@ def test_the_nearest_value_is_feasible_and_one_below_it_is_not(
         assert bound in bounds_of(tight)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(samples, samples, limits, limits, limits)
 def test_each_bound_of_a_certified_pair_passes_at_its_share_of_delta(
     genuine: IntArray, frauds: IntArray, reject: float | None, step_up: float | None, missed: float | None
@@ -150,7 +150,7 @@ def test_the_error_is_a_table() -> None:
     ]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(samples, samples, limits, limits, limits)
 def test_no_model_keeps_bounds_that_counts_refuse(
     genuine: IntArray, frauds: IntArray, reject: float | None, step_up: float | None, missed: float | None

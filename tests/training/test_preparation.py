@@ -160,7 +160,7 @@ def searched(keys: list[IntArray], rows: IntArray) -> list[int]:
     return found
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.integers(0, 2**32), st.integers(0, 4), st.integers(0, 40), st.integers(2, 80))
 def test_rings_are_the_connected_components(seed: int, keys: int, rows: int, values: int) -> None:
     """Union-find finds the components of a breadth-first search, for any keys, missing ones included."""

@@ -42,7 +42,7 @@ def _samples(levels: int) -> st.SearchStrategy[FloatArray]:
     ).filter(lambda margins: margins.min() < margins.max())
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.sampled_from([2, 5, 50, 2000, 10**9]).flatmap(_samples))
 def test_share_at_or_above_a_score_never_exceeds_the_nominal_one(margins: FloatArray) -> None:
     """Law 6: at most 10^(-s/250) of the fitting sample scores s or more, for every s, with and without ties."""
@@ -52,7 +52,7 @@ def test_share_at_or_above_a_score_never_exceeds_the_nominal_one(margins: FloatA
     )
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.sampled_from([2, 5, 50, 2000]).flatmap(_samples))
 def test_share_is_the_largest_that_equal_margins_allow(margins: FloatArray) -> None:
     """Law 6: below the extrapolated scores no other cut lets more of the sample score s."""
@@ -103,7 +103,7 @@ def test_tail_is_fitted_on_ranks_10_to_100_alone() -> None:
     assert np.all(fit_scale(tail).cuts[-1] > fit_scale(margins).cuts[-1])
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(st.sampled_from([3, 10**9]).flatmap(_samples), st.integers(0, 2**32))
 def test_order_of_records_does_not_matter(margins: FloatArray, seed: int) -> None:
     """A shuffled sample gives the same cuts, all multiples of 2^-40."""

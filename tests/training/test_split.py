@@ -47,7 +47,7 @@ def split_or_skip(history: History, chosen: SplitSettings) -> Split:
 
 def specs(test: Callable[..., None]) -> Callable[..., None]:
     """Run a test on many histories and settings."""
-    relaxed = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
+    relaxed = settings(max_examples=60, suppress_health_check=[HealthCheck.filter_too_much])
     return relaxed(given(histories(), options())(test))
 
 

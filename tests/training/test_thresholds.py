@@ -52,7 +52,7 @@ samples = st.builds(
 limits = st.one_of(st.none(), st.floats(0.02, 0.6))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(samples, samples, limits, limits, limits)
 def test_choice_is_that_of_a_search_over_all_pairs(
     genuine: IntArray, frauds: IntArray, reject: float | None, step_up: float | None, missed: float | None
@@ -87,7 +87,7 @@ def test_nobody_fails_or_is_stepped_up_where_nothing_is_promised() -> None:
     assert step_up.step_up_from < step_up.fail_from == 1001
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(samples, samples, limits, limits, limits, st.floats(0, 1), st.floats(0, 50))
 def test_costs_choose_the_cheapest_of_all_certified_pairs(
     genuine: IntArray,
@@ -162,7 +162,7 @@ def test_cost_is_the_mean_over_applicants(
     assert expected_cost(genuine, frauds, prices).at(*pair) == pytest.approx(expected, rel=1e-9, abs=1e-9)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(scored, scored, costs, thresholds, thresholds)
 def test_cheapest_pair_is_that_of_a_search(
     genuine: IntArray, frauds: IntArray, prices: CostSettings, low: list[int], high: list[int]

@@ -155,7 +155,7 @@ def _body(path: str, texts: Mapping[str, tuple[str, str]], copies: int) -> bytes
     return filled(lambda count: repeated(count // places))
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=40, suppress_health_check=list(HealthCheck))
 @given(
     st.sampled_from(PATHS),
     st.dictionaries(_NAMES, _TEXTS, min_size=1, max_size=3),

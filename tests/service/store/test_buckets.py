@@ -139,7 +139,7 @@ def test_memory_holds_the_buckets_that_are_in_use() -> None:
     asyncio.run(story())
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps=steps, capacity=st.integers(1, 6), seconds=st.integers(1, 30))
 def test_a_server_counts_as_memory_does(
     postgres_url: str, steps: list[tuple[int, int, int]], capacity: int, seconds: int

@@ -132,7 +132,7 @@ async def test_nothing_is_leased_but_what_waits(store: Store) -> None:
     assert await due(store, 100, 9) == []
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     rows=st.lists(
         st.tuples(st.integers(0, 3), st.integers(0, 6), st.none() | st.integers(0, 6)),

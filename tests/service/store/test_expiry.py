@@ -127,7 +127,7 @@ EVENT = st.tuples(
 )
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     drawn=st.lists(EVENT, max_size=8),
     cutoffs=st.tuples(*[st.integers(0, 40)] * 3),

@@ -321,7 +321,7 @@ def with_ties(rows: list[LinkRow], cap: int) -> list[LinkRow]:
     return [row for row in rows if row.time >= rows[min(cap, len(rows)) - 1].time]
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     events=st.sets(st.tuples(st.integers(0, 2), st.integers(-5, 12), st.integers(0, 2)), max_size=25),
     since=st.integers(-6, 13),
