@@ -11,7 +11,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final
-from unittest import mock
 
 from applying import Entry, Ledger, NeverAnswered, Persistent
 from fleet import Site
@@ -251,21 +250,24 @@ async def _replay(site: Site, keyring: Keyring, entries: Sequence[Entry]) -> tup
     """Replay every verdict; return the number of equal ones, and the failures."""
     found: list[str] = []
     same = 0
+
+    @cache  # there is one bundle: reading it again for each verdict would take longer than everything else
+    def find(model_version: str, policy_version: str | None) -> Decider | None:
+        path = BundleShelf(site.shelf).find(model_version, policy_version)
+        return None if path is None else Decider.load(path)
+
     store = await open_store(site.database)
     try:
-        # There is one bundle: reading it again for each verdict would take longer than everything else.
-        with mock.patch.object(Decider, "load", cache(Decider.load)):
-            find = cache(BundleShelf(site.shelf).find)
-            for entry in entries:
-                try:
-                    result = await replaying.replay(store, keyring, _bytes(entry), find=find)
-                except replaying.NotReplayable as error:
-                    found.append(f"verification {entry.id} has no verdict: {error}")
-                    continue
-                wanted = replaying.Replay.ERASED if entry.erased else replaying.Replay.SAME
-                if result is not wanted:
-                    found.append(f"verification {entry.id} is replayed as {result}")
-                same += result is replaying.Replay.SAME
+        for entry in entries:
+            try:
+                result = await replaying.replay(store, keyring, _bytes(entry), find=find)
+            except replaying.NotReplayable as error:
+                found.append(f"verification {entry.id} has no verdict: {error}")
+                continue
+            wanted = replaying.Replay.ERASED if entry.erased else replaying.Replay.SAME
+            if result is not wanted:
+                found.append(f"verification {entry.id} is replayed as {result}")
+            same += result is replaying.Replay.SAME
     finally:
         await store.close()
     return same, found

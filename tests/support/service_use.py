@@ -30,6 +30,7 @@ from scoring_model.decision.rules import Policy
 from scoring_model.records import rfc3339
 from scoring_model.records.reading import read_records
 from scoring_model.scorer import Scorer
+from scoring_model.scorer.decider import Decider
 from scoring_model.scorer.frames import score_table
 from scoring_model.service.clients import Caller, Permission, create_client
 from scoring_model.service.core.rows import TABLES, EventRow, LinkRow, Row, VerificationRow
@@ -293,6 +294,7 @@ class Owner(NamedTuple):
 
 Story = Callable[[World], Awaitable[T]]
 _load: Final = cache(Scorer.load)
+decider_of: Final = cache(Decider.load)
 """No test changes a bundle in its place, and checking one takes longer than most tests."""
 
 _PATCH: Final = mock.patch.object(Scorer, "load", _load)

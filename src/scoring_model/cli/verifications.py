@@ -150,15 +150,16 @@ def show(
 
 
 async def _replay(store: Store, keyring: Keyring, resource: bytes, bundles: Path | None) -> Replay:
+    from scoring_model.scorer.decider import Decider
     from scoring_model.service.bundles import BundleShelf, BundlesMissing, read_bundle_directory
     from scoring_model.service.scoring.verifications import replay as decide_again
 
     directory = bundles or await read_bundle_directory(store) or Path("bundles")
 
-    def find(model_version: str, policy_version: str | None) -> Path:
+    def find(model_version: str, policy_version: str | None) -> Decider:
         path = BundleShelf(directory).find(model_version, policy_version)
         if path is None:
             raise BundlesMissing(directory, ((model_version, policy_version or ""),))
-        return path
+        return Decider.load(path)
 
     return await decide_again(store, keyring, resource, find=find)

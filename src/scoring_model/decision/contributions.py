@@ -65,22 +65,24 @@ class Quadrature:
 
         Parameters
         ----------
-        obeys : ndarray of shape (M, P) or (M, 1), bool
-            Whether the row obeys every split on the feature along the path.
+        obeys : ndarray of shape (..., M, P) or (..., M, 1), bool
+            Whether each row obeys every split on the feature along the path.
 
         Returns
         -------
-        ndarray of shape (P, M), float64
+        ndarray of shape (..., P, M), float64
         """
-        factors = np.where(obeys[:, np.newaxis, :], self.obeyed, self.broken)
-        products = self.weights * np.multiply.reduce(factors, axis=0)
-        integrals: FloatArray = np.add.reduce(products / factors, axis=1)
-        values: FloatArray = ((obeys - self.shares) * integrals).T
-        return values
+        factors = np.where(obeys[..., np.newaxis, :], self.obeyed, self.broken)
+        products = self.weights * np.multiply.reduce(factors, axis=-3)
+        integrals: FloatArray = np.add.reduce(products[..., np.newaxis, :, :] / factors, axis=-2)
+        return np.swapaxes((obeys - self.shares) * integrals, -2, -1)
 
 
 MAX_FEATURES: Final = 8
 """Paths of more features are not tabulated: a pattern is one byte."""
+
+_FACTORS: Final = 2**15
+"""Factors that are computed at once: as many as fit in a processor's cache."""
 
 
 def path_bytes(length: int) -> int:
@@ -99,10 +101,13 @@ class Patterns:
 
     def __init__(self, exact: Quadrature) -> None:
         length, paths = exact.shares.shape
+        patterns = np.arange(2**length)[:, np.newaxis, np.newaxis]
+        obeys = patterns >> np.arange(length)[:, np.newaxis] & 1 == 1
         table = np.empty((paths, 2**length, length))
-        for pattern in range(2**length):
-            bits = [pattern >> place & 1 == 1 for place in range(length)]
-            table[:, pattern] = exact.values(np.array(bits)[:, np.newaxis])
+        step = max(_FACTORS // exact.obeyed.size, 1)
+        for start in range(0, 2**length, step):
+            some = slice(start, start + step)
+            table[:, some] = exact.values(obeys[some]).swapaxes(0, 1)
         self._table = table.reshape(-1, length)
         self._starts = np.arange(paths) * 2**length
 

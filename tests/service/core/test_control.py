@@ -28,6 +28,7 @@ from service_use import (
     MASTERS,
     START,
     World,
+    decider_of,
     id_of,
     opened,
     run_story,
@@ -87,7 +88,8 @@ async def stopped(world: World, caller: Caller, count: int, *, day: str = "") ->
 
 async def replays(world: World, found: Sequence[Verification]) -> set[Replay]:
     """Results of the replays of verifications."""
-    return {await replay(world.store, MASTERS, id_of(one), find=lambda *_: world.bundle) for one in found}
+    decider = decider_of(world.bundle)
+    return {await replay(world.store, MASTERS, id_of(one), find=lambda *_: decider) for one in found}
 
 
 def test_some_of_those_who_would_be_stopped_pass(store_url: str, controlled: Path, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from scoring_model.service.clients import Caller
 from scoring_model.service.scoring.verifications import Replay, replay
 from scoring_model.service.store import migrate, migrations
 from scoring_model.service.store.migrations import script
-from service_use import MASTERS, World, applicants, file_of, opened, run_story
+from service_use import MASTERS, World, applicants, decider_of, file_of, opened, run_story
 
 
 def put_back(path: Path, old: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -46,7 +46,7 @@ def test_a_database_of_version_3_is_served_on(
         return caller, identity, verification.resource.id
 
     async def seen(world: World, caller: Caller, identity: bytes, verification: bytes) -> list[object]:
-        found = await replay(world.store, MASTERS, verification, find=lambda *_: sealed)
+        found = await replay(world.store, MASTERS, verification, find=lambda *_: decider_of(sealed))
         assert found is Replay.SAME
         return [
             await world.service.identities.get(caller, identity),

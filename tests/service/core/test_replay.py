@@ -2,12 +2,14 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from scoring_model.bundle import BundleError
 from scoring_model.contract.outcome import OUTCOMES, Outcome
 from scoring_model.decision.rules import Policy
+from scoring_model.scorer.decider import Decider
 from scoring_model.service.bundles import BundleShelf
 from scoring_model.service.core import ids
 from scoring_model.service.keys.keyring import KeyEncryptionKey, Keyring
@@ -21,6 +23,7 @@ from service_use import (
     World,
     applicants,
     blob,
+    decider_of,
     opened,
     run_story,
     save_under,
@@ -40,7 +43,13 @@ def strict(training: Training, tmp_path_factory: pytest.TempPathFactory) -> Path
 
 async def replayed(world: World, resource: bytes, find: Find | None = None) -> Replay:
     """Replay a verification, with the bundle of the service unless another one is given."""
-    return await replay(world.store, MASTERS, resource, find=find or (lambda *_: world.bundle))
+    where = find or (lambda *_: world.bundle)
+
+    def decider(*versions: Any) -> Decider | None:
+        path = where(*versions)
+        return None if path is None else decider_of(path)
+
+    return await replay(world.store, MASTERS, resource, find=decider)
 
 
 def nothing(model_version: str, policy_version: str | None) -> Path | None:
@@ -204,7 +213,7 @@ def test_a_verdict_under_a_master_key_that_is_missing_is_reported(store_url: str
             made = (await ahead.verify(caller, signals={"vpn": True})).resource
         with pytest.raises(NotReplayable, match="master key"):
             await replayed(world, made.id)
-        found = await replay(world.store, newer, made.id, find=lambda *_: world.bundle)
+        found = await replay(world.store, newer, made.id, find=lambda *_: decider_of(world.bundle))
         assert found is Replay.SAME
 
     run_story(store_url, sealed, story)

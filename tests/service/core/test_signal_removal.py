@@ -25,6 +25,7 @@ from service_use import (
     World,
     applicants,
     blob,
+    decider_of,
     eventually,
     file_of,
     run_story,
@@ -92,7 +93,7 @@ async def test_a_verdict_is_the_same_after_its_signals_went(
         assert now.payload != row.payload
         assert now._replace(payload=row.payload) == row
         assert await world.verification(caller, one.id) == one
-        found = await replay(world.store, MASTERS, one.id, find=lambda *_: sealed)
+        found = await replay(world.store, MASTERS, one.id, find=lambda *_: decider_of(sealed))
         assert found is Replay.SAME
 
 

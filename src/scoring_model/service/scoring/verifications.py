@@ -4,7 +4,6 @@ import asyncio
 import json
 from collections.abc import Callable, Iterable, Mapping
 from enum import StrEnum
-from pathlib import Path
 from typing import Final
 
 import numpy as np
@@ -262,7 +261,7 @@ class NotReplayable(ValueError):
 
 
 async def replay(
-    store: Store, keyring: Keyring, resource: bytes, *, find: Callable[[str, str | None], Path | None]
+    store: Store, keyring: Keyring, resource: bytes, *, find: Callable[[str, str | None], Decider | None]
 ) -> Replay:
     """Recompute the decision of a verification and compare it with the stored one.
 
@@ -271,7 +270,7 @@ async def replay(
     resource : bytes
         Identifier of a verification of any client.
     find : callable
-        Returns the path of the bundle with a model version and a policy version, or None.
+        Returns the decider of the bundle with a model version and a policy version, or None.
 
     Returns
     -------
@@ -305,12 +304,11 @@ async def replay(
         return Replay.DIFFERENT
     if packed is None or secrets.digest(Purpose.ROW, packed) != row.row_digest:
         return Replay.DIFFERENT
-    path = find(row.model_version or "", row.policy_version)
-    if path is None:
+    decider = find(row.model_version or "", row.policy_version)
+    if decider is None:
         raise NotReplayable(
             f"the bundle of model {row.model_version} with policy {row.policy_version} is missing"
         )
-    decider = Decider.load(path)
     decision = decider.decide_row(np.frombuffer(packed, dtype=np.float64))
     codes = ",".join(reason.code for reason in decision.reasons)
     same = (decision.score, decision.outcome, codes) == (row.score, row.outcome_of_policy, row.reasons)
