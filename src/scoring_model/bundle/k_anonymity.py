@@ -12,7 +12,7 @@ from typing import Final
 
 import numpy as np
 
-from scoring_model.arrays import FloatArray, IntArray
+from scoring_model.arrays import BoolArray, FloatArray, IntArray
 
 MIN_GROUP_SIZE: Final = 5
 """Minimum number of persons per summary."""
@@ -95,10 +95,12 @@ def _group_end(ordered: FloatArray, owners: IntArray, start: int, wanted: int) -
     end = _end_of_tie(ordered, start + wanted - 1)
     if is_k_anonymous(owners[start:end]):
         return end
-    first_rows = np.sort(np.unique(owners[start:], return_index=True)[1])
-    if first_rows.size < MIN_GROUP_SIZE:
-        return len(ordered)
-    return _end_of_tie(ordered, start + int(first_rows[MIN_GROUP_SIZE - 1]))
+    seen = set(owners[start:end].tolist())
+    for row in range(end, len(ordered)):
+        seen.add(int(owners[row]))
+        if len(seen) == MIN_GROUP_SIZE:
+            return _end_of_tie(ordered, row)
+    return len(ordered)
 
 
 def _end_of_tie(ordered: FloatArray, row: int) -> int:
@@ -108,15 +110,26 @@ def _end_of_tie(ordered: FloatArray, row: int) -> int:
 def _centre(ordered: FloatArray, owners: IntArray) -> float:
     """Return a representative value of a group; integers stay integers."""
     bits = ordered.view(np.int64)
-    if (bits == bits[0]).all() and is_k_anonymous(owners):
+    if bits[0] == bits[-1] and (bits == bits[0]).all() and is_k_anonymous(owners):
         return float(ordered[0])
-    own = np.sort(ordered[np.unique(owners, return_index=True)[1]])  # one value a person, their least
-    distinct, counts = np.unique(own, return_counts=True)
-    if counts.max() >= MIN_GROUP_SIZE:
-        return float(distinct[np.argmax(counts)])
+    rows = np.argsort(owners, kind="stable")
+    # One value a person, their least. Adding zero leaves one kind of zero, whichever comes first after sorting.
+    own = np.sort(ordered[rows[_begins_run(owners[rows])]] + 0.0)
+    starts = np.flatnonzero(_begins_run(own))
+    counts = np.append(starts[1:], own.size) - starts
+    most = int(counts.argmax())
+    if counts[most] >= MIN_GROUP_SIZE:
+        return float(own[starts[most]])
     middle = own[1:-1]
     with np.errstate(over="ignore"):  # by rounding, at the largest floats; the limits below hold then
-        mean = float(np.sum(middle / middle.size))
-    if np.array_equal(own, np.rint(own)):
+        mean = float((middle / middle.size).sum())
+    if (own == np.rint(own)).all():
         mean = float(np.rint(mean))
     return min(max(mean, float(own[0])), float(own[-1]))
+
+
+def _begins_run(values: FloatArray | IntArray) -> BoolArray:
+    """Mark the first of equal neighbours."""
+    begins = np.ones(len(values), np.bool_)
+    np.not_equal(values[1:], values[:-1], out=begins[1:])
+    return begins
