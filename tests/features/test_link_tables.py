@@ -70,7 +70,7 @@ def test_links_of_a_file_are_those_of_the_loops(matrix: FeatureMatrix, rows: lis
 @pytest.mark.parametrize("matrix", MATRICES)
 def test_links_of_a_crowd_are_those_of_the_loops(matrix: FeatureMatrix) -> None:
     """With a key that a fifth of the records share, frauds, caps and amounts of all kinds, too."""
-    rows = group(250, seed=5)
+    rows = group(400, seed=5)
     found = matrix.rows(read(rows))
     assert bits(found) == bits(oracle(rows, matrix))
     hot = found[:, matrix.names.index("link_device_1h_records")]
