@@ -23,10 +23,11 @@ MOST: Final = 1_000
 SECONDS: Final = 1.5
 """Time that a rehearsal takes at most: it runs between the requests, and the switch must not wait for it for long."""
 
-_AT_ONCE: Final = 8
+_AT_ONCE: Final = 4
 """Verifications between two pauses: they delay requests by a few milliseconds, less than a batch of requests does."""
 
-_PAUSE: Final = 0.002
+_PAUSE: Final = 0.001
+_LONGEST_PAUSE: Final = 0.02
 _PAGE: Final = 100
 _AFTER_ALL: Final = b"\xff" * 16
 
@@ -101,11 +102,19 @@ async def _rehearse(
                 done.leave_out("the time was over", len(some))
                 continue
             await _score(store, bundle, masks, clock, await _candidates(bundle, some, scopes, done), done)
-            await asyncio.sleep(_PAUSE)
+            await _let_requests_pass()
         if len(rows) < _PAGE:
             break
         before, left = rows[-1].id, left - len(rows)
     return done
+
+
+async def _let_requests_pass() -> None:
+    """Pause shortly; where requests made the pause longer, once more as long, so that most of the time is theirs."""
+    loop = asyncio.get_running_loop()
+    begun = loop.time()
+    await asyncio.sleep(_PAUSE)
+    await asyncio.sleep(min(loop.time() - begun - _PAUSE, _LONGEST_PAUSE))
 
 
 async def _candidates(
