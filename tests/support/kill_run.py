@@ -59,7 +59,7 @@ class Scene:
             if not leases:
                 asyncio.run(end_leases(self.site.database))
             assert time.monotonic() < end, "something waits for ever"
-            time.sleep(0.5)
+            time.sleep(0.1)
 
     def audit(self, ledger: Ledger) -> Audit:
         """The losses."""

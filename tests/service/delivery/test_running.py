@@ -138,28 +138,28 @@ async def slow(_: Sent) -> Reply:
 
 @pytest.mark.parametrize(("load", "waits"), [(full_loop, 0.0), (contextlib.nullcontext, 1.0)])
 def test_webhooks_deliveries_give_way_and_do_not_starve(
-    store_url: str, load: Callable[[], contextlib.AbstractAsyncContextManager[None]], waits: float
+    sqlite_url: str, load: Callable[[], contextlib.AbstractAsyncContextManager[None]], waits: float
 ) -> None:
     """While requests wait, a process leases at most half a second of its floor, and everything is still sent.
 
     Requests wait for a late event loop, or in the queue.
     """
-    limits = DeliveryLimits(interval=0.05, gather=0.0, floor=100.0, at_once=2)
+    limits = DeliveryLimits(interval=0.05, gather=0.0, floor=100.0, at_once=4)
     leased: list[int] = []
 
     async def story(world: World) -> None:
         sender = WrittenSender(reply=slow)
         await world.hook()
         await world.hook("two.example")
-        await world.events(15)
+        await world.events(25)
         async with load(), running(world.another(sender, limits, oldest_waits=lambda: waits)):
-            await eventually(lambda: len(sender.sent) == 30)  # by now it is known that they wait
-            await world.events(45)
+            await eventually(lambda: len(sender.sent) >= 50)  # by now it is known that they wait
+            await world.events(35)
             while len(sender.sent) < 120:
                 rows = [row for row in await world.rows() if row.leased_until is not None]
                 leased.append(len(rows))
                 await asyncio.sleep(0.01)
         assert await world.statuses() == {"DELIVERED": 120}
 
-    run_story(store_url, story)
+    run_story(sqlite_url, story)
     assert 0 < max(leased) <= 50

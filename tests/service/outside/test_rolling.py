@@ -76,3 +76,5 @@ def test_a_rolling_restart_under_load(scene: Scene) -> None:
     scene.settle(leases=False)
     assert scene.audit(ledger).losses == ()
     assert ledger.retries == []
+    for replica in scene.fleet.replicas:
+        replica.kill_all()  # without the workers, which otherwise keep to their notice
