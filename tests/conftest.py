@@ -2,7 +2,8 @@
 
 import asyncio
 import gc
-from collections.abc import Generator
+import shutil
+from collections.abc import Callable, Generator
 from pathlib import Path
 
 import pyarrow as pa
@@ -18,6 +19,7 @@ from scoring_model.records.reading import read_records
 from scoring_model.scorer import Scorer
 from scoring_model.service.process import freeze_gc
 from scoring_model.service.store import migrate
+from scoring_model.training.mlflow_runs import client_of
 from scoring_model.training.preparation import Prepared, prepare
 from scoring_model.training.run import Training, run_training
 
@@ -117,3 +119,18 @@ def migrated(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("migrated") / "scoring.db"
     asyncio.run(migrate(f"sqlite:///{path}"))
     return path
+
+
+@pytest.fixture(scope="session")
+def tracking_folder(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path], Path]:
+    """Make a folder for runs with an empty database: MLflow takes seconds to create one, and a copy none."""
+    empty = shared(
+        tmp_path_factory, "mlflow.db", lambda path: client_of(f"sqlite:///{path}").search_experiments()
+    )
+
+    def make(path: Path) -> Path:
+        path.mkdir()
+        shutil.copy(empty, path)
+        return path
+
+    return make

@@ -1,7 +1,7 @@
 """No output, file or log of a training contains a canary of its records."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pyarrow as pa
@@ -63,7 +63,9 @@ def data(small: Path) -> pa.Table:
     return with_canaries(with_canaries(table, range(40, 48)), range(1200, 1208))
 
 
-def test_no_canary_leaves_a_training(data: pa.Table, tmp_path: Path, capsys: Captured) -> None:
+def test_no_canary_leaves_a_training(
+    data: pa.Table, tracking_folder: Callable[[Path], Path], tmp_path: Path, capsys: Captured
+) -> None:
     """Bundle, journal, quarantine, evaluation, MLflow's files, output and errors hold no canary."""
     births = data.column("dob").to_pylist()
     births[1210] = "canary-dob"
@@ -72,6 +74,7 @@ def test_no_canary_leaves_a_training(data: pa.Table, tmp_path: Path, capsys: Cap
     config, out = write_configuration(tmp_path, relaxed()), tmp_path / "made" / "bundle"
     train = ["train", str(tmp_path / "in.parquet"), "--config", str(config), "--out", str(out)]
     out.parent.mkdir()
+    tracking_folder(out.parent / "tracking")
     assert main([*train, "--threads", "1", "--trials", "2"]) == 0
     quarantine = (tmp_path / "made" / "bundle.training" / "quarantine.csv").read_text()
     assert quarantine.startswith("row,field,rule,detail,recordId,file\n1210,dob,not_a_date,")

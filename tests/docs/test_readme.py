@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
@@ -13,8 +14,8 @@ import yaml
 ROOT: Final = Path(__file__).parents[2]
 README: Final = (ROOT / "README.md").read_text(encoding="utf-8")
 SMALLER: Final = {
-    "--records 200000": "--records 18000",
-    "--records 8000": "--records 2000",
+    "--records 200000": "--records 6000",
+    "--records 8000": "--records 1000",
     "--trials 8": "--trials 1 --threads 1",
 }
 
@@ -33,22 +34,24 @@ def smaller(script: str) -> str:
 
 
 def write_small_use(folder: Path) -> None:
-    """Write the default configuration with a short search, and without what takes most records or most time."""
+    """Write the default configuration with a short search, bounds for few records and no checks for leakage."""
     plain = yaml.safe_load((ROOT / "configs" / "identity.yaml").read_text(encoding="utf-8"))
     plain["training"]["tuning"] = {"trials": 1, "folds": 1, "max_rounds": 10}
     plain["training"]["split"]["min_frauds"] = 3
     plain["training"]["leakage_checks"] = {"run": False}
-    del plain["policy"]["max_missed_fraud"]
+    plain["policy"] = {"max_false_reject": 0.02, "max_step_up": 0.2}
     folder.mkdir()
     (folder / "identity.yaml").write_text(yaml.safe_dump(plain), encoding="utf-8")
 
 
 @pytest.fixture(scope="module")
-def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def checkout(tracking_folder: Callable[[Path], Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder that looks like the repository after `make install`, in which the commands were run."""
     folder = tmp_path_factory.mktemp("readme")
     (folder / ".venv").symlink_to(sys.prefix)
     write_small_use(folder / "configs")
+    (folder / "runs").mkdir()
+    tracking_folder(folder / "runs" / "tracking")
     script = smaller("".join(blocks("bash")))
     run = subprocess.run(
         ["bash", "-euo", "pipefail", "-c", script], cwd=folder, capture_output=True, text=True, check=False

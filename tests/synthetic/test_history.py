@@ -100,7 +100,7 @@ def _peak(records: int) -> int:
 def test_memory_does_not_grow_with_the_history() -> None:
     """Four times the records need no more memory."""
     _peak(1000)  # fill the tables that stay
-    assert _peak(60_000) < 1.3 * _peak(15_000)
+    assert _peak(32_000) < 1.1 * _peak(8_000)
 
 
 @pytest.mark.parametrize(

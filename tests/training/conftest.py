@@ -1,4 +1,3 @@
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,6 @@ from identity_use import YAML, relaxed, shared, train_bundle
 from scoring_model.arrays import FloatArray
 from scoring_model.decision.forest import ZERO, Forest
 from scoring_model.training.averaging import fix_leaves
-from scoring_model.training.mlflow_runs import client_of
 from scoring_model.training.model_text import parse_forest
 
 LEVELS = {6: 3, 7: 40, 8: 200}
@@ -119,18 +117,3 @@ def hostile(forest: Forest, count: int, seed: int) -> FloatArray:
 def hostile_rows() -> Callable[[Forest, int, int], FloatArray]:
     """Return the function that draws hostile rows for a forest."""
     return hostile
-
-
-@pytest.fixture(scope="session")
-def tracking_folder(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path], Path]:
-    """Make a folder for runs with an empty database: MLflow takes seconds to create one, and a copy none."""
-    empty = shared(
-        tmp_path_factory, "mlflow.db", lambda path: client_of(f"sqlite:///{path}").search_experiments()
-    )
-
-    def make(path: Path) -> Path:
-        path.mkdir()
-        shutil.copy(empty, path)
-        return path
-
-    return make

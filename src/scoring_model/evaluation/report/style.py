@@ -141,6 +141,13 @@ def to_svg(figure: "Figure", *, name: str, label: str) -> str:
     label : str
         Text for people who do not see the figure.
     """
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
+
+    # Arranged here, once: `savefig` would draw the whole figure to nowhere first, only to have it arranged.
+    FigureCanvasSVG(figure)
+    if (layout := figure.get_layout_engine()) is not None:
+        layout.execute(figure)
+        figure.set_layout_engine(None)
     text = io.StringIO()
     figure.savefig(
         text, format="svg", dpi=150, metadata={"Date": None, "Creator": None, "Format": None, "Type": None}
