@@ -12,9 +12,9 @@ CHROMIUM := $(firstword $(foreach name,chromium chromium-browser google-chrome g
 MEMORY := $(shell test "$$(df -Pk /dev/shm 2>/dev/null | awk 'END {print $$4}')" -gt 4000000 2>/dev/null && echo TMPDIR=/dev/shm)
 # Processes that tests start read the bytecode of the package instead of compiling it again.
 # Threads of a training that wait for one another sleep: if they spun, they would take the cores of other processes.
-# Two at a time: more would leave no core for the processes that tests start. Each has one half of the files, so that
-# few fixtures are made twice, until the first that is done takes over from the other.
-TESTS := $(MEMORY) PYTHONDONTWRITEBYTECODE= OMP_WAIT_POLICY=PASSIVE $(BIN)/python -m pytest --numprocesses=2 --dist=worksteal
+# Three at a time on two cores: a test often waits for processes that it has started. Each has a third of the files, so
+# that few fixtures are made again, until the first that is done takes over from the others.
+TESTS := $(MEMORY) PYTHONDONTWRITEBYTECODE= OMP_WAIT_POLICY=PASSIVE $(BIN)/python -m pytest --numprocesses=3 --dist=worksteal
 
 .DEFAULT_GOAL := help
 .PHONY: help install run serve retrain test coverage lint format types imports unit lock clean
