@@ -57,6 +57,7 @@ def checkout(tracking_folder: Callable[[Path], Path], tmp_path_factory: pytest.T
         ["bash", "-euo", "pipefail", "-c", script], cwd=folder, capture_output=True, text=True, check=False
     )
     assert run.returncode == 0, run.stderr[-2000:]
+    assert "bundle: runs/first\n" in run.stdout
     return folder
 
 
