@@ -28,8 +28,7 @@ PERSON: Final[dict[str, Any]] = {
     "external_id": "customer-7",
 }
 URL: Final = "https://receiver.example/scoring"
-SCORING_SECONDS: Final = 0.5
-CONFIGURATION: Final = f"scoring_timeout: {1_000_000 * SCORING_SECONDS:.0f}\n"  # microseconds
+SCORING_SECONDS: Final = 1
 
 
 @pytest.fixture(scope="module")
@@ -41,8 +40,7 @@ def folder(migrated: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def service(sealed: Path, folder: Path) -> Iterator[Running]:
     """A service that soon gives up waiting."""
-    (folder / "service.yaml").write_text(CONFIGURATION)
-    words = ["--config", "service.yaml", "--commit-timeout", "5s"]
+    words = ["--scoring-timeout", f"{SCORING_SECONDS}s", "--commit-timeout", "5s"]
     with open_service(folder, sealed, *words) as found:
         yield found
 
