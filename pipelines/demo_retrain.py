@@ -36,12 +36,13 @@ ANSWERS: Final = (0, 10, 11)
 """Exit codes of `retrain`: promote, keep, wait."""
 
 TREES: Final = {FIRST: 3, NEXT: 150}
-"""The first model has a few trees of a few weeks, so that a promotion is likely."""
+LEAVES: Final = {FIRST: 2, NEXT: 15}
+"""The first model has three splits, so that a hundred frauds show that the next one is better."""
 
 GATES: Final = """\
 gates:
   ranking: {difference: roc_auc, above: -0.005}
-  friction: {difference: step_up, below: 0.03}
+  friction: {difference: step_up, below: 0.12}
 looks: {gain: 0.15} # a gain that a hundred frauds can show
 """
 
@@ -76,7 +77,7 @@ def configure(folder: Path, name: str) -> Path:
     recipe = yaml.safe_load(Path("configs/identity.yaml").read_text(encoding="utf-8"))
     recipe["training"] = {
         "split": {"label_maturity": "30d", "min_frauds": 5},
-        "tuned": {"params": {"learning_rate": 0.1, "num_leaves": 15}, "rounds": TREES[name]},
+        "tuned": {"params": {"learning_rate": 0.1, "num_leaves": LEAVES[name]}, "rounds": TREES[name]},
     }
     recipe["policy"] = {"max_false_reject": 0.01, "max_step_up": 0.08}
     path = folder / f"{name}.yaml"
