@@ -111,7 +111,8 @@ def _subtract_square(
 
 @njit(cache=True, nogil=True)
 def _same_windows(starts: IntArray, ends: IntArray, i: int) -> bool:
-    """Tell whether a row has the windows of the row before. Loops, as operations on arrays take seconds to compile."""
+    """Return True if a row has the windows of the row before."""
+    # Compiling a comparison of arrays takes seconds; compiling a loop does not.
     for w in range(starts.shape[1]):
         if starts[i, w] != starts[i - 1, w]:
             return False
