@@ -11,7 +11,7 @@ from identity_use import bodies
 from scoring_model import synthetic
 from scoring_model.records import microseconds, rfc3339
 
-_PARTS: Final = (
+IDENTITY: Final = (
     "firstName",
     "lastName",
     "dob",
@@ -19,9 +19,9 @@ _PARTS: Final = (
     "documentType",
     "imageUrls",
     "address",
-    "externalId",
 )
-_NEEDED: Final = _PARTS[:-1]
+"""Fields of an identity that is validated."""
+_PARTS: Final = (*IDENTITY, "externalId")
 _BORN: Final = ("1930", "2005")  # every age in between is valid
 _LABEL_SHIFT: Final = (
     500_000  # microseconds: labels lie between events, which are numbered within their second
@@ -94,7 +94,7 @@ def _all(rows: list[dict[str, Any]], rng: random.Random) -> Iterator[Application
 
 def _is_whole(identity: Mapping[str, Any]) -> bool:
     """Return True if the identity is VALIDATED."""
-    if any(name not in identity for name in _NEEDED) or "country" not in identity["address"]:
+    if any(name not in identity for name in IDENTITY) or "country" not in identity["address"]:
         return False
     lettered = any(map(str.isalpha, identity["firstName"] + identity["lastName"]))
     return lettered and _BORN[0] <= identity["dob"] <= _BORN[1]

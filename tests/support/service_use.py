@@ -17,6 +17,7 @@ import asyncpg
 import numpy as np
 import pyarrow as pa
 
+from applications import IDENTITY
 from identity_use import bodies
 from scoring_model import synthetic
 from scoring_model.bundle import Bundle
@@ -423,23 +424,12 @@ def _decided_at_start(
     )
 
 
-_IDENTITY: Final = (
-    "firstName",
-    "lastName",
-    "dob",
-    "citizenship",
-    "documentType",
-    "imageUrls",
-    "address",
-)
-
-
 @cache
 def _applicants(bundle: Path) -> Mapping[Outcome, Sequence[Applicant]]:
     found: dict[Outcome, list[Applicant]] = {outcome: [] for outcome in Outcome}
     seen: set[str] = set()
     table = _invented(7)
-    decided = _decided_at_start(bundle, table, (*_IDENTITY, "signals"))
+    decided = _decided_at_start(bundle, table, (*IDENTITY, "signals"))
     for row, body in enumerate(bodies(table)):
         _, outcome = decided[row]
         if len(found[outcome]) == 40 or (applicant := _applicant(body)) is None or applicant.texts & seen:
@@ -450,7 +440,7 @@ def _applicants(bundle: Path) -> Mapping[Outcome, Sequence[Applicant]]:
 
 
 def _applicant(body: Mapping[str, Any]) -> Applicant | None:
-    identity = {name: body[name] for name in _IDENTITY if name in body}
+    identity = {name: body[name] for name in IDENTITY if name in body}
     signals = dict(body.get("signals", {}))
     status, _ = assess(parse_identity(identity, START), START)
     whole = status is IdentityStatus.VALIDATED and "line1" in identity["address"] and "deviceId" in signals
