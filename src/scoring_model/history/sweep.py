@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from scoring_model.arrays import BoolArray, IntArray
 from scoring_model.history.amounts import TableAmounts
-from scoring_model.history.counts import NOTHING_BEFORE, LinkCounts
+from scoring_model.history.counts import NOTHING_BEFORE
+from scoring_model.history.link_counts import LinkCounts
 from scoring_model.history.spec import WindowSpec
 from scoring_model.history.sweep_amounts import sum_windows
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from scoring_model.arrays import FloatArray, IntArray
 from scoring_model.history.amounts import TableAmounts
-from scoring_model.history.counts import LinkSums
+from scoring_model.history.link_counts import LinkSums
 
 _HALF: Final = 20  # bits of the lower half of an amount, which has 40
 _DIGIT: Final = 30  # bits of a digit

@@ -12,7 +12,7 @@ from typing import Any, Final, cast
 from scoring_model.service.core.faults import log_fault
 from scoring_model.service.core.rows import EventRow, Row
 from scoring_model.service.delivery.egress import Egress
-from scoring_model.service.process import cancelled_by_signals
+from scoring_model.service.stop_signals import cancelled_by_signals
 from scoring_model.service.store import Bucket, Reader, Store, Transaction
 
 FLOOR: Final = 100.0

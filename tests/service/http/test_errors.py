@@ -10,9 +10,9 @@ import pytest
 from fake_service import GOOD, HOOK, NARROW, Client, FakeService
 from scoring_model.contract.resource import Nothing
 from scoring_model.service.core import errors
-from scoring_model.service.http.application import OPERATIONS
 from scoring_model.service.http.errors import AT_ONCE, PER_SECOND, STATUSES, Turnstile, problem, status_of
 from scoring_model.service.http.operation import Operation
+from scoring_model.service.http.operations import OPERATIONS
 from scoring_model.service.store import Bucket, StoreUnavailable
 
 FIELDS = ["type", "title", "status", "detail", "instance", "code", "requestId"]

@@ -23,9 +23,16 @@ from scoring_model.contract.problem import Problem, ValidationProblem
 from scoring_model.contract.resource import Nothing, example
 from scoring_model.contract.verification import Verification, VerificationInput
 from scoring_model.contract.webhook import Webhook, WebhookInput, WebhookUpdate
-from scoring_model.service.http.application import DESCRIPTION, LIVE, OPERATIONS, READY, Health, Readiness
 from scoring_model.service.http.errors import MEDIA_TYPE
 from scoring_model.service.http.operation import KEY_LENGTH, PAGE, Operation
+from scoring_model.service.http.operations import (
+    DESCRIPTION,
+    LIVE,
+    OPERATIONS,
+    READY,
+    Health,
+    Readiness,
+)
 
 _Json = dict[str, Any]
 
