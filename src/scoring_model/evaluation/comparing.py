@@ -11,7 +11,8 @@ import numpy as np
 from scoring_model.arrays import FloatArray, IntArray
 from scoring_model.contract.fields import signal_field
 from scoring_model.decision.rules import Decisions
-from scoring_model.evaluation.comparison import ComparedBundle, Comparison, compare_evaluations
+from scoring_model.evaluation.comparison import Comparison, compare_evaluations
+from scoring_model.evaluation.comparison_result import ComparedBundle
 from scoring_model.evaluation.evaluated_records import EvaluationError
 from scoring_model.evaluation.evaluation import Evaluation
 from scoring_model.evaluation.holdout import (

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from scoring_model.contract.outcome import OUTCOMES
-from scoring_model.evaluation.comparison import Comparison
+from scoring_model.evaluation.comparison_result import ComparisonResult
 from scoring_model.evaluation.findings_text import findings_markdown
 from scoring_model.evaluation.flips import describe_changes
 from scoring_model.evaluation.groups import Difference
@@ -18,7 +18,7 @@ _GROUP_RATES: Final = {
 _SHOWN_REASONS: Final = 3
 
 
-def comparison_summary(comparison: Comparison) -> str:
+def comparison_summary(comparison: ComparisonResult) -> str:
     """Describe a comparison in Markdown: changes per day, flips, differences of all figures, groups, bundles."""
     records = comparison.champion.records
     frauds = int(records.labels.sum())
@@ -37,7 +37,7 @@ def comparison_summary(comparison: Comparison) -> str:
     return "\n\n".join(sections) + "\n"
 
 
-def _matrix(comparison: Comparison) -> str:
+def _matrix(comparison: ComparisonResult) -> str:
     """Count records by both outcomes."""
     old, new = (one.records.decisions.outcomes for one in (comparison.champion, comparison.challenger))
     frauds = comparison.champion.records.labels == 1
@@ -50,7 +50,7 @@ def _matrix(comparison: Comparison) -> str:
     return draw_table(("Champion", *(f"Challenger {outcome}" for outcome in OUTCOMES)), rows)
 
 
-def _kinds(comparison: Comparison) -> str:
+def _kinds(comparison: ComparisonResult) -> str:
     rows = [
         (
             f"{flip.champion} to {flip.challenger}",
@@ -67,7 +67,7 @@ def _kinds(comparison: Comparison) -> str:
     return draw_table(heads, rows) if rows else "No record has another outcome."
 
 
-def _figures(comparison: Comparison) -> str:
+def _figures(comparison: ComparisonResult) -> str:
     rows = [
         (
             name,
@@ -81,7 +81,7 @@ def _figures(comparison: Comparison) -> str:
     return draw_table(("Figure", "Champion", "Challenger", "Difference", "95 %"), rows)
 
 
-def _groups(comparison: Comparison) -> Iterator[str]:
+def _groups(comparison: ComparisonResult) -> Iterator[str]:
     for found in comparison.groups:
         rows = [
             (
@@ -109,7 +109,7 @@ def _change(change: Difference) -> str:
     return f"{100 * change.value:+.2f} ({ends})"
 
 
-def _bundles(comparison: Comparison) -> str:
+def _bundles(comparison: ComparisonResult) -> str:
     rows = [
         (
             role,

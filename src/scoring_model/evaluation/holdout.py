@@ -17,9 +17,10 @@ from scoring_model.evaluation.age_bands import AGE_BAND, age_bands
 from scoring_model.evaluation.column_reading import Source
 from scoring_model.evaluation.coverage import Coverage, Selection, select
 from scoring_model.evaluation.evaluated_records import EvaluatedRecords, EvaluationError
-from scoring_model.evaluation.evaluation import Evaluation, Provenance, evaluate_records
+from scoring_model.evaluation.evaluation import Evaluation, evaluate_records
 from scoring_model.evaluation.importance import measure_importance, sample_rows
 from scoring_model.evaluation.labels import Labels, read_labels
+from scoring_model.evaluation.result import Provenance
 from scoring_model.evaluation.scored_files import is_scored, read_scored
 from scoring_model.evaluation.trained_records import check_digests, check_period, training_findings
 from scoring_model.history import person_codes

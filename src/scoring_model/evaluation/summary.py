@@ -5,11 +5,11 @@ from collections.abc import Callable
 from scoring_model.contract.outcome import OUTCOMES
 from scoring_model.decision.scale import nominal_share
 from scoring_model.evaluation.coverage import Coverage
-from scoring_model.evaluation.evaluation import Evaluation
 from scoring_model.evaluation.findings_text import findings_markdown
 from scoring_model.evaluation.groups import MIN_RECORDS, REST, GroupRate, GroupTable
 from scoring_model.evaluation.markdown import ABSENT, draw_table
 from scoring_model.evaluation.measures import Measures
+from scoring_model.evaluation.result import EvaluationResult
 from scoring_model.evaluation.stability import RECENT_DAYS, WINDOW_DAYS
 from scoring_model.evaluation.uncertainty import Estimate, Share
 from scoring_model.records import rfc3339
@@ -21,7 +21,7 @@ _ERRORS = {
 }
 
 
-def summary(evaluation: Evaluation) -> str:
+def summary(evaluation: EvaluationResult) -> str:
     """Describe an evaluation in Markdown.
 
     Returns
@@ -72,7 +72,7 @@ def _outcomes(measures: Measures) -> str:
     return draw_table(("Outcome", "Genuine", "Frauds"), rows)
 
 
-def _stability(evaluation: Evaluation) -> str:
+def _stability(evaluation: EvaluationResult) -> str:
     """List the errors with their promises, bootstrap intervals and worst windows."""
     rows = [
         (
@@ -94,7 +94,7 @@ def _stability(evaluation: Evaluation) -> str:
     return f"{text}\n\n{draw_table(heads, rows)}"
 
 
-def _ranking(evaluation: Evaluation) -> str:
+def _ranking(evaluation: EvaluationResult) -> str:
     """List the metrics of margins and probabilities."""
     shown: list[tuple[str, str, Callable[[float | None], str]]] = [
         ("ROC AUC", "roc_auc", _decimal),
@@ -114,7 +114,7 @@ def _ranking(evaluation: Evaluation) -> str:
     return draw_table(("Metric", "Value", "Drawing days"), rows)
 
 
-def _scores(evaluation: Evaluation) -> str:
+def _scores(evaluation: EvaluationResult) -> str:
     """Genuine records at or above each hundred points, against what the score promises."""
     rows = [
         (
@@ -128,7 +128,7 @@ def _scores(evaluation: Evaluation) -> str:
     return draw_table(("Score", "Nominal share of genuine", "Observed", "Extrapolated"), rows)
 
 
-def _calibration(evaluation: Evaluation) -> str:
+def _calibration(evaluation: EvaluationResult) -> str:
     """Mean probability and observed share of fraud by bin."""
     rows = [
         (f"{row.observed.total:,}", f"{row.probability:.3%}", _interval(row.observed))
@@ -137,7 +137,7 @@ def _calibration(evaluation: Evaluation) -> str:
     return draw_table(("Records", "Mean probability", "Frauds"), rows)
 
 
-def _months(evaluation: Evaluation) -> str:
+def _months(evaluation: EvaluationResult) -> str:
     """List the bounded errors and the ranking by month."""
     rows = [
         (

@@ -18,11 +18,10 @@ from scoring_model.evaluation.report.style import (
     given_axes,
     require_libraries,
 )
+from scoring_model.monitoring.result import MonitoringResult
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-    from scoring_model.monitoring.monitoring import Monitoring
 
 _SHIFT: Final = 0.16  # of realised beside estimated, in periods
 
@@ -32,7 +31,7 @@ class MonitoringPlots:
 
     Parameters
     ----------
-    monitoring : Monitoring
+    monitoring : MonitoringResult
 
     Raises
     ------
@@ -40,7 +39,7 @@ class MonitoringPlots:
         Without matplotlib, which the extra ``[train]`` brings.
     """
 
-    def __init__(self, monitoring: "Monitoring") -> None:
+    def __init__(self, monitoring: MonitoringResult) -> None:
         require_libraries()
         self._monitoring = monitoring
 

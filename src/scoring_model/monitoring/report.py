@@ -12,6 +12,7 @@ from scoring_model.evaluation.report.scales import day, percent, unbroken
 from scoring_model.evaluation.stability import Verdict
 from scoring_model.monitoring.early import RATES
 from scoring_model.monitoring.plots import MonitoringPlots
+from scoring_model.monitoring.result import MonitoringResult
 from scoring_model.monitoring.summary import (
     DRIFT_HEADS,
     VERDICTS,
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 
     from scoring_model.evaluation.uncertainty import Estimate, Share
     from scoring_model.monitoring.early import Estimates, Period
-    from scoring_model.monitoring.monitoring import Monitoring
 
 _TONES: Final = {True: "good", False: "bad", None: "open"}
 _RESTS: Final = {True: "Rests on like data", False: "Rests on other data", None: "Unknown"}
@@ -35,7 +35,7 @@ _TOP: Final = 15
 _ROWS: Final = 40
 
 
-def write_monitoring_report(found: "Monitoring", path: str | Path) -> None:
+def write_monitoring_report(found: MonitoringResult, path: str | Path) -> None:
     """Write the report of a window as one HTML file, whole or not at all.
 
     Raises
@@ -46,7 +46,7 @@ def write_monitoring_report(found: "Monitoring", path: str | Path) -> None:
     write_page(render_monitoring(found), path)
 
 
-def render_monitoring(found: "Monitoring") -> str:
+def render_monitoring(found: MonitoringResult) -> str:
     """Return the report of a window as HTML; equal results give equal text."""
     plots, provenance = MonitoringPlots(found), found.provenance
     return render_page(
@@ -72,7 +72,7 @@ def render_monitoring(found: "Monitoring") -> str:
     )
 
 
-def _promise_cards(found: "Monitoring") -> tuple[Card, ...]:
+def _promise_cards(found: MonitoringResult) -> tuple[Card, ...]:
     return tuple(
         Card(
             tone=_TONES[one.rests],
@@ -85,7 +85,7 @@ def _promise_cards(found: "Monitoring") -> tuple[Card, ...]:
     )
 
 
-def _rate_cards(found: "Monitoring") -> tuple[Card, ...]:
+def _rate_cards(found: MonitoringResult) -> tuple[Card, ...]:
     return tuple(
         Card(
             tone="bad" if one.alarm else _VERDICT_TONES[one.verdict],
@@ -98,7 +98,7 @@ def _rate_cards(found: "Monitoring") -> tuple[Card, ...]:
     )
 
 
-def _drift_section(found: "Monitoring", plots: MonitoringPlots) -> Section:
+def _drift_section(found: MonitoringResult, plots: MonitoringPlots) -> Section:
     drift = found.drift
     shown = drift.subjects[:_ROWS]
     rows = tuple(drift_cells(one) for one in shown)
@@ -133,7 +133,7 @@ def _drift_section(found: "Monitoring", plots: MonitoringPlots) -> Section:
     )
 
 
-def _drift_figure(found: "Monitoring", plots: MonitoringPlots) -> Figure:
+def _drift_figure(found: MonitoringResult, plots: MonitoringPlots) -> Figure:
     name, title, drift = "subjects", "What moved most", found.drift
     if drift.limit is None:
         return absent(name, title, "Differences have no limit, since the bundle holds no counts by day.")
@@ -157,7 +157,7 @@ def _drift_figure(found: "Monitoring", plots: MonitoringPlots) -> Figure:
     )
 
 
-def _contributor_figure(found: "Monitoring", plots: MonitoringPlots) -> Figure:
+def _contributor_figure(found: MonitoringResult, plots: MonitoringPlots) -> Figure:
     name, title, drift = "contributors", "What moves the score", found.drift
     if not drift.contributors:
         return absent(name, title, "The window or the bundle holds no contributions of features.")
@@ -181,7 +181,7 @@ def _contributor_figure(found: "Monitoring", plots: MonitoringPlots) -> Figure:
     )
 
 
-def _estimates_section(found: "Monitoring", plots: MonitoringPlots) -> Section:
+def _estimates_section(found: MonitoringResult, plots: MonitoringPlots) -> Section:
     estimates = found.estimates
     lead = estimates.reason if estimates.overall else f"Can’t know. {estimates.reason}"
     rows = tuple(
@@ -250,7 +250,7 @@ def _share(value: float | None, one: "Estimate | Share") -> str:
     return "–" if value is None else f"{percent(value)} ({range_text(one.low, one.high)})"
 
 
-def _matured_section(found: "Monitoring") -> Section:
+def _matured_section(found: MonitoringResult) -> Section:
     name, title, evaluation = "matured", "Matured labels", found.matured
     text = found.maturity.describe()
     if evaluation is None:
@@ -300,7 +300,7 @@ def _matured_section(found: "Monitoring") -> Section:
     )
 
 
-def _provenance(found: "Monitoring") -> Section:
+def _provenance(found: MonitoringResult) -> Section:
     provenance = found.provenance
     rows = (
         ("Use", provenance.name),

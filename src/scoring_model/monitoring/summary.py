@@ -6,7 +6,7 @@ from scoring_model.evaluation.markdown import ABSENT, draw_table
 from scoring_model.evaluation.stability import Verdict
 from scoring_model.monitoring.drift import Drift, SubjectDrift
 from scoring_model.monitoring.early import EarlyVerdict, Estimates
-from scoring_model.monitoring.monitoring import Monitoring, PromiseBasis
+from scoring_model.monitoring.result import MonitoringResult, PromiseBasis
 from scoring_model.records import rfc3339
 
 TOP: Final = 10
@@ -22,7 +22,7 @@ BASES: Final = {True: "yes", False: "no", None: "unknown"}
 VERDICTS: Final = {Verdict.KEPT: "kept", Verdict.BROKEN: "broken", Verdict.UNDECIDED: "undecided"}
 
 
-def monitoring_summary(found: Monitoring) -> str:
+def monitoring_summary(found: MonitoringResult) -> str:
     """Describe a monitored window in Markdown.
 
     Returns
@@ -133,7 +133,7 @@ def _estimates(estimates: Estimates) -> str:
     return f"{estimates.reason}\n\n{table}"
 
 
-def _matured(found: Monitoring) -> str:
+def _matured(found: MonitoringResult) -> str:
     evaluation = found.matured
     if evaluation is None:
         return " There are no metrics without labelled, matured records."

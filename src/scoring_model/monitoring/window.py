@@ -21,7 +21,6 @@ from scoring_model.evaluation import (
 )
 from scoring_model.evaluation.column_reading import Source
 from scoring_model.evaluation.coverage import select
-from scoring_model.evaluation.evaluation import Provenance
 from scoring_model.evaluation.holdout import (
     MAX_BAD_SHARE,
     evaluate_decisions,
@@ -34,13 +33,15 @@ from scoring_model.evaluation.holdout import (
 )
 from scoring_model.evaluation.importance import sample_rows
 from scoring_model.evaluation.labels import Labels, read_labels
+from scoring_model.evaluation.result import Provenance
 from scoring_model.evaluation.scored_files import is_scored, read_scored
 from scoring_model.evaluation.trained_records import trained_until
 from scoring_model.evaluation.uncertainty import share_of
 from scoring_model.history import person_codes
 from scoring_model.monitoring.drift import measure_drift
 from scoring_model.monitoring.early import NO_RECORDS, MaturedRecords, early_verdicts, estimate_errors
-from scoring_model.monitoring.monitoring import Maturity, Monitoring, promise_bases
+from scoring_model.monitoring.monitoring import Monitoring
+from scoring_model.monitoring.result import Maturity, promise_bases
 from scoring_model.records import NEVER, RecordTable, microseconds, parse_duration
 from scoring_model.records.file_format import PLAIN
 from scoring_model.records.labels import UNLABELLED

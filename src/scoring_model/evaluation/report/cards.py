@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Final
 from scoring_model.evaluation.report.figures import range_text
 from scoring_model.evaluation.report.names import TITLES, figure_title
 from scoring_model.evaluation.report.scales import percent
+from scoring_model.evaluation.result import EvaluationResult
 from scoring_model.evaluation.stability import Stability, Verdict
 
 if TYPE_CHECKING:
     from scoring_model.configuration import Gate
-    from scoring_model.evaluation.evaluation import Evaluation
     from scoring_model.evaluation.gates import GateReport, GateResult
 
 ERRORS: Final = {
@@ -99,7 +99,7 @@ def _widest(error: Stability) -> tuple[float | None, float | None]:
     return min(lows, default=None), max(highs, default=None)
 
 
-def promises_note(evaluation: "Evaluation") -> str:
+def promises_note(evaluation: EvaluationResult) -> str:
     """Say what the verdicts compare."""
     if all(error.limit is None for error in evaluation.stability):
         return "The policy promises nothing; the errors are shown with their intervals."

@@ -7,6 +7,7 @@ import numpy as np
 
 from scoring_model.arrays import FloatArray
 from scoring_model.contract.outcome import Outcome
+from scoring_model.evaluation.comparison_result import ComparisonResult
 from scoring_model.evaluation.report.names import figure_title, is_decimal, is_ranking, more_is_better
 from scoring_model.evaluation.report.plot import NothingToDraw, Plots
 from scoring_model.evaluation.report.plots.comparison import (
@@ -20,7 +21,6 @@ from scoring_model.evaluation.report.style import FRAUD, GENUINE, given_axes, re
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from scoring_model.evaluation.comparison import Comparison
     from scoring_model.evaluation.flips import Flip
 
 OUTCOME_WORDS = {Outcome.PASSED: "passed", Outcome.STEPPED_UP: "stepped up", Outcome.FAILED: "failed"}
@@ -31,7 +31,7 @@ class ComparisonPlots:
 
     Parameters
     ----------
-    comparison : Comparison
+    comparison : ComparisonResult
 
     Raises
     ------
@@ -39,7 +39,7 @@ class ComparisonPlots:
         Without matplotlib, which the extra ``[train]`` brings.
     """
 
-    def __init__(self, comparison: "Comparison") -> None:
+    def __init__(self, comparison: ComparisonResult) -> None:
         require_libraries()
         self._comparison = comparison
 

@@ -19,13 +19,13 @@ from scoring_model.evaluation.report.plots.scores import draw_score_distribution
 from scoring_model.evaluation.report.plots.stability import draw_weeks
 from scoring_model.evaluation.report.plots.thresholds import draw_threshold_map
 from scoring_model.evaluation.report.style import FRAUD, GENUINE, given_axes, require_libraries
+from scoring_model.evaluation.result import EvaluationResult
 from scoring_model.evaluation.uncertainty import Share
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from scoring_model.evaluation.curves import Band
-    from scoring_model.evaluation.evaluation import Evaluation
 
 COLOURS: Final = {
     "false_reject": GENUINE,
@@ -47,7 +47,7 @@ class Plots:
 
     Parameters
     ----------
-    evaluation : Evaluation
+    evaluation : EvaluationResult
 
     Raises
     ------
@@ -55,7 +55,7 @@ class Plots:
         Without matplotlib, which the extra ``[train]`` brings.
     """
 
-    def __init__(self, evaluation: "Evaluation") -> None:
+    def __init__(self, evaluation: EvaluationResult) -> None:
         require_libraries()
         self._evaluation = evaluation
 

@@ -23,7 +23,7 @@ from scoring_model.evaluation.report.style import (
 )
 from scoring_model.evaluation.stability import Verdict
 from scoring_model.training.backtest.calendar import day_text
-from scoring_model.training.backtest.result import Backtest
+from scoring_model.training.backtest.result import BacktestResult
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -49,7 +49,7 @@ class BacktestPlots:
         Without matplotlib, which the extra ``[train]`` brings.
     """
 
-    def __init__(self, backtest: Backtest) -> None:
+    def __init__(self, backtest: BacktestResult) -> None:
         require_libraries()
         self._backtest = backtest
 
@@ -184,7 +184,7 @@ class BacktestPlots:
         return drawn
 
 
-def family_shares(backtest: Backtest) -> dict[int, dict[str, float]]:
+def family_shares(backtest: BacktestResult) -> dict[int, dict[str, float]]:
     """Return the share of each family in the mean absolute contributions, by instant of the training."""
     found = {}
     for fold in backtest.folds:

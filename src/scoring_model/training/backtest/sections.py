@@ -11,7 +11,7 @@ from scoring_model.evaluation.report.scales import percent, unbroken
 from scoring_model.training.backtest.calendar import day_text
 from scoring_model.training.backtest.fold import RANKED
 from scoring_model.training.backtest.plots import RECALL, BacktestPlots, family_shares
-from scoring_model.training.backtest.result import Ageing, Backtest, PromiseMonth
+from scoring_model.training.backtest.result import Ageing, BacktestResult, PromiseMonth
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -28,7 +28,7 @@ _FIGURES: Final = {
 _PLAIN: Final = ("roc_auc", "log_loss", "cost")
 
 
-def promises_section(backtest: Backtest, plots: BacktestPlots) -> Section:
+def promises_section(backtest: BacktestResult, plots: BacktestPlots) -> Section:
     """Show every promise in every period."""
     cadences = list(dict.fromkeys(one.cadence for one in backtest.promises))
     return Section(
@@ -48,7 +48,7 @@ def promises_section(backtest: Backtest, plots: BacktestPlots) -> Section:
     )
 
 
-def _promise_figure(backtest: Backtest, plots: BacktestPlots, cadence: str) -> Figure:
+def _promise_figure(backtest: BacktestResult, plots: BacktestPlots, cadence: str) -> Figure:
     found = [one for one in backtest.promises if one.cadence == cadence]
     bounds = list(dict.fromkeys(one.bound for one in found))
 
@@ -71,7 +71,7 @@ def _promise_figure(backtest: Backtest, plots: BacktestPlots, cadence: str) -> F
     )
 
 
-def _promise_table(backtest: Backtest, cadence: str) -> Table:
+def _promise_table(backtest: BacktestResult, cadence: str) -> Table:
     rows = tuple(_promise_row(one) for one in backtest.promises if one.cadence == cadence)
     heads = (backtest.unit.title(), "Model as of", "Promise", "Limit", "Errors", "Of", "Share", "Verdict")
     return Table(caption=f"Promises, trained every {cadence}", heads=heads, rows=rows)
@@ -91,7 +91,7 @@ def _promise_row(one: PromiseMonth) -> tuple[str, ...]:
     )
 
 
-def cadences_section(backtest: Backtest, plots: BacktestPlots) -> Section:
+def cadences_section(backtest: BacktestResult, plots: BacktestPlots) -> Section:
     """Show the figures of the cadences and their differences."""
     shown = ["missed_fraud", "step_up", RECALL, *(["cost"] if backtest.has_costs else [])]
     cost = (
@@ -113,7 +113,7 @@ def cadences_section(backtest: Backtest, plots: BacktestPlots) -> Section:
     )
 
 
-def _cadence_figure(backtest: Backtest, plots: BacktestPlots, figure: str) -> Figure:
+def _cadence_figure(backtest: BacktestResult, plots: BacktestPlots, figure: str) -> Figure:
     title = _FIGURES[figure]
     rows = tuple(
         (f"{pair.cadence} minus {pair.against}", difference_text(figure, pair.figures[figure]))
@@ -130,7 +130,7 @@ def _cadence_figure(backtest: Backtest, plots: BacktestPlots, figure: str) -> Fi
     )
 
 
-def _cadence_table(backtest: Backtest) -> Table:
+def _cadence_table(backtest: BacktestResult) -> Table:
     names = [name for name in _FIGURES if name in backtest.cadences[0].figures]
     rows = tuple(
         (one.cadence, f"{one.models:,}", *(_value(name, one.figures[name]) for name in names))
@@ -140,7 +140,7 @@ def _cadence_table(backtest: Backtest) -> Table:
     return Table(caption="Figures of each cadence, with 95% intervals", heads=heads, rows=rows)
 
 
-def _difference_table(backtest: Backtest) -> Table:
+def _difference_table(backtest: BacktestResult) -> Table:
     names = [name for name in _FIGURES if name in backtest.differences[0].figures]
     rows = tuple(
         (
@@ -184,7 +184,7 @@ def signed_points(share: float) -> str:
     return f"{100 * share:+.2f}".replace("-", "\N{MINUS SIGN}")
 
 
-def ageing_section(backtest: Backtest, plots: BacktestPlots) -> Section:
+def ageing_section(backtest: BacktestResult, plots: BacktestPlots) -> Section:
     """Show every model in every later period, and old models against fresh ones."""
     return Section(
         name="ageing",
@@ -197,7 +197,7 @@ def ageing_section(backtest: Backtest, plots: BacktestPlots) -> Section:
     )
 
 
-def _models_figure(backtest: Backtest, plots: BacktestPlots) -> Figure:
+def _models_figure(backtest: BacktestResult, plots: BacktestPlots) -> Figure:
     name, title = "models", f"Recall at 1% false positives by {backtest.unit}"
     if all(model.figures[RECALL] is None for model in backtest.models):
         return absent(name, title, "No period has both classes.")
@@ -212,7 +212,7 @@ def _models_figure(backtest: Backtest, plots: BacktestPlots) -> Figure:
     )
 
 
-def _ageing_figure(backtest: Backtest, plots: BacktestPlots) -> Figure:
+def _ageing_figure(backtest: BacktestResult, plots: BacktestPlots) -> Figure:
     name, title = "ageing-difference", "Old model minus fresh model"
     if not backtest.ageing:
         return absent(name, title, "No period was decided by two models.")
@@ -240,7 +240,7 @@ def _aged_row(aged: Ageing) -> tuple[str, ...]:
     return str(aged.age), f"{aged.periods:,}", *differences
 
 
-def _models_table(backtest: Backtest) -> Table:
+def _models_table(backtest: BacktestResult) -> Table:
     rows = tuple(
         (
             unbroken(day_text(model.as_of)),
@@ -263,7 +263,7 @@ def _plain(name: str, value: float | None) -> str:
     return f"{value:.3f}" if name in _PLAIN else percent(value)
 
 
-def history_section(backtest: Backtest, plots: BacktestPlots) -> Section:
+def history_section(backtest: BacktestResult, plots: BacktestPlots) -> Section:
     """Show models of shorter histories."""
     name, title = "history", "Whether more history helps"
     text = (
@@ -304,7 +304,7 @@ def history_section(backtest: Backtest, plots: BacktestPlots) -> Section:
     return Section(name=name, title=title, texts=(text,), figures=(figure,))
 
 
-def families_section(backtest: Backtest, plots: BacktestPlots) -> Section:
+def families_section(backtest: BacktestResult, plots: BacktestPlots) -> Section:
     """Show which families of features carry the models."""
     name, title = "families", "Which features carry the models"
     shares = family_shares(backtest)

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, Final
 
+from scoring_model.evaluation.comparison_result import ComparisonResult
 from scoring_model.evaluation.report.comparison_plot import tone_of
 from scoring_model.evaluation.report.figures import Table, drawn, range_text
 from scoring_model.evaluation.report.names import TITLES
@@ -13,7 +14,6 @@ from scoring_model.evaluation.report.sections.section import Section
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from scoring_model.evaluation.comparison import Comparison
     from scoring_model.evaluation.flips import GroupFlipTable
     from scoring_model.evaluation.groups import Difference
     from scoring_model.evaluation.report.comparison_plot import ComparisonPlots
@@ -24,7 +24,7 @@ _TEXT: Final = (
 )
 
 
-def changes_sections(comparison: "Comparison", plots: "ComparisonPlots") -> list[Section]:
+def changes_sections(comparison: ComparisonResult, plots: "ComparisonPlots") -> list[Section]:
     """Describe who flips, one part for each column."""
     return [
         Section(

@@ -9,11 +9,11 @@ from scoring_model.evaluation.report.names import TITLES
 from scoring_model.evaluation.report.plots.groups import ROW
 from scoring_model.evaluation.report.scales import percent, signed
 from scoring_model.evaluation.report.sections.section import Section
+from scoring_model.evaluation.result import EvaluationResult
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from scoring_model.evaluation.evaluation import Evaluation
     from scoring_model.evaluation.groups import Difference, GroupRate, GroupTable
     from scoring_model.evaluation.report.plot import Plots
 
@@ -24,7 +24,7 @@ TOP: Final = 20
 _NOT_ENOUGH: Final = "not enough data"
 
 
-def groups_sections(evaluation: "Evaluation", plots: "Plots") -> list[Section]:
+def groups_sections(evaluation: EvaluationResult, plots: "Plots") -> list[Section]:
     """Describe rates by group, one part for each column; or say that none were asked for."""
     if not evaluation.groups:
         text = "No groups were asked for: name columns with --by, or by=[...] in Python."
@@ -46,7 +46,7 @@ def groups_sections(evaluation: "Evaluation", plots: "Plots") -> list[Section]:
     ]
 
 
-def _figure(evaluation: "Evaluation", plots: "Plots", table: "GroupTable") -> Figure:
+def _figure(evaluation: EvaluationResult, plots: "Plots", table: "GroupTable") -> Figure:
     def draw(*axes: "Axes") -> None:
         for ax, rate in zip(axes, SHOWN, strict=True):
             plots.groups(table.column, rate, ax=ax, top=TOP)

@@ -13,18 +13,18 @@ from scoring_model.evaluation.report.figures import (
 from scoring_model.evaluation.report.names import TITLES
 from scoring_model.evaluation.report.scales import percent, unbroken
 from scoring_model.evaluation.report.sections.section import Section
+from scoring_model.evaluation.result import EvaluationResult
 from scoring_model.evaluation.stability import RECENT_DAYS, WINDOW_DAYS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from scoring_model.evaluation.evaluation import Evaluation
     from scoring_model.evaluation.report.plot import Plots
 
 ERRORS: Final = ("false_reject", "step_up", "missed_fraud")
 
 
-def time_section(evaluation: "Evaluation", plots: "Plots") -> Section:
+def time_section(evaluation: EvaluationResult, plots: "Plots") -> Section:
     """Describe how the errors move over time."""
     return Section(
         name="time",
@@ -34,7 +34,7 @@ def time_section(evaluation: "Evaluation", plots: "Plots") -> Section:
     )
 
 
-def _weeks(evaluation: "Evaluation", plots: "Plots") -> Figure:
+def _weeks(evaluation: EvaluationResult, plots: "Plots") -> Figure:
     name, title = "weeks", "Errors by week"
     weeks = evaluation.curves.weeks
     if not weeks:
@@ -62,7 +62,7 @@ def _weeks(evaluation: "Evaluation", plots: "Plots") -> Figure:
     )
 
 
-def _span(evaluation: "Evaluation", error: str) -> str:
+def _span(evaluation: EvaluationResult, error: str) -> str:
     """Write the lowest and highest weekly share."""
     shares = [getattr(week, error).share for week in evaluation.curves.weeks.values()]
     known = [share for share in shares if share is not None]
@@ -71,7 +71,7 @@ def _span(evaluation: "Evaluation", error: str) -> str:
     return f"{TITLES[error].lower()}, between {percent(min(known))} and {percent(max(known))}"
 
 
-def _weeks_table(evaluation: "Evaluation") -> Table:
+def _weeks_table(evaluation: EvaluationResult) -> Table:
     rows = tuple(
         (
             unbroken(week),
@@ -85,7 +85,7 @@ def _weeks_table(evaluation: "Evaluation") -> Table:
     return Table(caption="Errors by week, with intervals", heads=heads, rows=rows)
 
 
-def _worst(evaluation: "Evaluation") -> Table:
+def _worst(evaluation: EvaluationResult) -> Table:
     rows = []
     for error in evaluation.stability:
         worst = error.worst
@@ -102,7 +102,7 @@ def _worst(evaluation: "Evaluation") -> Table:
     )
 
 
-def _months(evaluation: "Evaluation") -> Table:
+def _months(evaluation: EvaluationResult) -> Table:
     rows = tuple(
         (
             unbroken(month),
