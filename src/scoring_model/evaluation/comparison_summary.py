@@ -9,12 +9,8 @@ from scoring_model.evaluation.findings_text import findings_markdown
 from scoring_model.evaluation.flips import describe_changes
 from scoring_model.evaluation.groups import Difference
 from scoring_model.evaluation.markdown import ABSENT, draw_table
+from scoring_model.figures import ERRORS, FIGURES
 
-_GROUP_RATES: Final = {
-    "false_reject": "Genuine failed",
-    "step_up": "Genuine stepped up or failed",
-    "missed_fraud": "Frauds passed",
-}
 _SHOWN_REASONS: Final = 3
 
 
@@ -89,11 +85,11 @@ def _groups(comparison: ComparisonResult) -> Iterator[str]:
                 f"{group.records:,}",
                 f"{group.stricter:,} ({group.stricter_frauds:,} frauds)",
                 f"{group.milder:,} ({group.milder_frauds:,} frauds)",
-                *(_change(group.changes[name]) for name in _GROUP_RATES),
+                *(_change(group.changes[name]) for name in ERRORS),
             )
             for group in found.groups
         ]
-        heads = ("Group", "Records", "Stricter", "Milder", *_GROUP_RATES.values())
+        heads = ("Group", "Records", "Stricter", "Milder", *(FIGURES[name].title for name in ERRORS))
         text = (
             "Changes of rates in percentage points, with intervals that hold for all groups at once (95 %)."
         )

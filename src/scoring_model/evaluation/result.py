@@ -14,10 +14,11 @@ from scoring_model.evaluation.decomposition import Decomposition
 from scoring_model.evaluation.evaluated_records import EvaluatedRecords
 from scoring_model.evaluation.groups import GroupTable
 from scoring_model.evaluation.importance import Importance
-from scoring_model.evaluation.measures import FPR_LIMITS, Measures
+from scoring_model.evaluation.measures import Measures
 from scoring_model.evaluation.reliability import CalibrationBin
 from scoring_model.evaluation.stability import Stability
 from scoring_model.evaluation.uncertainty import Estimate, Share
+from scoring_model.figures import ERRORS, FPR_LIMITS
 from scoring_model.findings import Finding
 from scoring_model.records import rfc3339
 
@@ -220,7 +221,7 @@ def _rows(evaluation: EvaluationResult) -> Iterator[tuple[object, ...]]:
     for name, figure in evaluation.figures.items():
         yield "overall", "", name, figure.value, figure.low, figure.high, figure.records
     for month, measures in evaluation.months.items():
-        for name in ("false_reject", "step_up", "missed_fraud"):
+        for name in ERRORS:
             share: Share = getattr(measures, name)
             yield "month", month, name, share.share, share.low, share.high, share.total
     for table in evaluation.groups:

@@ -4,13 +4,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from scoring_model.evaluation.report import Section, Table
-from scoring_model.evaluation.report.cards import ERRORS, Card
+from scoring_model.evaluation.report.cards import Card
 from scoring_model.evaluation.report.figures import Figure, absent, drawn, range_text
-from scoring_model.evaluation.report.names import TITLES
 from scoring_model.evaluation.report.page import render_page, write_page
 from scoring_model.evaluation.report.scales import day, percent, unbroken
 from scoring_model.evaluation.stability import Verdict
-from scoring_model.monitoring.early import RATES
+from scoring_model.figures import ERRORS, FIGURES, bounded
 from scoring_model.monitoring.plots import MonitoringPlots
 from scoring_model.monitoring.result import MonitoringResult
 from scoring_model.monitoring.summary import (
@@ -77,7 +76,7 @@ def _promise_cards(found: MonitoringResult) -> tuple[Card, ...]:
         Card(
             tone=_TONES[one.rests],
             head=_RESTS[one.rests],
-            title=ERRORS[one.bound][0],
+            title=bounded(one.bound).title,
             sentence=f"At most {percent(one.limit)} promised. {one.reason}",
             detail="",
         )
@@ -90,7 +89,7 @@ def _rate_cards(found: MonitoringResult) -> tuple[Card, ...]:
         Card(
             tone="bad" if one.alarm else _VERDICT_TONES[one.verdict],
             head="Broken: alarm" if one.alarm else VERDICTS[one.verdict].capitalize(),
-            title=ERRORS[one.bound][0],
+            title=bounded(one.bound).title,
             sentence=early_sentence(one),
             detail="",
         )
@@ -185,7 +184,8 @@ def _estimates_section(found: MonitoringResult, plots: MonitoringPlots) -> Secti
     estimates = found.estimates
     lead = estimates.reason if estimates.overall else f"Can’t know. {estimates.reason}"
     rows = tuple(
-        (TITLES[name], _share(one.value, one), f"{one.records:,}") for name, one in estimates.overall.items()
+        (FIGURES[name].title, _share(one.value, one), f"{one.records:,}")
+        for name, one in estimates.overall.items()
     )
     heads = ("Error", "Estimated", "Of (expected)")
     return Section(
@@ -208,7 +208,7 @@ def _estimates_figure(estimates: "Estimates", plots: MonitoringPlots) -> Figure:
         return absent(name, title, estimates.reason)
 
     def draw(*axes: "Axes") -> None:
-        for ax, error in zip(axes, RATES, strict=True):
+        for ax, error in zip(axes, ERRORS, strict=True):
             plots.estimated(error, ax=ax)
 
     mature = sum(bool(period.realised) for period in estimates.periods)
@@ -229,7 +229,11 @@ def _estimates_figure(estimates: "Estimates", plots: MonitoringPlots) -> Figure:
             heads=(
                 "From",
                 "Records",
-                *(f"{TITLES[error]}, {kind}" for error in RATES for kind in ("estimated", "realised")),
+                *(
+                    f"{FIGURES[error].title}, {kind}"
+                    for error in ERRORS
+                    for kind in ("estimated", "realised")
+                ),
             ),
             rows=tuple(_period_cells(period) for period in estimates.periods),
         ),
@@ -240,7 +244,7 @@ def _estimates_figure(estimates: "Estimates", plots: MonitoringPlots) -> Figure:
 
 def _period_cells(period: "Period") -> tuple[str, ...]:
     cells = []
-    for error in RATES:
+    for error in ERRORS:
         estimate, share = period.estimated[error], period.realised.get(error)
         cells += [_share(estimate.value, estimate), "–" if share is None else _share(share.share, share)]
     return unbroken(period.since), f"{period.records:,}", *cells
@@ -260,7 +264,7 @@ def _matured_section(found: MonitoringResult) -> Section:
     overall = evaluation.overall
     rows = tuple(
         (
-            ERRORS[row.bound][0],
+            bounded(row.bound).title,
             _share(row.share.share, row.share),
             f"{row.share.total:,}",
             "–" if row.limit is None else f"at most {percent(row.limit)}",
@@ -276,9 +280,7 @@ def _matured_section(found: MonitoringResult) -> Section:
             else f"{one.value:.4f} ({range_text(one.low, one.high, '{:.4f}'.format)})",
         )
         for label, one in (
-            ("ROC AUC", evaluation.figures["roc_auc"]),
-            ("Log loss", evaluation.figures["log_loss"]),
-            ("Share of frauds", evaluation.figures["fraud_share"]),
+            (FIGURES[name].title, evaluation.figures[name]) for name in ("roc_auc", "log_loss", "fraud_share")
         )
     )
     return Section(

@@ -11,22 +11,20 @@ from scoring_model.decision.rules import NEVER_REACHED, Policy
 from scoring_model.evaluation import Share
 from scoring_model.evaluation.bounds import exact_share
 from scoring_model.evaluation.cost import ExpectedCost, at_or_above
+from scoring_model.figures import ERRORS, FIGURES
 
 STEP: Final = 25
 """Thresholds of the table are multiples of this, the chosen ones and their neighbours."""
 
 _SHOWN_STEP: Final = 100
+_SHARES: Final = (*ERRORS, "fraud_stepped_up")
 _HEADS: Final = (
     "STEPPED_UP from",
     "FAILED from",
     "Certified",
-    "Genuine failed",
-    "Genuine stepped up or failed",
-    "Frauds passed",
-    "Frauds stepped up",
+    *(FIGURES[name].title for name in _SHARES),
     "Expected cost",
 )
-_SHARES: Final = ("false_reject", "step_up", "missed_fraud", "fraud_stepped_up")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -12,7 +12,6 @@ from scoring_model.evaluation.report.cards import gate_cards, promise_cards
 from scoring_model.evaluation.report.comparison_plot import ComparisonPlots
 from scoring_model.evaluation.report.figures import Table, range_text
 from scoring_model.evaluation.report.first_screen import OUTCOME_TITLES, count_text, left_out_texts
-from scoring_model.evaluation.report.names import figure_title
 from scoring_model.evaluation.report.page import render_page, write_page
 from scoring_model.evaluation.report.scales import day
 from scoring_model.evaluation.report.sections.changes import changes_sections
@@ -20,6 +19,7 @@ from scoring_model.evaluation.report.sections.differences import differences_sec
 from scoring_model.evaluation.report.sections.findings import findings_section, limiting
 from scoring_model.evaluation.report.sections.flips import flips_section
 from scoring_model.evaluation.report.sections.models import models_section
+from scoring_model.figures import FIGURES
 from scoring_model.findings import Code
 
 if TYPE_CHECKING:
@@ -200,7 +200,7 @@ def _verdict(gates: "GateReport") -> str:
     passed = sum(result.verdict == "passed" for result in gates.results)
     counted = f"{passed} of {len(gates.results)} gates passed."
     parts = [
-        f"Significantly {word}: {', '.join(map(figure_title, names))}."
+        f"Significantly {word}: {', '.join(FIGURES[name].title for name in names)}."
         for word, names in (("better", gates.improved), ("worse", gates.worsened))
         if names
     ]

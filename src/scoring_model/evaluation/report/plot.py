@@ -6,7 +6,6 @@ import numpy as np
 
 from scoring_model.contract.outcome import Outcome
 from scoring_model.evaluation.importance import Importance, Weight
-from scoring_model.evaluation.report.names import TITLES
 from scoring_model.evaluation.report.plots.groups import draw_groups
 from scoring_model.evaluation.report.plots.importance import (
     draw_beeswarm,
@@ -21,6 +20,7 @@ from scoring_model.evaluation.report.plots.thresholds import draw_threshold_map
 from scoring_model.evaluation.report.style import FRAUD, GENUINE, given_axes, require_libraries
 from scoring_model.evaluation.result import EvaluationResult
 from scoring_model.evaluation.uncertainty import Share
+from scoring_model.figures import FIGURES
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -174,7 +174,7 @@ class Plots:
                     np.array([_number(share.high) for share in shares]),
                 ),
                 colour=COLOURS[error],
-                title=TITLES[error],
+                title=FIGURES[error].title,
                 overall=overall.share,
                 limit=limits.get(f"max_{error}"),
             )
@@ -205,7 +205,7 @@ class Plots:
                 shares=[found.estimate.value if found.enough else None for found in rates],
                 ends=[(found.estimate.low, found.estimate.high) for found in rates],
                 colour=COLOURS[rate],
-                title=TITLES[rate],
+                title=FIGURES[rate].title,
                 overall=None if overall is None else overall.value,
             )
         return drawn

@@ -8,7 +8,6 @@ import numpy as np
 from scoring_model.arrays import FloatArray
 from scoring_model.evaluation import Estimate
 from scoring_model.evaluation.report import NothingToDraw
-from scoring_model.evaluation.report.names import TITLES
 from scoring_model.evaluation.report.plot import COLOURS
 from scoring_model.evaluation.report.plots.stability import draw_weeks
 from scoring_model.evaluation.report.scales import tick
@@ -22,6 +21,7 @@ from scoring_model.evaluation.report.style import (
     require_libraries,
 )
 from scoring_model.evaluation.stability import Verdict
+from scoring_model.figures import FIGURES
 from scoring_model.training.backtest.calendar import day_text
 from scoring_model.training.backtest.result import BacktestResult
 
@@ -78,7 +78,7 @@ class BacktestPlots:
                     _numbers([one.share.high for one in found]),
                 ),
                 colour=COLOURS[error],
-                title=TITLES[error],
+                title=FIGURES[error].title,
                 overall=None,
                 limit=found[0].limit,
             )

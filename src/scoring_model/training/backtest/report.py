@@ -7,9 +7,9 @@ from scoring_model.decision.rules import NEVER_REACHED
 from scoring_model.evaluation import Estimate
 from scoring_model.evaluation.report import Section, Table
 from scoring_model.evaluation.report.figures import range_text
-from scoring_model.evaluation.report.names import TITLES
 from scoring_model.evaluation.report.page import render_page, write_page
 from scoring_model.evaluation.report.scales import unbroken
+from scoring_model.figures import bounded
 from scoring_model.training.backtest.calendar import day_text
 from scoring_model.training.backtest.plots import BacktestPlots
 from scoring_model.training.backtest.result import NEVER_RETRAINED, BacktestResult, PromiseTally
@@ -139,7 +139,7 @@ def _tally_table(backtest: BacktestResult) -> Table:
 
 def _tally_row(one: PromiseTally) -> tuple[str, ...]:
     counts = (one.judged, one.kept, one.undecided, one.broken)
-    title = TITLES[one.bound.removeprefix("max_")]
+    title = bounded(one.bound).title
     return (
         title,
         one.cadence,

@@ -19,20 +19,18 @@ from scoring_model.evaluation.report.figures import (
 )
 from scoring_model.evaluation.report.names import (
     change_writer,
-    figure_title,
-    is_ranking,
     value_writer,
 )
 from scoring_model.evaluation.report.plots.comparison import ROW
 from scoring_model.evaluation.report.scales import percent
 from scoring_model.evaluation.report.sections.section import Section
+from scoring_model.figures import ERRORS, FIGURES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from scoring_model.evaluation.report.comparison_plot import ComparisonPlots
 
-ERRORS: Final = ("false_reject", "step_up", "missed_fraud")
 REPEATED: Final = frozenset({"genuine_failed", "fraud_passed", "fraud_share"})
 """Figures under a second name, and the share of frauds, which no model changes."""
 
@@ -64,7 +62,7 @@ def _errors(comparison: ComparisonResult, plots: "ComparisonPlots") -> Figure:
 
 
 def _ranking(comparison: ComparisonResult, plots: "ComparisonPlots") -> Figure:
-    names = [name for name in comparison.differences if is_ranking(name)]
+    names = [name for name in comparison.differences if FIGURES[name].of_ranking]
     return _forest(comparison, plots, names, name="ranking", title="Finding frauds", unit="hundredths")
 
 
@@ -101,7 +99,7 @@ def _forest(
 def _difference(comparison: ComparisonResult, name: str) -> tuple[str, ...]:
     found, write = comparison.differences[name], change_writer(name)
     value = "–" if found.value is None else write(found.value)
-    return figure_title(name), value, range_text(found.low, found.high, write), f"{found.records:,}"
+    return FIGURES[name].title, value, range_text(found.low, found.high, write), f"{found.records:,}"
 
 
 def _clear(comparison: ComparisonResult, names: "Sequence[str]") -> str:
@@ -111,7 +109,7 @@ def _clear(comparison: ComparisonResult, names: "Sequence[str]") -> str:
         for name in names
     }
     texts = [
-        f"Clearly {tone}: {', '.join(figure_title(name) for name in names if tones[name] == tone)}."
+        f"Clearly {tone}: {', '.join(FIGURES[name].title for name in names if tones[name] == tone)}."
         for tone in ("better", "worse")
         if tone in tones.values()
     ]

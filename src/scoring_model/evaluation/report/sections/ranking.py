@@ -15,10 +15,11 @@ from scoring_model.evaluation.report.figures import (
     range_text,
     thin,
 )
-from scoring_model.evaluation.report.names import figure_title, is_ranking, value_writer
+from scoring_model.evaluation.report.names import value_writer
 from scoring_model.evaluation.report.scales import percent
 from scoring_model.evaluation.report.sections.section import Section
 from scoring_model.evaluation.result import EvaluationResult
+from scoring_model.figures import FIGURES
 
 if TYPE_CHECKING:
     from scoring_model.evaluation.curves import Band
@@ -123,13 +124,13 @@ def _curve_table(found: "Band", x: str, y: str, *, caption: str, write: object =
 def _figures(evaluation: EvaluationResult) -> Table:
     rows = tuple(
         (
-            figure_title(name),
+            FIGURES[name].title,
             value_writer(name)(found.value),
             range_text(found.low, found.high, value_writer(name)),
             f"{found.records:,}",
         )
         for name, found in evaluation.figures.items()
-        if is_ranking(name)
+        if FIGURES[name].of_ranking
     )
     return Table(
         caption="Ranking, with 95% intervals from whole days",
