@@ -28,7 +28,7 @@ from scoring_model.cli.bundles import (
 from scoring_model.cli.database import MasterKey, Since, settled
 from scoring_model.cli.following import follow_verifications
 from scoring_model.cli.past import OfDatabase, check_source, read_past_records
-from scoring_model.cli.records import Files, check_files
+from scoring_model.cli.records import Files, NamesOption, check_files
 
 if TYPE_CHECKING:
     from scoring_model.configuration import GateSettings
@@ -77,6 +77,7 @@ def compare(
     history: History = None,
     labels: Labels = None,
     by: By = None,
+    names: NamesOption = None,
     gate: GatesFile = None,
     training: Training = None,
     max_bad_share: MaxBadShare = 0.01,
@@ -105,7 +106,9 @@ def compare(
     if report_path is not None:
         require_libraries()
     key, gates = key_of(public_key), None if gate is None else load_gates(gate)
-    old, new = (Scorer.load(one, public_key=key, threads=threads) for one in (champion, challenger))
+    old, new = (
+        Scorer.load(one, public_key=key, threads=threads).with_names(names) for one in (champion, challenger)
+    )
     if database is not None and state is not None:
         follow_verifications(database, master_key, (old, new), state, since=since, every=every)
         return
@@ -208,6 +211,7 @@ def promote(
     history: History = None,
     labels: Labels = None,
     by: By = None,
+    names: NamesOption = None,
     training: Training = None,
     max_bad_share: MaxBadShare = 0.01,
     as_of: AsOf = None,
@@ -247,6 +251,7 @@ def promote(
                 "mute": gates.findings.mute,
                 "max_bad_share": max_bad_share,
             },
+            names=names,
             public_key=key_of(public_key),
             threads=threads,
             report=console.report,

@@ -23,7 +23,7 @@ from scoring_model.cli.bundles import (
 )
 from scoring_model.cli.database import MasterKey, Since, settled, with_store
 from scoring_model.cli.past import OfDatabase, check_source, read_past_records
-from scoring_model.cli.records import check_files
+from scoring_model.cli.records import NamesOption, check_files
 
 if TYPE_CHECKING:
     from scoring_model.bundle import SealedFiles
@@ -65,6 +65,7 @@ def monitor(
             "reference period.",
         ),
     ] = None,
+    names: NamesOption = None,
     gate: GatesFile = None,
     max_bad_share: MaxBadShare = 0.01,
     as_of: AsOf = None,
@@ -101,7 +102,14 @@ def monitor(
         if database is None:
             source = window[0] if window and len(window) == 1 and window[0].is_dir() else window
             found = monitor_bundle(
-                sealed, source, history=history, labels=labels, as_of=as_of, **options, **reading
+                sealed,
+                source,
+                history=history,
+                labels=labels,
+                as_of=as_of,
+                names=names,
+                **options,
+                **reading,
             )
         else:
             found = _monitor_past(

@@ -1,8 +1,9 @@
 """The scorer: decides about records with a bundle."""
 
+import copy
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import Any, Self
 
@@ -21,7 +22,7 @@ from scoring_model.bundle.codec import read_json
 from scoring_model.bundle.short_card import ShortCard, short_card
 from scoring_model.features import Feature
 from scoring_model.history import past_counts
-from scoring_model.records import Record, RecordTable, microseconds, parse_record
+from scoring_model.records import Names, Record, RecordTable, microseconds, parse_record
 from scoring_model.scorer.decider import Decider, Decision, Reason
 
 
@@ -150,6 +151,19 @@ class Scorer(Decider):
         scorer.score_counts = ScoreCounts.of(sealed)
         if EVALUATION in sealed.files:
             scorer._evaluation = sealed.files[EVALUATION]
+        return scorer
+
+    def with_names(self, names: Names | None) -> Self:
+        """Return a scorer that takes files with names of both kinds as those of one; itself for None.
+
+        Parameters
+        ----------
+        names : {"contract", "own"} or None
+        """
+        if names is None:
+            return self
+        scorer = copy.copy(self)
+        scorer.contents = replace(self.contents, schema=replace(self.contents.schema, names=names))
         return scorer
 
     @property
