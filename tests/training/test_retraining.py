@@ -18,6 +18,7 @@ from program import Captured, run
 from scoring_model.bundle import read_bundle
 from scoring_model.evaluation.sequential import Answer
 from scoring_model.records import microseconds
+from scoring_model.records.layout import MissingColumns
 from scoring_model.retraining import Retraining, RetrainingError, retrain
 from scoring_model.retraining.records import collect_records
 from scoring_model.service.store import migrate
@@ -203,16 +204,21 @@ def test_records_that_failed_without_a_label_have_no_propensity(site: Site, trai
     replace(site, bundle=strict).served_by()
     site.clock.advance(60)
     site.given.work.mkdir()
-    signals = training.bundle.contents.schema.signals
-    records = collect_records(site.given, signals, now=site.clock.now(), report=lambda text: None)
+    schema = training.bundle.contents.schema
+    records = collect_records(
+        site.given, schema, by=(), max_bad_share=0, now=site.clock.now(), report=lambda text: None
+    )
     table = pq.read_table(records.file, columns=["scoringOutcome", "propensity"]).to_pylist()
     assert {row["propensity"] for row in table if row["scoringOutcome"] in (None, "PASSED")} == {1.0}
     assert [row["propensity"] for row in table if row["scoringOutcome"] == "FAILED"] == [None]
     assert (len(table), records.exported) == (12_004, 4)
 
 
-def test_a_past_that_cannot_be_cut_is_refused(site: Site, tmp_path: Path) -> None:
-    """Before anything is exported."""
-    with pytest.raises(RetrainingError, match=r"must be Parquet: past\.csv"):
-        retrain(replace(site.gated(LOOSE), past=[tmp_path / "past.csv"]), clock=site.clock)
-    assert not site.given.work.exists()
+def test_a_past_that_cannot_be_read_is_refused(site: Site, tmp_path: Path) -> None:
+    """Before anything is exported, and no version has become the champion."""
+    past = tmp_path / "past.csv"
+    past.write_text("recordId,dob\n1,1980-01-01\n", encoding="utf-8")
+    with pytest.raises(MissingColumns, match=r"past\.csv: the column 'eventTime' is not in the source"):
+        retrain(replace(site.gated(LOOSE), past=[past]), clock=site.clock)
+    assert list(site.given.work.iterdir()) == []
+    assert "champion" not in client_of(site.given.uri).get_registered_model(NAME).aliases
