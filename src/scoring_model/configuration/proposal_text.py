@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 
 from scoring_model.configuration.proposal import Proposal
 from scoring_model.configuration.proposal_windows import KNOWN_SHARE
+from scoring_model.contract.fields import REQUIRED_FIELDS
 from scoring_model.records import format_duration
 
 
@@ -27,7 +28,7 @@ def _lines(found: Proposal, name: str, source: str) -> Iterator[str]:
     left_out = [f"{column}: {reason}" for column, reason in found.left_out.items()]
     yield from _list("Columns that are not used:", left_out)
     yield f"name: {_text(name)}"
-    yield from ("", f"use: {{subject: customer, event: {found.event}}} # what reasons call them")
+    yield from ("", *_use(found))
     yield from ("", "records:", *_records(found))
     yield from ("", "signals:" if found.signals else "signals: {}")
     for signal in found.signals:
@@ -59,6 +60,14 @@ def _list(title: str, items: Iterable[str]) -> Iterator[str]:
     lines = [f"# - {' '.join(item.split())}" for item in items]
     if lines:
         yield from ("#", f"# {title}", *lines)
+
+
+def _use(found: Proposal) -> Iterator[str]:
+    required = ""
+    if found.identity_requires not in ((), REQUIRED_FIELDS):
+        required = f", identity_requires: {_flow(found.identity_requires)}"
+        yield "# identity_requires: without one of these an identity is INCOMPLETE; nearly every row here has them."
+    yield f"use: {{subject: customer, event: {found.event}{required}}} # what reasons call them"
 
 
 def _records(found: Proposal) -> Iterator[str]:
