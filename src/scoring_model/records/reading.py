@@ -145,7 +145,8 @@ def date_texts(sheet: Sheet, schema: RecordSchema) -> Iterator[tuple[str, Iterat
     sheet = _renamed(sheet, schema)
     for name in () if schema.format.dates else _present(sheet.columns, schema):
         if name in DATED:
-            yield name, _dates_unlike_iso(encode(sheet.columns[schema.column_of(name)], sheet.rows))
+            raw = encode(sheet.columns[schema.column_of(name)], sheet.rows, schema.format.nulls)
+            yield name, _dates_unlike_iso(raw)
 
 
 def read_part(
@@ -350,7 +351,7 @@ def _column(
 ) -> tuple[Parsed, tuple[str, ...]]:
     """Parse a column; also return the formats of its dates if they were guessed, here or before."""
     given = sheet.columns[schema.column_of(field)]
-    raw = encode(given, sheet.rows)
+    raw = encode(given, sheet.rows, schema.format.nulls)
     if guessed is None:
         guessed = () if schema.format.dates or field not in DATED else guess_dates(_dates_unlike_iso(raw))
     formats = schema.format.dates or guessed
