@@ -40,11 +40,10 @@ def explain_record(
 ) -> None:
     """Show the features of one record: values, sentences and contributions to the margin."""
     from scoring_model.scorer import Scorer
-    from scoring_model.scorer.frames import read_histories
 
     record = _read(path)
     scorer = Scorer.load(bundle, public_key=key_of(public_key))
-    explanation = scorer.explain(record, history=read_histories(scorer, history or []))
+    explanation = scorer.explain(record, history=history)
     if as_json:
         console.say_json(_plain(explanation))
         return

@@ -33,7 +33,7 @@ def retrain(
         typer.Option(
             exists=True,
             dir_okay=False,
-            help="Parquet file of records from before the service; may be given several times.",
+            help="File of records from before the service: Parquet, CSV or JSON Lines; may be given several times.",
         ),
     ] = None,
     client: Annotated[

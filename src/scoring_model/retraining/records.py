@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -12,10 +12,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from scoring_model.contract.fields import PROPENSITY
+from scoring_model.arrays import IntArray
+from scoring_model.configuration import load_configuration
+from scoring_model.contract.fields import PROPENSITY, signal_field
 from scoring_model.contract.outcome import Outcome
 from scoring_model.contract.rules import SignalType
-from scoring_model.records import rfc3339
+from scoring_model.records import RecordTable, rfc3339
+from scoring_model.records.labels import UNLABELLED
+from scoring_model.records.quarantine import accept
+from scoring_model.records.reading import read_records
+from scoring_model.records.table import NEVER
 from scoring_model.retraining.challenger import write_json
 from scoring_model.retraining.settings import Report, Retraining, RetrainingError
 from scoring_model.service.export import clients_of_one_history, export_file, private_parquet
@@ -110,7 +116,7 @@ def _export(
     given: Retraining, signals: Mapping[str, SignalType], file: Path, *, before: int, report: Report
 ) -> int:
     """Write the records, which only their owner can read; return how many the service has."""
-    past = [_plain(pq.read_table(path), path.name) for path in given.past]
+    past = [_past(path, given, signals) for path in given.past]
 
     async def export(store: "Store") -> "ExportedFile":
         return await export_file(
@@ -135,6 +141,37 @@ def _export(
     with private_parquet(file, table.schema) as writer:
         writer.write_table(table)
     return done.records
+
+
+def _past(path: Path, given: Retraining, signals: Mapping[str, SignalType]) -> pa.Table:
+    """Read records from before the service; text is read as the configuration says, and gets the contract's names."""
+    if path.suffix == ".parquet":
+        return _plain(pq.read_table(path), path.name)
+    configuration = load_configuration(given.configuration)
+    reading = read_records(path, replace(configuration.schema, signals=signals), labelled=True)
+    accept(reading, max_share=configuration.records.max_bad_share)
+    return contract_table(reading.table, signals)
+
+
+def contract_table(table: RecordTable, signals: Mapping[str, SignalType]) -> pa.Table:
+    """Return records as columns with the names and spellings of the contract, as an export has them."""
+
+    def instants(micros: IntArray) -> pa.Array:
+        return pa.array(micros, mask=micros == NEVER).cast(pa.timestamp("us", "UTC"))
+
+    columns = {"recordId": pa.array(table.record_ids, pa.string()), _TIME: instants(table.event_times)}
+    for name, column in table.columns.items():
+        if column.values:
+            columns[name] = pa.array(list(column.values)).take(pa.array(column.codes, mask=column.codes < 0))
+    booleans = {signal_field(name) for name, kind in signals.items() if kind is SignalType.BOOLEAN}
+    for name in booleans & columns.keys():
+        columns[name] = columns[name].cast(pa.bool_())  # records hold 0 and 1
+    words = pa.array(["genuine", "fraud"])
+    columns[_LABEL] = words.take(pa.array(table.labels, mask=table.labels == UNLABELLED))
+    columns["labelKnownAt"] = instants(table.label_times)
+    if table.propensities is not None:
+        columns[PROPENSITY] = pa.array(table.propensities, from_pandas=True)
+    return pa.table(columns)
 
 
 def _with_propensities(past: Sequence[pa.Table], ours: pa.Table, report: Report) -> list[pa.Table]:

@@ -16,6 +16,7 @@ from scoring_model.evaluation.holdout import training_folder
 from scoring_model.evaluation.sequential import Answer, Look
 from scoring_model.evaluation.trained_records import trained_until
 from scoring_model.records import rfc3339
+from scoring_model.records.files import file_ending
 from scoring_model.retraining.challenger import Challenger, write_json
 from scoring_model.retraining.records import Records, collect_records, cut, forget_records
 from scoring_model.retraining.settings import Report, Retraining, RetrainingError
@@ -91,8 +92,9 @@ def retrain(given: Retraining, *, clock: "Clock", report: Report = lambda text: 
     Raises
     ------
     RetrainingError
-        If another run works in the folder, a file of the past is not Parquet, or the champion of the registry is not
-        the bundle that serves.
+        If another run works in the folder, or the champion of the registry is not the bundle that serves.
+    UnreadableSource
+        If a file of the past is neither Parquet, CSV nor JSON Lines.
     ActivationRefused
         If the service refuses the promoted bundle. The one that serves is the champion again.
     ActivationUnanswered
@@ -100,8 +102,8 @@ def retrain(given: Retraining, *, clock: "Clock", report: Report = lambda text: 
     TrackingError, EvaluationError, SplitError, LeakageError, InfeasiblePolicy
         As `promote` and `train`. The champion serves on.
     """
-    if wrong := [path.name for path in given.past if path.suffix != ".parquet"]:
-        raise RetrainingError(f"records of the past must be Parquet: {', '.join(wrong)}")
+    for path in given.past:
+        file_ending(path)
     given.work.mkdir(mode=0o700, parents=True, exist_ok=True)
     with _alone(given.work):
         return _Run(given, clock, report).answer()

@@ -36,7 +36,8 @@ class Retraining:
     work : Path
         Folder of the challengers and their looks, of this service alone. It is created, for its owner alone.
     past : sequence of Path
-        Parquet files of records from before the service, in the columns of the contract.
+        Files of records from before the service: Parquet in the columns of the contract; CSV or JSON Lines are read
+        as the configuration says.
     client : str, optional
         Client whose history is exported; needed if the database holds several histories.
     since : int
