@@ -58,6 +58,8 @@ def _read(path: Path) -> Mapping[str, object]:
         record = json.loads(raw.decode("utf-8-sig"), object_pairs_hook=_object)
     except UnicodeDecodeError:
         raise ValueError(f"{path}: must be UTF-8") from None
+    except RecursionError:
+        raise ValueError(f"{path}: is nested too deeply") from None
     except json.JSONDecodeError as error:
         # The error holds only positions, except `doc`, which is the whole record.
         raise ValueError(f"{path}: must be JSON: {error.msg} (line {error.lineno})") from None
