@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from scoring_model.batch.dataset import DatasetRun
     from scoring_model.batch.plan import Stage
     from scoring_model.bundle import SealedFiles
+    from scoring_model.evaluation import GateReport
     from scoring_model.records import RecordTable
     from scoring_model.scorer import Scorer
 
@@ -399,10 +400,17 @@ def evaluate(
     write_json(json_path, found.to_json() | ({} if gated is None else {"gates": gated.to_json()}))
     if report_path is not None:
         found.report(report_path)
-        console.report(f"report: {report_path}")
-    console.say_markdown(summary(found))
+    show(summary(found), gated, report_path)
+
+
+def show(text: str, gated: "GateReport | None", report: Path | None) -> None:
+    """Print a summary in Markdown, the gates, and last where the report is; exit with the code of the gates."""
+    console.say_markdown(text)
     if gated is not None:
         console.say_markdown(gated.to_markdown())
+    if report is not None:
+        console.say(f"report: {report}")
+    if gated is not None:
         raise typer.Exit(gated.exit_code)
 
 
@@ -438,11 +446,11 @@ def grouped(by: list[str] | None, columns: Iterable[str]) -> dict[str, str | Non
 
 
 def write_json(path: Path | None, document: Mapping[str, object]) -> None:
-    """Write a JSON document, if a path is given."""
+    """Write a JSON document for its owner alone, if a path is given."""
     from scoring_model.records.atomic import atomic_file
 
     if path is not None:
-        with atomic_file(path) as partial:
+        with atomic_file(path, private=True) as partial:
             partial.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
 
 

@@ -23,11 +23,12 @@ from scoring_model.cli.bundles import (
     exiting_without_records,
     grouped,
     key_of,
+    show,
     write_json,
 )
 from scoring_model.cli.database import MasterKey, Since, settled
 from scoring_model.cli.following import follow_verifications
-from scoring_model.cli.past import OfDatabase, check_source, read_past_records
+from scoring_model.cli.past import OfDatabase, chosen_source, read_past_records
 from scoring_model.cli.records import Files, NamesOption, check_files
 
 if TYPE_CHECKING:
@@ -101,7 +102,7 @@ def compare(
     from scoring_model.evaluation.report.style import require_libraries
     from scoring_model.scorer import Scorer
 
-    check_source(paths, database, history=history, labels=labels, since=since)
+    database = chosen_source(paths, database, history=history, labels=labels, since=since)
     _check_follow(database, state, gate or json_path or report_path, follow=follow)
     if report_path is not None:
         require_libraries()
@@ -143,11 +144,7 @@ def _present(
     write_json(json_path, found.to_json() | {"gates": None if gated is None else gated.to_json()})
     if report_path is not None:
         found.report(report_path, gates=gated)
-        console.report(f"report: {report_path}")
-    console.say_markdown(comparison_summary(found))
-    if gated is not None:
-        console.say_markdown(gated.to_markdown())
-        raise typer.Exit(gated.exit_code)
+    show(comparison_summary(found), gated, report_path)
 
 
 def _check_follow(database: str | None, state: Path | None, result: Path | None, *, follow: bool) -> None:

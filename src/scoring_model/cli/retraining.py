@@ -34,7 +34,7 @@ def retrain(
         typer.Option(
             exists=True,
             dir_okay=False,
-            help="File of labelled records from before the service, as for `train`; may be given several times.",
+            help="File of records from before the service: Parquet, CSV or JSON Lines; may be given several times.",
         ),
     ] = None,
     names: NamesOption = None,

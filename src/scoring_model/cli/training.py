@@ -99,9 +99,9 @@ def train(
     console.say(f"bundle: {done.bundle}")
     console.say(f"parameters: {done.parameters}")
     console.say(f"evaluation of the {done.evaluated_part} period: {done.summary}")
-    console.say(f"report: {done.report}")
     if done.tracked is not None:
         console.say(f"tracking: {done.tracked.uri}, run {done.tracked.run_id}")
+    console.say(f"report: {done.report}")
 
 
 def _with_search(

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from scoring_model.contract.outcome import OUTCOMES
 from scoring_model.decision.scale import nominal_share
+from scoring_model.escaping import for_markdown
 from scoring_model.evaluation.coverage import Coverage
 from scoring_model.evaluation.evaluation import Evaluation
 from scoring_model.evaluation.findings_text import findings_markdown
@@ -41,7 +42,7 @@ def summary(evaluation: Evaluation) -> str:
         "### Calibration\n\n" + _calibration(evaluation),
         "### By month\n\n" + _months(evaluation),
     ]
-    sections += [f"### By {table.column}\n\n" + _groups(table) for table in evaluation.groups]
+    sections += [f"### By {for_markdown(table.column)}\n\n" + _groups(table) for table in evaluation.groups]
     sections.insert(1, findings_markdown(evaluation.findings))
     if evaluation.coverage is not None:
         sections.insert(1, "### Records\n\n" + _coverage(evaluation.coverage))
@@ -175,7 +176,7 @@ def _groups(table: GroupTable) -> str:
         for group in table.groups
     ]
     heads = ("Group", "Genuine", "Frauds", "Genuine failed", "Genuine stepped up or failed", "Frauds passed")
-    against = "all other records" if table.reference == REST else table.reference
+    against = "all other records" if table.reference == REST else for_markdown(table.reference)
     counted = "" if table.persons_known else " Persons are unknown, so each record counted as one."
     text = (
         f"Each rate with its difference to that of {against} in percentage points, and the interval that holds for all "

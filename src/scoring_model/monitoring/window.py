@@ -27,7 +27,6 @@ from scoring_model.evaluation.holdout import (
     evaluate_decisions,
     group_columns,
     latest_instant,
-    listed,
     maturity_of,
     names_of,
     read_labelled,
@@ -232,7 +231,7 @@ def _read_window(
         scorer, window, given, by=options.by, max_bad_share=max_bad_share, required=False
     )
     past, targets = _with_matured_last(
-        scorer, read_histories(scorer, listed(history)), table, _dated(options, scorer, table)
+        scorer, read_histories(scorer, history), table, _dated(options, scorer, table)
     )
     first = len(past) - len(targets)
     features = scorer.matrix.rows(past.append(table), first)

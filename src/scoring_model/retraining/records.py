@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -12,16 +12,19 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from scoring_model.contract.fields import PROPENSITY, SIGNAL_PREFIX
+from scoring_model.arrays import IntArray
+from scoring_model.contract.fields import PROPENSITY, SIGNAL_PREFIX, signal_field
 from scoring_model.contract.outcome import Outcome
+from scoring_model.contract.rules import SignalType
 from scoring_model.evaluation.holdout import with_columns
-from scoring_model.records import NEVER, Column, RecordSchema, rfc3339
+from scoring_model.records import NEVER, RecordSchema, RecordTable, rfc3339
+from scoring_model.records.labels import UNLABELLED
 from scoring_model.records.quarantine import accept
 from scoring_model.records.reading import read_records
 from scoring_model.records.sheet import CONTRACT_MARK
 from scoring_model.retraining.challenger import write_json
 from scoring_model.retraining.settings import Report, Retraining
-from scoring_model.service.export import RecordColumns, clients_of_one_history, export_file, private_parquet
+from scoring_model.service.export import clients_of_one_history, export_file, private_parquet
 from scoring_model.service.keys.data_keys import Vault
 from scoring_model.service.scoring.score import SKEW
 from scoring_model.service.settings import masked
@@ -134,28 +137,30 @@ def _past(
     table = reading.table
     report(f"{path.name}: {len(table)} records read, {reading.rows - len(table)} rows refused")
     accept(reading, max_share=max_bad_share)
-    kinds = {kind.name: kind.type for kind in RecordColumns(schema.signals, {}).schema}
-    times = [pa.array(micros, mask=micros == NEVER) for micros in (table.event_times, table.label_times)]
-    columns = {
-        "recordId": pa.array(table.record_ids, pa.string()),
-        _TIME: times[0].cast(_INSTANT),
-        _LABEL: _cells(Column(("genuine", "fraud"), table.labels)),
-        "labelKnownAt": times[1].cast(_INSTANT),
-    }
+    return contract_table(table, schema.signals)
+
+
+def contract_table(table: RecordTable, signals: Mapping[str, SignalType]) -> pa.Table:
+    """Return records as columns with the names and spellings of the contract; others than fields keep their names."""
+
+    def instants(micros: IntArray) -> pa.Array:
+        return pa.array(micros, mask=micros == NEVER).cast(_INSTANT)
+
+    columns = {"recordId": pa.array(table.record_ids, pa.string()), _TIME: instants(table.event_times)}
+    kinds = {signal_field(name): kind for name, kind in signals.items()}
+    for name, column in table.columns.items():
+        if not column.values:
+            continue
+        cells = pa.array(list(column.values)).take(pa.array(column.codes, mask=column.codes < 0))
+        if kinds.get(name) is SignalType.BOOLEAN:
+            cells = cells.cast(pa.bool_())  # records hold 0 and 1
+        columns[name if name in kinds else name.removeprefix(SIGNAL_PREFIX)] = cells
+    words = pa.array(["genuine", "fraud"])
+    columns[_LABEL] = words.take(pa.array(table.labels, mask=table.labels == UNLABELLED))
+    columns["labelKnownAt"] = instants(table.label_times)
     if table.propensities is not None:
         columns[PROPENSITY] = pa.array(table.propensities, from_pandas=True)
-    for name, column in table.columns.items():
-        if name in kinds:
-            columns[name] = _cells(column).cast(kinds[name])
-        else:
-            columns[name.removeprefix(SIGNAL_PREFIX)] = _cells(column).cast(pa.string())
     return pa.table(columns)
-
-
-def _cells(column: Column) -> pa.Array:
-    """Return the cells of a column."""
-    codes = np.where(column.codes < 0, len(column.values), column.codes)
-    return pa.array([*column.values, None]).take(pa.array(codes))
 
 
 def _export(

@@ -17,6 +17,7 @@ from scoring_model.evaluation.holdout import group_columns, read_labelled, train
 from scoring_model.evaluation.sequential import Answer, Look
 from scoring_model.evaluation.trained_records import trained_until
 from scoring_model.records import RecordSchema, rfc3339
+from scoring_model.records.files import file_ending
 from scoring_model.retraining.challenger import Challenger, write_json
 from scoring_model.retraining.records import Records, collect_records, cut, forget_records
 from scoring_model.retraining.settings import Report, Retraining, RetrainingError
@@ -102,6 +103,8 @@ def retrain(given: Retraining, *, clock: "Clock", report: Report = lambda text: 
     TrackingError, EvaluationError, SplitError, LeakageError, InfeasiblePolicy
         As `promote` and `train`. The champion serves on.
     """
+    for path in given.past:
+        file_ending(path)
     given.work.mkdir(mode=0o700, parents=True, exist_ok=True)
     with _alone(given.work):
         return _Run(given, clock, report).answer()
