@@ -26,7 +26,7 @@ from scoring_model.contract.texts import to_text
 from scoring_model.service.clients import Caller, Permission, caller_of, create_client
 from scoring_model.service.core import ids
 from scoring_model.service.core.rows import TABLES, IdentityRow, LinkRow, PersonKeyRow, Row
-from scoring_model.service.identities import assess, pack_identity, parse_identity
+from scoring_model.service.identities import StoredIdentity, assess, pack_identity, parse_identity
 from scoring_model.service.keys.data_keys import DataKey, Vault
 from scoring_model.service.keys.keyring import Keyring
 from scoring_model.service.keys.link_hashes import Linker
@@ -176,11 +176,14 @@ class _Maker:
         """A customer with a valid identity."""
         now = _now()
         values = parse_identity(_identity(body), now)
-        status, errors = assess(values, now)
+        status, errors, missing = assess(values, now)
         customer = self._customer({**values, **_dotted(body["signals"])})
         resource = ids.new_id(now)
         payload = self._key(customer.person, now).seal(
-            pack_identity(values, errors), table="identities", column="payload", row=resource
+            pack_identity(StoredIdentity(values, errors, missing)),
+            table="identities",
+            column="payload",
+            row=resource,
         )
         key_id = self.keys[customer.person].key_id
         self.identities.append(

@@ -56,6 +56,7 @@ def test_init_understands_an_export(capsys: pytest.CaptureFixture[str], export: 
         "address.city": "Ort",
         "address.country": "Land",
     }
+    assert found.use.identity_requires == ("firstName", "lastName", "dob", "address.country")
     assert (found.records.labels.fraud, found.records.labels.genuine) == (("ja",), ("nein",))
     assert found.records.labels.ignored == ("offen",)
     assert found.records.format.decimal == ","

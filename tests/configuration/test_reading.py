@@ -8,6 +8,7 @@ import pytest
 
 from scoring_model.configuration import ConfigurationError, load_configuration
 from scoring_model.configuration.reading import MOST_VIOLATIONS
+from scoring_model.contract.fields import REQUIRED_FIELDS
 from scoring_model.history import Amount
 from scoring_model.records import SignalType
 
@@ -38,6 +39,17 @@ def test_durations_are_text(tmp_path: Path) -> None:
     configuration = load_configuration(written(tmp_path, text))
     assert configuration.links.windows == (DAY // 24, 2 * DAY)
     assert configuration.split.label_maturity == 30 * DAY
+
+
+def test_what_an_identity_needs_is_a_list_of_its_fields(tmp_path: Path) -> None:
+    """All seven where nothing is said; any order is one list; an unknown name is refused where it stands."""
+    assert load_configuration(written(tmp_path, "name: x")).use.identity_requires == REQUIRED_FIELDS
+    text = "name: x\nuse: {identity_requires: [%s]}"
+    found = load_configuration(written(tmp_path, text % "address.country, dob, firstName, dob"))
+    assert found.use.identity_requires == ("firstName", "dob", "address.country")
+    assert load_configuration(written(tmp_path, text % "")).use.identity_requires == ()
+    with pytest.raises(ConfigurationError, match=r"use\.identity_requires\.1: .*'address\.country'"):
+        load_configuration(written(tmp_path, text % "dob, country"))
 
 
 def test_burn_in_is_as_long_as_the_longest_window_unless_given(tmp_path: Path) -> None:
@@ -206,6 +218,10 @@ def test_signals_are_typed(tmp_path: Path) -> None:
                 "training.attacks: is the old name of leakage_checks, which is there too",
                 "training.leakage_checks.max_auc: must be in (0.5, 1], got 2.0",
             ],
+        ),
+        (
+            f"name: {'[' * 100_000}{']' * 100_000}",
+            ["configuration is refused: ", ".yaml: is nested deeper than 100 levels"],
         ),
         (
             "name: x\nrecords: {columns: {labelToldAt: a, labelReportedAt: b}}",

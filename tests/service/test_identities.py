@@ -2,17 +2,20 @@
 
 import json
 from datetime import date, timedelta
+from typing import get_args
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from scoring_model.contract.fields import REQUIRED_FIELDS, RequiredField, field_pointer
 from scoring_model.contract.identity import IdentityStatus, ValidationError
 from scoring_model.records import RecordSchema, microseconds, parse_record
 from scoring_model.service.core.errors import Invalid
 from scoring_model.service.identities import (
     TOO_OLD,
     TOO_YOUNG,
+    StoredIdentity,
     assess,
     pack_identity,
     parse_identity,
@@ -30,7 +33,7 @@ WHOLE: dict[str, object] = {
     "address": {"line1": "Hauptstraße 5", "city": "Köln", "postalCode": "50667", "country": "DE"},
     "externalId": "customer-7",
 }
-READ_ONLY = ("id", "validated", "status", "validationErrors", "createdAt", "updatedAt")
+READ_ONLY = ("id", "validated", "status", "missingFields", "validationErrors", "createdAt", "updatedAt")
 
 
 def errors_of(body: dict[str, object], now: int = NOON) -> list[tuple[str, str]]:
@@ -42,7 +45,7 @@ def errors_of(body: dict[str, object], now: int = NOON) -> list[tuple[str, str]]
 
 def status_of(**changes: object) -> tuple[IdentityStatus, list[tuple[str, str]]]:
     """Result for a complete identity with some fields changed."""
-    status, implausible = assess(parse_identity({**WHOLE, **changes}, NOON), NOON)
+    status, implausible, _ = assess(parse_identity({**WHOLE, **changes}, NOON), NOON)
     return status, [(error.pointer, error.code) for error in implausible]
 
 
@@ -58,7 +61,8 @@ def test_identity_all_input_fields_are_optional() -> None:
     assert parse_identity({}, NOON) == {}
     assert parse_identity(dict.fromkeys(WHOLE), NOON) == {}
     assert parse_identity({"address": dict.fromkeys(("line1", "country")), "imageUrls": []}, NOON) == {}
-    assert assess({}, NOON) == (IdentityStatus.INCOMPLETE, ())
+    missing = tuple(map(field_pointer, REQUIRED_FIELDS))
+    assert assess({}, NOON) == (IdentityStatus.INCOMPLETE, (), missing)
 
 
 @pytest.mark.parametrize(
@@ -253,18 +257,43 @@ texts = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=2
     st.dictionaries(st.sampled_from([name for name in WHOLE if name not in ("imageUrls", "address")]), texts),
     st.none() | st.lists(texts, min_size=1, max_size=10).map(tuple),
     st.lists(st.builds(ValidationError, pointer=texts, code=texts), max_size=3).map(tuple),
+    st.lists(texts, max_size=3).map(tuple),
 )
 def test_what_is_packed_comes_back(
-    values: dict[str, object], urls: tuple[str, ...] | None, errors: tuple[ValidationError, ...]
+    values: dict[str, object],
+    urls: tuple[str, ...] | None,
+    errors: tuple[ValidationError, ...],
+    missing: tuple[str, ...],
 ) -> None:
-    """Values and errors come back equal and of the same types."""
+    """Values, errors and missing fields come back equal and of the same types."""
     if urls is not None:
         values["imageUrls"] = urls
-    assert unpack_identity(pack_identity(values, errors)) == (values, errors)
+    stored = StoredIdentity(values, errors, missing)
+    assert unpack_identity(pack_identity(stored)) == stored
 
 
 def test_what_is_packed_is_compact() -> None:
     """Text is UTF-8 without escapes and JSON without blanks."""
-    packed = pack_identity({"firstName": "Zoë"}, [TOO_OLD])
-    assert packed == '[{"firstName":"Zoë"},[["/dob","too_old"]]]'.encode()
+    packed = pack_identity(StoredIdentity({"firstName": "Zoë"}, (TOO_OLD,), ("/lastName",)))
+    assert packed == '[{"firstName":"Zoë"},[["/dob","too_old"]],["/lastName"]]'.encode()
     assert json.loads(packed)
+
+
+def test_what_was_packed_before_fields_could_be_optional_lacks_those_of_all_seven() -> None:
+    """Identities of earlier versions, which stored no missing fields, show what left them INCOMPLETE."""
+    values = {name: "x" for name in REQUIRED_FIELDS if name not in ("dob", "address.country")}
+    packed = json.dumps([values, []]).encode()
+    assert unpack_identity(packed).missing == ("/dob", "/address/country")
+    whole = json.dumps([dict.fromkeys(REQUIRED_FIELDS, "x"), []]).encode()
+    assert unpack_identity(whole).missing == ()
+
+
+@given(st.sets(st.sampled_from(get_args(RequiredField))), st.sets(st.sampled_from(get_args(RequiredField))))
+def test_an_identity_is_complete_exactly_if_it_has_what_is_required(has: set[str], needed: set[str]) -> None:
+    """Missing fields are those required and not there, as JSON Pointers; INCOMPLETE wins over INVALID."""
+    values = {name: "1990-05-17" if name == "dob" else "x" for name in has}
+    found = assess(values, NOON, tuple(sorted(needed)))
+    assert set(found.missing) == {field_pointer(name) for name in needed - has}
+    assert (found.status is IdentityStatus.VALIDATED) is (needed <= has)
+    young = assess({**values, "dob": "2020-01-01"}, NOON, tuple(needed))
+    assert young.status is (IdentityStatus.INVALID if needed <= {*has, "dob"} else IdentityStatus.INCOMPLETE)

@@ -35,7 +35,7 @@ from scoring_model.service.core.ids import new_id
 from scoring_model.service.core.rows import IdentityRow
 from scoring_model.service.http import HttpSettings, create_app
 from scoring_model.service.idempotency import Answer, IdempotentRequest
-from scoring_model.service.identities import assess, parse_identity, shown
+from scoring_model.service.identities import StoredIdentity, assess, parse_identity, shown
 from scoring_model.service.keys.secrets import Secrets
 from scoring_model.service.lists import Cursors, ListFilter
 from scoring_model.service.service import Readiness, ServedSince, Service
@@ -217,9 +217,9 @@ class _Identities:
     ) -> Answer[Identity]:
         async def create() -> Answer[Identity]:
             values = parse_identity(body, NOW)
-            status, errors = assess(values, NOW)
+            status, errors, missing = assess(values, NOW)
             row = IdentityRow(new_id(NOW), caller.client, b"", status, None, NOW, NOW)
-            return Answer(self._service.keep(caller, shown(row, values, errors)))
+            return Answer(self._service.keep(caller, shown(row, StoredIdentity(values, errors, missing))))
 
         return await self._service.once(caller, request, create)
 
@@ -234,7 +234,7 @@ class _Identities:
     async def erase(self, caller: Caller, resource: bytes) -> Identity:
         self._service.found(caller, resource, Identity)
         row = IdentityRow(resource, caller.client, b"", IdentityStatus.REDACTED, None, NOW, NOW)
-        return self._service.keep(caller, shown(row, {}))
+        return self._service.keep(caller, shown(row, StoredIdentity({})))
 
 
 class _Verifications:
@@ -249,7 +249,7 @@ class _Verifications:
             if wanted.identity_id is not None:
                 identity = self._service.found(caller, wanted.identity_id, Identity)
                 if identity.status != IdentityStatus.VALIDATED:
-                    raise IdentityNotValidated
+                    raise IdentityNotValidated(identity.missing_fields)
             made = self._verification(wanted.identity_id, wanted.subject_id)
             return Answer(self._service.keep(caller, made), pending=self._service.pending)
 

@@ -1,6 +1,7 @@
 """The service without HTTP, over a real store and a real bundle, for tests of its operations."""
 
 import asyncio
+import json
 import sqlite3
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, closing, contextmanager
@@ -20,7 +21,8 @@ import pyarrow as pa
 from applications import IDENTITY
 from identity_use import bodies
 from scoring_model import synthetic
-from scoring_model.bundle import Bundle
+from scoring_model.bundle import CONFIGURATION, Bundle
+from scoring_model.bundle.codec import json_bytes
 from scoring_model.bundle.golden import Golden
 from scoring_model.contract.identity import Identity, IdentityStatus
 from scoring_model.contract.outcome import OUTCOMES, Outcome
@@ -442,7 +444,7 @@ def _applicants(bundle: Path) -> Mapping[Outcome, Sequence[Applicant]]:
 def _applicant(body: Mapping[str, Any]) -> Applicant | None:
     identity = {name: body[name] for name in IDENTITY if name in body}
     signals = dict(body.get("signals", {}))
-    status, _ = assess(parse_identity(identity, START), START)
+    status = assess(parse_identity(identity, START), START).status
     whole = status is IdentityStatus.VALIDATED and "line1" in identity["address"] and "deviceId" in signals
     return Applicant(identity, signals) if whole else None
 
@@ -506,6 +508,15 @@ def save_under(bundle: Bundle, out: Path, policy: Policy) -> Path:
     rules = replace(contents.rules, policy=policy)
     golden = Golden(rows=contents.golden.rows, decisions=rules.decide(contents.golden.decisions.margins))
     return replace(bundle, contents=replace(contents, rules=rules, golden=golden)).save(out)
+
+
+def save_requiring(bundle: Bundle, out: Path, *fields: str) -> Path:
+    """Seal the same model, which requires these fields of an identity."""
+    settings = json.loads(bundle.described[CONFIGURATION])
+    settings["use"]["identity_requires"] = fields
+    described = {**bundle.described, CONFIGURATION: json_bytes(settings)}
+    contents = replace(bundle.contents, identity_requires=fields)
+    return replace(bundle, contents=contents, described=described).save(out)
 
 
 async def table(url: str, kind: type[R]) -> list[R]:

@@ -12,7 +12,7 @@ from scipy.stats import binom
 import scoring_model
 from scoring_model.bundle import BundleError, ScoreCounts, SealedFiles, Use, read_bundle, upgrade
 from scoring_model.bundle.codec import read_json
-from scoring_model.bundle.manifest import PROTOCOL, WITHOUT_CONTROL
+from scoring_model.bundle.manifest import WITHOUT_CONTROL, WITHOUT_NEEDS
 from scoring_model.configuration import (
     Configuration,
     ConfigurationError,
@@ -120,7 +120,7 @@ def test_a_control_group_is_sealed_and_removed_again(
     settings = ControlSettings(failed=arm, stepped_up=arm)
     new = read_bundle(change(control=settings).save(tmp_path / "controlled"))
     scorer = Scorer.of(new)
-    assert (new.manifest.protocol, bundle.manifest.protocol) == (PROTOCOL, WITHOUT_CONTROL)
+    assert (new.manifest.protocol, bundle.manifest.protocol) == (WITHOUT_NEEDS, WITHOUT_CONTROL)
     assert new.manifest.policy_version != bundle.manifest.policy_version
     assert new.manifest.model_version == bundle.manifest.model_version
     assert scorer.rules.policy.control == Control(failed=arm, stepped_up=arm)

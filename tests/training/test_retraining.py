@@ -16,10 +16,15 @@ import pytest
 from identity_use import YAML, relaxed, with_thresholds, write_configuration
 from program import Captured, run
 from scoring_model.bundle import read_bundle
+from scoring_model.configuration import load_configuration
 from scoring_model.evaluation.sequential import Answer
 from scoring_model.records import microseconds
+from scoring_model.records.file_format import FileFormat
+from scoring_model.records.layout import MissingColumns
+from scoring_model.records.reading import read_records
+from scoring_model.records.sheet import UnreadableSource
 from scoring_model.retraining import Retraining, RetrainingError, retrain
-from scoring_model.retraining.records import collect_records
+from scoring_model.retraining.records import collect_records, contract_table
 from scoring_model.service.store import migrate
 from scoring_model.training.mlflow_runs import BUNDLE, RunRecord, client_of, files_below
 from scoring_model.training.run import Training
@@ -203,16 +208,56 @@ def test_records_that_failed_without_a_label_have_no_propensity(site: Site, trai
     replace(site, bundle=strict).served_by()
     site.clock.advance(60)
     site.given.work.mkdir()
-    signals = training.bundle.contents.schema.signals
-    records = collect_records(site.given, signals, now=site.clock.now(), report=lambda text: None)
+    schema = training.bundle.contents.schema
+    records = collect_records(
+        site.given, schema, by=(), max_bad_share=0, now=site.clock.now(), report=lambda text: None
+    )
     table = pq.read_table(records.file, columns=["scoringOutcome", "propensity"]).to_pylist()
     assert {row["propensity"] for row in table if row["scoringOutcome"] in (None, "PASSED")} == {1.0}
     assert [row["propensity"] for row in table if row["scoringOutcome"] == "FAILED"] == [None]
     assert (len(table), records.exported) == (12_004, 4)
 
 
-def test_a_past_that_cannot_be_cut_is_refused(site: Site, tmp_path: Path) -> None:
-    """Before anything is exported."""
-    with pytest.raises(RetrainingError, match=r"must be Parquet: past\.csv"):
-        retrain(replace(site.gated(LOOSE), past=[tmp_path / "past.csv"]), clock=site.clock)
+def test_a_past_that_cannot_be_read_is_refused(site: Site, tmp_path: Path) -> None:
+    """Before anything is exported, and no version has become the champion."""
+    past = tmp_path / "past.csv"
+    past.write_text("recordId,dob\n1,1980-01-01\n", encoding="utf-8")
+    with pytest.raises(MissingColumns, match=r"past\.csv: the column 'eventTime' is not in the source"):
+        retrain(replace(site.gated(LOOSE), past=[past]), clock=site.clock)
+    assert list(site.given.work.iterdir()) == []
+    assert "champion" not in client_of(site.given.uri).get_registered_model(NAME).aliases
+
+
+def test_the_past_may_be_a_csv_file(site: Site, frame: pa.Table, tmp_path: Path) -> None:
+    """It becomes the same records as its Parquet file, with the names of the contract, whatever its own are."""
+    given = load_configuration(site.given.configuration).schema
+    names = {"eventTime": "Eingang", "lastName": "Name", "label": "Betrug", "labelKnownAt": "bekannt"}
+    schema = replace(given, columns=names, format=FileFormat(separator=";", dates=("%d.%m.%Y %H:%M:%S",)))
+    rows = frame.slice(23_000).to_pandas().rename(columns=names)
+    for name in ("Eingang", "bekannt"):
+        rows[name] = rows[name].dt.strftime("%d.%m.%Y %H:%M:%S")
+    rows.drop(columns="imageUrls").to_csv(tmp_path / "past.csv", sep=";", index=False)
+    parsed = read_records(tmp_path / "past.csv", schema, labelled=True).table
+    assert len(parsed) == 1000
+    assert read_records(contract_table(parsed, given.signals), given, labelled=True).table == parsed
+
+
+def test_a_run_takes_a_past_of_csv(site: Site, tmp_path: Path) -> None:
+    """The records of a run are those of the same past as Parquet; another kind of file is refused before the export."""
+    schema = load_configuration(site.given.configuration).schema
+    few = pq.read_table(site.given.past[0]).slice(0, 400).drop_columns("imageUrls")
+    pq.write_table(few, tmp_path / "few.parquet")
+    few.to_pandas().to_csv(tmp_path / "few.csv", index=False)
+    tables = []
+    for name in ("few.parquet", "few.csv"):
+        work = tmp_path / name.replace(".", "-")
+        work.mkdir()
+        given = replace(site.given, past=[tmp_path / name], work=work)
+        records = collect_records(
+            given, schema, by=(), max_bad_share=0, now=site.clock.now(), report=lambda text: None
+        )
+        tables.append(read_records(records.file, schema, labelled=True).table)
+    assert tables[0] == tables[1]
+    with pytest.raises(UnreadableSource, match=r"got '\.xlsx'"):
+        retrain(replace(site.gated(LOOSE), past=[tmp_path / "past.xlsx"]), clock=site.clock)
     assert not site.given.work.exists()

@@ -15,8 +15,9 @@ from scoring_model.bundle.feature_file import (
     read_schema,
 )
 from scoring_model.bundle.golden import Golden
-from scoring_model.bundle.manifest import PROTOCOL, WITHOUT_CONTROL
+from scoring_model.bundle.manifest import PROTOCOL, WITHOUT_CONTROL, WITHOUT_NEEDS
 from scoring_model.bundle.reader import SealedFiles
+from scoring_model.contract.fields import REQUIRED_FIELDS
 from scoring_model.decision.factors import Factors
 from scoring_model.decision.forest import Forest, read_forest
 from scoring_model.decision.probability import calibration_json, read_calibration
@@ -66,6 +67,9 @@ class DecisionPart:
         The ONNX graph of the margin.
     forest : Forest
         The same trees with their counts, for the reasons.
+    identity_requires : tuple of str
+        Fields without which an identity that is created while the bundle serves is INCOMPLETE. It stands in
+        `CONFIGURATION`.
     """
 
     graph: bytes
@@ -73,23 +77,28 @@ class DecisionPart:
     rules: DecisionRules
     reasons: Reasons
     golden: Golden
+    identity_requires: tuple[str, ...] = REQUIRED_FIELDS
 
     @property
     def protocol(self) -> int:
         """The protocol of a new bundle with these contents."""
-        return WITHOUT_CONTROL if self.rules.policy.control is None else PROTOCOL
+        if self.identity_requires != REQUIRED_FIELDS:
+            return PROTOCOL
+        return WITHOUT_CONTROL if self.rules.policy.control is None else WITHOUT_NEEDS
 
     @property
     def policy_version(self) -> str:
-        """Version of the thresholds, their evidence and the reasons.
+        """Version of the thresholds, their evidence, the reasons and what an identity needs.
 
         The first 16 hexadecimal digits of a SHA-256. Before protocol 3 reasons were no part of it.
         """
         policy = self.rules.policy
         if isinstance(self.reasons, SummedReasons):
             return policy.version
-        both = {"policy": policy.to_json(), "reasons": self.reasons.factors.to_json()}
-        return hashlib.sha256(json_bytes(both)).hexdigest()[:16]
+        parts = {"policy": policy.to_json(), "reasons": self.reasons.factors.to_json()}
+        if self.identity_requires != REQUIRED_FIELDS:
+            parts["identity_requires"] = self.identity_requires
+        return hashlib.sha256(json_bytes(parts)).hexdigest()[:16]
 
     @classmethod
     def of(cls, sealed: SealedFiles) -> Self:
@@ -178,7 +187,17 @@ def _decision_part(files: Mapping[str, bytes], protocol: int) -> dict[str, Any]:
         ),
         "reasons": _reasons(files, protocol),
         "golden": _read(GOLDEN, files, Golden.from_bytes),
+        "identity_requires": _identity_requires(files),
     }
+
+
+def _identity_requires(files: Mapping[str, bytes]) -> tuple[str, ...]:
+    settings = _read(CONFIGURATION, files, read_json) if CONFIGURATION in files else {}
+    return _checked(
+        CONFIGURATION,
+        lambda plain: tuple(plain.get("use", {}).get("identity_requires", REQUIRED_FIELDS)),
+        settings,
+    )
 
 
 def _reasons(files: Mapping[str, bytes], protocol: int) -> Reasons:

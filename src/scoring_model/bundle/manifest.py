@@ -73,7 +73,7 @@ _MANIFEST = fields(
     }
 )
 
-PROTOCOL: Final = 4
+PROTOCOL: Final = 5
 """Version of the layout of a bundle and of the meaning of its files: the newest that is read.
 
 How to change either:
@@ -101,12 +101,17 @@ The numbers:
 
 - 4: ``policy.json`` holds a control group (`Control`). A bundle without one is sealed as of protocol 3, which it
   fulfils: older readers read it, and its bytes are the same.
+- 5: ``configuration.json`` says what an identity needs (``use.identity_requires``), which is part of the policy's
+  version. A bundle that says nothing is sealed as of protocol 3 or 4.
 
 A bundle with a larger number is refused as `NewerProtocol`, before anything else of it is looked at.
 """
 
 WITHOUT_CONTROL: Final = 3
 """The protocol of bundles whose policy has no control group."""
+
+WITHOUT_NEEDS: Final = 4
+"""The protocol of bundles with a control group that do not say what an identity needs."""
 
 SEAL_FIELD = "seal"
 

@@ -8,8 +8,9 @@ contribution does not show that.
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, get_args
 
+from scoring_model.contract.fields import REQUIRED_FIELDS, RequiredField
 from scoring_model.contract.violation import check_fields
 from scoring_model.decision.factors import Fact, Factor, Factors, Rule, Statement
 from scoring_model.features import FeatureMatrix, FeatureSettings, delayed_columns, link_columns
@@ -32,7 +33,7 @@ _ONES: Final = {"1d": "24 hours", "1h": "60 minutes", "1m": "60 seconds", "1s": 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Use:
-    """Words of sentences for the subject and the event of a record.
+    """What the records of a use are of, and what an identity needs.
 
     Parameters
     ----------
@@ -40,17 +41,22 @@ class Use:
         Whom a record is of, such as ``applicant`` or ``customer``.
     event : str
         What a record is, such as ``application`` or ``payment``.
+    identity_requires : tuple of str
+        Fields without which the service leaves an identity INCOMPLETE; kept in the order of `RequiredField`.
 
     Raises
     ------
     Invalid
-        When either is not 2 to 40 small letters, blanks and hyphens.
+        When one of the words is not 2 to 40 small letters, blanks and hyphens.
     """
 
     subject: str = "applicant"
     event: str = "application"
+    identity_requires: tuple[RequiredField, ...] = REQUIRED_FIELDS
 
     def __post_init__(self) -> None:
+        required = tuple(name for name in get_args(RequiredField) if name in self.identity_requires)
+        object.__setattr__(self, "identity_requires", required)
         words = {"subject": self.subject, "event": self.event}
         expected = "2 to 40 small letters, blanks or hyphens"
         check_fields(self, *((name, expected, bool(_WORDS.fullmatch(word))) for name, word in words.items()))

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, TextIO
 
+from scoring_model.escaping import visible, visible_json, visible_line
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -43,6 +45,7 @@ def _results() -> Console:
 
 def _print(text: str, stream: TextIO, console: Callable[[], Console]) -> None:
     """Print a line; most programs start without the library of terminals."""
+    text = visible_line(text)
     if stream.isatty():
         console().print(text, markup=False)
     else:
@@ -55,8 +58,9 @@ def report(text: str) -> None:
 
 
 def fail(text: str) -> None:
-    """Report an error."""
-    errors().print(f"error: {text}", markup=False, style="red")
+    """Report an error; its further lines are indented, so that no name in it looks like a line of ours."""
+    lines = visible(text).replace("\n", "\n  ")
+    errors().print(f"error: {lines}", markup=False, style="red")
 
 
 def say(text: str) -> None:
@@ -66,6 +70,7 @@ def say(text: str) -> None:
 
 def say_markdown(text: str) -> None:
     """Print Markdown: rendered on a terminal, plain elsewhere."""
+    text = visible(text)
     if sys.stdout.isatty():
         from rich.markdown import Markdown
 
@@ -74,6 +79,6 @@ def say_markdown(text: str) -> None:
         print(text)
 
 
-def say_json(value: object) -> None:
-    """Print a result for programs."""
-    print(json.dumps(value, indent=2, ensure_ascii=False))
+def say_json(value: object, *, indent: int | None = 2) -> None:
+    """Print a result for programs, at once."""
+    print(visible_json(json.dumps(value, indent=indent, ensure_ascii=False)), flush=True)

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 import httpx
 from pydantic import TypeAdapter, ValidationError
@@ -19,8 +19,10 @@ from scoring_model.contract.violation import Violation
 if TYPE_CHECKING:
     from scoring_model.contract.verification import Verification
 
+T = TypeVar("T")
 _SECONDS: Final = re.compile(r"\d{1,9}", re.ASCII)
 _REQUEST_ID: Final = re.compile(r"[A-Za-z0-9-]{1,64}", re.ASCII)
+_POINTERS: Final = TypeAdapter(tuple[str, ...])
 _VIOLATIONS: Final = TypeAdapter(tuple[Violation, ...])
 
 
@@ -69,6 +71,8 @@ class ApiError(ScoringError):
         Seconds after which the service asks to try again.
     errors_omitted : int
         Number of further violations beyond those in `errors`, which has at most 100.
+    missing_fields : tuple of str
+        JSON Pointers of what an identity that is not validated lacks.
     """
 
     def __init__(
@@ -80,8 +84,11 @@ class ApiError(ScoringError):
         errors: tuple[Violation, ...] = (),
         retry_after: float | None = None,
         errors_omitted: int = 0,
+        missing_fields: tuple[str, ...] = (),
     ) -> None:
-        super().__init__(status, code, detail, request_id, errors, retry_after, errors_omitted)
+        super().__init__(
+            status, code, detail, request_id, errors, retry_after, errors_omitted, missing_fields
+        )
         self.status = status
         self.code = code
         self.detail = detail
@@ -89,12 +96,15 @@ class ApiError(ScoringError):
         self.errors = errors
         self.retry_after = retry_after
         self.errors_omitted = errors_omitted
+        self.missing_fields = missing_fields
 
     def __str__(self) -> str:
         head = f"{self.status} {self.code}" if self.code else f"{self.status}"
         rules = "; ".join(f"{error.pointer or 'body'}: {error.detail}" for error in self.errors)
         if self.errors_omitted:
             rules += f"; and {self.errors_omitted} more"
+        if self.missing_fields:
+            rules += f"missing: {', '.join(self.missing_fields)}"
         words = " ".join(part for part in (self.detail, rules) if part)
         text = f"{head}: {words}" if words else head
         return f"{text} (request {self.request_id})" if self.request_id else text
@@ -206,18 +216,15 @@ def problem(response: httpx.Response) -> ApiError:
     """
     fields = _problem_fields(response)
     omitted = fields.get("errorsOmitted")
-    try:
-        violations = _VIOLATIONS.validate_python(fields.get("errors", ()))
-    except ValidationError:
-        violations = ()
     return ERRORS.get(response.status_code, ApiError)(
         response.status_code,
         _text(fields, "code"),
         _text(fields, "detail"),
         _request_id(response),
-        violations,
+        _items(_VIOLATIONS, fields.get("errors", ())),
         retry_after(response),
         max(0, omitted) if type(omitted) is int else 0,
+        _items(_POINTERS, fields.get("missingFields", ())),
     )
 
 
@@ -235,6 +242,13 @@ def _problem_fields(response: httpx.Response) -> Mapping[str, object]:
     except (ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}
+
+
+def _items(kind: TypeAdapter[tuple[T, ...]], given: object) -> tuple[T, ...]:
+    try:
+        return kind.validate_python(given)
+    except ValidationError:
+        return ()
 
 
 def _text(fields: Mapping[str, object], name: str) -> str | None:

@@ -24,6 +24,7 @@ from scoring_model.contract.fields import (
     ADDRESS_FIELDS,
     EVENT_FIELDS,
     IDENTITY_FIELDS,
+    REQUIRED_FIELDS,
     SIGNAL_PREFIX,
     signal_field,
 )
@@ -169,6 +170,12 @@ class Proposal:
         }
         found = [name for name, fields in needed.items() if self.fields.keys() & set(fields)]
         return (*found, "dates", "signals")
+
+    @property
+    def identity_requires(self) -> tuple[str, ...]:
+        """List what the service may require of an identity: fields that nearly every record has."""
+        columns = {name: self.of(name) for name in REQUIRED_FIELDS}
+        return tuple(name for name, column in columns.items() if column and column.filled > _MOST)
 
     @property
     def dates(self) -> tuple[str, ...]:

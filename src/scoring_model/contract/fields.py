@@ -1,6 +1,6 @@
 """The names of the fields: those of the API, dotted for the parts of an address and for signals."""
 
-from typing import Final
+from typing import Final, Literal
 
 from scoring_model.contract.violation import pointer
 
@@ -10,6 +10,32 @@ ADDRESS_FIELDS: Final = tuple(f"address.{part}" for part in ADDRESS_PARTS)
 # References are the client's own names for things. They say nothing of the person: alone they make no record.
 REFERENCE_FIELDS: Final = ("externalId", "subjectId")
 IDENTITY_FIELDS: Final = (*PERSON_FIELDS, *ADDRESS_FIELDS, *REFERENCE_FIELDS)
+RequiredField = Literal[
+    "firstName",
+    "lastName",
+    "dob",
+    "citizenship",
+    "documentType",
+    "imageUrls",
+    "address.line1",
+    "address.line2",
+    "address.city",
+    "address.region",
+    "address.postalCode",
+    "address.country",
+    "externalId",
+]
+"""A field of an identity that a configuration may require."""
+REQUIRED_FIELDS: Final[tuple[RequiredField, ...]] = (
+    "firstName",
+    "lastName",
+    "dob",
+    "citizenship",
+    "documentType",
+    "imageUrls",
+    "address.country",
+)
+"""What an identity needs where the configuration says nothing."""
 LABEL_FIELDS: Final = ("label", "labelKnownAt", "labelReportedAt")
 PROPENSITY: Final = "propensity"
 """Probability with which a record of this outcome of the policy passed, so that its label could become known."""

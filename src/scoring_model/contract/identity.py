@@ -9,7 +9,7 @@ from typing import Annotated, Final
 from pydantic import ConfigDict, Field, ValidationInfo, WithJsonSchema
 
 from scoring_model.contract import rules
-from scoring_model.contract.resource import Body, Instant, Resource, Schema, Uuid, check_items, ruled
+from scoring_model.contract.resource import POINTER, Body, Instant, Resource, Schema, Uuid, check_items, ruled
 from scoring_model.contract.rules import COUNTRIES, Rule, RuleError
 
 
@@ -96,6 +96,7 @@ _EXAMPLE: Final[Schema] = {
     "address": {"line2": None, "region": None, **_SENT["address"]},
     "validated": True,
     "status": "VALIDATED",
+    "missingFields": [],
     "validationErrors": [],
     "createdAt": "2026-01-31T09:26:53.589793Z",
     "updatedAt": "2026-01-31T09:26:53.589793Z",
@@ -146,7 +147,7 @@ class AddressInput(Body):
 
 
 class IdentityInput(Body):
-    """A person. All fields are optional: missing ones leave the identity `INCOMPLETE`."""
+    """A person. All fields are optional: the ones that the model requires leave the identity `INCOMPLETE`."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [_SENT]})
 
@@ -199,7 +200,7 @@ class Address(Resource):
 class ValidationError(Resource):
     """A well-formed but implausible value of an identity: JSON Pointer (RFC 6901) and name of the rule."""
 
-    pointer: Annotated[str, Field(json_schema_extra={"format": "json-pointer"})]
+    pointer: Annotated[str, WithJsonSchema(POINTER)]
     code: str
 
 
@@ -222,9 +223,17 @@ class Identity(Resource):
     address: Annotated[Address | None, Field(repr=False)] = None
     external_id: Annotated[Annotated[str, WithJsonSchema(REFERENCE)] | None, _HIDDEN] = None
     validated: Annotated[
-        bool, Field(description="Whether everything that a verification needs is there and every rule holds.")
+        bool,
+        Field(
+            description="Whether everything that the model served at its creation requires is there and every rule "
+            "holds. It never becomes true or false later, but by erasure."
+        ),
     ]
     status: Annotated[str, WithJsonSchema({"enum": [status.value for status in IdentityStatus]})]
+    missing_fields: Annotated[
+        tuple[Annotated[str, WithJsonSchema(POINTER)], ...],
+        Field(description="What the model served at its creation requires and was not there."),
+    ] = ()
     validation_errors: Annotated[
         tuple[ValidationError, ...], Field(description="What is implausible; not what is missing.")
     ] = ()

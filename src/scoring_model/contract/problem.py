@@ -4,7 +4,7 @@ from typing import Annotated, Any, Final
 
 from pydantic import ConfigDict, Field, WithJsonSchema
 
-from scoring_model.contract.resource import UUID, Resource
+from scoring_model.contract.resource import POINTER, UUID, Resource
 from scoring_model.contract.violation import MOST_ERRORS, Violation
 
 _REQUEST: Final = "5f0c6b1e-93d4-4c7a-8e25-d1b0a9f8e7c6"
@@ -33,6 +33,38 @@ class Problem(Resource):
     ]
     code: Annotated[str, Field(pattern="^[a-z][a-z_]*$", description="Stable; compare this one.")]
     request_id: Annotated[str, WithJsonSchema({**UUID, "description": "As in `X-Request-Id`."})]
+
+
+class ConflictProblem(Problem):
+    """RFC 9457, with what an identity that is not validated lacks."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "required": list(_EXAMPLE),
+            "examples": [
+                {
+                    **_EXAMPLE,
+                    "title": "Conflict",
+                    "status": 409,
+                    "detail": "The identity is not validated.",
+                    "code": "identity_not_validated",
+                    "missingFields": ["/dob", "/address/country"],
+                }
+            ],
+        }
+    )
+
+    missing_fields: Annotated[
+        tuple[Annotated[str, WithJsonSchema(POINTER)], ...] | None,
+        Field(exclude_if=lambda missing: missing is None),
+        WithJsonSchema(
+            {
+                "type": "array",
+                "items": POINTER,
+                "description": "`missingFields` of the identity; only with `identity_not_validated`.",
+            }
+        ),
+    ] = None
 
 
 class ValidationProblem(Problem):

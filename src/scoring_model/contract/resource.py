@@ -25,6 +25,7 @@ Schema = dict[str, Any]
 UNKNOWN_FIELD: Final = "is not a field that can be sent here"
 MISSING: Final = "must be there"
 UUID: Final[Schema] = {"type": "string", "format": "uuid"}
+POINTER: Final[Schema] = {"type": "string", "format": "json-pointer"}
 TIME: Final[Schema] = {
     "type": "string",
     "format": "date-time",

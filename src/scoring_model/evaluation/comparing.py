@@ -20,7 +20,6 @@ from scoring_model.evaluation.holdout import (
     EvaluationOptions,
     evaluate_decisions,
     group_columns,
-    listed,
     maturity_of,
     names_of,
     read_labelled,
@@ -98,7 +97,7 @@ def compare(
         (old, new),
         tables,
         lambda: [
-            _Decided.now(scorer, table, read_histories(scorer, listed(history)))
+            _Decided.now(scorer, table, read_histories(scorer, history))
             for scorer, table in zip((old, new), tables, strict=True)
         ],
         options=options,

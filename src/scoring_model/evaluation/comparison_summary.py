@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from scoring_model.contract.outcome import OUTCOMES
+from scoring_model.escaping import for_markdown
 from scoring_model.evaluation.comparison_result import ComparisonResult
 from scoring_model.evaluation.findings_text import findings_markdown
 from scoring_model.evaluation.flips import describe_changes
@@ -21,7 +22,7 @@ def comparison_summary(comparison: ComparisonResult) -> str:
     sections = [
         f"{len(records):,} records of {comparison.days} days, {frauds:,} frauds. Differences are challenger minus "
         "champion on the same records, with 95 % intervals from the same draws of whole days.",
-        *(f"**Note: {note}.**" for note in comparison.notes),
+        *(f"**Note: {for_markdown(note)}.**" for note in comparison.notes),
         findings_markdown(comparison.findings),
         "### Changes per day\n\n" + "\n".join(f"- {text}" for text in describe_changes(comparison.daily)),
         "### Flips\n\n" + _matrix(comparison) + "\n\n" + _kinds(comparison),
@@ -93,7 +94,7 @@ def _groups(comparison: ComparisonResult) -> Iterator[str]:
         text = (
             "Changes of rates in percentage points, with intervals that hold for all groups at once (95 %)."
         )
-        yield f"### By {found.column}\n\n{text}\n\n{draw_table(heads, rows)}"
+        yield f"### By {for_markdown(found.column)}\n\n{text}\n\n{draw_table(heads, rows)}"
 
 
 def _change(change: Difference) -> str:

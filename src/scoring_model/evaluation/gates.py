@@ -6,6 +6,7 @@ from enum import StrEnum
 from typing import Any, Final
 
 from scoring_model.configuration import Gate, GateSettings
+from scoring_model.escaping import for_markdown
 from scoring_model.evaluation.comparison_result import ComparisonResult
 from scoring_model.evaluation.evaluated_records import EvaluationError
 from scoring_model.evaluation.groups import Difference
@@ -151,12 +152,10 @@ class GateReport:
     def to_markdown(self) -> str:
         """Give all gates as a Markdown table."""
         rows = [(result.name, result.verdict.replace("_", " "), result.detail) for result in self.results]
-        better = ", ".join(self.improved) or ABSENT
+        better, worse = (for_markdown(", ".join(names)) or ABSENT for names in (self.improved, self.worsened))
         lines = ["### Gates", draw_table(("Gate", "Verdict", "Why"), rows)]
         if self.benefits:
-            lines.append(
-                f"Significantly better: {better}. Significantly worse: {', '.join(self.worsened) or ABSENT}."
-            )
+            lines.append(f"Significantly better: {better}. Significantly worse: {worse}.")
         return "\n\n".join(lines) + "\n"
 
 

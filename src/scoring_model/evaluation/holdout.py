@@ -199,7 +199,7 @@ def evaluate(
         scorer,
         table,
         options=options,
-        history=read_histories(scorer, listed(history)) if features is None else None,
+        history=read_histories(scorer, history) if features is None else None,
         invalid=rows - len(table),
         files=names_of(records),
         features=features,
@@ -226,11 +226,6 @@ def read_labelled(
     reading = read_records(records, schema, labelled=required and labels is None)
     accept(reading, max_share=max_bad_share)
     return reading.table if labels is None else _labelled(reading.table, labels, schema), reading.rows
-
-
-def listed(history: object) -> Sequence[object]:
-    """Return the sources of a history."""
-    return [] if history is None else history if isinstance(history, list | tuple) else [history]
 
 
 def names_of(records: object) -> tuple[str, ...]:

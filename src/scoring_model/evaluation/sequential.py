@@ -185,7 +185,7 @@ def read_looks(path: Path) -> Mapping[str, Any]:
     """
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise EvaluationError(f"{path.name}: not a file of looks: {error}") from error
     if not isinstance(document, dict) or not isinstance(document.get("looks"), list):
         raise EvaluationError(f"{path.name}: not a file of looks")

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from scoring_model.contract.outcome import OUTCOMES
 from scoring_model.decision.scale import nominal_share
+from scoring_model.escaping import for_markdown
 from scoring_model.evaluation.coverage import Coverage
 from scoring_model.evaluation.findings_text import findings_markdown
 from scoring_model.evaluation.groups import MIN_RECORDS, REST, GroupRate, GroupTable
@@ -36,7 +37,7 @@ def summary(evaluation: EvaluationResult) -> str:
         "### Calibration\n\n" + _calibration(evaluation),
         "### By month\n\n" + _months(evaluation),
     ]
-    sections += [f"### By {table.column}\n\n" + _groups(table) for table in evaluation.groups]
+    sections += [f"### By {for_markdown(table.column)}\n\n" + _groups(table) for table in evaluation.groups]
     sections.insert(1, findings_markdown(evaluation.findings))
     if evaluation.coverage is not None:
         sections.insert(1, "### Records\n\n" + _coverage(evaluation.coverage))
@@ -167,7 +168,7 @@ def _groups(table: GroupTable) -> str:
         for group in table.groups
     ]
     heads = ("Group", "Genuine", "Frauds", *(FIGURES[name].title for name in ERRORS))
-    against = "all other records" if table.reference == REST else table.reference
+    against = "all other records" if table.reference == REST else for_markdown(table.reference)
     counted = "" if table.persons_known else " Persons are unknown, so each record counted as one."
     text = (
         f"Each rate with its difference to that of {against} in percentage points, and the interval that holds for all "

@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from scoring_model.escaping import for_markdown
 from scoring_model.evaluation.markdown import ABSENT, draw_table
 from scoring_model.evaluation.stability import Verdict
 from scoring_model.figures import FIGURES, bounded
@@ -36,7 +37,7 @@ def monitoring_summary(found: MonitoringResult) -> str:
         f"### Matured labels\n\n{found.maturity.describe()}" + _matured(found),
     ]
     if found.notes:
-        parts.append("### Notes\n\n" + "\n".join(f"- {note}" for note in found.notes))
+        parts.append("### Notes\n\n" + "\n".join(f"- {for_markdown(note)}" for note in found.notes))
     return "\n\n".join(parts) + "\n"
 
 
@@ -76,14 +77,17 @@ DRIFT_HEADS: Final = ("Subject", "Share of", "Reference", "Window", "Smallest vi
 
 
 def _drift(drift: Drift) -> str:
-    parts = [drift_sentence(drift), draw_table(DRIFT_HEADS, map(drift_cells, drift.subjects[:TOP]))]
+    parts = [
+        for_markdown(drift_sentence(drift)),
+        draw_table(DRIFT_HEADS, map(drift_cells, drift.subjects[:TOP])),
+    ]
     if drift.categories:
         rows = [(one.field, one.value, one.change, f"{one.records:,}") for one in drift.categories[:TOP]]
         parts.append(draw_table(("Field", "Category", "Change", "Records"), rows))
     if drift.contributors:
         shifts = [(one.name, f"{one.shift:+.4f}") for one in drift.contributors[:5]]
         parts.append(draw_table(("Moves the mean margin", "By (log-odds)"), shifts))
-    return "\n\n".join([*parts, *drift.notes])
+    return "\n\n".join([*parts, *map(for_markdown, drift.notes)])
 
 
 def _bases(promises: tuple[PromiseBasis, ...]) -> str:

@@ -76,6 +76,12 @@ class Decider:
         If this machine or package version does not reproduce the golden rows of the bundle.
     """
 
+    def __new__(cls, manifest: object, *_: object, **__: object) -> Self:
+        """Refuse a path, which only `load` reads."""
+        if isinstance(manifest, str | Path):
+            raise TypeError(f"call {cls.__name__}.load(path) to read a bundle")
+        return super().__new__(cls)
+
     def __init__(self, manifest: Manifest, contents: DecisionPart, *, threads: int = 1) -> None:
         self.manifest = manifest
         self.rules = contents.rules

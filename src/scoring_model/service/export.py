@@ -30,6 +30,7 @@ from scoring_model.contract.rules import SIGNAL_RULES, RuleError, SignalType
 from scoring_model.contract.texts import to_text
 from scoring_model.records import normaliser, rfc3339
 from scoring_model.records.atomic import atomic_file
+from scoring_model.records.sheet import CONTRACT_MARK
 from scoring_model.service.core.rows import ClientRow, VerificationRow
 from scoring_model.service.keys.data_keys import Vault
 from scoring_model.service.past_pages import LATEST, LeftOut, OpenedValues, PastPage, past_pages
@@ -336,5 +337,6 @@ def _schema(signals: Mapping[str, SignalType]) -> pa.Schema:
                 )
             ),
             ("previousVerificationId", pa.string()),
-        ]
+        ],
+        metadata=CONTRACT_MARK,
     )

@@ -4,12 +4,13 @@ Erasure applies to a person: it deletes the data key and everything that the key
 """
 
 import base64
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from pydantic_core import from_json, to_json
 
+from scoring_model.contract.fields import REQUIRED_FIELDS, field_pointer
 from scoring_model.contract.identity import (
     Address,
     Identity,
@@ -45,15 +46,6 @@ TOO_OLD: Final = ValidationError(pointer="/dob", code="too_old")
 NO_LETTER: Final = tuple(
     ValidationError(pointer=pointer, code="no_letter") for pointer in ("/firstName", "/lastName")
 )
-REQUIRED: Final = (
-    "firstName",
-    "lastName",
-    "dob",
-    "citizenship",
-    "documentType",
-    "address.country",
-    "imageUrls",
-)
 _ADDRESS: Final = "address."
 
 
@@ -82,7 +74,25 @@ def _day(now: int) -> str:
     return rfc3339(now)[:10]
 
 
-def assess(values: Mapping[str, object], now: int) -> tuple[IdentityStatus, tuple[ValidationError, ...]]:
+class Assessment(NamedTuple):
+    """What was found when an identity was created.
+
+    Parameters
+    ----------
+    status : IdentityStatus
+        INCOMPLETE (takes precedence), INVALID or VALIDATED.
+    errors : tuple of ValidationError
+        What is implausible, also of incomplete identities. Codes are `too_young`, `too_old` and `no_letter`.
+    missing : tuple of str
+        JSON Pointers of the required fields that are not there.
+    """
+
+    status: IdentityStatus
+    errors: tuple[ValidationError, ...]
+    missing: tuple[str, ...]
+
+
+def assess(values: Mapping[str, object], now: int, required: Sequence[str] = REQUIRED_FIELDS) -> Assessment:
     """Check whether an identity is complete and plausible.
 
     Implausible: an age below 16 or above 120 full years, and two names without any letter (one of them may be a dash:
@@ -94,18 +104,17 @@ def assess(values: Mapping[str, object], now: int) -> tuple[IdentityStatus, tupl
         From `parse_identity`.
     now : int
         Microseconds since 1970-01-01 UTC; ages are computed for this day.
-
-    Returns
-    -------
-    status : IdentityStatus
-        INCOMPLETE (takes precedence), INVALID or VALIDATED.
-    implausible : tuple of ValidationError
-        Also reported for incomplete identities. Codes are `too_young`, `too_old` and `no_letter`.
+    required : sequence of str
+        Names of fields, dotted for parts of the address.
     """
     implausible = (*_implausible_age(values.get("dob"), now), *_implausible_names(values))
-    if any(name not in values for name in REQUIRED):
-        return IdentityStatus.INCOMPLETE, implausible
-    return IdentityStatus.INVALID if implausible else IdentityStatus.VALIDATED, implausible
+    missing = _missing(values, required)
+    status = IdentityStatus.INVALID if implausible else IdentityStatus.VALIDATED
+    return Assessment(IdentityStatus.INCOMPLETE if missing else status, implausible, missing)
+
+
+def _missing(values: Mapping[str, object], required: Sequence[str]) -> tuple[str, ...]:
+    return tuple([field_pointer(name) for name in dict.fromkeys(required) if name not in values])
 
 
 def _implausible_age(dob: object, now: int) -> tuple[ValidationError, ...]:
@@ -125,22 +134,35 @@ def _implausible_names(values: Mapping[str, object]) -> tuple[ValidationError, .
     return NO_LETTER if len(written) == len(names) and not lettered else ()
 
 
-def pack_identity(values: Mapping[str, object], errors: Sequence[ValidationError]) -> bytes:
-    """Pack an identity for storage: UTF-8 JSON of the values, and of pointer and code of each error."""
-    return to_json([dict(values), [(error.pointer, error.code) for error in errors]])
+class StoredIdentity(NamedTuple):
+    """The sealed part of an identity; empty after erasure."""
+
+    values: dict[str, Any]
+    errors: tuple[ValidationError, ...] = ()
+    missing: tuple[str, ...] = ()
 
 
-def unpack_identity(packed: bytes) -> tuple[dict[str, object], tuple[ValidationError, ...]]:
+def pack_identity(identity: StoredIdentity) -> bytes:
+    """Pack an identity for storage: UTF-8 JSON of values, pointer and code of each error, and missing fields."""
+    errors = [(error.pointer, error.code) for error in identity.errors]
+    return to_json([identity.values, errors, identity.missing])
+
+
+def unpack_identity(packed: bytes) -> StoredIdentity:
     """Unpack the result of `pack_identity`, with equal values and types."""
     values: dict[str, Any]
-    values, errors = from_json(packed, cache_strings=False)
+    values, errors, *more = from_json(packed, cache_strings=False)
     if "imageUrls" in values:
         values["imageUrls"] = tuple(values["imageUrls"])
-    return values, tuple([ValidationError(pointer=pointer, code=code) for pointer, code in errors])
+    found = tuple([ValidationError(pointer=pointer, code=code) for pointer, code in errors])
+    # Earlier versions required these fields and did not store which were missing.
+    missing = tuple(more[0]) if more else _missing(values, REQUIRED_FIELDS)
+    return StoredIdentity(values, found, missing)
 
 
-def shown(row: IdentityRow, values: Mapping[str, Any], errors: tuple[ValidationError, ...] = ()) -> Identity:
-    """Return the identity that its client sees; after erasure it has neither values nor errors."""
+def shown(row: IdentityRow, stored: StoredIdentity) -> Identity:
+    """Return the identity that its client sees."""
+    values = stored.values
     fields = {name: value for name, value in values.items() if not name.startswith(_ADDRESS)}
     parts = {name.removeprefix(_ADDRESS): values[name] for name in values.keys() - fields.keys()}
     if "dob" in fields:
@@ -151,7 +173,8 @@ def shown(row: IdentityRow, values: Mapping[str, Any], errors: tuple[ValidationE
         id=to_text(row.id),
         validated=row.status == IdentityStatus.VALIDATED,
         status=row.status,
-        validation_errors=errors,
+        missing_fields=stored.missing,
+        validation_errors=stored.errors,
         created_at=instant(row.created_at),
         updated_at=instant(row.updated_at),
     )
@@ -175,13 +198,15 @@ class Persons:
         row = (await reader.person_keys([key_id])).get(key_id)
         return None if row is None else self.open_key(row)
 
-    def identity_values(
-        self, row: IdentityRow, key: DataKey
-    ) -> tuple[dict[str, object], tuple[ValidationError, ...]]:
-        """Return the values and validation errors of an identity that was not erased."""
+    def stored_identity(self, row: IdentityRow, key: DataKey) -> StoredIdentity:
+        """Open the sealed part of an identity."""
         if row.payload is None:
-            return {}, ()
+            return StoredIdentity({})
         return unpack_identity(key.open(row.payload, table="identities", column="payload", row=row.id))
+
+    def identity_values(self, row: IdentityRow, key: DataKey) -> dict[str, Any]:
+        """Return the values of an identity by field name; none after erasure."""
+        return self.stored_identity(row, key).values
 
     def verification_payload(
         self, row: VerificationRow, key: DataKey
@@ -201,8 +226,8 @@ class Persons:
     def identity(self, row: IdentityRow, key_row: PersonKeyRow | None) -> Identity:
         """Return the identity as its client sees it; redacted if its person's key was deleted."""
         if row.payload is None or key_row is None:
-            return shown(row._replace(status=IdentityStatus.REDACTED), {})
-        return shown(row, *self.identity_values(row, self.open_key(key_row)))
+            return shown(row._replace(status=IdentityStatus.REDACTED), StoredIdentity({}))
+        return shown(row, self.stored_identity(row, self.open_key(key_row)))
 
     async def subject(self, reader: Reader, row: VerificationRow) -> str | None:
         """Return the client's reference for the person of a verification; None after erasure."""
@@ -246,6 +271,7 @@ class Identities:
         linker: Linker,
         secrets: Secrets,
         clock: Clock,
+        required: Callable[[], Sequence[str]],
     ) -> None:
         self._secrets = secrets
         self._store = store
@@ -255,6 +281,7 @@ class Identities:
         self._vault = vault
         self._linker = linker
         self._clock = clock
+        self._required = required
 
     async def create(
         self, caller: Caller, body: Mapping[str, object], request: IdempotentRequest | None
@@ -313,10 +340,11 @@ class Identities:
         return done.value
 
     async def _insert(
-        self, transaction: Transaction, caller: Caller, values: Mapping[str, object]
+        self, transaction: Transaction, caller: Caller, values: dict[str, object]
     ) -> Done[Identity]:
         now = self._clock.now()
-        status, errors = assess(values, now)
+        status, errors, missing = assess(values, now, self._required())
+        stored = StoredIdentity(values, errors, missing)
         resource = ids.new_id(now)
         person = self._linker.link(caller.history_scope, caller.client, values).person
         known = {} if person is None else await transaction.persons([(caller.client, person)])
@@ -326,7 +354,7 @@ class Identities:
         else:
             key_row, key = self._vault.new_key(caller.client, person, now)
             await transaction.insert([key_row])
-        sealed = key.seal(pack_identity(values, errors), table="identities", column="payload", row=resource)
+        sealed = key.seal(pack_identity(stored), table="identities", column="payload", row=resource)
         row = IdentityRow(
             id=resource,
             client=caller.client,
@@ -339,7 +367,7 @@ class Identities:
         )
         await transaction.insert([row])
         await write_events(transaction, events_of_identity(row, now))
-        return Done(shown(row, values, errors), resource)
+        return Done(shown(row, stored), resource)
 
     async def _redact(self, transaction: Transaction, caller: Caller, resource: bytes) -> Done[Identity]:
         row = await transaction.identity(caller.client, resource)
@@ -350,4 +378,4 @@ class Identities:
             row = await transaction.identity(caller.client, resource)
             if row is None:
                 raise NotFound
-        return Done(shown(row, {}), resource, 200)
+        return Done(shown(row, StoredIdentity({})), resource, 200)

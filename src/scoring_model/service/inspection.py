@@ -135,7 +135,7 @@ async def _names(
     if row.identity_id is not None:
         identity = await reader.identity(row.client, row.identity_id)
         if identity is not None:
-            values = {**persons.identity_values(identity, key)[0], **values}
+            values = {**persons.identity_values(identity, key), **values}
     known = {value: name for name, value in linker.link(client.pool, client.client, values).hashes}
     return [(known.get(value, "unknown"), value) for value in hashes]
 

@@ -145,7 +145,7 @@ def _open(
             return LeftOut.PRUNED
         identity: dict[str, object] = {}
         if row.identity_id is not None and row.identity_id in identities:
-            identity = persons.identity_values(identities[row.identity_id], key)[0]
+            identity = persons.identity_values(identities[row.identity_id], key)
     except Unreadable:
         return LeftOut.UNREADABLE
     return OpenedValues(signals, subject, identity)

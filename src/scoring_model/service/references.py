@@ -43,7 +43,7 @@ async def index_references(
         return subject_hash(secrets, row.client, row.identity_id, persons.verification_payload(row, key)[1])
 
     def external(row: IdentityRow, key: DataKey) -> bytes | None:
-        return external_hash(secrets, row.client, persons.identity_values(row, key)[0])
+        return external_hash(secrets, row.client, persons.identity_values(row, key))
 
     for read, hashed, write in (
         (Reader.verifications, subject, Transaction.index_subjects),

@@ -372,6 +372,7 @@ def _assemble(
             linker=linker,
             secrets=secrets,
             clock=clock,
+            required=lambda: serving.current.scorer.contents.identity_requires,
         ),
         verifications=verifications,
         webhooks=Webhooks(

@@ -13,6 +13,7 @@ import warnings
 from typing import Any, Final, TextIO
 
 from scoring_model.contract.texts import rfc3339
+from scoring_model.escaping import visible
 from scoring_model.service.core.clock import SystemClock
 from scoring_model.service.core.faults import FAULTS, chain_of, log_fault, log_warning
 from scoring_model.service.settings import masked
@@ -29,7 +30,7 @@ def is_explained(error: BaseException) -> bool:
 
 def text_of(error: BaseException) -> str:
     """Return the message of an error without passwords of database URLs, or its name if it has no message."""
-    return masked(str(error)) or type(error).__name__
+    return visible(masked(str(error))) or type(error).__name__
 
 
 def install(stream: TextIO | None = None) -> None:

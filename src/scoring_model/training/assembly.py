@@ -29,6 +29,7 @@ from scoring_model.bundle import (
     reason_factors,
 )
 from scoring_model.configuration import Configuration, PolicySettings, Tuned
+from scoring_model.contract.fields import REQUIRED_FIELDS
 from scoring_model.decision.contributions import Contributions
 from scoring_model.decision.forest import Forest
 from scoring_model.decision.probability import Calibration
@@ -114,6 +115,7 @@ def assemble(
             names,
         ),
         golden=_golden(prepared, forest, session, rules, seed=configuration.training.seed),
+        identity_requires=configuration.use.identity_requires,
     )
     data = _data(prepared)
     bundle = Bundle(
@@ -156,6 +158,8 @@ def resolved(configuration: Configuration, tuned: Tuned) -> dict[str, object]:
     plain["policy"] = configuration.policy.to_json()
     if configuration.features.mail_providers == MailProviders():
         del plain["features"]["mail_providers"]
+    if configuration.use.identity_requires == REQUIRED_FIELDS:
+        del plain["use"]["identity_requires"]
     if not configuration.findings.mute:
         del plain["findings"]
     if configuration.training.thinning is None:

@@ -79,6 +79,8 @@ def train(data: Any, configuration: Configuration | str | Path, *, as_of: str | 
 
     Raises
     ------
+    TypeError
+        If the configuration is something else, such as labels apart from the records.
     TooManyBadRows
         If more rows than configured break the contract.
     SplitError, FoldError, ScaleError, CalibrationError, InfeasiblePolicy
@@ -86,6 +88,11 @@ def train(data: Any, configuration: Configuration | str | Path, *, as_of: str | 
     LeakageError
         If features leak future information or labels.
     """
+    if not isinstance(configuration, Configuration | str | Path):
+        raise TypeError(
+            f"got {type(configuration).__name__} as configuration: call train(frame, load_configuration(path)), where "
+            "a column of the frame has the labels"
+        )
     if not isinstance(configuration, Configuration):
         configuration = load_configuration(configuration)
     if as_of is not None:

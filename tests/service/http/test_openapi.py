@@ -108,7 +108,11 @@ def test_reference_closes_what_is_sent_and_opens_what_is_shown() -> None:
     """Requests forbid unknown fields; answers require every field, but in events, and leave room for more."""
     sent = {"AddressInput", "IdentityInput", "VerificationInput", "WebhookInput", "WebhookUpdate", "Nothing"}
     sent |= {"LabelInput", "LabelsInput"}
-    optional = {"ValidationProblem": {"errorsOmitted"}, "Verification": {"decidedBy", "policyOutcome"}}
+    optional = {
+        "ConflictProblem": {"missingFields"},
+        "ValidationProblem": {"errorsOmitted"},
+        "Verification": {"decidedBy", "policyOutcome"},
+    }
     for name, shape in DOCUMENT["components"]["schemas"].items():
         if name in sent:
             assert shape["additionalProperties"] is False

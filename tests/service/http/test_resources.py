@@ -1,9 +1,10 @@
 """The contract's sections Identity, Verification and Webhooks: representations."""
 
 from fake_service import HOOK, NOW, PERSON, SECRET, Client
+from scoring_model.contract.fields import REQUIRED_FIELDS, field_pointer
 from scoring_model.contract.texts import from_text
 from scoring_model.records import rfc3339
-from scoring_model.service.identities import TOO_YOUNG, shown
+from scoring_model.service.identities import TOO_YOUNG, StoredIdentity, shown
 from stored_rows import identity_row
 
 TIME = rfc3339(NOW)
@@ -24,6 +25,7 @@ def test_identity_is_shown_with_every_field() -> None:
         "externalId": None,
         "validated": True,
         "status": "VALIDATED",
+        "missingFields": [],
         "validationErrors": [],
         "createdAt": TIME,
         "updatedAt": TIME,
@@ -39,12 +41,17 @@ def test_identity_of_nothing_is_all_null() -> None:
         shown = {name: body[name] for name in (*PERSON, "externalId")}
         assert shown == dict.fromkeys(shown)
         assert (body["status"], body["validated"]) == ("INCOMPLETE", False)
+        assert body["missingFields"] == [field_pointer(name) for name in REQUIRED_FIELDS]
+        answer = client.ask("POST", "/scoring/v1/verifications", json={"identityId": body["id"]})
+        problem = answer.json()
+        assert (answer.status_code, problem["code"]) == (409, "identity_not_validated")
+        assert problem["missingFields"] == body["missingFields"]
 
 
 def test_identity_that_is_implausible() -> None:
     """`validationErrors` lists pointers and codes."""
     row = identity_row(status="INVALID", created_at=0, updated_at=1)
-    body = shown(row, {"dob": "2020-01-01"}, (TOO_YOUNG,)).model_dump(mode="json")
+    body = shown(row, StoredIdentity({"dob": "2020-01-01"}, (TOO_YOUNG,))).model_dump(mode="json")
     assert body["validationErrors"] == [{"pointer": "/dob", "code": "too_young"}]
     assert body["validated"] is False
     assert (body["createdAt"], body["updatedAt"]) == (rfc3339(0), rfc3339(1))

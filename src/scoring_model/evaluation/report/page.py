@@ -45,8 +45,8 @@ def write_report(evaluation: EvaluationResult, path: str | Path, *, further: Seq
 
 
 def write_page(html: str, path: str | Path) -> None:
-    """Write a page, whole or not at all."""
-    with atomic_file(Path(path)) as partial:
+    """Write a page, whole or not at all; it may name values of categories, so only its owner can read it."""
+    with atomic_file(Path(path), private=True) as partial:
         partial.write_text(html, encoding="utf-8")
 
 

@@ -80,10 +80,14 @@ class Conflict(RequestError):
 
 
 class IdentityNotValidated(Conflict):
-    """The identity of a new verification is not validated."""
+    """The identity of a new verification is not validated; has the JSON Pointers of its missing fields."""
 
     code = "identity_not_validated"
     detail = "The identity is not validated."
+
+    def __init__(self, missing: tuple[str, ...] = ()) -> None:
+        super().__init__(self.detail)
+        self.missing = missing
 
 
 class WebhookLimit(Conflict):

@@ -11,10 +11,11 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from scoring_model.contract.problem import Problem, ValidationProblem
+from scoring_model.contract.problem import ConflictProblem, Problem, ValidationProblem
 from scoring_model.service.clients import Permission
 from scoring_model.service.core.errors import (
     Conflict,
+    IdentityNotValidated,
     Invalid,
     NotFound,
     Overloaded,
@@ -178,11 +179,11 @@ def problem(error: Exception, request_id: str) -> Response:
         "code": code,
         "request_id": request_id,
     }
-    shown = (
-        ValidationProblem(**fields, errors=error.errors, errors_omitted=error.omitted or None)
-        if isinstance(error, Invalid)
-        else Problem(**fields)
-    )
+    shown = Problem(**fields)
+    if isinstance(error, Invalid):
+        shown = ValidationProblem(**fields, errors=error.errors, errors_omitted=error.omitted or None)
+    elif isinstance(error, IdentityNotValidated):
+        shown = ConflictProblem(**fields, missing_fields=error.missing)
     return Response(shown.to_json(), status, _headers(error), MEDIA_TYPE)
 
 

@@ -19,7 +19,7 @@ from scoring_model.contract.delivery import Delivery
 from scoring_model.contract.event import Event
 from scoring_model.contract.identity import Identity, IdentityInput
 from scoring_model.contract.label import LabelInput, LabelReport, LabelsInput
-from scoring_model.contract.problem import Problem, ValidationProblem
+from scoring_model.contract.problem import ConflictProblem, Problem, ValidationProblem
 from scoring_model.contract.resource import Nothing, example
 from scoring_model.contract.verification import Verification, VerificationInput
 from scoring_model.contract.webhook import Webhook, WebhookInput, WebhookUpdate
@@ -113,6 +113,7 @@ _SHOWN: Final = (
     Health,
     Readiness,
     Problem,
+    ConflictProblem,
     ValidationProblem,
 )
 
@@ -154,8 +155,8 @@ ERRORS: Final[dict[int, tuple[str, str, tuple[str, ...]]]] = {
     408: ("BodyTooSlow", "The body did not arrive in time: `request_timeout`.", _QUOTA),
     409: (
         "Conflict",
-        "The state forbids it: `identity_not_validated`, `webhook_limit`, or, while the same request is under "
-        "way, `idempotency_in_progress`.",
+        "The state forbids it: `identity_not_validated` (with `missingFields`), `webhook_limit`, or, while the "
+        "same request is under way, `idempotency_in_progress`.",
         _QUOTA,
     ),
     413: ("BodyTooLarge", "The body has more than 256 KiB: `body_too_large`.", _QUOTA),
@@ -389,7 +390,8 @@ def error_responses(statuses: Iterable[int]) -> dict[str, _Json]:
 
 def _error(status: int) -> _Json:
     _, text, names = ERRORS[status]
-    shape = schema(ValidationProblem if status == 422 else Problem)
+    shapes: dict[int, type[Problem]] = {409: ConflictProblem, 422: ValidationProblem}
+    shape = schema(shapes.get(status, Problem))
     return {
         "description": text,
         "headers": headers(*_ALWAYS, *names),

@@ -15,7 +15,7 @@ from scoring_model.service.core import ids
 from scoring_model.service.core.clock import Clock
 from scoring_model.service.core.errors import IdentityNotValidated, Invalid, parsed
 from scoring_model.service.core.rows import IdentityRow, PersonKeyRow, VerificationRow
-from scoring_model.service.identities import Persons
+from scoring_model.service.identities import Persons, StoredIdentity
 from scoring_model.service.keys.data_keys import DataKey
 from scoring_model.service.keys.link_hashes import Linker, Links
 from scoring_model.service.store import Reader, Store
@@ -140,7 +140,7 @@ class CandidateBuilder:
                 identity = await reader.identity(row.client, row.identity_id)
                 if identity is None or identity.payload is None:
                     return None
-                values = {**self._persons.identity_values(identity, key)[0], **values}
+                values = {**self._persons.identity_values(identity, key), **values}
         return Candidate(
             id=row.id,
             client=row.client,
@@ -165,6 +165,7 @@ class CandidateBuilder:
         violations: list[Violation] = []
         async with self._store.reading() as reader:
             identity = key_row = opened = None
+            stored = StoredIdentity({})
             if request.identity_id is not None:
                 known = await reader.identity_and_key(caller.client, request.identity_id)
                 if known is None:
@@ -174,7 +175,8 @@ class CandidateBuilder:
             values = request.values()
             if identity is not None and key_row is not None:
                 opened = self._persons.open_key(key_row)
-                values = {**self._persons.identity_values(identity, opened)[0], **values}
+                stored = self._persons.stored_identity(identity, opened)
+                values = {**stored.values, **values}
             person = None if key_row is None else key_row.person
             links = self._linker.link(caller.history_scope, caller.client, values, person=person)
             if request.previous_verification_id is not None:
@@ -186,7 +188,7 @@ class CandidateBuilder:
         if violations:
             raise Invalid(tuple(violations))
         if identity is not None and (key_row is None or identity.status != IdentityStatus.VALIDATED):
-            raise IdentityNotValidated
+            raise IdentityNotValidated(stored.missing)
         return values, links, key_row, opened
 
 

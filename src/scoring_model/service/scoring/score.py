@@ -142,7 +142,7 @@ class History:
         A candidate that has only references is scored but gets no link records, just as such a row of a file is
         no record.
         """
-        if candidate.request.identity_id is None and is_empty(candidate.values):
+        if is_empty(candidate.values):
             return []
         hashes = [value for _, value in candidate.links.hashes]
         person = candidate.links.person or os.urandom(16)
