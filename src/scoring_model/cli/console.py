@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 import time
 from collections.abc import Callable
@@ -59,7 +60,7 @@ def report(text: str) -> None:
 
 def fail(text: str) -> None:
     """Report an error; its further lines are indented, so that no name in it looks like a line of ours."""
-    lines = visible(text).replace("\n", "\n  ")
+    lines = re.sub(r"\n(?=.)", "\n  ", visible(text))
     errors().print(f"error: {lines}", markup=False, style="red")
 
 

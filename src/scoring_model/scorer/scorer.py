@@ -199,8 +199,6 @@ class Scorer(Decider):
         ------
         InvalidRecord
             For one record that breaks the contract, with all its problems.
-        TypeError
-            For any other option.
         """
         if unknown:
             raise TypeError(
@@ -239,8 +237,6 @@ class Scorer(Decider):
         ------
         InvalidRecord
             If the record breaks the contract, with all its problems.
-        TypeError
-            For a frame, which `contributions` takes.
         """
         from scoring_model.scorer import frames
 
@@ -293,11 +289,6 @@ class Scorer(Decider):
         A frame, or ndarray of shape (d,)
             The columns ``recordId``, ``base``, ``contribution.<feature>`` and ``problems`` of `features`. For one row
             the values alone, as `Decider.contributions`.
-
-        Raises
-        ------
-        TypeError
-            For one record, which `explain` takes.
         """
         if isinstance(data, np.ndarray):
             return super().contributions(data)
