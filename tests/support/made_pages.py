@@ -19,20 +19,20 @@ def whatif_page(found: WhatIf) -> str:
 
 
 PAGES: Final[dict[str, Callable[[], str]]] = {
-    "evaluation": lambda: render_report(made.made_evaluation()),
-    "evaluation-bare": lambda: render_report(made.bare_evaluation()),
-    "evaluation-empty": lambda: render_report(made.empty_evaluation()),
-    "comparison": lambda: render_comparison(made.made_comparison(), gates=made.comparison_gates()),
-    "comparison-bare": lambda: render_comparison(made.bare_comparison()),
-    "comparison-unproved": lambda: render_comparison(made.bare_comparison(), gates=made.unproved_gates()),
-    "comparison-small": lambda: render_comparison(made.small_comparison(), gates=made.passing_gates()),
-    "monitoring": lambda: render_monitoring(made.made_monitoring()),
-    "monitoring-bare": lambda: render_monitoring(made.bare_monitoring()),
-    "backtest": lambda: render_backtest(made.made_backtest()),
-    "backtest-bare": lambda: render_backtest(made.bare_backtest()),
     "whatif": lambda: whatif_page(made.made_whatif()),
     "whatif-bare": lambda: whatif_page(made.bare_whatif()),
     "whatif-empty": lambda: whatif_page(made.empty_whatif()),
+    "evaluation-empty": lambda: render_report(made.empty_evaluation()),
+    "monitoring-bare": lambda: render_monitoring(made.bare_monitoring()),
+    "comparison-bare": lambda: render_comparison(made.bare_comparison()),
+    "comparison-unproved": lambda: render_comparison(made.bare_comparison(), gates=made.unproved_gates()),
+    "comparison-small": lambda: render_comparison(made.small_comparison(), gates=made.passing_gates()),
+    "comparison": lambda: render_comparison(made.made_comparison(), gates=made.comparison_gates()),
+    "monitoring": lambda: render_monitoring(made.made_monitoring()),
+    "backtest-bare": lambda: render_backtest(made.bare_backtest()),
+    "backtest": lambda: render_backtest(made.made_backtest()),
+    "evaluation-bare": lambda: render_report(made.bare_evaluation()),
+    "evaluation": lambda: render_report(made.made_evaluation()),
 }
 
 
