@@ -208,7 +208,7 @@ def faults(tree: ast.Module) -> Iterator[Fault]:
 
 
 def _walk(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield what runs: no docstrings, annotations, errors that are raised, or imports for types."""
+    """Yield what makes results: no docstrings, annotations, checks of arguments, or imports for types."""
     yield node
     for name, value in ast.iter_fields(node):
         if name in ("annotation", "returns", "decorator_list", "format_spec", "type_params"):
@@ -221,6 +221,12 @@ def _walk(node: ast.AST) -> Iterator[ast.AST]:
             )
             if isinstance(child, ast.AST) and not skipped and not _is_list_of_names(child):
                 yield from _walk(child)
+
+
+def _only_checks(node: object) -> bool:
+    """Whether a function ends with an error about its arguments."""
+    last = node.body[-1] if isinstance(node, ast.FunctionDef) else None
+    return isinstance(last, ast.If) and isinstance(last.body[-1], ast.Raise)
 
 
 def _is_list_of_names(node: ast.AST) -> bool:

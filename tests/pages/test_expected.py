@@ -36,8 +36,11 @@ EXPECTED: Final = Path(__file__).parent / "expected"
 
 MARKDOWN: Final[dict[str, Callable[[], str]]] = {
     "evaluation": lambda: summary(made.made_evaluation()),
+    "evaluation-measured": lambda: summary(made.measured_evaluation()),
     "evaluation-bare": lambda: summary(made.bare_evaluation()),
     "comparison": lambda: comparison_summary(made.made_comparison()),
+    "comparison-measured": lambda: comparison_summary(made.measured_comparison()),
+    "comparison-gates-measured": lambda: made.measured_gates().to_markdown(),
     "comparison-bare": lambda: comparison_summary(made.bare_comparison()),
     "comparison-small": lambda: comparison_summary(made.small_comparison()),
     "comparison-gates": lambda: made.comparison_gates().to_markdown(),
@@ -188,8 +191,10 @@ def card() -> str:
     feature = SimpleNamespace(
         name="email_age", sentence="Age | of the address.", direction=-1, reason="EMAIL_AGE"
     )
-    features = (feature, SimpleNamespace(**vars(feature) | {"name": "ip", "direction": 0}))
-    features += (SimpleNamespace(**vars(feature) | {"name": "vpn", "direction": 1}),)
+    features = [
+        SimpleNamespace(**vars(feature) | {"name": name, "direction": direction})
+        for name, direction in (("email_age", -1), ("ip", 0), ("vpn", 1))
+    ]
     thinning = SimpleNamespace(read=1_000_000, sentence="One in ten genuine ones")
     prepared = SimpleNamespace(split=split, matrix=SimpleNamespace(features=features), thinning=thinning)
     contents = SimpleNamespace(

@@ -9,10 +9,12 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+import numpy as np
 import pytest
 from matplotlib.axes import Axes
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
 
 import made_results as made
 from made_pages import PAGES, page
@@ -92,6 +94,12 @@ def numbers(text: str) -> list[tuple[float, float]]:
     return found
 
 
+def ends_in(text: str) -> list[float | None]:
+    """The last two numbers in a text, the ends of an interval; unknown ones without two."""
+    found: list[float | None] = [value for value, _ in numbers(text)]
+    return found[-2:] if len(found) > 1 else [None, None]
+
+
 def agree(one: str, other: str, *, scale: float = 1.0) -> bool:
     """Whether two texts say the same numbers, the first in units of `scale`, each as far as it is written."""
     pairs = numbers(one), numbers(other)
@@ -143,8 +151,7 @@ def test_the_page_of_a_comparison_calls_better_what_is_better(comparison: PageTe
         grid = comparison.grid(f"{title}: challenger minus champion")
         expected = {"better": [], "worse": [], "": []}  # type: dict[str, list[str]]
         for row in grid.rows:
-            ends = [value for value, _ in numbers(grid.cell(row[0], "95% interval"))] or [None, None]
-            expected[tone(TITLES[row[0]], *ends)].append(row[0])
+            expected[tone(TITLES[row[0]], *ends_in(grid.cell(row[0], "95% interval")))].append(row[0])
         words = [
             f"Clearly {kind}: {', '.join(expected[kind])}." for kind in ("better", "worse") if expected[kind]
         ]
@@ -181,8 +188,8 @@ def test_the_page_of_a_comparison_says_the_numbers_of_its_markdown(comparison: P
         assert re.match(r"[+−–]", row[3]), name
     same = markdown_grids(comparison_summary(made.made_comparison()))
     matrix = next(one for one in same if one.heads[0] == "Champion" and one.under == "Flips")
-    for row, other in zip(comparison.grid("Flip matrix").rows, matrix.rows, strict=True):
-        assert row[1:] == other[1:]
+    for one, two in zip(comparison.grid("Flip matrix").rows, matrix.rows, strict=True):
+        assert one[1:] == two[1:]
 
 
 def test_groups_change_in_the_page_as_in_markdown(comparison: PageText) -> None:
@@ -199,8 +206,7 @@ def test_groups_change_in_the_page_as_in_markdown(comparison: PageText) -> None:
                 continue
             assert agree(cell, other)
             assert ("not enough data" in cell) == ("not enough data" in other)
-            ends = [value for value, _ in numbers(cell)][1:] or [None, None]
-            if found := tone(TITLES[title], *ends):
+            if found := tone(TITLES[title], *ends_in(cell)):
                 clear.append(f"{row[0]}: {title.lower()} {'more' if found == 'worse' else 'less'} often")
     assert any("more" in one for one in clear)
     assert any("less" in one for one in clear)
@@ -215,14 +221,14 @@ def test_groups_change_in_the_page_as_in_markdown(comparison: PageText) -> None:
 def marks(ax: Axes) -> Iterator[tuple[str, float, str, bool, tuple[float, float]]]:
     """Each row of a forest: name, value, colour, whether it is hollow, ends of its interval."""
     rows = dict(zip(ax.get_yticks(), (label.get_text() for label in ax.get_yticklabels()), strict=True))
-    lines = [line for line in ax.lines if len(line.get_xydata()) == 2][1:]  # type: ignore[arg-type]
+    lines = [line for line in ax.lines if len(line.get_xydata()) == 2][1:]
     dots = [line for line in ax.lines if line.get_marker() == "o"]
     for line, dot in zip(lines, dots, strict=True):
-        (x,), (y,) = dot.get_xdata(), dot.get_ydata()  # type: ignore[misc]
-        low, high = line.get_xdata()  # type: ignore[misc]
+        ((x, y),) = np.asarray(dot.get_xydata()).tolist()
+        (low, left), (high, right) = np.asarray(line.get_xydata()).tolist()
         assert line.get_color() == dot.get_color()
-        assert set(line.get_ydata()) == {y}  # type: ignore[arg-type]
-        yield rows[y], x, to_hex(dot.get_color()), dot.get_markerfacecolor() == "none", (low, high)  # type: ignore[arg-type]
+        assert left == right == y
+        yield rows[y], x, to_hex(dot.get_color()), dot.get_markerfacecolor() == "none", (low, high)
 
 
 def same(number: float, value: float | None) -> bool:
@@ -279,6 +285,7 @@ GATES: Final = {
     "ks between": ("good", "Passed"),
     "friction passes": ("good", "Passed"),
     "brier reaches its limit": ("bad", "Failed"),
+    "genuine at the limit": ("bad", "Failed"),
     "rejects fail": ("bad", "Failed"),
     "capacity unknown": ("open", "Not enough data"),
     "auc of the model": ("good", "Passed"),
@@ -373,13 +380,16 @@ def test_a_window_has_the_tone_of_its_verdicts() -> None:
 def test_a_window_is_drawn_in_the_colour_of_its_drift() -> None:
     """Bars of subjects that drifted are orange, others grey; contributions that make records riskier orange."""
     plots = made.made_monitoring().plot
-    bars = plots.drift(ax=Figure().subplots()).patches
-    assert [to_hex(bar.get_facecolor()) for bar in bars] == [GREY, GREY, ORANGE, ORANGE]
-    bars = plots.contributors(ax=Figure().subplots()).patches
-    assert [(bar.get_width(), to_hex(bar.get_facecolor())) for bar in bars] == [
-        (-0.125, "#0a66a6"),
-        (0.25, ORANGE),
-    ]  # type: ignore[attr-defined]
+    drift = bars(plots.drift(ax=Figure().subplots()))
+    assert [colour for _, colour in drift] == [GREY, GREY, ORANGE, ORANGE]
+    assert bars(plots.contributors(ax=Figure().subplots())) == [(-0.125, "#0a66a6"), (0.25, ORANGE)]
+
+
+def bars(ax: Axes) -> list[tuple[float, str]]:
+    """Length and colour of each bar."""
+    return [
+        (bar.get_width(), to_hex(bar.get_facecolor())) for bar in ax.patches if isinstance(bar, Rectangle)
+    ]
 
 
 def test_a_backtest_has_its_signs_and_crosses() -> None:
@@ -397,7 +407,7 @@ def test_a_backtest_has_its_signs_and_crosses() -> None:
         for line in backtest.plot.promise("1m", "max_step_up", ax=Figure().subplots()).lines
         if line.get_marker() == "x"
     )
-    assert list(cross.get_ydata()) == [0.1]  # type: ignore[arg-type]
+    assert np.asarray(cross.get_ydata()).tolist() == [0.1]
     verdicts = page("backtest").grid("Promises, trained every 1m")
     assert [row[-1] for row in verdicts.rows] == ["kept", "broken", "undecided", "kept"]
 
