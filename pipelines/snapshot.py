@@ -196,12 +196,27 @@ def _walk(command: Any, name: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def _command(command: Any) -> list[dict[str, object]]:
-    keys = ("name", "opts", "secondary_opts", "required", "multiple", "nargs", "is_flag", "envvar", "metavar")
+    keys = (
+        "name",
+        "opts",
+        "secondary_opts",
+        "required",
+        "multiple",
+        "nargs",
+        "envvar",
+        "metavar",
+        "min",
+        "max",
+    )
     return [
         {key: getattr(one, key, None) for key in keys}
-        | {"kind": one.param_type_name, "type": str(one.type), "default": _default(one.default)}
+        | {"kind": one.param_type_name, "type": _called(one.display_type), "default": _default(one.default)}
         for one in command.params
     ]
+
+
+def _called(value: Any) -> str:
+    return str(value() if callable(value) else value)
 
 
 def _default(value: object) -> object:
@@ -248,7 +263,7 @@ def _signatures(name: str, value: object) -> Iterator[str]:
 
 def _signature(value: Callable[..., Any]) -> str:
     try:
-        return re.sub(r" at 0x\w+", "", str(inspect.signature(value)))
+        return re.sub(r"\b(?:[a-z_]\w*\.)+(?=\w)| at 0x\w+", "", str(inspect.signature(value)))
     except (TypeError, ValueError):
         return "(...)"
 
