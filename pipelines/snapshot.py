@@ -30,7 +30,6 @@ import pyarrow.parquet as pq
 
 ROOT: Final = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tests" / "support"))
-sys.path.insert(0, str(ROOT / "tests" / "pages"))
 
 RECORDS, SCORED, SEED, MONTHS = 5_000, 120, 7, 12
 UNSEALED: Final = ("manifest.json", "evaluation.json", "card.md")
@@ -158,8 +157,8 @@ def record_export(bundle: Path, work: Path, out: Path) -> None:
             world.clock.advance(3600)
         async with world.store.reading() as reader:
             clients = await reader.clients()
-        ends = {"since": 0, "before": world.clock.at + 1}
-        await export_file(world.store, Vault(MASTERS), clients, file, signals={}, **ends)
+        before = world.clock.at + 1
+        await export_file(world.store, Vault(MASTERS), clients, file, signals={}, since=0, before=before)
 
     run_story(url, bundle, story)
     table = pq.read_table(file)
@@ -169,21 +168,19 @@ def record_export(bundle: Path, work: Path, out: Path) -> None:
 
 
 def record_commands(out: Path) -> None:
-    """Record every command with its arguments and options, and its exit codes for wrong usage."""
+    """Record every command with its arguments and options, and exit codes: named ones, of wrong usage, of gates."""
     import typer
 
+    import made_results
     from scoring_model.cli.app import app
 
     found = {name: _command(command) for name, command in _walk(typer.main.get_command(app))}
     write(out / "commands.json", as_json(found))
-    page = (ROOT / "docs" / "commands.md").read_text(encoding="utf-8")
-    sentences = re.findall(r"[^.\n]*exit code[^.\n]*\.", page)
-    held = sorted({(name, value) for name, value in _exit_codes()})
+    held = dict(sorted(set(_exit_codes())))
     usage = {name: [run(*name.split(), "--help"), run(*name.split(), "--no-such-option")] for name in found}
-    write(
-        out / "exit_codes.json",
-        as_json({"named": held, "help and wrong option": usage, "described": sentences}),
-    )
+    made = (made_results.comparison_gates(), made_results.passing_gates(), made_results.bare_window_gates())
+    gates = [report.exit_code for report in made]
+    write(out / "exit_codes.json", as_json({"named": held, "help and wrong option": usage, "gates": gates}))
 
 
 def _walk(command: Any, name: str = "") -> Iterator[tuple[str, Any]]:
@@ -210,13 +207,9 @@ def _command(command: Any) -> list[dict[str, object]]:
     )
     return [
         {key: getattr(one, key, None) for key in keys}
-        | {"kind": one.param_type_name, "type": _called(one.display_type), "default": _default(one.default)}
+        | {"kind": one.param_type_name, "type": one.display_type(None), "default": _default(one.default)}
         for one in command.params
     ]
-
-
-def _called(value: Any) -> str:
-    return str(value() if callable(value) else value)
 
 
 def _default(value: object) -> object:
@@ -282,15 +275,13 @@ def record_documents(out: Path) -> None:
 
 def record_results(out: Path) -> None:
     """Record pages, Markdown, frames and metrics of made results."""
-    import test_expected
-
     import made_pages
     import made_results
     from scoring_model.training.run_description import metrics
 
     for name in made_pages.PAGES:
         write(out / GROWING / f"{name}.txt", _growing(made_pages.page(name).lines()))
-    for name, make in test_expected.FRAMES.items():
+    for name, make in made_pages.FRAMES.items():
         write(out / "frames" / f"{name}.csv", make().to_csv(index=False))
     names = [name for name, _ in metrics(made_results.made_evaluation())]
     write(out / "mlflow_metrics.txt", "\n".join(names) + "\n")

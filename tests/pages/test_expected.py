@@ -18,7 +18,7 @@ from matplotlib.figure import Figure
 
 import made_results as made
 from drawing_text import drawing_text
-from made_pages import PAGES, page
+from made_pages import FRAMES, PAGES, page
 from scoring_model.configuration import load_configuration
 from scoring_model.decision.control import Control, ControlArm
 from scoring_model.decision.rules import NEVER_REACHED, Policy, Promise
@@ -52,12 +52,6 @@ MARKDOWN: Final[dict[str, Callable[[], str]]] = {
     "monitoring-gates-bare": lambda: made.bare_window_gates().to_markdown(),
     "backtest": lambda: "\n\n".join(summary_of(made.made_backtest())) + "\n",
     "backtest-bare": lambda: "\n\n".join(summary_of(made.bare_backtest())) + "\n",
-}
-FRAMES: Final[dict[str, Callable[[], Any]]] = {
-    "evaluation": lambda: made.made_evaluation().to_frame(),
-    "comparison": lambda: made.made_comparison().to_frame(),
-    "monitoring": lambda: made.made_monitoring().to_frame(),
-    "backtest": lambda: made.made_backtest().to_frame(),
 }
 
 

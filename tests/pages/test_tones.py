@@ -221,7 +221,7 @@ def test_groups_change_in_the_page_as_in_markdown(comparison: PageText) -> None:
 def marks(ax: Axes) -> Iterator[tuple[str, float, str, bool, tuple[float, float]]]:
     """Each row of a forest: name, value, colour, whether it is hollow, ends of its interval."""
     rows = dict(zip(ax.get_yticks(), (label.get_text() for label in ax.get_yticklabels()), strict=True))
-    lines = [line for line in ax.lines if len(line.get_xydata()) == 2][1:]
+    lines = [line for line in ax.lines if np.shape(line.get_xydata()) == (2, 2)][1:]
     dots = [line for line in ax.lines if line.get_marker() == "o"]
     for line, dot in zip(lines, dots, strict=True):
         ((x, y),) = np.asarray(dot.get_xydata()).tolist()

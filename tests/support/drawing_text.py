@@ -1,8 +1,10 @@
 """What a drawing shows, as text: its words, and the values and colours of its marks."""
 
 from collections.abc import Iterator
+from typing import Any, cast
 
 import numpy as np
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection, PathCollection
 from matplotlib.colors import to_hex
@@ -20,7 +22,7 @@ def drawing_text(ax: Axes) -> str:
 
 
 def _lines(ax: Axes) -> Iterator[str]:
-    titles = [ax.get_title(loc=side) for side in ("left", "center", "right")]  # type: ignore[arg-type]
+    titles = [ax.get_title(loc=side) for side in ("left", "center", "right")]
     yield f"title: {' | '.join(title for title in titles if title)}"
     yield f"axes: {ax.get_xlabel()} ({_ends(ax.get_xlim())}); {ax.get_ylabel()} ({_ends(ax.get_ylim())})"
     rows = [label.get_text() for label in ax.get_yticklabels() if label.get_text()]
@@ -32,7 +34,7 @@ def _lines(ax: Axes) -> Iterator[str]:
     for found in ax.collections:
         if isinstance(found, LineCollection):
             for segment in found.get_segments():
-                yield f"segment {_colour(found.get_color())}: {_points(np.asarray(segment))}"  # type: ignore[no-untyped-call]
+                yield f"segment {_colour(found.get_color())}: {_points(np.asarray(segment))}"
         elif isinstance(found, PathCollection):
             yield f"dots {_name(found)}: {_points(np.asarray(found.get_offsets()))}"
         else:
@@ -47,8 +49,8 @@ def _lines(ax: Axes) -> Iterator[str]:
         yield f"text {_colour(text.get_color())} at {place}: {text.get_text()}"
 
 
-def _name(artist: object) -> str:
-    label = str(artist.get_label())  # type: ignore[attr-defined]
+def _name(artist: Artist) -> str:
+    label = str(artist.get_label())
     return "" if label.startswith("_") else label
 
 
@@ -60,7 +62,7 @@ def _colour(colour: object) -> str:
     found = np.asarray(colour, dtype=object)
     if found.ndim == 2:  # of each of several marks
         found = found[0]
-    plain = to_hex(tuple(float(part) for part in found) if found.ndim else str(colour))
+    plain = to_hex(cast(Any, tuple(map(float, found)) if found.ndim else str(colour)))
     return _TOKENS.get(plain, plain)
 
 

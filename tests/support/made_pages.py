@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from functools import cache
-from typing import Final
+from typing import Any, Final
 
 import made_results as made
 from page_text import PageText
@@ -33,6 +33,14 @@ PAGES: Final[dict[str, Callable[[], str]]] = {
     "backtest": lambda: render_backtest(made.made_backtest()),
     "evaluation-bare": lambda: render_report(made.bare_evaluation()),
     "evaluation": lambda: render_report(made.made_evaluation()),
+}
+
+
+FRAMES: Final[dict[str, Callable[[], Any]]] = {
+    "evaluation": lambda: made.made_evaluation().to_frame(),
+    "comparison": lambda: made.made_comparison().to_frame(),
+    "monitoring": lambda: made.made_monitoring().to_frame(),
+    "backtest": lambda: made.made_backtest().to_frame(),
 }
 
 

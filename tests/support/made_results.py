@@ -482,7 +482,7 @@ def unproved_gates() -> GateReport:
     """Gates that pass where the models are exchanged, so that one figure is worse and none better: no promotion."""
     found = made_comparison()
     turned = {
-        name: estimate(*(None if end is None else -end for end in (one.value, one.high, one.low)))
+        name: replace(one.times(-1), low=one.times(-1).high, high=one.times(-1).low)
         for name, one in found.differences.items()
     }
     turned_round = replace(found, champion=found.challenger, challenger=found.champion, differences=turned)
