@@ -109,6 +109,7 @@ SPELLINGS: Final[Mapping[str, Sequence[Spelling]]] = {
     "address.country": [("DE", 1), ("de", 1), ("NA", 2), ("  ", None)],
     "externalId": [("x", 1), (" x ", 1), ("X", 2), ("", None)],
     "subjectId": [("s", 1), ("s ", 1), ("S", 2), ("", None)],
+    "identityId": [("s", 1), ("i", 2), (" i", 2), ("", None)],
     "signals.device": [("d", 1), ("d ", 1), ("é", 2), ("e\u0301", 2), ("", None)],
     "signals.channel": [("web", 1), ("app", 2), ("", None)],
     "signals.paid": [
@@ -226,8 +227,10 @@ def _together(row: Row, parts: Sequence[str]) -> Hashable:
 
 
 def _person(row: Row) -> Hashable:
-    names = _together(row, ("firstName", "lastName", "dob"))
-    return names if names is not None else _together(row, ("subjectId",))
+    """By names and date of birth, else the reference, else the identity, whose id is no reference."""
+    names = _together(row, ("firstName", "lastName", "dob")) or _together(row, ("subjectId",))
+    identity = _together(row, ("identityId",))
+    return names or (None if identity is None else ("identity", identity))
 
 
 def _event(row: Row, place: int, links: LinkSettings) -> Event:

@@ -360,6 +360,7 @@ IDENTITY_RULES: Final[Mapping[str, ValueRule]] = {
     "address.country": country,
     "externalId": reference,
     "subjectId": reference,
+    "identityId": reference,
 }
 TEXT_RULES: Final[frozenset[ValueRule]] = frozenset({name, address_part, reference, signal_text, identifier})
 """Rules that leave printable ASCII of at most `SHORTEST_LIMIT` characters, without outer blanks, as it is."""

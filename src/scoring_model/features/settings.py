@@ -167,7 +167,7 @@ class LinkSettings:
     ----------
     keys : mapping of str to tuple of str
         Name of a link key to its fields. The key ``person`` is built in and takes no fields: it consists of names and
-        date of birth, else ``subjectId``.
+        date of birth, else ``subjectId``, else ``identityId``.
     windows : tuple of int
         Lengths in microseconds, ascending; written as ``24h`` or ``30d``.
     delayed_windows : tuple of int

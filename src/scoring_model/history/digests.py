@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scoring_model.arrays import BoolArray, IntArray
-from scoring_model.history.keys import PERSON, PERSON_PARTS, SUBJECT, LinkKey
+from scoring_model.history.keys import PERSON, PERSONS, LinkKey
 from scoring_model.history.parts import combined_codes, key_part
 from scoring_model.records import RecordTable
 
@@ -35,9 +35,10 @@ def key_digests(table: RecordTable, key: LinkKey, secret: bytes) -> tuple[Digest
     """
     if key.name != PERSON:
         return _of_parts(table, key.name, key.parts, secret)
-    digests, present = _of_parts(table, PERSON, PERSON_PARTS, secret)
-    by_subject, of_subject = _of_parts(table, PERSON, (SUBJECT,), secret)
-    return np.where(present[:, None], digests, by_subject), present | of_subject
+    (digests, present), *others = [_of_parts(table, name, parts, secret) for name, parts in PERSONS]
+    for found, known in others:
+        digests, present = np.where(present[:, None], digests, found), present | known
+    return digests, present
 
 
 def text_digests(texts: Iterable[str], name: str, secret: bytes) -> Digests:

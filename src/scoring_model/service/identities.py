@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 
 from pydantic_core import from_json, to_json
 
-from scoring_model.contract.fields import REQUIRED_FIELDS, field_pointer
+from scoring_model.contract.fields import IDENTITY_ID, REQUIRED_FIELDS, field_pointer, signal_field
 from scoring_model.contract.identity import (
     Address,
     Identity,
@@ -205,8 +205,19 @@ class Persons:
         return unpack_identity(key.open(row.payload, table="identities", column="payload", row=row.id))
 
     def identity_values(self, row: IdentityRow, key: DataKey) -> dict[str, Any]:
-        """Return the values of an identity by field name; none after erasure."""
-        return self.stored_identity(row, key).values
+        """Return the values of an identity by field name, with its id; none after erasure."""
+        if row.payload is None:
+            return {}
+        return {**self.stored_identity(row, key).values, IDENTITY_ID: to_text(row.id)}
+
+    async def record_values(self, reader: Reader, row: VerificationRow, key: DataKey) -> dict[str, Any]:
+        """Return the values of a verification that was not erased, by field name."""
+        signals, subject, _ = self.verification_payload(row, key)
+        values: dict[str, Any] = {signal_field(name): value for name, value in signals.items()}
+        if subject is not None:
+            values["subjectId"] = subject
+        identity = None if row.identity_id is None else await reader.identity(row.client, row.identity_id)
+        return values if identity is None else {**self.identity_values(identity, key), **values}
 
     def verification_payload(
         self, row: VerificationRow, key: DataKey

@@ -37,9 +37,10 @@ from scoring_model.service.http.operations import (
 _Json = dict[str, Any]
 
 _OVERVIEW: Final = """\
-Create an identity, read whether it is `validated`, have it verified, and decide by `scoringOutcome` and
-`scoringScore`. A client with its own identity provider sends that provider's `signals` and uses only verifications.
-Webhooks report results as they come. What becomes known about a verification later is reported as a label.
+Create an identity, read whether it is `validated` or which `missingFields` it lacks, have it verified, and decide by
+`scoringOutcome` and `scoringScore`. A client with its own identity provider sends that provider's `signals` and uses
+only verifications. Webhooks report results as they come. What becomes known about a verification later is reported as a
+label.
 
 **Credentials.** Every request below `/scoring` carries `x-client-id` and `x-api-key`. A pair that is missing, unknown,
 expired, revoked or mixed up is answered with 401, always with the same body. A repeated header counts as

@@ -296,12 +296,14 @@ async def replay(
             known = (await reader.person_keys([row.key_id])).get(row.key_id)
         except Unavailable:
             raise NotReplayable("its key is under a master key that the source lacks") from None
-    if key is None:
-        return Replay.ERASED
-    try:
-        packed = persons.verification_payload(row, key)[2]
-    except Unreadable:
-        return Replay.DIFFERENT
+        if key is None:
+            return Replay.ERASED
+        try:
+            packed = persons.verification_payload(row, key)[2]
+            values = await persons.record_values(reader, row, key)
+        except Unreadable:
+            return Replay.DIFFERENT
+        scopes = {client.client: client.pool for client in await reader.clients()}
     if packed is None or secrets.digest(Purpose.ROW, packed) != row.row_digest:
         return Replay.DIFFERENT
     decider = find(row.model_version or "", row.policy_version)
@@ -313,5 +315,7 @@ async def replay(
     codes = ",".join(reason.code for reason in decision.reasons)
     same = (decision.score, decision.outcome, codes) == (row.score, row.outcome_of_policy, row.reasons)
     group = ControlGroup.of(decider.rules.policy, secrets, decider.manifest.policy_version)
-    person = None if known is None else known.person
-    return Replay.SAME if same and explains(row, group, person) else Replay.DIFFERENT
+    linked = Linker(secrets, ()).link(scopes[row.client], row.client, values).person
+    # Earlier versions knew nobody by an identity without names.
+    explained = any(explains(row, group, person) for person in (linked, known.person if known else None))
+    return Replay.SAME if same and explained else Replay.DIFFERENT
