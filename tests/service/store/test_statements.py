@@ -15,7 +15,6 @@ FOR_OPERATORS = {"BUNDLES", "CLIENTS", "OTHER_MASTERS", "IMPORTING", "OUTCOMES"}
 SORTED = {
     "API_KEYS",
     "IDENTITIES_OF",
-    "VERIFICATIONS_OF_IDENTITY",
     "LABELS",
     "DELIVERIES_OF_EVENT",
     *(f"LIST {status} {client} webhook" for status in (None, *DeliveryStatus) for client in ("--", "client")),

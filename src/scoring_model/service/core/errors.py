@@ -100,6 +100,21 @@ class InProgress(Conflict):
     detail = "A request with this Idempotency-Key is still under way."
 
 
+class TooManyRequests(RequestError):
+    """Too many requests in too short a time; `retry_after` is in seconds."""
+
+    def __init__(self, retry_after: int = 1) -> None:
+        super().__init__(self.detail)
+        self.retry_after = retry_after
+
+
+class LabelsUnderWay(TooManyRequests):
+    """A client reports labels while an earlier request of it still does."""
+
+    code = "labels_under_way"
+    detail = "A client reports labels in one request at a time. Wait as Retry-After says."
+
+
 class Unavailable(RequestError):
     """The service can't process the request now; a retry after some seconds may succeed."""
 

@@ -1,13 +1,17 @@
 """The operation on labels."""
 
+import asyncio
 from functools import partial
 from typing import Final
 
+from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 
 from scoring_model.contract.label import LabelReport, LabelsInput
 from scoring_model.service.clients import Permission
+from scoring_model.service.http.authentication import spend
 from scoring_model.service.http.operation import Call, JsonResponse, Operation
+from scoring_model.service.label_requests import Visit
 
 PATH: Final = "/scoring/v1/labels"
 
@@ -31,7 +35,17 @@ async def create_labels(call: Call) -> Response:
     (`UNCHANGED`), so a failed request can be repeated as it is. An event `label.received` goes to webhooks that list
     exactly that name.
     """
-    answer = await call.service.labels.create(call.caller, call.body, call.request)
+    gone = asyncio.ensure_future(call.receive())
+
+    def stay() -> None:
+        if gone.done():
+            raise ClientDisconnect
+
+    visit = Visit(spend=partial(spend, call.service, call.context, call.caller), stay=stay)
+    try:
+        answer = await call.service.labels.create(call.caller, call.body, call.request, visit)
+    finally:
+        gone.cancel()
     headers = [(b"idempotency-replayed", b"true")] if answer.replayed else []
     return JsonResponse(answer.resource.to_json(), headers=headers)
 

@@ -53,6 +53,8 @@ class Call:
         Known parameters by name.
     body : mapping of str to object
         Empty if there is none.
+    receive : callable
+        Waits until the client has gone, or was answered.
     """
 
     service: "Service"
@@ -62,6 +64,7 @@ class Call:
     query: Mapping[str, str]
     body: Mapping[str, object]
     request: IdempotentRequest | None
+    receive: Receive
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +195,7 @@ class Endpoint:
             if request is not None:
                 await self._service.idempotency.check(caller.client, request)
             raise
-        return Call(self._service, context, caller, resource, query, value, request)
+        return Call(self._service, context, caller, resource, query, value, request, receive)
 
 
 def _idempotent(

@@ -213,9 +213,9 @@ class Reader(ABC):
         rows = [kind._make(row) for row in await self._each(statement, [(one,) for one in resources])]
         return sorted(rows, key=_position, reverse=True)
 
-    async def verifications_of_identity(self, identity_id: bytes) -> list[VerificationRow]:
-        """Return all verifications of one identity."""
-        return await self._all(VerificationRow, sql.VERIFICATIONS_OF_IDENTITY, identity_id)
+    async def ids_of_identity(self, identity_id: bytes, limit: int, after: bytes = b"") -> list[bytes]:
+        """Return the ids of verifications of an identity, of any status, in order, strictly after one."""
+        return [row[0] for row in await self._rows(sql.IDS_OF_IDENTITY, identity_id, after, limit)]
 
     async def completed(
         self, client: int, after: tuple[int, bytes] | None, limit: int

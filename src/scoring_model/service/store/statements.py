@@ -175,10 +175,8 @@ IDENTITY_AND_KEY: Final = for_each(
 IDENTITIES_OF: Final = select(IdentityRow, "WHERE key_id = $1 ORDER BY id")
 VERIFICATION: Final = select(VerificationRow, "WHERE id = $1 AND client = $2")
 VERIFICATION_BY_ID: Final = select(VerificationRow, "WHERE id = $1")
-VERIFICATIONS_OF_IDENTITY: Final = select(
-    VerificationRow,
-    # By the person's key, which is indexed.
-    "WHERE key_id = (SELECT key_id FROM identities WHERE id = $1) AND identity_id = $1 ORDER BY id",
+IDS_OF_IDENTITY: Final = (
+    "SELECT id FROM verifications WHERE identity_id = $1 AND id > $2 ORDER BY id LIMIT $3"
 )
 COMPLETED: Final = select(
     VerificationRow,

@@ -404,8 +404,8 @@ class Store(Protocol):
         """
         ...
 
-    async def take(self, key: bytes, *, capacity: int, per_second: float, now: int) -> Bucket:
-        """Take a token from the bucket with this key, shared by all processes of the database."""
+    async def take(self, key: bytes, *, capacity: int, per_second: float, now: int, size: int = 1) -> Bucket:
+        """Take `size` tokens or none from the bucket with this key, shared by all processes of the database."""
         ...
 
     async def close(self) -> None:

@@ -1,0 +1,29 @@
+"""An index of verifications by identity, so that those of one are found however many its person has.
+
+As every migration, it is never changed once it was released.
+"""
+
+from alembic import op
+from sqlalchemy import text
+
+revision = "0011"
+down_revision = "0010"
+
+
+def upgrade() -> None:
+    """Create the index, which leaves out verifications without an identity."""
+    condition = text("identity_id IS NOT NULL")
+    op.create_index(
+        "verifications_identity",
+        "verifications",
+        ["identity_id", "id"],
+        sqlite_where=condition,
+        postgresql_where=condition,
+    )
+
+
+def downgrade() -> None:
+    """Refuse: older versions have no bound on what a label of an identity reads."""
+    raise NotImplementedError(
+        "Taking version 0011 back would read all verifications of a person for a label of one identity"
+    )
