@@ -1,9 +1,8 @@
-"""Labels that clients report: one request of a client at a time, and as much work as its tokens pay for."""
+"""Labels that clients report: bounded by what a request may name, and paid for by the tokens of its client."""
 
 import asyncio
 import json
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -20,7 +19,7 @@ from scoring_model.contract.rules import Rule, kind_of
 from scoring_model.contract.violation import MOST_ERRORS, Violation
 from scoring_model.service.clients import Caller
 from scoring_model.service.core.clock import Clock
-from scoring_model.service.core.errors import Invalid, LabelsUnderWay, parsed
+from scoring_model.service.core.errors import Invalid, parsed
 from scoring_model.service.core.rows import IdempotencyRow
 from scoring_model.service.history_import import record_hash
 from scoring_model.service.idempotency import Answer, IdempotencyRecord, IdempotencyStore, IdempotentRequest
@@ -192,7 +191,6 @@ class Labels:
         self._clock = clock
         # One request is resolved, or one batch is stored, at a time: requests take turns after each batch.
         self._turn = asyncio.Lock()
-        self._under_way: set[int] = set()
 
     async def create(
         self,
@@ -210,36 +208,23 @@ class Labels:
         ------
         Invalid
             If the body is no list of 1 to 1,000 labels, or these make more than `MOST_PAIRS` pairs.
-        LabelsUnderWay
-            While another request of the client reports labels to this process.
         """
 
         async def action(record: IdempotencyRecord | None) -> Answer[LabelReport]:
             rows = parsed(LabelsInput, body).labels
-            with self._alone(caller.client):
-                if record is not None:
-                    await self._idempotency.raise_answered(record)
-                async with self._turn:
-                    visit.stay()
-                    wanted = await self._resolve(caller, rows)
-                further = (wanted.pairs - 1) // PAIRS_OF_A_TOKEN
-                if further > 0:
-                    # A full bucket suffices for every request, however small the quota.
-                    await visit.spend(min(further, caller.quota - 1))
-                await self._store_all(caller, wanted, record, visit)
+            if record is not None:
+                await self._idempotency.raise_answered(record)
+            async with self._turn:
+                visit.stay()
+                wanted = await self._resolve(caller, rows)
+            # A full bucket suffices for every request, however small the quota.
+            further = min((wanted.pairs - 1) // PAIRS_OF_A_TOKEN, caller.quota - 1)
+            if further > 0:
+                await visit.spend(further)
+            await self._store_all(caller, wanted, record, visit)
             return Answer(wanted.answer())
 
         return await self._idempotency.run(caller.client, request, action, self._replay)
-
-    @contextmanager
-    def _alone(self, client: int) -> Iterator[None]:
-        if client in self._under_way:
-            raise LabelsUnderWay
-        self._under_way.add(client)
-        try:
-            yield
-        finally:
-            self._under_way.remove(client)
 
     async def _resolve(self, caller: Caller, rows: Sequence[object]) -> _Wanted:
         """Check all labels and count their pairs."""
@@ -257,16 +242,18 @@ class Labels:
         self, caller: Caller, wanted: _Wanted, record: IdempotencyRecord | None, visit: Visit
     ) -> None:
         """Store all pairs batch by batch; with a record, keep the answer with the last one."""
-        left = wanted.pairs
+        loop, left = asyncio.get_running_loop(), wanted.pairs
         pairs = batches(wanted.reports(caller, self._secrets))
         while left > 0 or record is not None:
             batch, left = next(pairs, []), left - ROWS
             kept = record if left <= 0 else None
             async with self._turn:
                 visit.stay()
+                began = loop.time()
                 await self._store_batch(caller, batch, wanted, kept)
             if left <= 0:
                 return
+            await asyncio.sleep(loop.time() - began)  # half of the time is for others
 
     async def _store_batch(
         self,

@@ -78,7 +78,7 @@ def test_a_hundred_requests_at_once_cost_little(
     }
     refused = [answer for answer in answers if answer.status == 429]
     assert {(answer.json["code"], answer.headers["retry-after"]) for answer in refused} == {
-        ("labels_under_way", "1")
+        ("one_at_a_time", "1")
     }
     assert {answer.status for answer in answers if answer not in refused} == {200}
     assert stored(folder, labelled) == 10 * MANY

@@ -108,11 +108,11 @@ class TooManyRequests(RequestError):
         self.retry_after = retry_after
 
 
-class LabelsUnderWay(TooManyRequests):
-    """A client reports labels while an earlier request of it still does."""
+class OneAtATime(TooManyRequests):
+    """A client sends a request while an earlier one of the same kind, which may be large, is under way."""
 
-    code = "labels_under_way"
-    detail = "A client reports labels in one request at a time. Wait as Retry-After says."
+    code = "one_at_a_time"
+    detail = "An earlier such request of the client is under way. Wait as Retry-After says."
 
 
 class Unavailable(RequestError):

@@ -24,6 +24,7 @@ PATH: Final = "/scoring/v1/labels"
     shown=LabelReport,
     body=LabelsInput,
     batch=True,
+    single=True,
 )
 async def create_labels(call: Call) -> Response:
     """Report labels.
