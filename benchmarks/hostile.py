@@ -23,6 +23,7 @@ import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
+from functools import cache
 from multiprocessing.synchronize import Event
 from pathlib import Path
 from typing import Final
@@ -136,6 +137,7 @@ async def quadratic_bodies(streams: Streams, target: Target) -> None:
         await _answer(streams)
 
 
+@cache
 def _labels(target: Target, count: int, first: int = 0) -> bytes:
     """Make a request with different labels of the identity."""
     label = {"identityId": target.identity, "label": "fraud"}

@@ -6,6 +6,7 @@ Erasure applies to a person: it deletes the data key and everything that the key
 import base64
 from collections.abc import Mapping, Sequence
 from datetime import date
+from functools import partial
 from typing import Any, Final
 
 from pydantic_core import from_json, to_json
@@ -36,7 +37,16 @@ from scoring_model.service.lists import ListFilter, external_hash
 from scoring_model.service.scoring.commit_queue import CommitQueue
 from scoring_model.service.scoring.jobs import Done
 from scoring_model.service.scoring.payload import unpack_payload
-from scoring_model.service.store import Index, Page, Position, Reader, Store, Transaction
+from scoring_model.service.store import (
+    ERASED_NOTHING,
+    ErasedUntil,
+    Index,
+    Page,
+    Position,
+    Reader,
+    Store,
+    Transaction,
+)
 
 YOUNGEST: Final = 16  # full years
 OLDEST: Final = 120
@@ -218,18 +228,17 @@ def seal_reference(key: DataKey, resource: bytes, reference: str | None) -> str 
     return base64.b64encode(sealed).decode()
 
 
-async def erase(transaction: Transaction, key_id: bytes, now: int) -> None:
-    """Erase a person: the data key and all values that it sealed. Writes an event per identity.
+async def erase(transaction: Transaction, key_id: bytes, now: int, after: ErasedUntil) -> ErasedUntil | None:
+    """Erase a person: the data key at once, and a step of all that it sealed. Writes an event per identity.
 
-    Idempotent.
+    Idempotent. Returns where the next step begins, None after the last one. One that begins at `ERASED_NOTHING` goes on
+    where an interrupted erasure has stopped.
     """
-    redacted = [
-        row._replace(status=IdentityStatus.REDACTED)
-        for row in await transaction.identities_of(key_id)
-        if row.status != IdentityStatus.REDACTED
-    ]
-    await transaction.erase(key_id, now)
-    await write_events(transaction, [event for row in redacted for event in events_of_identity(row, now)])
+    step = await transaction.erase(key_id, now, after)
+    await write_events(
+        transaction, [event for row in step.identities for event in events_of_identity(row, now)]
+    )
+    return step.until
 
 
 class Identities:
@@ -306,11 +315,12 @@ class Identities:
         return [self._persons.identity(row, keys.get(row.key_id)) for row in rows], end
 
     async def erase(self, caller: Caller, resource: bytes) -> Identity:
-        """Erase the person of an identity. Idempotent."""
-        done = await self._queue.change(
-            caller, lambda transaction: self._redact(transaction, caller, resource)
-        )
-        return done.value
+        """Erase the person of an identity, in steps that delay nobody. Idempotent."""
+        until: ErasedUntil | None = ERASED_NOTHING
+        while until is not None:
+            step = partial(self._redact, caller=caller, resource=resource, after=until)
+            identity, until = (await self._queue.change(caller, step)).value
+        return identity
 
     async def _insert(
         self, transaction: Transaction, caller: Caller, values: Mapping[str, object]
@@ -341,13 +351,12 @@ class Identities:
         await write_events(transaction, events_of_identity(row, now))
         return Done(shown(row, values, errors), resource)
 
-    async def _redact(self, transaction: Transaction, caller: Caller, resource: bytes) -> Done[Identity]:
+    async def _redact(
+        self, transaction: Transaction, *, caller: Caller, resource: bytes, after: ErasedUntil
+    ) -> Done[tuple[Identity, ErasedUntil | None]]:
         row = await transaction.identity(caller.client, resource)
         if row is None:
             raise NotFound
-        if row.status != IdentityStatus.REDACTED:
-            await erase(transaction, row.key_id, self._clock.now())
-            row = await transaction.identity(caller.client, resource)
-            if row is None:
-                raise NotFound
-        return Done(shown(row, {}), resource, 200)
+        until = await erase(transaction, row.key_id, self._clock.now(), after)
+        row = await transaction.identity(caller.client, resource) or row
+        return Done((shown(row, {}), until), resource, 200)

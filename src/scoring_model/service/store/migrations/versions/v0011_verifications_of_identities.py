@@ -1,4 +1,4 @@
-"""An index of verifications by identity, so that those of one are found however many its person has.
+"""Indexes of verifications by identity and of identities by key and time, so that both are read page by page.
 
 As every migration, it is never changed once it was released.
 """
@@ -11,7 +11,7 @@ down_revision = "0010"
 
 
 def upgrade() -> None:
-    """Create the index, which leaves out verifications without an identity."""
+    """Create an index, which leaves out verifications without an identity, and extend another."""
     condition = text("identity_id IS NOT NULL")
     op.create_index(
         "verifications_identity",
@@ -20,6 +20,8 @@ def upgrade() -> None:
         sqlite_where=condition,
         postgresql_where=condition,
     )
+    op.drop_index("identities_key", "identities")
+    op.create_index("identities_key", "identities", ["key_id", "created_at", "id"])
 
 
 def downgrade() -> None:
