@@ -33,7 +33,11 @@ async def create_labels(call: Call) -> Response:
     label in the same order: a bad label is `REFUSED` with its errors, the others are stored. A label counts in the
     history of later verifications. Labels are never changed: the one
     reported last counts, and `withdrawn` takes back earlier ones. Reporting a label again changes nothing
-    (`UNCHANGED`), so a failed request can be repeated as it is. An event `label.received` goes to webhooks that list
+    (`UNCHANGED`), so a failed request can be repeated as it is. At most 100 errors are listed in an answer, and a
+    verification takes 100 labels (`too_many_labels`). A label with an `identityId` is one of all verifications of the
+    identity: 10,000 such pairs of label and verification are allowed in a request (422, `too_many_pairs`), and every
+    further hundred costs a token of the rate limit. A client has one such request under way: the next one is answered
+    with 429, `one_at_a_time`. An event `label.received` goes to webhooks that list
     exactly that name.
     """
     gone = asyncio.ensure_future(call.receive())
