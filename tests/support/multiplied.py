@@ -26,7 +26,11 @@ def multiply(database: Path, verification: str, count: int) -> None:
             )
         ]
         at = row.completed_at or 0
-        made = [row._replace(id=os.urandom(16), completed_at=at - step) for step in range(1, count + 1)]
+        # A sealed payload can be read in its own row alone.
+        made = [
+            row._replace(id=os.urandom(16), completed_at=at - step, payload=None)
+            for step in range(1, count + 1)
+        ]
         linked = [link._replace(time=at - step) for step in range(1, count + 1) for link in links]
         for name, kind, rows in (("verifications", VerificationRow, made), ("links", LinkRow, linked)):
             places = ", ".join("?" * len(kind._fields))

@@ -228,17 +228,33 @@ def seal_reference(key: DataKey, resource: bytes, reference: str | None) -> str 
     return base64.b64encode(sealed).decode()
 
 
-async def erase(transaction: Transaction, key_id: bytes, now: int, after: ErasedUntil) -> ErasedUntil | None:
+async def erase(transaction: Transaction, key_id: bytes, now: int, *, begun: bool) -> bool:
     """Erase a person: the data key at once, and a step of all that it sealed. Writes an event per identity.
 
-    Idempotent. Returns where the next step begins, None after the last one. One that begins at `ERASED_NOTHING` goes on
-    where an interrupted erasure has stopped.
+    Idempotent. Returns True until the last step. A fact says where the next step begins, for whoever calls next, so
+    that an interrupted erasure goes on, and several at once take no more steps than one.
+
+    Parameters
+    ----------
+    begun : bool
+        Whether something of the person is erased already. Without the fact everything is then.
     """
+    name = f"erasing.{key_id.hex()}"
+    kept = await transaction.fact(name)
+    if begun and kept is None:
+        return False
+    after = ERASED_NOTHING
+    if kept is not None:
+        after = ErasedUntil(*[(at, bytes.fromhex(id_)) for at, id_ in from_json(kept)])
     step = await transaction.erase(key_id, now, after)
     await write_events(
         transaction, [event for row in step.identities for event in events_of_identity(row, now)]
     )
-    return step.until
+    if step.until is not None:
+        await transaction.set_fact(name, to_json([(at, id_.hex()) for at, id_ in step.until]))
+    elif kept is not None:
+        await transaction.delete_fact(name)
+    return step.until is not None
 
 
 class Identities:
@@ -316,10 +332,10 @@ class Identities:
 
     async def erase(self, caller: Caller, resource: bytes) -> Identity:
         """Erase the person of an identity, in steps that delay nobody. Idempotent."""
-        until: ErasedUntil | None = ERASED_NOTHING
-        while until is not None:
-            step = partial(self._redact, caller=caller, resource=resource, after=until)
-            identity, until = (await self._queue.change(caller, step)).value
+        more = True
+        while more:
+            step = partial(self._redact, caller=caller, resource=resource)
+            identity, more = (await self._queue.change(caller, step)).value
         return identity
 
     async def _insert(
@@ -352,11 +368,12 @@ class Identities:
         return Done(shown(row, values, errors), resource)
 
     async def _redact(
-        self, transaction: Transaction, *, caller: Caller, resource: bytes, after: ErasedUntil
-    ) -> Done[tuple[Identity, ErasedUntil | None]]:
+        self, transaction: Transaction, *, caller: Caller, resource: bytes
+    ) -> Done[tuple[Identity, bool]]:
         row = await transaction.identity(caller.client, resource)
         if row is None:
             raise NotFound
-        until = await erase(transaction, row.key_id, self._clock.now(), after)
+        begun = row.status == IdentityStatus.REDACTED
+        more = await erase(transaction, row.key_id, self._clock.now(), begun=begun)
         row = await transaction.identity(caller.client, resource) or row
-        return Done((shown(row, {}), until), resource, 200)
+        return Done((shown(row, {}), more), resource, 200)

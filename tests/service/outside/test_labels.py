@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 from typing import Any, Final
+from uuid import UUID
 
 import pytest
 
@@ -38,7 +39,7 @@ def stored(folder: Path, identity: str) -> int:
     """Labels of an identity."""
     with closing(sqlite3.connect(folder / "scoring.db", timeout=60)) as connection:
         statement = "SELECT count(*) FROM labels JOIN verifications v ON v.id = verification_id WHERE v.identity_id = ?"
-        return int(connection.execute(statement, (bytes.fromhex(identity.replace("-", "")),)).fetchone()[0])
+        return int(connection.execute(statement, (UUID(identity).bytes,)).fetchone()[0])
 
 
 def labels(identity: str, count: int) -> dict[str, Any]:
@@ -82,6 +83,26 @@ def test_a_hundred_requests_at_once_cost_little(
     }
     assert {answer.status for answer in answers if answer not in refused} == {200}
     assert stored(folder, labelled) == 10 * MANY
+    assert peak(service) - before < MEBIBYTES
+
+
+def test_lists_and_erasures_of_large_persons_cost_little(
+    service: Running, folder: Path, client: OutsideClient, neighbour: OutsideClient, labelled: str
+) -> None:
+    """A hundred full pages, a hundred that check a thousand rows in vain, and an erasure, all at once."""
+    before = peak(service)
+    pages = [f"{VERIFICATIONS}?identityId={labelled}{more}" for more in ("", "&modelVersion=x")]
+    with ThreadPoolExecutor(100) as threads:
+        read = [threads.submit(client.ask, "GET", page) for page in pages * 100]
+        erased = threads.submit(client.ask, "DELETE", f"{IDENTITIES}/{labelled}")
+        written = [neighbour.ask("POST", VERIFICATIONS, {"signals": {"vpn": True}}) for _ in range(5)]
+        answers = [erased.result(), *(one.result() for one in read)]
+    assert {answer.status for answer in answers} == {200}
+    assert {answer.status for answer in written} == {201}
+    assert {row["subjectId"] for row in client.ask("GET", pages[0]).json} == {None}
+    with closing(sqlite3.connect(folder / "scoring.db", timeout=60)) as connection:
+        statement = "SELECT count(*) FROM verifications WHERE identity_id = ? AND coalesce(payload, links) IS NOT NULL"
+        assert connection.execute(statement, (UUID(labelled).bytes,)).fetchone() == (0,)
     assert peak(service) - before < MEBIBYTES
 
 

@@ -30,16 +30,7 @@ from scoring_model.service.scoring.control import ControlGroup, explains
 from scoring_model.service.scoring.jobs import Done
 from scoring_model.service.scoring.scoring import IMPORT_RETRY_SECONDS
 from scoring_model.service.scoring.served import Serving
-from scoring_model.service.store import (
-    ERASED_NOTHING,
-    ErasedUntil,
-    Index,
-    Page,
-    Position,
-    Reader,
-    Store,
-    Transaction,
-)
+from scoring_model.service.store import Index, Page, Position, Reader, Store, Transaction
 
 PENDING_STATUS: Final = 202
 _AS_PENDING: Final[dict[str, object]] = {
@@ -209,20 +200,21 @@ class Verifications:
 
     async def erase_signals(self, caller: Caller, resource: bytes) -> Verification:
         """Erase the person of a verification and keep its decision. Idempotent."""
-        until: ErasedUntil | None = ERASED_NOTHING
-        while until is not None:
-            step = partial(self._erase, caller=caller, resource=resource, after=until)
-            row, until = (await self._queue.change(caller, step)).value
+        more = True
+        while more:
+            step = partial(self._erase, caller=caller, resource=resource)
+            row, more = (await self._queue.change(caller, step)).value
         return self._shown(row, None)
 
     async def _erase(
-        self, transaction: Transaction, *, caller: Caller, resource: bytes, after: ErasedUntil
-    ) -> Done[tuple[VerificationRow, ErasedUntil | None]]:
+        self, transaction: Transaction, *, caller: Caller, resource: bytes
+    ) -> Done[tuple[VerificationRow, bool]]:
         row = await transaction.verification(caller.client, resource)
         if row is None:
             raise NotFound
         await self._find_sentences(transaction, row)
-        return Done((row, await erase(transaction, row.key_id, self._clock.now(), after)), row.id, 200)
+        more = await erase(transaction, row.key_id, self._clock.now(), begun=row.payload is None)
+        return Done((row, more), row.id, 200)
 
     def _shown(self, row: VerificationRow, subject: str | None) -> Verification:
         """Return a row as its client sees it, with the code and text of each reason, strongest first."""

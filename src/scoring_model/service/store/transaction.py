@@ -4,7 +4,7 @@ import struct
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from typing import Any, Final, NamedTuple, Protocol, cast
+from typing import Final, NamedTuple, Protocol, cast
 
 from scoring_model.service.core.rows import (
     ClientRow,
@@ -46,10 +46,14 @@ class Advanced(NamedTuple):
     importing: bool  # whether its history is being imported
 
 
-ErasedUntil = tuple[tuple[Any, ...], tuple[Any, ...]]
-"""Instant of creation and id of the last identity and the last verification that an erasure has emptied."""
+class ErasedUntil(NamedTuple):
+    """Instant of creation and id of the last identity and the last verification that an erasure has emptied."""
 
-ERASED_NOTHING: Final[ErasedUntil] = (BEFORE_ALL, BEFORE_ALL)
+    identity: tuple[int, bytes]
+    verification: tuple[int, bytes]
+
+
+ERASED_NOTHING: Final = ErasedUntil(BEFORE_ALL, BEFORE_ALL)
 
 DROPPED_AT_ONCE: Final = 500
 """Deliveries that one transaction drops."""
@@ -216,17 +220,17 @@ class Transaction(Reader):
         call it again with `Erased.until`, perhaps in another transaction, until that is None.
         """
         await self._rows(sql.DELETE_KEY, key_id)
-        identities = await self._rows(sql.IDENTITIES_OF_KEY, key_id, *after[0], ERASED_AT_ONCE)
-        verifications = await self._rows(sql.VERIFICATIONS_OF_KEY, key_id, *after[1], ERASED_AT_ONCE)
+        identities = await self._rows(sql.IDENTITIES_OF_KEY, key_id, *after.identity, ERASED_AT_ONCE)
+        verifications = await self._rows(
+            sql.VERIFICATIONS_OF_KEY, key_id, *after.verification, ERASED_AT_ONCE
+        )
         rows = await self._each(sql.ERASE_IDENTITIES, [(id_, now) for _, id_ in identities])
         await self._each(sql.ERASE_VERIFICATIONS, [(id_,) for _, id_ in verifications])
         await self.require_truncation()
         until = None
         if max(len(identities), len(verifications)) == ERASED_AT_ONCE:
-            until = (
-                tuple(identities[-1] if identities else after[0]),
-                tuple(verifications[-1] if verifications else after[1]),
-            )
+            last = [after.identity, *identities][-1], [after.verification, *verifications][-1]
+            until = ErasedUntil(*map(tuple, last))
         return Erased([IdentityRow._make(row) for row in rows], until)
 
     async def set_fact(self, name: str, value: bytes) -> None:
