@@ -153,13 +153,14 @@ class RateLimits:
         self._secrets = secrets
         self._clock = clock
 
-    async def take_token(self, caller: Caller) -> Bucket:
-        """Take a token for one request of a client."""
+    async def take_token(self, caller: Caller, size: int = 1) -> Bucket:
+        """Take a token for one request of a client, or `size` of them or none for a large one."""
         return await self._store.take(
             b"client:%d" % caller.client,
             capacity=caller.quota,
             per_second=caller.quota / caller.quota_seconds,
             now=self._clock.now(),
+            size=size,
         )
 
     async def take_failure(self, address: str) -> Bucket:

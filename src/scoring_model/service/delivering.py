@@ -57,9 +57,9 @@ class WatchedStore(Store):
         if watched.has_events:
             self._committed()
 
-    async def take(self, key: bytes, *, capacity: int, per_second: float, now: int) -> Bucket:
+    async def take(self, key: bytes, *, capacity: int, per_second: float, now: int, size: int = 1) -> Bucket:
         """See `Store.take`."""
-        return await self._store.take(key, capacity=capacity, per_second=per_second, now=now)
+        return await self._store.take(key, capacity=capacity, per_second=per_second, now=now, size=size)
 
     async def close(self) -> None:
         """See `Store.close`."""

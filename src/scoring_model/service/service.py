@@ -24,7 +24,7 @@ from scoring_model.service.keys.data_keys import Vault, follow
 from scoring_model.service.keys.keyring import Keyring
 from scoring_model.service.keys.link_hashes import Linker, Masks
 from scoring_model.service.keys.secrets import Secrets, load_or_create
-from scoring_model.service.labels import Labels
+from scoring_model.service.label_requests import Labels
 from scoring_model.service.lists import Cursors
 from scoring_model.service.references import UNINDEXED_FACT
 from scoring_model.service.retention import Housekeeping, note_window, warn_of_short_history

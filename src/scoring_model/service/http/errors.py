@@ -20,6 +20,7 @@ from scoring_model.service.core.errors import (
     NotFound,
     Overloaded,
     RequestError,
+    TooManyRequests,
     Unavailable,
 )
 from scoring_model.service.http.context import CONTEXT, RequestContext, RequestLog, log_fault
@@ -35,14 +36,6 @@ class Unauthorized(RequestError):
 
     code = "unauthorized"
     detail = "x-client-id and x-api-key are both required and must match."
-
-
-class TooManyRequests(RequestError):
-    """Too many requests in too short a time; `retry_after` is in seconds."""
-
-    def __init__(self, retry_after: int) -> None:
-        super().__init__(self.detail)
-        self.retry_after = retry_after
 
 
 class RateLimited(TooManyRequests):
