@@ -161,7 +161,7 @@ def test_the_head_is_the_newest_migration() -> None:
     """The version that serving compares with is that of the newest migration; there is one line of them."""
     assert VERSIONS.get_heads() == [HEAD]
     numbers = [revision.revision for revision in VERSIONS.walk_revisions()]
-    assert numbers == [f"{number:04d}" for number in range(len(numbers), 0, -1)]
+    assert numbers == sorted(numbers, reverse=True)
 
 
 def test_no_version_can_be_taken_back() -> None:
@@ -177,11 +177,11 @@ def test_no_version_can_be_taken_back() -> None:
         "delete events that share an instant",
         "forget which bundle was activated",
         "forget who was in the control group",
+        "forget who passed in a control group",
     )
-    assert len(losses) == int(HEAD)
-    for version, loss in enumerate(losses, 1):
+    for revision, loss in zip(reversed(list(VERSIONS.walk_revisions())), losses, strict=True):
         with pytest.raises(NotImplementedError, match=loss):
-            VERSIONS.get_revision(f"{version:04d}").module.downgrade()
+            revision.module.downgrade()
     with pytest.raises(CommandError):
         script("sqlite", "9999")
 

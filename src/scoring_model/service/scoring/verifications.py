@@ -314,4 +314,5 @@ async def replay(
     same = (decision.score, decision.outcome, codes) == (row.score, row.outcome_of_policy, row.reasons)
     group = ControlGroup.of(decider.rules.policy, secrets, decider.manifest.policy_version)
     person = None if known is None else known.person
-    return Replay.SAME if same and explains(row, group, person) else Replay.DIFFERENT
+    is_explained = await explains(store, row, group, person)
+    return Replay.SAME if same and is_explained else Replay.DIFFERENT
