@@ -1,6 +1,7 @@
 """The service as real processes: its start, its end, and the death of a worker."""
 
 import asyncio
+import json
 import os
 import shutil
 import signal
@@ -99,7 +100,9 @@ def test_it_answers_once_it_says_so_and_stops_when_asked(sealed: Path, tmp_path:
     assert "NEW MASTER KEY in scoring.db.key" in log
     assert '"route":"/health/ready"' in log
     assert "DEVELOPMENT" not in log
-    assert log.rstrip().endswith('{"notice":"stopped"}')
+    last = json.loads(log.splitlines()[-1])
+    assert (last["notice"], last["process"]) == ("stopped", service.process.pid)
+    assert last["time"] > "2026"
     assert stat.S_IMODE((tmp_path / "scoring.db.key").stat().st_mode) == 0o600
 
 
