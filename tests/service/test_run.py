@@ -18,6 +18,7 @@ import pytest
 from databases import Databases
 from outside_client import new_credentials
 from running_service import Running, is_alive, running, start, until
+from scoring_model.bundle import BundleError
 from scoring_model.bundle.reader import read_manifest
 from scoring_model.service.bundles import BundlesMissing
 from scoring_model.service.core.rows import BundleRow
@@ -296,6 +297,14 @@ def test_bundles_that_served_must_be_there(sealed: Path, tmp_path: Path) -> None
     asyncio.run(know())
     with pytest.raises(BundlesMissing, match="lost-1 with policy p"):
         prepared(settings_of(sealed, tmp_path))
+
+
+def test_a_torn_bundle_is_named_with_its_folder(sealed: Path, tmp_path: Path) -> None:
+    """So that an operator with several bundles knows which one to replace."""
+    torn = shutil.copytree(sealed, tmp_path / "torn")
+    (torn / "scale.json").write_bytes(b"{}")
+    with pytest.raises(BundleError, match=rf"{torn}: .*scale\.json"):
+        prepared(settings_of(torn, tmp_path))
 
 
 def test_a_further_machine_begins_with_an_empty_shelf(sealed: Path, tmp_path: Path) -> None:
