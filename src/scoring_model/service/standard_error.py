@@ -52,7 +52,7 @@ class _JsonFormatter(logging.Formatter):
         if record.name == FAULTS:
             return record.getMessage()
         message = str(record.msg).partition("\n")[0][:_LONGEST_TEXT]
-        errors = {} if record.exc_info is None else {"errors": chain_of(record.exc_info[1])}
+        errors: dict[str, Any] = {} if record.exc_info is None else {"errors": chain_of(record.exc_info[1])}
         return line_of(level=record.levelname, logger=record.name, message=message, **errors)
 
 

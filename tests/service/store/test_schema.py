@@ -28,11 +28,12 @@ from scoring_model.service.store import (
 )
 from scoring_model.service.store.migrations import HEAD, script
 from scoring_model.service.webhooks import UNSEALED_FACT
-from store_story import run_story
+from store_story import run_story, write_to
 from stored_rows import event_row, identity_row, packed, webhook_row
 
 VERSIONS = ScriptDirectory(str(Path(migrations.__file__).parent))
 BEYOND_ROWS = {"label_times", "buckets", "alembic_version"}
+PAGE = Path(__file__).parents[3] / "docs" / "service.md"
 COMMAND = "scoring-model database migrate --database URL"
 
 
@@ -410,3 +411,17 @@ def test_serving_loads_neither_sqlalchemy_nor_alembic(store_url: str) -> None:
     loaded = set(done.stdout.split())
     assert not loaded & {"sqlalchemy", "alembic", "mako", "numpy", "pyarrow", "numba", "pydantic"}
     assert ("asyncpg" in loaded) == store_url.startswith("postgresql")
+
+
+def test_a_check_of_sqlite_finds_nothing_else_than_what_operators_are_told(tmp_path: Path) -> None:
+    """A healthy file is ok, but for a line that docs/service.md explains."""
+    url = f"sqlite:///{tmp_path / 'scoring.db'}"
+    asyncio.run(migrate(url))
+    write_to(url, *(LinkRow(bytes([at]) * 16, at, b"p" * 16, None, at or None) for at in range(200)))
+    write_to(url, identity_row(), webhook_row(), event_row())
+
+    with closing(sqlite3.connect(tmp_path / "scoring.db")) as connection:
+        lines = {line for (line,) in connection.execute("PRAGMA integrity_check(100000000)")}
+    assert lines in ({"ok"}, {"NULL value in links.person"})
+    assert select(url, "SELECT count(*) FROM links WHERE person IS NULL") == [(0,)]
+    assert "NULL value in links.person" in PAGE.read_text(encoding="utf-8")
