@@ -1,6 +1,7 @@
 """The service as real processes: its start, its end, and the death of a worker."""
 
 import asyncio
+import json
 import os
 import shutil
 import signal
@@ -17,6 +18,7 @@ import pytest
 from databases import Databases
 from outside_client import new_credentials
 from running_service import Running, is_alive, running, start, until
+from scoring_model.bundle import BundleError
 from scoring_model.bundle.reader import read_manifest
 from scoring_model.service.bundles import BundlesMissing
 from scoring_model.service.core.rows import BundleRow
@@ -99,7 +101,9 @@ def test_it_answers_once_it_says_so_and_stops_when_asked(sealed: Path, tmp_path:
     assert "NEW MASTER KEY in scoring.db.key" in log
     assert '"route":"/health/ready"' in log
     assert "DEVELOPMENT" not in log
-    assert log.rstrip().endswith('{"notice":"stopped"}')
+    last = json.loads(log.splitlines()[-1])
+    assert (last["notice"], last["process"]) == ("stopped", service.process.pid)
+    assert last["time"] > "2026"
     assert stat.S_IMODE((tmp_path / "scoring.db.key").stat().st_mode) == 0o600
 
 
@@ -293,6 +297,14 @@ def test_bundles_that_served_must_be_there(sealed: Path, tmp_path: Path) -> None
     asyncio.run(know())
     with pytest.raises(BundlesMissing, match="lost-1 with policy p"):
         prepared(settings_of(sealed, tmp_path))
+
+
+def test_a_torn_bundle_is_named_with_its_folder(sealed: Path, tmp_path: Path) -> None:
+    """So that an operator with several bundles knows which one to replace."""
+    torn = shutil.copytree(sealed, tmp_path / "torn")
+    (torn / "scale.json").write_bytes(b"{}")
+    with pytest.raises(BundleError, match=rf"{torn}: .*scale\.json"):
+        prepared(settings_of(torn, tmp_path))
 
 
 def test_a_further_machine_begins_with_an_empty_shelf(sealed: Path, tmp_path: Path) -> None:

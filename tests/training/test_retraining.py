@@ -6,6 +6,7 @@ import json
 import shutil
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +26,10 @@ from scoring_model.records.reading import read_records
 from scoring_model.records.sheet import UnreadableSource
 from scoring_model.retraining import Retraining, RetrainingError, retrain
 from scoring_model.retraining.records import collect_records, contract_table
-from scoring_model.service.store import migrate
+from scoring_model.service.activating import activate
+from scoring_model.service.store import migrate, with_store
 from scoring_model.training.mlflow_runs import BUNDLE, RunRecord, client_of, files_below
+from scoring_model.training.registry import fetch_bundle
 from scoring_model.training.run import Training
 from scoring_model.training.tracking import track
 from service_use import MASTERS, SetClock, World, opened
@@ -191,12 +194,34 @@ def test_a_challenger_is_trained_once_however_often_runs_end(site: Site, capsys:
     assert str(client_of(given.uri).get_model_version_by_alias(NAME, "champion").version) == "2"
 
 
-def test_what_serves_must_be_registered(site: Site, training: Training) -> None:
-    """Another bundle began to serve; nothing is exported."""
+def test_what_serves_is_registered_by_the_run(site: Site, training: Training, tmp_path: Path) -> None:
+    """A bundle and then its other policy become the champion; of another model the alias is for people to move."""
+    client = client_of(site.given.uri)
+    for number, (step_up_from, fail_from) in {"2": (1000, 1001), "3": (990, 1001)}.items():
+        other = site.bundle.parent / number
+        with_thresholds(training.bundle, step_up_from=step_up_from, fail_from=fail_from).save(other)
+        asked = partial(activate, bundle=other, by="ops", clock=site.clock, timeout=0)
+        with_store(site.given.database, asked)
+        with pytest.raises(Interrupted):
+            retrain(site.gated(LOOSE), clock=site.clock, report=until("it is the champion now"))
+        version = client.get_model_version_by_alias(NAME, "champion")
+        assert str(version.version) == number
+        (tmp_path / number).mkdir()
+        fetched = fetch_bundle(f"models:/{NAME}@champion", uri=site.given.uri, folder=tmp_path / number)
+        assert read_bundle(fetched).manifest == read_bundle(other).manifest
+    client.set_registered_model_alias(NAME, "champion", "1")
+    with pytest.raises(RetrainingError, match="version 1 is the champion, and version 3 serves"):
+        retrain(site.gated(LOOSE), clock=site.clock)
+    assert list(site.given.work.iterdir()) == []
+
+
+def test_what_serves_elsewhere_is_not_registered(site: Site, training: Training) -> None:
+    """The error says where its files would be found; nothing is exported."""
     other = site.bundle.with_name("other")
     with_thresholds(training.bundle, step_up_from=1000, fail_from=1001).save(other)
     replace(site, bundle=other).served_by()
-    with pytest.raises(RetrainingError, match="serves and is not registered"):
+    shutil.rmtree(other)
+    with pytest.raises(RetrainingError, match="run this where the service runs"):
         retrain(site.gated(LOOSE), clock=site.clock)
     assert list(site.given.work.iterdir()) == []
 

@@ -98,6 +98,10 @@ def report(database: Database, as_json: Json = False) -> None:
             f"{outcome}: {covered.verifications} verifications, {covered.fraud} fraud, {covered.genuine} genuine, "
             f"{covered.verifications - covered.fraud - covered.genuine} without a label"
         )
+    for outcome, repeats in sorted(found.control_repeats.items()):
+        console.say(
+            f"{outcome}: {repeats} verifications of persons who had passed in the control group before"
+        )
     console.say(
         f"{found.conflicts} verifications have contradicting labels; {found.withdrawn} have a withdrawn one"
     )

@@ -5,7 +5,7 @@ import hashlib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, unquote_to_bytes
 
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
@@ -227,19 +227,30 @@ def _idempotent(
 def _query(operation: Operation, text: bytes) -> Mapping[str, str]:
     """Parse the query. As for unknown fields, only the pointer of a violation contains the parameter's name."""
     # No path has as many parameters as an answer has errors: further ones would only add errors.
-    written = [pair for pair in text.decode("latin-1").split("&") if pair][:MOST_ERRORS]
+    written = [pair for pair in text.split(b"&") if pair][:MOST_ERRORS]
     found: dict[str, str] = {}
     errors: list[Violation] = []
-    for name, value in parse_qsl("&".join(written), keep_blank_values=True):
+    for pair in written:
+        ((name, value),) = parse_qsl(pair.decode(errors="replace"), keep_blank_values=True)
         if name not in operation.parameters:
             detail = "must be a query parameter that is known"
             errors.append(Violation(pointer(name), "unknown_parameter", detail))
         elif name in found:
             errors.append(Violation(pointer(name), "repeated_parameter", "must come once"))
+        elif not _is_utf8(pair):
+            errors.append(Violation(pointer(name), "not_utf8", "must be UTF-8, percent-encoded"))
         found[name] = value
     if errors:
         raise Invalid(tuple(errors))
     return found
+
+
+def _is_utf8(pair: bytes) -> bool:
+    try:
+        unquote_to_bytes(pair).decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _no_object(operation: Operation, value: object) -> Invalid:

@@ -297,7 +297,6 @@ async def replay(
             raise NotReplayable(f"its status is {row.status}: there is no decision")
         try:
             key = None if row.payload is None else await persons.key_of(reader, row.key_id)
-            known = (await reader.person_keys([row.key_id])).get(row.key_id)
         except Unavailable:
             raise NotReplayable("its key is under a master key that the source lacks") from None
         if key is None:
@@ -319,7 +318,6 @@ async def replay(
     codes = ",".join(reason.code for reason in decision.reasons)
     same = (decision.score, decision.outcome, codes) == (row.score, row.outcome_of_policy, row.reasons)
     group = ControlGroup.of(decider.rules.policy, secrets, decider.manifest.policy_version)
-    linked = Linker(secrets, ()).link(scopes[row.client], row.client, values).person
-    # Earlier versions knew nobody by an identity without names.
-    explained = any(explains(row, group, person) for person in (linked, known.person if known else None))
-    return Replay.SAME if same and explained else Replay.DIFFERENT
+    person = Linker(secrets, ()).link(scopes[row.client], row.client, values).person
+    is_explained = await explains(store, row, group, person)
+    return Replay.SAME if same and is_explained else Replay.DIFFERENT

@@ -12,6 +12,7 @@ from scoring_model.service.core.rows import (
     BundleRow,
     ClientRow,
     ControlDayRow,
+    ControlPassRow,
     DeliveryRow,
     EventRow,
     IdempotencyRow,
@@ -122,6 +123,11 @@ class Reader(ABC):
     async def control_days(self, first: int, last: int) -> list[ControlDayRow]:
         """Return the counts of control groups on some days since 1970-01-01, both included, in order."""
         return await self._all(ControlDayRow, sql.CONTROL_DAYS, first, last)
+
+    async def control_passes(self, digests: Sequence[bytes]) -> Mapping[bytes, ControlPassRow]:
+        """Return who passed in a control group and is still kept, by digest."""
+        rows = await self._each(sql.CONTROL_PASSES, [(digest,) for digest in digests])
+        return {row[0]: ControlPassRow._make(row) for row in rows}
 
     async def credentials(self, digests: Sequence[bytes]) -> Mapping[bytes, tuple[ApiKeyRow, ClientRow]]:
         """Return API keys with their clients by SHA-256 of the keys, including revoked and expired ones."""

@@ -16,6 +16,7 @@ from scoring_model.service.core.rows import (
     BundleRow,
     ClientRow,
     ControlDayRow,
+    ControlPassRow,
     DeliveryRow,
     DeliveryStatus,
     EventRow,
@@ -204,12 +205,19 @@ LEASE: Final = Each(
 )
 
 COUNT_DRAWN: Final = (
-    "INSERT INTO control_days (day, policy_outcome, drawn, passed, expected_cost) VALUES ($1, $2, 1, 0, $3) "
-    "ON CONFLICT (day, policy_outcome) DO UPDATE SET drawn = control_days.drawn + 1, "
-    "expected_cost = control_days.expected_cost + excluded.expected_cost RETURNING drawn, expected_cost"
+    "INSERT INTO control_draws (history_scope, day, policy_outcome, drawn, repeats, passed, expected_cost) "
+    "VALUES ($1, $2, $3, 1, $4, 0, $5) ON CONFLICT (history_scope, day, policy_outcome) DO UPDATE SET "
+    "drawn = control_draws.drawn + 1, repeats = control_draws.repeats + excluded.repeats, "
+    "expected_cost = control_draws.expected_cost + excluded.expected_cost RETURNING drawn, expected_cost"
 )
-COUNT_CONTROLLED: Final = "UPDATE control_days SET passed = passed + 1 WHERE day = $1 AND policy_outcome = $2"
-CONTROL_DAYS: Final = select(ControlDayRow, "WHERE day >= $1 AND day <= $2 ORDER BY day, policy_outcome")
+COUNT_CONTROLLED: Final = (
+    "UPDATE control_draws SET passed = passed + 1 "
+    "WHERE history_scope = $1 AND day = $2 AND policy_outcome = $3"
+)
+CONTROL_DAYS: Final = select(
+    ControlDayRow, "WHERE day >= $1 AND day <= $2 ORDER BY history_scope, day, policy_outcome"
+)
+CONTROL_PASSES: Final = select_each(ControlPassRow, "digest")
 
 
 def _past(amounts: int) -> str:

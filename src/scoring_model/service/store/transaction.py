@@ -164,21 +164,27 @@ class Transaction(Reader):
         """Note the newest instants of labels that were inserted with their link records, by hash."""
         await self._each(sql.LABEL_TIMES, sorted(times.items()))
 
-    async def count_drawn(self, day: int, policy_outcome: str, expected_cost: float) -> tuple[int, float]:
-        """Count a verification that was drawn for the control group of a day.
+    async def count_drawn(
+        self, key: tuple[str, int, str], expected_cost: float, *, is_repeat: bool
+    ) -> tuple[int, float]:
+        """Count a verification that was drawn for the control group.
+
+        Parameters
+        ----------
+        key : tuple of (str, int, str)
+            History scope, whose lock the transaction holds, day and outcome of the policy.
 
         Returns
         -------
         tuple of (int, float)
-            Verifications that were drawn on this day with this outcome, and their expected cost, with this one. Other
-            transactions wait until this one ends.
+            Verifications that were drawn with this key, and their expected cost, with this one.
         """
-        drawn, cost = (await self._rows(sql.COUNT_DRAWN, day, policy_outcome, expected_cost))[0]
+        drawn, cost = (await self._rows(sql.COUNT_DRAWN, *key, int(is_repeat), expected_cost))[0]
         return drawn, cost
 
-    async def count_controlled(self, day: int, policy_outcome: str) -> None:
-        """Count one of the drawn verifications of a day as one that passed."""
-        await self._rows(sql.COUNT_CONTROLLED, day, policy_outcome)
+    async def count_controlled(self, key: tuple[str, int, str]) -> None:
+        """Count one of the drawn verifications of a key as one that passed."""
+        await self._rows(sql.COUNT_CONTROLLED, *key)
 
     async def settle(self, rows: Sequence[VerificationRow]) -> frozenset[bytes]:
         """Update verifications that are still PENDING; returns their ids."""
