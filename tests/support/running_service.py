@@ -109,6 +109,14 @@ def is_alive(pid: int) -> bool:
     return state.split()[0] != "Z"
 
 
+def killed_with_children(pid: int) -> None:
+    """Kill a process alone, and wait until all that it started have ended."""
+    started = children(pid)
+    assert started
+    os.kill(pid, signal.SIGKILL)
+    until(lambda: not any(is_alive(one) for one in started), "the end of its processes")
+
+
 def until(condition: Callable[[], bool], what: str, *, pause: float = 0.02) -> None:
     """Wait until a condition holds, with a time limit for slow machines."""
     end = time.monotonic() + SECONDS

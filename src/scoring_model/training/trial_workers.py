@@ -21,6 +21,7 @@ from scoring_model.arrays import FloatArray, IntArray
 from scoring_model.configuration import TuningSettings
 from scoring_model.training.folds import Fold, build_folds, cut_folds
 from scoring_model.training.rungs import Rung, run_trial
+from scoring_model.worker_process import begin_work
 
 if TYPE_CHECKING:
     from scoring_model.cluster import Cluster, WorkerObject
@@ -187,6 +188,7 @@ def _remote(worker: SpawnProcess, connection: Connection) -> RunTrial:
 
 def _work(connection: Connection, folder: Path, search: SearchContext) -> None:
     """Run trials on request, until the connection ends."""
+    begin_work()
     folds = _folds_in(folder, search)
     try:
         while True:
