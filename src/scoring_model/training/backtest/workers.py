@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from scoring_model.training.backtest.calendar import BacktestError
 from scoring_model.training.backtest.fold import FoldOutcome, FoldTask, Shared, train_fold
+from scoring_model.training.fitting import import_lightgbm_alone
 from scoring_model.worker_process import begin_work
 
 if TYPE_CHECKING:
@@ -75,6 +76,7 @@ def _remote(worker: SpawnProcess, connection: Connection) -> TrainFold:
 def _work(connection: Connection, shared: Shared) -> None:
     """Train folds on request, until the connection ends."""
     begin_work()  # a search under way would keep its journal from a resumed run
+    import_lightgbm_alone()
     try:
         while True:
             connection.send(train_fold(connection.recv(), shared))
