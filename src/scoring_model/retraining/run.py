@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from scoring_model.bundle.manifest import MANIFEST
 from scoring_model.configuration import load_configuration, load_gates
 from scoring_model.evaluation import NothingToEvaluate
 from scoring_model.evaluation.holdout import training_folder
@@ -104,6 +105,7 @@ def retrain(given: Retraining, *, clock: "Clock", report: Report = lambda text: 
         raise RetrainingError(f"records of the past must be Parquet: {', '.join(wrong)}")
     given.work.mkdir(mode=0o700, parents=True, exist_ok=True)
     with _alone(given.work):
+        _tidy(given.work)
         return _Run(given, clock, report).answer()
 
 
@@ -119,6 +121,15 @@ def _alone(work: Path) -> Iterator[None]:
         yield
     finally:
         os.close(handle)
+
+
+def _tidy(work: Path) -> None:
+    """Remove what a killed run had half written or half removed: records of persons, and bundles that none can read."""
+    for partial in work.glob(".*.parquet"):
+        partial.unlink()
+    for one in Challenger.all_in(work):
+        if one.bundle.is_dir() and not (one.bundle / MANIFEST).is_file():
+            shutil.rmtree(one.folder)
 
 
 class _Run:
