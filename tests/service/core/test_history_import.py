@@ -83,23 +83,28 @@ async def test_an_import_that_is_killed_goes_on(world: World) -> None:
     """Killed in a transaction or behind one, an import is run again: every record counts once, and every label."""
     caller = await world.client("new")
     records = [record(f"r-{n}", START - (9 - n) * DAY) for n in range(5)]
-    records[3] |= {"label": "fraud", "labelKnownAt": rfc3339(START - DAY)}
+    records[0] |= {"label": "fraud", "labelKnownAt": rfc3339(START - DAY)}
 
-    def end(*_: object) -> None:
+    begun: list[int] = []
+    begin = HistoryImport._begin
+
+    def end(*_: object, **__: object) -> None:
         raise Killed
 
-    for owner, name in (
-        (Transaction, "insert"),
-        (Transaction, "note_label_times"),
-        (history_import, "HistoryImported"),
-    ):
+    async def end_third(work: HistoryImport, transaction: Transaction) -> None:
+        begun.append(1)
+        await begin(work, transaction)
+        if len(begun) == 3:
+            raise Killed
+
+    for owner, name, killer in ((history_import, "ImportedRow", end), (HistoryImport, "_begin", end_third)):
         with pytest.MonkeyPatch.context() as killed:
             killed.setattr(history_import, "BATCH", 2)
-            killed.setattr(owner, name, end)
+            killed.setattr(owner, name, killer)
             with pytest.raises(Killed):
                 await imported(world, caller, records)
     again = await imported(world, caller, records)
-    assert (again.imported, again.repeated) == (0, 5)
+    assert (again.imported, again.repeated) == (1, 4)
     await finished(world, caller)
     assert await seen(world, caller) == (5.0, 1.0)
 
