@@ -38,7 +38,9 @@ SPEC = WindowSpec(
 def compiled_functions() -> dict[str, Any]:
     """All compiled functions of the package, by name: those that Python calls, and those that these call."""
     root = Path(scoring_model.__file__).parent
-    files = [path for path in root.rglob("*.py") if "scoring_model.compiled import" in path.read_text()]
+    sources = {path: path.read_text(encoding="utf-8") for path in root.rglob("*.py")}
+    assert [path.name for path, text in sources.items() if "from numba import" in text] == ["compiled.py"]
+    files = [path for path, text in sources.items() if "scoring_model.compiled import" in text]
     names = [".".join(path.relative_to(root.parent).with_suffix("").parts) for path in files]
     found: dict[str, Any] = {}
     for module in map(importlib.import_module, names):

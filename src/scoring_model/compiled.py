@@ -39,10 +39,9 @@ class CodeFile(IndexDataCacheFile):  # type: ignore[misc]
         return None
 
     def _name(self, key: tuple[Any, ...]) -> str:
-        wanted = repr(
-            (self._version, *key[:2])
-        ).encode()  # not the source: other code takes the place of the old
-        return f"{Path(self._index_name).stem}.{hashlib.sha256(wanted).hexdigest()[:16]}.nbc"
+        # Not the source: the code of a new one takes the place of the old.
+        digest = hashlib.sha256(repr((self._version, *key[:2])).encode()).hexdigest()
+        return f"{Path(self._index_name).stem}.{digest[:16]}.nbc"
 
 
 def inner(function: Callable[P, R]) -> Callable[P, R]:
