@@ -126,14 +126,15 @@ def test_a_worker_serves_without_heavy_libraries(two: Running) -> None:
 
 
 def test_a_worker_that_dies_is_replaced(two: Running) -> None:
-    """A killed worker is logged and replaced while requests are still answered."""
+    """A worker that crashes is logged, with its stacks, and replaced while requests are still answered."""
     before = two.workers()
     assert len(before) == WORKERS
-    os.kill(before[0], signal.SIGKILL)
+    os.kill(before[0], signal.SIGSEGV)
     assert two.request("GET", "/health/live")[0] == 200
     until(lambda: len(two.workers()) == WORKERS and before[0] not in two.workers(), "another worker")
     assert before[1] in two.workers()
-    assert f"worker {before[0]} ended with -9; another one starts in 0.5 s" in two.log.read_text()
+    assert f"worker {before[0]} ended with -11; another one starts in 0.5 s" in two.log.read_text()
+    assert "Fatal Python error: Segmentation fault" in two.log.read_text()
     assert two.request("GET", "/health/ready")[0] == 200
 
 
@@ -228,7 +229,7 @@ def delivered(folder: Path) -> list[tuple[str, int, int | None]]:
 
 
 def test_a_second_service_on_a_file_is_refused(sealed: Path, migrated: Path, tmp_path: Path) -> None:
-    """A second service exits with 1 and names PostgreSQL; commands still work, and a killed service leaves no lock."""
+    """A second service names PostgreSQL and exits with 1; one that crashed leaves its stacks and no lock."""
     shutil.copy(migrated, tmp_path)
     with running(tmp_path, *arguments(sealed)) as service:
         process = start(tmp_path, *arguments(sealed))
@@ -238,8 +239,9 @@ def test_a_second_service_on_a_file_is_refused(sealed: Path, migrated: Path, tmp
         assert "PostgreSQL" in error
         client = new_credentials(tmp_path)
         assert service.request("GET", "/scoring/v1/webhooks", headers=client)[0] == 200
-        service.process.kill()
+        service.process.send_signal(signal.SIGSEGV)
         service.process.wait()
+        assert "Fatal Python error: Segmentation fault" in service.log.read_text()
     with running(tmp_path, *arguments(sealed)) as service:
         assert service.request("GET", "/scoring/v1/webhooks", headers=client)[0] == 200
 

@@ -25,6 +25,7 @@ from scoring_model.records.layout import MissingColumns
 from scoring_model.records.reading import read_records
 from scoring_model.records.sheet import UnreadableSource
 from scoring_model.retraining import Retraining, RetrainingError, retrain
+from scoring_model.retraining.challenger import Challenger
 from scoring_model.retraining.records import collect_records, contract_table
 from scoring_model.service.activating import activate
 from scoring_model.service.store import migrate, with_store
@@ -170,6 +171,10 @@ def test_a_challenger_is_trained_once_however_often_runs_end(site: Site, capsys:
     challenger = work / f"challenger-{AS_OF}"
     sealed = read_bundle(challenger / "bundle").manifest
     assert (work / "records.parquet").stat().st_mode & 0o777 == 0o600
+    (
+        work / ".0a1b.export.parquet"
+    ).touch()  # as kills leave them: an export half written, a challenger half removed
+    (work / "challenger-2026-01-15T125950.000000Z" / "bundle").mkdir(parents=True)
 
     waiting = retrain(given, clock=site.clock)
     assert (waiting.answer, waiting.trained, waiting.exported) == (Answer.WAIT, False, 3)
@@ -227,7 +232,7 @@ def test_what_serves_elsewhere_is_not_registered(site: Site, training: Training)
 
 
 def test_records_that_failed_without_a_label_have_no_propensity(site: Site, training: Training) -> None:
-    """All others count, also those of the past, of which no outcome is known."""
+    """All others count, also those of the past, of which no outcome is known; a killed run leaves them to the next."""
     strict = site.bundle.with_name("strict")
     with_thresholds(training.bundle, step_up_from=1, fail_from=2).save(strict)
     replace(site, bundle=strict).served_by()
@@ -241,6 +246,17 @@ def test_records_that_failed_without_a_label_have_no_propensity(site: Site, trai
     assert {row["propensity"] for row in table if row["scoringOutcome"] in (None, "PASSED")} == {1.0}
     assert [row["propensity"] for row in table if row["scoringOutcome"] == "FAILED"] == [None]
     assert (len(table), records.exported) == (12_004, 4)
+
+    decided = Challenger.trained_as_of(site.given.work, records.as_of)
+    for decision, again in ((None, records.as_of), ({"answer": "keep"}, records.as_of + 60_000_000)):
+        decided.folder.mkdir(exist_ok=True)
+        if decision is not None:
+            decided.decide(decision)
+        site.clock.advance(60 * (decision is not None))
+        found = collect_records(
+            site.given, schema, by=(), max_bad_share=0, now=site.clock.now(), report=lambda text: None
+        )
+        assert found.as_of == again, decision
 
 
 def test_a_past_that_cannot_be_read_is_refused(site: Site, tmp_path: Path) -> None:

@@ -44,6 +44,14 @@ def _results() -> Console:
     return Console(highlight=False, emoji=False, soft_wrap=True)
 
 
+def prepare_training() -> None:
+    """Import LightGBM without what it looks for and no command needs, if this process is the program's own."""
+    if state.is_process:
+        from scoring_model.training.fitting import import_lightgbm_alone
+
+        import_lightgbm_alone()
+
+
 def _print(text: str, stream: TextIO, console: Callable[[], Console]) -> None:
     """Print a line; most programs start without the library of terminals."""
     text = visible_line(text)

@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from scoring_model.bundle.manifest import MANIFEST
 from scoring_model.configuration import load_configuration, load_gates
 from scoring_model.contract.fields import signal_field
 from scoring_model.evaluation import NothingToEvaluate
@@ -113,6 +114,7 @@ def retrain(given: Retraining, *, clock: "Clock", report: Report = lambda text: 
         file_ending(path)
     given.work.mkdir(mode=0o700, parents=True, exist_ok=True)
     with _alone(given.work):
+        _tidy(given.work)
         return _Run(given, clock, report).answer()
 
 
@@ -128,6 +130,15 @@ def _alone(work: Path) -> Iterator[None]:
         yield
     finally:
         os.close(handle)
+
+
+def _tidy(work: Path) -> None:
+    """Remove what a killed run had half written or half removed: records of persons, and bundles that none can read."""
+    for half_written in work.glob(".*.parquet"):
+        half_written.unlink()
+    for one in Challenger.all_in(work):
+        if one.bundle.is_dir() and not (one.bundle / MANIFEST).is_file():
+            shutil.rmtree(one.folder)
 
 
 class _Run:

@@ -25,6 +25,7 @@ from scoring_model.service.core.faults import log_fault, log_notice
 from scoring_model.service.settings import ServiceSettings
 from scoring_model.service.standard_error import install, is_explained, text_of
 from scoring_model.service.stop_signals import cancelled_by_signals
+from scoring_model.worker_process import show_faults
 
 if TYPE_CHECKING:
     from scoring_model.service.http.settings import HttpSettings
@@ -251,6 +252,7 @@ async def _stop(process: Process, settings: ServiceSettings) -> None:
 def main() -> int:
     """Answer on the socket whose descriptor is the argument; returns 1 if the start failed."""
     gc.disable()  # until `freeze_gc`
+    show_faults()
     listener = socket.socket(fileno=int(sys.argv[1]))
     try:
         settings = ServiceSettings.from_plain(json.loads(sys.stdin.buffer.readline()))

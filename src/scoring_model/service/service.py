@@ -263,7 +263,9 @@ async def open_service(
         bundle = await find(Versions.of(activations.active))
 
     def load(path: Path) -> Scorer:
-        return Scorer.load(path, public_key=public_key)
+        found = Scorer.load(path, public_key=public_key)
+        _ = found.base  # what reasons need is made now, not within the first request
+        return found
 
     scorer = load(bundle)
     longest = max(scorer.matrix.reach, activations.longest_window, links_kept_for)
