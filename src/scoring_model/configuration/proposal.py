@@ -3,7 +3,7 @@
 import math
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
@@ -127,6 +127,8 @@ class Proposal:
         Reasons for unused columns, by column.
     decisions : list of str
         Decisions left to a person.
+    timezone : str, optional
+        The zone of times without one, and of the hours that features read.
     """
 
     profiles: dict[str, Profile]
@@ -143,6 +145,7 @@ class Proposal:
     max_false_reject: float = 0.002
     left_out: dict[str, str] = field(default_factory=dict)
     decisions: list[str] = field(default_factory=list)
+    timezone: str | None = None
 
     def numbers(self, values: Sequence[object]) -> FloatArray:
         """Read cells as numbers; nan where one is none."""
@@ -187,20 +190,22 @@ class Proposal:
         }
 
 
-def propose(path: Path, *, delay: int | None = None) -> Proposal:
+def propose(path: Path, *, delay: int | None = None, timezone: str | None = None) -> Proposal:
     """Propose a configuration for a file.
 
     Parameters
     ----------
     delay : int, optional
         Time from an event until its label is known, microseconds; measured or assumed without it.
+    timezone : str, optional
+        IANA name of the zone of times without one.
 
     Raises
     ------
     UnreadableSource
         If the file cannot be read.
     """
-    found = _described(path)
+    found = replace(_described(path), timezone=timezone)
     _find_times(found)
     _find_label(found)
     _find_fields(found)
@@ -282,8 +287,10 @@ def _find_times(found: Proposal) -> None:
             found.decisions.append(
                 f"{column.name} does not show whether the day or the month comes first: check records.format.dates."
             )
-    if not found.profiles[event].zoned:
-        found.decisions.append(f"{event} has no time zone and is read as UTC: check records.format.timezone.")
+    if not found.profiles[event].zoned and found.timezone is None:
+        found.decisions.append(
+            f"{event} has no time zone and is read as UTC: name its zone with --timezone, such as Europe/Berlin."
+        )
 
 
 def _likely_label(found: Proposal) -> Profile | None:
