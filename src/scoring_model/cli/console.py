@@ -59,6 +59,11 @@ def fail(text: str) -> None:
     errors().print(f"error: {text}", markup=False, style="red")
 
 
+def warn(message: Warning | str, *_: object) -> None:
+    """Report a warning; takes what `warnings.showwarning` gets."""
+    errors().print(f"warning: {message}", markup=False)
+
+
 def say(text: str) -> None:
     """Print a result for people."""
     _print(text, sys.stdout, _results)

@@ -19,7 +19,7 @@ from scoring_model.evaluation.holdout import (
     EvaluationOptions,
     evaluate_decisions,
     group_columns,
-    listed,
+    history_of,
     maturity_of,
     names_of,
     read_labelled,
@@ -31,7 +31,6 @@ from scoring_model.evaluation.trained_records import trained_records, trained_un
 from scoring_model.history import person_codes
 from scoring_model.records import RecordTable, format_duration
 from scoring_model.scorer import Scorer
-from scoring_model.scorer.frames import read_histories
 
 _TIMED: Final = 100
 """Records whose decisions are timed one by one."""
@@ -85,10 +84,11 @@ def compare(
     if problems := list(_differing_uses(old, new, options)):
         raise _refused(problems)
     given = None if labels is None else read_labels(labels, old.contents.schema)
-    (one, rows), (other, _) = (
+    readings = [
         read_labelled(scorer, records, given, by=options.by, max_bad_share=max_bad_share)
         for scorer in (old, new)
-    )
+    ]
+    one, other = (reading.table for reading in readings)
     _, *places = np.intersect1d(one.source_rows, other.source_rows, return_indices=True)
     tables = one.take(places[0]), other.take(places[1])
     if problems := list(_absent_signals((old, new), tables)):
@@ -97,11 +97,11 @@ def compare(
         (old, new),
         tables,
         lambda: [
-            _Decided.now(scorer, table, read_histories(scorer, listed(history)))
-            for scorer, table in zip((old, new), tables, strict=True)
+            _Decided.now(scorer, table, history_of(scorer, history, reading))
+            for scorer, table, reading in zip((old, new), tables, readings, strict=True)
         ],
         options=options,
-        rows=rows,
+        rows=readings[0].rows,
         files=names_of(records),
     )
 

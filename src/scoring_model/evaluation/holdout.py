@@ -26,7 +26,7 @@ from scoring_model.history import person_codes
 from scoring_model.records import NEVER, Column, RecordSchema, RecordTable, microseconds, parse_duration
 from scoring_model.records.file_format import PLAIN
 from scoring_model.records.quarantine import accept
-from scoring_model.records.reading import read_records
+from scoring_model.records.reading import Reading, read_records
 from scoring_model.records.sources import file_paths
 from scoring_model.scorer import Scorer
 from scoring_model.scorer.frames import read_histories
@@ -191,15 +191,15 @@ def evaluate(
                         f"{source.name}: {name}: is of no use to a file that was scored earlier"
                     )
             return _evaluate_scored(scorer, source, given, options)
-    table, rows = read_labelled(
+    reading = read_labelled(
         scorer, records, None if labels is None else given, by=options.by, max_bad_share=max_bad_share
     )
     return evaluate_table(
         scorer,
-        table,
+        reading.table,
         options=options,
-        history=read_histories(scorer, listed(history)) if features is None else None,
-        invalid=rows - len(table),
+        history=history_of(scorer, history, reading) if features is None else None,
+        invalid=reading.rows - len(reading.table),
         files=names_of(records),
         features=features,
     )
@@ -213,8 +213,8 @@ def read_labelled(
     by: Iterable[str],
     max_bad_share: float,
     required: bool = True,
-) -> tuple[RecordTable, int]:
-    """Read records with their labels, or with those given; also return the number of rows of the source.
+) -> Reading:
+    """Read records with their labels, or with those given.
 
     Parameters
     ----------
@@ -224,12 +224,14 @@ def read_labelled(
     schema = with_columns(scorer.contents.schema, by)
     reading = read_records(records, schema, labelled=required and labels is None)
     accept(reading, max_share=max_bad_share)
-    return reading.table if labels is None else _labelled(reading.table, labels, schema), reading.rows
+    return reading if labels is None else replace(reading, table=_labelled(reading.table, labels, schema))
 
 
-def listed(history: object) -> Sequence[object]:
-    """Return the sources of a history."""
-    return [] if history is None else history if isinstance(history, list | tuple) else [history]
+def history_of(scorer: Scorer, history: object, reading: Reading) -> RecordTable | None:
+    """Read the sources of a history, of which no record may be in the reading."""
+    sources = [] if history is None else history if isinstance(history, list | tuple) else [history]
+    has_ids = reading.ids is not None
+    return read_histories(scorer, sources, scored=reading.table, has_ids=has_ids, recent=False)
 
 
 def names_of(records: object) -> tuple[str, ...]:

@@ -26,8 +26,8 @@ from scoring_model.evaluation.holdout import (
     MAX_BAD_SHARE,
     evaluate_decisions,
     group_columns,
+    history_of,
     latest_instant,
-    listed,
     maturity_of,
     names_of,
     read_labelled,
@@ -45,7 +45,6 @@ from scoring_model.records import NEVER, RecordTable, microseconds, parse_durati
 from scoring_model.records.file_format import PLAIN
 from scoring_model.records.labels import UNLABELLED
 from scoring_model.scorer import Scorer
-from scoring_model.scorer.frames import read_histories
 
 EXPLAINED: Final = 2000
 """Most records of the window whose contributions to the margin are averaged."""
@@ -225,11 +224,10 @@ def _read_window(
         if history is not None:
             raise EvaluationError(f"{source.name}: history: is of no use to a file that was scored earlier")
         return _read_scored(scorer, source, given, tuple(options.by))
-    table, rows = read_labelled(
-        scorer, window, given, by=options.by, max_bad_share=max_bad_share, required=False
-    )
+    reading = read_labelled(scorer, window, given, by=options.by, max_bad_share=max_bad_share, required=False)
+    table = reading.table
     past, targets = _with_matured_last(
-        scorer, read_histories(scorer, listed(history)), table, _dated(options, scorer, table)
+        scorer, history_of(scorer, history, reading), table, _dated(options, scorer, table)
     )
     first = len(past) - len(targets)
     features = scorer.matrix.rows(past.append(table), first)
@@ -241,7 +239,7 @@ def _read_window(
         earlier=MaturedRecords(
             margins=decisions.margins[: len(targets)], event_times=past.event_times[first:], targets=targets
         ),
-        refused=rows - len(table),
+        refused=reading.rows - len(table),
         files=names_of(window),
         notes=(),
     )

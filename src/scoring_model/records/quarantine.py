@@ -46,11 +46,17 @@ class TooManyBadRows(ValueError):
         Largest share that is accepted.
     counts : mapping of (str, str) to int
         Violations by field and rule, the most frequent first.
+    more : str
+        What else the message says.
     """
 
-    def __init__(self, share: float, limit: float, counts: Mapping[tuple[str, str], int]) -> None:
+    def __init__(
+        self, share: float, limit: float, counts: Mapping[tuple[str, str], int], *, more: str = ""
+    ) -> None:
         listed = ", ".join(f"{field or 'record'} {rule}: {count}" for (field, rule), count in counts.items())
-        super().__init__(f"{share:.2%} of the rows were refused, at most {limit:.2%} are accepted ({listed})")
+        super().__init__(
+            f"{share:.2%} of the rows were refused, at most {limit:.2%} are accepted ({listed}){more}"
+        )
         self.share = share
         self.limit = limit
         self.counts = counts
@@ -154,11 +160,11 @@ def accept(reading: Reading, *, max_share: float) -> None:
 
 
 def accept_counts(
-    rows: int, refused: int, counts: Mapping[tuple[str, str], int], *, max_share: float
+    rows: int, refused: int, counts: Mapping[tuple[str, str], int], *, max_share: float, more: str = ""
 ) -> None:
     """Do what `accept` does, by counts."""
     if refused > max_share * rows:
-        raise TooManyBadRows(refused / rows, max_share, counts)
+        raise TooManyBadRows(refused / rows, max_share, counts, more=more)
 
 
 def count_violations(reading: Reading) -> dict[tuple[str, str], int]:

@@ -6,7 +6,7 @@ from datetime import UTC
 from functools import reduce
 from itertools import accumulate
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 import numpy as np
 
@@ -77,7 +77,7 @@ class Reading:
 
 
 def read_records(
-    source: object, schema: RecordSchema, *, labelled: bool, since: int | None = None
+    source: object, schema: RecordSchema, *, labelled: bool, since: int | None = None, ids: Any = None
 ) -> Reading:
     """Read a source of records.
 
@@ -94,6 +94,8 @@ def read_records(
     since : int, optional
         Instant, microseconds: rows of earlier events may be left out, as if the source did not hold them, where that
         saves parsing them. All other records are the same.
+    ids : pyarrow.StringArray, optional
+        Ids whose rows stay, however old they are.
 
     Returns
     -------
@@ -112,11 +114,11 @@ def read_records(
     """
     paths = file_paths(source)
     if paths is None:
-        parts = [_read_sheet(frame_sheet(source), schema, labelled=labelled, since=since)]
+        parts = [_read_sheet(frame_sheet(source), schema, labelled=labelled, since=since, ids=ids)]
     else:
         # A row of one file may repeat the id of an old row of another.
         since = since if len(paths) == 1 else None
-        parts = [_read_file(path, schema, labelled=labelled, since=since) for path in paths]
+        parts = [_read_file(path, schema, labelled=labelled, since=since, ids=ids) for path in paths]
     return _reading(parts, schema, paths or ())
 
 
@@ -223,22 +225,25 @@ class _Part:
     guesses: tuple[str, ...]
 
 
-def _read_file(path: Path, schema: RecordSchema, *, labelled: bool, since: int | None) -> _Part:
+def _read_file(path: Path, schema: RecordSchema, *, labelled: bool, since: int | None, ids: Any) -> _Part:
     """Read a file; errors of the whole file include its name."""
     try:
-        return _read_sheet(file_sheet(path, schema.format), schema, labelled=labelled, since=since)
+        sheet = file_sheet(path, schema.format)
+        return _read_sheet(sheet, schema, labelled=labelled, since=since, ids=ids)
     except UnreadableSource as error:
         raise UnreadableSource(f"{path.name}: {error}") from error
     except MissingColumns as error:
         raise MissingColumns(error.problems, path.name) from error
 
 
-def _read_sheet(sheet: Sheet, schema: RecordSchema, *, labelled: bool, since: int | None = None) -> _Part:
+def _read_sheet(
+    sheet: Sheet, schema: RecordSchema, *, labelled: bool, since: int | None = None, ids: Any = None
+) -> _Part:
     sheet = _renamed(sheet, schema)
     if sheet.columns:
         check_layout(sheet.columns, schema, labelled=labelled)
     if since is not None:
-        sheet = without_old_rows(sheet, schema, () if schema.format.dates else DATED, since)
+        sheet = without_old_rows(sheet, schema, () if schema.format.dates else DATED, since, ids)
     parsed, guesses = {}, list(sheet.guesses)
     for name in _present(sheet.columns, schema):
         parsed[name], formats = _column(sheet, name, schema)

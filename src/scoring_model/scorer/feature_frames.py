@@ -56,11 +56,18 @@ def feature_columns(
 
 
 def features_frame(
-    scorer: "Scorer", data: Any, *, histories: Sequence[Any] = (), contributions: bool = False
+    scorer: "Scorer",
+    data: Any,
+    *,
+    histories: Sequence[Any] = (),
+    contributions: bool = False,
+    allow_repeats: bool = False,
 ) -> Any:
     """Compute the features of a frame; see `Scorer.features`."""
     reading = read_records(data, scorer.contents.schema, labelled=False)
-    past = read_histories(scorer, histories, seen_by=reading.table)
+    past = read_histories(
+        scorer, histories, scored=reading.table, has_ids=reading.ids is not None, allow_repeats=allow_repeats
+    )
     found = feature_table(scorer, reading.table, history=past, contributions=contributions)
     return aligned_frame(found, reading, data)
 
