@@ -38,6 +38,7 @@ NULL_WORDS: Final = (
 """Cells that commonly mean a missing value."""
 
 _SAMPLE: Final = 5000
+_WORDS: Final = 200  # characters; combining marks take time that grows with the square of their number
 _MOST: Final = 0.95  # minimum share of the distinct values of one kind
 _UNIX_RANGE: Final = (946_684_800, 4_102_444_800)  # seconds: the years 2000 to 2100
 _CATEGORIES: Final = 500
@@ -118,8 +119,8 @@ class Profile:
 
 
 def words_of(name: str) -> str:
-    """Convert a name to ASCII snake case."""
-    parted = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name.strip())
+    """Convert the beginning of a name to ASCII snake case."""
+    parted = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name.strip()[:_WORDS])
     letters = unicodedata.normalize("NFKD", parted.casefold()).encode("ascii", "ignore").decode()
     return re.sub(r"\W+", "_", letters).strip("_")
 

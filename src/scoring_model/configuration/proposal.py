@@ -33,6 +33,7 @@ from scoring_model.records import NEVER, cells, format_duration
 from scoring_model.records.encoding import encode, is_zoned
 from scoring_model.records.files import file_sheet
 from scoring_model.records.labels import label_cell
+from scoring_model.records.sheet import UnreadableSource
 from scoring_model.records.table import Column
 
 _NAMES: Final = """
@@ -221,6 +222,8 @@ def propose(path: Path, *, delay: int | None = None, timezone: str | None = None
 
 def _described(path: Path) -> Proposal:
     sheet = file_sheet(path)
+    if not sheet.columns:
+        raise UnreadableSource(f"{path.name}: no row of it can be read")
     raw = {name: encode(column, sheet.rows) for name, column in sheet.columns.items()}
     nulls: tuple[str, ...] = ()
     if ".csv" in path.suffixes:
