@@ -32,7 +32,7 @@ def init(
     from scoring_model.contract.fields import EVENT_FIELDS
     from scoring_model.records import FileFormat, parse_duration
     from scoring_model.records.atomic import atomic_file
-    from scoring_model.records.quarantine import count_violations
+    from scoring_model.records.quarantine import count_violations, unread_dates
     from scoring_model.records.reading import read_records
 
     if out.exists() and not replace:
@@ -50,6 +50,8 @@ def init(
         reading = read_records(path, load_configuration(out).schema, labelled=False)
         for (name, rule), count in count_violations(reading).items():
             console.say(f"refused rows: {name or 'record'} {rule}: {count} of {reading.rows}")
+        if forms := unread_dates(reading):
+            console.say(f"to decide: {forms.removeprefix('; ')}")
     for guess in found.guesses:
         console.say(f"guessed: {guess}")
     for column, reason in found.left_out.items():

@@ -1,7 +1,8 @@
 """Checks columns against the rules of their fields, and rows against rules that involve several fields or rows."""
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, tzinfo
 from itertools import chain
 from typing import Any, Final
@@ -21,6 +22,7 @@ from scoring_model.contract.rules import (
 from scoring_model.contract.violation import Violation
 from scoring_model.records import cells, times
 from scoring_model.records.cells import Cell
+from scoring_model.records.dates import short_year_reader
 from scoring_model.records.record import (
     EMPTY,
     FUTURE,
@@ -34,6 +36,7 @@ from scoring_model.records.schema import LabelSchema
 from scoring_model.records.table import NEVER, Column
 
 UNTIMED: Final = "must be there for a label, or the schema must set a label delay"
+_SHAPE: Final = 40  # characters
 DUPLICATE: Final = "must differ from those of the rows before"
 
 
@@ -167,6 +170,45 @@ def parse_instants(field: str, raw: Column, read: Cell = cells.plain, zone: tzin
         if ((micros >= times.EARLIEST) & (micros <= times.LATEST)).all():
             return Parsed(Column(micros, raw.codes))  # type: ignore[arg-type]
     return parse_column(field, raw, lambda cell: instant(read(cell), zone))
+
+
+def in_century(raw: Column, formats: tuple[str, ...], events: IntArray) -> Column:
+    """Replace dates of birth with a year of two digits that is later than that of the event by those a century earlier.
+
+    Parameters
+    ----------
+    events : ndarray of shape (n,), int64
+        Microseconds.
+    """
+    read, values = short_year_reader(formats), list(raw.values)
+    years = np.full(len(values) + 1, np.iinfo(np.int64).min)  # code -1 indexes the last element
+    earlier = np.full(len(values) + 1, -1, dtype=np.int32)
+    for code, value in enumerate(raw.values):
+        moment = read(value) if isinstance(value, str) else None
+        if moment is not None and (moment.month, moment.day, moment.year) != (2, 29, 2000):
+            years[code], earlier[code] = moment.year, len(values)
+            values.append(moment.date().replace(year=moment.year - 100))
+    event_years = events.astype("datetime64[us]").astype("datetime64[Y]").astype(np.int64) + 1970
+    later = years[raw.codes] > event_years
+    return Column.compact(values, np.where(later, earlier[raw.codes], raw.codes))
+
+
+SHAPE: Final = "; it is written like "
+
+
+def with_shapes(parsed: Parsed, raw: Column) -> Parsed:
+    """Name the form of texts that are no dates: 9 stands for a digit, a for a word."""
+
+    def shaped(found: RowViolation) -> RowViolation:
+        value = raw.values[raw.codes[found.row]]
+        if not isinstance(value, str) or found.violation.code not in (Rule.NOT_A_DATE, Rule.NOT_A_TIME):
+            return found
+        shape = re.sub(r"[^\W\d_]+", "a", re.sub(r"\d", "9", value.strip()[:_SHAPE]))
+        return RowViolation(
+            found.row, replace(found.violation, detail=f"{found.violation.detail}{SHAPE}{shape}")
+        )
+
+    return replace(parsed, violations=tuple(map(shaped, parsed.violations)))
 
 
 def repetition(row: int) -> RowViolation:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from scoring_model.records.atomic import atomic_file
+from scoring_model.records.columns import SHAPE
 from scoring_model.records.encoding import encode
 from scoring_model.records.file_format import FileFormat
 from scoring_model.records.files import file_sheet
@@ -155,8 +156,31 @@ def accept(reading: Reading, *, max_share: float) -> None:
     if not 0 <= max_share <= 1:
         raise ValueError(f"max_share must fulfil 0 <= max_share <= 1, got {max_share}")
     accept_counts(
-        reading.rows, reading.rows - len(reading.table), count_violations(reading), max_share=max_share
+        reading.rows,
+        reading.rows - len(reading.table),
+        count_violations(reading),
+        max_share=max_share,
+        more=unread_dates(reading),
     )
+
+
+def unread_dates(reading: Reading) -> str:
+    """Name the forms of dates in 1 % of the rows or more that no format reads; empty if there are none."""
+    shapes = Counter(
+        (found.field, found.detail.rpartition(SHAPE)[2])
+        for _, found in reading.violations
+        if SHAPE in found.detail
+    )
+    listed = [
+        f"{field} like {shape!r} ({count:,} rows)"
+        for (field, shape), count in shapes.most_common(_SHAPES)
+        if count >= _SOME * reading.rows
+    ]
+    return f"; add formats to records.format.dates for {', '.join(listed)}" if listed else ""
+
+
+_SHAPES: Final = 5
+_SOME: Final = 0.01
 
 
 def accept_counts(

@@ -17,12 +17,14 @@ from scoring_model.records import cells
 from scoring_model.records.cells import Cell
 from scoring_model.records.columns import (
     Parsed,
+    in_century,
     parse_column,
     parse_instants,
     parse_texts,
     parse_urls,
     repetition,
     row_violations,
+    with_shapes,
 )
 from scoring_model.records.dates import guess_dates
 from scoring_model.records.encoding import encode, is_typed, is_zoned
@@ -169,9 +171,9 @@ def read_part(
         occurs earlier in the part are found anyway.
     """
     sheet = _renamed(sheet, schema)
-    parsed = {
-        name: _column(sheet, name, schema, dates.get(name, ()))[0] for name in _present(sheet.columns, schema)
-    }
+    parsed: dict[str, Parsed] = {}
+    for name in _present(sheet.columns, schema):
+        parsed[name], _ = _column(sheet, name, schema, dates.get(name, ()), parsed.get("eventTime"))
     if has_ids:
         parsed.setdefault("recordId", Parsed.absent(sheet.rows))
     part = _Part(sheet.rows, tuple(sheet.columns), parsed, sheet.violations, ())
@@ -244,9 +246,10 @@ def _read_sheet(
         check_layout(sheet.columns, schema, labelled=labelled)
     if since is not None:
         sheet = without_old_rows(sheet, schema, () if schema.format.dates else DATED, since, ids)
-    parsed, guesses = {}, list(sheet.guesses)
+    parsed: dict[str, Parsed] = {}
+    guesses = list(sheet.guesses)
     for name in _present(sheet.columns, schema):
-        parsed[name], formats = _column(sheet, name, schema)
+        parsed[name], formats = _column(sheet, name, schema, events=parsed.get("eventTime"))
         guesses += [f"{name} as {' or '.join(formats)}"] if formats else []
     return _Part(sheet.rows, tuple(sheet.columns), parsed, sheet.violations, tuple(guesses))
 
@@ -339,9 +342,19 @@ def _present(columns: Collection[str], schema: RecordSchema) -> list[str]:
 
 
 def _column(
-    sheet: Sheet, field: str, schema: RecordSchema, guessed: tuple[str, ...] | None = None
+    sheet: Sheet,
+    field: str,
+    schema: RecordSchema,
+    guessed: tuple[str, ...] | None = None,
+    events: Parsed | None = None,
 ) -> tuple[Parsed, tuple[str, ...]]:
-    """Parse a column; also return the formats of its dates if they were guessed, here or before."""
+    """Parse a column; also return the formats of its dates if they were guessed, here or before.
+
+    Parameters
+    ----------
+    events : Parsed, optional
+        The times of the events, which decide between centuries of birth.
+    """
     given = sheet.columns[schema.column_of(field)]
     raw = encode(given, sheet.rows, schema.format.nulls)
     if guessed is None:
@@ -349,13 +362,17 @@ def _column(
     formats = schema.format.dates or guessed
     if field in INSTANTS:
         zone = UTC if is_zoned(given) else schema.format.zone or UTC
-        return parse_instants(field, raw, cells.moment(formats) if formats else cells.plain, zone), guessed
+        read = cells.moment(formats) if formats else cells.plain
+        return with_shapes(parse_instants(field, raw, read, zone), raw), guessed
+    if field == "dob" and events is not None and any("%y" in text for text in formats):
+        raw = in_century(raw, formats, events.column.gather(NEVER))
     read, check = _parser(field, schema, formats)
     if check is image_urls:
         parse = parse_urls
     else:
         parse = parse_texts if read is cells.text and check in TEXT_RULES else parse_column
-    return parse(field, raw, lambda cell: check(read(cell))), guessed
+    parsed = parse(field, raw, lambda cell: check(read(cell)))
+    return (with_shapes(parsed, raw) if field == "dob" else parsed), guessed
 
 
 def _dates_unlike_iso(raw: Column) -> Iterator[str]:
