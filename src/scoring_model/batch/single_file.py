@@ -168,12 +168,7 @@ def score_file(
     reading, quarantine = _read(scorer, source, out, max_bad_share=max_bad_share)
     # With an instant, the late labels of all records are counted.
     past = read_histories(
-        scorer,
-        histories,
-        scored=reading.table,
-        has_ids=reading.ids is not None,
-        recent=as_of is None,
-        allow_repeats=allow_repeats,
+        scorer, histories, scored=reading, recent=as_of is None, allow_repeats=allow_repeats
     )
     scored = score_table(scorer, reading.table, history=past, as_of=as_of, reasons=reasons)
     write_table(scored_columns(scored.to_arrow(), scorer, reading.table), out, guard_formulas=guard_formulas)
@@ -249,9 +244,7 @@ def export_features(
         raise ValueError(f"{out.name}: must end in .parquet, which keeps every bit of a feature")
     check_format(out)
     reading, quarantine = _read(scorer, source, out, max_bad_share=max_bad_share)
-    past = read_histories(
-        scorer, histories, scored=reading.table, has_ids=reading.ids is not None, allow_repeats=allow_repeats
-    )
+    past = read_histories(scorer, histories, scored=reading, allow_repeats=allow_repeats)
     write_table(feature_table(scorer, reading.table, history=past, contributions=contributions), out)
     return ExportedFeatures(
         records=len(reading.table),

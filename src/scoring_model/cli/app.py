@@ -115,7 +115,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     console.state.is_process = arguments is None
     if console.state.is_process:
-        warnings.showwarning = console.warn
+        warnings.showwarning = lambda message, *_, **__: console.warn(str(message))
     try:
         _command()(arguments)
     except SystemExit as stop:

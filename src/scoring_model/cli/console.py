@@ -59,9 +59,9 @@ def fail(text: str) -> None:
     errors().print(f"error: {text}", markup=False, style="red")
 
 
-def warn(message: Warning | str, *_: object) -> None:
-    """Report a warning; takes what `warnings.showwarning` gets."""
-    errors().print(f"warning: {message}", markup=False)
+def warn(text: str) -> None:
+    """Report a warning."""
+    errors().print(f"warning: {text}", markup=False)
 
 
 def say(text: str) -> None:

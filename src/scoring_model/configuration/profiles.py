@@ -190,7 +190,8 @@ def _time_formats(found: Profile) -> tuple[tuple[str, ...] | None, bool]:
     marks = {mark for mark in "/-" if any(mark in text for text in odd)}
     either = guess_dates([*odd, *(f"{day}{mark}12{mark}2000" for day in (30, 31) for mark in marks)])
     both = (*either, *(_month_first(text) for text in either))
-    best, read = (), _time_share(texts, ())
+    best: tuple[str, ...] = ()
+    read = _time_share(texts, best)
     for formats in (sure, either, both):
         if (share := _time_share(texts, formats)) >= read + _SOME:
             best, read = formats, share

@@ -230,8 +230,7 @@ def read_labelled(
 def history_of(scorer: Scorer, history: object, reading: Reading) -> RecordTable | None:
     """Read the sources of a history, of which no record may be in the reading."""
     sources = [] if history is None else history if isinstance(history, list | tuple) else [history]
-    has_ids = reading.ids is not None
-    return read_histories(scorer, sources, scored=reading.table, has_ids=has_ids, recent=False)
+    return read_histories(scorer, sources, scored=reading, recent=False)
 
 
 def names_of(records: object) -> tuple[str, ...]:

@@ -1,8 +1,7 @@
 """Checks columns against the rules of their fields, and rows against rules that involve several fields or rows."""
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, tzinfo
 from itertools import chain
 from typing import Any, Final
@@ -36,7 +35,6 @@ from scoring_model.records.schema import LabelSchema
 from scoring_model.records.table import NEVER, Column
 
 UNTIMED: Final = "must be there for a label, or the schema must set a label delay"
-_SHAPE: Final = 40  # characters
 DUPLICATE: Final = "must differ from those of the rows before"
 
 
@@ -191,24 +189,6 @@ def in_century(raw: Column, formats: tuple[str, ...], events: IntArray) -> Colum
     event_years = events.astype("datetime64[us]").astype("datetime64[Y]").astype(np.int64) + 1970
     later = years[raw.codes] > event_years
     return Column.compact(values, np.where(later, earlier[raw.codes], raw.codes))
-
-
-SHAPE: Final = "; it is written like "
-
-
-def with_shapes(parsed: Parsed, raw: Column) -> Parsed:
-    """Name the form of texts that are no dates: 9 stands for a digit, a for a word."""
-
-    def shaped(found: RowViolation) -> RowViolation:
-        value = raw.values[raw.codes[found.row]]
-        if not isinstance(value, str) or found.violation.code not in (Rule.NOT_A_DATE, Rule.NOT_A_TIME):
-            return found
-        shape = re.sub(r"[^\W\d_]+", "a", re.sub(r"\d", "9", value.strip()[:_SHAPE]))
-        return RowViolation(
-            found.row, replace(found.violation, detail=f"{found.violation.detail}{SHAPE}{shape}")
-        )
-
-    return replace(parsed, violations=tuple(map(shaped, parsed.violations)))
 
 
 def repetition(row: int) -> RowViolation:

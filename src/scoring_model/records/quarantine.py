@@ -10,8 +10,8 @@ from io import StringIO
 from pathlib import Path
 from typing import Final
 
+from scoring_model.contract.rules import FORM
 from scoring_model.records.atomic import atomic_file
-from scoring_model.records.columns import SHAPE
 from scoring_model.records.encoding import encode
 from scoring_model.records.file_format import FileFormat
 from scoring_model.records.files import file_sheet
@@ -166,20 +166,20 @@ def accept(reading: Reading, *, max_share: float) -> None:
 
 def unread_dates(reading: Reading) -> str:
     """Name the forms of dates in 1 % of the rows or more that no format reads; empty if there are none."""
-    shapes = Counter(
-        (found.field, found.detail.rpartition(SHAPE)[2])
+    forms = Counter(
+        (found.field, found.detail.rpartition(FORM)[2])
         for _, found in reading.violations
-        if SHAPE in found.detail
+        if FORM in found.detail
     )
     listed = [
-        f"{field} like {shape!r} ({count:,} rows)"
-        for (field, shape), count in shapes.most_common(_SHAPES)
+        f"{field} like {form!r} ({count:,} rows)"
+        for (field, form), count in forms.most_common(_FORMS)
         if count >= _SOME * reading.rows
     ]
     return f"; add formats to records.format.dates for {', '.join(listed)}" if listed else ""
 
 
-_SHAPES: Final = 5
+_FORMS: Final = 5
 _SOME: Final = 0.01
 
 

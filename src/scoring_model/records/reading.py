@@ -24,7 +24,6 @@ from scoring_model.records.columns import (
     parse_urls,
     repetition,
     row_violations,
-    with_shapes,
 )
 from scoring_model.records.dates import guess_dates
 from scoring_model.records.encoding import encode, is_typed, is_zoned
@@ -363,7 +362,7 @@ def _column(
     if field in INSTANTS:
         zone = UTC if is_zoned(given) else schema.format.zone or UTC
         read = cells.moment(formats) if formats else cells.plain
-        return with_shapes(parse_instants(field, raw, read, zone), raw), guessed
+        return parse_instants(field, raw, read, zone), guessed
     if field == "dob" and events is not None and any("%y" in text for text in formats):
         raw = in_century(raw, formats, events.column.gather(NEVER))
     read, check = _parser(field, schema, formats)
@@ -371,8 +370,7 @@ def _column(
         parse = parse_urls
     else:
         parse = parse_texts if read is cells.text and check in TEXT_RULES else parse_column
-    parsed = parse(field, raw, lambda cell: check(read(cell)))
-    return (with_shapes(parsed, raw) if field == "dob" else parsed), guessed
+    return parse(field, raw, lambda cell: check(read(cell))), guessed
 
 
 def _dates_unlike_iso(raw: Column) -> Iterator[str]:

@@ -65,9 +65,7 @@ def features_frame(
 ) -> Any:
     """Compute the features of a frame; see `Scorer.features`."""
     reading = read_records(data, scorer.contents.schema, labelled=False)
-    past = read_histories(
-        scorer, histories, scored=reading.table, has_ids=reading.ids is not None, allow_repeats=allow_repeats
-    )
+    past = read_histories(scorer, histories, scored=reading, allow_repeats=allow_repeats)
     found = feature_table(scorer, reading.table, history=past, contributions=contributions)
     return aligned_frame(found, reading, data)
 

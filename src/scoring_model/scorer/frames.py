@@ -158,13 +158,7 @@ def score_frame(
 ) -> Any:
     """Score a frame; see `Scorer.score`."""
     reading = read_records(data, scorer.contents.schema, labelled=False)
-    past = read_histories(
-        scorer,
-        histories,
-        scored=reading.table,
-        has_ids=reading.ids is not None,
-        allow_repeats=allow_repeats,
-    )
+    past = read_histories(scorer, histories, scored=reading, allow_repeats=allow_repeats)
     return aligned_frame(
         score_table(scorer, reading.table, history=past, as_of=as_of).to_arrow(), reading, data
     )
@@ -190,8 +184,7 @@ def read_histories(
     scorer: "Scorer",
     sources: Sequence[Any],
     *,
-    scored: RecordTable | None = None,
-    has_ids: bool = True,
+    scored: Reading | None = None,
     recent: bool = True,
     allow_repeats: bool = False,
 ) -> RecordTable | None:
@@ -199,10 +192,8 @@ def read_histories(
 
     Parameters
     ----------
-    scored : RecordTable, optional
+    scored : Reading, optional
         The records whose features are computed.
-    has_ids : bool
-        Whether these have ids of their source, and no numbers of rows.
     recent : bool
         Whether older history than the scored records can see may be left out.
     allow_repeats : bool
@@ -219,26 +210,26 @@ def read_histories(
         If ids are missing on one side, and records equal scored ones.
     """
     schema, since, ids = scorer.contents.schema, None, None
-    if scored is not None and len(scored):
-        ids = pa.array(scored.record_ids, pa.string()) if has_ids else None
-        since = int(scored.event_times.min()) - scorer.matrix.reach if recent else None
+    if scored is not None and len(scored.table):
+        ids = None if scored.ids is None else pa.array(scored.table.record_ids, pa.string())
+        since = int(scored.table.event_times.min()) - scorer.matrix.reach if recent else None
     readings = [read_records(source, schema, labelled=False, since=since, ids=ids) for source in sources]
     tables = [reading.table for reading in readings]
     if scored is not None and scorer.matrix.link_keys:
-        identified = [has_ids and reading.ids is not None for reading in readings]
-        tables = list(_without_repeats(tables, identified, scored, allow_repeats=allow_repeats))
+        tables = list(_without_repeats(readings, scored, allow_repeats=allow_repeats))
     return reduce(RecordTable.append, tables) if tables else None
 
 
 def _without_repeats(
-    tables: Sequence[RecordTable], identified: Sequence[bool], scored: RecordTable, *, allow_repeats: bool
+    readings: Sequence[Reading], scored: Reading, *, allow_repeats: bool
 ) -> Iterator[RecordTable]:
     """Yield histories without the records that are scored; raise if they must not be there."""
     secret, equal, copies = token_bytes(SECRET_BYTES), 0, list[str]()
-    known = frozenset(scored.record_ids) if any(identified) else frozenset[str]()
-    own = None if all(identified) else content_digests(scored, secret)
-    for table, has_ids in zip(tables, identified, strict=True):
-        if not has_ids and own is not None:
+    known, own = frozenset(scored.table.record_ids), None
+    for reading in readings:
+        table = reading.table
+        if scored.ids is None or reading.ids is None:
+            own = content_digests(scored.table, secret) if own is None else own
             equal += int(np.count_nonzero(among(content_digests(table, secret), own)))
             yield table
             continue
