@@ -29,10 +29,10 @@ from scoring_model.evaluation import (
     compare_evaluations,
     evaluate_records,
 )
-from scoring_model.evaluation.evaluation import Provenance
 from scoring_model.evaluation.flips import DailyChange, GroupFlips, GroupFlipTable
 from scoring_model.evaluation.groups import Difference
 from scoring_model.evaluation.importance import Importance, Weight
+from scoring_model.evaluation.result import Provenance
 from scoring_model.evaluation.stability import Stability, Verdict, Window
 from scoring_model.findings import Code, Finding, State, arranged
 from scoring_model.monitoring import Monitoring
@@ -40,15 +40,15 @@ from scoring_model.monitoring.categories import CategoryChange
 from scoring_model.monitoring.drift import Contributor, Drift, SubjectDrift
 from scoring_model.monitoring.early import EarlyVerdict, Estimates, Knowledge, Period
 from scoring_model.monitoring.gates import check_window_gates
-from scoring_model.monitoring.monitoring import Maturity, PromiseBasis
+from scoring_model.monitoring.result import Maturity, PromiseBasis
 from scoring_model.records import Column
 from scoring_model.service.replay import NotReplayed
 from scoring_model.service.whatif import GroupFlips as WhatIfFlips
 from scoring_model.service.whatif import OutcomeFlip, WhatIf
+from scoring_model.training.backtest import Backtest
 from scoring_model.training.backtest.plan import ImpossibleFold
 from scoring_model.training.backtest.result import (
     Ageing,
-    Backtest,
     CadenceDifference,
     CadenceResult,
     Fold,

@@ -72,6 +72,11 @@ def fail(text: str) -> None:
     errors().print(f"error: {lines}", markup=False, style="red")
 
 
+def warn(text: str) -> None:
+    """Report a warning."""
+    errors().print(f"warning: {text}", markup=False)
+
+
 def say(text: str) -> None:
     """Print a result for people."""
     _print(text, sys.stdout, _results)

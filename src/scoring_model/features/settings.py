@@ -269,7 +269,7 @@ class FeatureSettings:
     exclude : tuple of str
         Names of features to leave out.
     time_zone : str, optional
-        The zone of the features of local time; None turns them off.
+        The zone of `event_hour` and of the features of local time; None turns the latter off, and the hour is UTC.
     mail_providers : MailProviders
         Further providers of mail, for fitting alone: the bundle holds the complete lists.
 

@@ -57,6 +57,32 @@ def text_digests(texts: Iterable[str], name: str, secret: bytes) -> Digests:
     return np.frombuffer(b"".join(found), dtype=np.uint64).reshape(-1, 2)
 
 
+def content_digests(table: RecordTable, secret: bytes) -> Digests:
+    """Hash what each record holds, without its id and label: equal where instant and all values are equal.
+
+    Returns
+    -------
+    ndarray of shape (n, 2), uint64
+        The sum of the digests of all values, each under the name of its field.
+    """
+    times, places = np.unique(table.event_times, return_inverse=True)
+    found = text_digests(map(str, times.tolist()), "eventTime", secret)[places]
+    for field, column in table.columns.items():
+        present = column.codes >= 0
+        found[present] += text_digests(map(repr, column.values), field, secret)[column.codes[present]]
+    return found
+
+
+def among(digests: Digests, others: Digests) -> BoolArray:
+    """Whether each digest is one of others."""
+    pairs = np.dtype([("hi", "<u8"), ("lo", "<u8")])
+    some = np.isin(digests[:, 0], others[:, 0])  # few or all: only these are compared as a whole
+    found: BoolArray = some.copy()
+    ours, theirs = (np.ascontiguousarray(one).view(pairs).ravel() for one in (digests[some], others))
+    found[some] = np.isin(ours, theirs)
+    return found
+
+
 def _of_parts(
     table: RecordTable, name: str, parts: Sequence[str], secret: bytes
 ) -> tuple[Digests, BoolArray]:

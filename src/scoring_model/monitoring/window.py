@@ -228,11 +228,13 @@ def _read_window(
         if history is not None:
             raise EvaluationError(f"{source.name}: history: is of no use to a file that was scored earlier")
         return _read_scored(scorer, source, given, tuple(options.by))
-    table, rows = read_labelled(
-        scorer, window, given, by=options.by, max_bad_share=max_bad_share, required=False
-    )
+    reading = read_labelled(scorer, window, given, by=options.by, max_bad_share=max_bad_share, required=False)
+    table = reading.table
     past, targets = _with_matured_last(
-        scorer, read_histories(scorer, history), table, _dated(options, scorer, table)
+        scorer,
+        read_histories(scorer, history, scored=reading, recent=False),
+        table,
+        _dated(options, scorer, table),
     )
     first = len(past) - len(targets)
     features = scorer.matrix.rows(past.append(table), first)
@@ -244,7 +246,7 @@ def _read_window(
         earlier=MaturedRecords(
             margins=decisions.margins[: len(targets)], event_times=past.event_times[first:], targets=targets
         ),
-        refused=rows - len(table),
+        refused=reading.rows - len(table),
         files=names_of(window),
         notes=(),
     )
