@@ -1,11 +1,14 @@
 """The command that proposes a configuration for a file."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from scoring_model.cli import console
+
+if TYPE_CHECKING:
+    from scoring_model.records import RecordSchema
 
 
 def init(
@@ -32,8 +35,6 @@ def init(
     from scoring_model.contract.fields import EVENT_FIELDS
     from scoring_model.records import FileFormat, parse_duration
     from scoring_model.records.atomic import atomic_file
-    from scoring_model.records.quarantine import count_violations, unread_dates
-    from scoring_model.records.reading import read_records
 
     if out.exists() and not replace:
         raise FileExistsError(f"{out} exists; pass --replace to overwrite it")
@@ -47,11 +48,7 @@ def init(
         partial.write_text(proposal_text(found, name=out.stem, source=path.name), encoding="utf-8")
         load_configuration(partial)
     if "eventTime" in found.fields and (found.signals or found.fields.keys() - set(EVENT_FIELDS)):
-        reading = read_records(path, load_configuration(out).schema, labelled=False)
-        for (name, rule), count in count_violations(reading).items():
-            console.say(f"refused rows: {name or 'record'} {rule}: {count} of {reading.rows}")
-        if forms := unread_dates(reading):
-            console.say(f"to decide: {forms.removeprefix('; ')}")
+        _say_refused(path, load_configuration(out).schema)
     for guess in found.guesses:
         console.say(f"guessed: {guess}")
     for column, reason in found.left_out.items():
@@ -62,3 +59,15 @@ def init(
         f"{out}: {len(found.fields)} fields, {len(found.signals)} signals, {len(found.keys)} link keys"
     )
     console.say(f"next: scoring-model check {path} --config {out}")
+
+
+def _say_refused(path: Path, schema: "RecordSchema") -> None:
+    """Count the rows that the proposal refuses, and name the forms of dates that it does not read."""
+    from scoring_model.records.quarantine import count_violations, unread_dates
+    from scoring_model.records.reading import read_records
+
+    reading = read_records(path, schema, labelled=False)
+    for (name, rule), count in count_violations(reading).items():
+        console.say(f"refused rows: {name or 'record'} {rule}: {count} of {reading.rows}")
+    if forms := unread_dates(reading):
+        console.say(f"to decide: {forms.removeprefix('; ')}")
