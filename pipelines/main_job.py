@@ -74,16 +74,17 @@ def run() -> int:
             return code
         if step[0] == "synth":
             cut(everything, identities, new, instant=LAST_MONTH)
+    print(f"All records are invented. The job took {time.monotonic() - started:.0f} s.")
     store = f"sqlite:///{RUNS}/tracking/mlflow.db"
     for what, where, command in (
         ("bundle", bundle, f"scoring-model inspect {bundle}"),
         ("evaluation", RUNS / "first.training" / "evaluation.md", "less runs/first.training/evaluation.md"),
         ("MLflow store", RUNS / "tracking" / "mlflow.db", f"mlflow ui --backend-store-uri {store}"),
         ("scored file", scored, f"python -c \"import pandas; print(pandas.read_parquet('{scored}'))\""),
+        ("report", RUNS / "first.training" / "report.html", "in a browser"),
     ):
-        tool = command if command.startswith("less") else f".venv/bin/{command}"
+        tool = command if command.startswith(("less", "in ")) else f".venv/bin/{command}"
         print(f"{what:<13} {where!s:<38} {tool}")
-    print(f"All records are invented. The job took {time.monotonic() - started:.0f} s.")
     return 0
 
 

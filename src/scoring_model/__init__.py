@@ -5,18 +5,22 @@ brings a training library with it:
 
 - `train(frame, configuration)` makes a bundle of labelled records,
 - `Scorer.load(path)` decides with one,
+- `evaluate(path, records)` measures the decisions of a bundle on labelled records,
+- `compare(path, other, records)` shows what another bundle would change,
 - `backtest(frame, configuration)` says how models trained in the past would have fared,
 - `change_policy(path, configuration)` gives a bundle another policy without a training,
 - `monitor(path, records)` says whether new records are still what a bundle was made for,
 - `load_configuration(path)` reads the configuration of a use.
 """
 
-from importlib import import_module
+from importlib import import_module, metadata
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from scoring_model.bundle import Bundle as Bundle
     from scoring_model.configuration import load_configuration as load_configuration
+    from scoring_model.evaluation import compare as compare
+    from scoring_model.evaluation import evaluate as evaluate
     from scoring_model.monitoring import monitor as monitor
     from scoring_model.scorer import Scorer as Scorer
     from scoring_model.training.backtest import backtest as backtest
@@ -28,15 +32,23 @@ _PACKAGES: Final = {
     "Scorer": "scoring_model.scorer",
     "backtest": "scoring_model.training.backtest",
     "change_policy": "scoring_model.training.policy_change",
+    "compare": "scoring_model.evaluation",
+    "evaluate": "scoring_model.evaluation",
     "load_configuration": "scoring_model.configuration",
     "monitor": "scoring_model.monitoring",
     "train": "scoring_model.training.run",
 }
 
-__all__ = ["Bundle", "Scorer", "backtest", "change_policy", "load_configuration", "monitor", "train"]
+__all__ = list(_PACKAGES)
 
 
 def __getattr__(name: str) -> object:
+    if name == "__version__":
+        return metadata.version("scoring-model")
     if name not in _PACKAGES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(_PACKAGES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__", *globals()]

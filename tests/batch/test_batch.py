@@ -162,13 +162,14 @@ def test_a_writer_that_dies_leaves_what_was_there(
 
 def test_csv_guards_what_a_spreadsheet_would_run(tmp_path: Path) -> None:
     """Text that begins like a formula gets an apostrophe, unless it is switched off; numbers and Parquet do not."""
-    texts = ["=1+1", "+1", "-5", "@x", "\tx", "\rx", "'=1", " =1", "a=1", "", None, "\n=1"]
+    wide = ["＝1+1", "＋1", "－5", "＠x"]
+    texts = [*wide, "=1+1", "+1", "-5", "@x", "\tx", "\rx", "'=1", " =1", "a=1", "", None, "\n=1"]
     columns = {
         "text": pa.array(texts),
         "large": pa.array(texts, pa.large_string()),
         "category": pa.array(texts).dictionary_encode(),
         "list": pa.array([[text or ""] for text in texts]),
-        "number": pa.array(range(-6, 6)),
+        "number": pa.array(range(-6, 10)),
         "share": pa.array([-0.5] * len(texts)),
     }
     table = pa.table(columns)
@@ -181,11 +182,11 @@ def test_csv_guards_what_a_spreadsheet_would_run(tmp_path: Path) -> None:
     for guarding in (True, False):
         write_table(table, tmp_path / "t.csv", guard_formulas=guarding)
         found = pyarrow.csv.read_csv(tmp_path / "t.csv", **options).to_pydict()
-        expected = [f"'{text}" if guarding and place < 6 else text or "" for place, text in enumerate(texts)]
+        expected = [f"'{text}" if guarding and place < 10 else text or "" for place, text in enumerate(texts)]
         assert found["list"] == expected
         assert [text or "" for text in found["text"]] == expected
         assert found["large"] == found["category"] == found["text"]
-        assert found["number"] == [str(number) for number in range(-6, 6)]
+        assert found["number"] == [str(number) for number in range(-6, 10)]
         assert set(found["share"]) == {"-0.5"}
     write_table(table, tmp_path / "t.parquet")
     assert pq.read_table(tmp_path / "t.parquet").column("text").to_pylist() == texts

@@ -98,6 +98,7 @@ def test_a_record_comes_from_standard_input(
         ("[1]", "must hold one object"),
         ('{"a": ', "must be JSON"),
         ('{"dob": "canary", "dob": "canary"}', "duplicate fields: dob"),
+        (f"{'[' * 100_000}{']' * 100_000}", "is nested too deeply"),
         ('{"eventTime": "2025-01-01T00:00:00Z", "dob": "canary", "firstName": 7}', "firstName: must be text"),
     ],
 )

@@ -220,6 +220,10 @@ def test_signals_are_typed(tmp_path: Path) -> None:
             ],
         ),
         (
+            f"name: {'[' * 100_000}{']' * 100_000}",
+            ["configuration is refused: ", ".yaml: is nested deeper than 100 levels"],
+        ),
+        (
             "name: x\nrecords: {columns: {labelToldAt: a, labelReportedAt: b}}",
             ["records.columns.labelToldAt: is the old name of labelReportedAt, which is there too"],
         ),

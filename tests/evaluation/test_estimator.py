@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from scoring_model.evaluation.estimator import BundleClassifier
@@ -30,3 +31,10 @@ def test_it_refuses_other_columns_and_training(scorer: Scorer, invented: Path) -
         model.predict(features)
     with pytest.raises(NotImplementedError, match=r"scoring_model\.train"):
         model.fit(features)
+
+
+def test_a_clone_decides_alike(scorer: Scorer) -> None:
+    """A clone, which tools make before they use a model, is fitted and has the same scorer."""
+    model = clone(BundleClassifier(scorer))
+    check_is_fitted(model)
+    assert model.scorer is scorer

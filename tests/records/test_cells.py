@@ -92,7 +92,7 @@ def test_nan_as_text_is_a_missing_number() -> None:
         (0.0, False),
         (np.bool_(True), True),
         (2, 2),
-        ("yes", "yes"),
+        ("perhaps", "perhaps"),
     ],
 )
 def test_booleans_are_true_and_false_and_one_and_zero(value: object, expected: object) -> None:

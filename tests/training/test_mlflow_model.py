@@ -88,6 +88,18 @@ def test_predictions_are_the_bits_of_the_scorer(
     assert not found["margin"].equals(model.predict(records)["margin"])
 
 
+def test_the_signature_names_what_predict_gives(
+    champion: Champion, scorer: Scorer, frame: pa.Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The registered model says the columns of its output, with their types, and its parameter."""
+    signature = loaded(champion.uri, monkeypatch).metadata.signature
+    found = scorer.score(frame.slice(0, 5))
+    kinds = {"int16": "integer", "double": "double", "list<item: string>": "Array(string)"}
+    named = {one.name: str(one.type).removeprefix("DataType.") for one in signature.outputs.inputs}
+    assert named == {one.name: kinds.get(str(one.type), "string") for one in found.schema}
+    assert [one.name for one in signature.params.params] == ["history"]
+
+
 def test_the_bundle_is_untouched_and_loads_alone(champion: Champion, sealed: Path, tmp_path: Path) -> None:
     """The download holds the bundle byte for byte in its own folder; the files around it name no machine."""
     version = client_of(champion.uri).get_model_version_by_alias("identity", "champion")

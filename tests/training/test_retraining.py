@@ -6,6 +6,7 @@ import json
 import shutil
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +17,20 @@ import pytest
 from identity_use import YAML, relaxed, with_thresholds, write_configuration
 from program import Captured, run
 from scoring_model.bundle import read_bundle
+from scoring_model.configuration import load_configuration
 from scoring_model.evaluation.sequential import Answer
 from scoring_model.records import microseconds
+from scoring_model.records.file_format import FileFormat
+from scoring_model.records.layout import MissingColumns
+from scoring_model.records.reading import read_records
+from scoring_model.records.sheet import UnreadableSource
 from scoring_model.retraining import Retraining, RetrainingError, retrain
-from scoring_model.retraining.records import collect_records
-from scoring_model.service.store import migrate
+from scoring_model.retraining.challenger import Challenger
+from scoring_model.retraining.records import collect_records, contract_table
+from scoring_model.service.activating import activate
+from scoring_model.service.store import migrate, with_store
 from scoring_model.training.mlflow_runs import BUNDLE, RunRecord, client_of, files_below
+from scoring_model.training.registry import fetch_bundle
 from scoring_model.training.run import Training
 from scoring_model.training.tracking import track
 from service_use import MASTERS, SetClock, World, opened
@@ -162,6 +171,10 @@ def test_a_challenger_is_trained_once_however_often_runs_end(site: Site, capsys:
     challenger = work / f"challenger-{AS_OF}"
     sealed = read_bundle(challenger / "bundle").manifest
     assert (work / "records.parquet").stat().st_mode & 0o777 == 0o600
+    (
+        work / ".0a1b.export.parquet"
+    ).touch()  # as kills leave them: an export half written, a challenger half removed
+    (work / "challenger-2026-01-15T125950.000000Z" / "bundle").mkdir(parents=True)
 
     waiting = retrain(given, clock=site.clock)
     assert (waiting.answer, waiting.trained, waiting.exported) == (Answer.WAIT, False, 3)
@@ -186,33 +199,106 @@ def test_a_challenger_is_trained_once_however_often_runs_end(site: Site, capsys:
     assert str(client_of(given.uri).get_model_version_by_alias(NAME, "champion").version) == "2"
 
 
-def test_what_serves_must_be_registered(site: Site, training: Training) -> None:
-    """Another bundle began to serve; nothing is exported."""
+def test_what_serves_is_registered_by_the_run(site: Site, training: Training, tmp_path: Path) -> None:
+    """A bundle and then its other policy become the champion; of another model the alias is for people to move."""
+    client = client_of(site.given.uri)
+    for number, (step_up_from, fail_from) in {"2": (1000, 1001), "3": (990, 1001)}.items():
+        other = site.bundle.parent / number
+        with_thresholds(training.bundle, step_up_from=step_up_from, fail_from=fail_from).save(other)
+        asked = partial(activate, bundle=other, by="ops", clock=site.clock, timeout=0)
+        with_store(site.given.database, asked)
+        with pytest.raises(Interrupted):
+            retrain(site.gated(LOOSE), clock=site.clock, report=until("it is the champion now"))
+        version = client.get_model_version_by_alias(NAME, "champion")
+        assert str(version.version) == number
+        (tmp_path / number).mkdir()
+        fetched = fetch_bundle(f"models:/{NAME}@champion", uri=site.given.uri, folder=tmp_path / number)
+        assert read_bundle(fetched).manifest == read_bundle(other).manifest
+    client.set_registered_model_alias(NAME, "champion", "1")
+    with pytest.raises(RetrainingError, match="version 1 is the champion, and version 3 serves"):
+        retrain(site.gated(LOOSE), clock=site.clock)
+    assert list(site.given.work.iterdir()) == []
+
+
+def test_what_serves_elsewhere_is_not_registered(site: Site, training: Training) -> None:
+    """The error says where its files would be found; nothing is exported."""
     other = site.bundle.with_name("other")
     with_thresholds(training.bundle, step_up_from=1000, fail_from=1001).save(other)
     replace(site, bundle=other).served_by()
-    with pytest.raises(RetrainingError, match="serves and is not registered"):
+    shutil.rmtree(other)
+    with pytest.raises(RetrainingError, match="run this where the service runs"):
         retrain(site.gated(LOOSE), clock=site.clock)
     assert list(site.given.work.iterdir()) == []
 
 
 def test_records_that_failed_without_a_label_have_no_propensity(site: Site, training: Training) -> None:
-    """All others count, also those of the past, of which no outcome is known."""
+    """All others count, also those of the past, of which no outcome is known; a killed run leaves them to the next."""
     strict = site.bundle.with_name("strict")
     with_thresholds(training.bundle, step_up_from=1, fail_from=2).save(strict)
     replace(site, bundle=strict).served_by()
     site.clock.advance(60)
     site.given.work.mkdir()
-    signals = training.bundle.contents.schema.signals
-    records = collect_records(site.given, signals, now=site.clock.now(), report=lambda text: None)
+    schema = training.bundle.contents.schema
+    records = collect_records(
+        site.given, schema, by=(), max_bad_share=0, now=site.clock.now(), report=lambda text: None
+    )
     table = pq.read_table(records.file, columns=["scoringOutcome", "propensity"]).to_pylist()
     assert {row["propensity"] for row in table if row["scoringOutcome"] in (None, "PASSED")} == {1.0}
     assert [row["propensity"] for row in table if row["scoringOutcome"] == "FAILED"] == [None]
     assert (len(table), records.exported) == (12_004, 4)
 
+    decided = Challenger.trained_as_of(site.given.work, records.as_of)
+    for decision, again in ((None, records.as_of), ({"answer": "keep"}, records.as_of + 60_000_000)):
+        decided.folder.mkdir(exist_ok=True)
+        if decision is not None:
+            decided.decide(decision)
+        site.clock.advance(60 * (decision is not None))
+        found = collect_records(
+            site.given, schema, by=(), max_bad_share=0, now=site.clock.now(), report=lambda text: None
+        )
+        assert found.as_of == again, decision
 
-def test_a_past_that_cannot_be_cut_is_refused(site: Site, tmp_path: Path) -> None:
-    """Before anything is exported."""
-    with pytest.raises(RetrainingError, match=r"must be Parquet: past\.csv"):
-        retrain(replace(site.gated(LOOSE), past=[tmp_path / "past.csv"]), clock=site.clock)
+
+def test_a_past_that_cannot_be_read_is_refused(site: Site, tmp_path: Path) -> None:
+    """Before anything is exported, and no version has become the champion."""
+    past = tmp_path / "past.csv"
+    past.write_text("recordId,dob\n1,1980-01-01\n", encoding="utf-8")
+    with pytest.raises(MissingColumns, match=r"past\.csv: the column 'eventTime' is not in the source"):
+        retrain(replace(site.gated(LOOSE), past=[past]), clock=site.clock)
+    assert list(site.given.work.iterdir()) == []
+    assert "champion" not in client_of(site.given.uri).get_registered_model(NAME).aliases
+
+
+def test_the_past_may_be_a_csv_file(site: Site, frame: pa.Table, tmp_path: Path) -> None:
+    """It becomes the same records as its Parquet file, with the names of the contract, whatever its own are."""
+    given = load_configuration(site.given.configuration).schema
+    names = {"eventTime": "Eingang", "lastName": "Name", "label": "Betrug", "labelKnownAt": "bekannt"}
+    schema = replace(given, columns=names, format=FileFormat(separator=";", dates=("%d.%m.%Y %H:%M:%S",)))
+    rows = frame.slice(23_000).to_pandas().rename(columns=names)
+    for name in ("Eingang", "bekannt"):
+        rows[name] = rows[name].dt.strftime("%d.%m.%Y %H:%M:%S")
+    rows.drop(columns="imageUrls").to_csv(tmp_path / "past.csv", sep=";", index=False)
+    parsed = read_records(tmp_path / "past.csv", schema, labelled=True).table
+    assert len(parsed) == 1000
+    assert read_records(contract_table(parsed, given.signals), given, labelled=True).table == parsed
+
+
+def test_a_run_takes_a_past_of_csv(site: Site, tmp_path: Path) -> None:
+    """The records of a run are those of the same past as Parquet; another kind of file is refused before the export."""
+    schema = load_configuration(site.given.configuration).schema
+    few = pq.read_table(site.given.past[0]).slice(0, 400).drop_columns("imageUrls")
+    pq.write_table(few, tmp_path / "few.parquet")
+    few.to_pandas().to_csv(tmp_path / "few.csv", index=False)
+    tables = []
+    for name in ("few.parquet", "few.csv"):
+        work = tmp_path / name.replace(".", "-")
+        work.mkdir()
+        given = replace(site.given, past=[tmp_path / name], work=work)
+        records = collect_records(
+            given, schema, by=(), max_bad_share=0, now=site.clock.now(), report=lambda text: None
+        )
+        tables.append(read_records(records.file, schema, labelled=True).table)
+    assert tables[0] == tables[1]
+    with pytest.raises(UnreadableSource, match=r"got '\.xlsx'"):
+        retrain(replace(site.gated(LOOSE), past=[tmp_path / "past.xlsx"]), clock=site.clock)
     assert not site.given.work.exists()

@@ -30,7 +30,7 @@ from scoring_model.batch.stages import (
 )
 from scoring_model.contract.outcome import OUTCOMES
 from scoring_model.contract.rules import Rule
-from scoring_model.records import RecordSchema, RecordTable
+from scoring_model.records import Names, RecordSchema, RecordTable
 from scoring_model.records.quarantine import QUARANTINE_COLUMNS, accept_counts, quarantine_lines
 from scoring_model.records.stored import StoredFile, file_system
 from scoring_model.scorer import Scorer
@@ -111,6 +111,7 @@ def score_dataset(
     as_of: int | None = None,
     reasons: bool = False,
     content: Content = "decisions",
+    names: Names | None = None,
     max_bad_share: float = 0.01,
     memory: int | None = None,
     limits: Limits | None = None,
@@ -134,6 +135,8 @@ def score_dataset(
     content : {"decisions", "features", "contributions"}
         What is written of each record: the decision; or, as `export_features` does, what the model reads of it, and on
         request what each feature adds to the margin.
+    names : {"contract", "own"}, optional
+        As for `Scorer.with_names`.
     histories : sequence of str
         Each like a source, read by itself: earlier records, which are not scored.
     work : Path, optional
@@ -169,7 +172,7 @@ def score_dataset(
     staged = stage is not None or shard is not None
     if staged and work is None:
         raise ValueError("stages and shards need --work, a folder that all of them share")
-    scorer = Scorer.load(bundle, public_key=public_key)
+    scorer = Scorer.load(bundle, public_key=public_key).with_names(names)
     if shard is not None and stage is None and scorer.matrix.link_keys:
         raise StageIncomplete(
             "the bundle has link keys, so that each record depends on all others: "
@@ -202,6 +205,7 @@ def score_dataset(
             reasons=reasons,
             max_bad_share=max_bad_share,
             content=content,
+            names=names,
         )
         if memory is None:
             memory = _MEMORY if dask is None else _DASK_MEMORY * workers.processes

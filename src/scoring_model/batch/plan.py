@@ -14,6 +14,7 @@ from scoring_model.batch.scan import ScannedFile, Unit
 from scoring_model.batch.segments import write_private
 from scoring_model.features.matrix import FeatureMatrix
 from scoring_model.history.digests import SECRET_BYTES
+from scoring_model.records import Names
 
 Stage = Literal["partition", "links", "score"]
 Content = Literal["decisions", "features", "contributions"]
@@ -133,6 +134,8 @@ class Request:
     reasons : bool
     max_bad_share : float
     content : {"decisions", "features", "contributions"}
+    names : {"contract", "own"} or None
+        Whose names count in a file that has both.
     """
 
     bundle: str
@@ -144,6 +147,7 @@ class Request:
     reasons: bool
     max_bad_share: float
     content: Content = "decisions"
+    names: Names | None = None
 
     def differences(self, other: "Request") -> Iterable[str]:
         """Yield the names of the parts that differ."""

@@ -1,7 +1,7 @@
 """Scans files before their records are read: columns, rows, formats of dates, and units that are read one by one."""
 
 import codecs
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from io import BytesIO
 from typing import Any, Final
@@ -13,7 +13,7 @@ from scoring_model.batch.text_blocks import text_blocks
 from scoring_model.records import RecordSchema
 from scoring_model.records.dates import DateEvidence
 from scoring_model.records.files import columns_of_codes, file_ending, unreadable_as_such
-from scoring_model.records.layout import MissingColumns
+from scoring_model.records.layout import MissingColumns, schema_of
 from scoring_model.records.reading import DATED, date_texts, field_columns
 from scoring_model.records.sheet import Sheet, UnreadableSource
 from scoring_model.records.stored import StoredFile
@@ -71,6 +71,8 @@ class ScannedFile:
         Of a CSV file.
     units : tuple of Unit
         Counted from the first row of the file.
+    is_contract : bool
+        Whether it has the names and spellings of the contract.
     """
 
     file: StoredFile
@@ -84,6 +86,11 @@ class ScannedFile:
     separator: str = ","
     encoding: str = "utf-8"
     units: tuple[Unit, ...]
+    is_contract: bool = False
+
+    def schema_of(self, schema: RecordSchema) -> RecordSchema:
+        """Return the schema of this file in a run with a schema."""
+        return schema.contract if self.is_contract else schema
 
 
 def scan_file(file: StoredFile, schema: RecordSchema, *, part_rows: int) -> ScannedFile:
@@ -116,6 +123,8 @@ def read_sheets(
 
     Parameters
     ----------
+    schema : RecordSchema
+        That of the file.
     ids_only : bool
         Whether other columns than that of `recordId` may be left out.
     """
@@ -145,15 +154,20 @@ def _with_partitions(sheet: Sheet, file: StoredFile) -> Sheet:
     return Sheet(sheet.rows, {**sheet.columns, **added}, sheet.violations, sheet.unreadable, sheet.guesses)
 
 
+def _all_columns(file: StoredFile, columns: Collection[str]) -> tuple[str, ...]:
+    """Add the columns that the names of its folders hold."""
+    return (*columns, *(name for name, _ in file.partitions if name not in columns))
+
+
 def _scanned(
     file: StoredFile,
     schema: RecordSchema,
-    columns: Sequence[str],
+    columns: Collection[str],
     evidence: Mapping[str, DateEvidence],
     units: Sequence[Unit],
     **more: Any,
 ) -> ScannedFile:
-    names = (*columns, *(name for name, _ in file.partitions if name not in columns))
+    names = _all_columns(file, columns)
     fields = field_columns(names, schema, labelled=False)
     return ScannedFile(
         file=file,
@@ -177,9 +191,10 @@ def _scan_parquet(file: StoredFile, schema: RecordSchema, part_rows: int) -> Sca
     with file.open() as source, pa.parquet.ParquetFile(source) as opened_file:
         empty = Sheet.of_table(opened_file.schema_arrow.empty_table())
         kinds: Mapping[str, Any] = empty.columns
-        fields = field_columns(
-            [*empty.columns, *(name for name, _ in file.partitions)], schema, labelled=False
-        )
+        names = _all_columns(file, kinds)
+        found = schema_of(names, schema, marked=empty.marked)
+        is_contract, schema = found is not schema, found
+        fields = field_columns(names, schema, labelled=False)
         texts = [
             column
             for field, column in fields.items()
@@ -198,7 +213,7 @@ def _scan_parquet(file: StoredFile, schema: RecordSchema, part_rows: int) -> Sca
                 rows = min(part_rows * PARTS_PER_UNIT, size - skip)
                 units.append(Unit(file=0, first_row=row, rows=rows, group=group, skip=skip))
                 row += rows
-    return _scanned(file, schema, tuple(empty.columns), evidence, units, codes=tuple(codes))
+    return _scanned(file, schema, kinds, evidence, units, codes=tuple(codes), is_contract=is_contract)
 
 
 def _parquet_sheets(scanned: ScannedFile, unit: Unit, used: Sequence[str], part_rows: int) -> Iterator[Sheet]:
@@ -271,6 +286,8 @@ def _blocks(scanned: ScannedFile, unit: Unit, part_rows: int) -> Iterator[bytes]
 
 def _scan_csv(file: StoredFile, schema: RecordSchema, part_rows: int) -> ScannedFile:
     start = csv_start(file, schema.format)
+    found = schema_of(_all_columns(file, start.header), schema)
+    is_contract, schema = found is not schema, found
     encoding = _block_encoding(start.encoding)
     evidence: dict[str, DateEvidence] = {}
     with opened(file) as stream:
@@ -294,6 +311,7 @@ def _scan_csv(file: StoredFile, schema: RecordSchema, part_rows: int) -> Scanned
         header=tuple(start.header),
         separator=start.separator,
         encoding=start.encoding,
+        is_contract=is_contract,
     )
 
 
@@ -311,7 +329,8 @@ def _check_header(block: bytes, start: CsvStart) -> None:
 
 
 def _scan_json(file: StoredFile, schema: RecordSchema, part_rows: int) -> ScannedFile:
-    evidence: dict[str, DateEvidence] = {}
+    # Only all rows show all columns, so that the dates are collected for either schema.
+    evidence: dict[bool, dict[str, DateEvidence]] = {False: {}, True: {}}
     columns: dict[str, None] = {}
     with opened(file) as stream:
 
@@ -319,11 +338,14 @@ def _scan_json(file: StoredFile, schema: RecordSchema, part_rows: int) -> Scanne
             for block in text_blocks(stream, part_rows, separator=None, header=False):
                 sheet = json_part(BytesIO(block))
                 columns.update(dict.fromkeys(sheet.columns))
-                _gather(sheet, schema, evidence)
+                for is_contract, dates in evidence.items():
+                    _gather(sheet, schema.contract if is_contract else schema, dates)
                 yield len(block), sheet
 
         units = _text_units(sheets(), 0, _is_seekable(file, "utf-8"))
-    return _scanned(file, schema, tuple(columns), evidence, units)
+    found = schema_of(_all_columns(file, columns), schema)
+    is_contract = found is not schema
+    return _scanned(file, found, columns, evidence[is_contract], units, is_contract=is_contract)
 
 
 def _text_units(sheets: Iterator[tuple[int, Sheet]], start: int, seekable: bool) -> list[Unit]:

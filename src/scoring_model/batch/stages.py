@@ -176,7 +176,7 @@ def read_parts(here: Context, unit: SourceUnit, repeated: IntArray | None = None
         All rows of the sources whose `recordId` occurs earlier.
     """
     source, scanned = here.plan.sources[unit.source], here.file(unit)
-    schema, size = here.schema, here.plan.limits.part_rows
+    schema, size = scanned.schema_of(here.schema), here.plan.limits.part_rows
     in_source = unit.unit.first_row
     for number, sheet in enumerate(read_sheets(scanned, unit.unit, schema, part_rows=size)):
         first = unit.before + in_source
@@ -248,10 +248,9 @@ def partition_unit(here: Context, task: int) -> dict[str, object]:
 
 
 def _partition_ids(here: Context, task: int, unit: SourceUnit) -> dict[str, object]:
-    schema, ids, first = here.schema, [], unit.before + unit.unit.first_row
-    for sheet in read_sheets(
-        here.file(unit), unit.unit, schema, part_rows=here.plan.limits.part_rows, ids_only=True
-    ):
+    scanned, ids, first = here.file(unit), [], unit.before + unit.unit.first_row
+    schema, size = scanned.schema_of(here.schema), here.plan.limits.part_rows
+    for sheet in read_sheets(scanned, unit.unit, schema, part_rows=size, ids_only=True):
         found = read_ids(sheet, schema)
         if found is not None:
             nobody = np.zeros(sheet.rows, np.bool_)

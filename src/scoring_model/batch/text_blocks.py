@@ -4,8 +4,9 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from scoring_model.compiled import compiled
 
 _CHUNK: Final = 1 << 20
 _NEWLINE, _RETURN, _QUOTE = 10, 13, 34
@@ -30,7 +31,7 @@ def text_blocks(stream: Any, rows: int, *, separator: str | None, header: bool) 
     missing, state, blank = 1 if header else rows, _FIELD_START, True
     mark = -1 if separator is None else ord(separator)
     while chunk := stream.read(_CHUNK):
-        start, view = 0, np.frombuffer(chunk, dtype=np.uint8)
+        start, view = 0, np.frombuffer(bytearray(chunk), dtype=np.uint8)  # one copy, not one for each call
         while start < len(chunk):
             end, missing, state, blank = _scan(view, start, missing, state, blank, mark)
             held.append(chunk[start:end])
@@ -42,7 +43,7 @@ def text_blocks(stream: Any, rows: int, *, separator: str | None, header: bool) 
         yield b"".join(held)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _scan(
     text: NDArray[np.uint8], start: int, missing: int, state: int, blank: bool, separator: int
 ) -> tuple[int, int, int, bool]:

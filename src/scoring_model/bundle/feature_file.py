@@ -40,6 +40,7 @@ def features_json(schema: RecordSchema, matrix: FeatureMatrix) -> dict[str, Any]
             **({"ignored": schema.labels.ignored} if schema.labels.ignored else {}),
         },
         **({} if schema.format == FileFormat() else {"format": asdict(schema.format)}),
+        **({} if schema.names is None else {"names": schema.names}),
         "signals": {
             name: {
                 "type": signal.type,
@@ -91,6 +92,7 @@ def read_schema(plain: Mapping[str, Any]) -> RecordSchema:
             delay=labels["delay"],
         ),
         format=_read_format(plain.get("format", {})),
+        names=plain.get("names"),
     )
 
 

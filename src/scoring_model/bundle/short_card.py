@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from html import escape
 
 from scoring_model.bundle.contents import Contents
+from scoring_model.escaping import visible_line
 from scoring_model.records import format_duration
 
 
@@ -16,7 +17,7 @@ class ShortCard:
     facts: tuple[tuple[str, str], ...]
 
     def __str__(self) -> str:
-        return "\n".join([self.title, *(f"  {name}: {text}" for name, text in self.facts)])
+        return "\n".join([self.title, *(f"  {name}: {visible_line(text)}" for name, text in self.facts)])
 
     @property
     def html(self) -> str:

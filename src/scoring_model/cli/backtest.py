@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from scoring_model.cli import console
-from scoring_model.cli.records import Dask, Files, read_instant
+from scoring_model.cli.records import Dask, Files, NamesOption, read_instant
 
 
 class WindowOption(StrEnum):
@@ -39,6 +39,7 @@ def backtest(
             help="Leave out records that happened and labels that became known then or later.",
         ),
     ] = None,
+    names: NamesOption = None,
     processes: Annotated[
         int, typer.Option(min=1, help="Folds that are trained at once; they share the threads.")
     ] = 1,
@@ -51,16 +52,18 @@ def backtest(
 
     Until it is done, the folder `<report>.work` keeps finished folds for --resume.
     """
+    from scoring_model.configuration import load_configuration
     from scoring_model.evaluation.report.style import require_libraries
     from scoring_model.training.backtest import backtest as run
     from scoring_model.training.backtest.report import summary_of
 
     if not report.parent.is_dir():
         raise typer.BadParameter(f"{report.parent}: there is no such folder")
+    console.prepare_training()
     require_libraries()
     found = run(
         paths,
-        config,
+        load_configuration(config).with_names(names),
         cadence=cadence,
         window=None if window is None else window.value,
         folds=folds,

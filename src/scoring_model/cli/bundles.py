@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from scoring_model.cli import console
-from scoring_model.cli.records import Dask, check_files, read_bytes, read_instant
+from scoring_model.cli.records import Dask, NamesOption, check_files, read_bytes, read_instant
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from scoring_model.batch.dataset import DatasetRun
     from scoring_model.batch.plan import Stage
     from scoring_model.bundle import SealedFiles
+    from scoring_model.evaluation import GateReport
     from scoring_model.records import RecordTable
     from scoring_model.scorer import Scorer
 
@@ -138,6 +139,7 @@ def score(
             help="Instant before which labels count; by default every label counts from when it was known.",
         ),
     ] = None,
+    names: NamesOption = None,
     max_bad_share: MaxBadShare = 0.01,
     guard_formulas: GuardFormulas = True,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
@@ -178,6 +180,7 @@ def score(
             resume=resume,
             as_of=as_of,
             reasons=reasons,
+            names=names,
             max_bad_share=max_bad_share,
             memory=memory,
             processes=threads,
@@ -211,6 +214,7 @@ def score(
             reasons=reasons,
             max_bad_share=max_bad_share,
             guard_formulas=guard_formulas,
+            names=names,
             public_key=public_key,
             threads=threads,
         )
@@ -266,12 +270,19 @@ def _exiting_when_lost() -> Iterator[None]:
 
 
 def _score_file(
-    *, bundle: Path, paths: list[Path], out: Path, public_key: Path | None, threads: int, **options: Any
+    *,
+    bundle: Path,
+    paths: list[Path],
+    out: Path,
+    names: NamesOption,
+    public_key: Path | None,
+    threads: int,
+    **options: Any,
 ) -> "ScoredFile":
     from scoring_model.batch import score_file
     from scoring_model.scorer import Scorer
 
-    scorer = Scorer.load(bundle, public_key=key_of(public_key), threads=threads)
+    scorer = Scorer.load(bundle, public_key=key_of(public_key), threads=threads).with_names(names)
     console.report(f"bundle {scorer.manifest.model_version} is sound")
     return score_file(scorer, paths, out, **options)
 
@@ -315,6 +326,7 @@ def evaluate(
     history: History = None,
     labels: Labels = None,
     by: By = None,
+    names: NamesOption = None,
     gate: GatesFile = None,
     training: Training = None,
     max_bad_share: MaxBadShare = 0.01,
@@ -351,7 +363,7 @@ def evaluate(
         raise typer.BadParameter("for --dask alone", param_hint="--work")
     if report_path is not None:
         require_libraries()
-    scorer = Scorer.of(read_bundle(bundle, public_key=key_of(public_key)), threads=threads)
+    scorer = Scorer.of(read_bundle(bundle, public_key=key_of(public_key)), threads=threads).with_names(names)
     gates = None if gate is None else load_gates(gate)
     with exiting_without_records(NothingToEvaluate), ExitStack() as stack:
         features = None
@@ -363,6 +375,7 @@ def evaluate(
                 sources=[str(path) for path in paths],
                 histories=[str(path) for path in history or []],
                 work=stack.enter_context(TemporaryDirectory(dir=work)),
+                names=names,
                 max_bad_share=max_bad_share,
                 dask=dask,
                 public_key=key_of(public_key),
@@ -387,10 +400,17 @@ def evaluate(
     write_json(json_path, found.to_json() | ({} if gated is None else {"gates": gated.to_json()}))
     if report_path is not None:
         found.report(report_path)
-        console.report(f"report: {report_path}")
-    console.say_markdown(summary(found))
+    show(summary(found), gated, report_path)
+
+
+def show(text: str, gated: "GateReport | None", report: Path | None) -> None:
+    """Print a summary in Markdown, the gates, and last where the report is; exit with the code of the gates."""
+    console.say_markdown(text)
     if gated is not None:
         console.say_markdown(gated.to_markdown())
+    if report is not None:
+        console.say(f"report: {report}")
+    if gated is not None:
         raise typer.Exit(gated.exit_code)
 
 
@@ -426,11 +446,11 @@ def grouped(by: list[str] | None, columns: Iterable[str]) -> dict[str, str | Non
 
 
 def write_json(path: Path | None, document: Mapping[str, object]) -> None:
-    """Write a JSON document, if a path is given."""
+    """Write a JSON document for its owner alone, if a path is given."""
     from scoring_model.records.atomic import atomic_file
 
     if path is not None:
-        with atomic_file(path) as partial:
+        with atomic_file(path, private=True) as partial:
             partial.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
 
 

@@ -23,12 +23,13 @@ from scoring_model.cli.bundles import (
     exiting_without_records,
     grouped,
     key_of,
+    show,
     write_json,
 )
 from scoring_model.cli.database import MasterKey, Since, settled
 from scoring_model.cli.following import follow_verifications
-from scoring_model.cli.past import OfDatabase, check_source, read_past_records
-from scoring_model.cli.records import Files, check_files
+from scoring_model.cli.past import OfDatabase, chosen_source, read_past_records
+from scoring_model.cli.records import Files, NamesOption, check_files
 
 if TYPE_CHECKING:
     from scoring_model.configuration import GateSettings
@@ -77,6 +78,7 @@ def compare(
     history: History = None,
     labels: Labels = None,
     by: By = None,
+    names: NamesOption = None,
     gate: GatesFile = None,
     training: Training = None,
     max_bad_share: MaxBadShare = 0.01,
@@ -100,12 +102,14 @@ def compare(
     from scoring_model.evaluation.report.style import require_libraries
     from scoring_model.scorer import Scorer
 
-    check_source(paths, database, history=history, labels=labels, since=since)
+    database = chosen_source(paths, database, history=history, labels=labels, since=since)
     _check_follow(database, state, gate or json_path or report_path, follow=follow)
     if report_path is not None:
         require_libraries()
     key, gates = key_of(public_key), None if gate is None else load_gates(gate)
-    old, new = (Scorer.load(one, public_key=key, threads=threads) for one in (champion, challenger))
+    old, new = (
+        Scorer.load(one, public_key=key, threads=threads).with_names(names) for one in (champion, challenger)
+    )
     if database is not None and state is not None:
         follow_verifications(database, master_key, (old, new), state, since=since, every=every)
         return
@@ -140,11 +144,7 @@ def _present(
     write_json(json_path, found.to_json() | {"gates": None if gated is None else gated.to_json()})
     if report_path is not None:
         found.report(report_path, gates=gated)
-        console.report(f"report: {report_path}")
-    console.say_markdown(comparison_summary(found))
-    if gated is not None:
-        console.say_markdown(gated.to_markdown())
-        raise typer.Exit(gated.exit_code)
+    show(comparison_summary(found), gated, report_path)
 
 
 def _check_follow(database: str | None, state: Path | None, result: Path | None, *, follow: bool) -> None:
@@ -208,6 +208,7 @@ def promote(
     history: History = None,
     labels: Labels = None,
     by: By = None,
+    names: NamesOption = None,
     training: Training = None,
     max_bad_share: MaxBadShare = 0.01,
     as_of: AsOf = None,
@@ -247,6 +248,7 @@ def promote(
                 "mute": gates.findings.mute,
                 "max_bad_share": max_bad_share,
             },
+            names=names,
             public_key=key_of(public_key),
             threads=threads,
             report=console.report,

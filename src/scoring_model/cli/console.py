@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, TextIO
+
+from scoring_model.escaping import visible, visible_json, visible_line
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -41,8 +44,17 @@ def _results() -> Console:
     return Console(highlight=False, emoji=False, soft_wrap=True)
 
 
+def prepare_training() -> None:
+    """Import LightGBM without what it looks for and no command needs, if this process is the program's own."""
+    if state.is_process:
+        from scoring_model.training.fitting import import_lightgbm_alone
+
+        import_lightgbm_alone()
+
+
 def _print(text: str, stream: TextIO, console: Callable[[], Console]) -> None:
     """Print a line; most programs start without the library of terminals."""
+    text = visible_line(text)
     if stream.isatty():
         console().print(text, markup=False)
     else:
@@ -55,8 +67,9 @@ def report(text: str) -> None:
 
 
 def fail(text: str) -> None:
-    """Report an error."""
-    errors().print(f"error: {text}", markup=False, style="red")
+    """Report an error; its further lines are indented, so that no name in it looks like a line of ours."""
+    lines = re.sub(r"\n(?=.)", "\n  ", visible(text))
+    errors().print(f"error: {lines}", markup=False, style="red")
 
 
 def say(text: str) -> None:
@@ -66,6 +79,7 @@ def say(text: str) -> None:
 
 def say_markdown(text: str) -> None:
     """Print Markdown: rendered on a terminal, plain elsewhere."""
+    text = visible(text)
     if sys.stdout.isatty():
         from rich.markdown import Markdown
 
@@ -74,6 +88,6 @@ def say_markdown(text: str) -> None:
         print(text)
 
 
-def say_json(value: object) -> None:
-    """Print a result for programs."""
-    print(json.dumps(value, indent=2, ensure_ascii=False))
+def say_json(value: object, *, indent: int | None = 2) -> None:
+    """Print a result for programs, at once."""
+    print(visible_json(json.dumps(value, indent=indent, ensure_ascii=False)), flush=True)

@@ -40,11 +40,10 @@ def explain_record(
 ) -> None:
     """Show the features of one record: values, sentences and contributions to the margin."""
     from scoring_model.scorer import Scorer
-    from scoring_model.scorer.frames import read_histories
 
     record = _read(path)
     scorer = Scorer.load(bundle, public_key=key_of(public_key))
-    explanation = scorer.explain(record, history=read_histories(scorer, history or []))
+    explanation = scorer.explain(record, history=history)
     if as_json:
         console.say_json(_plain(explanation))
         return
@@ -59,6 +58,8 @@ def _read(path: Path) -> Mapping[str, object]:
         record = json.loads(raw.decode("utf-8-sig"), object_pairs_hook=_object)
     except UnicodeDecodeError:
         raise ValueError(f"{path}: must be UTF-8") from None
+    except RecursionError:
+        raise ValueError(f"{path}: is nested too deeply") from None
     except json.JSONDecodeError as error:
         # The error holds only positions, except `doc`, which is the whole record.
         raise ValueError(f"{path}: must be JSON: {error.msg} (line {error.lineno})") from None

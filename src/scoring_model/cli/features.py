@@ -18,7 +18,7 @@ from scoring_model.cli.bundles import (
     refuse_for_file,
     score_folder,
 )
-from scoring_model.cli.records import Dask, check_files
+from scoring_model.cli.records import Dask, NamesOption, check_files
 
 if TYPE_CHECKING:
     from scoring_model.batch import ExportedFeatures
@@ -52,6 +52,7 @@ def features(
     history: Annotated[
         list[str] | None, typer.Option(help="File of earlier records; may be given several times.")
     ] = None,
+    names: NamesOption = None,
     max_bad_share: MaxBadShare = 0.01,
     public_key: PublicKey = None,
     threads: Threads = 2,
@@ -73,7 +74,7 @@ def features(
         raise typer.BadParameter("give --config, or BUNDLE FILE... --out MATRIX")
     from scoring_model.scorer import Scorer
 
-    scorer = Scorer.load(bundle, public_key=key_of(public_key), threads=threads)
+    scorer = Scorer.load(bundle, public_key=key_of(public_key), threads=threads).with_names(names)
     done: DatasetRun | ExportedFeatures
     if is_folder(out):
         done = score_folder(
@@ -85,6 +86,7 @@ def features(
             shard=None,
             resume=resume,
             content="contributions" if contributions else "features",
+            names=names,
             max_bad_share=max_bad_share,
             memory=memory,
             processes=threads,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import time
 from typing import TYPE_CHECKING, Final
 
@@ -65,7 +64,7 @@ async def _follow(
     seconds: float,
 ) -> None:
     from scoring_model.service.challenger import follow
-    from scoring_model.service.process import cancelled_by_signals
+    from scoring_model.service.stop_signals import cancelled_by_signals
 
     store, vault, secrets = opened
     due = time.monotonic() + seconds
@@ -84,7 +83,7 @@ async def _follow(
 
 def _print(document: object) -> None:
     # Flushed before the state is saved: a killed process may repeat flips, but loses none.
-    print(json.dumps(document, ensure_ascii=False), flush=True)
+    console.say_json(document, indent=None)
 
 
 def _save(state: FollowState, path: Path) -> None:

@@ -9,6 +9,7 @@ import typer
 
 from scoring_model.cli import console
 from scoring_model.cli.database import Database, Json, MasterKey, masters_of, with_store
+from scoring_model.cli.records import NamesOption
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -40,6 +41,7 @@ def import_history(
     finish: Annotated[
         bool, typer.Option("--finish", help="The history is whole: let the client verify.")
     ] = False,
+    names: NamesOption = None,
     master_key: MasterKey = None,
     as_json: Json = False,
 ) -> None:
@@ -65,6 +67,7 @@ def import_history(
                 files or [],
                 bundle,
                 finish,
+                names,
                 lambda records, total: bar.update(task, completed=records, total=total),
             ),
         )
@@ -97,6 +100,7 @@ async def _import(
     files: list[Path],
     bundle: Path | None,
     finish: bool,
+    names: NamesOption,
     progress: Callable[[int, int], None],
 ) -> tuple[Reading | None, HistoryImported | None]:
     from scoring_model.records.reading import read_records
@@ -109,7 +113,7 @@ async def _import(
     from scoring_model.service.service import agree_on_links
 
     client = await find_client(store, client_id)
-    scorer = Scorer.load(bundle or await latest_bundle(store))
+    scorer = Scorer.load(bundle or await latest_bundle(store)).with_names(names)
     await agree_on_links(store, scorer)
     work = HistoryImport(store, await load_or_create(store, keyring), scorer.matrix, client, SystemClock())
     reading = done = None

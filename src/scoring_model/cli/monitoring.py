@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from scoring_model.cli import console
 from scoring_model.cli.bundles import (
     AsOf,
     GatesFile,
@@ -19,11 +18,12 @@ from scoring_model.cli.bundles import (
     Threads,
     exiting_without_records,
     key_of,
+    show,
     write_json,
 )
 from scoring_model.cli.database import MasterKey, Since, settled, with_store
-from scoring_model.cli.past import OfDatabase, check_source, read_past_records
-from scoring_model.cli.records import check_files
+from scoring_model.cli.past import OfDatabase, chosen_source, read_past_records
+from scoring_model.cli.records import NamesOption, check_files
 
 if TYPE_CHECKING:
     from scoring_model.bundle import SealedFiles
@@ -65,6 +65,7 @@ def monitor(
             "reference period.",
         ),
     ] = None,
+    names: NamesOption = None,
     gate: GatesFile = None,
     max_bad_share: MaxBadShare = 0.01,
     as_of: AsOf = None,
@@ -86,7 +87,7 @@ def monitor(
     from scoring_model.monitoring import NothingToMonitor, check_window_gates, monitoring_summary
     from scoring_model.monitoring import monitor as monitor_bundle
 
-    check_source(window, database, history=history, labels=labels, since=since)
+    database = chosen_source(window, database, history=history, labels=labels, since=since)
     if report_path is not None:
         require_libraries()
     gates = None if gate is None else load_gates(gate)
@@ -101,7 +102,14 @@ def monitor(
         if database is None:
             source = window[0] if window and len(window) == 1 and window[0].is_dir() else window
             found = monitor_bundle(
-                sealed, source, history=history, labels=labels, as_of=as_of, **options, **reading
+                sealed,
+                source,
+                history=history,
+                labels=labels,
+                as_of=as_of,
+                names=names,
+                **options,
+                **reading,
             )
         else:
             found = _monitor_past(
@@ -111,11 +119,7 @@ def monitor(
     write_json(json_path, found.to_json() | ({} if gated is None else {"gates": gated.to_json()}))
     if report_path is not None:
         found.report(report_path)
-        console.report(f"report: {report_path}")
-    console.say_markdown(monitoring_summary(found))
-    if gated is not None:
-        console.say_markdown(gated.to_markdown())
-        raise typer.Exit(gated.exit_code)
+    show(monitoring_summary(found), gated, report_path)
 
 
 def _sealed(bundle: Path | None, database: str | None, public_key: Path | None) -> "SealedFiles":

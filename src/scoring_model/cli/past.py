@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
@@ -23,7 +24,10 @@ T = TypeVar("T")
 
 OfDatabase = Annotated[
     str | None,
-    typer.Option("--database", help="Database of a service, whose verifications are read instead of files."),
+    typer.Option(
+        "--database",
+        help="Database of a service, whose verifications are read; SCORING_MODEL_DATABASE where no files are given.",
+    ),
 ]
 
 
@@ -91,18 +95,21 @@ def read_past_records(
     return found
 
 
-def check_source(
+def chosen_source(
     files: Sequence[object] | None,
     database: str | None,
     *,
     history: object,
     labels: object,
     since: int | None,
-) -> None:
-    """Refuse both sources of records or none, and options of the other source."""
+) -> str | None:
+    """Return the database to read, None for files; refuse both or none, and options of the other source."""
+    if not files and database is None:
+        database = os.environ.get("SCORING_MODEL_DATABASE") or None
     if bool(files) == (database is not None):
         raise typer.BadParameter("give either files or --database")
     if database is not None and (history or labels):
         raise typer.BadParameter("--history and --labels are for files")
     if database is None and since is not None:
         raise typer.BadParameter("--since is for --database")
+    return database

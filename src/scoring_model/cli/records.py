@@ -3,7 +3,7 @@
 import glob
 import re
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -24,6 +24,16 @@ Dask = Annotated[
         metavar="ADDRESS",
         help="Run on the workers of a Dask scheduler, such as tcp://scheduler:8786, or of local:N, which starts N "
         "processes; see docs/files.md. Needs the extra [dask].",
+    ),
+]
+
+
+NamesOption = Annotated[
+    Literal["contract", "own"] | None,
+    typer.Option(
+        "--names",
+        help="Whose names and spellings count in a file that has the columns of both: the contract's, as exports have "
+        "them, or your own, of records.columns. By default such a file is refused.",
     ),
 ]
 
@@ -96,6 +106,7 @@ def check(
     refused: Annotated[
         Path | None, typer.Option(help="CSV file for a copy of the refused rows. It holds personal data.")
     ] = None,
+    names: NamesOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Check records against the contract, and report the violations."""
@@ -106,7 +117,7 @@ def check(
     from scoring_model.records.quarantine import accept, count_violations, write_quarantine, write_refused
     from scoring_model.records.reading import read_records
 
-    configuration = load_configuration(config)
+    configuration = load_configuration(config).with_names(names)
     reading = read_records(paths, configuration.schema, labelled=False)
     if quarantine is not None:
         write_quarantine(reading, quarantine)

@@ -11,6 +11,7 @@ from scoring_model.cli.activation import WAIT_SECONDS, Wait
 from scoring_model.cli.bundles import NOTHING_TO_EVALUATE, PublicKey, Threads, Training, key_of
 from scoring_model.cli.comparison import GATE_FAILED
 from scoring_model.cli.database import Database, MasterKey, Since, masters_of
+from scoring_model.cli.records import NamesOption
 
 
 def retrain(
@@ -33,9 +34,10 @@ def retrain(
         typer.Option(
             exists=True,
             dir_okay=False,
-            help="Parquet file of records from before the service; may be given several times.",
+            help="File of records from before the service: Parquet, CSV or JSON Lines; may be given several times.",
         ),
     ] = None,
+    names: NamesOption = None,
     client: Annotated[
         str | None,
         typer.Option(help="Client whose history is exported; needed if there is more than one history."),
@@ -67,6 +69,7 @@ def retrain(
     from scoring_model.service.core.clock import SystemClock
     from scoring_model.service.store import EARLIEST
 
+    console.prepare_training()
     given = Retraining(
         database=database,
         keyring=masters_of(database, master_key),
@@ -75,6 +78,7 @@ def retrain(
         uri=tracking_uri,
         work=work,
         past=past or (),
+        names=names,
         client=client,
         since=EARLIEST if since is None else since,
         training=training or (),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from scoring_model.cli import console
-from scoring_model.cli.records import Dask, check_sources, read_bytes, read_instant
+from scoring_model.cli.records import Dask, NamesOption, check_sources, read_bytes, read_instant
 
 if TYPE_CHECKING:
     from scoring_model.configuration import Configuration
@@ -44,6 +44,7 @@ def train(
             help="Leave out records that happened and labels that became known then or later.",
         ),
     ] = None,
+    names: NamesOption = None,
     replace: Annotated[bool, typer.Option(help="Replace an existing bundle at --out.")] = False,
     signing_key: Annotated[
         Path | None, typer.Option(exists=True, dir_okay=False, help="Ed25519 private key, PEM.")
@@ -75,6 +76,7 @@ def train(
     from scoring_model.training.job import Job, run_job
 
     configuration = _with_search(load_configuration(config), trials=trials, budget=budget, params=params)
+    configuration = configuration.with_names(names)
     if as_of is not None:
         configuration = configuration.trained_as_of(as_of)
     if memory is not None and configuration.training.thinning is None:
@@ -93,13 +95,14 @@ def train(
         dask=dask,
         **({} if memory is None else {"memory": memory}),
     )
+    console.prepare_training()
     done = run_job(job, report=console.report)
     console.say(f"bundle: {done.bundle}")
     console.say(f"parameters: {done.parameters}")
     console.say(f"evaluation of the {done.evaluated_part} period: {done.summary}")
-    console.say(f"report: {done.report}")
     if done.tracked is not None:
         console.say(f"tracking: {done.tracked.uri}, run {done.tracked.run_id}")
+    console.say(f"report: {done.report}")
 
 
 def _with_search(

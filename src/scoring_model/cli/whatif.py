@@ -142,8 +142,10 @@ def _json(found: WhatIf) -> dict[str, Any]:
 def _show(found: WhatIf, out: Path) -> None:
     from scoring_model.service.replay import NOT_REPLAYED
 
+    flipped = sum(flip.verifications for flip in found.flips.values())
     console.say(
-        f"{found.replayed} of {found.verifications} verifications decided again: {found.differ} verdicts differ, {out}"
+        f"{found.replayed} of {found.verifications} verifications decided again: {flipped} outcomes differ, and of the "
+        f"others {found.differ - flipped} scores or reasons: {out}"
     )
     for (then, new), count in sorted(found.outcomes.items()):
         console.say(f"{count:>10}  {then} then, {new} by the bundle")

@@ -24,7 +24,7 @@ from scoring_model.features import (
     MailProviders,
     SignalSettings,
 )
-from scoring_model.records import FileFormat, LabelSchema, RecordSchema
+from scoring_model.records import FileFormat, LabelSchema, Names, RecordSchema
 from scoring_model.records.near_misses import did_you_mean
 
 
@@ -40,12 +40,15 @@ class RecordSettings:
         How values are written in files.
     max_bad_share : float
         Share of bad rows, in [0, 1], above which a run stops.
+    names : {"contract", "own"}, optional
+        Whose names count in a file that has the columns of both; without it such a file is refused.
     """
 
     columns: Mapping[str, str] = field(default_factory=dict)
     labels: LabelSchema = field(default_factory=LabelSchema)
     format: FileFormat = field(default_factory=FileFormat)
     max_bad_share: float = 0.01
+    names: Names | None = None
 
     def __post_init__(self) -> None:
         check_fields(self, ("max_bad_share", "in [0, 1]", 0 <= self.max_bad_share <= 1))
@@ -118,6 +121,7 @@ class Configuration:
             signals={name: settings.type for name, settings in self.signals.items()},
             labels=self.records.labels,
             format=self.records.format,
+            names=self.records.names,
         )
 
     @property
@@ -127,6 +131,10 @@ class Configuration:
         return (
             given if given.burn_in is not None else replace(given, burn_in=self.feature_settings.links.reach)
         )
+
+    def with_names(self, names: Names | None) -> "Configuration":
+        """Return the configuration with another `records.names`; itself for None."""
+        return self if names is None else replace(self, records=replace(self.records, names=names))
 
     def trained_as_of(self, instant: int) -> "Configuration":
         """Return the configuration with another as-of instant of its training, in microseconds."""

@@ -217,7 +217,9 @@ def _kind(found: Profile, *, comma: bool) -> Kind:
     if len(found.counts) == 1 and found.filled > _MOST:
         return Kind.CONSTANT
     if _share(values, lambda value: isinstance(cells.boolean(value), bool)) == 1:
-        return Kind.BOOLEAN
+        words = {str(value).strip().lower() for value in values} - cells.PLAIN_BOOLEANS.keys()
+        if len(words) <= 2:  # more of them, such as n, o and s, may be words for something else
+            return Kind.BOOLEAN
     if (read := _read_kind(found.words, values)) is not None:
         return read
     if any(isinstance(value, float) and value % 1 for value in values):

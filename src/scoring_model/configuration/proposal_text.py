@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from scoring_model.configuration.proposal import Proposal
 from scoring_model.configuration.proposal_windows import KNOWN_SHARE
 from scoring_model.contract.fields import REQUIRED_FIELDS
+from scoring_model.escaping import visible, visible_json, visible_line
 from scoring_model.records import format_duration
 
 
@@ -23,7 +24,7 @@ def proposal_text(found: Proposal, *, name: str, source: str) -> str:
 
 
 def _lines(found: Proposal, name: str, source: str) -> Iterator[str]:
-    yield f"# Proposed by `scoring-model init` from {source}. docs/configuration.md has every key."
+    yield f"# Proposed by `scoring-model init` from {visible_line(source)}. docs/configuration.md has every key."
     yield from _list("To decide:", found.decisions)
     left_out = [f"{column}: {reason}" for column, reason in found.left_out.items()]
     yield from _list("Columns that are not used:", left_out)
@@ -57,7 +58,7 @@ def _lines(found: Proposal, name: str, source: str) -> Iterator[str]:
 
 
 def _list(title: str, items: Iterable[str]) -> Iterator[str]:
-    lines = [f"# - {' '.join(item.split())}" for item in items]
+    lines = [f"# - {visible(' '.join(item.split()))}" for item in items]
     if lines:
         yield from ("#", f"# {title}", *lines)
 
@@ -134,7 +135,11 @@ def _flow(items: Iterable[str]) -> str:
 def _text(value: str) -> str:
     """Write a YAML scalar: plain if unambiguous, else quoted as in JSON, which YAML can read."""
     plain = value.replace("_", "").replace(".", "").isalpha() and value.isascii()
-    return value if plain and value.lower() not in _WORDS else json.dumps(value, ensure_ascii=False)
+    return (
+        value
+        if plain and value.lower() not in _WORDS
+        else visible_json(json.dumps(value, ensure_ascii=False))
+    )
 
 
 _WORDS = ("true", "false", "yes", "no", "on", "off", "null", "nan", "y", "n")

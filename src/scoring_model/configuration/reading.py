@@ -13,6 +13,9 @@ from scoring_model.contract.violation import Invalid, Violation, pointer
 from scoring_model.records.near_misses import did_you_mean
 
 T = TypeVar("T")
+DEPTH: Final = 100
+"""Maximum depth of nesting of a file."""
+
 MOST_VIOLATIONS: Final = 100
 """Maximum number of violations that an error describes; it counts the rest."""
 
@@ -37,7 +40,8 @@ class ConfigurationError(Invalid):
 
     def __str__(self) -> str:
         lines = [*map(str, self.violations), *([f"and {self.omitted} more"] if self.omitted else [])]
-        return "the configuration is refused:\n" + "\n".join(f"- {line}" for line in lines)
+        listed = f" {lines[0]}" if len(lines) == 1 else "".join(f"\n- {line}" for line in lines)
+        return f"the configuration is refused:{listed}"
 
 
 def read_yaml(path: Path) -> object:
@@ -46,14 +50,22 @@ def read_yaml(path: Path) -> object:
     Raises
     ------
     ConfigurationError
-        If it is not YAML, or has a duplicate key.
+        If it is not YAML, is nested deeper than `DEPTH`, or has a duplicate key.
     """
     import yaml
 
     from scoring_model.configuration.loader import Loader
 
     try:
-        return yaml.load(path.read_text(encoding="utf-8"), Loader=Loader)
+        text = path.read_text(encoding="utf-8")
+        depth = 0
+        # Loading recurses, in C too; events do not.
+        for event in yaml.parse(text, Loader=Loader):
+            depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+            if depth > DEPTH:
+                detail = f"{path.name}: is nested deeper than {DEPTH} levels"
+                raise ConfigurationError([Violation("", "not_yaml", detail)])
+        return yaml.load(text, Loader=Loader)
     except yaml.YAMLError as error:
         detail = f"{path.name}: {' '.join(str(error).split())}"
         raise ConfigurationError([Violation("", "not_yaml", detail)]) from error

@@ -11,7 +11,8 @@ import numpy as np
 from scoring_model.arrays import FloatArray, IntArray
 from scoring_model.contract.fields import signal_field
 from scoring_model.decision.rules import Decisions
-from scoring_model.evaluation.comparison import ComparedBundle, Comparison, compare_evaluations
+from scoring_model.evaluation.comparison import Comparison, compare_evaluations
+from scoring_model.evaluation.comparison_result import ComparedBundle
 from scoring_model.evaluation.evaluated_records import EvaluationError
 from scoring_model.evaluation.evaluation import Evaluation
 from scoring_model.evaluation.holdout import (
@@ -19,7 +20,6 @@ from scoring_model.evaluation.holdout import (
     EvaluationOptions,
     evaluate_decisions,
     group_columns,
-    listed,
     maturity_of,
     names_of,
     read_labelled,
@@ -97,7 +97,7 @@ def compare(
         (old, new),
         tables,
         lambda: [
-            _Decided.now(scorer, table, read_histories(scorer, listed(history)))
+            _Decided.now(scorer, table, read_histories(scorer, history))
             for scorer, table in zip((old, new), tables, strict=True)
         ],
         options=options,

@@ -36,6 +36,10 @@ class BundleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         """
         raise NotImplementedError("a bundle is trained by scoring_model.train")
 
+    def __sklearn_clone__(self) -> "BundleClassifier":
+        """Return itself, fitted, as a `sklearn.frozen.FrozenEstimator` does."""
+        return self
+
     def predict_proba(self, X: Any) -> FloatArray:  # noqa: N803
         """Give the calibrated probabilities of genuine and fraud.
 

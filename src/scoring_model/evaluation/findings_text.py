@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 
-from scoring_model.evaluation.markdown import draw_table
+from scoring_model.escaping import for_markdown
+from scoring_model.evaluation.markdown import Markup, draw_table
 from scoring_model.findings import Finding, State
 
 
@@ -15,8 +16,8 @@ def findings_markdown(findings: Sequence[Finding]) -> str:
             one.check.severity.value,
             "training" if one.check.of_training else "evaluation",
             f"{one.count:,}",
-            _cell(one.sentence),
-            _cell(one.check.action),
+            one.sentence,
+            Markup(one.check.action),
         )
         for one in found
     ]
@@ -33,9 +34,6 @@ def findings_markdown(findings: Sequence[Finding]) -> str:
         texts.append(f"Nothing found: {', '.join(clear)}.")
     not_run = [one for one in findings if one.state is State.NOT_APPLICABLE]
     if not_run:
-        texts.append("Not applicable:\n\n" + "\n".join(f"- {one.code}: {one.sentence}." for one in not_run))
+        lines = (f"- {one.code}: {for_markdown(one.sentence)}." for one in not_run)
+        texts.append("Not applicable:\n\n" + "\n".join(lines))
     return "\n\n".join([*texts, "docs/findings.md says what each code means."])
-
-
-def _cell(text: str) -> str:
-    return text.replace("|", "\\|")

@@ -17,9 +17,10 @@ from scoring_model.evaluation.age_bands import AGE_BAND, age_bands
 from scoring_model.evaluation.column_reading import Source
 from scoring_model.evaluation.coverage import Coverage, Selection, select
 from scoring_model.evaluation.evaluated_records import EvaluatedRecords, EvaluationError
-from scoring_model.evaluation.evaluation import Evaluation, Provenance, evaluate_records
+from scoring_model.evaluation.evaluation import Evaluation, evaluate_records
 from scoring_model.evaluation.importance import measure_importance, sample_rows
 from scoring_model.evaluation.labels import Labels, read_labels
+from scoring_model.evaluation.result import Provenance
 from scoring_model.evaluation.scored_files import is_scored, read_scored
 from scoring_model.evaluation.trained_records import check_digests, check_period, training_findings
 from scoring_model.history import person_codes
@@ -198,7 +199,7 @@ def evaluate(
         scorer,
         table,
         options=options,
-        history=read_histories(scorer, listed(history)) if features is None else None,
+        history=read_histories(scorer, history) if features is None else None,
         invalid=rows - len(table),
         files=names_of(records),
         features=features,
@@ -225,11 +226,6 @@ def read_labelled(
     reading = read_records(records, schema, labelled=required and labels is None)
     accept(reading, max_share=max_bad_share)
     return reading.table if labels is None else _labelled(reading.table, labels, schema), reading.rows
-
-
-def listed(history: object) -> Sequence[object]:
-    """Return the sources of a history."""
-    return [] if history is None else history if isinstance(history, list | tuple) else [history]
 
 
 def names_of(records: object) -> tuple[str, ...]:

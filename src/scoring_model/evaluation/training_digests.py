@@ -7,7 +7,6 @@ them, and digests of two trainings have nothing in common.
 """
 
 import json
-import os
 import secrets
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -243,9 +242,5 @@ def _in(digests: Digests, ascending: Digests) -> BoolArray:
 
 
 def _write_private(path: Path, write: Callable[[BufferedWriter], object]) -> None:
-    with atomic_file(path) as partial, open(partial, "wb", opener=_private) as out:
+    with atomic_file(path, private=True) as partial, partial.open("wb") as out:
         write(out)
-
-
-def _private(path: str, flags: int) -> int:
-    return os.open(path, flags, mode=0o600)

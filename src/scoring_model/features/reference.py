@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
+from scoring_model.escaping import code_span, for_markdown
 from scoring_model.features.catalogue import Feature
 from scoring_model.features.links import link_features
 from scoring_model.features.matrix import FeatureMatrix
@@ -50,7 +51,7 @@ def reference(matrix: FeatureMatrix, sentences: Mapping[str, str]) -> str:
     for title, features in _chapters(matrix):
         kept = [feature for feature in features if feature.name in used]
         if kept:
-            sections.append(f"## {title}\n\n{_features_table(kept)}")
+            sections.append(f"## {for_markdown(title)}\n\n{_features_table(kept)}")
     off = [feature for feature in matrix.catalogue if feature.name not in used]
     if off:
         sections.append(f"## Off\n\n{_off_table(off)}")
@@ -98,12 +99,12 @@ def _features_table(features: Iterable[Feature]) -> str:
         _COLUMNS,
         (
             (
-                f"`{feature.name}`",
-                feature.sentence,
+                code_span(feature.name),
+                for_markdown(feature.sentence),
                 _names(feature.inputs),
                 feature.unit + ("*" if feature.categorical else ""),
                 _DIRECTIONS[feature.direction],
-                f"`{feature.reason}`",
+                code_span(feature.reason),
             )
             for feature in features
         ),
@@ -115,9 +116,11 @@ def _off_table(features: Iterable[Feature]) -> str:
         ("Feature", "Meaning", "Why"),
         (
             (
-                f"`{feature.name}`",
-                feature.sentence,
-                f"reads the protected attribute `{feature.protected}`" if feature.protected else "excluded",
+                code_span(feature.name),
+                for_markdown(feature.sentence),
+                f"reads the protected attribute {code_span(feature.protected)}"
+                if feature.protected
+                else "excluded",
             )
             for feature in features
         ),
@@ -125,11 +128,14 @@ def _off_table(features: Iterable[Feature]) -> str:
 
 
 def _reasons_table(reasons: Mapping[str, str]) -> str:
-    return _table(("Code", "Sentence"), ((f"`{code}`", sentence) for code, sentence in reasons.items()))
+    return _table(
+        ("Code", "Sentence"),
+        ((code_span(code), for_markdown(sentence)) for code, sentence in reasons.items()),
+    )
 
 
 def _names(inputs: Iterable[str]) -> str:
-    return ", ".join(f"`{name}`" for name in inputs)
+    return ", ".join(map(code_span, inputs))
 
 
 def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

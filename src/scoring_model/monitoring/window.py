@@ -21,27 +21,27 @@ from scoring_model.evaluation import (
 )
 from scoring_model.evaluation.column_reading import Source
 from scoring_model.evaluation.coverage import select
-from scoring_model.evaluation.evaluation import Provenance
 from scoring_model.evaluation.holdout import (
     MAX_BAD_SHARE,
     evaluate_decisions,
     group_columns,
     latest_instant,
-    listed,
     maturity_of,
     names_of,
     read_labelled,
 )
 from scoring_model.evaluation.importance import sample_rows
 from scoring_model.evaluation.labels import Labels, read_labels
+from scoring_model.evaluation.result import Provenance
 from scoring_model.evaluation.scored_files import is_scored, read_scored
 from scoring_model.evaluation.trained_records import trained_until
 from scoring_model.evaluation.uncertainty import share_of
 from scoring_model.history import person_codes
 from scoring_model.monitoring.drift import measure_drift
 from scoring_model.monitoring.early import NO_RECORDS, MaturedRecords, early_verdicts, estimate_errors
-from scoring_model.monitoring.monitoring import Maturity, Monitoring, promise_bases
-from scoring_model.records import NEVER, RecordTable, microseconds, parse_duration
+from scoring_model.monitoring.monitoring import Monitoring
+from scoring_model.monitoring.result import Maturity, promise_bases
+from scoring_model.records import NEVER, Names, RecordTable, microseconds, parse_duration
 from scoring_model.records.file_format import PLAIN
 from scoring_model.records.labels import UNLABELLED
 from scoring_model.scorer import Scorer
@@ -70,6 +70,7 @@ def monitor(
     by: Sequence[str] = (),
     as_of: str | int | None = None,
     label_maturity: str | int | None = None,
+    names: Names | None = None,
     max_bad_share: float = MAX_BAD_SHARE,
     threads: int = 1,
 ) -> Monitoring:
@@ -99,6 +100,8 @@ def monitor(
         Instant (RFC 3339, or microseconds) before which labels count. None: just after the latest instant known.
     label_maturity : str or int, optional
         Age (such as ``60d``, or microseconds) from which labels are complete. None: the bundle's.
+    names : {"contract", "own"}, optional
+        As for `Scorer.with_names`.
     max_bad_share : float
         Largest share of rows, in [0, 1], that may break the contract of the records.
     threads : int
@@ -114,7 +117,7 @@ def monitor(
         If more rows break the contract.
     """
     sealed = bundle if isinstance(bundle, SealedFiles) else read_bundle(Path(bundle))
-    scorer = Scorer.of(sealed, threads=threads)
+    scorer = Scorer.of(sealed, threads=threads).with_names(names)
     options = _options(by, as_of, label_maturity)
     found = _read_window(
         scorer,
@@ -229,7 +232,7 @@ def _read_window(
         scorer, window, given, by=options.by, max_bad_share=max_bad_share, required=False
     )
     past, targets = _with_matured_last(
-        scorer, read_histories(scorer, listed(history)), table, _dated(options, scorer, table)
+        scorer, read_histories(scorer, history), table, _dated(options, scorer, table)
     )
     first = len(past) - len(targets)
     features = scorer.matrix.rows(past.append(table), first)

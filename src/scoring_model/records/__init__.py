@@ -9,7 +9,7 @@ from scoring_model.contract.texts import rfc3339
 from scoring_model.records.file_format import FileFormat
 from scoring_model.records.normalisation import NORMALISATION_VERSION, normaliser
 from scoring_model.records.record import InvalidRecord, Record, RowViolation, parse_record
-from scoring_model.records.schema import LabelSchema, RecordSchema
+from scoring_model.records.schema import LabelSchema, Names, RecordSchema
 from scoring_model.records.table import NEVER, Column, RecordTable, digest
 from scoring_model.records.times import (
     Duration,
@@ -30,6 +30,7 @@ __all__ = [
     "Instant",
     "InvalidRecord",
     "LabelSchema",
+    "Names",
     "Record",
     "RecordSchema",
     "RecordTable",

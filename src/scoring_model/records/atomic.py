@@ -8,13 +8,15 @@ from pathlib import Path
 
 
 @contextmanager
-def atomic_file(path: Path) -> Iterator[Path]:
+def atomic_file(path: Path, *, private: bool = False) -> Iterator[Path]:
     """Write a file under a temporary name and rename it once it is on the disk.
 
     Parameters
     ----------
     path : Path
         The file to write. An existing one is replaced; its folder must exist.
+    private : bool
+        Whether the file gets mode 0600, since it names values of persons. The body then finds it empty.
 
     Yields
     ------
@@ -28,6 +30,8 @@ def atomic_file(path: Path) -> Iterator[Path]:
     """
     partial = path.with_name(f".{secrets.token_hex(8)}.{path.name}")
     try:
+        if private:
+            partial.touch(mode=0o600, exist_ok=False)
         yield partial
         _sync(partial)
         partial.replace(path)

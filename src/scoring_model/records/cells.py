@@ -25,7 +25,12 @@ from scoring_model.records.schema import RecordSchema
 _DECIMAL: Final = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 _DECIMAL_COMMA: Final = re.compile(r"[+-]?(?:\d{1,3}(?:\.\d{3})+|\d+)?(?:,\d*)?(?:[eE][+-]?\d+)?", re.ASCII)
 _INFINITE: Final = re.compile(r"[+-]?inf(?:inity)?", re.ASCII | re.IGNORECASE)
-_BOOLEANS: Final = {"true": True, "false": False, "1": True, "0": False, "1.0": True, "0.0": False}
+PLAIN_BOOLEANS: Final = {"true": True, "false": False, "1": True, "0": False, "1.0": True, "0.0": False}
+_TRUE: Final = "t yes y ja j oui o si sí sì s sim tak ano da да evet kyllä on"
+_FALSE: Final = "f no n nein non não nao nie ne нет hayır nee nej nei ei off"
+BOOLEANS: Final = PLAIN_BOOLEANS | dict.fromkeys(_TRUE.split(), True) | dict.fromkeys(_FALSE.split(), False)
+"""Words for true and false in lower case, in the languages of Europe."""
+
 _EXACT: Final = 2**53  # above this, several integers map to one float
 
 Cell: TypeAlias = Callable[[object], object | None]
@@ -88,12 +93,12 @@ def comma_number(value: object) -> object | None:
 
 
 def boolean(value: object) -> object | None:
-    """Read a boolean cell: `true`, `false`, 1 and 0, as text or number."""
+    """Read a boolean cell: one of `BOOLEANS` in any case, or the number 1 or 0."""
     value = plain(value)
     if isinstance(value, bool):
         return value
     if isinstance(value, str):
-        return _BOOLEANS.get(value.strip().lower(), value)
+        return BOOLEANS.get(value.strip().lower(), value)
     return bool(value) if isinstance(value, int | float | Decimal) and value in (0, 1) else value
 
 
@@ -138,11 +143,14 @@ def moment(formats: tuple[str, ...]) -> Cell:
     return cell
 
 
-def translated(cell: Cell, words: Mapping[str, str]) -> Cell:
-    """Return a reader that replaces words, ignoring case."""
+def translated(cell: Cell, words: Mapping[str, str | bool]) -> Cell:
+    """Return a reader that replaces words before they are read, and what is read as a word, ignoring case."""
     meanings = {word.casefold(): meaning for word, meaning in words.items()}
 
     def read(value: object) -> object | None:
+        given = text(value)
+        if isinstance(given, str) and (word := given.strip().casefold()) in meanings:
+            return cell(meanings[word])
         found = cell(value)
         return meanings.get(found.strip().casefold(), found) if isinstance(found, str) else found
 

@@ -1,5 +1,6 @@
 """The unchecked cells of a source as columns, so that each distinct cell is parsed once."""
 
+from collections.abc import Collection
 from typing import Any, Final
 
 import numpy as np
@@ -25,7 +26,7 @@ _SCALARS: Final = (
 )
 
 
-def encode(cells: Cells, rows: int) -> Column:
+def encode(cells: Cells, rows: int, nulls: Collection[str] = ()) -> Column:
     """Encode one column.
 
     Parameters
@@ -34,6 +35,8 @@ def encode(cells: Cells, rows: int) -> Column:
         The column.
     rows : int
         Number of rows of its source.
+    nulls : collection of str
+        Texts that mean a missing value, as they stand.
 
     Returns
     -------
@@ -42,6 +45,19 @@ def encode(cells: Cells, rows: int) -> Column:
         timestamps. Cells of a type that no field can have (a struct, a duration) become one value, that
         type. Of a list of more than `URLS` items only the length is kept.
     """
+    column = _encoded(cells, rows)
+    words = frozenset(nulls)
+    gone = (
+        [code for code, value in enumerate(column.values) if type(value) is str and value in words]
+        if words
+        else []
+    )
+    if not gone:
+        return column
+    return Column.compact(column.values, np.where(np.isin(column.codes, gone), np.int32(-1), column.codes))
+
+
+def _encoded(cells: Cells, rows: int) -> Column:
     if isinstance(cells, Objects):
         return _objects(cells, rows)
     kind = cells.type
@@ -145,6 +161,7 @@ def _lists(cells: Any) -> Column:
     lengths: IntArray = cells.value_lengths().fill_null(0).to_numpy().astype(np.int64)
     starts = np.cumsum(lengths) - lengths
     valid = _valid(cells)
+    known = np.fromiter([*items.values, None], dtype=object)  # the last place is that of the code -1
     values: list[object] = []
     codes = np.full(len(lengths), -1, dtype=np.int32)
     for length in np.unique(lengths[valid]).tolist():
@@ -156,9 +173,7 @@ def _lists(cells: Any) -> Column:
         matrix = items.codes[starts[rows, np.newaxis] + np.arange(length)].astype(np.int64)
         first, which = _distinct_rows(matrix, len(items.values))
         codes[rows] = len(values) + which
-        values += [
-            [items.values[code] if code >= 0 else None for code in row] for row in matrix[first].tolist()
-        ]
+        values += known[matrix[first]].tolist()
     return Column(values, codes)
 
 

@@ -29,14 +29,15 @@ class FileFormat:
         ``.`` or ``,``: the mark before the fraction of numbers that are text. With the comma, points may
         separate groups of three digits.
     nulls : tuple of str
-        Cells of CSV files that mean a missing value, as they stand; empty cells always do.
+        Texts of files and frames that mean a missing value, as they stand; blank ones always do.
     dates : tuple of str
         Formats of times and dates of birth that are text, in the order in which they are tried, after that of RFC
         3339. See `DateFormat`. Guessed for each column where there are none.
     timezone : str
         IANA name of the zone of instants without one.
     values : mapping of str to mapping of str to str
-        By field: a value of the file, in any case, to that of the contract.
+        By field: a value of the file, in any case, to that of the contract. For a boolean signal these are true and
+        false, and come before the words that every file may use.
 
     Raises
     ------
@@ -50,7 +51,7 @@ class FileFormat:
     nulls: tuple[str, ...] = ()
     dates: tuple[str, ...] = ()
     timezone: str = "UTC"
-    values: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    values: Mapping[str, Mapping[str, str | bool]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if violations := tuple(self._violations()):

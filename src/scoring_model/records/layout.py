@@ -3,11 +3,12 @@
 from collections.abc import Collection, Iterable
 from typing import Final
 
-from scoring_model.contract.fields import LABEL_FIELDS, REFERENCE_FIELDS, signal_field
+from scoring_model.contract.fields import LABEL_FIELDS, REFERENCE_FIELDS, SIGNAL_PREFIX, signal_field
 from scoring_model.records.near_misses import near_misses
 from scoring_model.records.schema import RecordSchema
 
 _SHOWN: Final = 3
+_EVENT: Final = "eventTime"
 
 
 class MissingColumns(ValueError):
@@ -24,6 +25,48 @@ class MissingColumns(ValueError):
     def __init__(self, problems: tuple[str, ...], source: str | None = None) -> None:
         super().__init__(("" if source is None else f"{source}: ") + "; ".join(problems))
         self.problems = problems
+
+
+def schema_of(columns: Collection[str], schema: RecordSchema, *, marked: bool = False) -> RecordSchema:
+    """Decide whose names and spellings a source has, from its columns: all readers of records ask here.
+
+    Parameters
+    ----------
+    columns : collection of str
+        Names in the source.
+    marked : bool
+        Whether the source itself says that it has those of the contract, as an export does.
+
+    Returns
+    -------
+    RecordSchema
+        `schema.contract` for a marked source, and for one without any of the mapped columns that has `eventTime`; else
+        the schema.
+
+    Raises
+    ------
+    MissingColumns
+        If the source has both, and the schema does not say which count.
+    """
+    held = set(columns)
+    if marked and _EVENT in held:
+        return schema.contract
+    # The bare name of a signal is good in both, so it tells only where nothing else does.
+    own = {field: name for field, name in schema.columns.items() if name != field.removeprefix(SIGNAL_PREFIX)}
+    own = own or {field: name for field, name in schema.columns.items() if name != field}
+    theirs = {field for field in own if field not in schema.columns.values()}
+    theirs = {_EVENT} if _EVENT in theirs else theirs
+    if _EVENT not in held or held.isdisjoint(theirs):
+        return schema
+    if held.isdisjoint(own.values()):
+        return schema.contract
+    if schema.names is not None:
+        return schema.contract if schema.names == "contract" else schema
+    needed = {name for field, name in own.items() if field not in LABEL_FIELDS} or {*own.values()}
+    if held.issuperset(needed | theirs):
+        problem = f"has its own columns {_some(needed)} and also the contract's {_some(theirs)}"
+        raise MissingColumns((f"{problem}: say which count with --names own or --names contract",))
+    return schema
 
 
 def check_layout(columns: Collection[str], schema: RecordSchema, *, labelled: bool) -> None:
@@ -64,7 +107,12 @@ def unused_columns(columns: Iterable[str], schema: RecordSchema) -> tuple[str, .
 def _needed(schema: RecordSchema, *, labelled: bool) -> Iterable[str]:
     known = [] if schema.labels.delay is not None else ["labelKnownAt"]
     mapped = [field for field in schema.columns if labelled or field not in LABEL_FIELDS]
-    return dict.fromkeys(["eventTime", *(["label", *known] if labelled else []), *mapped])
+    return dict.fromkeys([_EVENT, *(["label", *known] if labelled else []), *mapped])
+
+
+def _some(names: Collection[str]) -> str:
+    """Name a few of the columns."""
+    return ", ".join(map(repr, sorted(names)[:_SHOWN])) + (", ..." if len(names) > _SHOWN else "")
 
 
 def _wanted(schema: RecordSchema) -> dict[str, str]:

@@ -1,7 +1,6 @@
 """Quarantine of rejected rows, and the limit on their share."""
 
 import csv
-import os
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -17,8 +16,8 @@ from scoring_model.records.files import file_sheet
 from scoring_model.records.reading import Reading
 from scoring_model.records.sources import file_paths
 
-FORMULA_STARTS: Final = ("=", "+", "-", "@", "\t", "\r")
-"""First characters of text that a spreadsheet runs as a formula, or strips to find one."""
+FORMULA_STARTS: Final = ("=", "+", "-", "@", "\t", "\r", "＝", "＋", "－", "＠")
+"""First characters of text that a spreadsheet runs as a formula, some in full width, or strips to find one."""
 
 GUARD: Final = "'"
 """Prefix that makes a spreadsheet read the rest of a cell as text."""
@@ -117,16 +116,12 @@ def write_refused(source: object, reading: Reading, form: FileFormat, path: Path
         start += sheet.rows
     names = dict.fromkeys(name for row in rows for name in row)
     with (
-        atomic_file(path) as partial,
-        open(partial, "w", encoding="utf-8", newline="", errors="replace", opener=_private) as out,
+        atomic_file(path, private=True) as partial,
+        partial.open("w", encoding="utf-8", newline="", errors="replace") as out,
     ):
         writer = csv.DictWriter(out, [name for name in names if name != "unreadable"] + ["unreadable"])
         writer.writeheader()
         writer.writerows(rows)
-
-
-def _private(path: str, flags: int) -> int:
-    return os.open(path, flags, mode=0o600)
 
 
 def accept(reading: Reading, *, max_share: float) -> None:

@@ -28,7 +28,7 @@ from scoring_model.records.dates import guess_dates
 from scoring_model.records.encoding import encode, is_typed, is_zoned
 from scoring_model.records.files import file_sheet, frame_sheet
 from scoring_model.records.labels import UNLABELLED, label_cell, label_rule, label_times
-from scoring_model.records.layout import MissingColumns, check_layout, unused_columns
+from scoring_model.records.layout import MissingColumns, check_layout, schema_of, unused_columns
 from scoring_model.records.recent import without_old_rows
 from scoring_model.records.record import InvalidRecord, Record, RowViolation, field_rules, in_order
 from scoring_model.records.schema import RecordSchema
@@ -86,7 +86,8 @@ def read_records(
     source : path, list of paths, pandas.DataFrame or object with `__arrow_c_stream__`
         A path ends in `.parquet`, `.csv`, `.jsonl` or `.ndjson`, text perhaps compressed; it may be a pattern
         such as ``2026-*.csv``, whose files are read in the order of their names. Columns are named like the
-        fields, like the signals, or as `schema.columns` says; `address` and `signals` may be nested.
+        fields, like the signals, or as `schema.columns` says, in each file as `schema_of` decides; `address` and
+        `signals` may be nested.
     schema : RecordSchema
         Names columns, signals and labels.
     labelled : bool
@@ -123,6 +124,11 @@ def read_records(
 def field_columns(columns: Collection[str], schema: RecordSchema, *, labelled: bool) -> dict[str, str]:
     """Check the names of a file's columns, before its rows are read in parts; return the column of each field.
 
+    Parameters
+    ----------
+    schema : RecordSchema
+        That of the file, here and below: the result of `schema_of`.
+
     Raises
     ------
     MissingColumns
@@ -139,7 +145,8 @@ def date_texts(sheet: Sheet, schema: RecordSchema) -> Iterator[tuple[str, Iterat
     sheet = _renamed(sheet, schema)
     for name in () if schema.format.dates else _present(sheet.columns, schema):
         if name in DATED:
-            yield name, _dates_unlike_iso(encode(sheet.columns[schema.column_of(name)], sheet.rows))
+            raw = encode(sheet.columns[schema.column_of(name)], sheet.rows, schema.format.nulls)
+            yield name, _dates_unlike_iso(raw)
 
 
 def read_part(
@@ -171,7 +178,7 @@ def read_part(
     }
     if has_ids:
         parsed.setdefault("recordId", Parsed.absent(sheet.rows))
-    part = _Part(sheet.rows, tuple(sheet.columns), parsed, sheet.violations, ())
+    part = _Part(sheet.rows, unused_columns(sheet.columns, schema), parsed, sheet.violations, ())
     return _checked(part, schema, first_row=first_row, repeated=repeated)
 
 
@@ -198,6 +205,7 @@ def read_record(row: Mapping[str, object], schema: RecordSchema) -> Record:
     MissingColumns
         If it has neither an event time nor a column of a field.
     """
+    schema = schema_of(row, schema)
     columns, own_id = ObjectColumns(), schema.column_of("recordId")
     # A file with ids has one in every row; a single record needs none.
     columns.add(0, {**dict.fromkeys(schema.columns.values()), own_id: "0", **row})
@@ -216,7 +224,7 @@ class _Part:
     """A source, or one of its files, after each column was parsed."""
 
     rows: int
-    columns: tuple[str, ...]
+    unused: tuple[str, ...]
     parsed: Mapping[str, Parsed]
     violations: tuple[RowViolation, ...]
     guesses: tuple[str, ...]
@@ -225,7 +233,11 @@ class _Part:
 def _read_file(path: Path, schema: RecordSchema, *, labelled: bool, since: int | None) -> _Part:
     """Read a file; errors of the whole file include its name."""
     try:
-        return _read_sheet(file_sheet(path, schema.format), schema, labelled=labelled, since=since)
+        sheet = file_sheet(path, schema.format)
+        found = schema_of(sheet.columns, schema, marked=sheet.marked)
+        if found.format.nulls != schema.format.nulls:
+            sheet = file_sheet(path, found.format)  # with the words that it does not take for missing values
+        return _read_sheet(sheet, schema, labelled=labelled, since=since)
     except UnreadableSource as error:
         raise UnreadableSource(f"{path.name}: {error}") from error
     except MissingColumns as error:
@@ -233,6 +245,7 @@ def _read_file(path: Path, schema: RecordSchema, *, labelled: bool, since: int |
 
 
 def _read_sheet(sheet: Sheet, schema: RecordSchema, *, labelled: bool, since: int | None = None) -> _Part:
+    schema = schema_of(sheet.columns, schema, marked=sheet.marked)
     sheet = _renamed(sheet, schema)
     if sheet.columns:
         check_layout(sheet.columns, schema, labelled=labelled)
@@ -242,7 +255,8 @@ def _read_sheet(sheet: Sheet, schema: RecordSchema, *, labelled: bool, since: in
     for name in _present(sheet.columns, schema):
         parsed[name], formats = _column(sheet, name, schema)
         guesses += [f"{name} as {' or '.join(formats)}"] if formats else []
-    return _Part(sheet.rows, tuple(sheet.columns), parsed, sheet.violations, tuple(guesses))
+    unused = unused_columns(sheet.columns, schema)
+    return _Part(sheet.rows, unused, parsed, sheet.violations, tuple(guesses))
 
 
 def _reading(parts: Sequence[_Part], schema: RecordSchema, paths: Sequence[Path]) -> Reading:
@@ -269,7 +283,7 @@ def _checked(
         table=_table(parsed, schema, kept=kept, rows=whole.rows, first_row=first_row),
         violations=violations,
         rows=whole.rows,
-        unused_columns=unused_columns(whole.columns, schema),
+        unused_columns=whole.unused,
         guesses=whole.guesses,
         refused_ids=_refused_ids(parsed, violations),
         ids=parsed["recordId"].column if "recordId" in parsed else None,
@@ -287,7 +301,7 @@ def _joined(one: _Part, other: _Part) -> _Part:
     later = [RowViolation(one.rows + row, found) for row, found in other.violations]
     return _Part(
         one.rows + other.rows,
-        tuple(dict.fromkeys(one.columns + other.columns)),
+        tuple(dict.fromkeys(one.unused + other.unused)),
         parsed,
         (*one.violations, *later),
         tuple(dict.fromkeys(one.guesses + other.guesses)),
@@ -337,7 +351,7 @@ def _column(
 ) -> tuple[Parsed, tuple[str, ...]]:
     """Parse a column; also return the formats of its dates if they were guessed, here or before."""
     given = sheet.columns[schema.column_of(field)]
-    raw = encode(given, sheet.rows)
+    raw = encode(given, sheet.rows, schema.format.nulls)
     if guessed is None:
         guessed = () if schema.format.dates or field not in DATED else guess_dates(_dates_unlike_iso(raw))
     formats = schema.format.dates or guessed

@@ -2,9 +2,9 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations
-from typing import Final
+from typing import Final, Literal, TypeAlias
 
 from scoring_model.contract.fields import (
     EVENT_FIELDS,
@@ -18,6 +18,9 @@ from scoring_model.contract.violation import OUT_OF_RANGE, Invalid, Violation, p
 from scoring_model.records.file_format import FileFormat
 from scoring_model.records.near_misses import did_you_mean
 from scoring_model.records.times import Duration
+
+Names: TypeAlias = Literal["contract", "own"]
+"""Whose names and spellings a file has: the contract's, as an export of the service, or the company's own."""
 
 MAX_LABEL_DELAY: Final = 36_525 * 86_400_000_000  # a century in microseconds: more indicates a wrong unit
 
@@ -80,6 +83,8 @@ class RecordSchema:
         Values of labels and the delay until they are known.
     format : FileFormat
         How values are written in files.
+    names : {"contract", "own"}, optional
+        Whose names count in a file whose columns do not tell (see `layout.schema_of`).
 
     Raises
     ------
@@ -91,6 +96,7 @@ class RecordSchema:
     signals: Mapping[str, SignalType] = field(default_factory=dict)
     labels: LabelSchema = field(default_factory=LabelSchema)
     format: FileFormat = field(default_factory=FileFormat)
+    names: Names | None = None
 
     def __post_init__(self) -> None:
         known = (*self.fields, *self.event_fields)
@@ -142,6 +148,12 @@ class RecordSchema:
         if PROPENSITY in self.signals or PROPENSITY in self.columns.values():
             return tuple(name for name in EVENT_FIELDS if name != PROPENSITY or name in self.columns)
         return EVENT_FIELDS
+
+    @property
+    def contract(self) -> "RecordSchema":
+        """The schema of the same records with the names and spellings of the contract, as an export has them."""
+        form = FileFormat(separator=self.format.separator, encoding=self.format.encoding)
+        return replace(self, columns={}, labels=LabelSchema(delay=self.labels.delay), format=form)
 
     def column_of(self, name: str) -> str:
         """Return the name of the column of a field."""

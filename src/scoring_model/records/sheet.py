@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
+CONTRACT_MARK: Final[Mapping[bytes, bytes]] = {b"scoring_model.names": b"contract"}
+"""Metadata of Arrow tables and Parquet files with the names and spellings of the contract."""
+
+
 class UnreadableSource(ValueError):
     """The kind or form of a source is not supported."""
 
@@ -52,6 +56,8 @@ class Sheet:
         Text of the rows that could not be parsed.
     guesses : tuple of str
         Inferred properties, such as the encoding of the file.
+    marked : bool
+        Whether the source says that it has the names and spellings of the contract.
     """
 
     rows: int
@@ -59,6 +65,7 @@ class Sheet:
     violations: tuple[RowViolation, ...] = ()
     unreadable: Mapping[int, str] = field(default_factory=dict)
     guesses: tuple[str, ...] = ()
+    marked: bool = False
 
     @classmethod
     def of_table(cls, table: "pa.Table") -> "Sheet":
@@ -66,7 +73,8 @@ class Sheet:
         columns: list[tuple[str, Cells]] = []
         for name, column in zip(table.column_names, table.columns, strict=True):
             columns += column_parts(name, column)
-        return cls(table.num_rows, named_columns(columns))
+        marked = (table.schema.metadata or {}).items() >= CONTRACT_MARK.items()
+        return cls(table.num_rows, named_columns(columns), marked=marked)
 
 
 def column_parts(name: str, column: Any) -> list[tuple[str, Cells]]:

@@ -61,6 +61,6 @@ class Challenger:
 
 
 def write_json(path: Path, document: object) -> None:
-    """Write a JSON document, whole or not at all."""
-    with atomic_file(path) as unfinished:
+    """Write a JSON document for its owner alone, whole or not at all."""
+    with atomic_file(path, private=True) as unfinished:
         unfinished.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")

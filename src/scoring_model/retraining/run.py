@@ -7,23 +7,29 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from scoring_model.bundle.manifest import MANIFEST
 from scoring_model.configuration import load_configuration, load_gates
+from scoring_model.contract.fields import signal_field
 from scoring_model.evaluation import NothingToEvaluate
-from scoring_model.evaluation.holdout import training_folder
+from scoring_model.evaluation.holdout import group_columns, read_labelled, training_folder
 from scoring_model.evaluation.sequential import Answer, Look
 from scoring_model.evaluation.trained_records import trained_until
-from scoring_model.records import rfc3339
+from scoring_model.records import RecordSchema, rfc3339
+from scoring_model.records.files import file_ending
 from scoring_model.retraining.challenger import Challenger, write_json
 from scoring_model.retraining.records import Records, collect_records, cut, forget_records
 from scoring_model.retraining.settings import Report, Retraining, RetrainingError
 from scoring_model.scorer import Scorer
 from scoring_model.service.activating import ActivationRefused, activate
-from scoring_model.service.activations import Versions, living, read_activations
+from scoring_model.service.activations import Versions, fetch, living, read_activations
+from scoring_model.service.bundles import BundleShelf, BundlesMissing, is_intact, read_bundle_directory
 from scoring_model.service.store import with_store
 from scoring_model.training.job import Job, run_job
+from scoring_model.training.mlflow_runs import log_run
 from scoring_model.training.promotion import Promotion, promote
 from scoring_model.training.registry import (
     CHAMPION,
@@ -33,12 +39,15 @@ from scoring_model.training.registry import (
     make_champion,
     read_registry,
 )
+from scoring_model.training.run_description import describe_bundle
+from scoring_model.training.tracking import call_within
 
 if TYPE_CHECKING:
     from scoring_model.service.core.clock import Clock
     from scoring_model.service.store import Store
 
 _BY: Final = "retraining"
+_REGISTER_SECONDS: Final = 600.0
 _NOTHING_MATURED: Final = "wait: no record from after both trainings has matured yet"
 _FINISHED: Final = "promote: an earlier run decided; its bundle serves now"
 
@@ -91,8 +100,9 @@ def retrain(given: Retraining, *, clock: "Clock", report: Report = lambda text: 
     Raises
     ------
     RetrainingError
-        If another run works in the folder, a file of the past is not Parquet, or the champion of the registry is not
-        the bundle that serves.
+        If another run works in the folder, or the champion of the registry is not the bundle that serves.
+    MissingColumns, UnreadableSource, TooManyBadRows
+        If a file of the past cannot be read. Nothing was exported or changed.
     ActivationRefused
         If the service refuses the promoted bundle. The one that serves is the champion again.
     ActivationUnanswered
@@ -100,10 +110,11 @@ def retrain(given: Retraining, *, clock: "Clock", report: Report = lambda text: 
     TrackingError, EvaluationError, SplitError, LeakageError, InfeasiblePolicy
         As `promote` and `train`. The champion serves on.
     """
-    if wrong := [path.name for path in given.past if path.suffix != ".parquet"]:
-        raise RetrainingError(f"records of the past must be Parquet: {', '.join(wrong)}")
+    for path in given.past:
+        file_ending(path)
     given.work.mkdir(mode=0o700, parents=True, exist_ok=True)
     with _alone(given.work):
+        _tidy(given.work)
         return _Run(given, clock, report).answer()
 
 
@@ -121,12 +132,21 @@ def _alone(work: Path) -> Iterator[None]:
         os.close(handle)
 
 
+def _tidy(work: Path) -> None:
+    """Remove what a killed run had half written or half removed: records of persons, and bundles that none can read."""
+    for half_written in work.glob(".*.parquet"):
+        half_written.unlink()
+    for one in Challenger.all_in(work):
+        if one.bundle.is_dir() and not (one.bundle / MANIFEST).is_file():
+            shutil.rmtree(one.folder)
+
+
 class _Run:
     """One retraining."""
 
     def __init__(self, given: Retraining, clock: "Clock", report: Report) -> None:
         self._given = given
-        self._configuration = load_configuration(given.configuration)
+        self._configuration = load_configuration(given.configuration).with_names(given.names)
         self._gates = load_gates(given.gates)
         self._clock = clock
         self._report = report
@@ -144,7 +164,7 @@ class _Run:
             self._decide(challenger, {"answer": "given up"})
             challenger = None
         try:
-            found = self._compared(champion, challenger)
+            found = self._compared(champion, challenger, is_champion=registry.champion == champion)
         except Exception:
             forget_records(self._given)
             raise
@@ -159,32 +179,56 @@ class _Run:
         return None
 
     def _agreed_champion(self, serving: Versions, registry: Registry) -> Registered:
-        """Return the champion, which must be what serves; without a champion, what serves becomes it."""
+        """Return the version that serves: the champion, or what becomes it.
+
+        It becomes the champion where there is none, and where the champion is its model under another policy.
+        """
         found, champion = registry.of(*serving), registry.champion
         if champion is not None and (champion.model_version, champion.policy_version) == serving:
             return champion
         if found is None:
-            raise RetrainingError(
-                f"{registry.name}: bundle {serving} serves and is not registered: train it with --tracking-uri, or "
-                "copy its run there with `scoring-model tracking sync`"
-            )
-        if champion is not None:
+            found = self._registered(serving, registry)
+        if champion is not None and champion.model_version != serving.model:
             raise RetrainingError(
                 f"{registry.name}: version {champion.number} is the {CHAMPION}, and version {found.number} serves: "
                 "activate the champion, or give its alias to the version that serves"
             )
-        make_champion(registry.name, found.number, uri=self._given.uri)
-        self._report(f"version {found.number} of {registry.name} serves: it is the {CHAMPION} now")
         return found
 
-    def _compared(self, champion: Registered, waiting: Challenger | None) -> Retrained:
+    def _registered(self, serving: Versions, registry: Registry) -> Registered:
+        """Register the bundle that serves, as after `policy` and `bundles activate`."""
+        with tempfile.TemporaryDirectory() as text:
+            folder = Path(text)
+            bundle = with_store(self._given.database, partial(_served_bundle, serving, folder / "bundles"))
+            (folder / "scratch").mkdir()
+            record = describe_bundle(bundle, scratch=folder / "scratch")
+            if record.use != registry.name:
+                raise RetrainingError(
+                    f"bundle {serving} serves another use: {record.use}, not {registry.name}"
+                )
+            call_within(_REGISTER_SECONDS, partial(log_run, self._given.uri, record))
+        found = read_registry(registry.name, uri=self._given.uri).of(*serving)
+        if found is None:
+            raise RetrainingError(
+                f"{registry.name}: bundle {serving} serves, and its registered version was deleted"
+            )
+        self._report(f"bundle {serving} serves and was not registered: it is version {found.number} now")
+        return found
+
+    def _compared(self, champion: Registered, waiting: Challenger | None, *, is_champion: bool) -> Retrained:
         """Compare the challenger, a new one unless one waits, with the champion; activate it if it is promoted."""
         with tempfile.TemporaryDirectory() as folder:
             old = self._fetched(champion.number, Path(folder))
-        signals = {**old.contents.schema.signals, **self._configuration.schema.signals}
-        records = collect_records(self._given, signals, now=self._clock.now(), report=self._report)
+        records = collect_records(
+            self._given,
+            _schema_of_both(old.contents.schema, self._configuration.schema),
+            by=self._gates.columns(pair=True),
+            max_bad_share=self._configuration.records.max_bad_share,
+            now=self._clock.now(),
+            report=self._report,
+        )
         challenger = self._trained(records) if waiting is None else waiting
-        done = self._look(records, old, challenger)
+        done = self._look(records, old, challenger, None if is_champion else champion)
         found = Retrained(
             answer=Answer.WAIT,
             text=_NOTHING_MATURED,
@@ -226,8 +270,13 @@ class _Run:
             raise RetrainingError(f"the registry does not have the challenger: {run.not_logged}")
         return challenger
 
-    def _look(self, records: Records, old: Scorer, challenger: Challenger) -> Promotion | None:
-        """Compare both on matured records that neither was trained on; None without any."""
+    def _look(
+        self, records: Records, old: Scorer, challenger: Challenger, crowned: Registered | None
+    ) -> Promotion | None:
+        """Compare both on matured records that neither was trained on; None without any.
+
+        `crowned` becomes the champion, once the records can be compared.
+        """
         given = self._given
         ends = [
             trained_until(one) for one in (old, Scorer.load(challenger.bundle, public_key=given.public_key))
@@ -239,6 +288,13 @@ class _Run:
         since = max(end for end in ends if end is not None)
         earlier, fresh = cut(records, since)
         self._report(f"{fresh.num_rows} records from {rfc3339(since)} on, which neither model was trained on")
+        by = dict.fromkeys(self._gates.columns(pair=True))
+        share = self._configuration.records.max_bad_share
+        if crowned is not None:
+            group_columns(read_labelled(old, fresh, None, by=by, max_bad_share=share)[0], by)
+            name = self._configuration.name
+            make_champion(name, crowned.number, uri=given.uri)
+            self._report(f"version {crowned.number} of {name} serves: it is the {CHAMPION} now")
         folders = [training_folder(one.bundle) for one in Challenger.all_in(given.work)]
         if not fresh.num_rows:
             return None
@@ -253,10 +309,10 @@ class _Run:
                     "history": [earlier],
                     "as_of": records.as_of,
                     "matured_only": True,
-                    "by": dict.fromkeys(self._gates.columns(pair=True)),
+                    "by": by,
                     "mute": self._gates.findings.mute,
                     "training": [*given.training, *folders],
-                    "max_bad_share": self._configuration.records.max_bad_share,
+                    "max_bad_share": share,
                 },
                 public_key=given.public_key,
                 threads=given.threads,
@@ -320,6 +376,29 @@ class _Run:
 
     def _decide(self, challenger: Challenger, document: dict[str, Any]) -> None:
         challenger.decide({**document, "at": rfc3339(self._clock.now())})
+
+
+def _schema_of_both(old: RecordSchema, new: RecordSchema) -> RecordSchema:
+    """Return the schema of the challenger's records, with the signals that the champion alone reads."""
+    others = {name: kind for name, kind in old.signals.items() if name not in new.signals}
+    fields, taken = {*map(signal_field, others)}, new.columns.values()
+    columns = {name: column for name, column in old.columns.items() if name in fields and column not in taken}
+    return replace(new, signals=others | dict(new.signals), columns=columns | dict(new.columns))
+
+
+async def _served_bundle(versions: Versions, folder: Path, store: "Store") -> Path:
+    """Return the files of a bundle that served, from the directory of the service or from the database."""
+    directory = await read_bundle_directory(store)
+    found = None if directory is None else BundleShelf(directory).find(*versions)
+    if found is not None and is_intact(found):
+        return found
+    try:
+        return await fetch(store, BundleShelf(folder), versions)
+    except BundlesMissing:
+        raise RetrainingError(
+            f"bundle {versions} serves and is not registered, and neither database nor this machine has its files: "
+            "run this where the service runs, or activate it there (`scoring-model bundles activate`)"
+        ) from None
 
 
 async def _serving(store: "Store") -> Versions:

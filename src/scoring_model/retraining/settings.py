@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from scoring_model.records import Names
 from scoring_model.service.store import EARLIEST
 
 if TYPE_CHECKING:
@@ -36,7 +37,10 @@ class Retraining:
     work : Path
         Folder of the challengers and their looks, of this service alone. It is created, for its owner alone.
     past : sequence of Path
-        Parquet files of records from before the service, in the columns of the contract.
+        Files of records from before the service: Parquet, CSV or JSON Lines, with the names of `configuration` or
+        those of the contract.
+    names : {"contract", "own"}, optional
+        Whose names count in a file of the past that has both.
     client : str, optional
         Client whose history is exported; needed if the database holds several histories.
     since : int
@@ -58,6 +62,7 @@ class Retraining:
     uri: str
     work: Path
     past: Sequence[Path] = ()
+    names: Names | None = None
     client: str | None = None
     since: int = EARLIEST
     training: Sequence[Path] = ()

@@ -76,6 +76,12 @@ class Decider:
         If this machine or package version does not reproduce the golden rows of the bundle.
     """
 
+    def __new__(cls, manifest: object, *_: object, **__: object) -> Self:
+        """Refuse a path, which only `load` reads."""
+        if isinstance(manifest, str | Path):
+            raise TypeError(f"call {cls.__name__}.load(path) to read a bundle")
+        return super().__new__(cls)
+
     def __init__(self, manifest: Manifest, contents: DecisionPart, *, threads: int = 1) -> None:
         self.manifest = manifest
         self.rules = contents.rules
@@ -84,7 +90,6 @@ class Decider:
         self._forest = contents.forest
         self._threads = threads
         self._session = MarginSession(contents.graph, threads=threads)
-        self._contributions = Contributions(contents.forest)
         contents.golden.check(self.decide)
 
     @classmethod
@@ -146,6 +151,11 @@ class Decider:
         masks = LeafMasks(self._forest)
         self._golden.check(lambda rows: self.rules.decide(masks.margins(rows)))
         return masks
+
+    @cached_property
+    def _contributions(self) -> Contributions:
+        """Tables of the forest, which most files of decisions need not."""
+        return Contributions(self._forest)
 
     def decide_row(self, row: FloatArray) -> Decision:
         """Decide about one feature row, with the same bits as `decide`.

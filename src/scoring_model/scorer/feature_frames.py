@@ -1,6 +1,5 @@
 """Tables of what the model reads, and of what it uses, for tools that look into models."""
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -55,12 +54,10 @@ def feature_columns(
     return pa.table(columns)
 
 
-def features_frame(
-    scorer: "Scorer", data: Any, *, histories: Sequence[Any] = (), contributions: bool = False
-) -> Any:
+def features_frame(scorer: "Scorer", data: Any, *, history: Any = None, contributions: bool = False) -> Any:
     """Compute the features of a frame; see `Scorer.features`."""
     reading = read_records(data, scorer.contents.schema, labelled=False)
-    past = read_histories(scorer, histories, seen_by=reading.table)
+    past = read_histories(scorer, history, seen_by=reading.table)
     found = feature_table(scorer, reading.table, history=past, contributions=contributions)
     return aligned_frame(found, reading, data)
 

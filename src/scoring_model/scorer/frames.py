@@ -33,6 +33,9 @@ RESULT = pa.schema(
 
 _PROBLEMS = pa.field("problems", pa.string())
 
+ALIGNED = RESULT.append(_PROBLEMS)
+"""Columns of `Scorer.score`."""
+
 
 @dataclass(frozen=True, slots=True)
 class Scored:
@@ -125,12 +128,10 @@ def one_record(scorer: "Scorer", data: Any) -> Record | None:
     return read_record({str(name): value for name, value in data.items()}, schema)
 
 
-def score_frame(
-    scorer: "Scorer", data: Any, *, histories: Sequence[Any] = (), as_of: int | None = None
-) -> Any:
+def score_frame(scorer: "Scorer", data: Any, *, history: Any = None, as_of: int | None = None) -> Any:
     """Score a frame; see `Scorer.score`."""
     reading = read_records(data, scorer.contents.schema, labelled=False)
-    past = read_histories(scorer, histories, seen_by=reading.table)
+    past = read_histories(scorer, history, seen_by=reading.table)
     return aligned_frame(
         score_table(scorer, reading.table, history=past, as_of=as_of).to_arrow(), reading, data
     )
@@ -153,15 +154,19 @@ def aligned_frame(found: pa.Table, reading: Reading, data: Any) -> Any:
 
 
 def read_histories(
-    scorer: "Scorer", sources: Sequence[Any], *, seen_by: RecordTable | None = None
+    scorer: "Scorer", history: Any, *, seen_by: RecordTable | None = None
 ) -> RecordTable | None:
     """Read records that are only history; invalid ones are dropped.
 
     Parameters
     ----------
+    history : frame or path, or a list of them, or None; or a RecordTable, which is returned as it is
     seen_by : RecordTable, optional
         The records whose features are computed: older history than they can see need not be read.
     """
+    if isinstance(history, RecordTable):
+        return history
+    sources = [] if history is None else history if isinstance(history, list | tuple) else [history]
     schema, since = scorer.contents.schema, None
     if seen_by is not None and len(seen_by):
         since = int(seen_by.event_times.min()) - scorer.matrix.reach

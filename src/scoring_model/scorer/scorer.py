@@ -1,10 +1,13 @@
 """The scorer: decides about records with a bundle."""
 
+import copy
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
-from typing import Any, Self
+from typing import Any, Never, Self
+
+import numpy as np
 
 from scoring_model.arrays import FloatArray
 from scoring_model.bundle import (
@@ -21,7 +24,7 @@ from scoring_model.bundle.codec import read_json
 from scoring_model.bundle.short_card import ShortCard, short_card
 from scoring_model.features import Feature
 from scoring_model.history import past_counts
-from scoring_model.records import Record, RecordTable, microseconds, parse_record
+from scoring_model.records import Names, Record, RecordTable, microseconds, parse_record
 from scoring_model.scorer.decider import Decider, Decision, Reason
 
 
@@ -152,13 +155,28 @@ class Scorer(Decider):
             scorer._evaluation = sealed.files[EVALUATION]
         return scorer
 
+    def with_names(self, names: Names | None) -> Self:
+        """Return a scorer that takes files with names of both kinds as those of one; itself for None.
+
+        Parameters
+        ----------
+        names : {"contract", "own"} or None
+        """
+        if names is None:
+            return self
+        scorer = copy.copy(self)
+        scorer.contents = replace(self.contents, schema=replace(self.contents.schema, names=names))
+        return scorer
+
     @property
     def findings(self) -> Sequence[Mapping[str, Any]]:
         """Findings of the training, as the evaluation in the bundle holds them; none in older bundles."""
         found: Sequence[Mapping[str, Any]] = read_json(self._evaluation).get("findings", ())
         return found
 
-    def score(self, data: Any, *, history: Any = None, as_of: str | date | None = None) -> Any:
+    def score(
+        self, data: Any, *, history: Any = None, as_of: str | date | None = None, **unknown: Never
+    ) -> Any:
         """Score one record, or every record of a frame.
 
         Parameters
@@ -182,17 +200,21 @@ class Scorer(Decider):
         InvalidRecord
             For one record that breaks the contract, with all its problems.
         """
+        if unknown:
+            raise TypeError(
+                f"score has no option {', '.join(unknown)}: call score(data, history=..., as_of=...), whose decisions "
+                "always have their reasons"
+            )
         if isinstance(data, Mapping) and history is None and self.own_names.isdisjoint(data):
             return self.score_record(parse_record(data, self.contents.schema))
         # Imported here: frames load a table library, which single records never need.
         from scoring_model.scorer import frames
 
-        sources = [] if history is None else history if isinstance(history, list | tuple) else [history]
         record = frames.one_record(self, data)
         instant = None if as_of is None else microseconds(as_of)
         if record is None:
-            return frames.score_frame(self, data, histories=sources, as_of=instant)
-        past = frames.read_histories(self, sources)
+            return frames.score_frame(self, data, history=history, as_of=instant)
+        past = frames.read_histories(self, history)
         if past is not None and instant is not None:
             past = past.labelled_before(instant)
         return self.score_record(record, history=past)
@@ -201,21 +223,27 @@ class Scorer(Decider):
         """Score one parsed record against earlier ones."""
         return self.decide_row(self._row(record, history))
 
-    def explain(self, body: Mapping[str, object], *, history: RecordTable | None = None) -> Explanation:
+    def explain(self, data: Any, *, history: Any = None) -> Explanation:
         """Explain the score of one record.
 
         Parameters
         ----------
-        body : mapping
-            One record, shaped like the body of a request with an ``eventTime``.
+        data : mapping or pandas Series
+            One record with the names that `score` takes.
+        history : frame or path, or a list of them, optional
+            Earlier records, as for `score`; a RecordTable is taken as it is.
 
         Raises
         ------
         InvalidRecord
             If the record breaks the contract, with all its problems.
         """
-        record = parse_record(body, self.contents.schema)
-        row = self._row(record, history)
+        from scoring_model.scorer import frames
+
+        record = frames.one_record(self, data)
+        if record is None:
+            raise TypeError("explain takes one record: call contributions(frame, history=...) for many")
+        row = self._row(record, frames.read_histories(self, history))
         return Explanation(
             decision=self.decide_row(row),
             base=self.base,
@@ -245,8 +273,29 @@ class Scorer(Decider):
         """
         from scoring_model.scorer import feature_frames
 
-        sources = [] if history is None else history if isinstance(history, list | tuple) else [history]
-        return feature_frames.features_frame(self, data, histories=sources, contributions=contributions)
+        return feature_frames.features_frame(self, data, history=history, contributions=contributions)
+
+    def contributions(self, data: Any, *, history: Any = None) -> Any:
+        """Give what each feature of every record adds to its margin.
+
+        Parameters
+        ----------
+        data : pandas DataFrame, or any Arrow-speaking frame, or path of a file; or one row of features, an ndarray
+        history : frame or path, or a list of them, optional
+            Earlier records, as for `score`.
+
+        Returns
+        -------
+        A frame, or ndarray of shape (d,)
+            The columns ``recordId``, ``base``, ``contribution.<feature>`` and ``problems`` of `features`. For one row
+            the values alone, as `Decider.contributions`.
+        """
+        if isinstance(data, np.ndarray):
+            return super().contributions(data)
+        if isinstance(data, Mapping) or getattr(data, "ndim", 2) == 1:
+            raise TypeError("contributions takes a frame: call explain(record, history=...) for one record")
+        found, names = self.features(data, history=history, contributions=True), list(self.matrix.names)
+        return found.drop(columns=names) if hasattr(found, "loc") else found.drop_columns(names)
 
     def importances(self) -> Any:
         """Show how much the model uses each feature, from its trees alone.
@@ -257,7 +306,8 @@ class Scorer(Decider):
         -------
         pyarrow.Table
             One row for each feature, largest gain first, ties by name: ``feature``, ``meaning``, ``unit``, ``splits``
-            (number of splits on it) and ``gain`` (see `decision.gains.split_gains`).
+            (number of splits on it) and ``gain`` (see `decision.gains.split_gains`);
+            `to_pandas` makes a DataFrame of it.
         """
         from scoring_model.scorer import feature_frames
 

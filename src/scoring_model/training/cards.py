@@ -1,6 +1,5 @@
 """The model card (Mitchell et al. 2019, doi 10.1145/3287560.3287596): a bundle in words and tables."""
 
-import html
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,8 +9,10 @@ from scoring_model.bundle import CARD, Contents, SealedFiles, model_version
 from scoring_model.configuration import Configuration
 from scoring_model.decision.rules import NEVER_REACHED, Policy
 from scoring_model.decision.scale import MAX_SCORE, ScoreScale
+from scoring_model.escaping import for_markdown
 from scoring_model.evaluation import Evaluation
 from scoring_model.features import Feature
+from scoring_model.figures import ERRORS, FIGURES
 from scoring_model.findings import LIMIT, Code, Finding
 from scoring_model.records import rfc3339
 from scoring_model.training.alternatives import Alternatives
@@ -57,8 +58,8 @@ def describe(
     rules, use = contents.rules, configuration.use
     version = model_version(configuration.name, contents.to_files())
     sections = (
-        f"# {_text(configuration.name)}\n\nModel `{version}`, policy `{contents.policy_version}`.",
-        f"## Purpose\n\n{_text(PURPOSE.format(event=use.event, subject=use.subject))}",
+        f"# {for_markdown(configuration.name)}\n\nModel `{version}`, policy `{contents.policy_version}`.",
+        f"## Purpose\n\n{for_markdown(PURPOSE.format(event=use.event, subject=use.subject))}",
         _data(prepared, data, configuration.training.split.as_of),
         _findings(evaluation.findings),
         _evaluated(prepared, evaluation, calibration),
@@ -98,29 +99,30 @@ def _findings(findings: Sequence[Finding]) -> str:
 def _evaluated(prepared: Prepared, evaluation: Evaluation, calibration: CalibrationChoice) -> str:
     part = prepared.split.evaluated
     limits = [
-        f"**{_text(one.sentence)}**"
+        f"**{for_markdown(one.sentence)}**"
         for one in evaluation.findings
         if one.code is Code.TRAINING_PERIOD and one.is_open
     ]
-    texts = [f"## Metrics on the {part.name} part", *limits, _metrics(evaluation), _text(str(calibration))]
+    texts = [
+        f"## Metrics on the {part.name} part",
+        *limits,
+        _metrics(evaluation),
+        for_markdown(str(calibration)),
+    ]
     return "\n\n".join(texts)
 
 
 def _metrics(evaluation: Evaluation) -> str:
     overall = evaluation.overall
-    shown = {
-        "roc_auc": "ROC AUC",
-        "average_precision": "Average precision",
-        **{f"recall_at_fpr_{limit:g}": f"Recall at {limit:.1%} false positives" for limit in overall.recalls},
-        "brier": "Brier score",
-        "log_loss": "Log loss",
-    }
-    figures = [(title, evaluation.figures[name]) for name, title in shown.items()]
-    shares = {
-        "Genuine failed": overall.false_reject,
-        "Genuine stepped up or failed": overall.step_up,
-        "Frauds passed": overall.missed_fraud,
-    }
+    shown = [
+        "roc_auc",
+        "average_precision",
+        *(f"recall_at_fpr_{limit:g}" for limit in overall.recalls),
+        "brier",
+        "log_loss",
+    ]
+    figures = [(FIGURES[name].title, evaluation.figures[name]) for name in shown]
+    shares = {FIGURES[name].title: overall.errors[name] for name in ERRORS}
     rows: list[Sequence[Cell]] = [
         *((title, figure.value, figure.low, figure.high) for title, figure in figures),
         ("Expected calibration error", overall.calibration_error, None, None),
@@ -173,7 +175,7 @@ def policy_section(
         *_promised(policy, alternatives, sample),
         *_controlled(policy),
     )
-    return f"## Policy\n\n{thresholds}\n\n{_text(' '.join(sentences))}\n\n{promises}"
+    return f"## Policy\n\n{thresholds}\n\n{for_markdown(' '.join(sentences))}\n\n{promises}"
 
 
 def _choice(alternatives: Alternatives, event: str, is_picked: bool) -> str:
@@ -243,7 +245,7 @@ def revised(sealed: SealedFiles, section: str, policy_version: str) -> str:
 
 
 def _scale(scale: ScoreScale, subject: str, *, genuine: int) -> str:
-    meaning = f"A genuine {_text(subject)} scores s or more with a chance of 10^(-s/250)."
+    meaning = f"A genuine {for_markdown(subject)} scores s or more with a chance of 10^(-s/250)."
     if scale.extrapolated_from <= MAX_SCORE:
         meaning += f" From {scale.extrapolated_from} on the scale is extrapolated."
     rows = [(u.score, u.low, u.high, "yes" if u.extrapolated else "no") for u in scale_uncertainty(genuine)]
@@ -262,16 +264,11 @@ def table(header: Sequence[str], rows: Iterable[Sequence[Cell]]) -> str:
 
 
 def _list(title: str, items: Sequence[str]) -> str:
-    body = "\n".join(f"- {_text(item)}" for item in items) or "None."
+    body = "\n".join(f"- {for_markdown(item)}" for item in items) or "None."
     return f"## {title}\n\n{body}"
 
 
 def _cell(cell: Cell) -> str:
     if cell is None:
         return "-"
-    return f"{cell:.4g}" if isinstance(cell, float) else _text(str(cell))
-
-
-def _text(text: str) -> str:
-    """Return the text on one line, without markup that would end a table cell or start a tag."""
-    return html.escape(" ".join(text.split()), quote=False).replace("|", "\\|")
+    return f"{cell:.4g}" if isinstance(cell, float) else for_markdown(str(cell))

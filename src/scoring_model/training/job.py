@@ -16,8 +16,9 @@ from scoring_model.batch.sources import list_files
 from scoring_model.bundle.seal import load_private_key
 from scoring_model.bundle.writer import check_place
 from scoring_model.configuration import Configuration, Tuned
+from scoring_model.escaping import for_markdown
 from scoring_model.evaluation import summary
-from scoring_model.evaluation.evaluation import Provenance
+from scoring_model.evaluation.result import Provenance
 from scoring_model.evaluation.training_digests import TrainingDigests
 from scoring_model.findings import Finding
 from scoring_model.records.atomic import atomic_file
@@ -303,7 +304,7 @@ def _provenance(job: Job, training: Training) -> Provenance | None:
 
 def _write_file(job: Job, name: str, text: str) -> Path:
     path = job.folder / name
-    with atomic_file(path) as partial:
+    with atomic_file(path, private=True) as partial:
         partial.write_text(text, encoding="utf-8")
     return path
 
@@ -319,7 +320,9 @@ def _yaml(tuned: Tuned) -> str:
 
 def _summary(job: Job, training: Training) -> str:
     part = training.split.evaluated
-    text = f"# {job.configuration.name}: the {part.name} period\n\n{summary(training.evaluation)}"
+    text = (
+        f"# {for_markdown(job.configuration.name)}: the {part.name} period\n\n{summary(training.evaluation)}"
+    )
     sections = (training.alternatives.to_markdown(), training.split.to_markdown())
     return f"{text}\n" + "\n".join(sections)
 

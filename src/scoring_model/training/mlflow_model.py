@@ -4,10 +4,14 @@ import platform
 import shutil
 from importlib.metadata import version
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
+import pyarrow as pa
+
+from scoring_model.scorer.frames import ALIGNED
 from scoring_model.training.mlflow_runs import BUNDLE
 
+_CODES: Final = pa.list_(pa.string())
 _CODE: Final = "batch_model.py"
 
 
@@ -24,11 +28,20 @@ def write_model(folder: Path) -> None:
     """
     # Imported here, since it takes seconds.
     from mlflow.models import Model, ModelSignature
-    from mlflow.types import ParamSchema, ParamSpec
+    from mlflow.types import ColSpec, DataType, ParamSchema, ParamSpec, Schema
+    from mlflow.types.schema import Array
 
     folder.mkdir()
-    # Columns get no schema: MLflow would convert the values, and drop columns, before the bundle reads them.
-    signature = ModelSignature(params=ParamSchema([ParamSpec("history", "string", [], (-1,))]))
+    kinds: dict[pa.DataType, DataType | Array] = {
+        pa.int16(): DataType.integer,
+        pa.float64(): DataType.double,
+        _CODES: Array(DataType.string),
+    }
+    columns: list[Any] = [ColSpec(kinds.get(one.type, DataType.string), one.name, False) for one in ALIGNED]
+    # The input has no schema: MLflow would convert the values, and drop columns, before the bundle reads them.
+    signature = ModelSignature(
+        outputs=Schema(columns), params=ParamSchema([ParamSpec("history", "string", [], (-1,))])
+    )
     model = Model(signature=signature)
     model.add_flavor(
         "python_function",

@@ -22,6 +22,7 @@ from scoring_model.evaluation import (
 )
 from scoring_model.evaluation.report import render_comparison, render_report
 from scoring_model.evaluation.sequential import Answer, Look, Looks, read_looks
+from scoring_model.records import Names
 from scoring_model.records.atomic import atomic_file
 from scoring_model.scorer import Scorer
 from scoring_model.training.mlflow_runs import client_of, pages
@@ -95,6 +96,7 @@ def promote(
     first: bool = False,
     looks: Path | None = None,
     options: Mapping[str, Any] | None = None,
+    names: Names | None = None,
     public_key: "Ed25519PublicKey | None" = None,
     threads: int = 2,
     report: Callable[[str], None] = lambda text: None,
@@ -114,6 +116,8 @@ def promote(
         matured so far, and the answer may be to wait for more.
     options : mapping, optional
         Further keyword arguments of `compare`.
+    names : {"contract", "own"}, optional
+        As for `Scorer.with_names`.
     public_key : Ed25519PublicKey, optional
         Key that must verify the signatures of both bundles.
 
@@ -126,7 +130,7 @@ def promote(
     """
     if first and looks is not None:
         raise EvaluationError("looks compare with a champion: decide about the first one without them")
-    challenger = Scorer.load(bundle, public_key=public_key, threads=threads)
+    challenger = Scorer.load(bundle, public_key=public_key, threads=threads).with_names(names)
     with tempfile.TemporaryDirectory() as folder:
         found = call_within(_SECONDS, partial(_fetch, uri, challenger.manifest, Path(folder)))
         if (found.champion_bundle is None) != first:
@@ -139,6 +143,7 @@ def promote(
         champion = None
         if found.champion_bundle is not None:
             champion = Scorer.load(found.champion_bundle, public_key=public_key, threads=threads)
+            champion = champion.with_names(names)
     report(f"version {found.version} of {found.name} against {found.champion or 'no champion'}")
     judged = _judge(champion, challenger, records, gates, looks, options or {})
     evidence = {

@@ -86,6 +86,11 @@ def train(data: Any, configuration: Configuration | str | Path, *, as_of: str | 
     LeakageError
         If features leak future information or labels.
     """
+    if not isinstance(configuration, Configuration | str | Path):
+        raise TypeError(
+            f"got {type(configuration).__name__} as configuration: call train(frame, load_configuration(path)), where "
+            "a column of the frame has the labels"
+        )
     if not isinstance(configuration, Configuration):
         configuration = load_configuration(configuration)
     if as_of is not None:

@@ -353,6 +353,6 @@ def _check_labels(source: Source, configuration: Configuration) -> None:
     """Refuse files without labels."""
     for scanned in source.files:
         try:
-            field_columns(scanned.columns, configuration.schema, labelled=True)
+            field_columns(scanned.columns, scanned.schema_of(configuration.schema), labelled=True)
         except MissingColumns as error:
             raise MissingColumns(error.problems, scanned.file.name) from error

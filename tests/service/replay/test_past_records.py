@@ -2,6 +2,7 @@
 
 import base64
 import json
+import re
 import signal
 import subprocess
 import time
@@ -89,7 +90,13 @@ def documents(capsys: Captured, folder: Path, *words: object) -> tuple[int, Any]
 
 
 def test_two_bundles_compare_as_on_the_export(
-    past: Past, exported: Path, summing: Path, challenger: Path, capsys: Captured, tmp_path: Path
+    past: Past,
+    exported: Path,
+    summing: Path,
+    challenger: Path,
+    capsys: Captured,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Differences, flips with reasons, groups, gates and exit code; what was left out is in the report."""
     gates = tmp_path / "gates.yaml"
@@ -115,6 +122,10 @@ def test_two_bundles_compare_as_on_the_export(
     ):
         code, _, error = run(capsys, *words, *wrong)
         assert (code, problem in error) == (2, True), error
+    monkeypatch.setenv("SCORING_MODEL_DATABASE", past.url)
+    _, named = documents(capsys, tmp_path, *words, *common)
+    assert named["differences"] == found["differences"]
+    assert "--since is for --database" in run(capsys, *words, exported, "--since", "7d")[2]
 
 
 def test_a_bundle_is_monitored_as_on_the_export(
@@ -161,9 +172,13 @@ def test_arriving_verifications_are_compared_once(
     found, summary = flips(tmp_path / "first")
     assert (summary["verifications"], summary["compared"], summary["flips"]) == (COUNT, COUNT, len(found))
     scores = tmp_path / "whatif.parquet"
-    code, _, error = run(capsys, "whatif", "--database", past.url, "--bundle", challenger, "--out", scores)
+    code, said, error = run(capsys, "whatif", "--database", past.url, "--bundle", challenger, "--out", scores)
     assert code == 0, error
     rows = {row["verificationId"]: row for row in pq.read_table(scores).to_pylist()}
+    flipped = sum(row["flipped"] for row in rows.values())
+    others = sum(row["scoringScore"] != row["whatifScore"] and not row["flipped"] for row in rows.values())
+    counts = re.findall(r"(\d+) outcomes differ, and of the others (\d+) scores or reasons", said)
+    assert [int(counts[0][0]), int(counts[0][1]) >= others > 0] == [flipped, True]
     expected = {
         name: (row["scoringOutcome"], row["whatifOutcome"]) for name, row in rows.items() if row["flipped"]
     }

@@ -23,9 +23,16 @@ from scoring_model.contract.problem import ConflictProblem, Problem, ValidationP
 from scoring_model.contract.resource import Nothing, example
 from scoring_model.contract.verification import Verification, VerificationInput
 from scoring_model.contract.webhook import Webhook, WebhookInput, WebhookUpdate
-from scoring_model.service.http.application import DESCRIPTION, LIVE, OPERATIONS, READY, Health, Readiness
 from scoring_model.service.http.errors import MEDIA_TYPE
 from scoring_model.service.http.operation import KEY_LENGTH, PAGE, Operation
+from scoring_model.service.http.operations import (
+    DESCRIPTION,
+    LIVE,
+    OPERATIONS,
+    READY,
+    Health,
+    Readiness,
+)
 
 _Json = dict[str, Any]
 
@@ -163,8 +170,8 @@ ERRORS: Final[dict[int, tuple[str, str, tuple[str, ...]]]] = {
     ),
     429: (
         "TooManyRequests",
-        "The quota is spent (`rate_limited`), or too many wrong credentials came from the address "
-        "(`too_many_failures`, without `RateLimit`).",
+        "The quota is spent (`rate_limited`), an earlier report of labels is under way (`one_at_a_time`), or too many "
+        "wrong credentials came from the address (`too_many_failures`, without `RateLimit`).",
         (*_QUOTA, "Retry-After"),
     ),
     431: ("HeadersTooLarge", "The headers have more than 64 KiB: `headers_too_large`.", ()),
