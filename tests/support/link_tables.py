@@ -228,9 +228,11 @@ def _together(row: Row, parts: Sequence[str]) -> Hashable:
 
 def _person(row: Row) -> Hashable:
     """By names and date of birth, else the reference, else the identity, whose id is no reference."""
-    names = _together(row, ("firstName", "lastName", "dob")) or _together(row, ("subjectId",))
-    identity = _together(row, ("identityId",))
-    return names or (None if identity is None else ("identity", identity))
+    for parts in (("firstName", "lastName", "dob"), ("subjectId",), ("identityId",)):
+        found = _together(row, parts)
+        if found is not None:
+            return (parts[0], found)
+    return None
 
 
 def _event(row: Row, place: int, links: LinkSettings) -> Event:

@@ -174,8 +174,8 @@ async def test_replay_what_is_missing_is_missing_as_in_a_file(world: World, tmp_
     rows_stored = [await world.row(one.id) for one in made]
     assert all(row.control_share == 0.5 for row in rows_stored)
     find = {(scorer.manifest.model_version, scorer.manifest.policy_version): decider_of(world.bundle)}
-    for one in made:
-        found = await replay(world.store, MASTERS, one.id, find=lambda *versions: find[versions])
+    for verification in made:
+        found = await replay(world.store, MASTERS, verification.id, find=lambda *versions: find[versions])
         assert found is Replay.SAME
 
 
