@@ -6,13 +6,14 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 
 from scoring_model.batch.scan import read_sheets, scan_file
 from scoring_model.batch.sources import list_files
 from scoring_model.contract.rules import SignalType
-from scoring_model.records import RecordSchema
+from scoring_model.records import FileFormat, RecordSchema
 from scoring_model.records.layout import MissingColumns
 from scoring_model.records.reading import read_part, read_records
 from scoring_model.records.sheet import UnreadableSource
@@ -162,3 +163,53 @@ def test_sources_are_files_patterns_and_folders(tmp_path: Path) -> None:
     with pytest.raises(UnreadableSource, match="no file of records"):
         found("in/*.zip")
     assert StoredFile("s3://bucket/x.csv.gz?region=eu").suffixes == [".csv", ".gz"]
+
+
+OWN = RecordSchema(
+    columns={"eventTime": "Eingang", "lastName": "Name", "dob": "geboren"},
+    format=FileFormat(nulls=("k.A.",), dates=("%d.%m.%Y",), timezone="Europe/Berlin"),
+)
+
+
+def read_both_ways(path: Path) -> list[list[object]]:
+    """Instant, name and date of birth of each record, read at once and in parts."""
+    found = []
+    scanned = scan_file(StoredFile(str(path)), OWN, part_rows=1)
+    schema = scanned.schema_of(OWN)
+    parts = [
+        read_part(sheet, schema, dates=scanned.dates, has_ids=True).table
+        for unit in scanned.units
+        for sheet in read_sheets(scanned, unit, schema, part_rows=1)
+    ]
+    for tables in ([read_records(path, OWN, labelled=False).table], parts):
+        rows: list[object] = []
+        for table in tables:
+            cells = [table.column(name) for name in ("lastName", "dob")]
+            values = [[*column.values, None] for column in cells]
+            rows += [
+                (int(time), *(value[column.codes[row]] for value, column in zip(values, cells, strict=True)))
+                for row, time in enumerate(table.event_times)
+            ]
+        found.append(rows)
+    return found
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
+def test_each_file_has_its_own_names_or_those_of_the_contract(ending: str, tmp_path: Path) -> None:
+    """The words for gaps, the formats and the zone are those of the names, at once and in parts."""
+    own = {"recordId": ["1", "2"], "Eingang": ["02.01.2026", "03.02.2026"], "Name": ["Ash", "k.A."]}
+    ours = {"recordId": ["1", "2"], "eventTime": ["2026-01-02", "2026-02-03"], "lastName": ["Ash", "k.A."]}
+    expected = {
+        "own": [(1767308400000000, "Ash", "1980-01-31"), (1770073200000000, None, None)],
+        "ours": [(1767312000000000, "Ash", "1980-01-31"), (1770076800000000, "k.A.", None)],
+    }
+    for name, columns, born in (("own", own, "geboren"), ("ours", ours, "dob")):
+        table = pa.table(columns | {"firstName": ["Jo", "Bo"], born: ["31.01.1980", None]})
+        path = tmp_path / f"{name}.{ending}"
+        if ending == "parquet":
+            pq.write_table(table, path)
+        elif ending == "csv":
+            pa.csv.write_csv(table, path)
+        else:
+            path.write_text("\n".join(map(json.dumps, table.to_pylist())), encoding="utf-8")
+        assert read_both_ways(path) == [expected[name]] * 2

@@ -13,6 +13,7 @@ from scoring_model.evaluation.evaluated_records import EvaluationError
 from scoring_model.records import NEVER, Column, RecordSchema
 from scoring_model.records.cells import text
 from scoring_model.records.labels import UNLABELLED, label_cell, label_rule, label_times
+from scoring_model.records.layout import schema_of
 
 _ALIASES: Final = {
     "recordId": ("recordId",),
@@ -87,7 +88,8 @@ def read_labels(source: object, schema: RecordSchema) -> Labels:
     ----------
     source : path, DataFrame or Arrow stream
         Columns `recordId`, `label` (spelled as the schema says), `labelKnownAt` or `knownAt`, perhaps
-        `labelReportedAt` or `reportedAt`, and perhaps `eventTime`; or named as the schema says.
+        `labelReportedAt` or `reportedAt`, and perhaps `eventTime`; or named as the schema says. A file of records, such
+        as an export, is read as `schema_of` decides.
 
     Raises
     ------
@@ -95,6 +97,7 @@ def read_labels(source: object, schema: RecordSchema) -> Labels:
         With every column and row that breaks a rule, or if a `recordId` repeats.
     """
     opened = Source.open(source, schema.format)
+    schema = schema_of(opened.sheets[0].columns, schema, marked=opened.sheets[0].marked)
     names = {field: _name(opened, field, schema) for field in _ALIASES}
     rule, times = label_rule(schema.labels), instants(schema)
     parsers = {
