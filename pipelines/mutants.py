@@ -152,7 +152,6 @@ EXPLAINED: Final[dict[str, str]] = {
     "evaluation/report/comparison_page.py: comparison: comparison.days < MIN_DAYS": (
         "the border: no made comparison lies on exactly ten days"
     ),
-    "evaluation/report/plots/thresholds.py: sign: -1": "moves no mark of the drawings, only what lies at its edge",
 }
 """Survivors, by the text of their line, with the reason why no page, gate or card shows them."""
 
