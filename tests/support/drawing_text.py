@@ -9,6 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection, PathCollection
 from matplotlib.colors import to_hex
 from matplotlib.patches import Rectangle
+from matplotlib.text import Annotation
 
 from scoring_model.evaluation.report.style import LIGHT
 
@@ -45,7 +46,9 @@ def _lines(ax: Axes) -> Iterator[str]:
             sides = (patch.get_x(), patch.get_y(), patch.get_width(), patch.get_height())
             yield f"bar {_colour(patch.get_facecolor())}: {' '.join(map(_number, sides))}"
     for text in ax.texts:
-        place = _points(np.array([text.get_position()], dtype=float))
+        # An annotation has the place that it is about, and its own beside that.
+        places = [*([text.xy] if isinstance(text, Annotation) else []), text.get_position()]
+        place = _points(np.array(places, dtype=float))
         yield f"text {_colour(text.get_color())} at {place}: {text.get_text()}"
 
 
