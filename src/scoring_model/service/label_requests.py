@@ -214,17 +214,27 @@ class Labels:
             rows = parsed(LabelsInput, body).labels
             if record is not None:
                 await self._idempotency.raise_answered(record)
+            # Reading the labels is paid for first, since it is done for refused ones too.
+            read = await self._spend(visit, caller, len(rows), paid=0)
             async with self._turn:
                 visit.stay()
                 wanted = await self._resolve(caller, rows)
-            # A full bucket suffices for every request, however small the quota.
-            further = min((wanted.pairs - 1) // PAIRS_OF_A_TOKEN, caller.quota - 1)
-            if further > 0:
-                await visit.spend(further)
+            await self._spend(visit, caller, wanted.pairs, paid=read)
             await self._store_all(caller, wanted, record, visit)
             return Answer(wanted.answer())
 
         return await self._idempotency.run(caller.client, request, action, self._replay)
+
+    async def _spend(self, visit: Visit, caller: Caller, pairs: int, *, paid: int) -> int:
+        """Pay for pairs beyond the first hundred; returns the tokens paid so far.
+
+        A full bucket suffices for every request, however small the quota.
+        """
+        cost = min((pairs - 1) // PAIRS_OF_A_TOKEN, caller.quota - 1)
+        if cost <= paid:
+            return paid
+        await visit.spend(cost - paid)
+        return cost
 
     async def _resolve(self, caller: Caller, rows: Sequence[object]) -> _Wanted:
         """Check all labels and count their pairs."""

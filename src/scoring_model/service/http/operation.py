@@ -1,5 +1,6 @@
 """Operations (a method of a path), the checks of their requests, and successful responses."""
 
+import asyncio
 import base64
 import hashlib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -175,6 +176,8 @@ class Endpoint:
                 raise OneAtATime
             self._under_way.add(client)
         try:
+            if operation.single:
+                await asyncio.sleep(0)  # meanwhile those that have arrived with it are refused
             call = await self._read(operation, context.caller, scope, receive)
             response = await operation.answer(call)
         finally:
