@@ -21,12 +21,12 @@ from made_pages import PAGES, page
 from page_text import Grid, PageText, markdown_grids
 from scoring_model.evaluation import comparison_summary, summary
 from scoring_model.evaluation.report.comparison_plot import tone_of
-from scoring_model.evaluation.report.names import figure_title, more_is_better
+from scoring_model.figures import FIGURES as REGISTRY
 
 HIGHER, LOWER, NEITHER = "higher is better", "lower is better", "neither"
 
 FIGURES: Final = {
-    "roc_auc": (HIGHER, "Area under the ROC curve"),
+    "roc_auc": (HIGHER, "ROC AUC"),
     "average_precision": (HIGHER, "Average precision"),
     "ks": (HIGHER, "Kolmogorov-Smirnov distance"),
     "recall_at_fpr_0.001": (HIGHER, "Recall at 0.1% false positives"),
@@ -124,15 +124,17 @@ def evaluation() -> PageText:
 def test_every_figure_has_a_direction_and_a_title() -> None:
     """The registry knows the figures above, each with its direction and title, and an evaluation measures no others."""
     assert set(made.made_comparison().differences) == FIGURES.keys() | HIDDEN
-    directions = {HIGHER: True, LOWER: False, NEITHER: None}
+    assert REGISTRY.keys() == FIGURES.keys() | HIDDEN
+    directions = {HIGHER: "more", LOWER: "less", NEITHER: None}
     for name, (direction, title) in FIGURES.items():
-        assert (name, more_is_better(name), figure_title(name)) == (name, directions[direction], title)
-    assert {figure_title(name) for name in HIDDEN} == {
+        found = REGISTRY[name]
+        assert (name, found.better, found.title) == (name, directions[direction], title)
+    assert {REGISTRY[name].title for name in HIDDEN} == {
         "Genuine who fail",
         "Frauds that pass",
         "Share of frauds",
     }
-    assert all(more_is_better(name) is None for name in HIDDEN)
+    assert all(REGISTRY[name].better is None for name in HIDDEN)
 
 
 @pytest.mark.parametrize(
