@@ -1,6 +1,6 @@
 """Tables of what the model reads, and of what it uses, for tools that look into models."""
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -10,9 +10,7 @@ from scoring_model.decision.gains import split_gains
 from scoring_model.records import RecordTable
 from scoring_model.records.reading import read_records
 from scoring_model.scorer.frames import aligned_frame, feature_rows, read_histories
-
-if TYPE_CHECKING:
-    from scoring_model.scorer.scorer import Scorer
+from scoring_model.scorer.record_scorer import RecordScorer
 
 RECORD_ID: Final = "recordId"
 
@@ -24,7 +22,11 @@ CONTRIBUTION: Final = "contribution."
 
 
 def feature_table(
-    scorer: "Scorer", table: RecordTable, *, history: RecordTable | None = None, contributions: bool = False
+    scorer: RecordScorer,
+    table: RecordTable,
+    *,
+    history: RecordTable | None = None,
+    contributions: bool = False,
 ) -> pa.Table:
     """Compute the features of every record of a table, and what each adds to the margin; see `Scorer.features`.
 
@@ -39,7 +41,7 @@ def feature_table(
 
 
 def feature_columns(
-    scorer: "Scorer", table: RecordTable, rows: FloatArray, *, contributions: bool
+    scorer: RecordScorer, table: RecordTable, rows: FloatArray, *, contributions: bool
 ) -> pa.Table:
     """Return the columns of `feature_table` by the feature rows of its records."""
     names = scorer.matrix.names
@@ -55,7 +57,7 @@ def feature_columns(
 
 
 def features_frame(
-    scorer: "Scorer",
+    scorer: RecordScorer,
     data: Any,
     *,
     history: Any = None,
@@ -69,7 +71,7 @@ def features_frame(
     return aligned_frame(found, reading, data)
 
 
-def importance_table(scorer: "Scorer") -> pa.Table:
+def importance_table(scorer: RecordScorer) -> pa.Table:
     """Show how much the trees use each feature; see `Scorer.importances`."""
     splits, gains = split_gains(scorer.contents.forest)
     features = scorer.matrix.features

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from secrets import token_bytes
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -18,9 +18,7 @@ from scoring_model.history.digests import SECRET_BYTES, among, content_digests
 from scoring_model.records import Record, RecordTable, parse_record
 from scoring_model.records.reading import Reading, read_record, read_records
 from scoring_model.scorer.decider import Reason
-
-if TYPE_CHECKING:
-    from scoring_model.scorer.scorer import Scorer
+from scoring_model.scorer.record_scorer import RecordScorer
 
 RESULT = pa.schema(
     [
@@ -76,7 +74,7 @@ class Scored:
 
 
 def score_table(
-    scorer: "Scorer",
+    scorer: RecordScorer,
     table: RecordTable,
     *,
     history: RecordTable | None = None,
@@ -97,7 +95,7 @@ def score_table(
     return score_rows(scorer, table, feature_rows(scorer, table, history, as_of=as_of), reasons=reasons)
 
 
-def score_rows(scorer: "Scorer", table: RecordTable, rows: FloatArray, *, reasons: bool) -> Scored:
+def score_rows(scorer: RecordScorer, table: RecordTable, rows: FloatArray, *, reasons: bool) -> Scored:
     """Score the records of a table by their feature rows."""
     decisions = scorer.decide(rows)
     explained: list[tuple[Reason, ...]] = [()] * len(rows)
@@ -107,7 +105,7 @@ def score_rows(scorer: "Scorer", table: RecordTable, rows: FloatArray, *, reason
 
 
 def feature_rows(
-    scorer: "Scorer", table: RecordTable, history: RecordTable | None, *, as_of: int | None = None
+    scorer: RecordScorer, table: RecordTable, history: RecordTable | None, *, as_of: int | None = None
 ) -> FloatArray:
     """Compute the inputs of the model for every record of a table; see `score_table`.
 
@@ -140,7 +138,7 @@ class EqualRecords(UserWarning):
         )
 
 
-def one_record(scorer: "Scorer", data: Any) -> Record | None:
+def one_record(scorer: RecordScorer, data: Any) -> Record | None:
     """Read a record that is a mapping or a pandas Series; None for a frame or file."""
     schema = scorer.contents.schema
     if isinstance(data, Mapping):
@@ -152,7 +150,7 @@ def one_record(scorer: "Scorer", data: Any) -> Record | None:
 
 
 def score_frame(
-    scorer: "Scorer",
+    scorer: RecordScorer,
     data: Any,
     *,
     history: Any = None,
@@ -184,7 +182,7 @@ def aligned_frame(found: pa.Table, reading: Reading, data: Any) -> Any:
 
 
 def read_histories(
-    scorer: "Scorer",
+    scorer: RecordScorer,
     history: Any,
     *,
     scored: Reading | None = None,

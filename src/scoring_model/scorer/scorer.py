@@ -23,9 +23,9 @@ from scoring_model.bundle import (
 from scoring_model.bundle.codec import read_json
 from scoring_model.bundle.short_card import ShortCard, short_card
 from scoring_model.features import Feature
-from scoring_model.history import past_counts
-from scoring_model.records import Names, Record, RecordTable, microseconds, parse_record
-from scoring_model.scorer.decider import Decider, Decision, Reason
+from scoring_model.records import Names, microseconds, parse_record
+from scoring_model.scorer.decider import Decision, Reason
+from scoring_model.scorer.record_scorer import RecordScorer
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -99,7 +99,7 @@ def weigh(
         )
 
 
-class Scorer(Decider):
+class Scorer(RecordScorer):
     """Decides about records with one bundle: alone, or as frames and files.
 
     Parameters
@@ -110,16 +110,11 @@ class Scorer(Decider):
 
     def __init__(self, manifest: Manifest, contents: Contents, *, threads: int = 1) -> None:
         super().__init__(manifest, contents, threads=threads)
-        self.contents = contents
-        self.matrix = contents.features
         self.settings: Mapping[str, Any] = {}
         """Resolved configuration of the training, as the bundle holds it; empty without a bundle."""
         self.score_counts: ScoreCounts | None = None
         """Counts of the records that certified the policy; None for a bundle that an earlier version sealed."""
         self._evaluation = b"{}"
-        schema = contents.schema
-        # File columns with names other than their fields: they identify a mapping as a row of a file.
-        self.own_names = {*schema.columns.values(), *schema.signals} - {*schema.event_fields, *schema.fields}
 
     def __repr__(self) -> str:
         return str(self._short_card)
@@ -234,10 +229,6 @@ class Scorer(Decider):
             past = past.labelled_before(instant)
         return self.score_record(record, history=past)
 
-    def score_record(self, record: Record, *, history: RecordTable | None = None) -> Decision:
-        """Score one parsed record against earlier ones."""
-        return self.decide_row(self._row(record, history))
-
     def explain(self, data: Any, *, history: Any = None) -> Explanation:
         """Explain the score of one record.
 
@@ -258,7 +249,7 @@ class Scorer(Decider):
         record = frames.one_record(self, data)
         if record is None:
             raise TypeError("explain takes one record: call contributions(frame, history=...) for many")
-        row = self._row(record, frames.read_histories(self, history))
+        row = self.row_of(record, frames.read_histories(self, history))
         return Explanation(
             decision=self.decide_row(row),
             base=self.base,
@@ -333,10 +324,3 @@ class Scorer(Decider):
         from scoring_model.scorer import feature_frames
 
         return feature_frames.importance_table(self)
-
-    def _row(self, record: Record, history: RecordTable | None) -> FloatArray:
-        if history is None:
-            return self.matrix.row(record, {})
-        table = history.append(RecordTable.of(record))
-        past = past_counts(table, len(table) - 1, self.matrix.link_keys, self.matrix.specs)
-        return self.matrix.row(record, past)
