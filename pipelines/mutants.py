@@ -149,6 +149,7 @@ NAMED: Final = (
 )
 
 EXPLAINED: Final[dict[str, str]] = {
+    "evaluation/report/plots/thresholds.py: sign: -1": "the array is constant, so each of its places is the same",
     "evaluation/report/comparison_page.py: comparison: comparison.days < MIN_DAYS": (
         "the border: no made comparison lies on exactly ten days"
     ),

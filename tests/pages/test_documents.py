@@ -17,6 +17,8 @@ def test_a_document_is_null_only_where_there_is_nothing() -> None:
     window, blind = made.made_monitoring().to_json(), made.bare_monitoring().to_json()
     assert window["matured"]["figures"].keys() == full["figures"].keys()
     assert blind["matured"] is None
+    assert (window["maturity"]["immature_share"], window["maturity"]["as_of"][:10]) == (0.2, "2026-04-01")
+    assert made.made_backtest().to_json()["periods"]["2026-01-01"] == {"genuine": 900, "frauds": 40}
 
 
 def test_a_document_has_the_numbers_of_the_result() -> None:
