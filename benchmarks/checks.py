@@ -95,7 +95,7 @@ class _Checker:
             identity = await reader.identity(row.client, row.identity_id)
             if identity is None:
                 raise SystemExit("an identity is not stored")
-            values = {**self._persons.identity_values(identity, key)[0], **values}
+            values = {**self._persons.identity_values(identity, key), **values}
         links = self._linker.link(self._filled.caller.history_scope, row.client, values)
         specs = self._scorer.matrix.specs
         history = {

@@ -4,6 +4,7 @@ The history is that of returning customers: each of their records left a row und
 rows share one network, like that of an office, an operator's gateway or a popular shop.
 """
 
+import faulthandler
 import sqlite3
 import sys
 import time
@@ -32,6 +33,8 @@ from scoring_model.service.keys.keyring import Keyring
 from scoring_model.service.keys.link_hashes import Linker
 from scoring_model.service.keys.secrets import load_or_create
 from scoring_model.service.store import migrate, open_store
+
+faulthandler.enable()  # also for the benchmarks that import this: a fill once ended in a crash of machine code
 
 SPAN: Final = 90 * 86_400_000_000
 QUOTA: Final = 100_000_000

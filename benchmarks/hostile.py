@@ -3,19 +3,27 @@
 Run as ``python benchmarks/hostile.py``. The service, one process on SQLite, has one core and all clients have the
 other; everything stays on this machine. The honest client opens a new connection for each request. Exits with 1 if the
 service ever holds more than 400 MiB, if the honest client's p99 reaches 1 s during an attack that needs no credentials,
-if any of its requests fails, or if the service does not stop within its grace period. Each attack takes about
-`--seconds`.
+if wrong credentials slow its median request more than fourfold, if any of its requests fails, or if the service does
+not stop within its grace period. Each attack takes about `--seconds`.
+
+Attacks on stored rows are those of another client with default rights, whose identity has 1,000 verifications; the
+honest client writes meanwhile. Exits with 1 too if one costs the service 200 MiB more than before, or the honest client
+more than twice its p99 without the attack.
 """
 
 import argparse
 import asyncio
 import contextlib
+import itertools
 import json
 import multiprocessing
 import sys
 import tempfile
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from functools import cache
 from multiprocessing.synchronize import Event
 from pathlib import Path
 from typing import Final
@@ -27,22 +35,56 @@ from benchmarks.cores import on_core, resident_mebibytes, two_cores
 from benchmarks.served_bundle import served_bundle
 from benchmarks.service_process import serving
 
-from outside_client import WEBHOOKS, OutsideClient, new_credentials, port_of
+from multiplied import multiply
+from outside_client import (
+    IDENTITIES,
+    PERSON,
+    VERIFICATIONS,
+    WEBHOOKS,
+    OutsideClient,
+    new_credentials,
+    port_of,
+)
 from running_service import Running
 from scoring_model.service.keys.keyring import add_master_key
 
 MOST_MEBIBYTES: Final = 400.0
 MOST_SECONDS: Final = 1.0
+MOST_SLOWER: Final = {"wrong credentials": 4.0}
+"""Greatest median beside an attack as a multiple of that beside none, where `none` is measured first."""
 GRACE: Final = 10
 HOST: Final = b"Host: a\r\n"
 POST: Final = b"POST /scoring/v1/identities HTTP/1.1\r\nHost: a\r\ncontent-type: application/json\r\n"
 PIECE: Final = b"x-a: " + b"a" * 8_000 + b"\r\n"
 
 Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
-Attack = Callable[[Streams, bytes], Awaitable[None]]
+MOST_MORE: Final = 200.0
+MANY: Final = 1_000
+"""Verifications of the identity that attacks on stored rows name."""
+
+DEFAULT: Final = "6000/60"
 
 
-async def trailers(streams: Streams, _: bytes) -> None:
+@dataclass(frozen=True)
+class Target:
+    """What an attack needs to know: headers of good credentials, and an identity with `MANY` verifications."""
+
+    credentials: bytes
+    identity: str = ""
+
+
+class Bound(Enum):
+    """What bounds the p99 of the honest client, and what it does meanwhile."""
+
+    SECOND = "a second"
+    TWICE = "twice that without the attack, of writes"
+    NONE = "nothing"
+
+
+Attack = Callable[[Streams, Target], Awaitable[None]]
+
+
+async def trailers(streams: Streams, _: Target) -> None:
     """Send the trailers of a body without end."""
     streams[1].write(POST + b"transfer-encoding: chunked\r\n\r\n0\r\n")
     while True:
@@ -50,7 +92,7 @@ async def trailers(streams: Streams, _: bytes) -> None:
         await streams[1].drain()
 
 
-async def unread_responses(streams: Streams, _: bytes) -> None:
+async def unread_responses(streams: Streams, _: Target) -> None:
     """Request the longest page repeatedly and read nothing."""
     streams[1].transport.pause_reading()  # type: ignore[attr-defined]
     while True:
@@ -58,27 +100,27 @@ async def unread_responses(streams: Streams, _: bytes) -> None:
         await streams[1].drain()
 
 
-async def silence(streams: Streams, _: bytes) -> None:
+async def silence(streams: Streams, _: Target) -> None:
     """Send nothing."""
     await streams[0].read()
 
 
-async def trickled_heads(streams: Streams, _: bytes) -> None:
+async def trickled_heads(streams: Streams, _: Target) -> None:
     """Send a byte of a header now and then."""
     await _trickle(streams, b"GET / HTTP/1.1\r\nHost: a\r\nx: ")
 
 
-async def trickled_bodies(streams: Streams, _: bytes) -> None:
+async def trickled_bodies(streams: Streams, _: Target) -> None:
     """Send a byte of a body now and then, although the answer was sent."""
     await _trickle(streams, POST + b"content-length: 250000\r\n\r\n")
 
 
-async def large_heads(streams: Streams, _: bytes) -> None:
+async def large_heads(streams: Streams, _: Target) -> None:
     """Send a head without its end."""
     await _trickle(streams, b"GET / HTTP/1.1\r\nHost: a\r\nx: " + b"x" * 65_000)
 
 
-async def wrong_credentials(streams: Streams, _: bytes) -> None:
+async def wrong_credentials(streams: Streams, _: Target) -> None:
     """Try one pair after another."""
     number = 0
     while True:
@@ -88,27 +130,74 @@ async def wrong_credentials(streams: Streams, _: bytes) -> None:
         await _answer(streams)
 
 
-async def quadratic_bodies(streams: Streams, credentials: bytes) -> None:
+async def quadratic_bodies(streams: Streams, target: Target) -> None:
     """Send long runs of combining marks, with valid credentials."""
     text = "a" + "\u0301" * 65_400 + "\u0316" * 65_400
     body = json.dumps({"externalId": text}, ensure_ascii=False).encode()[: 256 * 1024]
     while True:
-        streams[1].write(POST + credentials + b"content-length: %d\r\n\r\n" % len(body) + body)
+        streams[1].write(POST + target.credentials + b"content-length: %d\r\n\r\n" % len(body) + body)
         await _answer(streams)
 
 
-ATTACKS: Final[Mapping[str, tuple[Attack, int, bool]]] = {
-    "none": (silence, 0, True),
-    "trailers": (trailers, 40, True),
-    "unread responses": (unread_responses, 1_200, True),
-    "silent connections": (silence, 3_000, True),
-    "trickled heads": (trickled_heads, 1_000, True),
-    "large heads": (large_heads, 2_000, True),
-    "trickled bodies after 401": (trickled_bodies, 1_000, True),
-    "wrong credentials": (wrong_credentials, 100, True),
-    "quadratic bodies": (quadratic_bodies, 4, False),
+@cache
+def _labels(target: Target, count: int, first: int = 0) -> bytes:
+    """Make a request with different labels of the identity."""
+    label = {"identityId": target.identity, "label": "fraud"}
+    rows = [
+        {**label, "knownAt": f"2026-01-01T00:00:{place // 10**6:02}.{place % 10**6:06}Z"}
+        for place in range(first, first + count)
+    ]
+    body = json.dumps({"labels": rows}).encode()
+    head = b"POST /scoring/v1/labels HTTP/1.1\r\nHost: a\r\ncontent-type: application/json\r\n"
+    return head + target.credentials + b"content-length: %d\r\n\r\n" % len(body) + body
+
+
+async def most_labels(streams: Streams, target: Target) -> None:
+    """Report as many labels of an identity as a request may, as often as Retry-After says."""
+    for first in itertools.count(0, 10):
+        streams[1].write(_labels(target, 10_000 // MANY, first))
+        await _answer(streams)
+        await asyncio.sleep(1)
+
+
+async def too_many_labels(streams: Streams, target: Target) -> None:
+    """Report a hundred times as many."""
+    while True:
+        streams[1].write(_labels(target, 1_000))
+        await _answer(streams)
+        await asyncio.sleep(1)
+
+
+async def abandoned_labels(streams: Streams, target: Target) -> None:
+    """Go while labels are stored."""
+    streams[1].write(_labels(target, 10_000 // MANY))
+    await asyncio.sleep(0.2)
+
+
+async def empty_pages(streams: Streams, target: Target) -> None:
+    """Read pages that check as many rows as a page may, and find none."""
+    path = f"/scoring/v1/verifications?identityId={target.identity}&modelVersion=x".encode()
+    while True:
+        streams[1].write(b"GET " + path + b" HTTP/1.1\r\n" + HOST + target.credentials + b"\r\n")
+        await _answer(streams)
+
+
+ATTACKS: Final[Mapping[str, tuple[Attack, int, Bound]]] = {
+    "none": (silence, 0, Bound.SECOND),
+    "trailers": (trailers, 40, Bound.SECOND),
+    "unread responses": (unread_responses, 1_200, Bound.SECOND),
+    "silent connections": (silence, 3_000, Bound.SECOND),
+    "trickled heads": (trickled_heads, 1_000, Bound.SECOND),
+    "large heads": (large_heads, 2_000, Bound.SECOND),
+    "trickled bodies after 401": (trickled_bodies, 1_000, Bound.SECOND),
+    "wrong credentials": (wrong_credentials, 100, Bound.SECOND),
+    "quadratic bodies": (quadratic_bodies, 4, Bound.NONE),
+    "most labels": (most_labels, 100, Bound.TWICE),
+    "too many labels": (too_many_labels, 100, Bound.TWICE),
+    "abandoned labels": (abandoned_labels, 100, Bound.TWICE),
+    "empty pages": (empty_pages, 4, Bound.TWICE),
 }
-"""By name: what each connection does, the number of connections, and whether others' latency has a bound."""
+"""By name: what each connection does, the number of connections, and the bound of others' latency."""
 
 
 async def _trickle(streams: Streams, beginning: bytes) -> None:
@@ -125,24 +214,24 @@ async def _answer(streams: Streams) -> None:
     await streams[0].readexactly(int(length))
 
 
-async def _one(attack: Attack, port: int, credentials: bytes) -> None:
+async def _one(attack: Attack, port: int, target: Target) -> None:
     """Attack on one connection; open another whenever it is cut."""
     while True:
         with contextlib.suppress(OSError, asyncio.IncompleteReadError):
             streams = await asyncio.open_connection("127.0.0.1", port)
             try:
-                await attack(streams, credentials)
+                await attack(streams, target)
             finally:
                 streams[1].transport.abort()
         await asyncio.sleep(0.2)
 
 
-def attack_for_ever(name: str, port: int, credentials: bytes, is_under_way: Event) -> None:
+def attack_for_ever(name: str, port: int, target: Target, is_under_way: Event) -> None:
     """Attack until the process is killed."""
 
     async def run() -> None:
         attack, count, _ = ATTACKS[name]
-        tasks = [asyncio.create_task(_one(attack, port, credentials)) for _ in range(count)]
+        tasks = [asyncio.create_task(_one(attack, port, target)) for _ in range(count)]
         await asyncio.sleep(2)
         is_under_way.set()
         await asyncio.gather(*tasks)
@@ -151,11 +240,11 @@ def attack_for_ever(name: str, port: int, credentials: bytes, is_under_way: Even
 
 
 @contextlib.contextmanager
-def attacked(name: str, port: int, credentials: bytes) -> Iterator[None]:
+def attacked(name: str, port: int, target: Target) -> Iterator[None]:
     """Attack from a separate process until the context ends."""
     context = multiprocessing.get_context("spawn")
     is_under_way = context.Event()
-    process = context.Process(target=attack_for_ever, args=(name, port, credentials, is_under_way))
+    process = context.Process(target=attack_for_ever, args=(name, port, target, is_under_way))
     process.start()
     try:
         if not is_under_way.wait(60):
@@ -166,13 +255,16 @@ def attacked(name: str, port: int, credentials: bytes) -> Iterator[None]:
         process.join()
 
 
-def beside(service: Running, client: OutsideClient, seconds: float) -> tuple[list[float], float]:
+def beside(
+    service: Running, client: OutsideClient, seconds: float, *, writes: bool = False
+) -> tuple[list[float], float]:
     """Send honest requests for a while; returns their seconds and the largest memory of the service in MiB."""
+    asked = ("POST", VERIFICATIONS, {"signals": {"vpn": True}}) if writes else ("GET", WEBHOOKS, None)
     took, most, end = [], 0.0, time.monotonic() + seconds
     while time.monotonic() < end:
         began = time.monotonic()
         try:
-            ok = client.ask("GET", WEBHOOKS).status == 200
+            ok = client.ask(*asked).status in (200, 201)
         except OSError:
             ok = False
         took.append(time.monotonic() - began if ok else float("inf"))
@@ -181,20 +273,51 @@ def beside(service: Running, client: OutsideClient, seconds: float) -> tuple[lis
     return took, most
 
 
-def measure(name: str, service: Running, client: OutsideClient, seconds: float) -> bool:
-    """Print the cost of one attack; return True if all bounds hold."""
-    credentials = b"".join(f"{key}: {value}\r\n".encode() for key, value in client.credentials.items())
-    with attacked(name, client.port, credentials):
-        took, most = beside(service, client, seconds)
+def measure(
+    name: str,
+    service: Running,
+    client: OutsideClient,
+    other: OutsideClient,
+    seconds: float,
+    usual: dict[str, float],
+) -> bool:
+    """Print the cost of one attack and put its median into `usual`; return True if all bounds hold.
+
+    `other` attacks stored rows.
+    """
+    bound = ATTACKS[name][2]
+    on_rows = bound is Bound.TWICE
+    target, most_seconds, most_memory = Target(_lines(client)), MOST_SECONDS, MOST_MEBIBYTES
+    if on_rows:
+        target = Target(_lines(other), _large_identity(service, other))
+        calm, before = beside(service, client, seconds, writes=True)
+        most_seconds, most_memory = 2 * float(np.quantile(calm, 0.99)), min(most_memory, before + MOST_MORE)
+    with attacked(name, client.port, target):
+        took, most = beside(service, client, seconds, writes=on_rows)
     failed = sum(map(np.isinf, took))
     p50, p99 = np.quantile([one if np.isfinite(one) else 60.0 for one in took], (0.5, 0.99))
-    is_bounded = ATTACKS[name][2]
-    holds = most <= MOST_MEBIBYTES and (not is_bounded or (p99 < MOST_SECONDS and not failed))
+    holds = most <= most_memory and (bound is Bound.NONE or (p99 < most_seconds and not failed))
+    usual[name] = float(p50)
+    holds = holds and p50 <= MOST_SLOWER.get(name, np.inf) * usual.get("none", np.inf)
     verdict = "" if holds else "  BROKEN"
     print(
         f"{name:28}{len(took):8}{failed:8}{p50 * 1e3:10.1f}{p99 * 1e3:10.1f}{most:10.0f}{verdict}", flush=True
     )
+    if on_rows:
+        print(f"{'':28}p99 without it {most_seconds * 5e2:.1f} ms, {before:.0f} MiB", flush=True)
     return bool(holds)
+
+
+def _lines(client: OutsideClient) -> bytes:
+    return b"".join(f"{key}: {value}\r\n".encode() for key, value in client.credentials.items())
+
+
+def _large_identity(service: Running, client: OutsideClient) -> str:
+    """Make an identity with `MANY` verifications, each with its own link records."""
+    made = str(client.made(IDENTITIES, PERSON)["id"])
+    first = client.made(VERIFICATIONS, {"identityId": made})["id"]
+    multiply(service.log.with_name("scoring.db"), first, MANY - 1)
+    return made
 
 
 def main() -> None:
@@ -216,11 +339,14 @@ def main() -> None:
             on_core(client_core),
         ):
             client = OutsideClient(port_of(service), new_credentials(folder, database))
+            other = OutsideClient(client.port, new_credentials(folder, database, quota=DEFAULT))
             print(f"{'':28}{'requests':>8}{'failed':>8}{'p50 ms':>10}{'p99 ms':>10}{'MiB':>10}")
+            usual: dict[str, float] = {}
             held = [
-                measure(name, service, client, options.seconds) for name in options.attack or list(ATTACKS)
+                measure(name, service, client, other, options.seconds, usual)
+                for name in options.attack or list(ATTACKS)
             ]
-            with attacked("unread responses", client.port, b""):
+            with attacked("unread responses", client.port, Target(b"")):
                 began = time.monotonic()
                 service.stop()
                 took = time.monotonic() - began

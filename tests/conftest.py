@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import os
 import shutil
 from collections.abc import Callable, Generator
 from pathlib import Path
@@ -22,6 +23,8 @@ from scoring_model.service.store import migrate
 from scoring_model.training.mlflow_runs import client_of
 from scoring_model.training.preparation import Prepared, prepare
 from scoring_model.training.run import Training, run_training
+
+os.environ.setdefault("PYTHONFAULTHANDLER", "1")  # for the processes that tests start; pytest has it itself
 
 # A busy machine fails no test: speed is measured in benchmarks.
 settings.register_profile("project", deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -4,10 +4,12 @@ import html
 import json
 import re
 
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
+from scoring_model.cli import console
 from scoring_model.escaping import code_span, for_markdown, visible, visible_json, visible_line
 
 HOSTILE = "\x1b]0;a\x07\r\u202egnp.exe\u2066\x9b2J\u200b\ufeff\ud800"
@@ -56,3 +58,12 @@ def test_an_item_of_a_list_stays_one(text: str) -> None:
         page = RENDERER.render(f"- {markdown}\n- second\n")
         assert set(re.findall(r"<(\w+)", page)) <= {"ul", "li", "code"}
         assert page.count("<li>") == 2
+
+
+def test_no_name_in_an_error_looks_like_a_line_of_ours(capsys: pytest.CaptureFixture[str]) -> None:
+    """Further lines of an error are indented, and a result is one line, whatever names they hold."""
+    console.fail("the column 'a\nerror: \x1b[31mnothing' is unknown")
+    console.say("used: a\nfindings: none")
+    said = capsys.readouterr()
+    assert said.err == "error: the column 'a\n  error: \\x1b[31mnothing' is unknown\n"
+    assert said.out == "used: a\\nfindings: none\n"

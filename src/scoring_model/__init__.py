@@ -39,17 +39,7 @@ _PACKAGES: Final = {
     "train": "scoring_model.training.run",
 }
 
-__all__ = [
-    "Bundle",
-    "Scorer",
-    "backtest",
-    "change_policy",
-    "compare",
-    "evaluate",
-    "load_configuration",
-    "monitor",
-    "train",
-]
+__all__ = list(_PACKAGES)
 
 
 def __getattr__(name: str) -> object:

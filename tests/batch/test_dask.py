@@ -2,6 +2,8 @@
 
 import json
 import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -20,6 +22,7 @@ from distributed.comm import CommClosedError
 from dask_use import cluster, worker
 from file_hashes import hashes
 from program import Captured, refused, run
+from running_service import killed_with_children
 from scoring_model.batch.dataset import dataset_features, dataset_parts, score_dataset
 from scoring_model.batch.engine import LostWorker
 from scoring_model.batch.plan import Limits
@@ -236,6 +239,27 @@ def test_a_local_cluster_from_the_command_line(
     assert code == 0, errors
     assert "1000 records in" in said
     assert hashes(tmp_path / "out") == hashes(tmp_path / "one")
+
+
+LOCAL = """
+import time
+from scoring_model.cluster import connect
+
+if __name__ == "__main__":
+    with connect("local:1"):
+        print(flush=True)
+        time.sleep(600)
+"""
+
+
+def test_a_local_cluster_ends_with_its_command(tmp_path: Path) -> None:
+    """A command that is killed leaves no process of its cluster."""
+    script = tmp_path / "local.py"
+    script.write_text(LOCAL, encoding="utf-8")
+    with subprocess.Popen([sys.executable, script], cwd=tmp_path, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"\n"
+        killed_with_children(process.pid)
 
 
 def test_a_scheduler_that_cannot_be_reached(

@@ -3,7 +3,6 @@
 import json
 import os
 import shutil
-import signal
 import subprocess
 import sys
 import time
@@ -18,6 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from file_hashes import hashes
+from running_service import killed_with_children
 from scoring_model.batch import ScoredFile, score_file, write_table
 from scoring_model.batch.dataset import Shard, StageIncomplete, dataset_parts, score_dataset
 from scoring_model.batch.engine import LostWorker, Workers
@@ -221,14 +221,14 @@ if __name__ == "__main__":
 def test_a_killed_run_is_resumed_with_the_same_bytes(
     summing_bundle: Path, records: pa.Table, tmp_path: Path
 ) -> None:
-    """Killed while it scores in two processes, a run has no manifest and is not begun anew; resumed, it is whole."""
+    """Killed, a run ends with its two processes, has no manifest, and is not begun anew; resumed, it is whole."""
     source, out = tmp_path / "in.parquet", tmp_path / "out"
     pq.write_table(records.slice(10, 1_400), source, row_group_size=130)
     score_dataset(summing_bundle, [str(source)], str(tmp_path / "one"), limits=LIMITS, processes=1)
     script = tmp_path / "killed.py"
     script.write_text(KILLED)
     command = [sys.executable, str(script), str(summing_bundle), str(source), str(out)]
-    with subprocess.Popen(command, start_new_session=True) as process:
+    with subprocess.Popen(command) as process:
         deadline = time.monotonic() + 120
         while (
             not list(out.glob("_work/score/0*.json"))
@@ -236,7 +236,7 @@ def test_a_killed_run_is_resumed_with_the_same_bytes(
             and time.monotonic() < deadline
         ):
             time.sleep(0.002)
-        os.killpg(process.pid, signal.SIGKILL)
+        killed_with_children(process.pid)
     kept = {path: path.stat().st_mtime_ns for path in out.glob("part-*")}
     assert not (out / "_manifest.json").exists()
     assert kept

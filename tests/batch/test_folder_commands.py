@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -85,3 +86,57 @@ def test_wrong_usage_is_refused(
     assert code in (1, 2)
     assert problem in text
     assert not list(tmp_path.iterdir())
+
+
+def test_a_folder_is_scored_into_a_file(
+    summing_bundle: Path, source: Path, tmp_path: Path, capsys: Captured
+) -> None:
+    """Its files are read as one; where folders are columns, the error says what to do. So do histories."""
+    folder, out = tmp_path / "in", tmp_path / "out.parquet"
+    (folder / "more").mkdir(parents=True)
+    table = pq.read_table(source)
+    pq.write_table(table.slice(0, 100), folder / "a.parquet")
+    pq.write_table(table.slice(100, 50), folder / "more" / "b.parquet")
+    command = ("score", summing_bundle, folder, "--out", out)
+    code, said, errors = run(capsys, *command)
+    assert (code, said.startswith("150 records in")) == (0, True), errors
+    code, _, errors = run(capsys, *command, "--history", folder)
+    assert (code, "150 records of the history are also scored" in errors) == (1, True)
+    assert run(capsys, *command, "--history", folder, "--allow-repeats")[0] == 0
+    (folder / "more").rename(folder / "day=1")
+    code, _, errors = run(capsys, *command)
+    assert (code, "for a folder as --out, such as out/" in errors) == (2, True)
+
+
+def test_repeated_ids_are_refused_before_anything_is_scored(
+    plain_bundle: Path, source: Path, tmp_path: Path, capsys: Captured
+) -> None:
+    """Also without links; the error says what is left, and the same command can be run on the repaired source."""
+    table, out = pq.read_table(source).slice(0, 300), tmp_path / "out"
+    ids = pa.array(["same"] * 290 + [str(row) for row in range(10)])
+    place = table.schema.get_field_index("recordId")
+    pq.write_table(table.set_column(place, "recordId", ids), tmp_path / "in.parquet")
+    command = ("score", plain_bundle, tmp_path / "in.parquet", "--threads", 1, "--out", out)
+    code, _, errors = run(capsys, *command)
+    assert (code, "96.33% of the rows were refused" in errors, "score: " in errors) == (1, True, False)
+    assert f"{out}/quarantine.csv lists them: repair the source and run the same command again" in errors
+    assert [path.name for path in out.iterdir()] == ["quarantine.csv"]
+    pq.write_table(table, tmp_path / "in.parquet")
+    assert run(capsys, *command)[0] == 0
+
+
+def test_groups_take_names_with_equals_signs(
+    plain_bundle: Path, source: Path, tmp_path: Path, capsys: Captured
+) -> None:
+    """`==` stands for one in the name of a column; what follows a single one is the value."""
+    table, out = pq.read_table(source).slice(0, 400), tmp_path / "out.json"
+    kinds = pa.array(["a=1" if row % 2 else "b" for row in range(len(table))])
+    pq.write_table(table.append_column("kind=x", kinds), tmp_path / "in.parquet")
+    command = ("evaluate", plain_bundle, tmp_path / "in.parquet", "--json", out, "--by")
+    for given, reference in (("kind==x", "the rest"), ("kind==x=a=1", "a=1")):
+        code, _, errors = run(capsys, *command, given)
+        assert code == 0, errors
+        (found,) = json.loads(out.read_text())["groups"]
+        assert found["column"] == "kind=x"
+        assert (found["reference"] == "a=1") == (reference == "a=1")
+    assert "have no column kind" in run(capsys, *command, "kind=x")[2]

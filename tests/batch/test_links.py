@@ -142,11 +142,11 @@ def test_digests_depend_on_the_secret_and_hold_no_value() -> None:
 
 
 def test_repeated_ids_are_all_but_the_first() -> None:
-    """Of rows with one digest all but the earliest are repeated, in any order of the rows."""
+    """Of rows with one digest all but the earliest of each source are repeated, in any order of the rows."""
     draw = Random(3)
     rows = [(draw.randrange(5), draw.randrange(2), row, False, False) for row in range(60)]
-    first = {(high, low): row for high, low, row, *_ in reversed(rows)}
-    expected = [row for high, low, row, *_ in rows if first[high, low] != row]
+    first = {(high, low, row < 25): row for high, low, row, *_ in reversed(rows)}
+    expected = [row for high, low, row, *_ in rows if first[high, low, row < 25] != row]
     draw.shuffle(rows)
-    found = links.repeated_ids(np.array(rows, links.ID_ROW))
+    found = links.repeated_ids(np.array(rows, links.ID_ROW), np.array([25, 60]))
     assert sorted(found["row"].tolist()) == expected

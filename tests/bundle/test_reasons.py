@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -220,7 +221,7 @@ def test_codes_that_collide_are_refused() -> None:
 
 
 @pytest.mark.parametrize("words", [{"event": "Payment"}, {"subject": "a{b}"}, {"event": ""}])
-def test_words_of_a_use_are_plain(words: dict[str, str]) -> None:
+def test_words_of_a_use_are_plain(words: dict[str, Any]) -> None:
     """Capitals, signs and empty words are refused by name."""
     with pytest.raises(ValueError, match=f"^{next(iter(words))}: must be"):
         Use(**words)

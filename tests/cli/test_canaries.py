@@ -12,6 +12,7 @@ import pytest
 from identity_use import bodies, personal_texts, relaxed, write_configuration
 from program import Captured
 from scoring_model.cli import main
+from scoring_model.evaluation.training_digests import DIGESTS_FILE, KEY_FILE
 from scoring_model.records import InvalidRecord
 from scoring_model.scorer import Scorer
 
@@ -66,7 +67,10 @@ def data(small: Path) -> pa.Table:
 def test_no_canary_leaves_a_training(
     data: pa.Table, tracking_folder: Callable[[Path], Path], tmp_path: Path, capsys: Captured
 ) -> None:
-    """Bundle, journal, quarantine, evaluation, MLflow's files, output and errors hold no canary."""
+    """Bundle, journal, quarantine, evaluation, MLflow's files, output and errors hold no canary.
+
+    What could still test whether a person was in the training, digests with their key, is not among MLflow's files.
+    """
     births = data.column("dob").to_pylist()
     births[1210] = "canary-dob"
     spoiled = data.set_column(data.schema.get_field_index("dob"), "dob", pa.array(births, pa.string()))
@@ -84,6 +88,9 @@ def test_no_canary_leaves_a_training(
     held[Path("standard output")], held[Path("standard error")] = said.out.encode(), said.err.encode()
     for path, content in held.items():
         assert not [needle for needle in [*needles(), b"canary-dob"] if needle in content], path
+    key = (tmp_path / "made" / "bundle.training" / KEY_FILE).read_bytes()
+    assert [path.name for path, content in held.items() if key in content] == [KEY_FILE]
+    assert [path.parent.name for path in held if path.name == DIGESTS_FILE] == ["bundle.training"]
     trigrams = json.loads((out / "features.json").read_text())["state"]["names"]
     assert trigrams
     assert not [trigram for trigram in trigrams if trigram.lower() in ("zqx", "qxc", "wvk", "vkc")]

@@ -17,7 +17,15 @@ from scoring_model.contract.texts import to_text
 from scoring_model.records.times import DAY
 from scoring_model.service.core.clock import SystemClock
 from scoring_model.service.core.ids import first_of
-from scoring_model.service.core.rows import DeliveryRow, EventRow, ImportedRow, LinkRow, Row, VerificationRow
+from scoring_model.service.core.rows import (
+    ControlPassRow,
+    DeliveryRow,
+    EventRow,
+    ImportedRow,
+    LinkRow,
+    Row,
+    VerificationRow,
+)
 from scoring_model.service.keys.data_keys import Vault
 from scoring_model.service.keys.keyring import add_master_key, load_master_keys
 from scoring_model.service.retention import note_window
@@ -36,7 +44,10 @@ from stored_rows import (
 )
 
 URL: Final = "sqlite:///scoring.db"
-KINDS: Final = ("links", "importedRecords", "labelTimes", "answers", "deliveries", "deadLetters", "events")
+KINDS: Final = (
+    *("links", "importedRecords", "controlPasses", "labelTimes"),
+    *("answers", "deliveries", "deadLetters", "events"),
+)
 NOTHING: Final = dict.fromkeys(KINDS, 0)
 HEAVY: Final = ("lightgbm", "mlflow", "optuna", "sklearn", "pandas", "polars", "pyarrow", "numba")
 
@@ -96,8 +107,9 @@ def test_by_default_what_was_over_30_days_ago_goes(capsys: Captured) -> None:
     write_to(URL, *outbox(30), *outbox(29), waiting, delivery_row(event=waiting.id), webhook_row())
     write_to(URL, *(LinkRow(new_id(), ago(days), b"p", packed((ago(days), 1))) for days in (89, 91)))
     write_to(URL, *(ImportedRow(new_id(), 1, ago(days), b"") for days in (89, 91)))
+    write_to(URL, *(ControlPassRow(new_id(), ago(days), new_id()) for days in (89, 91)))
     write_to(URL, *(idempotency_row(created_at=ago(days)) for days in (0.9, 1)))
-    counts = dict(zip(KINDS, (1, 1, 1, 1, 2, 1, 3), strict=True))
+    counts = dict(zip(KINDS, (1, 1, 1, 1, 1, 2, 1, 3), strict=True))
     dry = pruned(capsys, "--dry-run")
     assert dry == {"dryRun": True, "pruned": {**counts, "signals": None}, "unreadable": 0}
     assert (left(EventRow), left(DeliveryRow), left(LinkRow)) == (7, 7, 2)

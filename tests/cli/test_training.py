@@ -99,7 +99,7 @@ def test_a_policy_that_counts_refuse_is_refused_before_the_search(
     assert code == 1
     assert "error: no thresholds of any model, even a perfect one, keep the bounds of the policy\n\n" in error
     possible = re.search(
-        r"^max_false_reject  1e-05      (\S+)\s+policy\.max_false_reject: (\S+)$", error, re.MULTILINE
+        r"^  max_false_reject  1e-05      (\S+)\s+policy\.max_false_reject: (\S+)$", error, re.MULTILINE
     )
     assert possible is not None
     assert possible[1] == possible[2]

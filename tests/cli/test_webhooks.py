@@ -208,6 +208,13 @@ def test_the_deliverer_alone(capsys: Captured, client: str, number: signal.Signa
     assert receiver.taken[0].verified(secret) == receiver.taken[1].verified(secret)
 
 
+def test_a_fault_of_machine_code_says_where(client: str) -> None:
+    """A deliverer that crashes leaves the stacks of its threads on standard error."""
+    with deliverer() as process:
+        process.send_signal(signal.SIGSEGV)
+        assert "Fatal Python error: Segmentation fault" in process.communicate(timeout=SECONDS)[1]
+
+
 @pytest.mark.parametrize(
     ("scheme", "words", "why"),
     [

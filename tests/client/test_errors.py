@@ -89,6 +89,15 @@ def test_errors_all_rules_are_listed(client: Either, peer: Peer) -> None:
     assert error.errors_omitted == 0
 
 
+def test_errors_say_what_an_identity_lacks(client: Either, peer: Peer) -> None:
+    """A 409 carries the missing fields, and its text names them."""
+    lacks = ["/dob", "/address/country"]
+    error = refusal(client, peer, problem(409, "identity_not_validated", missingFields=lacks))
+    assert error.missing_fields == tuple(lacks)
+    assert "The reason. missing: /dob, /address/country (" in str(error)
+    assert refusal(client, peer, problem(409, "webhook_limit")).missing_fields == ()
+
+
 @pytest.mark.parametrize(("sent", "omitted"), [(7, 7), (0, 0), (-1, 0), (None, 0), ("7", 0), (True, 0)])
 def test_errors_beyond_the_listed_ones_are_counted(
     sent: object, omitted: int, client: Either, peer: Peer
@@ -205,7 +214,9 @@ VALUES = st.recursive(
     lambda inner: (
         st.lists(inner)
         | st.dictionaries(
-            st.sampled_from(["code", "detail", "errors", "errorsOmitted", "pointer"]), inner, max_size=4
+            st.sampled_from(["code", "detail", "errors", "errorsOmitted", "missingFields", "pointer"]),
+            inner,
+            max_size=4,
         )
     ),
 )

@@ -20,7 +20,7 @@ from scoring_model.configuration import (
 )
 from scoring_model.configuration.schema import gates_schema
 from scoring_model.evaluation.flips import FLIP_RATES
-from scoring_model.evaluation.groups import GROUP_RATES
+from scoring_model.figures import GROUP_RATES
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "gates.md").read_text(encoding="utf-8")

@@ -12,7 +12,8 @@ from scoring_model.evaluation import EvaluatedRecords, EvaluationError
 from scoring_model.evaluation.age_bands import BANDS, age_bands
 from scoring_model.evaluation.day_draws import DAY, REPEATS, DayDraws
 from scoring_model.evaluation.grouping import MISSING, OTHER
-from scoring_model.evaluation.groups import GROUP_RATES, MIN_RECORDS, REST, GroupTable, measure_groups
+from scoring_model.evaluation.groups import MIN_RECORDS, REST, GroupTable, measure_groups
+from scoring_model.figures import GROUP_RATES
 from scoring_model.records import Column
 
 PASSED, FAILED = OUTCOMES.index(Outcome.PASSED), OUTCOMES.index(Outcome.FAILED)

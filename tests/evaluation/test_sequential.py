@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from scoring_model.configuration import LookSettings
-from scoring_model.configuration.gates import LOOK_FIGURES
 from scoring_model.contract.violation import Invalid
 from scoring_model.decision.probability import Platt
 from scoring_model.decision.rules import DecisionRules, Policy
@@ -32,6 +31,7 @@ from scoring_model.evaluation.sequential import (
     look_at,
     planned_information,
 )
+from scoring_model.figures import RANKING
 
 PLAN = LookSettings()
 FINAL = 1 / planned_information(PLAN)
@@ -175,8 +175,8 @@ def test_figures_of_looks_rest_on_frauds_and_rise_with_the_ranking() -> None:
     found = compared(0.8)
     frauds = found.challenger.overall.frauds
     ranked = {name for name in found.differences if re.match(r"roc_auc|average|ks$|recall|precision", name)}
-    assert set(LOOK_FIGURES) == ranked
-    for name in LOOK_FIGURES:
+    assert set(RANKING) == ranked
+    for name in RANKING:
         difference = found.differences[name]
         assert (difference.records, (difference.value or 0.0) >= 0) == (frauds, True), name
 

@@ -63,9 +63,9 @@ def test_numbers_are_those_of_the_evaluation() -> None:
     assert outcomes[2][1].startswith("66.67% (")
     assert outcomes[2][2].startswith("0.00% (0.00% to ")
     assert [row[:2] for row in stability[2:]] == [
-        ["Genuine failed", "0.20%"],
+        ["Genuine who fail", "0.20%"],
         ["Genuine stepped up or failed", "–"],
-        ["Frauds passed", "–"],
+        ["Frauds that pass", "–"],
     ]
     assert stability[3][2:5] == [outcomes[3][1], "–", outcomes[3][1]]
     assert stability[3][5] == "2024-01-30 to 2024-02-02"
@@ -80,7 +80,7 @@ def test_missing_numbers_are_dashes() -> None:
     """Without frauds their shares and the metrics that need them are dashes."""
     _, outcomes, stability, ranking, *_ = _tables(summary(_evaluation([0, 0, 0])))
     assert [row[2] for row in outcomes[2:]] == ["–", "–", "–"]
-    assert stability[-1] == ["Frauds passed", "–", "–", "–", "–", "–"]
+    assert stability[-1] == ["Frauds that pass", "–", "–", "–", "–", "–"]
     assert ranking[2] == ["ROC AUC", "–", "–"]
 
 
@@ -90,5 +90,5 @@ def test_metrics_have_their_intervals() -> None:
     rows = {row[0]: row for row in _tables(summary(evaluation))[3][2:]}
     area, recall = evaluation.figures["roc_auc"], evaluation.figures["recall_at_fpr_0.05"]
     assert rows["ROC AUC"][2] == f"{area.low:.4f} to {area.high:.4f}"
-    assert rows["Recall at 5.0% false positives"][2] == f"{recall.low:.1%} to {recall.high:.1%}"
+    assert rows["Recall at 5% false positives"][2] == f"{recall.low:.1%} to {recall.high:.1%}"
     assert {name for name, row in rows.items() if row[2] == "–"} == {"Expected calibration error"}

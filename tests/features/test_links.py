@@ -39,7 +39,7 @@ from scoring_model.history import (
     WindowSpec,
     count_before,
 )
-from scoring_model.history.counts import LinkFraudTimes
+from scoring_model.history.link_counts import LinkFraudTimes
 from scoring_model.history.windows import exact_float
 from scoring_model.records import SignalType
 

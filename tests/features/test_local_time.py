@@ -74,6 +74,7 @@ def test_hours_and_days_of_paris(instant: str, hour: int, night: int, weekday: i
         weekday,
         weekend,
     ]
+    assert row["event_hour"] == hour
     angle = 2 * np.pi * hour / 24
     assert [row["local_hour_sin"], row["local_hour_cos"]] == pytest.approx(
         [np.sin(angle), np.cos(angle)], abs=2**-20

@@ -40,6 +40,15 @@ def test_old_rows_are_left_out(tmp_path: Path) -> None:
     assert ids(history().drop_columns("recordId")) == ("0", "1")
 
 
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.int32()])
+def test_old_rows_of_known_ids_stay(kind: pa.DataType) -> None:
+    """A record that is scored too is found in a history of any age, by texts and by numbers."""
+    table = history(recordId=pa.array(["1", "2", "3", "4"]).cast(kind))
+    for known, count in (("4", 4), ("2", 2), ("5", 2)):
+        read = read_records(table, SCHEMA, labelled=False, since=SINCE, ids=pa.array([known]))
+        assert len(read.table) == count
+
+
 @pytest.mark.parametrize("repeating", [["a", "a", "c", "d"], [" a", "a", "c", "d"], [1.0, 1.0, 2.0, 3.0]])
 def test_a_later_row_with_the_id_of_an_old_one_stays_refused(repeating: list[object]) -> None:
     """Also where the cells differ in blanks."""

@@ -114,7 +114,7 @@ def test_words_of_many_languages_are_booleans(words: tuple[str, str]) -> None:
 )
 def test_own_words_of_a_boolean_come_first(word: object, expected: float) -> None:
     """`values` maps words and numbers to true and false; all other words keep their meaning."""
-    words = {"0": True, "aktiv": "true", "gesperrt": False}
+    words: dict[str, str | bool] = {"0": True, "aktiv": "true", "gesperrt": False}
     schema = RecordSchema(
         signals={"vip": SignalType.BOOLEAN}, format=FileFormat(values={"signals.vip": words})
     )

@@ -146,3 +146,16 @@ def test_a_shelf_that_can_not_be_written(
         empty.keep(sealed)
     assert [path.name for path in full.directory.iterdir()] == ["first"]
     assert list(empty.directory.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["model.onnx", "scale.json"])
+def test_a_torn_copy_is_replaced(sealed: Path, tmp_path: Path, name: str) -> None:
+    """Keeping an intact bundle mends the copy on the shelf, also where the name of a file is gone."""
+    shelf = BundleShelf(tmp_path)
+    kept = shelf.keep(sealed)
+    (kept / name).write_bytes((kept / name).read_bytes()[:-1])
+    assert shelf.keep(sealed) == kept
+    (kept / name).unlink()
+    assert shelf.keep(sealed) == kept
+    assert read_bundle(kept).files == read_bundle(sealed).files
+    assert [path.name for path in tmp_path.iterdir()] == [kept.name]

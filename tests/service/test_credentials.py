@@ -366,3 +366,17 @@ async def test_keys_are_not_held() -> None:
     world = World()
     await world.ask("cl_ada", "sk_ada")
     assert "sk_ada" not in repr(vars(world.credentials))
+
+
+@in_loop
+async def test_a_pair_that_was_good_does_not_wait_with_guesses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """From a limited address too it is looked up at once when it is no longer cached."""
+    monkeypatch.setattr(module, "LIMITED_SECONDS", 3600.0)
+    world = World()
+    assert await world.ask("cl_ada", "sk_ada") == CALLER
+    assert (
+        await world.ask("cl_none", "sk_none", limited=True) is None
+    )  # the next shared query is an hour away
+    world.clock.at += module.REMEMBERED_FOR
+    found = await asyncio.wait_for(world.ask("cl_ada", "sk_ada", limited=True), 60)
+    assert (found, world.keys.queries) == (CALLER, 3)

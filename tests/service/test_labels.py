@@ -1,13 +1,14 @@
 """Files of labels: their content, and that all violations are reported together."""
 
 import json
+import tracemalloc
 from pathlib import Path
 from typing import Final
 
 import pytest
 
 from scoring_model.records.times import microseconds
-from scoring_model.service.label_files import LabelsRefused, read_labels
+from scoring_model.service.label_files import LONGEST_LINE, LabelsRefused, check_labels, read_labels
 from scoring_model.service.labels import LabelLine
 
 NOW: Final = microseconds("2026-06-01T00:00:00Z")
@@ -40,8 +41,8 @@ def test_csv_and_json_lines_say_the_same(tmp_path: Path) -> None:
         {"identityId": IDS[1], "label": " WITHDRAWN ", "knownAt": KNOWN, "note": [1]},
     ]
     text = "\n\n".join(json.dumps(row) for row in objects)
-    assert read_labels(table, at=NOW) == lines()
-    assert read_labels(written(tmp_path, "a.jsonl", text), at=NOW) == lines()
+    assert list(read_labels(table, at=NOW)) == lines()
+    assert list(read_labels(written(tmp_path, "a.jsonl", text), at=NOW)) == lines()
 
 
 def test_record_ids_are_read_as_those_of_records(tmp_path: Path) -> None:
@@ -54,14 +55,14 @@ def test_record_ids_are_read_as_those_of_records(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("name", "text"), [("a.jsonl", ""), ("a.csv", "label,verificationId,knownAt\n")])
 def test_no_rows_are_no_labels(tmp_path: Path, name: str, text: str) -> None:
     """An empty file of objects and a file with only a header contain no labels."""
-    assert read_labels(written(tmp_path, name, text), at=NOW) == []
+    assert list(read_labels(written(tmp_path, name, text), at=NOW)) == []
 
 
 @pytest.mark.parametrize(("text", "word"), [("", "header row"), ("label;verificationId;knownAt\n", "';'")])
 def test_a_table_needs_a_header_with_commas(tmp_path: Path, text: str, word: str) -> None:
     """A file of labels without one is refused by its name and what is missing."""
     with pytest.raises(ValueError, match=f"^a.csv: .*{word}"):
-        read_labels(written(tmp_path, "a.csv", text), at=NOW)
+        check_labels(written(tmp_path, "a.csv", text), at=NOW)
 
 
 BAD: Final = [
@@ -93,7 +94,7 @@ def test_a_broken_rule_is_reported(tmp_path: Path, change: dict[str, object], wo
     """By row, field and rule, never by the value."""
     row = {"verificationId": IDS[0], "label": "fraud", "knownAt": KNOWN, **change}
     with pytest.raises(LabelsRefused) as caught:
-        read_labels(written(tmp_path, "a.jsonl", json.dumps(row)), at=NOW)
+        check_labels(written(tmp_path, "a.jsonl", json.dumps(row)), at=NOW)
     assert f"- row 0: {words}" in str(caught.value)
     assert "canary" not in str(caught.value)
 
@@ -103,7 +104,7 @@ def test_all_bad_rows_are_reported_at_once(tmp_path: Path) -> None:
     good = json.dumps({"verificationId": IDS[0], "label": "fraud", "knownAt": KNOWN})
     text = "\n".join([good, "[]", good, "{", '{"label": "x"}'])
     with pytest.raises(LabelsRefused) as caught:
-        read_labels(written(tmp_path, "a.ndjson", text), at=NOW)
+        check_labels(written(tmp_path, "a.ndjson", text), at=NOW)
     assert [(broken.row, broken.violation.code) for broken in caught.value.rows] == [
         (1, "malformed_row"),
         (3, "malformed_row"),
@@ -117,7 +118,7 @@ def test_ragged_rows_of_csv_are_reported(tmp_path: Path) -> None:
     """A row of another length is a problem of its own."""
     text = f"verificationId,label,knownAt\n{IDS[0]},fraud\n{IDS[0]},fraud,{KNOWN}\n"
     with pytest.raises(LabelsRefused, match="row 0: row: malformed_row, must have 3 columns, got 2"):
-        read_labels(written(tmp_path, "a.csv", text), at=NOW)
+        check_labels(written(tmp_path, "a.csv", text), at=NOW)
 
 
 @pytest.mark.parametrize(
@@ -132,8 +133,33 @@ def test_ragged_rows_of_csv_are_reported(tmp_path: Path) -> None:
 def test_an_unusable_file_is_named(tmp_path: Path, name: str, text: str, words: str) -> None:
     """A header that lacks a column, and an ending of another kind, are errors of the whole file."""
     with pytest.raises(ValueError, match=words) as caught:
-        read_labels(written(tmp_path, name, text), at=NOW)
+        check_labels(written(tmp_path, name, text), at=NOW)
     assert name in str(caught.value)
+
+
+def test_a_file_of_any_size_is_checked_and_read_in_little_memory(tmp_path: Path) -> None:
+    """A file of 20 MB costs less than 1 MB at any time, good or bad; of many violations the first 100 are listed."""
+    row = json.dumps({"verificationId": IDS[0], "label": "fraud", "knownAt": KNOWN, "note": "x" * 2_000})
+    good = written(tmp_path, "a.jsonl", f"{row}\n" * 10_000)
+    bad = written(tmp_path, "b.jsonl", f"{row.replace('fraud', 'x')}\n" * 10_000)
+    tracemalloc.start()
+    try:
+        assert not check_labels(good, at=NOW)
+        assert sum(1 for _ in read_labels(good, at=NOW)) == 10_000
+        with pytest.raises(LabelsRefused, match="and 9,900 more") as caught:
+            check_labels(bad, at=NOW)
+        assert tracemalloc.get_traced_memory()[1] < 1_000_000
+    finally:
+        tracemalloc.stop()
+    assert len(caught.value.rows) == 100
+
+
+def test_a_line_without_end_is_refused(tmp_path: Path) -> None:
+    """It is not read into memory, whatever the format."""
+    for name in ("a.jsonl", "a.csv"):
+        path = written(tmp_path, name, "label,verificationId,knownAt" + "," * LONGEST_LINE)
+        with pytest.raises(ValueError, match=f"^{name}: a line has more than 1,048,576 characters"):
+            check_labels(path, at=NOW)
 
 
 def test_what_is_no_text_is_an_error_of_the_file(tmp_path: Path) -> None:
@@ -146,4 +172,4 @@ def test_what_is_no_text_is_an_error_of_the_file(tmp_path: Path) -> None:
         path = tmp_path / name
         path.write_bytes(content)
         with pytest.raises(ValueError, match=name):
-            read_labels(path, at=NOW)
+            check_labels(path, at=NOW)

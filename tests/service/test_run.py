@@ -1,6 +1,7 @@
 """The service as real processes: its start, its end, and the death of a worker."""
 
 import asyncio
+import json
 import os
 import shutil
 import signal
@@ -17,6 +18,7 @@ import pytest
 from databases import Databases
 from outside_client import new_credentials
 from running_service import Running, is_alive, running, start, until
+from scoring_model.bundle import BundleError
 from scoring_model.bundle.reader import read_manifest
 from scoring_model.service.bundles import BundlesMissing
 from scoring_model.service.core.rows import BundleRow
@@ -99,7 +101,9 @@ def test_it_answers_once_it_says_so_and_stops_when_asked(sealed: Path, tmp_path:
     assert "NEW MASTER KEY in scoring.db.key" in log
     assert '"route":"/health/ready"' in log
     assert "DEVELOPMENT" not in log
-    assert log.rstrip().endswith('{"notice":"stopped"}')
+    last = json.loads(log.splitlines()[-1])
+    assert (last["notice"], last["process"]) == ("stopped", service.process.pid)
+    assert last["time"] > "2026"
     assert stat.S_IMODE((tmp_path / "scoring.db.key").stat().st_mode) == 0o600
 
 
@@ -122,14 +126,15 @@ def test_a_worker_serves_without_heavy_libraries(two: Running) -> None:
 
 
 def test_a_worker_that_dies_is_replaced(two: Running) -> None:
-    """A killed worker is logged and replaced while requests are still answered."""
+    """A worker that crashes is logged, with its stacks, and replaced while requests are still answered."""
     before = two.workers()
     assert len(before) == WORKERS
-    os.kill(before[0], signal.SIGKILL)
+    os.kill(before[0], signal.SIGSEGV)
     assert two.request("GET", "/health/live")[0] == 200
     until(lambda: len(two.workers()) == WORKERS and before[0] not in two.workers(), "another worker")
     assert before[1] in two.workers()
-    assert f"worker {before[0]} ended with -9; another one starts in 0.5 s" in two.log.read_text()
+    assert f"worker {before[0]} ended with -11; another one starts in 0.5 s" in two.log.read_text()
+    assert "Fatal Python error: Segmentation fault" in two.log.read_text()
     assert two.request("GET", "/health/ready")[0] == 200
 
 
@@ -224,7 +229,7 @@ def delivered(folder: Path) -> list[tuple[str, int, int | None]]:
 
 
 def test_a_second_service_on_a_file_is_refused(sealed: Path, migrated: Path, tmp_path: Path) -> None:
-    """A second service exits with 1 and names PostgreSQL; commands still work, and a killed service leaves no lock."""
+    """A second service names PostgreSQL and exits with 1; one that crashed leaves its stacks and no lock."""
     shutil.copy(migrated, tmp_path)
     with running(tmp_path, *arguments(sealed)) as service:
         process = start(tmp_path, *arguments(sealed))
@@ -234,8 +239,9 @@ def test_a_second_service_on_a_file_is_refused(sealed: Path, migrated: Path, tmp
         assert "PostgreSQL" in error
         client = new_credentials(tmp_path)
         assert service.request("GET", "/scoring/v1/webhooks", headers=client)[0] == 200
-        service.process.kill()
+        service.process.send_signal(signal.SIGSEGV)
         service.process.wait()
+        assert "Fatal Python error: Segmentation fault" in service.log.read_text()
     with running(tmp_path, *arguments(sealed)) as service:
         assert service.request("GET", "/scoring/v1/webhooks", headers=client)[0] == 200
 
@@ -293,6 +299,14 @@ def test_bundles_that_served_must_be_there(sealed: Path, tmp_path: Path) -> None
     asyncio.run(know())
     with pytest.raises(BundlesMissing, match="lost-1 with policy p"):
         prepared(settings_of(sealed, tmp_path))
+
+
+def test_a_torn_bundle_is_named_with_its_folder(sealed: Path, tmp_path: Path) -> None:
+    """So that an operator with several bundles knows which one to replace."""
+    torn = shutil.copytree(sealed, tmp_path / "torn")
+    (torn / "scale.json").write_bytes(b"{}")
+    with pytest.raises(BundleError, match=rf"{torn}: .*scale\.json"):
+        prepared(settings_of(torn, tmp_path))
 
 
 def test_a_further_machine_begins_with_an_empty_shelf(sealed: Path, tmp_path: Path) -> None:

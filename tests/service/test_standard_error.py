@@ -5,6 +5,7 @@ import gc
 import io
 import json
 import logging
+import os
 import sys
 import threading
 import warnings
@@ -74,7 +75,9 @@ def test_whatever_is_written_is_json_without_texts(
     lines = [json.loads(line) for line in stream.getvalue().splitlines()]
     assert CANARY not in stream.getvalue()
     assert lines[0]["message"] == "Invalid %s"
-    assert lines[1] == {"warning": "UserWarning at a.py:3"}
+    assert all(list(line)[:3] == ["time", "process", "requestId"] for line in lines)
+    assert {(line["process"], line["requestId"]) for line in lines} == {(os.getpid(), None)}
+    assert lines[1]["warning"] == "UserWarning at a.py:3"
     assert [line["errors"][0]["type"] for line in lines if "errors" in line] == ["ValueError"] * 5
     assert lines[-1]["errors"][0]["places"] or lines[-1]["doing"] == "calling back"
-    assert {"warning": "Task was destroyed"} in lines
+    assert "Task was destroyed" in {line.get("warning") for line in lines}

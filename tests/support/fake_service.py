@@ -37,6 +37,7 @@ from scoring_model.service.http import HttpSettings, create_app
 from scoring_model.service.idempotency import Answer, IdempotentRequest
 from scoring_model.service.identities import StoredIdentity, assess, parse_identity, shown
 from scoring_model.service.keys.secrets import Secrets
+from scoring_model.service.label_requests import Visit
 from scoring_model.service.lists import Cursors, ListFilter
 from scoring_model.service.service import Readiness, ServedSince, Service
 from scoring_model.service.store import Bucket, Position
@@ -290,7 +291,7 @@ class _Labels:
         self._service = service
 
     async def create(
-        self, caller: Caller, body: Mapping[str, object], request: IdempotentRequest | None
+        self, caller: Caller, body: Mapping[str, object], request: IdempotentRequest | None, _visit: Visit
     ) -> Answer[LabelReport]:
         async def create() -> Answer[LabelReport]:
             rows = parsed(LabelsInput, body).labels

@@ -81,6 +81,7 @@ _POOLS: Mapping[str, Sequence[object]] = {
     "address.country": ("DE", "NA", "FR"),
     "address.postalCode": ("10115", "AB1 2CD"),
     "subjectId": ("s1", "s2"),
+    "identityId": ("i1", "s1"),
     "signals.channel": ("web", "app", "kiosk"),
     "signals.device": ("d1", "d2"),
     "signals.email": (

@@ -109,6 +109,7 @@ SPELLINGS: Final[Mapping[str, Sequence[Spelling]]] = {
     "address.country": [("DE", 1), ("de", 1), ("NA", 2), ("  ", None)],
     "externalId": [("x", 1), (" x ", 1), ("X", 2), ("", None)],
     "subjectId": [("s", 1), ("s ", 1), ("S", 2), ("", None)],
+    "identityId": [("s", 1), ("i", 2), (" i", 2), ("", None)],
     "signals.device": [("d", 1), ("d ", 1), ("é", 2), ("e\u0301", 2), ("", None)],
     "signals.channel": [("web", 1), ("app", 2), ("", None)],
     "signals.paid": [
@@ -226,8 +227,12 @@ def _together(row: Row, parts: Sequence[str]) -> Hashable:
 
 
 def _person(row: Row) -> Hashable:
-    names = _together(row, ("firstName", "lastName", "dob"))
-    return names if names is not None else _together(row, ("subjectId",))
+    """By names and date of birth, else the reference, else the identity, whose id is no reference."""
+    for parts in (("firstName", "lastName", "dob"), ("subjectId",), ("identityId",)):
+        found = _together(row, parts)
+        if found is not None:
+            return (parts[0], found)
+    return None
 
 
 def _event(row: Row, place: int, links: LinkSettings) -> Event:

@@ -9,7 +9,7 @@ import sys
 import time
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Final
@@ -93,11 +93,12 @@ def free_port() -> int:
 
 
 def children(pid: int) -> list[int]:
-    """Child processes of a process."""
-    try:
-        return [int(text) for text in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
-    except FileNotFoundError:
-        return []
+    """Child processes of a process, whichever of its threads started them."""
+    found: list[int] = []
+    for file in Path(f"/proc/{pid}/task").glob("*/children"):
+        with suppress(FileNotFoundError, ProcessLookupError):  # a thread that ended
+            found += map(int, file.read_text().split())
+    return found
 
 
 def is_alive(pid: int) -> bool:
@@ -107,6 +108,14 @@ def is_alive(pid: int) -> bool:
     except (FileNotFoundError, ProcessLookupError):
         return False
     return state.split()[0] != "Z"
+
+
+def killed_with_children(pid: int) -> None:
+    """Kill a process alone, and wait until all that it started have ended."""
+    started = children(pid)
+    os.kill(pid, signal.SIGKILL)
+    assert started
+    until(lambda: not any(is_alive(one) for one in started), "the end of its processes")
 
 
 def until(condition: Callable[[], bool], what: str, *, pause: float = 0.02) -> None:

@@ -24,6 +24,7 @@ from scoring_model import synthetic
 from scoring_model.bundle import CONFIGURATION, Bundle
 from scoring_model.bundle.codec import json_bytes
 from scoring_model.bundle.golden import Golden
+from scoring_model.contract.fields import REQUIRED_FIELDS
 from scoring_model.contract.identity import Identity, IdentityStatus
 from scoring_model.contract.outcome import OUTCOMES, Outcome
 from scoring_model.contract.texts import to_text
@@ -502,20 +503,19 @@ def deciding_about_signals(bundle: Path) -> Policy:
     return Policy(step_up_from=scores[200] + 1, fail_from=max(scores[360], scores[200]) + 1)
 
 
-def save_under(bundle: Bundle, out: Path, policy: Policy) -> Path:
-    """Seal the same model under another policy."""
+def save_under(
+    bundle: Bundle, out: Path, policy: Policy, *, requires: tuple[str, ...] = REQUIRED_FIELDS
+) -> Path:
+    """Seal the same model under another policy, which requires these fields of an identity."""
     contents = bundle.contents
     rules = replace(contents.rules, policy=policy)
     golden = Golden(rows=contents.golden.rows, decisions=rules.decide(contents.golden.decisions.margins))
-    return replace(bundle, contents=replace(contents, rules=rules, golden=golden)).save(out)
-
-
-def save_requiring(bundle: Bundle, out: Path, *fields: str) -> Path:
-    """Seal the same model, which requires these fields of an identity."""
-    settings = json.loads(bundle.described[CONFIGURATION])
-    settings["use"]["identity_requires"] = fields
-    described = {**bundle.described, CONFIGURATION: json_bytes(settings)}
-    contents = replace(bundle.contents, identity_requires=fields)
+    contents = replace(contents, rules=rules, golden=golden, identity_requires=requires)
+    described = dict(bundle.described)
+    if requires != REQUIRED_FIELDS:
+        settings = json.loads(described[CONFIGURATION])
+        settings["use"]["identity_requires"] = requires
+        described[CONFIGURATION] = json_bytes(settings)
     return replace(bundle, contents=contents, described=described).save(out)
 
 

@@ -35,7 +35,7 @@ def found(*, costs: bool = True) -> Alternatives:
     genuine, frauds = drawn()
     cost = expected_cost(genuine, frauds, PRICES) if costs else None
     return find_alternatives(
-        certification(),
+        certification().holds,
         choose_policy(certification(), cost=cost),
         genuine_scores=genuine,
         fraud_scores=frauds,
@@ -119,7 +119,11 @@ def test_frauds_may_be_absent() -> None:
     bounds = PolicySettings(max_false_reject=0.02, max_step_up=0.2)
     certified = certify(genuine, nobody, settings=bounds)
     alternatives = find_alternatives(
-        certified, choose_policy(certified), genuine_scores=genuine, fraud_scores=nobody, confidence=0.95
+        certified.holds,
+        choose_policy(certified),
+        genuine_scores=genuine,
+        fraud_scores=nobody,
+        confidence=0.95,
     )
     assert "| – | – |" in alternatives.to_markdown()
     assert next(csv.DictReader(io.StringIO(alternatives.to_csv())))["missed_fraud"] == ""

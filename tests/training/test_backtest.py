@@ -2,8 +2,6 @@
 
 import asyncio
 import json
-import os
-import signal
 import stat
 import subprocess
 import sys
@@ -26,6 +24,7 @@ from browsing import browser_path, note_complaints
 from identity_use import write_configuration
 from program import Captured, run
 from report_use import Page
+from running_service import killed_with_children
 from scoring_model.configuration import Configuration, load_configuration
 from scoring_model.contract.outcome import OUTCOMES, Outcome
 from scoring_model.evaluation.stability import Verdict
@@ -269,7 +268,7 @@ def test_families_carry_every_model(rolling: Backtest) -> None:
 def test_a_killed_backtest_resumes_to_the_same_bytes(
     small: Path, use: Path, rolling: Backtest, written: Path, tmp_path: Path, capsys: Captured
 ) -> None:
-    """Two processes, killed after a fold; the resumed run reads it back and writes what one process wrote at once."""
+    """Killed after a fold, it ends with its two processes; resumed, it writes what one process wrote at once."""
     report = tmp_path / "report.html"
     work = tmp_path / "report.html.work"
     arguments = ["backtest", str(small), "--config", str(use), "--cadence", CADENCES, "--report", str(report)]
@@ -279,7 +278,7 @@ def test_a_killed_backtest_resumes_to_the_same_bytes(
         while not list(work.glob("fold-*.npz")) and program.poll() is None:
             time.sleep(0.02)
         assert program.poll() is None, program.communicate()[1]
-        os.kill(program.pid, signal.SIGKILL)
+        killed_with_children(program.pid)
     assert not report.exists()
     assert stat.S_IMODE(work.stat().st_mode) == 0o700
     code, output, error = run(capsys, *arguments[:-4], "--threads", 1, "--resume")

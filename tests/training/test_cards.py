@@ -35,7 +35,7 @@ def test_card_shows_the_metrics_of_the_evaluation(training: Training) -> None:
     ends = training.evaluation.figures["roc_auc"]
     assert f"| ROC AUC | {overall.roc_auc:.4g} | {ends.low:.4g} | {ends.high:.4g} |" in card
     share = overall.false_reject
-    assert f"| Genuine failed | {share.share:.4g} | {share.low:.4g} | {share.high:.4g} |" in card
+    assert f"| Genuine who fail | {share.share:.4g} | {share.low:.4g} | {share.high:.4g} |" in card
 
 
 def test_directions_are_those_of_the_features(training: Training) -> None:

@@ -3,7 +3,7 @@
 import hashlib
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -209,6 +209,36 @@ def test_a_first_champion_needs_no_looks(capsys: Captured, registry: Registry, t
     code, _, error = promoted(capsys, registry, "first", GATES, "--first", "--looks", tmp_path / "looks.json")
     assert code == 1
     assert "looks compare with a champion" in error
+
+
+@pytest.fixture
+def retagged(registry: Registry) -> Iterator[Callable[[str], None]]:
+    """Gives a tag of the first version, whose registry others use, another value until the end of the test."""
+    client, changed = client_of(registry.uri), []
+    tags = dict(client.get_model_version(NAME, "1").tags)
+
+    def retag(tag: str) -> None:
+        changed.append(tag)
+        client.set_model_version_tag(NAME, "1", tag, "another")
+
+    yield retag
+    for tag in changed:
+        client.delete_model_version_tag(NAME, "1", tag)
+        if tag in tags:
+            client.set_model_version_tag(NAME, "1", tag, tags[tag])
+
+
+@pytest.mark.parametrize("tag", ["bundle.seal", "policy_version"])
+def test_a_bundle_that_was_not_registered_is_not_fetched(
+    capsys: Captured, registry: Registry, retagged: Callable[[str], None], tmp_path: Path, tag: str
+) -> None:
+    """Artifacts with an intact seal of their own, but not the one of the version's tags, were exchanged."""
+    retagged(tag)
+    uri = ("--tracking-uri", registry.uri)
+    code, _, error = run(capsys, "bundles", "fetch", f"models:/{NAME}/1", *uri, "--out", tmp_path / "shelf")
+    assert (code, error.count("\n"), (tmp_path / "shelf").exists()) == (1, 1, False)
+    assert "version 1 of identity: its artifacts are not the registered bundle" in error
+    assert f"{tag} " in error
 
 
 def test_a_registered_bundle_is_fetched_checked(capsys: Captured, registry: Registry, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import json
 import shutil
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,9 +25,12 @@ from scoring_model.records.layout import MissingColumns
 from scoring_model.records.reading import read_records
 from scoring_model.records.sheet import UnreadableSource
 from scoring_model.retraining import Retraining, RetrainingError, retrain
+from scoring_model.retraining.challenger import Challenger
 from scoring_model.retraining.records import collect_records, contract_table
-from scoring_model.service.store import migrate
+from scoring_model.service.activating import activate
+from scoring_model.service.store import migrate, with_store
 from scoring_model.training.mlflow_runs import BUNDLE, RunRecord, client_of, files_below
+from scoring_model.training.registry import fetch_bundle
 from scoring_model.training.run import Training
 from scoring_model.training.tracking import track
 from service_use import MASTERS, SetClock, World, opened
@@ -167,6 +171,10 @@ def test_a_challenger_is_trained_once_however_often_runs_end(site: Site, capsys:
     challenger = work / f"challenger-{AS_OF}"
     sealed = read_bundle(challenger / "bundle").manifest
     assert (work / "records.parquet").stat().st_mode & 0o777 == 0o600
+    (
+        work / ".0a1b.export.parquet"
+    ).touch()  # as kills leave them: an export half written, a challenger half removed
+    (work / "challenger-2026-01-15T125950.000000Z" / "bundle").mkdir(parents=True)
 
     waiting = retrain(given, clock=site.clock)
     assert (waiting.answer, waiting.trained, waiting.exported) == (Answer.WAIT, False, 3)
@@ -191,18 +199,40 @@ def test_a_challenger_is_trained_once_however_often_runs_end(site: Site, capsys:
     assert str(client_of(given.uri).get_model_version_by_alias(NAME, "champion").version) == "2"
 
 
-def test_what_serves_must_be_registered(site: Site, training: Training) -> None:
-    """Another bundle began to serve; nothing is exported."""
+def test_what_serves_is_registered_by_the_run(site: Site, training: Training, tmp_path: Path) -> None:
+    """A bundle and then its other policy become the champion; of another model the alias is for people to move."""
+    client = client_of(site.given.uri)
+    for number, (step_up_from, fail_from) in {"2": (1000, 1001), "3": (990, 1001)}.items():
+        other = site.bundle.parent / number
+        with_thresholds(training.bundle, step_up_from=step_up_from, fail_from=fail_from).save(other)
+        asked = partial(activate, bundle=other, by="ops", clock=site.clock, timeout=0)
+        with_store(site.given.database, asked)
+        with pytest.raises(Interrupted):
+            retrain(site.gated(LOOSE), clock=site.clock, report=until("it is the champion now"))
+        version = client.get_model_version_by_alias(NAME, "champion")
+        assert str(version.version) == number
+        (tmp_path / number).mkdir()
+        fetched = fetch_bundle(f"models:/{NAME}@champion", uri=site.given.uri, folder=tmp_path / number)
+        assert read_bundle(fetched).manifest == read_bundle(other).manifest
+    client.set_registered_model_alias(NAME, "champion", "1")
+    with pytest.raises(RetrainingError, match="version 1 is the champion, and version 3 serves"):
+        retrain(site.gated(LOOSE), clock=site.clock)
+    assert list(site.given.work.iterdir()) == []
+
+
+def test_what_serves_elsewhere_is_not_registered(site: Site, training: Training) -> None:
+    """The error says where its files would be found; nothing is exported."""
     other = site.bundle.with_name("other")
     with_thresholds(training.bundle, step_up_from=1000, fail_from=1001).save(other)
     replace(site, bundle=other).served_by()
-    with pytest.raises(RetrainingError, match="serves and is not registered"):
+    shutil.rmtree(other)
+    with pytest.raises(RetrainingError, match="run this where the service runs"):
         retrain(site.gated(LOOSE), clock=site.clock)
     assert list(site.given.work.iterdir()) == []
 
 
 def test_records_that_failed_without_a_label_have_no_propensity(site: Site, training: Training) -> None:
-    """All others count, also those of the past, of which no outcome is known."""
+    """All others count, also those of the past, of which no outcome is known; a killed run leaves them to the next."""
     strict = site.bundle.with_name("strict")
     with_thresholds(training.bundle, step_up_from=1, fail_from=2).save(strict)
     replace(site, bundle=strict).served_by()
@@ -216,6 +246,17 @@ def test_records_that_failed_without_a_label_have_no_propensity(site: Site, trai
     assert {row["propensity"] for row in table if row["scoringOutcome"] in (None, "PASSED")} == {1.0}
     assert [row["propensity"] for row in table if row["scoringOutcome"] == "FAILED"] == [None]
     assert (len(table), records.exported) == (12_004, 4)
+
+    decided = Challenger.trained_as_of(site.given.work, records.as_of)
+    for decision, again in ((None, records.as_of), ({"answer": "keep"}, records.as_of + 60_000_000)):
+        decided.folder.mkdir(exist_ok=True)
+        if decision is not None:
+            decided.decide(decision)
+        site.clock.advance(60 * (decision is not None))
+        found = collect_records(
+            site.given, schema, by=(), max_bad_share=0, now=site.clock.now(), report=lambda text: None
+        )
+        assert found.as_of == again, decision
 
 
 def test_a_past_that_cannot_be_read_is_refused(site: Site, tmp_path: Path) -> None:

@@ -1,9 +1,13 @@
 import multiprocessing
+import os
+import subprocess
+import sys
 from contextlib import closing
 
 import numpy as np
 import pytest
 
+from running_service import killed_with_children
 from scoring_model.configuration import TuningSettings
 from scoring_model.training.fitting import fixed_params
 from scoring_model.training.trial_workers import SearchContext, TrialWorkerError, trial_workers
@@ -50,3 +54,25 @@ def test_other_processes_give_the_same_rungs_and_end_with_the_search() -> None:
         next(others[1](PARAMS[0]))  # a trial under way
         assert second.is_alive()
     assert multiprocessing.active_children() == []
+
+
+IDLE = """
+import runpy, sys, time
+
+if __name__ == "__main__":
+    module = runpy.run_path(sys.argv[1])
+    with module["trial_workers"](module["CONTEXT"], *module["sample"](), processes=2) as (_, other):
+        next(other(module["PARAMS"][0]))
+        print(flush=True)
+        time.sleep(600)
+"""
+
+
+def test_a_killed_search_ends_with_its_processes() -> None:
+    """One process waits for a trial, the other one in the middle of a trial; neither outlives the search."""
+    command = [sys.executable, "-c", IDLE, __file__]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"\n"
+        killed_with_children(process.pid)

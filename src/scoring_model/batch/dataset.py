@@ -21,6 +21,7 @@ from scoring_model.batch.plan import STAGES, Content, Limits, Plan, Request, Sou
 from scoring_model.batch.scan import ScannedFile, scan_file
 from scoring_model.batch.sources import list_files
 from scoring_model.batch.stages import (
+    equal_records,
     list_violations,
     merged,
     records_of,
@@ -35,6 +36,7 @@ from scoring_model.records.quarantine import QUARANTINE_COLUMNS, accept_counts, 
 from scoring_model.records.stored import StoredFile, file_system
 from scoring_model.scorer import Scorer
 from scoring_model.scorer.feature_frames import RECORD_ID
+from scoring_model.scorer.frames import EqualRecords, RepeatedRecords
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
@@ -113,6 +115,7 @@ def score_dataset(
     content: Content = "decisions",
     names: Names | None = None,
     max_bad_share: float = 0.01,
+    allow_repeats: bool = False,
     memory: int | None = None,
     limits: Limits | None = None,
     processes: int = 2,
@@ -141,6 +144,8 @@ def score_dataset(
         Each like a source, read by itself: earlier records, which are not scored.
     work : Path, optional
         Local or shared folder for what is spilled, of which only its owner reads anything; by default in `out`.
+    allow_repeats : bool
+        Whether records of the histories with the `recordId` of a scored one are left out of them.
     stage, shard : optional
         Run one stage, or a share of its tasks, to be completed by other calls with the same `work`.
     resume : bool
@@ -159,6 +164,9 @@ def score_dataset(
     ------
     TooManyBadRows
         After the quarantine was written.
+    RepeatedRecords
+        If the histories have such records and they are not left out. `report` gets the number of equal records of
+        sources without ids.
     StageIncomplete
         If an earlier stage is not complete, or a shard is asked for that needs stages.
     LostWorker
@@ -206,6 +214,7 @@ def score_dataset(
             max_bad_share=max_bad_share,
             content=content,
             names=names,
+            allow_repeats=allow_repeats,
         )
         if memory is None:
             memory = _MEMORY if dask is None else _DASK_MEMORY * workers.processes
@@ -390,7 +399,7 @@ class _Run:
         """Run the stages that were asked for; complete the dataset if nothing is missing."""
         for name in STAGES if stage is None else [stage]:
             self._check_before(plan, name)
-            if name == "links" and plan.reads_all:
+            if name == "links":
                 self._accept_early(plan)
             whole = name != "score" and stage is None  # without stages only scores are shared out
             self._run_stage(plan, name, None if whole else shard)
@@ -427,17 +436,30 @@ class _Run:
         return [json.loads(self.work.manifest(stage, task).read_bytes()) for task in range(plan.tasks(stage))]
 
     def _accept_early(self, plan: Plan) -> None:
-        """Refuse too many bad rows before anything is scored."""
+        """Refuse too many bad rows, and scored records in the history, before anything is scored."""
         scored = self._manifests(plan, "partition")[: plan.scored_units]
-        repeated = repeated_rows(self.work, plan)
+        repeated, copies = repeated_rows(self.work, plan)
+        if len(copies) and not plan.request.allow_repeats:
+            self._give_up()
+            raise RepeatedRecords(
+                len(copies), f"the first is row {copies['row'][0] - plan.sources[0].rows} there"
+            )
+        if equal := equal_records(self.work, plan):
+            self.report(f"warning: {EqualRecords(equal)}")
         repeated = repeated[repeated["row"] < plan.sources[0].rows]
-        refused = sum(one["refused"] for one in scored) + int(np.count_nonzero(~repeated["refused"]))
+        refused = sum(one.get("refused", 0) for one in scored) + int(np.count_nonzero(~repeated["refused"]))
         if refused > self.max_bad_share * plan.sources[0].rows:
-            counts = Counter(merged(iter(scored)))
+            counts = Counter(merged(one for one in scored if one))
             counts["recordId", str(Rule.DUPLICATE)] += len(repeated)
             tasks = [(str(self.work.folder), task) for task in range(plan.scored_units)]
             list(self.workers.run(list_violations, tasks))
             self._refuse(plan, refused, dict(counts.most_common()))
+
+    def _give_up(self) -> None:
+        """Leave nothing, so that the same command can be run again."""
+        self.work.remove()
+        if "://" not in self.out and not any(Path(self.out).iterdir()):
+            Path(self.out).rmdir()
 
     def _refuse(self, plan: Plan, refused: int, counts: Mapping[tuple[str, str], int]) -> None:
         """Leave the quarantine alone, and raise."""
@@ -447,7 +469,13 @@ class _Run:
             for part in json.loads(manifest.read_bytes())["parts"]:
                 _remove_output(self.out, part["name"])
         self.work.remove()
-        accept_counts(plan.sources[0].rows, refused, counts, max_share=self.max_bad_share)
+        accept_counts(
+            plan.sources[0].rows,
+            refused,
+            counts,
+            max_share=self.max_bad_share,
+            more=f"; {self.out.rstrip('/')}/{QUARANTINE} lists them: repair the source and run the same command again",
+        )
 
     def _write_quarantine(self, plan: Plan) -> None:
         listed = (self.work.quarantine_file(task).read_bytes() for task in range(plan.scored_units))
@@ -496,7 +524,7 @@ class _Run:
 
     def _later_labels(self, plan: Plan) -> int:
         late = sum(one["late"] for one in self._manifests(plan, "partition"))
-        return int(late - np.count_nonzero(repeated_rows(self.work, plan)["late"]))
+        return int(late - sum(np.count_nonzero(rows["late"]) for rows in repeated_rows(self.work, plan)))
 
 
 def _write_json(out: str, name: str, document: Mapping[str, Any]) -> None:

@@ -13,6 +13,7 @@ from typing import Any, Final, Protocol, Self, TypeVar
 import pyarrow as pa
 
 from scoring_model.batch import process_settings
+from scoring_model.worker_process import begin_work
 
 T = TypeVar("T")
 _REPORT_SECONDS: Final = 10.0
@@ -93,6 +94,7 @@ def _results(
 
 def _prepare_worker() -> None:
     """Set up a process for many tasks, and keep libraries from starting threads for every core in each process."""
+    begin_work()
     process_settings.configure()
     # Unlike a process for one file it lives on, so it looks for cycles, though rarely.
     gc.enable()

@@ -13,7 +13,7 @@ from scoring_model.arrays import BoolArray, FloatArray, IntArray
 from scoring_model.batch.segments import Rows
 from scoring_model.features.matrix import FeatureMatrix
 from scoring_model.history import NOTHING_BEFORE, PERSON, LinkKey, TableAmounts, WindowSpec, table_amounts
-from scoring_model.history.digests import Digests, key_digests, text_digests
+from scoring_model.history.digests import Digests, among, content_digests, key_digests, text_digests
 from scoring_model.history.sweep import TableLabels, sweep
 from scoring_model.records import NEVER, RecordTable
 from scoring_model.records.table import Column
@@ -76,22 +76,22 @@ def link_rows(table: RecordTable, first_row: int, matrix: FeatureMatrix, secret:
     return found
 
 
-def id_rows(
-    ids: Column, first_row: int, *, source: int, refused: BoolArray, late: BoolArray, secret: bytes
-) -> Rows:
-    """Make the rows of record ids, of which repeated ones are found.
-
-    Parameters
-    ----------
-    source : int
-        Ids of different sources are different.
-    """
-    digests = text_digests(map(str, ids.values), f"recordId {source}", secret)
+def id_rows(ids: Column, first_row: int, *, refused: BoolArray, late: BoolArray, secret: bytes) -> Rows:
+    """Make the rows of record ids, of which repeated ones are found."""
+    digests = text_digests(map(str, ids.values), "recordId", secret)
     present = np.flatnonzero(ids.codes >= 0)
     rows = np.zeros(len(present), ID_ROW)
     rows["hi"], rows["lo"] = digests[ids.codes[present]].T
     rows["row"] = present + first_row
     rows["refused"], rows["late"] = refused[present], late[present]
+    return rows
+
+
+def content_rows(table: RecordTable, first_row: int, secret: bytes) -> Rows:
+    """Make rows like those of record ids of the contents of a part's records."""
+    rows = np.zeros(len(table), ID_ROW)
+    rows["hi"], rows["lo"] = content_digests(table, secret).T
+    rows["row"] = table.source_rows + first_row
     return rows
 
 
@@ -111,15 +111,39 @@ def partitioned(rows: Rows, partitions: int) -> tuple[Rows, IntArray]:
     return rows, np.searchsorted(partition_of(rows["hi"], partitions), np.arange(partitions + 1))
 
 
-def repeated_ids(ids: Rows) -> Rows:
-    """Return the rows of a partition whose id occurs in an earlier row."""
+def repeated_ids(ids: Rows, ends: IntArray) -> Rows:
+    """Return the rows of a partition whose id occurs in an earlier row of their source.
+
+    Parameters
+    ----------
+    ends : ndarray of int64
+        The row after the last one of each source.
+    """
     high = np.sort(ids["hi"])
     shared = high[1:][high[1:] == high[:-1]]  # few or none: only these are worth a sort of rows
     ids = ids[np.isin(ids["hi"], shared)]
     ordered = ids[np.lexsort((ids["row"], ids["lo"], ids["hi"]))]
-    same = (np.diff(ordered["hi"]) == 0) & (np.diff(ordered["lo"]) == 0)
+    source = np.searchsorted(ends, ordered["row"], "right")
+    same = (np.diff(ordered["hi"]) == 0) & (np.diff(ordered["lo"]) == 0) & (np.diff(source) == 0)
     repeated: Rows = ordered[1:][same]
     return repeated
+
+
+def copies(rows: Rows, repeated: Rows, scored: int) -> Rows:
+    """Return the rows of a partition that are history and share the id, or content, of a scored one.
+
+    Parameters
+    ----------
+    repeated : ndarray
+        Rows whose id occurs earlier in their source: they are no records.
+    scored : int
+        Number of rows of the source that is scored, the first one.
+    """
+    rows = rows[~rows["refused"] & ~np.isin(rows["row"], repeated["row"])]
+    own, past = rows[rows["row"] < scored], rows[rows["row"] >= scored]
+    same = among(*(np.column_stack([one["hi"], one["lo"]]) for one in (past, own)))
+    found: Rows = past[same]
+    return found
 
 
 def pieces(

@@ -133,6 +133,7 @@ class Request:
     as_of : int or None
     reasons : bool
     max_bad_share : float
+    allow_repeats : bool
     content : {"decisions", "features", "contributions"}
     names : {"contract", "own"} or None
         Whose names count in a file that has both.
@@ -148,6 +149,7 @@ class Request:
     max_bad_share: float
     content: Content = "decisions"
     names: Names | None = None
+    allow_repeats: bool = False
 
     def differences(self, other: "Request") -> Iterable[str]:
         """Yield the names of the parts that differ."""
@@ -221,6 +223,11 @@ class Plan:
         """Number of units that are scored, the first ones."""
         return sum(unit.source == 0 for unit in self.units)
 
+    def compares_content(self, source: int) -> bool:
+        """Whether records of a source are compared by content, since they or those of the other side have no ids."""
+        named = [self.sources[0].has_ids and one.has_ids for one in self.sources]
+        return self.linked and len(named) > 1 and not (named[source] if source else all(named))
+
     def tasks(self, stage: Stage) -> int:
         """Return the number of tasks of a stage."""
         if stage == "links":
@@ -279,6 +286,10 @@ class Work:
     def id_file(self, unit: int) -> Path:
         """Return the path of the record ids of a unit."""
         return self.folder / "spill" / f"unit-{unit:06}-ids"
+
+    def content_file(self, unit: int) -> Path:
+        """Return the path of the contents of a unit's records."""
+        return self.folder / "spill" / f"unit-{unit:06}-contents"
 
     def fact_file(self, unit: int) -> Path:
         """Return the path of what else is kept of the records of a unit."""

@@ -52,14 +52,14 @@ def _import_without_extras() -> None:
     """Import libraries that look once for others, which take half a second and are not used here."""
     import pyarrow as pa
 
-    with _hidden("pandas"):
+    with hidden("pandas"):
         pa.scalar(0)  # at the first value pyarrow looks for pandas, to recognise frames
-    with _hidden("scipy.linalg"):
+    with hidden("scipy.linalg"):
         import numba.np.arraymath  # noqa: F401  # looks for BLAS, which no function here calls
 
 
 @contextmanager
-def _hidden(module: str) -> Iterator[None]:
+def hidden(module: str) -> Iterator[None]:
     """Let the import of a module fail, as if it were not installed."""
     finder = _Without(module)
     sys.meta_path.insert(0, finder)

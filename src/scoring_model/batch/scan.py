@@ -15,7 +15,7 @@ from scoring_model.records.dates import DateEvidence
 from scoring_model.records.files import columns_of_codes, file_ending, unreadable_as_such
 from scoring_model.records.layout import MissingColumns, schema_of
 from scoring_model.records.reading import DATED, date_texts, field_columns
-from scoring_model.records.sheet import Sheet, UnreadableSource
+from scoring_model.records.sheet import Sheet, UnreadableSource, check_names
 from scoring_model.records.stored import StoredFile
 from scoring_model.records.text_files import COMPRESSIONS, CsvStart, csv_part, csv_start, json_part, opened
 
@@ -338,6 +338,7 @@ def _scan_json(file: StoredFile, schema: RecordSchema, part_rows: int) -> Scanne
             for block in text_blocks(stream, part_rows, separator=None, header=False):
                 sheet = json_part(BytesIO(block))
                 columns.update(dict.fromkeys(sheet.columns))
+                check_names(columns)
                 for is_contract, dates in evidence.items():
                     _gather(sheet, schema.contract if is_contract else schema, dates)
                 yield len(block), sheet

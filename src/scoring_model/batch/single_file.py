@@ -127,10 +127,11 @@ def score_file(
     source: Path | Sequence[Path],
     out: Path,
     *,
-    histories: Sequence[Path] = (),
+    histories: Sequence[Path | Sequence[Path]] = (),
     as_of: int | None = None,
     reasons: bool = False,
     max_bad_share: float = MAX_BAD_SHARE,
+    allow_repeats: bool = False,
     guard_formulas: bool = True,
 ) -> ScoredFile:
     """Score a file of records.
@@ -145,12 +146,14 @@ def score_file(
     out : Path
         Parquet, CSV or JSON Lines: one row for each good record, in the order of the source, with the versions
         of what decided and the event time. It is written atomically.
-    histories : sequence of Path
-        Earlier records, labelled or not, which are not scored.
+    histories : sequence of Path or of their sequences
+        Each like a source, read by itself: earlier records, labelled or not, which are not scored.
     as_of : int, optional
         Instant, microseconds: labels that became known then or later do not count. Records of any time are scored.
     max_bad_share : float
         Share of bad rows above which nothing is scored.
+    allow_repeats : bool
+        Whether records of the histories with the `recordId` of a scored one are left out of them.
     guard_formulas : bool
         Whether text in CSV that a spreadsheet would run as a formula gets an apostrophe in front.
 
@@ -158,11 +161,15 @@ def score_file(
     ------
     TooManyBadRows
         After the quarantine file was written.
+    RepeatedRecords
+        As `Scorer.score`, whose warning is given too.
     """
     check_format(out)
     reading, quarantine = _read(scorer, source, out, max_bad_share=max_bad_share)
     # With an instant, the late labels of all records are counted.
-    past = read_histories(scorer, histories, seen_by=reading.table if as_of is None else None)
+    past = read_histories(
+        scorer, histories, scored=reading, recent=as_of is None, allow_repeats=allow_repeats
+    )
     scored = score_table(scorer, reading.table, history=past, as_of=as_of, reasons=reasons)
     write_table(scored_columns(scored.to_arrow(), scorer, reading.table), out, guard_formulas=guard_formulas)
     counts = Counter(scored.decisions.outcomes.tolist())
@@ -211,15 +218,16 @@ def export_features(
     source: Path | Sequence[Path],
     out: Path,
     *,
-    histories: Sequence[Path] = (),
+    histories: Sequence[Path | Sequence[Path]] = (),
     contributions: bool = False,
     max_bad_share: float = MAX_BAD_SHARE,
+    allow_repeats: bool = False,
 ) -> ExportedFeatures:
     """Write what the model reads of every good record of a file, for tools that look into models.
 
     Parameters
     ----------
-    source, histories, max_bad_share
+    source, histories, max_bad_share, allow_repeats
         As for `score_file`.
     out : Path
         Ends in ``.parquet``, which keeps every bit. It holds the columns of `Scorer.features` without ``problems``, and
@@ -236,7 +244,7 @@ def export_features(
         raise ValueError(f"{out.name}: must end in .parquet, which keeps every bit of a feature")
     check_format(out)
     reading, quarantine = _read(scorer, source, out, max_bad_share=max_bad_share)
-    past = read_histories(scorer, histories, seen_by=reading.table)
+    past = read_histories(scorer, histories, scored=reading, allow_repeats=allow_repeats)
     write_table(feature_table(scorer, reading.table, history=past, contributions=contributions), out)
     return ExportedFeatures(
         records=len(reading.table),

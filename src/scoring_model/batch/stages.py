@@ -69,8 +69,12 @@ class Context:
 
     @cached_property
     def repeated(self) -> IntArray:
-        """The rows whose `recordId` occurs earlier in their source, ascending; needs every partition task."""
-        found: IntArray = repeated_rows(self.work, self.plan)["row"]
+        """The rows that do not count, ascending; needs every partition task.
+
+        Their `recordId` occurs earlier in their source, or they are copies of scored records in a history.
+        """
+        again, copies = repeated_rows(self.work, self.plan)
+        found: IntArray = np.union1d(again["row"], copies["row"])
         return found
 
     @property
@@ -203,7 +207,7 @@ def partition_unit(here: Context, task: int) -> dict[str, object]:
         return _partition_ids(here, task, unit)
     as_of = here.plan.request.as_of
     by_key: dict[str, list[Any]] = {key.name: [] for key in here.matrix.link_keys}
-    ids, facts, refused_rows, late_labels = [], [], 0, 0
+    ids, contents, facts, refused_rows, late_labels = [], [], [], 0, 0
     counts: Counter[tuple[str, str]] = Counter()
     for part in read_parts(here, unit):
         reading = part.reading
@@ -219,13 +223,14 @@ def partition_unit(here: Context, task: int) -> dict[str, object]:
         late_labels += int(late.sum())
         if (noted := here.facts(table, part.first_row)) is not None:
             facts.append(noted)
+        if here.plan.compares_content(unit.source):
+            contents.append(links.content_rows(table, part.first_row, here.secret))
         for name, rows in links.link_rows(table, part.first_row, here.matrix, here.secret).items():
             by_key[name].append(rows)
         if reading.ids is not None:
             found = links.id_rows(
                 reading.ids,
                 part.first_row,
-                source=unit.source,
                 refused=refused,
                 late=late,
                 secret=here.secret,
@@ -236,7 +241,9 @@ def partition_unit(here: Context, task: int) -> dict[str, object]:
             here.work.link_file(task, place),
             *links.partitioned(np.concatenate(parts), here.plan.partitions),
         )
-    _write_ids(here, task, ids)
+    _write_ids(here, here.work.id_file(task), ids)
+    if contents:
+        _write_ids(here, here.work.content_file(task), contents)
     if facts:
         noted = np.concatenate(facts)
         write_segments(here.work.fact_file(task), noted, np.array([0, len(noted)]))
@@ -254,19 +261,15 @@ def _partition_ids(here: Context, task: int, unit: SourceUnit) -> dict[str, obje
         found = read_ids(sheet, schema)
         if found is not None:
             nobody = np.zeros(sheet.rows, np.bool_)
-            ids.append(
-                links.id_rows(
-                    found, first, source=unit.source, refused=nobody, late=nobody, secret=here.secret
-                )
-            )
+            ids.append(links.id_rows(found, first, refused=nobody, late=nobody, secret=here.secret))
         first += sheet.rows
-    _write_ids(here, task, ids)
+    _write_ids(here, here.work.id_file(task), ids)
     return {}
 
 
-def _write_ids(here: Context, task: int, ids: list[Any]) -> None:
+def _write_ids(here: Context, path: Path, ids: list[Any]) -> None:
     rows = np.concatenate([np.zeros(0, links.ID_ROW), *ids])
-    write_segments(here.work.id_file(task), *links.partitioned(rows, here.plan.partitions))
+    write_segments(path, *links.partitioned(rows, here.plan.partitions))
 
 
 def _mask(rows: int, chosen: list[int]) -> BoolArray:
@@ -275,17 +278,31 @@ def _mask(rows: int, chosen: list[int]) -> BoolArray:
     return found
 
 
-def repeated_rows(work: Work, plan: Plan) -> Any:
-    """Return the rows of record ids that occur earlier in their source, ascending by row."""
-    tasks = range(plan.tasks("partition"))
-    found = [
-        links.repeated_ids(
-            np.concatenate([read_segment(work.id_file(task), place, links.ID_ROW) for task in tasks])
-        )
-        for place in range(plan.partitions if tasks else 0)
-    ]
-    every = np.concatenate([np.zeros(0, links.ID_ROW), *found])
-    return every[np.argsort(every["row"])]
+def repeated_rows(work: Work, plan: Plan) -> tuple[Any, Any]:
+    """Return the rows of record ids that occur earlier in their source, and those of a history that are scored."""
+    again, copied = [np.zeros(0, links.ID_ROW)], [np.zeros(0, links.ID_ROW)]
+    ends = np.cumsum([source.rows for source in plan.sources])
+    for ids in _partitions(plan, [work.id_file(task) for task in range(plan.tasks("partition"))]):
+        again.append(links.repeated_ids(ids, ends))
+        if plan.linked and len(ends) > 1:
+            copied.append(links.copies(ids, again[-1], ends[0]))
+    first, second = (np.concatenate(found) for found in (again, copied))
+    return first[np.argsort(first["row"])], second[np.argsort(second["row"])]
+
+
+def equal_records(work: Work, plan: Plan) -> int:
+    """Count the records of histories that equal a scored one, where one of both sides has no ids."""
+    places = [place for place, unit in enumerate(plan.units) if plan.compares_content(unit.source)]
+    if not places:
+        return 0
+    again, _ = repeated_rows(work, plan)
+    found = _partitions(plan, [work.content_file(place) for place in places])
+    return sum(len(links.copies(rows, again, plan.sources[0].rows)) for rows in found)
+
+
+def _partitions(plan: Plan, files: list[Path]) -> Iterator[Any]:
+    for place in range(plan.partitions if files else 0):
+        yield np.concatenate([read_segment(file, place, links.ID_ROW) for file in files])
 
 
 def link_partition(here: Context, task: int) -> dict[str, object]:

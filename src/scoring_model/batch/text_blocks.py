@@ -4,8 +4,10 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from scoring_model.compiled import compiled
+from scoring_model.records.sheet import ROW, UnreadableSource
 
 _CHUNK: Final = 1 << 20
 _NEWLINE, _RETURN, _QUOTE = 10, 13, 34
@@ -25,24 +27,34 @@ def text_blocks(stream: Any, rows: int, *, separator: str | None, header: bool) 
         That of a CSV file, whose quoted cells may hold line breaks (RFC 4180); None for a file of lines.
     header : bool
         Whether the first block is the first row alone.
+
+    Raises
+    ------
+    UnreadableSource
+        If a row is longer than `ROW`, by up to two chunks.
     """
     held: list[bytes] = []
     missing, state, blank = 1 if header else rows, _FIELD_START, True
+    endless = 0
     mark = -1 if separator is None else ord(separator)
     while chunk := stream.read(_CHUNK):
-        start, view = 0, np.frombuffer(chunk, dtype=np.uint8)
+        left = missing
+        start, view = 0, np.frombuffer(bytearray(chunk), dtype=np.uint8)  # one copy, not one for each call
         while start < len(chunk):
             end, missing, state, blank = _scan(view, start, missing, state, blank, mark)
             held.append(chunk[start:end])
             start = end
             if missing == 0:
                 yield b"".join(held)
-                held, missing = [], rows
+                held, missing, left = [], rows, -1
+        endless = endless + len(chunk) if missing == left else 0
+        if endless >= ROW:
+            raise UnreadableSource(f"a row of the file has {ROW:,} bytes or more")
     if missing < rows or not blank:
         yield b"".join(held)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _scan(
     text: NDArray[np.uint8], start: int, missing: int, state: int, blank: bool, separator: int
 ) -> tuple[int, int, int, bool]:

@@ -95,7 +95,7 @@ class DecisionPart:
         policy = self.rules.policy
         if isinstance(self.reasons, SummedReasons):
             return policy.version
-        parts = {"policy": policy.to_json(), "reasons": self.reasons.factors.to_json()}
+        parts: dict[str, object] = {"policy": policy.to_json(), "reasons": self.reasons.factors.to_json()}
         if self.identity_requires != REQUIRED_FIELDS:
             parts["identity_requires"] = self.identity_requires
         return hashlib.sha256(json_bytes(parts)).hexdigest()[:16]

@@ -1,6 +1,7 @@
 """The program `scoring-model`: its commands, errors and exit codes."""
 
 import traceback
+import warnings
 from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Annotated
@@ -113,6 +114,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         A replay also has 3 and 4, an evaluation 10, 11 and 12.
     """
     console.state.is_process = arguments is None
+    if console.state.is_process:
+        warnings.showwarning = lambda message, *_, **__: console.warn(str(message))
     try:
         _command()(arguments)
     except SystemExit as stop:

@@ -59,6 +59,7 @@ def backtest(
 
     if not report.parent.is_dir():
         raise typer.BadParameter(f"{report.parent}: there is no such folder")
+    console.prepare_training()
     require_libraries()
     found = run(
         paths,

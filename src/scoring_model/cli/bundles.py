@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from functools import partial
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from scoring_model.cli import console
-from scoring_model.cli.records import Dask, NamesOption, check_files, read_bytes, read_instant
+from scoring_model.cli.records import Dask, NamesOption, check_files, local_files, read_bytes, read_instant
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
@@ -56,7 +57,7 @@ By = Annotated[
     typer.Option(
         metavar="COLUMN[=VALUE]",
         help="Column to group by: a field, a signal, ageBand or another column. Each group is compared with all "
-        "other records, or with the group of VALUE. May be given several times.",
+        "other records, or with the group of VALUE. Write == for an equals sign in COLUMN. May be given several times.",
     ),
 ]
 Training = Annotated[
@@ -73,6 +74,13 @@ GatesFile = Annotated[
     Path | None, typer.Option(exists=True, dir_okay=False, help="Gates to check, YAML; see docs/gates.md.")
 ]
 
+AllowRepeats = Annotated[
+    bool,
+    typer.Option(
+        "--allow-repeats",
+        help="Leave records out of --history that are scored too, by recordId; without it they are an error.",
+    ),
+]
 Memory = Annotated[
     int | None,
     typer.Option(
@@ -99,6 +107,8 @@ AsOf = Annotated[
     ),
 ]
 
+_BY = re.compile(r"(?P<column>(?:[^=]|==)*)(?:=(?P<value>.*))?", re.DOTALL)
+
 NOTHING_TO_EVALUATE = 11
 """Exit code of an evaluation without a single labelled record."""
 
@@ -112,8 +122,8 @@ def score(
         list[str],
         typer.Argument(
             metavar="SOURCE...",
-            help="Records: Parquet, CSV or JSON Lines; files or a pattern in quotes, read as one. For a folder as "
-            "--out also folders and URIs.",
+            help="Records: Parquet, CSV or JSON Lines; files, folders or a pattern in quotes, read as one. For a "
+            "folder as --out also URIs and folders named column=value.",
         ),
     ],
     out: Annotated[
@@ -141,6 +151,7 @@ def score(
     ] = None,
     names: NamesOption = None,
     max_bad_share: MaxBadShare = 0.01,
+    allow_repeats: AllowRepeats = False,
     guard_formulas: GuardFormulas = True,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
     public_key: PublicKey = None,
@@ -182,6 +193,7 @@ def score(
             reasons=reasons,
             names=names,
             max_bad_share=max_bad_share,
+            allow_repeats=allow_repeats,
             memory=memory,
             processes=threads,
             dask=dask,
@@ -207,12 +219,13 @@ def score(
             process_settings.configure()
         scored = _score_file(
             bundle=bundle,
-            paths=check_files([Path(path) for path in paths]) or [],
+            paths=local_files(paths, out),
             out=Path(out),
-            histories=check_files([Path(path) for path in history or []]) or [],
+            histories=[local_files([one], out) for one in history or []],
             as_of=as_of,
             reasons=reasons,
             max_bad_share=max_bad_share,
+            allow_repeats=allow_repeats,
             guard_formulas=guard_formulas,
             names=names,
             public_key=public_key,
@@ -441,8 +454,9 @@ def scored_parts(paths: list[Path]) -> list[Path]:
 
 def grouped(by: list[str] | None, columns: Iterable[str]) -> dict[str, str | None]:
     """Split each `COLUMN=VALUE` into the column and the value that others are compared with; add further columns."""
-    parts = [text.partition("=") for text in by or []]
-    return dict.fromkeys(columns) | {column: reference or None for column, _, reference in parts}
+    parts = [_BY.fullmatch(text) for text in by or []]
+    named = {match["column"].replace("==", "="): match["value"] or None for match in parts if match}
+    return dict.fromkeys(columns) | named
 
 
 def write_json(path: Path | None, document: Mapping[str, object]) -> None:

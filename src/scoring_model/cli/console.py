@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 import time
 from collections.abc import Callable
@@ -43,6 +44,14 @@ def _results() -> Console:
     return Console(highlight=False, emoji=False, soft_wrap=True)
 
 
+def prepare_training() -> None:
+    """Import LightGBM without what it looks for and no command needs, if this process is the program's own."""
+    if state.is_process:
+        from scoring_model.training.fitting import import_lightgbm_alone
+
+        import_lightgbm_alone()
+
+
 def _print(text: str, stream: TextIO, console: Callable[[], Console]) -> None:
     """Print a line; most programs start without the library of terminals."""
     text = visible_line(text)
@@ -59,8 +68,13 @@ def report(text: str) -> None:
 
 def fail(text: str) -> None:
     """Report an error; its further lines are indented, so that no name in it looks like a line of ours."""
-    lines = visible(text).replace("\n", "\n  ")
+    lines = re.sub(r"\n(?=.)", "\n  ", visible(text))
     errors().print(f"error: {lines}", markup=False, style="red")
+
+
+def warn(text: str) -> None:
+    """Report a warning."""
+    errors().print(f"warning: {text}", markup=False)
 
 
 def say(text: str) -> None:

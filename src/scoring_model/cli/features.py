@@ -7,6 +7,7 @@ import typer
 
 from scoring_model.cli import console
 from scoring_model.cli.bundles import (
+    AllowRepeats,
     MaxBadShare,
     Memory,
     PublicKey,
@@ -18,7 +19,7 @@ from scoring_model.cli.bundles import (
     refuse_for_file,
     score_folder,
 )
-from scoring_model.cli.records import Dask, NamesOption, check_files
+from scoring_model.cli.records import Dask, NamesOption, local_files
 
 if TYPE_CHECKING:
     from scoring_model.batch import ExportedFeatures
@@ -54,6 +55,7 @@ def features(
     ] = None,
     names: NamesOption = None,
     max_bad_share: MaxBadShare = 0.01,
+    allow_repeats: AllowRepeats = False,
     public_key: PublicKey = None,
     threads: Threads = 2,
     memory: Memory = None,
@@ -88,6 +90,7 @@ def features(
             content="contributions" if contributions else "features",
             names=names,
             max_bad_share=max_bad_share,
+            allow_repeats=allow_repeats,
             memory=memory,
             processes=threads,
             dask=dask,
@@ -99,11 +102,12 @@ def features(
 
         done = export_features(
             scorer,
-            check_files([Path(path) for path in paths]) or [],
+            local_files(paths, out),
             Path(out),
-            histories=check_files([Path(path) for path in history or []]) or [],
+            histories=[local_files([one], out) for one in history or []],
             contributions=contributions,
             max_bad_share=max_bad_share,
+            allow_repeats=allow_repeats,
         )
     count = len(scorer.matrix.names)
     if as_json:

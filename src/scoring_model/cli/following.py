@@ -64,7 +64,7 @@ async def _follow(
     seconds: float,
 ) -> None:
     from scoring_model.service.challenger import follow
-    from scoring_model.service.process import cancelled_by_signals
+    from scoring_model.service.stop_signals import cancelled_by_signals
 
     store, vault, secrets = opened
     due = time.monotonic() + seconds

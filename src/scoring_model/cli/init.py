@@ -1,11 +1,14 @@
 """The command that proposes a configuration for a file."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from scoring_model.cli import console
+
+if TYPE_CHECKING:
+    from scoring_model.records import RecordSchema
 
 
 def init(
@@ -13,6 +16,12 @@ def init(
     out: Annotated[Path, typer.Option(help="Configuration to write, such as configs/mine.yaml.")],
     delay: Annotated[
         str | None, typer.Option(help="Time from an event until its label is known, such as 7d.")
+    ] = None,
+    timezone: Annotated[
+        str | None,
+        typer.Option(
+            help="Zone of times without one, and of the hours that features read, such as Europe/Berlin."
+        ),
     ] = None,
     replace: Annotated[bool, typer.Option(help="Replace an existing file at --out.")] = False,
 ) -> None:
@@ -24,24 +33,22 @@ def init(
     from scoring_model.configuration.proposal import propose
     from scoring_model.configuration.proposal_text import proposal_text
     from scoring_model.contract.fields import EVENT_FIELDS
-    from scoring_model.records import parse_duration
+    from scoring_model.records import FileFormat, parse_duration
     from scoring_model.records.atomic import atomic_file
-    from scoring_model.records.quarantine import count_violations
-    from scoring_model.records.reading import read_records
 
     if out.exists() and not replace:
         raise FileExistsError(f"{out} exists; pass --replace to overwrite it")
+    if timezone is not None:
+        FileFormat(timezone=timezone)  # refuses what is no zone, before the file is read
     given = None if delay is None else parse_duration(delay)
     if given == 0:
         raise ValueError("--delay must be longer than 0, such as 7d")
-    found = propose(path, delay=given)
+    found = propose(path, delay=given, timezone=timezone)
     with atomic_file(out) as partial:
         partial.write_text(proposal_text(found, name=out.stem, source=path.name), encoding="utf-8")
         load_configuration(partial)
     if "eventTime" in found.fields and (found.signals or found.fields.keys() - set(EVENT_FIELDS)):
-        reading = read_records(path, load_configuration(out).schema, labelled=False)
-        for (name, rule), count in count_violations(reading).items():
-            console.say(f"refused rows: {name or 'record'} {rule}: {count} of {reading.rows}")
+        _say_refused(path, load_configuration(out).schema)
     for guess in found.guesses:
         console.say(f"guessed: {guess}")
     for column, reason in found.left_out.items():
@@ -52,3 +59,15 @@ def init(
         f"{out}: {len(found.fields)} fields, {len(found.signals)} signals, {len(found.keys)} link keys"
     )
     console.say(f"next: scoring-model check {path} --config {out}")
+
+
+def _say_refused(path: Path, schema: "RecordSchema") -> None:
+    """Count the rows that the proposal refuses, and name the forms of dates that it does not read."""
+    from scoring_model.records.quarantine import count_violations, unread_dates
+    from scoring_model.records.reading import read_records
+
+    reading = read_records(path, schema, labelled=False)
+    for (name, rule), count in count_violations(reading).items():
+        console.say(f"refused rows: {name or 'record'} {rule}: {count} of {reading.rows}")
+    if forms := unread_dates(reading):
+        console.say(f"to decide: {forms.removeprefix('; ')}")

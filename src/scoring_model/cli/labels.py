@@ -11,6 +11,8 @@ from scoring_model.cli import console
 from scoring_model.cli.database import Database, Json, MasterKey, masters_of, with_store
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from scoring_model.service.core.clock import Clock
     from scoring_model.service.keys.keyring import Keyring
     from scoring_model.service.labels import Imported, LabelLine
@@ -34,27 +36,36 @@ def import_file(
     """Import labels of verifications and of imported records. Importing again changes nothing; unknown ids are listed.
 
     Columns: verificationId, identityId or recordId; label (fraud, genuine or withdrawn); knownAt. If any row breaks a
-    rule, nothing is imported and all such rows are listed. The master key is read for rows with a recordId alone.
+    rule, nothing is imported and the first such rows are listed. The master key is read for rows with a recordId alone.
     """
     from scoring_model.contract.texts import to_text
     from scoring_model.service.core.clock import SystemClock
-    from scoring_model.service.label_files import read_labels
+    from scoring_model.service.label_files import check_labels, read_labels
 
     clock = SystemClock()
-    lines = read_labels(path, at=clock.now())
+    at = clock.now()
     keyring = None
-    if any(line.record_id is not None for line in lines):
+    if check_labels(path, at=at):
         if client is None:
             raise ValueError("recordId: names a record of one client: give the client (--client)")
         keyring = masters_of(database, master_key)
+    lines = read_labels(path, at=at)
     found = with_store(database, lambda store: _import(store, lines, clock, client, keyring))
-    unknown = [name if isinstance(name, str) else to_text(name) for name in found.unknown]
+    unknown, too_many = (
+        [name if isinstance(name, str) else to_text(name) for name in names]
+        for names in (found.unknown, found.too_many)
+    )
     if as_json:
-        console.say_json({"imported": found.imported, "repeated": found.repeated, "unknown": unknown})
+        counts = {"imported": found.imported, "repeated": found.repeated}
+        console.say_json({**counts, "unknown": unknown, "tooMany": too_many, "omitted": found.omitted})
         return
     console.say(f"{found.imported} labels imported, {found.repeated} were known already")
     for text in unknown:
         console.say(f"unknown: {text}")
+    for text in too_many:
+        console.say(f"has too many labels already: {text}")
+    if found.omitted:
+        console.say(f"and {found.omitted} more rows like these")
 
 
 @app.command()
@@ -87,13 +98,17 @@ def report(database: Database, as_json: Json = False) -> None:
             f"{outcome}: {covered.verifications} verifications, {covered.fraud} fraud, {covered.genuine} genuine, "
             f"{covered.verifications - covered.fraud - covered.genuine} without a label"
         )
+    for outcome, repeats in sorted(found.control_repeats.items()):
+        console.say(
+            f"{outcome}: {repeats} verifications of persons who had passed in the control group before"
+        )
     console.say(
         f"{found.conflicts} verifications have contradicting labels; {found.withdrawn} have a withdrawn one"
     )
 
 
 async def _import(
-    store: Store, lines: list[LabelLine], clock: Clock, client: str | None, keyring: Keyring | None
+    store: Store, lines: Iterator[LabelLine], clock: Clock, client: str | None, keyring: Keyring | None
 ) -> Imported:
     from scoring_model.service.clients import find_client
     from scoring_model.service.keys.secrets import load_or_create

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 KINDS: Final = {
     "links": "records under link keys",
     "importedRecords": "imported records",
+    "controlPasses": "persons who passed in a control group",
     "labelTimes": "newest labels of link keys",
     "answers": "answers to repeated requests",
     "deliveries": "deliveries that arrived or were dropped",

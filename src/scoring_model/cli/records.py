@@ -44,6 +44,22 @@ def check_sources(sources: list[str]) -> list[str]:
     return sources
 
 
+def local_files(sources: list[str], out: str) -> list[Path]:
+    """List the files of sources that are read as a whole: files, patterns and folders."""
+    from scoring_model.batch.sources import list_files
+
+    found: list[Path] = []
+    for source in sources:
+        files = list_files([source]) if Path(source).is_dir() else ()
+        if "://" in source or any(file.partitions for file in files):
+            raise typer.BadParameter(
+                f"{source}: a URI, or files in folders named column=value, are read for a folder as --out, such as "
+                f"{Path(out).stem}/"
+            )
+        found += [Path(file.location) for file in files] if files else check_files([Path(source)]) or []
+    return found
+
+
 Files = Annotated[
     list[Path],
     typer.Argument(

@@ -69,6 +69,7 @@ def retrain(
     from scoring_model.service.core.clock import SystemClock
     from scoring_model.service.store import EARLIEST
 
+    console.prepare_training()
     given = Retraining(
         database=database,
         keyring=masters_of(database, master_key),

@@ -11,6 +11,7 @@ import typer
 
 from scoring_model.cli import console
 from scoring_model.cli.database import Database, MasterKey
+from scoring_model.worker_process import show_faults
 
 
 def serve(
@@ -98,6 +99,7 @@ def _serve(given: dict[str, object], config: Path | None) -> None:
     from scoring_model.service.run import run
     from scoring_model.service.settings import items, load_settings
 
+    show_faults()
     for name in ("trusted_proxies", "egress_networks"):
         if isinstance(text := given[name], str):
             given[name] = items(text)
@@ -153,6 +155,7 @@ def deliver(
     from scoring_model.service.delivery.egress import Egress
     from scoring_model.service.settings import items, master_source
 
+    show_faults()
     egress = Egress(
         networks=tuple(items(egress_networks)), proxy=egress_proxy or None, development=development
     )

@@ -95,6 +95,7 @@ def train(
         dask=dask,
         **({} if memory is None else {"memory": memory}),
     )
+    console.prepare_training()
     done = run_job(job, report=console.report)
     console.say(f"bundle: {done.bundle}")
     console.say(f"parameters: {done.parameters}")

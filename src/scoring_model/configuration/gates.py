@@ -9,28 +9,14 @@ from typing import Final, Literal
 from scoring_model.configuration.findings import FindingSettings, unknown_finding
 from scoring_model.configuration.reading import read_settings, read_yaml
 from scoring_model.contract.violation import Invalid, check_fields
+from scoring_model.figures import RANKING, ErrorName, GroupRateName
 from scoring_model.findings import Code, Severity
 from scoring_model.records.near_misses import near_misses
 
 FlipRate = Literal["all", "genuine_stricter", "genuine_milder", "fraud_stricter", "fraud_milder"]
-GroupRateName = Literal["passed", "stepped_up", "failed", "false_reject", "step_up", "missed_fraud"]
 PromiseName = Literal["all", "max_false_reject", "max_step_up", "max_missed_fraud"]
 
 EarlyPromise = Literal["all", "max_false_reject", "max_step_up"]
-EstimatedRate = Literal["false_reject", "step_up", "missed_fraud"]
-
-LOOK_FIGURES: Final = (
-    "roc_auc",
-    "average_precision",
-    "ks",
-    *(
-        f"{part}_at_fpr_{limit}"
-        for part in ("recall", "precision")
-        for limit in ("0.001", "0.005", "0.01", "0.05")
-    ),
-    *(f"recall_at_capacity_{capacity}" for capacity in (10, 50, 100, 500)),
-)
-"""Figures of an evaluation that may decide repeated looks: they rest on frauds, and more is better."""
 
 _SUBJECTS: Final = (
     "figure",
@@ -97,7 +83,7 @@ class Gate:
     findings: str | None = None
     drift: str | None = None
     early: EarlyPromise | None = None
-    estimate: EstimatedRate | None = None
+    estimate: ErrorName | None = None
     rate: GroupRateName | None = None
     min_group: int = 0
     above: float | None = None
@@ -158,7 +144,7 @@ class LookSettings:
     Parameters
     ----------
     figure : str
-        One of `LOOK_FIGURES`.
+        One of `RANKING`.
     gain : float
         Difference that is worth a promotion, above 0.
     error : float
@@ -178,11 +164,11 @@ class LookSettings:
     power: float = 0.85
 
     def __post_init__(self) -> None:
-        near = near_misses(self.figure, LOOK_FIGURES)
-        allowed = f"one of {', '.join(LOOK_FIGURES)}" + (f" (did you mean {near[0]}?)" if near else "")
+        near = near_misses(self.figure, RANKING)
+        allowed = f"one of {', '.join(RANKING)}" + (f" (did you mean {near[0]}?)" if near else "")
         check_fields(
             self,
-            ("figure", allowed, self.figure in LOOK_FIGURES),
+            ("figure", allowed, self.figure in RANKING),
             ("gain", "above 0 and finite", 0 < self.gain < math.inf),
             ("error", "above 0 and below 0.5", 0 < self.error < 0.5),
             ("power", "above 0.5 and below 1", 0.5 < self.power < 1),

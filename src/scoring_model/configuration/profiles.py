@@ -38,7 +38,10 @@ NULL_WORDS: Final = (
 """Cells that commonly mean a missing value."""
 
 _SAMPLE: Final = 5000
+_WORDS: Final = 200  # characters; combining marks take time that grows with the square of their number
 _MOST: Final = 0.95  # minimum share of the distinct values of one kind
+_TIMES: Final = 0.8  # the same of times, whose other formats a person adds
+_SOME: Final = 0.01  # share of the distinct times from which their format counts
 _UNIX_RANGE: Final = (946_684_800, 4_102_444_800)  # seconds: the years 2000 to 2100
 _CATEGORIES: Final = 500
 _IDENTIFIER: Final = re.compile(
@@ -118,8 +121,8 @@ class Profile:
 
 
 def words_of(name: str) -> str:
-    """Convert a name to ASCII snake case."""
-    parted = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name.strip())
+    """Convert the beginning of a name to ASCII snake case."""
+    parted = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name.strip()[:_WORDS])
     letters = unicodedata.normalize("NFKD", parted.casefold()).encode("ascii", "ignore").decode()
     return re.sub(r"\W+", "_", letters).strip("_")
 
@@ -177,7 +180,8 @@ def _time_formats(found: Profile) -> tuple[tuple[str, ...] | None, bool]:
     """Return the time formats of a column, or None if it holds no times, and whether they are uncertain."""
     if is_typed(found.column):
         return (), False
-    texts = [text for value in found.column.values[:_SAMPLE] if isinstance(text := cells.text(value), str)]
+    values = found.column.values[:: max(len(found.column.values) // _SAMPLE, 1)]  # formats change with time
+    texts = [text for value in values if isinstance(text := cells.text(value), str)]
     if not texts:
         return None, False
     odd = [text for text in texts if text.lstrip()[4:5] != "-"]
@@ -186,9 +190,13 @@ def _time_formats(found: Profile) -> tuple[tuple[str, ...] | None, bool]:
     marks = {mark for mark in "/-" if any(mark in text for text in odd)}
     either = guess_dates([*odd, *(f"{day}{mark}12{mark}2000" for day in (30, 31) for mark in marks)])
     both = (*either, *(_month_first(text) for text in either))
-    for formats in ((), sure, either, both):
-        if _time_share(texts, formats) > _MOST:
-            return formats, formats not in ((), sure)
+    best: tuple[str, ...] = ()
+    read = _time_share(texts, best)
+    for formats in (sure, either, both):
+        if (share := _time_share(texts, formats)) >= read + _SOME:
+            best, read = formats, share
+    if read > _TIMES:
+        return best, best not in ((), sure)
     return _unix_format(found.name, texts), False
 
 

@@ -3,7 +3,7 @@
 import math
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
@@ -34,6 +34,7 @@ from scoring_model.records import NEVER, cells, format_duration
 from scoring_model.records.encoding import encode, is_zoned
 from scoring_model.records.files import file_sheet
 from scoring_model.records.labels import label_cell
+from scoring_model.records.sheet import UnreadableSource
 from scoring_model.records.table import Column
 
 _NAMES: Final = """
@@ -128,6 +129,8 @@ class Proposal:
         Reasons for unused columns, by column.
     decisions : list of str
         Decisions left to a person.
+    timezone : str, optional
+        The zone of times without one, and of the hours that features read.
     """
 
     profiles: dict[str, Profile]
@@ -144,6 +147,7 @@ class Proposal:
     max_false_reject: float = 0.002
     left_out: dict[str, str] = field(default_factory=dict)
     decisions: list[str] = field(default_factory=list)
+    timezone: str | None = None
 
     def numbers(self, values: Sequence[object]) -> FloatArray:
         """Read cells as numbers; nan where one is none."""
@@ -194,20 +198,22 @@ class Proposal:
         }
 
 
-def propose(path: Path, *, delay: int | None = None) -> Proposal:
+def propose(path: Path, *, delay: int | None = None, timezone: str | None = None) -> Proposal:
     """Propose a configuration for a file.
 
     Parameters
     ----------
     delay : int, optional
         Time from an event until its label is known, microseconds; measured or assumed without it.
+    timezone : str, optional
+        IANA name of the zone of times without one.
 
     Raises
     ------
     UnreadableSource
         If the file cannot be read.
     """
-    found = _described(path)
+    found = replace(_described(path), timezone=timezone)
     _find_times(found)
     _find_label(found)
     _find_fields(found)
@@ -223,6 +229,8 @@ def propose(path: Path, *, delay: int | None = None) -> Proposal:
 
 def _described(path: Path) -> Proposal:
     sheet = file_sheet(path)
+    if not sheet.columns:
+        raise UnreadableSource(f"{path.name}: no row of it can be read")
     raw = {name: encode(column, sheet.rows) for name, column in sheet.columns.items()}
     nulls: tuple[str, ...] = ()
     if ".csv" in path.suffixes:
@@ -289,8 +297,10 @@ def _find_times(found: Proposal) -> None:
             found.decisions.append(
                 f"{column.name} does not show whether the day or the month comes first: check records.format.dates."
             )
-    if not found.profiles[event].zoned:
-        found.decisions.append(f"{event} has no time zone and is read as UTC: check records.format.timezone.")
+    if not found.profiles[event].zoned and found.timezone is None:
+        found.decisions.append(
+            f"{event} has no time zone and is read as UTC: name its zone with --timezone, such as Europe/Berlin."
+        )
 
 
 def _likely_label(found: Proposal) -> Profile | None:

@@ -3,6 +3,8 @@
 import json
 from collections.abc import Iterable, Iterator
 
+import yaml
+
 from scoring_model.configuration.proposal import Proposal
 from scoring_model.configuration.proposal_windows import KNOWN_SHARE
 from scoring_model.contract.fields import REQUIRED_FIELDS
@@ -34,12 +36,14 @@ def _lines(found: Proposal, name: str, source: str) -> Iterator[str]:
     yield from ("", "signals:" if found.signals else "signals: {}")
     for signal in found.signals:
         protected = f", protected: {signal.protected}" if signal.protected else ""
-        yield f"  {signal.name}: {{type: {signal.type}{protected}}}"
+        yield f"  {_text(signal.name)}: {{type: {signal.type}{protected}}}"
     yield from ("", "links:", "  keys:")
     for key, fields in found.keys.items():
-        yield f"    {key}: {_flow(fields)}"
+        yield f"    {_text(key)}: {_flow(fields)}"
     yield from _windows(found)
     yield from ("", "features:", f"  families: {_flow(found.families)}")
+    if found.timezone:
+        yield "  time_zone: *zone"
     if any(signal.protected for signal in found.signals):
         yield "  use_protected: [] # name an attribute to let features read it"
     maturity, burn_in = map(format_duration, (found.lengths.maturity, found.lengths.burn_in))
@@ -79,6 +83,9 @@ def _records(found: Proposal) -> Iterator[str]:
         "decimal": '","' if found.comma else "",
         "nulls": _flow(found.nulls) if found.nulls else "",
         "dates": _flow(found.dates) if found.dates else "",
+        "timezone": f"&zone {found.timezone} # of times without one; features.time_zone follows it"
+        if found.timezone
+        else "",
     }
     lines = [f"    {key}: {value}" for key, value in settings.items() if value]
     if lines:
@@ -114,12 +121,14 @@ def _windows(found: Proposal) -> Iterator[str]:
     if lengths.by_key:
         yield "  by_key: # fewer windows where values seldom recur"
     for key, (windows, delayed) in lengths.by_key.items():
-        yield f"    {key}: {{windows: {_durations(windows)}, delayed_windows: {_durations(delayed)}}}"
+        yield f"    {_text(key)}: {{windows: {_durations(windows)}, delayed_windows: {_durations(delayed)}}}"
 
 
 def _amounts(found: Proposal) -> Iterator[str]:
     if found.amounts:
-        listed = ", ".join(f"{{signal: {one.signal}, decimals: {one.decimals}}}" for one in found.amounts)
+        listed = ", ".join(
+            f"{{signal: {_text(one.signal)}, decimals: {one.decimals}}}" for one in found.amounts
+        )
         yield f"  amounts: [{listed}] # compared with earlier ones of the same key"
         yield "  statistics: [mean, ratio, z, highest_ratio]"
 
@@ -133,14 +142,10 @@ def _flow(items: Iterable[str]) -> str:
 
 
 def _text(value: str) -> str:
-    """Write a YAML scalar: plain if unambiguous, else quoted as in JSON, which YAML can read."""
-    plain = value.replace("_", "").replace(".", "").isalpha() and value.isascii()
-    return (
-        value
-        if plain and value.lower() not in _WORDS
-        else visible_json(json.dumps(value, ensure_ascii=False))
-    )
+    """Write a YAML scalar, quoted where YAML would not read it as this text."""
+    if not value.isprintable():
+        return visible_json(json.dumps(value, ensure_ascii=False))
+    return yaml.safe_dump([value], default_flow_style=True, allow_unicode=True, width=_ONE_LINE)[1:-2]
 
 
-_WORDS = ("true", "false", "yes", "no", "on", "off", "null", "nan", "y", "n")
-"""Words that YAML does not read as text."""
+_ONE_LINE = 1 << 30

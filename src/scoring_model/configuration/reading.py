@@ -20,6 +20,11 @@ MOST_VIOLATIONS: Final = 100
 """Maximum number of violations that an error describes; it counts the rest."""
 
 
+_NO_TEXT: Final = (
+    "must be text: put quotes around what YAML reads as something else, such as 2024, no or null"
+)
+
+
 class ConfigurationError(Invalid):
     """A configuration breaks rules.
 
@@ -106,6 +111,8 @@ def _violations(item: ErrorDetails) -> Iterator[Violation]:
         yield from (violation.within(*item["loc"]) for violation in raised.violations)
     else:
         detail = str(raised) if isinstance(raised, ValueError) else item["msg"]
+        if item["type"] == "string_type":
+            detail = _NO_TEXT
         yield Violation(pointer(*item["loc"]), item["type"], detail)
 
 
@@ -143,6 +150,9 @@ def _with_known_keys(
     former = {f.metadata[FORMERLY]: f.name for f in settings if FORMERLY in f.metadata}
     result: dict[object, object] = {}
     for key, value in plain.items():
+        if not isinstance(key, str):
+            found.append(Violation(pointer(*where, str(key)), "string_type", _NO_TEXT))
+            continue
         name = former.get(key, key)
         if settings and name not in known:
             found.append(_UnknownKey(where, str(key), known))

@@ -7,8 +7,10 @@ from scoring_model.contract.violation import pointer
 PERSON_FIELDS: Final = ("firstName", "lastName", "dob", "citizenship", "documentType", "imageUrls")
 ADDRESS_PARTS: Final = ("line1", "line2", "city", "region", "postalCode", "country")
 ADDRESS_FIELDS: Final = tuple(f"address.{part}" for part in ADDRESS_PARTS)
-# References are the client's own names for things. They say nothing of the person: alone they make no record.
-REFERENCE_FIELDS: Final = ("externalId", "subjectId")
+IDENTITY_ID: Final = "identityId"
+"""Of an export of the service: the identity of a record."""
+# References are names of things. They say nothing of the person: alone they make no record.
+REFERENCE_FIELDS: Final = ("externalId", "subjectId", IDENTITY_ID)
 IDENTITY_FIELDS: Final = (*PERSON_FIELDS, *ADDRESS_FIELDS, *REFERENCE_FIELDS)
 RequiredField = Literal[
     "firstName",

@@ -14,7 +14,7 @@ from scoring_model.contract.resource import Body, Resource, missing, ruled
 from scoring_model.contract.rules import Rule, RuleError
 from scoring_model.contract.texts import from_rfc3339
 from scoring_model.contract.verification import Identifier
-from scoring_model.contract.violation import Violation
+from scoring_model.contract.violation import MOST_ERRORS, Violation
 
 MOST_LABELS: Final = 1_000
 """Labels in one request."""
@@ -166,12 +166,15 @@ class LabelResult(Resource):
     ]
     errors: Annotated[
         tuple[Violation, ...],
-        Field(description="Why it was refused, with pointers into the request; empty otherwise."),
+        Field(
+            description="Why it was refused, with pointers into the request; empty otherwise, and beyond the first "
+            f"{MOST_ERRORS} errors of a request."
+        ),
     ] = ()
 
 
 class LabelReport(Resource):
-    """The answers for all labels of a request, in their order, and the number of each kind."""
+    """The answers for all labels of a request, in their order, the number of each kind, and of errors left out."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -193,6 +196,7 @@ class LabelReport(Resource):
                             ],
                         },
                     ],
+                    "errorsOmitted": 0,
                 }
             ]
         }
@@ -202,11 +206,15 @@ class LabelReport(Resource):
     unchanged: Annotated[int, Field(ge=0)]
     refused: Annotated[int, Field(ge=0)]
     results: tuple[LabelResult, ...]
+    errors_omitted: Annotated[
+        int,
+        Field(ge=0, description=f"How many errors of all labels there are beyond the first {MOST_ERRORS}."),
+    ] = 0
 
     @classmethod
-    def of(cls, results: tuple[LabelResult, ...]) -> "LabelReport":
+    def of(cls, results: tuple[LabelResult, ...], errors_omitted: int = 0) -> "LabelReport":
         """Count the answers."""
         counts = {
             status.value.lower(): sum(result.status == status for result in results) for status in LabelStatus
         }
-        return cls(**counts, results=results)
+        return cls(**counts, results=results, errors_omitted=errors_omitted)

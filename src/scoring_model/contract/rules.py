@@ -233,14 +233,20 @@ def birth_date(value: object) -> str | None:
     return None if day is None else day.isoformat()
 
 
+FORM: Final = ", got the form "
+
+
+def form_of(text: str) -> str:
+    """Say the form of a text at the end of an error, without its content: 9 stands for a digit, a for a word."""
+    return FORM + re.sub(r"[^\W\d_]+", "a", re.sub(r"\d", "9", text.strip()[:40]))
+
+
 def _date_of_text(value: object) -> date | None:
     checked = definite_text(value, limit=REFERENCE_LENGTH)
     if checked is None:
         return None
     if not _DATE.fullmatch(checked):
-        raise RuleError(
-            Rule.NOT_A_DATE, f"must be of the form YYYY-MM-DD, got {len(checked)} other characters"
-        )
+        raise RuleError(Rule.NOT_A_DATE, f"must be of the form YYYY-MM-DD{form_of(checked)}")
     try:
         return date.fromisoformat(checked)
     except ValueError as error:
@@ -360,6 +366,7 @@ IDENTITY_RULES: Final[Mapping[str, ValueRule]] = {
     "address.country": country,
     "externalId": reference,
     "subjectId": reference,
+    "identityId": reference,
 }
 TEXT_RULES: Final[frozenset[ValueRule]] = frozenset({name, address_part, reference, signal_text, identifier})
 """Rules that leave printable ASCII of at most `SHORTEST_LIMIT` characters, without outer blanks, as it is."""

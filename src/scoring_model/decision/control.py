@@ -25,7 +25,7 @@ class ControlArm:
     share : float
         Share of persons, in (0, 1).
     most_per_day : int
-        Verifications that pass in a UTC day, at least 1.
+        Verifications of one history that pass in a UTC day, at least 1.
     most_expected_cost_per_day : float or None
         Most that those who pass in a UTC day are expected to cost: the sum of probability of fraud times `fraud_loss`.
         At least `fraud_loss`, so that the first of a day fits in any case. None: no such cap.

@@ -1,7 +1,8 @@
 """Evaluation of decisions on records with known labels."""
 
 from scoring_model.evaluation.comparing import RecordRows, compare, compare_rows
-from scoring_model.evaluation.comparison import ComparedBundle, Comparison, compare_evaluations
+from scoring_model.evaluation.comparison import Comparison, compare_evaluations
+from scoring_model.evaluation.comparison_result import ComparedBundle
 from scoring_model.evaluation.comparison_summary import comparison_summary
 from scoring_model.evaluation.coverage import Coverage, LeftOut, known_targets
 from scoring_model.evaluation.evaluated_records import EvaluatedRecords, EvaluationError

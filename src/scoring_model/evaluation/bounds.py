@@ -3,17 +3,23 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from scipy.special import betaincinv
-from scipy.stats import binom
 
 from scoring_model.arrays import FloatArray, IntArray
 from scoring_model.bundle import ScoreCounts
 from scoring_model.decision.rules import NEVER_REACHED, Promise
 from scoring_model.evaluation.cost import at_or_above
 from scoring_model.evaluation.uncertainty import Share
+
+
+def _at_most(errors: IntArray | int, records: int, limit: float) -> Any:
+    """Return the probability of at most so many errors."""
+    from scipy.stats import binom  # longer to import than the rest of a training
+
+    return binom.cdf(errors, records, limit)
 
 
 def upper_limit(count: int, total: int, *, level: float) -> float:
@@ -81,7 +87,7 @@ class BoundTest:
 
     def p_values(self) -> FloatArray:
         """Return the p-value at each threshold: the probability of so few errors if their share were the limit."""
-        return np.asarray(binom.cdf(self.errors, self.records, self.limit), dtype=np.float64)
+        return np.asarray(_at_most(self.errors, self.records, self.limit), dtype=np.float64)
 
     def certified(self) -> range:
         """Return the thresholds that keep the bound, simultaneously with probability 1 - delta or more.
@@ -127,7 +133,7 @@ class BoundTest:
         return self._p_value(threshold, limit) <= self.delta
 
     def _p_value(self, threshold: int, limit: float) -> float:
-        return float(binom.cdf(self.errors[threshold - 1], self.records, limit))
+        return float(_at_most(self.errors[threshold - 1], self.records, limit))
 
 
 def genuine_test(bound: str, scores: IntArray, *, limit: float, delta: float) -> BoundTest:
@@ -213,7 +219,7 @@ def records_needed(share: float, *, limit: float, delta: float) -> int | None:
 
     def certifies(records: int) -> bool:
         errors = math.ceil(share * records - _ROUNDING)
-        return bool(binom.cdf(errors, records, limit) <= delta)
+        return bool(_at_most(errors, records, limit) <= delta)
 
     high = 1
     while not certifies(high):

@@ -1,16 +1,13 @@
 """Recall of a team that reviews the K riskiest records of each day."""
 
 from dataclasses import dataclass
-from typing import Final, Self
+from typing import Self
 
 import numpy as np
 
 from scoring_model.arrays import FloatArray, IntArray
 from scoring_model.evaluation.day_draws import DayDraws
 from scoring_model.evaluation.evaluated_records import EvaluatedRecords
-
-CAPACITIES: Final = (10, 50, 100, 500)
-"""Daily review capacities at which recall is reported."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)

@@ -1,7 +1,6 @@
 """Checks that an evaluation makes."""
 
 from collections.abc import Iterator, Sequence
-from typing import Final
 
 import numpy as np
 
@@ -11,10 +10,9 @@ from scoring_model.evaluation.coverage import Coverage, LeftOut
 from scoring_model.evaluation.day_draws import MIN_DAYS
 from scoring_model.evaluation.evaluated_records import EvaluatedRecords
 from scoring_model.evaluation.groups import MIN_RECORDS, GroupTable
+from scoring_model.figures import ERRORS
 from scoring_model.findings import Code, Finding, State, not_applicable
 from scoring_model.records import format_duration
-
-_ERRORS: Final = ("false_reject", "step_up", "missed_fraud")
 
 
 def check_evaluation(
@@ -38,7 +36,7 @@ def check_groups(groups: Sequence[GroupTable], *, records: int) -> Finding:
     for table in groups:
         others = [group for group in table.groups if group.value != table.reference]
         compared += len(others)
-        if count := sum(not all(group.rates[name].enough for name in _ERRORS) for group in others):
+        if count := sum(not all(group.rates[name].enough for name in ERRORS) for group in others):
             few[table.column] = count
     small, listed = sum(few.values()), ", ".join(f"{column} {count:,}" for column, count in few.items())
     needed = (

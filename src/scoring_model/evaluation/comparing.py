@@ -11,7 +11,8 @@ import numpy as np
 from scoring_model.arrays import FloatArray, IntArray
 from scoring_model.contract.fields import signal_field
 from scoring_model.decision.rules import Decisions
-from scoring_model.evaluation.comparison import ComparedBundle, Comparison, compare_evaluations
+from scoring_model.evaluation.comparison import Comparison, compare_evaluations
+from scoring_model.evaluation.comparison_result import ComparedBundle
 from scoring_model.evaluation.evaluated_records import EvaluationError
 from scoring_model.evaluation.evaluation import Evaluation
 from scoring_model.evaluation.holdout import (
@@ -84,10 +85,11 @@ def compare(
     if problems := list(_differing_uses(old, new, options)):
         raise _refused(problems)
     given = None if labels is None else read_labels(labels, old.contents.schema)
-    (one, rows), (other, _) = (
+    readings = [
         read_labelled(scorer, records, given, by=options.by, max_bad_share=max_bad_share)
         for scorer in (old, new)
-    )
+    ]
+    one, other = (reading.table for reading in readings)
     _, *places = np.intersect1d(one.source_rows, other.source_rows, return_indices=True)
     tables = one.take(places[0]), other.take(places[1])
     if problems := list(_absent_signals((old, new), tables)):
@@ -96,11 +98,11 @@ def compare(
         (old, new),
         tables,
         lambda: [
-            _Decided.now(scorer, table, read_histories(scorer, history))
-            for scorer, table in zip((old, new), tables, strict=True)
+            _Decided.now(scorer, table, read_histories(scorer, history, scored=reading, recent=False))
+            for scorer, table, reading in zip((old, new), tables, readings, strict=True)
         ],
         options=options,
-        rows=rows,
+        rows=readings[0].rows,
         files=names_of(records),
     )
 

@@ -5,21 +5,17 @@ from typing import Final
 
 from scoring_model.contract.outcome import OUTCOMES
 from scoring_model.escaping import for_markdown
-from scoring_model.evaluation.comparison import Comparison
+from scoring_model.evaluation.comparison_result import ComparisonResult
 from scoring_model.evaluation.findings_text import findings_markdown
 from scoring_model.evaluation.flips import describe_changes
 from scoring_model.evaluation.groups import Difference
 from scoring_model.evaluation.markdown import ABSENT, draw_table
+from scoring_model.figures import ERRORS, FIGURES
 
-_GROUP_RATES: Final = {
-    "false_reject": "Genuine failed",
-    "step_up": "Genuine stepped up or failed",
-    "missed_fraud": "Frauds passed",
-}
 _SHOWN_REASONS: Final = 3
 
 
-def comparison_summary(comparison: Comparison) -> str:
+def comparison_summary(comparison: ComparisonResult) -> str:
     """Describe a comparison in Markdown: changes per day, flips, differences of all figures, groups, bundles."""
     records = comparison.champion.records
     frauds = int(records.labels.sum())
@@ -38,7 +34,7 @@ def comparison_summary(comparison: Comparison) -> str:
     return "\n\n".join(sections) + "\n"
 
 
-def _matrix(comparison: Comparison) -> str:
+def _matrix(comparison: ComparisonResult) -> str:
     """Count records by both outcomes."""
     old, new = (one.records.decisions.outcomes for one in (comparison.champion, comparison.challenger))
     frauds = comparison.champion.records.labels == 1
@@ -51,7 +47,7 @@ def _matrix(comparison: Comparison) -> str:
     return draw_table(("Champion", *(f"Challenger {outcome}" for outcome in OUTCOMES)), rows)
 
 
-def _kinds(comparison: Comparison) -> str:
+def _kinds(comparison: ComparisonResult) -> str:
     rows = [
         (
             f"{flip.champion} to {flip.challenger}",
@@ -68,7 +64,7 @@ def _kinds(comparison: Comparison) -> str:
     return draw_table(heads, rows) if rows else "No record has another outcome."
 
 
-def _figures(comparison: Comparison) -> str:
+def _figures(comparison: ComparisonResult) -> str:
     rows = [
         (
             name,
@@ -82,7 +78,7 @@ def _figures(comparison: Comparison) -> str:
     return draw_table(("Figure", "Champion", "Challenger", "Difference", "95 %"), rows)
 
 
-def _groups(comparison: Comparison) -> Iterator[str]:
+def _groups(comparison: ComparisonResult) -> Iterator[str]:
     for found in comparison.groups:
         rows = [
             (
@@ -90,11 +86,11 @@ def _groups(comparison: Comparison) -> Iterator[str]:
                 f"{group.records:,}",
                 f"{group.stricter:,} ({group.stricter_frauds:,} frauds)",
                 f"{group.milder:,} ({group.milder_frauds:,} frauds)",
-                *(_change(group.changes[name]) for name in _GROUP_RATES),
+                *(_change(group.changes[name]) for name in ERRORS),
             )
             for group in found.groups
         ]
-        heads = ("Group", "Records", "Stricter", "Milder", *_GROUP_RATES.values())
+        heads = ("Group", "Records", "Stricter", "Milder", *(FIGURES[name].title for name in ERRORS))
         text = (
             "Changes of rates in percentage points, with intervals that hold for all groups at once (95 %)."
         )
@@ -110,7 +106,7 @@ def _change(change: Difference) -> str:
     return f"{100 * change.value:+.2f} ({ends})"
 
 
-def _bundles(comparison: Comparison) -> str:
+def _bundles(comparison: ComparisonResult) -> str:
     rows = [
         (
             role,

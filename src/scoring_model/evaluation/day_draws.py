@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from typing import Final, Self
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from scoring_model.arrays import FloatArray, IntArray
+from scoring_model.compiled import compiled
 
 DAY: Final = 86_400_000_000
 """Microseconds."""
@@ -147,7 +147,7 @@ class DayDraws:
             yield np.ascontiguousarray(sums.T)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _add_own_weights(
     codes: IntArray, days: IntArray, own: FloatArray, weights: FloatArray, sums: FloatArray
 ) -> None:
@@ -158,7 +158,7 @@ def _add_own_weights(
             sums[code, j] += own[i] * weights[day, j]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _add_weights(
     codes: IntArray, days: IntArray, weights: NDArray[np.int32], sums: NDArray[np.int32]
 ) -> None:

@@ -8,11 +8,10 @@ import numpy as np
 
 from scoring_model.arrays import FloatArray, IntArray
 from scoring_model.configuration import CostSettings
-from scoring_model.evaluation.capacity import CAPACITIES, DailyQueues
+from scoring_model.evaluation.capacity import DailyQueues
 from scoring_model.evaluation.cost import cost_of_cells
 from scoring_model.evaluation.day_draws import MIN_DAYS, DayDraws
 from scoring_model.evaluation.evaluated_records import EvaluatedRecords
-from scoring_model.evaluation.measures import FPR_LIMITS
 from scoring_model.evaluation.metrics import (
     RankCounts,
     Ranking,
@@ -31,6 +30,7 @@ from scoring_model.evaluation.uncertainty import (
     share_of,
     weighted_share,
 )
+from scoring_model.figures import CAPACITIES, FPR_LIMITS
 
 _RANKED: Final = ("roc_auc", "average_precision", "ks")
 

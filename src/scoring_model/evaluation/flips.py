@@ -12,12 +12,13 @@ from scoring_model.contract.outcome import OUTCOMES, Outcome
 from scoring_model.evaluation.day_draws import MIN_DAYS, DayDraws
 from scoring_model.evaluation.evaluated_records import EvaluatedRecords
 from scoring_model.evaluation.grouping import Grouping
-from scoring_model.evaluation.groups import GROUP_RATES, MIN_RECORDS, Difference
+from scoring_model.evaluation.groups import MIN_RECORDS, Difference
 from scoring_model.evaluation.metrics import divide
 from scoring_model.evaluation.paired import paired_variance
 from scoring_model.evaluation.rates import CELLS, RATES, cell_codes, rate_counts
 from scoring_model.evaluation.simultaneous import half_widths
 from scoring_model.evaluation.uncertainty import Estimate, rate_estimate
+from scoring_model.figures import GROUP_RATES
 
 EXAMPLES: Final = 5
 MOST_EXPLAINED: Final = 200

@@ -7,11 +7,11 @@ from typing import Any, Final
 
 from scoring_model.configuration import Gate, GateSettings
 from scoring_model.escaping import for_markdown
-from scoring_model.evaluation.comparison import Comparison
+from scoring_model.evaluation.comparison_result import ComparisonResult
 from scoring_model.evaluation.evaluated_records import EvaluationError
-from scoring_model.evaluation.evaluation import Evaluation
 from scoring_model.evaluation.groups import Difference
 from scoring_model.evaluation.markdown import ABSENT, draw_table
+from scoring_model.evaluation.result import EvaluationResult
 from scoring_model.evaluation.stability import Verdict
 from scoring_model.evaluation.uncertainty import Estimate, Interval
 from scoring_model.findings import CHECKS, Code, Finding, Severity, State, not_applicable
@@ -160,7 +160,7 @@ class GateReport:
 
 
 def check_gates(
-    settings: GateSettings, found: Evaluation | Comparison, *, trained: int | None = 0
+    settings: GateSettings, found: EvaluationResult | ComparisonResult, *, trained: int | None = 0
 ) -> GateReport:
     """Check gates on an evaluation or a comparison.
 
@@ -178,8 +178,8 @@ def check_gates(
     EvaluationError
         If gates name figures that do not exist, or columns that were not evaluated.
     """
-    comparison = found if isinstance(found, Comparison) else None
-    evaluation = found.challenger if isinstance(found, Comparison) else found
+    comparison = found if isinstance(found, ComparisonResult) else None
+    evaluation = found.challenger if isinstance(found, ComparisonResult) else found
     if problems := list(_unknown(settings, evaluation, comparison)):
         raise EvaluationError("gates: " + "; ".join(problems))
     counts = [trained, *(bundle.trained_records for bundle in (comparison.bundles if comparison else ()))]
@@ -196,7 +196,9 @@ def check_gates(
     )
 
 
-def _unknown(settings: GateSettings, evaluation: Evaluation, comparison: Comparison | None) -> Iterator[str]:
+def _unknown(
+    settings: GateSettings, evaluation: EvaluationResult, comparison: ComparisonResult | None
+) -> Iterator[str]:
     columns = {table.column for table in evaluation.groups}
     for name, gate in settings.gates.items():
         figure = gate.figure or gate.difference
@@ -208,7 +210,7 @@ def _unknown(settings: GateSettings, evaluation: Evaluation, comparison: Compari
 
 def _obstacle(
     settings: GateSettings,
-    evaluation: Evaluation,
+    evaluation: EvaluationResult,
     trained: Sequence[int | None],
     findings: Sequence[Finding],
 ) -> str | None:
@@ -225,7 +227,7 @@ def _obstacle(
     return next((one.sentence for one in used), None)
 
 
-def _benefits(settings: GateSettings, comparison: Comparison) -> dict[str, Interval]:
+def _benefits(settings: GateSettings, comparison: ComparisonResult) -> dict[str, Interval]:
     """Measure the benefit of every figure with a `difference` gate: more is better where it must lie above a limit."""
     signs = {
         gate.difference: 1 if gate.above is not None else -1
@@ -236,7 +238,11 @@ def _benefits(settings: GateSettings, comparison: Comparison) -> dict[str, Inter
 
 
 def _check(
-    name: str, gate: Gate, evaluation: Evaluation, comparison: Comparison | None, obstacle: str | None
+    name: str,
+    gate: Gate,
+    evaluation: EvaluationResult,
+    comparison: ComparisonResult | None,
+    obstacle: str | None,
 ) -> GateResult:
     if gate.of_pair and comparison is None:
         verdict, detail = GateVerdict.NOT_APPLICABLE, "needs two models: compare decides it"
@@ -316,7 +322,9 @@ def _describe(one: Measured) -> str:
     return f"{one.subject} {value} ({one.low:.4g} to {one.high:.4g}) on {one.records:,} records"
 
 
-def _measure(gate: Gate, evaluation: Evaluation, comparison: Comparison | None) -> Iterator[Measured]:
+def _measure(
+    gate: Gate, evaluation: EvaluationResult, comparison: ComparisonResult | None
+) -> Iterator[Measured]:
     if gate.promise is not None:
         yield from _promises(gate.promise, evaluation)
     elif gate.group_gap is not None and gate.rate is not None:
@@ -331,7 +339,7 @@ def _measure(gate: Gate, evaluation: Evaluation, comparison: Comparison | None) 
         yield from _measure_pair(gate, comparison)
 
 
-def _measure_pair(gate: Gate, comparison: Comparison) -> Iterator[Measured]:
+def _measure_pair(gate: Gate, comparison: ComparisonResult) -> Iterator[Measured]:
     if gate.difference is not None:
         yield _of_figure(gate, gate.difference, comparison.differences[gate.difference])
     elif gate.flips is not None:
@@ -343,7 +351,7 @@ def _measure_pair(gate: Gate, comparison: Comparison) -> Iterator[Measured]:
                 yield _of_group(gate, group.value, group.changes[gate.rate], group.totals[gate.rate])
 
 
-def _promises(promise: str, evaluation: Evaluation) -> Iterator[Measured]:
+def _promises(promise: str, evaluation: EvaluationResult) -> Iterator[Measured]:
     verdicts = {
         Verdict.KEPT: GateVerdict.PASSED,
         Verdict.BROKEN: GateVerdict.BROKEN_PROMISE,

@@ -14,14 +14,12 @@ from scoring_model.evaluation.metrics import divide, known
 from scoring_model.evaluation.rates import CELLS, cell_codes, rate_counts
 from scoring_model.evaluation.simultaneous import half_widths
 from scoring_model.evaluation.uncertainty import Estimate, rate_estimate
+from scoring_model.figures import GROUP_RATES
 
 MIN_RECORDS: Final = 50
 """Fewest records in the denominators of a group's rate and of its reference for an interval of gap and ratio."""
 
 REST: Final = "rest"
-
-GROUP_RATES: Final = ("passed", "stepped_up", "failed", "false_reject", "step_up", "missed_fraud")
-"""Shares of all records with each outcome; of genuine records failed, and stepped up or failed; of frauds passed."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -17,16 +17,17 @@ from scoring_model.evaluation.age_bands import AGE_BAND, age_bands
 from scoring_model.evaluation.column_reading import Source
 from scoring_model.evaluation.coverage import Coverage, Selection, select
 from scoring_model.evaluation.evaluated_records import EvaluatedRecords, EvaluationError
-from scoring_model.evaluation.evaluation import Evaluation, Provenance, evaluate_records
+from scoring_model.evaluation.evaluation import Evaluation, evaluate_records
 from scoring_model.evaluation.importance import measure_importance, sample_rows
 from scoring_model.evaluation.labels import Labels, read_labels
+from scoring_model.evaluation.result import Provenance
 from scoring_model.evaluation.scored_files import is_scored, read_scored
 from scoring_model.evaluation.trained_records import check_digests, check_period, training_findings
 from scoring_model.history import person_codes
 from scoring_model.records import NEVER, Column, RecordSchema, RecordTable, microseconds, parse_duration
 from scoring_model.records.file_format import PLAIN
 from scoring_model.records.quarantine import accept
-from scoring_model.records.reading import read_records
+from scoring_model.records.reading import Reading, read_records
 from scoring_model.records.sources import file_paths
 from scoring_model.scorer import Scorer
 from scoring_model.scorer.frames import read_histories
@@ -191,15 +192,15 @@ def evaluate(
                         f"{source.name}: {name}: is of no use to a file that was scored earlier"
                     )
             return _evaluate_scored(scorer, source, given, options)
-    table, rows = read_labelled(
+    reading = read_labelled(
         scorer, records, None if labels is None else given, by=options.by, max_bad_share=max_bad_share
     )
     return evaluate_table(
         scorer,
-        table,
+        reading.table,
         options=options,
-        history=read_histories(scorer, history) if features is None else None,
-        invalid=rows - len(table),
+        history=read_histories(scorer, history, scored=reading, recent=False) if features is None else None,
+        invalid=reading.rows - len(reading.table),
         files=names_of(records),
         features=features,
     )
@@ -213,8 +214,8 @@ def read_labelled(
     by: Iterable[str],
     max_bad_share: float,
     required: bool = True,
-) -> tuple[RecordTable, int]:
-    """Read records with their labels, or with those given; also return the number of rows of the source.
+) -> Reading:
+    """Read records with their labels, or with those given.
 
     Parameters
     ----------
@@ -224,7 +225,7 @@ def read_labelled(
     schema = with_columns(scorer.contents.schema, by)
     reading = read_records(records, schema, labelled=required and labels is None)
     accept(reading, max_share=max_bad_share)
-    return reading.table if labels is None else _labelled(reading.table, labels, schema), reading.rows
+    return reading if labels is None else replace(reading, table=_labelled(reading.table, labels, schema))
 
 
 def names_of(records: object) -> tuple[str, ...]:

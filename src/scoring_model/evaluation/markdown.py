@@ -11,14 +11,9 @@ ABSENT: Final = "–"
 class Markup(str):
     """A cell of our own, which is Markdown."""
 
-    __slots__ = ()
-
 
 def draw_table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """Draw a Markdown table; cells are text, which shows as it stands, except where they are `Markup`."""
     lines = [heads, [Markup("---")] * len(heads), *rows]
-    return "\n".join(f"| {' | '.join(map(_cell, cells))} |" for cells in lines)
-
-
-def _cell(text: str) -> str:
-    return text if isinstance(text, Markup) else for_markdown(text)
+    shown = ([one if isinstance(one, Markup) else for_markdown(one) for one in cells] for cells in lines)
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in shown)

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, Final, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,9 +14,7 @@ from scoring_model.evaluation.evaluated_records import EvaluatedRecords
 from scoring_model.evaluation.metrics import Ranking, brier, log_loss
 from scoring_model.evaluation.reliability import calibration_table, expected_calibration_error
 from scoring_model.evaluation.uncertainty import Share, share_of, weighted_share
-
-FPR_LIMITS: Final = (0.001, 0.005, 0.01, 0.05)
-"""False positive rates at which recall and precision are reported."""
+from scoring_model.figures import ERRORS, FPR_LIMITS
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -57,6 +55,11 @@ class Measures:
     false_reject: Share
     step_up: Share
     missed_fraud: Share
+
+    @property
+    def errors(self) -> dict[str, Share]:
+        """The errors that a policy may bound, by name."""
+        return {name: getattr(self, name) for name in ERRORS}
 
     def to_json(self) -> dict[str, Any]:
         """Give the measures as a JSON document with all keys, also for absent measures."""

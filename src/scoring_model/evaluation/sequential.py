@@ -19,7 +19,7 @@ import numpy as np
 
 from scoring_model.arrays import FloatArray
 from scoring_model.configuration import LookSettings
-from scoring_model.evaluation.comparison import Comparison
+from scoring_model.evaluation.comparison_result import ComparisonResult
 from scoring_model.evaluation.evaluated_records import EvaluationError
 
 LEAST_DAYS: Final = 30
@@ -134,12 +134,12 @@ class Looks:
     plan: LookSettings
     looks: tuple[Look, ...] = ()
 
-    def add(self, found: Comparison, *, gates_pass: bool) -> Self:
+    def add(self, found: ComparisonResult, *, gates_pass: bool) -> Self:
         """Return these looks and one more, at a comparison on all records that matured so far.
 
         Parameters
         ----------
-        found : Comparison
+        found : ComparisonResult
             Of records that neither model was trained or validated on, those of earlier looks among them.
         gates_pass : bool
             Whether every gate passes on this comparison. A better challenger waits for them until the last look.
@@ -199,7 +199,7 @@ def planned_information(plan: LookSettings) -> float:
 
 
 def look_again(
-    plan: LookSettings, earlier: Sequence[Look], found: Comparison, *, gates_pass: bool = True
+    plan: LookSettings, earlier: Sequence[Look], found: ComparisonResult, *, gates_pass: bool = True
 ) -> Look:
     """Look at a comparison on all records that matured so far.
 
@@ -207,7 +207,7 @@ def look_again(
     ----------
     earlier : sequence of Look
         All earlier looks at this challenger, at some of these records, in order.
-    found : Comparison
+    found : ComparisonResult
         Of records that neither model was trained or validated on.
     gates_pass : bool
         Whether every gate passes on this comparison. A challenger that is better waits for them until the last look.

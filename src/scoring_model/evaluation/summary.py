@@ -6,23 +6,18 @@ from scoring_model.contract.outcome import OUTCOMES
 from scoring_model.decision.scale import nominal_share
 from scoring_model.escaping import for_markdown
 from scoring_model.evaluation.coverage import Coverage
-from scoring_model.evaluation.evaluation import Evaluation
 from scoring_model.evaluation.findings_text import findings_markdown
 from scoring_model.evaluation.groups import MIN_RECORDS, REST, GroupRate, GroupTable
 from scoring_model.evaluation.markdown import ABSENT, draw_table
 from scoring_model.evaluation.measures import Measures
+from scoring_model.evaluation.result import EvaluationResult
 from scoring_model.evaluation.stability import RECENT_DAYS, WINDOW_DAYS
 from scoring_model.evaluation.uncertainty import Estimate, Share
+from scoring_model.figures import ERRORS, FIGURES, bounded
 from scoring_model.records import rfc3339
 
-_ERRORS = {
-    "max_false_reject": "Genuine failed",
-    "max_step_up": "Genuine stepped up or failed",
-    "max_missed_fraud": "Frauds passed",
-}
 
-
-def summary(evaluation: Evaluation) -> str:
+def summary(evaluation: EvaluationResult) -> str:
     """Describe an evaluation in Markdown.
 
     Returns
@@ -73,11 +68,11 @@ def _outcomes(measures: Measures) -> str:
     return draw_table(("Outcome", "Genuine", "Frauds"), rows)
 
 
-def _stability(evaluation: Evaluation) -> str:
+def _stability(evaluation: EvaluationResult) -> str:
     """List the errors with their promises, bootstrap intervals and worst windows."""
     rows = [
         (
-            _ERRORS[error.bound],
+            bounded(error.bound).title,
             ABSENT if error.limit is None else f"{error.limit:.2%}",
             _interval(error.share),
             ABSENT if error.low is None else f"{error.low:.2%} to {error.high:.2%} ({error.days} days)",
@@ -95,27 +90,26 @@ def _stability(evaluation: Evaluation) -> str:
     return f"{text}\n\n{draw_table(heads, rows)}"
 
 
-def _ranking(evaluation: Evaluation) -> str:
+def _ranking(evaluation: EvaluationResult) -> str:
     """List the metrics of margins and probabilities."""
-    shown: list[tuple[str, str, Callable[[float | None], str]]] = [
-        ("ROC AUC", "roc_auc", _decimal),
-        ("Average precision", "average_precision", _decimal),
-        *(
-            (f"Recall at {limit:.1%} false positives", f"recall_at_fpr_{limit:g}", _percent)
-            for limit in evaluation.overall.recalls
-        ),
-        ("Brier score", "brier", _decimal),
-        ("Log loss", "log_loss", _decimal),
+    shown = [
+        "roc_auc",
+        "average_precision",
+        *(f"recall_at_fpr_{limit:g}" for limit in evaluation.overall.recalls),
+        "brier",
+        "log_loss",
     ]
     rows = [
-        (title, write(evaluation.figures[name].value), _ends(evaluation.figures[name], write))
-        for title, name, write in shown
+        (FIGURES[name].title, write(evaluation.figures[name].value), _ends(evaluation.figures[name], write))
+        for name, write in (
+            (name, _decimal if FIGURES[name].unit == "number" else _percent) for name in shown
+        )
     ]
     rows.append(("Expected calibration error", _decimal(evaluation.overall.calibration_error), ABSENT))
     return draw_table(("Metric", "Value", "Drawing days"), rows)
 
 
-def _scores(evaluation: Evaluation) -> str:
+def _scores(evaluation: EvaluationResult) -> str:
     """Genuine records at or above each hundred points, against what the score promises."""
     rows = [
         (
@@ -129,7 +123,7 @@ def _scores(evaluation: Evaluation) -> str:
     return draw_table(("Score", "Nominal share of genuine", "Observed", "Extrapolated"), rows)
 
 
-def _calibration(evaluation: Evaluation) -> str:
+def _calibration(evaluation: EvaluationResult) -> str:
     """Mean probability and observed share of fraud by bin."""
     rows = [
         (f"{row.observed.total:,}", f"{row.probability:.3%}", _interval(row.observed))
@@ -138,7 +132,7 @@ def _calibration(evaluation: Evaluation) -> str:
     return draw_table(("Records", "Mean probability", "Frauds"), rows)
 
 
-def _months(evaluation: Evaluation) -> str:
+def _months(evaluation: EvaluationResult) -> str:
     """List the bounded errors and the ranking by month."""
     rows = [
         (
@@ -156,10 +150,8 @@ def _months(evaluation: Evaluation) -> str:
         "Month",
         "Genuine",
         "Frauds",
-        "Genuine failed",
-        "Genuine stepped up or failed",
-        "Frauds passed",
-        "ROC AUC",
+        *(FIGURES[name].title for name in ERRORS),
+        FIGURES["roc_auc"].title,
     )
     return draw_table(heads, rows)
 
@@ -171,11 +163,11 @@ def _groups(table: GroupTable) -> str:
             group.value,
             f"{group.genuine:,}",
             f"{group.frauds:,}",
-            *(_gap(group.rates[name]) for name in ("false_reject", "step_up", "missed_fraud")),
+            *(_gap(group.rates[name]) for name in ERRORS),
         )
         for group in table.groups
     ]
-    heads = ("Group", "Genuine", "Frauds", "Genuine failed", "Genuine stepped up or failed", "Frauds passed")
+    heads = ("Group", "Genuine", "Frauds", *(FIGURES[name].title for name in ERRORS))
     against = "all other records" if table.reference == REST else for_markdown(table.reference)
     counted = "" if table.persons_known else " Persons are unknown, so each record counted as one."
     text = (

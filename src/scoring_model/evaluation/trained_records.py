@@ -2,19 +2,17 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from scoring_model.arrays import IntArray
 from scoring_model.configuration import SplitSettings
+from scoring_model.evaluation.result import EvaluationResult
 from scoring_model.evaluation.training_digests import DigestsUnusable, TrainingDigests
 from scoring_model.findings import CHECKS, Code, Finding, State, not_applicable
 from scoring_model.records import RecordTable, microseconds, rfc3339
 from scoring_model.scorer import Scorer
-
-if TYPE_CHECKING:
-    from scoring_model.evaluation.evaluation import Evaluation
 
 
 def trained_until(scorer: Scorer) -> int | None:
@@ -34,7 +32,7 @@ def trained_until(scorer: Scorer) -> int | None:
     )
 
 
-def trained_records(scorer: Scorer, evaluation: "Evaluation") -> int | None:
+def trained_records(scorer: Scorer, evaluation: EvaluationResult) -> int | None:
     """Count the evaluated records from before the end of the bundle's validation period; None: it does not say."""
     until = trained_until(scorer)
     return None if until is None else int(np.count_nonzero(evaluation.records.event_times < until))

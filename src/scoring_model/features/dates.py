@@ -4,12 +4,14 @@ Features that read the year of birth are protected, since it reveals the age; da
 """
 
 import math
+from dataclasses import replace
 from datetime import date
 
 from scoring_model.features.catalogue import MISSING, Family, Feature, Group
 from scoring_model.features.state import settled
 
-VERSION = 2
+VERSION, LOCAL_VERSION = 2, 3
+"""Versions of the family without a time zone and with one, in which `event_hour` is the hour there."""
 
 DAYS_PER_YEAR = 365.2425
 _ROUND_DAYS = frozenset({1, 5, 10, 15, 20, 25, 30})
@@ -111,7 +113,7 @@ def family(*, local: bool = False) -> Family:
     )
     return Family(
         name="dates",
-        version=VERSION,
+        version=LOCAL_VERSION if local else VERSION,
         groups=(
             Group(inputs=("dob",), features=_BIRTH, function=birth),
             Group(
@@ -122,7 +124,11 @@ def family(*, local: bool = False) -> Family:
             ),
             Group(inputs=("dob", "eventDay"), features=(_AGE,), function=age),
             Group(inputs=("dob",), features=(_ROUND_YEAR,), function=year),
-            Group(inputs=("eventHour",), features=(_HOUR,), function=hour),
+            Group(
+                inputs=("localHour" if local else "eventHour",),
+                features=(_LOCAL_EVENT_HOUR if local else _HOUR,),
+                function=hour,
+            ),
             Group(inputs=("eventDay",), features=(_WEEKDAY,), function=weekday),
             *(of_zone if local else ()),
         ),
@@ -172,6 +178,7 @@ _HOUR = Feature(
     reason="EVENT_TIME",
     sentence="Hour of the event.",
 )
+_LOCAL_EVENT_HOUR = replace(_HOUR, inputs=("localHour",), unit="hour")
 _WEEKDAY = Feature(
     name="event_weekday",
     inputs=("eventDay",),

@@ -167,7 +167,7 @@ class LinkSettings:
     ----------
     keys : mapping of str to tuple of str
         Name of a link key to its fields. The key ``person`` is built in and takes no fields: it consists of names and
-        date of birth, else ``subjectId``.
+        date of birth, else ``subjectId``, else ``identityId``.
     windows : tuple of int
         Lengths in microseconds, ascending; written as ``24h`` or ``30d``.
     delayed_windows : tuple of int
@@ -269,7 +269,7 @@ class FeatureSettings:
     exclude : tuple of str
         Names of features to leave out.
     time_zone : str, optional
-        The zone of the features of local time; None turns them off.
+        The zone of `event_hour` and of the features of local time; None turns the latter off, and the hour is UTC.
     mail_providers : MailProviders
         Further providers of mail, for fitting alone: the bundle holds the complete lists.
 

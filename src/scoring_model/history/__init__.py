@@ -11,16 +11,9 @@ explicitly, since it loads a compiler.
 """
 
 from scoring_model.history.amounts import MOST_UNITS, Amount, TableAmounts, table_amounts
-from scoring_model.history.counts import (
-    NOTHING_BEFORE,
-    Counts,
-    DelayedCounts,
-    FraudTimes,
-    LinkCounts,
-    LinkSums,
-    Sums,
-)
+from scoring_model.history.counts import NOTHING_BEFORE, Counts, DelayedCounts, FraudTimes, Sums
 from scoring_model.history.keys import PERSON, LinkKey, key_codes, key_of, person_codes, person_of
+from scoring_model.history.link_counts import LinkCounts, LinkSums
 from scoring_model.history.spec import (
     COUNT_KINDS,
     DEFAULT_COUNTS,

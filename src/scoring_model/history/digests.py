@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scoring_model.arrays import BoolArray, IntArray
-from scoring_model.history.keys import PERSON, PERSON_PARTS, SUBJECT, LinkKey
+from scoring_model.history.keys import PERSON, PERSONS, LinkKey
 from scoring_model.history.parts import combined_codes, key_part
 from scoring_model.records import RecordTable
 
@@ -35,9 +35,10 @@ def key_digests(table: RecordTable, key: LinkKey, secret: bytes) -> tuple[Digest
     """
     if key.name != PERSON:
         return _of_parts(table, key.name, key.parts, secret)
-    digests, present = _of_parts(table, PERSON, PERSON_PARTS, secret)
-    by_subject, of_subject = _of_parts(table, PERSON, (SUBJECT,), secret)
-    return np.where(present[:, None], digests, by_subject), present | of_subject
+    (digests, present), *others = [_of_parts(table, name, parts, secret) for name, parts in PERSONS]
+    for found, known in others:
+        digests, present = np.where(present[:, None], digests, found), present | known
+    return digests, present
 
 
 def text_digests(texts: Iterable[str], name: str, secret: bytes) -> Digests:
@@ -54,6 +55,32 @@ def text_digests(texts: Iterable[str], name: str, secret: bytes) -> Digests:
         one.update(text.encode(errors="surrogatepass"))
         found.append(one.digest())
     return np.frombuffer(b"".join(found), dtype=np.uint64).reshape(-1, 2)
+
+
+def content_digests(table: RecordTable, secret: bytes) -> Digests:
+    """Hash what each record holds, without its id and label: equal where instant and all values are equal.
+
+    Returns
+    -------
+    ndarray of shape (n, 2), uint64
+        The sum of the digests of all values, each under the name of its field.
+    """
+    times, places = np.unique(table.event_times, return_inverse=True)
+    found = text_digests(map(str, times.tolist()), "eventTime", secret)[places]
+    for field, column in table.columns.items():
+        present = column.codes >= 0
+        found[present] += text_digests(map(repr, column.values), field, secret)[column.codes[present]]
+    return found
+
+
+def among(digests: Digests, others: Digests) -> BoolArray:
+    """Whether each digest is one of others."""
+    pairs = np.dtype([("hi", "<u8"), ("lo", "<u8")])
+    some = np.isin(digests[:, 0], others[:, 0])  # few or all: only these are compared as a whole
+    found: BoolArray = some.copy()
+    ours, theirs = (np.ascontiguousarray(one).view(pairs).ravel() for one in (digests[some], others))
+    found[some] = np.isin(ours, theirs)
+    return found
 
 
 def _of_parts(

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from scoring_model.arrays import IntArray
+from scoring_model.contract.fields import IDENTITY_ID
 from scoring_model.contract.violation import Invalid
 from scoring_model.history.parts import combined_codes, key_part, part_violations
 from scoring_model.records import RecordTable
@@ -17,7 +18,15 @@ PERSON = "person"
 """The link key of a person; always present, since it identifies distinct persons."""
 
 PERSON_PARTS = ("firstName", "lastName", "dob")
-SUBJECT = "subjectId"
+PERSONS = (
+    (PERSON, PERSON_PARTS),
+    (PERSON, ("subjectId",)),
+    (f"{PERSON} of identity", (IDENTITY_ID,)),
+)
+"""What a person is known by, in this order, and the name under which it is hashed.
+
+An identity has a name of its own: a client may use the id of one as its reference for another person.
+"""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -59,9 +68,12 @@ def key_of(values: Mapping[str, object], key: LinkKey) -> tuple[str, ...] | None
 
 
 def person_of(values: Mapping[str, object]) -> tuple[str, ...] | None:
-    """Return the person of one record: normalised names and date of birth, else the client's own reference."""
-    parts = _parts_of(values, PERSON_PARTS)
-    return parts if parts is not None else _parts_of(values, (SUBJECT,))
+    """Return the person of one record: normalised names and date of birth, else client's reference, else identity."""
+    for name, parts in PERSONS:
+        found = _parts_of(values, parts)
+        if found is not None:
+            return found if name == PERSON else (name, *found)
+    return None
 
 
 def key_codes(table: RecordTable, key: LinkKey) -> IntArray:
@@ -90,9 +102,10 @@ def person_codes(table: RecordTable, *, alone: bool) -> IntArray:
     ndarray of shape (n,), int64
     """
     codes = _part_codes(table, PERSON_PARTS)
-    subjects = _part_codes(table, (SUBJECT,))
-    by_subject = (codes < 0) & (subjects >= 0)
-    codes[by_subject] = subjects[by_subject] + codes.max(initial=-1) + 1
+    for _, parts in PERSONS[1:]:
+        references = _part_codes(table, parts)
+        by_reference = (codes < 0) & (references >= 0)
+        codes[by_reference] = references[by_reference] + codes.max(initial=-1) + 1
     if alone:
         unknown = codes < 0
         codes[unknown] = np.arange(unknown.sum()) + codes.max(initial=-1) + 1

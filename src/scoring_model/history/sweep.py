@@ -5,12 +5,13 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from scoring_model.arrays import BoolArray, IntArray
+from scoring_model.compiled import compiled
 from scoring_model.history.amounts import TableAmounts
-from scoring_model.history.counts import NOTHING_BEFORE, LinkCounts
+from scoring_model.history.counts import NOTHING_BEFORE
+from scoring_model.history.link_counts import LinkCounts
 from scoring_model.history.spec import WindowSpec
 from scoring_model.history.sweep_amounts import sum_windows
 
@@ -209,7 +210,7 @@ def _dense(codes: IntArray) -> IntArray:
     return numbers.astype(np.int64) - np.count_nonzero(distinct < 0)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _grouped(order: IntArray, codes: IntArray) -> IntArray:
     """Sort positions by their codes from 0, stably, by counting; positions with a negative code are left out."""
     ends = np.zeros(codes.max() + 2 if len(codes) else 1, dtype=np.int64)
@@ -248,7 +249,7 @@ def _labels_by_group(
     return position[labels.rows[by_time]], labels.times[by_time], labels.frauds[by_time]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _sweep_sorted(
     order: IntArray,
     keys: IntArray,
@@ -324,7 +325,7 @@ def _sweep_sorted(
         counted += 1
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _time_frauds(
     order: IntArray,
     keys: IntArray,

@@ -7,12 +7,12 @@ which is exact even if a prefix sum overflows 64 bits, as long as the sum itself
 from typing import Final
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from scoring_model.arrays import FloatArray, IntArray
+from scoring_model.compiled import compiled, inner
 from scoring_model.history.amounts import TableAmounts
-from scoring_model.history.counts import LinkSums
+from scoring_model.history.link_counts import LinkSums
 
 _HALF: Final = 20  # bits of the lower half of an amount, which has 40
 _DIGIT: Final = 30  # bits of a digit
@@ -79,7 +79,7 @@ def _variances(
     return (high.astype(np.float64) * 2.0**60 + low.astype(np.float64)).reshape(totals.shape)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _subtract_square(
     numbers: IntArray,
     totals: IntArray,
@@ -109,7 +109,7 @@ def _subtract_square(
         high[i] = (d2 & _MASK) + ((d3 & _MASK) << 30) + (d4 << 60)
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _same_windows(starts: IntArray, ends: IntArray, i: int) -> bool:
     """Return True if a row has the windows of the row before."""
     # Compiling a comparison of arrays takes seconds; compiling a loop does not.
@@ -119,7 +119,7 @@ def _same_windows(starts: IntArray, ends: IntArray, i: int) -> bool:
     return bool(ends[i] == ends[i - 1])
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _find_highest(
     units: IntArray, present: NDArray[np.bool_], starts: IntArray, ends: IntArray, highest: IntArray
 ) -> None:
@@ -138,7 +138,7 @@ def _find_highest(
             highest[i, w] = best
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _count_above(
     units: IntArray,
     present: NDArray[np.bool_],

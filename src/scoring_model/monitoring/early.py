@@ -16,6 +16,7 @@ from scoring_model.decision.rules import Decisions, Policy
 from scoring_model.evaluation.day_draws import DAY
 from scoring_model.evaluation.stability import Verdict
 from scoring_model.evaluation.uncertainty import CONFIDENCE, Estimate, Share, interval_of, share_of
+from scoring_model.figures import ERRORS
 from scoring_model.monitoring.recalibration import (
     MaturedCounts,
     Recalibration,
@@ -29,7 +30,6 @@ from scoring_model.monitoring.shifts import MIN_BLOCKS, block_of_days
 OUTCOMES_COUNTED: Final[Mapping[str, int]] = {"max_step_up": 1, "max_false_reject": 2}
 """Least code of the outcomes that each bound on genuine applicants counts."""
 
-RATES: Final = ("false_reject", "step_up", "missed_fraud")
 
 MIN_FRAUDS: Final = 20
 """Fewest frauds of the reference period for an estimate."""
@@ -442,7 +442,7 @@ def _estimate(
 
     def rates(chosen: NDArray[np.bool_]) -> dict[str, Estimate]:
         own = (expected[chosen], drawn[:, chosen], records[chosen], cells[2][chosen])
-        return {name: _rate(name, *own) for name in RATES}
+        return {name: _rate(name, *own) for name in ERRORS}
 
     parts = []
     for period in range(int(periods.max()) + 1):

@@ -5,12 +5,12 @@ from collections.abc import Iterator
 from scoring_model.configuration import Gate, GateSettings
 from scoring_model.evaluation import EvaluationError, GateReport, GateResult, GateVerdict, check_gates
 from scoring_model.evaluation.stability import Verdict
-from scoring_model.monitoring.monitoring import Monitoring
+from scoring_model.monitoring.result import MonitoringResult
 
 _ALL = "all"
 
 
-def check_window_gates(settings: GateSettings, found: Monitoring) -> GateReport:
+def check_window_gates(settings: GateSettings, found: MonitoringResult) -> GateReport:
     """Check gates on a window.
 
     Gates about figures, groups and promises are decided on the matured records. Those of two models do not apply.
@@ -34,7 +34,7 @@ def check_window_gates(settings: GateSettings, found: Monitoring) -> GateReport:
     )
 
 
-def _unknown(settings: GateSettings, found: Monitoring) -> Iterator[str]:
+def _unknown(settings: GateSettings, found: MonitoringResult) -> Iterator[str]:
     subjects = {one.name for one in found.drift.subjects}
     for name, gate in settings.gates.items():
         if gate.drift is not None and gate.drift not in {_ALL, *subjects}:
@@ -42,7 +42,7 @@ def _unknown(settings: GateSettings, found: Monitoring) -> Iterator[str]:
 
 
 def _matured_results(
-    settings: GateSettings, gates: dict[str, Gate], found: Monitoring
+    settings: GateSettings, gates: dict[str, Gate], found: MonitoringResult
 ) -> dict[str, GateResult]:
     if not gates:
         return {}
@@ -61,7 +61,7 @@ def _matured_results(
     }
 
 
-def _of_window(name: str, gate: Gate, found: Monitoring, settings: GateSettings) -> GateResult:
+def _of_window(name: str, gate: Gate, found: MonitoringResult, settings: GateSettings) -> GateResult:
     if found.trained and not settings.allow_trained:
         verdict = GateVerdict.NOT_ENOUGH_DATA
         detail = f"{found.trained:,} records are from the period that the model was trained and validated on"
@@ -74,7 +74,7 @@ def _of_window(name: str, gate: Gate, found: Monitoring, settings: GateSettings)
     return GateResult(name=name, gate=gate, verdict=verdict, detail=detail, measured=())
 
 
-def _drift(subject: str, found: Monitoring) -> tuple[GateVerdict, str]:
+def _drift(subject: str, found: MonitoringResult) -> tuple[GateVerdict, str]:
     drift = found.drift
     if drift.limit is None:
         return GateVerdict.NOT_ENOUGH_DATA, "drift has no limit for this bundle"
@@ -84,7 +84,7 @@ def _drift(subject: str, found: Monitoring) -> tuple[GateVerdict, str]:
     return GateVerdict.PASSED, f"no drift found in {drift.window_records:,} records"
 
 
-def _early(bound: str, found: Monitoring) -> tuple[GateVerdict, str]:
+def _early(bound: str, found: MonitoringResult) -> tuple[GateVerdict, str]:
     """An undecided promise passes: before labels, most are. Only a proof that it is broken counts."""
     chosen = [one for one in found.early if bound in (_ALL, one.bound)]
     if not chosen:
@@ -100,7 +100,7 @@ def _early(bound: str, found: Monitoring) -> tuple[GateVerdict, str]:
     return GateVerdict.PASSED, f"none is proved to be broken: {', '.join(texts)}"
 
 
-def _estimate(gate: Gate, found: Monitoring) -> tuple[GateVerdict, str]:
+def _estimate(gate: Gate, found: MonitoringResult) -> tuple[GateVerdict, str]:
     if gate.estimate is None or gate.estimate not in found.estimates.overall:
         return GateVerdict.NOT_ENOUGH_DATA, found.estimates.reason
     one = found.estimates.overall[gate.estimate]

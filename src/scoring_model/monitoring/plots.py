@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from scoring_model.evaluation.report.names import TITLES
 from scoring_model.evaluation.report.plot import NothingToDraw
 from scoring_model.evaluation.report.scales import percent, shortened, tick
 from scoring_model.evaluation.report.style import (
@@ -18,11 +17,11 @@ from scoring_model.evaluation.report.style import (
     given_axes,
     require_libraries,
 )
+from scoring_model.figures import FIGURES
+from scoring_model.monitoring.result import MonitoringResult
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-    from scoring_model.monitoring.monitoring import Monitoring
 
 _SHIFT: Final = 0.16  # of realised beside estimated, in periods
 
@@ -32,7 +31,7 @@ class MonitoringPlots:
 
     Parameters
     ----------
-    monitoring : Monitoring
+    monitoring : MonitoringResult
 
     Raises
     ------
@@ -40,7 +39,7 @@ class MonitoringPlots:
         Without matplotlib, which the extra ``[train]`` brings.
     """
 
-    def __init__(self, monitoring: "Monitoring") -> None:
+    def __init__(self, monitoring: MonitoringResult) -> None:
         require_libraries()
         self._monitoring = monitoring
 
@@ -113,7 +112,7 @@ class MonitoringPlots:
             drawn.set_xticks(range(0, len(periods), step), [period.since for period in periods[::step]])
             drawn.yaxis.set_major_formatter(lambda value, _: tick(value))
             drawn.locator_params(axis="y", nbins=4)
-            drawn.set_title(TITLES[error], loc="left", fontsize=10.5)
+            drawn.set_title(FIGURES[error].title, loc="left", fontsize=10.5)
             drawn.legend(loc="best", fontsize=8.5, frameon=False)
         return drawn
 

@@ -4,14 +4,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from scoring_model.evaluation.report import Section, Table
-from scoring_model.evaluation.report.cards import ERRORS, Card
+from scoring_model.evaluation.report.cards import Card
 from scoring_model.evaluation.report.figures import Figure, absent, drawn, range_text
-from scoring_model.evaluation.report.names import TITLES
 from scoring_model.evaluation.report.page import render_page, write_page
 from scoring_model.evaluation.report.scales import day, percent, unbroken
 from scoring_model.evaluation.stability import Verdict
-from scoring_model.monitoring.early import RATES
+from scoring_model.figures import ERRORS, FIGURES, bounded
 from scoring_model.monitoring.plots import MonitoringPlots
+from scoring_model.monitoring.result import MonitoringResult
 from scoring_model.monitoring.summary import (
     DRIFT_HEADS,
     VERDICTS,
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
     from scoring_model.evaluation.uncertainty import Estimate, Share
     from scoring_model.monitoring.early import Estimates, Period
-    from scoring_model.monitoring.monitoring import Monitoring
 
 _TONES: Final = {True: "good", False: "bad", None: "open"}
 _RESTS: Final = {True: "Rests on like data", False: "Rests on other data", None: "Unknown"}
@@ -35,7 +34,7 @@ _TOP: Final = 15
 _ROWS: Final = 40
 
 
-def write_monitoring_report(found: "Monitoring", path: str | Path) -> None:
+def write_monitoring_report(found: MonitoringResult, path: str | Path) -> None:
     """Write the report of a window as one HTML file, whole or not at all.
 
     Raises
@@ -46,7 +45,7 @@ def write_monitoring_report(found: "Monitoring", path: str | Path) -> None:
     write_page(render_monitoring(found), path)
 
 
-def render_monitoring(found: "Monitoring") -> str:
+def render_monitoring(found: MonitoringResult) -> str:
     """Return the report of a window as HTML; equal results give equal text."""
     plots, provenance = MonitoringPlots(found), found.provenance
     return render_page(
@@ -72,12 +71,12 @@ def render_monitoring(found: "Monitoring") -> str:
     )
 
 
-def _promise_cards(found: "Monitoring") -> tuple[Card, ...]:
+def _promise_cards(found: MonitoringResult) -> tuple[Card, ...]:
     return tuple(
         Card(
             tone=_TONES[one.rests],
             head=_RESTS[one.rests],
-            title=ERRORS[one.bound][0],
+            title=bounded(one.bound).title,
             sentence=f"At most {percent(one.limit)} promised. {one.reason}",
             detail="",
         )
@@ -85,12 +84,12 @@ def _promise_cards(found: "Monitoring") -> tuple[Card, ...]:
     )
 
 
-def _rate_cards(found: "Monitoring") -> tuple[Card, ...]:
+def _rate_cards(found: MonitoringResult) -> tuple[Card, ...]:
     return tuple(
         Card(
             tone="bad" if one.alarm else _VERDICT_TONES[one.verdict],
             head="Broken: alarm" if one.alarm else VERDICTS[one.verdict].capitalize(),
-            title=ERRORS[one.bound][0],
+            title=bounded(one.bound).title,
             sentence=early_sentence(one),
             detail="",
         )
@@ -98,7 +97,7 @@ def _rate_cards(found: "Monitoring") -> tuple[Card, ...]:
     )
 
 
-def _drift_section(found: "Monitoring", plots: MonitoringPlots) -> Section:
+def _drift_section(found: MonitoringResult, plots: MonitoringPlots) -> Section:
     drift = found.drift
     shown = drift.subjects[:_ROWS]
     rows = tuple(drift_cells(one) for one in shown)
@@ -133,7 +132,7 @@ def _drift_section(found: "Monitoring", plots: MonitoringPlots) -> Section:
     )
 
 
-def _drift_figure(found: "Monitoring", plots: MonitoringPlots) -> Figure:
+def _drift_figure(found: MonitoringResult, plots: MonitoringPlots) -> Figure:
     name, title, drift = "subjects", "What moved most", found.drift
     if drift.limit is None:
         return absent(name, title, "Differences have no limit, since the bundle holds no counts by day.")
@@ -157,7 +156,7 @@ def _drift_figure(found: "Monitoring", plots: MonitoringPlots) -> Figure:
     )
 
 
-def _contributor_figure(found: "Monitoring", plots: MonitoringPlots) -> Figure:
+def _contributor_figure(found: MonitoringResult, plots: MonitoringPlots) -> Figure:
     name, title, drift = "contributors", "What moves the score", found.drift
     if not drift.contributors:
         return absent(name, title, "The window or the bundle holds no contributions of features.")
@@ -181,11 +180,12 @@ def _contributor_figure(found: "Monitoring", plots: MonitoringPlots) -> Figure:
     )
 
 
-def _estimates_section(found: "Monitoring", plots: MonitoringPlots) -> Section:
+def _estimates_section(found: MonitoringResult, plots: MonitoringPlots) -> Section:
     estimates = found.estimates
     lead = estimates.reason if estimates.overall else f"Can’t know. {estimates.reason}"
     rows = tuple(
-        (TITLES[name], _share(one.value, one), f"{one.records:,}") for name, one in estimates.overall.items()
+        (FIGURES[name].title, _share(one.value, one), f"{one.records:,}")
+        for name, one in estimates.overall.items()
     )
     heads = ("Error", "Estimated", "Of (expected)")
     return Section(
@@ -208,7 +208,7 @@ def _estimates_figure(estimates: "Estimates", plots: MonitoringPlots) -> Figure:
         return absent(name, title, estimates.reason)
 
     def draw(*axes: "Axes") -> None:
-        for ax, error in zip(axes, RATES, strict=True):
+        for ax, error in zip(axes, ERRORS, strict=True):
             plots.estimated(error, ax=ax)
 
     mature = sum(bool(period.realised) for period in estimates.periods)
@@ -229,7 +229,11 @@ def _estimates_figure(estimates: "Estimates", plots: MonitoringPlots) -> Figure:
             heads=(
                 "From",
                 "Records",
-                *(f"{TITLES[error]}, {kind}" for error in RATES for kind in ("estimated", "realised")),
+                *(
+                    f"{FIGURES[error].title}, {kind}"
+                    for error in ERRORS
+                    for kind in ("estimated", "realised")
+                ),
             ),
             rows=tuple(_period_cells(period) for period in estimates.periods),
         ),
@@ -240,7 +244,7 @@ def _estimates_figure(estimates: "Estimates", plots: MonitoringPlots) -> Figure:
 
 def _period_cells(period: "Period") -> tuple[str, ...]:
     cells = []
-    for error in RATES:
+    for error in ERRORS:
         estimate, share = period.estimated[error], period.realised.get(error)
         cells += [_share(estimate.value, estimate), "–" if share is None else _share(share.share, share)]
     return unbroken(period.since), f"{period.records:,}", *cells
@@ -250,7 +254,7 @@ def _share(value: float | None, one: "Estimate | Share") -> str:
     return "–" if value is None else f"{percent(value)} ({range_text(one.low, one.high)})"
 
 
-def _matured_section(found: "Monitoring") -> Section:
+def _matured_section(found: MonitoringResult) -> Section:
     name, title, evaluation = "matured", "Matured labels", found.matured
     text = found.maturity.describe()
     if evaluation is None:
@@ -260,7 +264,7 @@ def _matured_section(found: "Monitoring") -> Section:
     overall = evaluation.overall
     rows = tuple(
         (
-            ERRORS[row.bound][0],
+            bounded(row.bound).title,
             _share(row.share.share, row.share),
             f"{row.share.total:,}",
             "–" if row.limit is None else f"at most {percent(row.limit)}",
@@ -276,9 +280,7 @@ def _matured_section(found: "Monitoring") -> Section:
             else f"{one.value:.4f} ({range_text(one.low, one.high, '{:.4f}'.format)})",
         )
         for label, one in (
-            ("ROC AUC", evaluation.figures["roc_auc"]),
-            ("Log loss", evaluation.figures["log_loss"]),
-            ("Share of frauds", evaluation.figures["fraud_share"]),
+            (FIGURES[name].title, evaluation.figures[name]) for name in ("roc_auc", "log_loss", "fraud_share")
         )
     )
     return Section(
@@ -300,7 +302,7 @@ def _matured_section(found: "Monitoring") -> Section:
     )
 
 
-def _provenance(found: "Monitoring") -> Section:
+def _provenance(found: MonitoringResult) -> Section:
     provenance = found.provenance
     rows = (
         ("Use", provenance.name),

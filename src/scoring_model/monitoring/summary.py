@@ -5,25 +5,20 @@ from typing import Final
 from scoring_model.escaping import for_markdown
 from scoring_model.evaluation.markdown import ABSENT, draw_table
 from scoring_model.evaluation.stability import Verdict
+from scoring_model.figures import FIGURES, bounded
 from scoring_model.monitoring.drift import Drift, SubjectDrift
 from scoring_model.monitoring.early import EarlyVerdict, Estimates
-from scoring_model.monitoring.monitoring import Monitoring, PromiseBasis
+from scoring_model.monitoring.result import MonitoringResult, PromiseBasis
 from scoring_model.records import rfc3339
 
 TOP: Final = 10
 
-ERRORS: Final = {
-    "max_false_reject": "Genuine failed",
-    "max_step_up": "Genuine stepped up or failed",
-    "max_missed_fraud": "Frauds passed",
-}
-"""What each bound limits, and with `max_` before its name each estimated rate."""
 
 BASES: Final = {True: "yes", False: "no", None: "unknown"}
 VERDICTS: Final = {Verdict.KEPT: "kept", Verdict.BROKEN: "broken", Verdict.UNDECIDED: "undecided"}
 
 
-def monitoring_summary(found: Monitoring) -> str:
+def monitoring_summary(found: MonitoringResult) -> str:
     """Describe a monitored window in Markdown.
 
     Returns
@@ -96,7 +91,10 @@ def _drift(drift: Drift) -> str:
 
 
 def _bases(promises: tuple[PromiseBasis, ...]) -> str:
-    rows = [(ERRORS[one.bound], f"at most {one.limit:.2%}", BASES[one.rests], one.reason) for one in promises]
+    rows = [
+        (bounded(one.bound).title, f"at most {one.limit:.2%}", BASES[one.rests], one.reason)
+        for one in promises
+    ]
     return draw_table(("Promise", "Limit", "Rests on like data", "Why"), rows)
 
 
@@ -121,7 +119,7 @@ def early_sentence(one: EarlyVerdict) -> str:
 def _early(early: tuple[EarlyVerdict, ...]) -> str:
     if not early:
         return "No promise to genuine applicants can be judged by rates alone."
-    rows = [(ERRORS[one.bound], VERDICTS[one.verdict], early_sentence(one)) for one in early]
+    rows = [(bounded(one.bound).title, VERDICTS[one.verdict], early_sentence(one)) for one in early]
     return draw_table(("Promise", "Verdict", "Why"), rows)
 
 
@@ -132,12 +130,12 @@ def _estimates(estimates: Estimates) -> str:
     for name, one in estimates.overall.items():
         ends = ABSENT if one.low is None or one.high is None else f"{one.low:.2%} to {one.high:.2%}"
         value = ABSENT if one.value is None else f"{one.value:.2%}"
-        rows.append((ERRORS[f"max_{name}"], value, ends, f"{one.records:,}"))
+        rows.append((FIGURES[name].title, value, ends, f"{one.records:,}"))
     table = draw_table(("Error", "Estimated", "95 % interval", "Of (expected)"), rows)
     return f"{estimates.reason}\n\n{table}"
 
 
-def _matured(found: Monitoring) -> str:
+def _matured(found: MonitoringResult) -> str:
     evaluation = found.matured
     if evaluation is None:
         return " There are no metrics without labelled, matured records."
@@ -147,7 +145,7 @@ def _matured(found: Monitoring) -> str:
         value = ABSENT if share.share is None else f"{share.share:.2%}"
         ends = ABSENT if share.low is None or share.high is None else f"{share.low:.2%} to {share.high:.2%}"
         verdict = ABSENT if row.verdict is None else VERDICTS[row.verdict]
-        rows.append((ERRORS[row.bound], value, ends, f"{share.total:,}", verdict))
+        rows.append((bounded(row.bound).title, value, ends, f"{share.total:,}", verdict))
     table = draw_table(("Error", "Observed", "95 % interval", "Of", "Promise"), rows)
     overall = evaluation.overall
     return f"\n\n{overall.genuine:,} genuine and {overall.frauds:,} frauds are mature.\n\n{table}"

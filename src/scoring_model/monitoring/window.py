@@ -21,7 +21,6 @@ from scoring_model.evaluation import (
 )
 from scoring_model.evaluation.column_reading import Source
 from scoring_model.evaluation.coverage import select
-from scoring_model.evaluation.evaluation import Provenance
 from scoring_model.evaluation.holdout import (
     MAX_BAD_SHARE,
     evaluate_decisions,
@@ -33,13 +32,15 @@ from scoring_model.evaluation.holdout import (
 )
 from scoring_model.evaluation.importance import sample_rows
 from scoring_model.evaluation.labels import Labels, read_labels
+from scoring_model.evaluation.result import Provenance
 from scoring_model.evaluation.scored_files import is_scored, read_scored
 from scoring_model.evaluation.trained_records import trained_until
 from scoring_model.evaluation.uncertainty import share_of
 from scoring_model.history import person_codes
 from scoring_model.monitoring.drift import measure_drift
 from scoring_model.monitoring.early import NO_RECORDS, MaturedRecords, early_verdicts, estimate_errors
-from scoring_model.monitoring.monitoring import Maturity, Monitoring, promise_bases
+from scoring_model.monitoring.monitoring import Monitoring
+from scoring_model.monitoring.result import Maturity, promise_bases
 from scoring_model.records import NEVER, Names, RecordTable, microseconds, parse_duration
 from scoring_model.records.file_format import PLAIN
 from scoring_model.records.labels import UNLABELLED
@@ -227,11 +228,13 @@ def _read_window(
         if history is not None:
             raise EvaluationError(f"{source.name}: history: is of no use to a file that was scored earlier")
         return _read_scored(scorer, source, given, tuple(options.by))
-    table, rows = read_labelled(
-        scorer, window, given, by=options.by, max_bad_share=max_bad_share, required=False
-    )
+    reading = read_labelled(scorer, window, given, by=options.by, max_bad_share=max_bad_share, required=False)
+    table = reading.table
     past, targets = _with_matured_last(
-        scorer, read_histories(scorer, history), table, _dated(options, scorer, table)
+        scorer,
+        read_histories(scorer, history, scored=reading, recent=False),
+        table,
+        _dated(options, scorer, table),
     )
     first = len(past) - len(targets)
     features = scorer.matrix.rows(past.append(table), first)
@@ -243,7 +246,7 @@ def _read_window(
         earlier=MaturedRecords(
             margins=decisions.margins[: len(targets)], event_times=past.event_times[first:], targets=targets
         ),
-        refused=rows - len(table),
+        refused=reading.rows - len(table),
         files=names_of(window),
         notes=(),
     )

@@ -21,6 +21,7 @@ from scoring_model.contract.rules import (
 from scoring_model.contract.violation import Violation
 from scoring_model.records import cells, times
 from scoring_model.records.cells import Cell
+from scoring_model.records.dates import short_year_reader
 from scoring_model.records.record import (
     EMPTY,
     FUTURE,
@@ -167,6 +168,27 @@ def parse_instants(field: str, raw: Column, read: Cell = cells.plain, zone: tzin
         if ((micros >= times.EARLIEST) & (micros <= times.LATEST)).all():
             return Parsed(Column(micros, raw.codes))  # type: ignore[arg-type]
     return parse_column(field, raw, lambda cell: instant(read(cell), zone))
+
+
+def in_century(raw: Column, formats: tuple[str, ...], events: IntArray) -> Column:
+    """Replace dates of birth with a year of two digits that is later than that of the event by those a century earlier.
+
+    Parameters
+    ----------
+    events : ndarray of shape (n,), int64
+        Microseconds.
+    """
+    read, values = short_year_reader(formats), list(raw.values)
+    years = np.full(len(values) + 1, np.iinfo(np.int64).min)  # code -1 indexes the last element
+    earlier = np.full(len(values) + 1, -1, dtype=np.int32)
+    for code, value in enumerate(raw.values):
+        moment = read(value) if isinstance(value, str) else None
+        if moment is not None and (moment.month, moment.day, moment.year) != (2, 29, 2000):
+            years[code], earlier[code] = moment.year, len(values)
+            values.append(moment.date().replace(year=moment.year - 100))
+    event_years = events.astype("datetime64[us]").astype("datetime64[Y]").astype(np.int64) + 1970
+    later = years[raw.codes] > event_years
+    return Column.compact(values, np.where(later, earlier[raw.codes], raw.codes))
 
 
 def repetition(row: int) -> RowViolation:

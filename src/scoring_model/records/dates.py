@@ -43,7 +43,8 @@ class DateFormat:
     ----------
     text : str
         With the directives ``%Y %y %m %d %b %H %I %M %S %f %p %z %%`` of strptime; names of months are English.
-        Or one of `UNIX_UNITS`. Two digits make a year from 1969 to 2068, as POSIX says.
+        Or one of `UNIX_UNITS`. Two digits make a year from 1969 to 2068, as POSIX says; one of birth that is later
+        than that of the event is of the century before.
 
     Raises
     ------
@@ -147,7 +148,24 @@ def date_reader(formats: tuple[str, ...]) -> Callable[[str], datetime | None]:
     return read
 
 
-_YEAR_LAST: Final = re.compile(r"(\d{1,2})([./-])(\d{1,2})\2(\d{4})(?:[ T](.+))?", re.ASCII)
+@cache
+def short_year_reader(formats: tuple[str, ...]) -> Callable[[str], datetime | None]:
+    """Return a function like that of `date_reader`, for texts alone whose format has a year of two digits."""
+    known = [DateFormat(text) for text in formats]
+
+    def read(text: str) -> datetime | None:
+        found = ((format_, format_.read(text.strip())) for format_ in known)
+        first = next(((format_, moment) for format_, moment in found if moment is not None), None)
+        return None if first is None or "%y" not in first[0].text else first[1]
+
+    return read
+
+
+_YEAR_LAST: Final = re.compile(r"(\d{1,2})([./-])(\d{1,2})\2(\d{4}|\d{2})(?:[ T](.+))?", re.ASCII)
+_NAMED: Final = re.compile(
+    rf"\d{{1,2}}(\. |[ ./-]){_NAMES}([ ./-])(\d{{4}}|\d{{2}})(?:[ T](.+))?", re.ASCII | re.I
+)
+_NAMED_FIRST: Final = re.compile(rf"{_NAMES} \d{{1,2}}(,?) \d{{4}}(?:[ T](.+))?", re.ASCII | re.I)
 _YEAR_FIRST: Final = re.compile(r"\d{4}([./]?)\d{2}\1\d{2}(?:[ T](.+))?", re.ASCII)
 _CLOCKS: Final = (" %H:%M", " %H:%M:%S", " %H:%M:%S.%f", " %I:%M %p", " %I:%M:%S %p")
 _EVIDENCE: Final = 2
@@ -157,7 +175,8 @@ def guess_dates(texts: Iterable[str]) -> tuple[str, ...]:
     """Find formats for the texts of a column.
 
     Numbers above 12 distinguish day and month: at least two distinct texts must show one order, and none
-    the other. With points as separators, the day comes first.
+    the other. With points as separators, the day comes first. A year of two digits is last where two texts have one
+    above 31 there and none has one at the beginning; with points or with the month first, it needs no such texts.
 
     Parameters
     ----------
@@ -179,39 +198,53 @@ class DateEvidence:
 
     def __init__(self) -> None:
         self._found: set[str] = set()
-        self._year_last: set[tuple[str, str]] = set()
-        # Distinct texts with a number above 12, by separator and order; no more of them than are needed.
-        self._above_12: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
+        self._year_last: set[tuple[str, str, str]] = set()
+        # Distinct texts with a number above 12, or 31, by separator, year and order; no more than are needed.
+        self._shown: defaultdict[tuple[str, str, str], set[str]] = defaultdict(set)
 
     def add(self, texts: Iterable[str]) -> None:
         """Add texts, each once or several times."""
         for given in texts:
             text = given.strip()
             if match := _YEAR_LAST.fullmatch(text):
-                first, mark, second, _, time = match.groups()
-                self._year_last.update((mark, clock) for clock in _clocks(time))
-                for number, order in ((first, "day first"), (second, "month first")):
-                    seen = self._above_12[mark, order]
-                    if int(number) > 12 and len(seen) < _EVIDENCE:
+                first, mark, second, last, time = match.groups()
+                year = "%Y" if len(last) == 4 else "%y"
+                self._year_last.update((mark, year, clock) for clock in _clocks(time))
+                for number, above, order in (
+                    (first, 12, "day first"),
+                    (second, 12, "month first"),
+                    (first, 31, "year first"),
+                    (last, 31, "year last"),
+                ):
+                    seen = self._shown[mark, year, order]
+                    if int(number) > above and len(seen) < _EVIDENCE:
                         seen.add(given)
             elif match := _YEAR_FIRST.fullmatch(text):
-                formats = {f"%Y{match[1]}%m{match[1]}%d{clock}" for clock in _clocks(match[2])}
-                self._found |= {
-                    format_ for format_ in formats - self._found if DateFormat(format_).read(text)
-                }
+                self._add(text, f"%Y{match[1]}%m{match[1]}%d", match[2])
+            elif match := _NAMED.fullmatch(text):
+                year = "%Y" if len(match[3]) == 4 else "%y"
+                self._add(text, f"%d{match[1]}%b{match[2]}{year}", match[4])
+            elif match := _NAMED_FIRST.fullmatch(text):
+                self._add(text, f"%b %d{match[1]} %Y", match[2])
+
+    def _add(self, text: str, day: str, time: str | None) -> None:
+        formats = {f"{day}{clock}" for clock in _clocks(time)}
+        self._found |= {format_ for format_ in formats - self._found if DateFormat(format_).read(text)}
 
     def formats(self) -> tuple[str, ...]:
         """Return what `guess_dates` returns for all texts so far."""
         found = set(self._found)
-        for mark, clock in self._year_last:
-            days, months = (
-                len(self._above_12[mark, "day first"]),
-                len(self._above_12[mark, "month first"]),
+        for mark, year, clock in self._year_last:
+            days, months, before, after = (
+                len(self._shown[mark, year, order])
+                for order in ("day first", "month first", "year first", "year last")
             )
+            if year == "%y" and (before or not (mark == "." or months >= _EVIDENCE or after >= _EVIDENCE)):
+                continue
             if not months and (days >= _EVIDENCE or mark == "."):
-                found.add(f"%d{mark}%m{mark}%Y{clock}")
+                found.add(f"%d{mark}%m{mark}{year}{clock}")
             elif not days and months >= _EVIDENCE:
-                found.add(f"%m{mark}%d{mark}%Y{clock}")
+                found.add(f"%m{mark}%d{mark}{year}{clock}")
         return tuple(sorted(found))
 
 

@@ -161,6 +161,7 @@ def _lists(cells: Any) -> Column:
     lengths: IntArray = cells.value_lengths().fill_null(0).to_numpy().astype(np.int64)
     starts = np.cumsum(lengths) - lengths
     valid = _valid(cells)
+    known = np.fromiter([*items.values, None], dtype=object)  # the last place is that of the code -1
     values: list[object] = []
     codes = np.full(len(lengths), -1, dtype=np.int32)
     for length in np.unique(lengths[valid]).tolist():
@@ -172,9 +173,7 @@ def _lists(cells: Any) -> Column:
         matrix = items.codes[starts[rows, np.newaxis] + np.arange(length)].astype(np.int64)
         first, which = _distinct_rows(matrix, len(items.values))
         codes[rows] = len(values) + which
-        values += [
-            [items.values[code] if code >= 0 else None for code in row] for row in matrix[first].tolist()
-        ]
+        values += known[matrix[first]].tolist()
     return Column(values, codes)
 
 

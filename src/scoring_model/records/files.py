@@ -5,6 +5,7 @@ cells.
 """
 
 import csv
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -23,6 +24,7 @@ from scoring_model.records.sheet import (
     Objects,
     Sheet,
     UnreadableSource,
+    check_names,
     column_parts,
     named_columns,
 )
@@ -64,6 +66,7 @@ def frame_sheet(source: Any) -> Sheet:
 
 
 def _pandas_sheet(frame: Any) -> Sheet:
+    check_names(list(map(str, frame.columns)))
     columns: list[tuple[str, Cells]] = []
     nested = ObjectColumns()
     for place, label in enumerate(frame.columns):
@@ -119,6 +122,8 @@ def file_sheet(path: Path, form: FileFormat = PLAIN) -> Sheet:
         If the file cannot be opened.
     """
     ending = file_ending(path)
+    if path.exists() and not path.is_file():
+        raise UnreadableSource("must be a regular file")  # another one may never end, or never begin
     with unreadable_as_such(path):
         match ending:
             case ".parquet":
@@ -150,6 +155,11 @@ def file_ending(path: Path | StoredFile) -> str:
 @contextmanager
 def unreadable_as_such(path: Path | StoredFile) -> Iterator[None]:
     """Raise `UnreadableSource` where the contents of a file do not match its extension."""
+    shown = sys.unraisablehook
+    # Of a row of another length that is no text, Arrow shows a traceback of its own before it refuses the file.
+    sys.unraisablehook = lambda found: (
+        None if isinstance(found.exc_value, UnicodeDecodeError) else shown(found)
+    )
     try:
         yield
     except UnreadableSource:
@@ -160,6 +170,8 @@ def unreadable_as_such(path: Path | StoredFile) -> Iterator[None]:
         if error.errno is not None:  # of the system
             raise
         raise UnreadableSource(f"not a readable {path.suffix} file: it can't be decompressed") from error
+    finally:
+        sys.unraisablehook = shown
 
 
 _ENDINGS: Final = (".parquet", ".csv", ".jsonl", ".ndjson")
@@ -170,6 +182,7 @@ _CODE_BYTES: Final = 4
 
 def _parquet(path: Path) -> Sheet:
     with pa.parquet.ParquetFile(path) as file:
+        check_names(file.schema_arrow.names)
         names = columns_of_codes(file)
     # Codes are read as they are: to write the texts out and to number them again takes several times longer.
     with pa.parquet.ParquetFile(path, read_dictionary=names) as file:

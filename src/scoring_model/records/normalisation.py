@@ -219,6 +219,7 @@ NORMALISERS: Final[Mapping[str, Normaliser]] = {
     "address.country": normalise_signal,
     "externalId": normalise_signal,
     "subjectId": normalise_signal,
+    "identityId": normalise_signal,
 }
 
 

@@ -9,6 +9,7 @@ from io import StringIO
 from pathlib import Path
 from typing import Final
 
+from scoring_model.contract.rules import FORM
 from scoring_model.records.atomic import atomic_file
 from scoring_model.records.encoding import encode
 from scoring_model.records.file_format import FileFormat
@@ -45,11 +46,17 @@ class TooManyBadRows(ValueError):
         Largest share that is accepted.
     counts : mapping of (str, str) to int
         Violations by field and rule, the most frequent first.
+    more : str
+        What else the message says.
     """
 
-    def __init__(self, share: float, limit: float, counts: Mapping[tuple[str, str], int]) -> None:
+    def __init__(
+        self, share: float, limit: float, counts: Mapping[tuple[str, str], int], *, more: str = ""
+    ) -> None:
         listed = ", ".join(f"{field or 'record'} {rule}: {count}" for (field, rule), count in counts.items())
-        super().__init__(f"{share:.2%} of the rows were refused, at most {limit:.2%} are accepted ({listed})")
+        super().__init__(
+            f"{share:.2%} of the rows were refused, at most {limit:.2%} are accepted ({listed}){more}"
+        )
         self.share = share
         self.limit = limit
         self.counts = counts
@@ -144,16 +151,39 @@ def accept(reading: Reading, *, max_share: float) -> None:
     if not 0 <= max_share <= 1:
         raise ValueError(f"max_share must fulfil 0 <= max_share <= 1, got {max_share}")
     accept_counts(
-        reading.rows, reading.rows - len(reading.table), count_violations(reading), max_share=max_share
+        reading.rows,
+        reading.rows - len(reading.table),
+        count_violations(reading),
+        max_share=max_share,
+        more=unread_dates(reading),
     )
 
 
+def unread_dates(reading: Reading) -> str:
+    """Name the forms of dates in 1 % of the rows or more that no format reads; empty if there are none."""
+    forms = Counter(
+        (found.field, found.detail.rpartition(FORM)[2])
+        for _, found in reading.violations
+        if FORM in found.detail
+    )
+    listed = [
+        f"{field} like {form!r} ({count:,} rows)"
+        for (field, form), count in forms.most_common(_FORMS)
+        if count >= _SOME * reading.rows
+    ]
+    return f"; add formats to records.format.dates for {', '.join(listed)}" if listed else ""
+
+
+_FORMS: Final = 5
+_SOME: Final = 0.01
+
+
 def accept_counts(
-    rows: int, refused: int, counts: Mapping[tuple[str, str], int], *, max_share: float
+    rows: int, refused: int, counts: Mapping[tuple[str, str], int], *, max_share: float, more: str = ""
 ) -> None:
     """Do what `accept` does, by counts."""
     if refused > max_share * rows:
-        raise TooManyBadRows(refused / rows, max_share, counts)
+        raise TooManyBadRows(refused / rows, max_share, counts, more=more)
 
 
 def count_violations(reading: Reading) -> dict[tuple[str, str], int]:

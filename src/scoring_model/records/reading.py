@@ -6,7 +6,7 @@ from datetime import UTC
 from functools import reduce
 from itertools import accumulate
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from scoring_model.records import cells
 from scoring_model.records.cells import Cell
 from scoring_model.records.columns import (
     Parsed,
+    in_century,
     parse_column,
     parse_instants,
     parse_texts,
@@ -77,7 +78,7 @@ class Reading:
 
 
 def read_records(
-    source: object, schema: RecordSchema, *, labelled: bool, since: int | None = None
+    source: object, schema: RecordSchema, *, labelled: bool, since: int | None = None, ids: Any = None
 ) -> Reading:
     """Read a source of records.
 
@@ -95,6 +96,8 @@ def read_records(
     since : int, optional
         Instant, microseconds: rows of earlier events may be left out, as if the source did not hold them, where that
         saves parsing them. All other records are the same.
+    ids : pyarrow.StringArray, optional
+        Ids whose rows stay, however old they are.
 
     Returns
     -------
@@ -113,11 +116,11 @@ def read_records(
     """
     paths = file_paths(source)
     if paths is None:
-        parts = [_read_sheet(frame_sheet(source), schema, labelled=labelled, since=since)]
+        parts = [_read_sheet(frame_sheet(source), schema, labelled=labelled, since=since, ids=ids)]
     else:
         # A row of one file may repeat the id of an old row of another.
         since = since if len(paths) == 1 else None
-        parts = [_read_file(path, schema, labelled=labelled, since=since) for path in paths]
+        parts = [_read_file(path, schema, labelled=labelled, since=since, ids=ids) for path in paths]
     return _reading(parts, schema, paths or ())
 
 
@@ -173,9 +176,9 @@ def read_part(
         occurs earlier in the part are found anyway.
     """
     sheet = _renamed(sheet, schema)
-    parsed = {
-        name: _column(sheet, name, schema, dates.get(name, ()))[0] for name in _present(sheet.columns, schema)
-    }
+    parsed: dict[str, Parsed] = {}
+    for name in _present(sheet.columns, schema):
+        parsed[name], _ = _column(sheet, name, schema, dates.get(name, ()), parsed.get("eventTime"))
     if has_ids:
         parsed.setdefault("recordId", Parsed.absent(sheet.rows))
     part = _Part(sheet.rows, unused_columns(sheet.columns, schema), parsed, sheet.violations, ())
@@ -230,30 +233,33 @@ class _Part:
     guesses: tuple[str, ...]
 
 
-def _read_file(path: Path, schema: RecordSchema, *, labelled: bool, since: int | None) -> _Part:
+def _read_file(path: Path, schema: RecordSchema, *, labelled: bool, since: int | None, ids: Any) -> _Part:
     """Read a file; errors of the whole file include its name."""
     try:
         sheet = file_sheet(path, schema.format)
         found = schema_of(sheet.columns, schema, marked=sheet.marked)
         if found.format.nulls != schema.format.nulls:
             sheet = file_sheet(path, found.format)  # with the words that it does not take for missing values
-        return _read_sheet(sheet, schema, labelled=labelled, since=since)
+        return _read_sheet(sheet, schema, labelled=labelled, since=since, ids=ids)
     except UnreadableSource as error:
         raise UnreadableSource(f"{path.name}: {error}") from error
     except MissingColumns as error:
         raise MissingColumns(error.problems, path.name) from error
 
 
-def _read_sheet(sheet: Sheet, schema: RecordSchema, *, labelled: bool, since: int | None = None) -> _Part:
+def _read_sheet(
+    sheet: Sheet, schema: RecordSchema, *, labelled: bool, since: int | None = None, ids: Any = None
+) -> _Part:
     schema = schema_of(sheet.columns, schema, marked=sheet.marked)
     sheet = _renamed(sheet, schema)
     if sheet.columns:
         check_layout(sheet.columns, schema, labelled=labelled)
     if since is not None:
-        sheet = without_old_rows(sheet, schema, () if schema.format.dates else DATED, since)
-    parsed, guesses = {}, list(sheet.guesses)
+        sheet = without_old_rows(sheet, schema, () if schema.format.dates else DATED, since, ids)
+    parsed: dict[str, Parsed] = {}
+    guesses = list(sheet.guesses)
     for name in _present(sheet.columns, schema):
-        parsed[name], formats = _column(sheet, name, schema)
+        parsed[name], formats = _column(sheet, name, schema, events=parsed.get("eventTime"))
         guesses += [f"{name} as {' or '.join(formats)}"] if formats else []
     unused = unused_columns(sheet.columns, schema)
     return _Part(sheet.rows, unused, parsed, sheet.violations, tuple(guesses))
@@ -347,9 +353,19 @@ def _present(columns: Collection[str], schema: RecordSchema) -> list[str]:
 
 
 def _column(
-    sheet: Sheet, field: str, schema: RecordSchema, guessed: tuple[str, ...] | None = None
+    sheet: Sheet,
+    field: str,
+    schema: RecordSchema,
+    guessed: tuple[str, ...] | None = None,
+    events: Parsed | None = None,
 ) -> tuple[Parsed, tuple[str, ...]]:
-    """Parse a column; also return the formats of its dates if they were guessed, here or before."""
+    """Parse a column; also return the formats of its dates if they were guessed, here or before.
+
+    Parameters
+    ----------
+    events : Parsed, optional
+        The times of the events, which decide between centuries of birth.
+    """
     given = sheet.columns[schema.column_of(field)]
     raw = encode(given, sheet.rows, schema.format.nulls)
     if guessed is None:
@@ -357,7 +373,10 @@ def _column(
     formats = schema.format.dates or guessed
     if field in INSTANTS:
         zone = UTC if is_zoned(given) else schema.format.zone or UTC
-        return parse_instants(field, raw, cells.moment(formats) if formats else cells.plain, zone), guessed
+        read = cells.moment(formats) if formats else cells.plain
+        return parse_instants(field, raw, read, zone), guessed
+    if field == "dob" and events is not None and any("%y" in text for text in formats):
+        raw = in_century(raw, formats, events.column.gather(NEVER))
     read, check = _parser(field, schema, formats)
     if check is image_urls:
         parse = parse_urls

@@ -13,7 +13,9 @@ from scoring_model.records.sheet import Objects, Sheet
 from scoring_model.records.times import timestamp_microseconds
 
 
-def without_old_rows(sheet: Sheet, schema: RecordSchema, dated: tuple[str, ...], since: int) -> Sheet:
+def without_old_rows(
+    sheet: Sheet, schema: RecordSchema, dated: tuple[str, ...], since: int, known: Any = None
+) -> Sheet:
     """Leave out the rows of events before an instant, if the other rows are read as in the whole sheet.
 
     All rows stay where the old ones could matter: where formats of dates are guessed from all cells, and where a later
@@ -25,6 +27,8 @@ def without_old_rows(sheet: Sheet, schema: RecordSchema, dated: tuple[str, ...],
         Fields whose formats are guessed from text.
     since : int
         Microseconds since 1970-01-01 UTC.
+    known : pyarrow.StringArray, optional
+        Ids whose rows matter too.
     """
     if any(isinstance(cells, Objects) for cells in sheet.columns.values()):
         return sheet
@@ -37,7 +41,7 @@ def without_old_rows(sheet: Sheet, schema: RecordSchema, dated: tuple[str, ...],
     if not pa.types.is_timestamp(events.type) or (events.type.tz is None and schema.format.zone is not None):
         return sheet
     old = _before(events, since)
-    if not old.any() or _repeats(columns["recordId"], old):
+    if not old.any() or _repeats(columns["recordId"], old, known):
         return sheet
     kept = pa.array(~old)
     recent = {name: cells.filter(kept) for name, cells in found.items()}
@@ -54,8 +58,8 @@ def _before(events: Any, since: int) -> BoolArray:
     return (micros < since) & np.asarray(events.is_valid(), dtype=np.bool_)
 
 
-def _repeats(ids: Any, old: BoolArray) -> bool:
-    """Whether a later row may have the id of an old one; False without ids."""
+def _repeats(ids: Any, old: BoolArray, known: Any) -> bool:
+    """Whether a later row, or one of the known, may have the id of an old one; False without ids."""
     if ids is None:
         return False
     if pa.types.is_string(ids.type) or pa.types.is_large_string(ids.type):
@@ -67,4 +71,9 @@ def _repeats(ids: Any, old: BoolArray) -> bool:
         return True
     is_old = pa.array(old)
     later = ids.filter(pc.invert(is_old)).combine_chunks()
-    return bool(pc.any(pc.is_in(ids.filter(is_old), value_set=later, skip_nulls=True)).as_py())
+    earlier = ids.filter(is_old)
+    if pc.any(pc.is_in(earlier, value_set=later, skip_nulls=True)).as_py():
+        return True
+    return known is not None and bool(
+        pc.any(pc.is_in(earlier.cast(pa.string()), value_set=known, skip_nulls=True)).as_py()
+    )

@@ -24,6 +24,7 @@ from scoring_model.contract.rules import (
     ValueRule,
     any_signal,
     definite_text,
+    form_of,
     kind_of,
     reference,
     wrong_type,
@@ -142,7 +143,9 @@ def instant(value: object, zone: tzinfo = UTC) -> int | None:
     except TypeError as error:
         raise wrong_type("a time", value) from error
     except ValueError as error:
-        raise RuleError(Rule.NOT_A_TIME, "must be a time of RFC 3339 within the years 1 to 9999") from error
+        form = form_of(value) if isinstance(value, str) else ""
+        detail = f"must be a time of RFC 3339 within the years 1 to 9999{form}"
+        raise RuleError(Rule.NOT_A_TIME, detail) from error
 
 
 def field_rules(schema: RecordSchema) -> dict[str, ValueRule]:

@@ -1,7 +1,7 @@
 """Sheets: the named columns of a source, unchecked."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -19,6 +19,28 @@ CONTRACT_MARK: Final[Mapping[bytes, bytes]] = {b"scoring_model.names": b"contrac
 
 class UnreadableSource(ValueError):
     """The kind or form of a source is not supported."""
+
+
+COLUMNS: Final = 10_000
+"""Maximum number of columns of a source."""
+
+NAME: Final = 1_000
+"""Maximum length of the name of a column, in characters."""
+
+ROW: Final = 1 << 24
+"""Maximum length of a line of a text file, and of the beginning of a CSV file that holds its header, in bytes."""
+
+
+def check_names(names: Collection[str]) -> None:
+    """Refuse a source with too many columns, or too long names; the message repeats no name."""
+    if len(names) > COLUMNS:
+        raise UnreadableSource(
+            f"a source has at most {COLUMNS:,} columns, this one has {len(names):,} or more"
+        )
+    if (longest := max(map(len, names), default=0)) > NAME:
+        raise UnreadableSource(
+            f"the name of a column has at most {NAME:,} characters, one here has {longest:,}"
+        )
 
 
 @dataclass(frozen=True)
@@ -98,9 +120,10 @@ def named_columns(columns: Iterable[tuple[str, Cells]]) -> dict[str, Cells]:
     Raises
     ------
     UnreadableSource
-        If names repeat.
+        If names repeat, or as `check_names`.
     """
     pairs = list(columns)
+    check_names([name for name, _ in pairs])
     named = dict(pairs)
     if len(named) < len(pairs):
         counts = Counter(name for name, _ in pairs)
@@ -147,6 +170,7 @@ def check_csv_header(header: Sequence[str]) -> None:
         If there is no row or no name in it, or if it is one column whose name holds another separator. The message
         repeats no name, since it may be the value of a record.
     """
+    check_names(header)
     if not any(name.strip() for name in header):
         raise UnreadableSource(
             "a CSV file must begin with a header row, the names of its columns; it has none"

@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -18,10 +19,13 @@ import pyarrow.csv
 
 from scoring_model.records.file_format import FileFormat
 from scoring_model.records.sheet import (
+    COLUMNS,
+    ROW,
     ObjectColumns,
     Sheet,
     UnreadableSource,
     check_csv_header,
+    check_names,
     malformed,
     named_columns,
 )
@@ -119,10 +123,20 @@ def _has_header(table: pa.Table, header: list[str]) -> bool:
 def _start(path: Path | StoredFile, form: FileFormat, encoding: str) -> CsvStart:
     """Read the header and check whether a row follows, since Arrow refuses a file with only a header."""
     with _text(path, encoding) as text:
-        separator = form.separator or guess_separator(text.read(_SAMPLE))
-    with _text(path, encoding) as text:
-        rows = (row for row in csv.reader(text, delimiter=separator) if row)
-        return CsvStart(next(rows, []), next(rows, None) is not None, separator, encoding)
+        start = text.read(_SAMPLE)
+        separator = form.separator or guess_separator(start)
+        found = _first_rows(start, separator)
+        if len(found) < 2:
+            start += text.read(ROW - len(start))
+            found = _first_rows(start, separator)
+    if len(found) < 2 and len(start) == ROW:
+        raise UnreadableSource(f"the header of a CSV file must end within {ROW:,} characters")
+    return CsvStart(next(iter(found), []), len(found) > 1, separator, encoding)
+
+
+def _first_rows(start: str, separator: str) -> list[list[str]]:
+    rows = csv.reader(io.StringIO(start, newline=""), delimiter=separator)
+    return list(islice((row for row in rows if row), 2))
 
 
 @contextmanager
@@ -211,7 +225,8 @@ def _with_gaps(table: pa.Table, ragged: list[tuple[int, Any]], guesses: tuple[st
 def json_sheet(path: Path) -> Sheet:
     """Read a file with one JSON object per line."""
     with opened(path) as stream:
-        return json_part(io.BufferedReader(stream))
+        lines = partial(io.BufferedReader(stream).readline, ROW)
+        return json_part(iter(lines, b""))
 
 
 def json_part(lines: Iterable[bytes]) -> Sheet:
@@ -221,6 +236,10 @@ def json_part(lines: Iterable[bytes]) -> Sheet:
     row = -1
     for line in lines:
         text = line.strip().removeprefix(codecs.BOM_UTF8)
+        if len(line) >= ROW:
+            raise UnreadableSource(f"a line of the file has {ROW:,} bytes or more")
+        if len(columns.columns) > COLUMNS:
+            check_names(columns.columns)
         if not text:
             continue
         row += 1

@@ -22,7 +22,7 @@ from scoring_model.records.labels import UNLABELLED
 from scoring_model.records.quarantine import accept
 from scoring_model.records.reading import read_records
 from scoring_model.records.sheet import CONTRACT_MARK
-from scoring_model.retraining.challenger import write_json
+from scoring_model.retraining.challenger import Challenger, write_json
 from scoring_model.retraining.settings import Report, Retraining
 from scoring_model.service.export import clients_of_one_history, export_file, private_parquet
 from scoring_model.service.keys.data_keys import Vault
@@ -95,7 +95,12 @@ def collect_records(
     file, state = given.work / _RECORDS, given.work / _RUN
     inputs = _inputs(given)
     known = json.loads(state.read_text(encoding="utf-8")) if state.exists() and file.exists() else {}
-    if known.get("inputs") == inputs and now - known["asOf"] < _FRESH:
+    if (
+        known.get("inputs") == inputs
+        and now - known["asOf"] < _FRESH
+        # A run that was killed after its decision has left them: another challenger needs an instant of its own.
+        and not Challenger.trained_as_of(given.work, known["asOf"]).is_decided
+    ):
         report(f"the records of the run as of {rfc3339(known['asOf'])} are used again")
         return Records(as_of=known["asOf"], file=file, exported=known["exported"])
     # Whatever is scored or reported before this instant is committed now.

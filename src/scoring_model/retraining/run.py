@@ -7,9 +7,11 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from scoring_model.bundle.manifest import MANIFEST
 from scoring_model.configuration import load_configuration, load_gates
 from scoring_model.contract.fields import signal_field
 from scoring_model.evaluation import NothingToEvaluate
@@ -23,9 +25,11 @@ from scoring_model.retraining.records import Records, collect_records, cut, forg
 from scoring_model.retraining.settings import Report, Retraining, RetrainingError
 from scoring_model.scorer import Scorer
 from scoring_model.service.activating import ActivationRefused, activate
-from scoring_model.service.activations import Versions, living, read_activations
+from scoring_model.service.activations import Versions, fetch, living, read_activations
+from scoring_model.service.bundles import BundleShelf, BundlesMissing, is_intact, read_bundle_directory
 from scoring_model.service.store import with_store
 from scoring_model.training.job import Job, run_job
+from scoring_model.training.mlflow_runs import log_run
 from scoring_model.training.promotion import Promotion, promote
 from scoring_model.training.registry import (
     CHAMPION,
@@ -35,12 +39,15 @@ from scoring_model.training.registry import (
     make_champion,
     read_registry,
 )
+from scoring_model.training.run_description import describe_bundle
+from scoring_model.training.tracking import call_within
 
 if TYPE_CHECKING:
     from scoring_model.service.core.clock import Clock
     from scoring_model.service.store import Store
 
 _BY: Final = "retraining"
+_REGISTER_SECONDS: Final = 600.0
 _NOTHING_MATURED: Final = "wait: no record from after both trainings has matured yet"
 _FINISHED: Final = "promote: an earlier run decided; its bundle serves now"
 
@@ -107,6 +114,7 @@ def retrain(given: Retraining, *, clock: "Clock", report: Report = lambda text: 
         file_ending(path)
     given.work.mkdir(mode=0o700, parents=True, exist_ok=True)
     with _alone(given.work):
+        _tidy(given.work)
         return _Run(given, clock, report).answer()
 
 
@@ -122,6 +130,15 @@ def _alone(work: Path) -> Iterator[None]:
         yield
     finally:
         os.close(handle)
+
+
+def _tidy(work: Path) -> None:
+    """Remove what a killed run had half written or half removed: records of persons, and bundles that none can read."""
+    for half_written in work.glob(".*.parquet"):
+        half_written.unlink()
+    for one in Challenger.all_in(work):
+        if one.bundle.is_dir() and not (one.bundle / MANIFEST).is_file():
+            shutil.rmtree(one.folder)
 
 
 class _Run:
@@ -147,7 +164,7 @@ class _Run:
             self._decide(challenger, {"answer": "given up"})
             challenger = None
         try:
-            found = self._compared(champion, challenger, is_champion=registry.champion is not None)
+            found = self._compared(champion, challenger, is_champion=registry.champion == champion)
         except Exception:
             forget_records(self._given)
             raise
@@ -162,20 +179,40 @@ class _Run:
         return None
 
     def _agreed_champion(self, serving: Versions, registry: Registry) -> Registered:
-        """Return the champion, which must be what serves; without a champion, what serves."""
+        """Return the version that serves: the champion, or what becomes it.
+
+        It becomes the champion where there is none, and where the champion is its model under another policy.
+        """
         found, champion = registry.of(*serving), registry.champion
         if champion is not None and (champion.model_version, champion.policy_version) == serving:
             return champion
         if found is None:
-            raise RetrainingError(
-                f"{registry.name}: bundle {serving} serves and is not registered: train it with --tracking-uri, or "
-                "copy its run there with `scoring-model tracking sync`"
-            )
-        if champion is not None:
+            found = self._registered(serving, registry)
+        if champion is not None and champion.model_version != serving.model:
             raise RetrainingError(
                 f"{registry.name}: version {champion.number} is the {CHAMPION}, and version {found.number} serves: "
                 "activate the champion, or give its alias to the version that serves"
             )
+        return found
+
+    def _registered(self, serving: Versions, registry: Registry) -> Registered:
+        """Register the bundle that serves, as after `policy` and `bundles activate`."""
+        with tempfile.TemporaryDirectory() as text:
+            folder = Path(text)
+            bundle = with_store(self._given.database, partial(_served_bundle, serving, folder / "bundles"))
+            (folder / "scratch").mkdir()
+            record = describe_bundle(bundle, scratch=folder / "scratch")
+            if record.use != registry.name:
+                raise RetrainingError(
+                    f"bundle {serving} serves another use: {record.use}, not {registry.name}"
+                )
+            call_within(_REGISTER_SECONDS, partial(log_run, self._given.uri, record))
+        found = read_registry(registry.name, uri=self._given.uri).of(*serving)
+        if found is None:
+            raise RetrainingError(
+                f"{registry.name}: bundle {serving} serves, and its registered version was deleted"
+            )
+        self._report(f"bundle {serving} serves and was not registered: it is version {found.number} now")
         return found
 
     def _compared(self, champion: Registered, waiting: Challenger | None, *, is_champion: bool) -> Retrained:
@@ -254,7 +291,7 @@ class _Run:
         by = dict.fromkeys(self._gates.columns(pair=True))
         share = self._configuration.records.max_bad_share
         if crowned is not None:
-            group_columns(read_labelled(old, fresh, None, by=by, max_bad_share=share)[0], by)
+            group_columns(read_labelled(old, fresh, None, by=by, max_bad_share=share).table, by)
             name = self._configuration.name
             make_champion(name, crowned.number, uri=given.uri)
             self._report(f"version {crowned.number} of {name} serves: it is the {CHAMPION} now")
@@ -347,6 +384,21 @@ def _schema_of_both(old: RecordSchema, new: RecordSchema) -> RecordSchema:
     fields, taken = {*map(signal_field, others)}, new.columns.values()
     columns = {name: column for name, column in old.columns.items() if name in fields and column not in taken}
     return replace(new, signals=others | dict(new.signals), columns=columns | dict(new.columns))
+
+
+async def _served_bundle(versions: Versions, folder: Path, store: "Store") -> Path:
+    """Return the files of a bundle that served, from the directory of the service or from the database."""
+    directory = await read_bundle_directory(store)
+    found = None if directory is None else BundleShelf(directory).find(*versions)
+    if found is not None and is_intact(found):
+        return found
+    try:
+        return await fetch(store, BundleShelf(folder), versions)
+    except BundlesMissing:
+        raise RetrainingError(
+            f"bundle {versions} serves and is not registered, and neither database nor this machine has its files: "
+            "run this where the service runs, or activate it there (`scoring-model bundles activate`)"
+        ) from None
 
 
 async def _serving(store: "Store") -> Versions:

@@ -90,7 +90,6 @@ class Decider:
         self._forest = contents.forest
         self._threads = threads
         self._session = MarginSession(contents.graph, threads=threads)
-        self._contributions = Contributions(contents.forest)
         contents.golden.check(self.decide)
 
     @classmethod
@@ -152,6 +151,11 @@ class Decider:
         masks = LeafMasks(self._forest)
         self._golden.check(lambda rows: self.rules.decide(masks.margins(rows)))
         return masks
+
+    @cached_property
+    def _contributions(self) -> Contributions:
+        """Tables of the forest, which most files of decisions need not."""
+        return Contributions(self._forest)
 
     def decide_row(self, row: FloatArray) -> Decision:
         """Decide about one feature row, with the same bits as `decide`.

@@ -54,10 +54,17 @@ def feature_columns(
     return pa.table(columns)
 
 
-def features_frame(scorer: "Scorer", data: Any, *, history: Any = None, contributions: bool = False) -> Any:
+def features_frame(
+    scorer: "Scorer",
+    data: Any,
+    *,
+    history: Any = None,
+    contributions: bool = False,
+    allow_repeats: bool = False,
+) -> Any:
     """Compute the features of a frame; see `Scorer.features`."""
     reading = read_records(data, scorer.contents.schema, labelled=False)
-    past = read_histories(scorer, history, seen_by=reading.table)
+    past = read_histories(scorer, history, scored=reading, allow_repeats=allow_repeats)
     found = feature_table(scorer, reading.table, history=past, contributions=contributions)
     return aligned_frame(found, reading, data)
 

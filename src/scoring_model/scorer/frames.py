@@ -1,9 +1,11 @@
 """Scores tables of records: whole files and frames, with refused rows kept separate."""
 
 import sys
-from collections.abc import Mapping, Sequence
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
+from secrets import token_bytes
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +14,7 @@ import pyarrow as pa
 from scoring_model.arrays import FloatArray
 from scoring_model.contract.outcome import OUTCOMES
 from scoring_model.decision.rules import Decisions
+from scoring_model.history.digests import SECRET_BYTES, among, content_digests
 from scoring_model.records import Record, RecordTable, parse_record
 from scoring_model.records.reading import Reading, read_record, read_records
 from scoring_model.scorer.decider import Reason
@@ -117,6 +120,26 @@ def feature_rows(
     return scorer.matrix.rows(whole if as_of is None else whole.labelled_before(as_of), before)
 
 
+class RepeatedRecords(ValueError):
+    """A record is in what is scored and in its history, where it would count as an earlier record of itself."""
+
+    def __init__(self, count: int, example: str) -> None:
+        super().__init__(
+            f"{count:,} records of the history are also scored, by their recordId ({example}): leave them out of one "
+            "of both; for score and features --allow-repeats (allow_repeats=True) leaves them out of the history"
+        )
+
+
+class EqualRecords(UserWarning):
+    """Records of a history without ids equal scored ones."""
+
+    def __init__(self, count: int) -> None:
+        super().__init__(
+            f"{count:,} records of the history have the instant and all values of a scored one, and without ids on "
+            "both sides count as other records: if they are the same, leave them out of one of both"
+        )
+
+
 def one_record(scorer: "Scorer", data: Any) -> Record | None:
     """Read a record that is a mapping or a pandas Series; None for a frame or file."""
     schema = scorer.contents.schema
@@ -128,10 +151,17 @@ def one_record(scorer: "Scorer", data: Any) -> Record | None:
     return read_record({str(name): value for name, value in data.items()}, schema)
 
 
-def score_frame(scorer: "Scorer", data: Any, *, history: Any = None, as_of: int | None = None) -> Any:
+def score_frame(
+    scorer: "Scorer",
+    data: Any,
+    *,
+    history: Any = None,
+    as_of: int | None = None,
+    allow_repeats: bool = False,
+) -> Any:
     """Score a frame; see `Scorer.score`."""
     reading = read_records(data, scorer.contents.schema, labelled=False)
-    past = read_histories(scorer, history, seen_by=reading.table)
+    past = read_histories(scorer, history, scored=reading, allow_repeats=allow_repeats)
     return aligned_frame(
         score_table(scorer, reading.table, history=past, as_of=as_of).to_arrow(), reading, data
     )
@@ -154,24 +184,69 @@ def aligned_frame(found: pa.Table, reading: Reading, data: Any) -> Any:
 
 
 def read_histories(
-    scorer: "Scorer", history: Any, *, seen_by: RecordTable | None = None
+    scorer: "Scorer",
+    history: Any,
+    *,
+    scored: Reading | None = None,
+    recent: bool = True,
+    allow_repeats: bool = False,
 ) -> RecordTable | None:
     """Read records that are only history; invalid ones are dropped.
 
     Parameters
     ----------
     history : frame or path, or a list of them, or None; or a RecordTable, which is returned as it is
-    seen_by : RecordTable, optional
-        The records whose features are computed: older history than they can see need not be read.
+    scored : Reading, optional
+        The records whose features are computed.
+    recent : bool
+        Whether older history than the scored records can see may be left out.
+    allow_repeats : bool
+        Whether records of the history with the id of a scored one are left out.
+
+    Raises
+    ------
+    RepeatedRecords
+        If they are not, and there are any.
+
+    Warns
+    -----
+    EqualRecords
+        If ids are missing on one side, and records equal scored ones.
     """
     if isinstance(history, RecordTable):
         return history
     sources = [] if history is None else history if isinstance(history, list | tuple) else [history]
-    schema, since = scorer.contents.schema, None
-    if seen_by is not None and len(seen_by):
-        since = int(seen_by.event_times.min()) - scorer.matrix.reach
-    tables = [read_records(source, schema, labelled=False, since=since).table for source in sources]
+    schema, since, ids = scorer.contents.schema, None, None
+    if scored is not None and len(scored.table):
+        ids = None if scored.ids is None else pa.array(scored.table.record_ids, pa.string())
+        since = int(scored.table.event_times.min()) - scorer.matrix.reach if recent else None
+    readings = [read_records(source, schema, labelled=False, since=since, ids=ids) for source in sources]
+    tables = [reading.table for reading in readings]
+    if scored is not None and scorer.matrix.link_keys:
+        tables = list(_without_repeats(readings, scored, allow_repeats=allow_repeats))
     return reduce(RecordTable.append, tables) if tables else None
+
+
+def _without_repeats(
+    readings: Sequence[Reading], scored: Reading, *, allow_repeats: bool
+) -> Iterator[RecordTable]:
+    """Yield histories without the records that are scored; raise if they must not be there."""
+    secret, equal, copies = token_bytes(SECRET_BYTES), 0, list[str]()
+    known, own = frozenset(scored.table.record_ids), None
+    for reading in readings:
+        table = reading.table
+        if scored.ids is None or reading.ids is None:
+            own = content_digests(scored.table, secret) if own is None else own
+            equal += int(np.count_nonzero(among(content_digests(table, secret), own)))
+            yield table
+            continue
+        repeated = np.array([one in known for one in table.record_ids], dtype=np.bool_)
+        copies += [table.record_ids[row] for row in np.flatnonzero(repeated).tolist()]
+        yield table.take(np.flatnonzero(~repeated)) if repeated.any() else table
+    if copies and not allow_repeats:
+        raise RepeatedRecords(len(copies), f"the first is {copies[0]}")
+    if equal:
+        warnings.warn(EqualRecords(equal), stacklevel=2)
 
 
 def _aligned(scored: pa.Table, reading: Reading) -> pa.Table:

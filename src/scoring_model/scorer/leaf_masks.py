@@ -12,10 +12,10 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from scoring_model.arrays import BoolArray, FloatArray, IntArray
+from scoring_model.compiled import compiled, inner
 from scoring_model.decision.forest import ZERO, Forest, Missing
 
 _BLOCK: Final = 256  # rows whose values and masks stay in the L2 cache
@@ -109,10 +109,10 @@ def _members(forest: Forest) -> BoolArray:
     return members
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _leaf_places(
     tree_splits: IntArray, tree_leaves: IntArray, left: IntArray, right: IntArray, roots: IntArray
-) -> tuple[IntArray, IntArray]:  # pragma: no cover (compiled)
+) -> tuple[IntArray, IntArray]:
     """Number the leaves of each tree from left to right.
 
     Returns
@@ -143,7 +143,7 @@ def _leaf_places(
     return places, lefts
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _fill(
     rows: FloatArray,
     zero_missing: BoolArray,
@@ -157,7 +157,7 @@ def _fill(
     first_words: IntArray,
     leaves: FloatArray,
     margins: FloatArray,
-) -> None:  # pragma: no cover (compiled)
+) -> None:
     """Compute margins in place, block by block."""
     columns = np.zeros((rows.shape[1], _BLOCK))
     widest = 0
@@ -186,10 +186,8 @@ def _fill(
             _add_leaves(masks, leaves[first_words[tree] : first_words[tree + 1]], totals)
 
 
-@njit(cache=True, nogil=True)
-def _transpose(
-    block: FloatArray, zero_missing: BoolArray, columns: FloatArray
-) -> None:  # pragma: no cover (compiled)
+@inner
+def _transpose(block: FloatArray, zero_missing: BoolArray, columns: FloatArray) -> None:
     """Copy rows to columns. LightGBM reads values of at most `ZERO` in size as 0."""
     for row in range(len(block)):
         for column in range(block.shape[1]):
@@ -199,33 +197,27 @@ def _transpose(
             columns[column, row] = value
 
 
-@njit(cache=True, nogil=True)
-def _between(first: int, last: int) -> np.uint64:  # pragma: no cover (compiled)
+@inner
+def _between(first: int, last: int) -> np.uint64:
     """Return a mask of the bits `first` to `last - 1`."""
     upper = _ALL if last == _BITS else (_ONE << np.uint64(last)) - _ONE
     return upper & ~((_ONE << np.uint64(first)) - _ONE)
 
 
-@njit(cache=True, nogil=True)
-def _keep_above(
-    values: FloatArray, threshold: float, kept: np.uint64, mask: NDArray[np.uint64]
-) -> None:  # pragma: no cover (compiled)
+@inner
+def _keep_above(values: FloatArray, threshold: float, kept: np.uint64, mask: NDArray[np.uint64]) -> None:
     for row in range(_BLOCK):
         mask[row] &= kept if values[row] > threshold else _ALL
 
 
-@njit(cache=True, nogil=True)
-def _keep_not_below(
-    values: FloatArray, threshold: float, kept: np.uint64, mask: NDArray[np.uint64]
-) -> None:  # pragma: no cover (compiled)
+@inner
+def _keep_not_below(values: FloatArray, threshold: float, kept: np.uint64, mask: NDArray[np.uint64]) -> None:
     for row in range(_BLOCK):
         mask[row] &= _ALL if values[row] <= threshold else kept
 
 
-@njit(cache=True, nogil=True)
-def _keep_other(
-    values: FloatArray, members: BoolArray, kept: np.uint64, mask: NDArray[np.uint64]
-) -> None:  # pragma: no cover (compiled)
+@inner
+def _keep_other(values: FloatArray, members: BoolArray, kept: np.uint64, mask: NDArray[np.uint64]) -> None:
     end = len(members) - 1
     for row in range(_BLOCK):
         value = values[row]
@@ -233,10 +225,8 @@ def _keep_other(
         mask[row] &= _ALL if members[code] else kept
 
 
-@njit(cache=True, nogil=True)
-def _add_leaves(
-    masks: NDArray[np.uint64], leaves: FloatArray, totals: FloatArray
-) -> None:  # pragma: no cover (compiled)
+@inner
+def _add_leaves(masks: NDArray[np.uint64], leaves: FloatArray, totals: FloatArray) -> None:
     for row in range(len(totals)):
         word = 0
         while masks[word, row] == 0:

@@ -175,7 +175,13 @@ class Scorer(Decider):
         return found
 
     def score(
-        self, data: Any, *, history: Any = None, as_of: str | date | None = None, **unknown: Never
+        self,
+        data: Any,
+        *,
+        history: Any = None,
+        as_of: str | date | None = None,
+        allow_repeats: bool = False,
+        **unknown: Never,
     ) -> Any:
         """Score one record, or every record of a frame.
 
@@ -188,6 +194,8 @@ class Scorer(Decider):
             Earlier records. Those of a frame also see each other.
         as_of : str, date or datetime, optional
             Instant: labels that became known then or later do not count. Records of any time are scored.
+        allow_repeats : bool
+            Whether records of the history with the `recordId` of a record of the frame are left out of it.
 
         Returns
         -------
@@ -199,8 +207,13 @@ class Scorer(Decider):
         ------
         InvalidRecord
             For one record that breaks the contract, with all its problems.
-        TypeError
-            For any other option.
+        RepeatedRecords
+            If the history has records with the `recordId` of one of the frame, and these are not left out.
+
+        Warns
+        -----
+        EqualRecords
+            If records of a history equal records of the frame, and one of both has no ids.
         """
         if unknown:
             raise TypeError(
@@ -215,7 +228,7 @@ class Scorer(Decider):
         record = frames.one_record(self, data)
         instant = None if as_of is None else microseconds(as_of)
         if record is None:
-            return frames.score_frame(self, data, history=history, as_of=instant)
+            return frames.score_frame(self, data, history=history, as_of=instant, allow_repeats=allow_repeats)
         past = frames.read_histories(self, history)
         if past is not None and instant is not None:
             past = past.labelled_before(instant)
@@ -239,8 +252,6 @@ class Scorer(Decider):
         ------
         InvalidRecord
             If the record breaks the contract, with all its problems.
-        TypeError
-            For a frame, which `contributions` takes.
         """
         from scoring_model.scorer import frames
 
@@ -255,7 +266,9 @@ class Scorer(Decider):
             reasons=self.reasons(row),
         )
 
-    def features(self, data: Any, *, history: Any = None, contributions: bool = False) -> Any:
+    def features(
+        self, data: Any, *, history: Any = None, contributions: bool = False, allow_repeats: bool = False
+    ) -> Any:
         """Compute what the model reads of every record, for tools that look into models.
 
         Parameters
@@ -266,6 +279,8 @@ class Scorer(Decider):
         contributions : bool
             Whether to add what each feature adds to the margin, in log-odds: exact TreeSHAP values
             (doi:10.1038/s42256-019-0138-9). This takes most of the time.
+        allow_repeats : bool
+            As for `score`.
 
         Returns
         -------
@@ -277,7 +292,9 @@ class Scorer(Decider):
         """
         from scoring_model.scorer import feature_frames
 
-        return feature_frames.features_frame(self, data, history=history, contributions=contributions)
+        return feature_frames.features_frame(
+            self, data, history=history, contributions=contributions, allow_repeats=allow_repeats
+        )
 
     def contributions(self, data: Any, *, history: Any = None) -> Any:
         """Give what each feature of every record adds to its margin.
@@ -293,11 +310,6 @@ class Scorer(Decider):
         A frame, or ndarray of shape (d,)
             The columns ``recordId``, ``base``, ``contribution.<feature>`` and ``problems`` of `features`. For one row
             the values alone, as `Decider.contributions`.
-
-        Raises
-        ------
-        TypeError
-            For one record, which `explain` takes.
         """
         if isinstance(data, np.ndarray):
             return super().contributions(data)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from scoring_model.service.bundles import BundleShelf, BundlesMissing
+from scoring_model.service.bundles import BundleShelf, BundlesMissing, is_intact
 from scoring_model.service.core.rows import (
     ActivationState,
     BundleActivationRow,
@@ -169,7 +169,7 @@ async def living(reader: Reader, now: int) -> list[ServingProcessRow]:
 async def fetch(
     store: Store, shelf: BundleShelf, versions: Versions, *, public_key: Ed25519PublicKey | None = None
 ) -> Path:
-    """Return the path of a bundle; one that the directory lacks is written from the database.
+    """Return the path of a bundle; one that the directory lacks, or holds torn, is written from the database.
 
     With a public key only a bundle with its signature is written.
 
@@ -182,10 +182,12 @@ async def fetch(
     """
     # Files are read and synced in another thread, so that requests do not wait for the disk.
     path = await asyncio.to_thread(shelf.find, *versions)
-    if path is not None:
+    if path is not None and await asyncio.to_thread(is_intact, path):
         return path
     async with store.reading() as reader:
         files = await reader.bundle_files(*versions)
+    if not files and path is not None:
+        return path  # whoever loads it says what is wrong
     if not files:
         raise BundlesMissing(shelf.directory, ((versions.model, versions.policy),))
     return await asyncio.to_thread(shelf.restore, files, public_key=public_key)

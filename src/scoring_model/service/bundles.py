@@ -9,7 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from scoring_model.bundle import BundleError, Manifest, SealedFiles, read_bundle
-from scoring_model.bundle.durable import remove_directory, sibling, sync_directory, write_synced
+from scoring_model.bundle.durable import (
+    remove_directory,
+    replace_directory,
+    sibling,
+    sync_directory,
+    write_synced,
+)
 from scoring_model.bundle.manifest import MANIFEST, SIGNATURE
 from scoring_model.bundle.reader import read_manifest
 from scoring_model.service.store import WHOLE_DATABASE, Store
@@ -56,8 +62,8 @@ class BundleShelf:
         """Copy a bundle into the directory as ``<model>.<policy>``, unless it exists already.
 
         A bundle in the directory under another name is copied too: training may replace it there. A read-only directory
-        is accepted if it holds the bundle. With a public key, the bundle must carry its signature. Returns the path of
-        the copy.
+        is accepted if it holds the bundle. A copy with a torn file is replaced. With a public key, the bundle must
+        carry its signature. Returns the path of the copy.
 
         Raises
         ------
@@ -69,7 +75,7 @@ class BundleShelf:
         sealed = read_bundle(path, public_key=public_key)
         place = self.directory / f"{sealed.manifest.model_version}.{sealed.manifest.policy_version}"
         if os.path.lexists(place):
-            return _standing(place, sealed.manifest)
+            return self._mended(_standing(place, sealed.manifest), sealed)
         try:
             self._add(place, contents_of(sealed))
         except OSError:
@@ -102,7 +108,13 @@ class BundleShelf:
             return []
         return sorted(path for path in self.directory.iterdir() if not path.name.startswith("."))
 
-    def _add(self, place: Path, contents: dict[str, bytes]) -> None:
+    def _mended(self, place: Path, sealed: SealedFiles) -> Path:
+        """Replace a copy that is not intact."""
+        if not is_intact(place):
+            self._add(place, contents_of(sealed), replace=True)
+        return place
+
+    def _add(self, place: Path, contents: dict[str, bytes], *, replace: bool = False) -> None:
         self.directory.mkdir(parents=True, exist_ok=True)
         partial = sibling(place)
         try:
@@ -110,11 +122,23 @@ class BundleShelf:
             for name, content in contents.items():
                 write_synced(partial / name, content)
             sync_directory(partial)
-            os.rename(partial, place)
+            if replace:
+                remove_directory(replace_directory(partial, place), contents)
+            else:
+                os.rename(partial, place)
         except BaseException:
             remove_directory(partial, contents)
             raise
         sync_directory(self.directory)
+
+
+def is_intact(path: Path) -> bool:
+    """Return True if every file of a bundle is the one of its seal."""
+    try:
+        read_bundle(path)
+    except (BundleError, OSError):
+        return False
+    return True
 
 
 def contents_of(sealed: SealedFiles) -> dict[str, bytes]:

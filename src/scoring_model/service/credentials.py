@@ -88,8 +88,8 @@ class Credentials:
     A pair that is not cached costs one look-up by the SHA-256 of its key and one constant-time comparison of client
     ids, whether its key is unknown, revoked, expired, another client's or valid: an unknown key is compared with a
     dummy credential. Concurrent look-ups share a query; addresses that failed too often share separate, infrequent
-    queries. Invalid pairs are never cached, so every attempt costs the same and they can't fill the memory. The cache
-    holds hashes of keys, never keys.
+    queries, unless the pair was good before. Invalid pairs are never cached, so every attempt costs the same and they
+    can't fill the memory. The cache holds hashes of keys, never keys.
     """
 
     def __init__(self, store: Store, clock: Clock) -> None:
@@ -118,7 +118,8 @@ class Credentials:
         # A clock that was set back must not prolong a cache entry.
         if known is not None and known.seen_at <= now < known.until:
             return known.caller
-        look_ups = self._limited_look_ups if limited else self._look_ups
+        # A pair that was good a while ago is no guess.
+        look_ups = self._limited_look_ups if limited and known is None else self._look_ups
         look_up = await look_ups.find(pair[0])
         key, client = look_up.found or DUMMY_CREDENTIAL
         if not _is_good(key, client, client_id, self._clock.now()):
@@ -153,13 +154,14 @@ class RateLimits:
         self._secrets = secrets
         self._clock = clock
 
-    async def take_token(self, caller: Caller) -> Bucket:
-        """Take a token for one request of a client."""
+    async def take_token(self, caller: Caller, size: int = 1) -> Bucket:
+        """Take a token for one request of a client, or `size` of them or none for a large one."""
         return await self._store.take(
             b"client:%d" % caller.client,
             capacity=caller.quota,
             per_second=caller.quota / caller.quota_seconds,
             now=self._clock.now(),
+            size=size,
         )
 
     async def take_failure(self, address: str) -> Bucket:

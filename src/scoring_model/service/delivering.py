@@ -12,7 +12,7 @@ from typing import Any, Final, cast
 from scoring_model.service.core.faults import log_fault
 from scoring_model.service.core.rows import EventRow, Row
 from scoring_model.service.delivery.egress import Egress
-from scoring_model.service.process import cancelled_by_signals
+from scoring_model.service.stop_signals import cancelled_by_signals
 from scoring_model.service.store import Bucket, Reader, Store, Transaction
 
 FLOOR: Final = 100.0
@@ -57,9 +57,9 @@ class WatchedStore(Store):
         if watched.has_events:
             self._committed()
 
-    async def take(self, key: bytes, *, capacity: int, per_second: float, now: int) -> Bucket:
+    async def take(self, key: bytes, *, capacity: int, per_second: float, now: int, size: int = 1) -> Bucket:
         """See `Store.take`."""
-        return await self._store.take(key, capacity=capacity, per_second=per_second, now=now)
+        return await self._store.take(key, capacity=capacity, per_second=per_second, now=now, size=size)
 
     async def close(self) -> None:
         """See `Store.close`."""

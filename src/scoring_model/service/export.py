@@ -198,8 +198,9 @@ async def export_file(
     ----------
     out : Path
         Ends in ``.parquet``. It holds the columns of a record, the verdict (`scoringScore`, `scoringOutcome`,
-        `modelVersion`, `policyVersion`, `decidedBy`, `policyOutcome`), `clientId`, `previousVerificationId` and
-        `otherSignals`. `propensity` is empty where a label can't become known, and without a control group.
+        `modelVersion`, `policyVersion`, `decidedBy`, `policyOutcome`, `controlRepeat`), `clientId`,
+        `previousVerificationId` and `otherSignals`. `propensity` is empty where a label can't become known, and without
+        a control group.
     signals : mapping of str to SignalType
         Signals with columns of their own; all others are in `otherSignals`, as JSON.
     since, before : int
@@ -293,6 +294,7 @@ class RecordColumns:
             "policyVersion": row.policy_version,
             "decidedBy": row.decided_by or DecidedBy.POLICY,
             "policyOutcome": row.outcome_of_policy,
+            "controlRepeat": bool(row.control_repeat),
             "clientId": self._clients[row.client],
             "previousVerificationId": None if row.previous_id is None else to_text(row.previous_id),
         }
@@ -336,6 +338,7 @@ def _schema(signals: Mapping[str, SignalType]) -> pa.Schema:
                     *("decidedBy", "policyOutcome", "clientId"),
                 )
             ),
+            ("controlRepeat", pa.bool_()),
             ("previousVerificationId", pa.string()),
         ],
         metadata=CONTRACT_MARK,

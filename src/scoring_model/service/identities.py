@@ -6,11 +6,12 @@ Erasure applies to a person: it deletes the data key and everything that the key
 import base64
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date
+from functools import partial
 from typing import Any, Final, NamedTuple
 
 from pydantic_core import from_json, to_json
 
-from scoring_model.contract.fields import REQUIRED_FIELDS, field_pointer
+from scoring_model.contract.fields import IDENTITY_ID, REQUIRED_FIELDS, field_pointer, signal_field
 from scoring_model.contract.identity import (
     Address,
     Identity,
@@ -37,7 +38,16 @@ from scoring_model.service.lists import ListFilter, external_hash
 from scoring_model.service.scoring.commit_queue import CommitQueue
 from scoring_model.service.scoring.jobs import Done
 from scoring_model.service.scoring.payload import unpack_payload
-from scoring_model.service.store import Index, Page, Position, Reader, Store, Transaction
+from scoring_model.service.store import (
+    ERASED_NOTHING,
+    ErasedUntil,
+    Index,
+    Page,
+    Position,
+    Reader,
+    Store,
+    Transaction,
+)
 
 YOUNGEST: Final = 16  # full years
 OLDEST: Final = 120
@@ -205,8 +215,19 @@ class Persons:
         return unpack_identity(key.open(row.payload, table="identities", column="payload", row=row.id))
 
     def identity_values(self, row: IdentityRow, key: DataKey) -> dict[str, Any]:
-        """Return the values of an identity by field name; none after erasure."""
-        return self.stored_identity(row, key).values
+        """Return the values of an identity by field name, with its id; none after erasure."""
+        if row.payload is None:
+            return {}
+        return {**self.stored_identity(row, key).values, IDENTITY_ID: to_text(row.id)}
+
+    async def record_values(self, reader: Reader, row: VerificationRow, key: DataKey) -> dict[str, Any]:
+        """Return the values of a verification that was not erased, by field name."""
+        signals, subject, _ = self.verification_payload(row, key)
+        values: dict[str, Any] = {signal_field(name): value for name, value in signals.items()}
+        if subject is not None:
+            values["subjectId"] = subject
+        identity = None if row.identity_id is None else await reader.identity(row.client, row.identity_id)
+        return values if identity is None else {**self.identity_values(identity, key), **values}
 
     def verification_payload(
         self, row: VerificationRow, key: DataKey
@@ -243,18 +264,33 @@ def seal_reference(key: DataKey, resource: bytes, reference: str | None) -> str 
     return base64.b64encode(sealed).decode()
 
 
-async def erase(transaction: Transaction, key_id: bytes, now: int) -> None:
-    """Erase a person: the data key and all values that it sealed. Writes an event per identity.
+async def erase(transaction: Transaction, key_id: bytes, now: int, *, begun: bool) -> bool:
+    """Erase a person: the data key at once, and a step of all that it sealed. Writes an event per identity.
 
-    Idempotent.
+    Idempotent. Returns True until the last step. A fact says where the next step begins, for whoever calls next, so
+    that an interrupted erasure goes on, and several at once take no more steps than one.
+
+    Parameters
+    ----------
+    begun : bool
+        Whether something of the person is erased already. Without the fact everything is then.
     """
-    redacted = [
-        row._replace(status=IdentityStatus.REDACTED)
-        for row in await transaction.identities_of(key_id)
-        if row.status != IdentityStatus.REDACTED
-    ]
-    await transaction.erase(key_id, now)
-    await write_events(transaction, [event for row in redacted for event in events_of_identity(row, now)])
+    name = f"erasing.{key_id.hex()}"
+    kept = await transaction.fact(name)
+    if begun and kept is None:
+        return False
+    after = ERASED_NOTHING
+    if kept is not None:
+        after = ErasedUntil(*[(at, bytes.fromhex(id_)) for at, id_ in from_json(kept)])
+    step = await transaction.erase(key_id, now, after)
+    await write_events(
+        transaction, [event for row in step.identities for event in events_of_identity(row, now)]
+    )
+    if step.until is not None:
+        await transaction.set_fact(name, to_json([(at, id_.hex()) for at, id_ in step.until]))
+    elif kept is not None:
+        await transaction.delete_fact(name)
+    return step.until is not None
 
 
 class Identities:
@@ -333,11 +369,12 @@ class Identities:
         return [self._persons.identity(row, keys.get(row.key_id)) for row in rows], end
 
     async def erase(self, caller: Caller, resource: bytes) -> Identity:
-        """Erase the person of an identity. Idempotent."""
-        done = await self._queue.change(
-            caller, lambda transaction: self._redact(transaction, caller, resource)
-        )
-        return done.value
+        """Erase the person of an identity, in steps that delay nobody. Idempotent."""
+        more = True
+        while more:
+            step = partial(self._redact, caller=caller, resource=resource)
+            identity, more = (await self._queue.change(caller, step)).value
+        return identity
 
     async def _insert(
         self, transaction: Transaction, caller: Caller, values: dict[str, object]
@@ -369,13 +406,13 @@ class Identities:
         await write_events(transaction, events_of_identity(row, now))
         return Done(shown(row, stored), resource)
 
-    async def _redact(self, transaction: Transaction, caller: Caller, resource: bytes) -> Done[Identity]:
+    async def _redact(
+        self, transaction: Transaction, *, caller: Caller, resource: bytes
+    ) -> Done[tuple[Identity, bool]]:
         row = await transaction.identity(caller.client, resource)
         if row is None:
             raise NotFound
-        if row.status != IdentityStatus.REDACTED:
-            await erase(transaction, row.key_id, self._clock.now())
-            row = await transaction.identity(caller.client, resource)
-            if row is None:
-                raise NotFound
-        return Done(shown(row, StoredIdentity({})), resource, 200)
+        begun = row.status == IdentityStatus.REDACTED
+        more = await erase(transaction, row.key_id, self._clock.now(), begun=begun)
+        row = await transaction.identity(caller.client, resource) or row
+        return Done((shown(row, StoredIdentity({})), more), resource, 200)

@@ -128,14 +128,7 @@ async def _names(
     key = None if row.payload is None else await persons.key_of(reader, row.key_id)
     if key is None:
         return [("unknown", value) for value in hashes]
-    signals, subject, _ = persons.verification_payload(row, key)
-    values: dict[str, object] = {f"signals.{name}": value for name, value in signals.items()}
-    if subject is not None:
-        values["subjectId"] = subject
-    if row.identity_id is not None:
-        identity = await reader.identity(row.client, row.identity_id)
-        if identity is not None:
-            values = {**persons.identity_values(identity, key), **values}
+    values = await persons.record_values(reader, row, key)
     known = {value: name for name, value in linker.link(client.pool, client.client, values).hashes}
     return [(known.get(value, "unknown"), value) for value in hashes]
 

@@ -6,23 +6,29 @@ import csv
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Final, TextIO
 
 from scoring_model.contract.label import IDENTIFIERS, LABELS
 from scoring_model.contract.rules import REFERENCE_LENGTH, Rule, RuleError, definite_text
 from scoring_model.contract.texts import from_text
-from scoring_model.contract.violation import Invalid, Violation, pointer
+from scoring_model.contract.violation import MOST_ERRORS, Invalid, Violation, pointer
 from scoring_model.records import cells
 from scoring_model.records.record import RowViolation, instant
 from scoring_model.records.sheet import UnreadableSource, check_csv_header
 from scoring_model.service.labels import LabelLine
 
+LONGEST_LINE: Final = 1024 * 1024
+"""Characters: a line is read at once."""
+
 
 class LabelsRefused(Invalid):
-    """A label file breaks rules; nothing is imported. `rows` has all violations, by row."""
+    """A label file breaks rules; nothing is imported.
 
-    def __init__(self, path: Path, rows: Sequence[RowViolation]) -> None:
-        super().__init__(violation for _, violation in rows)
+    `rows` has the first violations, by row, and `omitted` is the number of others.
+    """
+
+    def __init__(self, path: Path, rows: Sequence[RowViolation], omitted: int) -> None:
+        super().__init__((violation for _, violation in rows), omitted=omitted)
         self.path = path
         self.rows = tuple(rows)
 
@@ -31,11 +37,35 @@ class LabelsRefused(Invalid):
             f"- row {row}: {violation.field or 'row'}: {violation.code}, {violation.detail}"
             for row, violation in self.rows
         ]
+        if self.omitted:
+            lines.append(f"- and {self.omitted:,} more")
         return "\n".join((f"{self.path.name}: the labels are refused:", *lines))
 
 
-def read_labels(path: Path, *, at: int) -> list[LabelLine]:
-    """Read a label file.
+def check_labels(path: Path, *, at: int) -> bool:
+    """Check a label file; returns True if it names imported records. Arguments and errors are those of `read_labels`.
+
+    Raises
+    ------
+    LabelsRefused
+        With the first `MOST_ERRORS` violations, and the number of others.
+    """
+    broken: list[RowViolation] = []
+    omitted, has_records = 0, False
+    for number, found in enumerate(_rows(path, at)):
+        if isinstance(found, LabelLine):
+            has_records = has_records or found.record_id is not None
+            continue
+        left = MOST_ERRORS - len(broken)
+        broken += [RowViolation(number, violation) for violation in found[:left]]
+        omitted += len(found[left:])
+    if broken:
+        raise LabelsRefused(path, broken, omitted)
+    return has_records
+
+
+def read_labels(path: Path, *, at: int) -> Iterator[LabelLine]:
+    """Read a label file row by row, whatever its size.
 
     Parameters
     ----------
@@ -47,36 +77,33 @@ def read_labels(path: Path, *, at: int) -> list[LabelLine]:
     Raises
     ------
     LabelsRefused
-        With all violations of all rows.
+        With the violations of the first row that has some. `check_labels` finds those of all.
     ValueError
-        If the file has another extension or encoding, no header, or a header that lacks a column.
+        If the file has another extension or encoding, no header, a header that lacks a column, or too long a line.
     """
+    for number, found in enumerate(_rows(path, at)):
+        if not isinstance(found, LabelLine):
+            raise LabelsRefused(path, [RowViolation(number, violation) for violation in found], 0)
+        yield found
+
+
+def _rows(path: Path, at: int) -> Iterator[LabelLine | list[Violation]]:
+    """Read each row, or what is wrong with it."""
     rows = _ROWS.get(path.suffix.lower())
     if rows is None:
         raise ValueError(f"{path.name}: a file of labels must end in one of {', '.join(_ROWS)}")
     try:
-        lines, broken = _read(rows(path), at)
+        for row in rows(path):
+            if isinstance(row, Violation):
+                yield [row]
+                continue
+            values, violations = _values(row, at)
+            named = {_NAMES[name]: value for name, value in values.items()}
+            yield violations or LabelLine(**named)  # type: ignore[arg-type]
     except UnicodeDecodeError:
         raise ValueError(f"{path.name}: a file of labels must be UTF-8") from None
     except csv.Error as error:
         raise ValueError(f"{path.name}: is not CSV: {error}") from None
-    if broken:
-        raise LabelsRefused(path, broken)
-    return lines
-
-
-def _read(rows: Iterator[Cells | Violation], at: int) -> tuple[list[LabelLine], list[RowViolation]]:
-    lines: list[LabelLine] = []
-    broken: list[RowViolation] = []
-    for number, row in enumerate(rows):
-        if isinstance(row, Violation):
-            broken.append(RowViolation(number, row))
-            continue
-        values, violations = _values(row, at)
-        broken += [RowViolation(number, violation) for violation in violations]
-        if not violations:
-            lines.append(LabelLine(**{_NAMES[name]: value for name, value in values.items()}))  # type: ignore[arg-type]
-    return lines, broken
 
 
 Cells = Mapping[str, object]
@@ -84,7 +111,7 @@ Cells = Mapping[str, object]
 
 def _csv_rows(path: Path) -> Iterator[Cells | Violation]:
     with path.open(encoding="utf-8-sig", newline="") as file:
-        rows = (row for row in csv.reader(file, strict=True) if row)
+        rows = (row for row in csv.reader(_lines(file, path), strict=True) if row)
         header = next(rows, [])
         _check_header(path, header)
         for row in rows:
@@ -110,9 +137,16 @@ def _check_header(path: Path, header: list[str]) -> None:
 
 def _json_rows(path: Path) -> Iterator[Cells | Violation]:
     with path.open(encoding="utf-8-sig") as file:
-        for line in file:
+        for line in _lines(file, path):
             if not line.isspace():
                 yield _json_row(line)
+
+
+def _lines(file: TextIO, path: Path) -> Iterator[str]:
+    while line := file.readline(LONGEST_LINE):
+        if len(line) == LONGEST_LINE and not line.endswith("\n"):
+            raise ValueError(f"{path.name}: a line has more than {LONGEST_LINE:,} characters")
+        yield line
 
 
 def _json_row(line: str) -> Cells | Violation:

@@ -53,6 +53,8 @@ class LabelDelays:
         By outcome.
     control : mapping of str to Coverage
         Verifications that passed in a control group, by the outcome of the policy. They are in `coverage` as well.
+    control_repeats : mapping of str to int
+        Later verifications of persons who had passed in the control group, by the outcome of the policy.
     conflicts : int
         Verifications with a label fraud and a label genuine of which none was withdrawn.
     withdrawn : int
@@ -65,6 +67,7 @@ class LabelDelays:
     observed_days: float
     coverage: Mapping[str, Coverage]
     control: Mapping[str, Coverage]
+    control_repeats: Mapping[str, int]
     conflicts: int
     withdrawn: int
 
@@ -126,8 +129,10 @@ async def label_delays(store: Store, clock: Clock) -> LabelDelays:
     times, shares = known_within(delays, ages) if len(delays) else (delays, np.empty(0))
     observed = float(ages.max(initial=0) / DAY)
     passed: Counter[str] = Counter()
+    repeats: Counter[str] = Counter()
     for day in days:
         passed[day.policy_outcome] += day.passed
+        repeats[day.policy_outcome] += day.repeats
     covered = Counter((about[resource][1], label) for resource, (label, _) in latest.items())
     controlled = Counter(
         (about[resource][2] or "", label)
@@ -141,6 +146,7 @@ async def label_delays(store: Store, clock: Clock) -> LabelDelays:
         observed_days=observed,
         coverage={outcome: _coverage(outcome, totals.get(outcome, 0), covered) for outcome in Outcome},
         control={outcome: _coverage(outcome, count, controlled) for outcome, count in sorted(passed.items())},
+        control_repeats=repeats,
         conflicts=sum(_contradict([label for label, _ in labels]) for labels in by_verification.values()),
         withdrawn=sum(label == "withdrawn" for label, _ in latest.values()),
     )

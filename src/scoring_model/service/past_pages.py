@@ -116,18 +116,21 @@ async def past_pages(
 async def _propensities(reader: Reader, rows: Sequence[VerificationRow]) -> dict[bytes, float]:
     """Return the probability with which each verification passed, of those that passed under a control group.
 
-    Where a cap was reached, it is the share of the control group times that of the drawn ones of the day who passed.
+    Where a cap was reached, it is the share of the control group times that of the drawn ones of day and history scope
+    who passed. Repeats count in neither: they never pass, and have no propensity.
     """
     found = {row.id: 1.0 for row in rows if row.policy_outcome == Outcome.PASSED}
     controlled = [row for row in rows if row.decided_by is DecidedBy.CONTROL]
     if controlled:
         days = [(row.completed_at or 0) // DAY for row in controlled]
-        counted = {
-            (one.day, one.policy_outcome): one for one in await reader.control_days(min(days), max(days))
-        }
+        scopes = {client.client: client.pool for client in await reader.clients()}
+        counted = {one[:3]: one for one in await reader.control_days(min(days), max(days))}
         for day, row in zip(days, controlled, strict=True):
-            one = counted[day, row.policy_outcome or ""]
-            found[row.id] = (row.control_share or 0.0) * (one.passed / one.drawn)
+            scope = (
+                "" if row.control_repeat is None else scopes[row.client]
+            )  # none: from before scopes counted
+            one = counted[scope, day, row.policy_outcome or ""]
+            found[row.id] = (row.control_share or 0.0) * (one.passed / (one.drawn - one.repeats))
     return found
 
 

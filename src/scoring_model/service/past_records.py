@@ -51,9 +51,9 @@ class PastRecords:
         TooManyBadRows
             If more records break the contract of the data.
         """
-        table, _ = read_labelled(
+        table = read_labelled(
             scorer, self.records, None, by=by, max_bad_share=max_bad_share, required=False
-        )
+        ).table
         return RecordRows(table=table, rows=self.rows[place][table.source_rows], seconds=self.seconds[place])
 
     def describe(self) -> tuple[str, ...]:

@@ -18,17 +18,18 @@ import sys
 import threading
 import traceback
 from asyncio.subprocess import PIPE, Process
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from scoring_model.service.core.faults import log_fault, log_notice
 from scoring_model.service.settings import ServiceSettings
 from scoring_model.service.standard_error import install, is_explained, text_of
+from scoring_model.service.stop_signals import cancelled_by_signals
+from scoring_model.worker_process import show_faults
 
 if TYPE_CHECKING:
     from scoring_model.service.http.settings import HttpSettings
 
-STOPS: Final = (signal.SIGTERM, signal.SIGINT)
 _DESCRIPTORS: Final = 256
 """File descriptors for everything but connections: database, deliveries, files."""
 _MICROSECONDS: Final = 1_000_000
@@ -43,20 +44,6 @@ STEADY: Final = 60.0
 """Uptime in seconds after which the restart wait is reset."""
 KILL_AFTER: Final = 5.0
 """Seconds beyond the configured grace after which a worker that does not stop is killed."""
-
-
-@contextlib.contextmanager
-def cancelled_by_signals() -> Iterator[None]:
-    """Cancel the running task on SIGTERM or SIGINT. Enter it in the main thread."""
-    loop, task = asyncio.get_running_loop(), asyncio.current_task()
-    assert task is not None  # a coroutine runs in one
-    for number in STOPS:
-        loop.add_signal_handler(number, task.cancel)
-    try:
-        yield
-    finally:
-        for number in STOPS:
-            loop.remove_signal_handler(number)
 
 
 def serve(settings: ServiceSettings, listener: socket.socket, *, ready: Callable[[], None]) -> None:
@@ -265,6 +252,7 @@ async def _stop(process: Process, settings: ServiceSettings) -> None:
 def main() -> int:
     """Answer on the socket whose descriptor is the argument; returns 1 if the start failed."""
     gc.disable()  # until `freeze_gc`
+    show_faults()
     listener = socket.socket(fileno=int(sys.argv[1]))
     try:
         settings = ServiceSettings.from_plain(json.loads(sys.stdin.buffer.readline()))

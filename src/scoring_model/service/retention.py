@@ -83,7 +83,8 @@ class Ages:
             return settled
         # The clock of another process may be that far behind, and its scores need the whole window.
         links = now - longest - SKEW
-        return {Expiring.LINKS: links, Expiring.IMPORTED: links, Expiring.LABEL_TIMES: links, **settled}
+        with_links = (Expiring.LINKS, Expiring.IMPORTED, Expiring.CONTROL_PASSES, Expiring.LABEL_TIMES)
+        return dict.fromkeys(with_links, links) | settled
 
 
 class Housekeeping:

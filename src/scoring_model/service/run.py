@@ -117,14 +117,18 @@ async def prepare(settings: ServiceSettings, *, report: Report) -> ServiceSettin
     Copies the bundle to the directory of all served bundles, which must be complete, and stores the path of the
     directory in the database. The returned settings name the copy: training may replace the original.
     """
-    from scoring_model.bundle import check_protocol, read_bundle
+    from scoring_model.bundle import BundleError, check_protocol, read_bundle
+    from scoring_model.bundle.errors import FilesRefused
     from scoring_model.bundle.reader import read_manifest
     from scoring_model.bundle.seal import load_public_key
     from scoring_model.service.bundles import write_bundle_directory
     from scoring_model.service.store import open_store
 
     key = None if settings.public_key is None else load_public_key(settings.public_key)
-    check_protocol(read_bundle(settings.bundle, public_key=key))
+    try:
+        check_protocol(read_bundle(settings.bundle, public_key=key))
+    except FilesRefused as error:  # which names files alone
+        raise BundleError(f"{settings.bundle}: {error}") from None
     shelf = BundleShelf(settings.shelf)
     store = await open_store(settings.database, create=sqlite_path(settings.database) is not None)
     try:

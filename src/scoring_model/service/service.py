@@ -24,7 +24,7 @@ from scoring_model.service.keys.data_keys import Vault, follow
 from scoring_model.service.keys.keyring import Keyring
 from scoring_model.service.keys.link_hashes import Linker, Masks
 from scoring_model.service.keys.secrets import Secrets, load_or_create
-from scoring_model.service.labels import Labels
+from scoring_model.service.label_requests import Labels
 from scoring_model.service.lists import Cursors
 from scoring_model.service.references import UNINDEXED_FACT
 from scoring_model.service.retention import Housekeeping, note_window, warn_of_short_history
@@ -263,7 +263,9 @@ async def open_service(
         bundle = await find(Versions.of(activations.active))
 
     def load(path: Path) -> Scorer:
-        return Scorer.load(path, public_key=public_key)
+        found = Scorer.load(path, public_key=public_key)
+        _ = found.base  # what reasons need is made now, not within the first request
+        return found
 
     scorer = load(bundle)
     longest = max(scorer.matrix.reach, activations.longest_window, links_kept_for)

@@ -5,17 +5,14 @@ A library's log message is written without its arguments.
 """
 
 import asyncio
-import json
 import logging
 import sys
 import threading
 import warnings
 from typing import Any, Final, TextIO
 
-from scoring_model.contract.texts import rfc3339
 from scoring_model.escaping import visible
-from scoring_model.service.core.clock import SystemClock
-from scoring_model.service.core.faults import FAULTS, chain_of, log_fault, log_warning
+from scoring_model.service.core.faults import FAULTS, chain_of, line_of, log_fault, log_warning
 from scoring_model.service.settings import masked
 
 _PACKAGE: Final = "scoring_model."
@@ -55,15 +52,9 @@ class _JsonFormatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         if record.name == FAULTS:
             return record.getMessage()
-        line: dict[str, object] = {
-            "time": rfc3339(SystemClock().now()),
-            "level": record.levelname,
-            "logger": record.name,
-            "message": str(record.msg).partition("\n")[0][:_LONGEST_TEXT],
-        }
-        if record.exc_info is not None:
-            line["errors"] = chain_of(record.exc_info[1])
-        return json.dumps(line, separators=(",", ":"))
+        message = str(record.msg).partition("\n")[0][:_LONGEST_TEXT]
+        errors: dict[str, Any] = {} if record.exc_info is None else {"errors": chain_of(record.exc_info[1])}
+        return line_of(level=record.levelname, logger=record.name, message=message, **errors)
 
 
 def _log_context(_loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:

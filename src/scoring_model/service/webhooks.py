@@ -24,7 +24,7 @@ from scoring_model.service.events import NewEvent, message_id, webhook_data, wri
 from scoring_model.service.idempotency import Answer, IdempotencyRecord, IdempotencyStore, IdempotentRequest
 from scoring_model.service.keys.secrets import Secrets
 from scoring_model.service.scoring.commit_queue import CommitQueue
-from scoring_model.service.scoring.jobs import Done
+from scoring_model.service.scoring.jobs import Change, Done
 from scoring_model.service.store import FIRST, WHOLE_DATABASE, Index, Page, Position, Store, Transaction
 
 SECRET_BYTES: Final = 32
@@ -150,33 +150,46 @@ class Webhooks:
         """
         sent = parsed(WebhookUpdate, body, WebhookContext(self._development))
 
-        async def change(transaction: Transaction) -> Done[Webhook]:
+        async def change(transaction: Transaction) -> Done[tuple[Webhook, bool]]:
             row = await _found(transaction, caller, resource)
-            now = self._clock.now()
+            now, more = self._clock.now(), False
             changed = updated(row, sent, self._secrets)._replace(
                 disabled_reason=None if sent.active else row.disabled_reason, updated_at=now
             )
             if row.active and not sent.active:
-                await transaction.drop_deliveries(resource, now)
+                more = await transaction.drop_deliveries(resource, now)
             elif sent.active and not row.active:
                 # Failures from before the activation do not count.
                 since = await _present_sequence(transaction, caller)
                 changed = changed._replace(succeeded_at=now, since_sequence=since)
             await transaction.update_webhook(changed)
-            return Done(self._shown(changed), resource, 200)
+            return Done((self._shown(changed), more), resource, 200)
 
-        return (await self._queue.change(caller, change)).value
+        return await self._change_and_drop(caller, resource, change)
 
     async def delete(self, caller: Caller, resource: bytes) -> Webhook:
         """Delete a webhook and drop its waiting deliveries; returns the deleted webhook."""
 
-        async def change(transaction: Transaction) -> Done[Webhook]:
+        async def change(transaction: Transaction) -> Done[tuple[Webhook, bool]]:
             row = await _found(transaction, caller, resource)
-            await transaction.drop_deliveries(resource, self._clock.now())
+            more = await transaction.drop_deliveries(resource, self._clock.now())
             await transaction.delete_webhook(resource)
-            return Done(self._shown(row), resource, 200)
+            return Done((self._shown(row), more), resource, 200)
 
-        return (await self._queue.change(caller, change)).value
+        return await self._change_and_drop(caller, resource, change)
+
+    async def _change_and_drop(
+        self, caller: Caller, resource: bytes, change: Change[tuple[Webhook, bool]]
+    ) -> Webhook:
+        """Change a webhook, then drop those of its deliveries that the transaction left; deliverers drop them too."""
+
+        async def drop(transaction: Transaction) -> Done[bool]:
+            return Done(await transaction.drop_deliveries(resource, self._clock.now()), resource, 200)
+
+        webhook, more = (await self._queue.change(caller, change)).value
+        while more:
+            more = (await self._queue.change(caller, drop)).value
+        return webhook
 
     async def test(
         self, caller: Caller, resource: bytes, request: IdempotentRequest | None

@@ -2,7 +2,7 @@
 
 import csv
 import io
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -11,23 +11,20 @@ from scoring_model.decision.rules import NEVER_REACHED, Policy
 from scoring_model.evaluation import Share
 from scoring_model.evaluation.bounds import exact_share
 from scoring_model.evaluation.cost import ExpectedCost, at_or_above
-from scoring_model.training.certification import Certification
+from scoring_model.figures import ERRORS, FIGURES
 
 STEP: Final = 25
 """Thresholds of the table are multiples of this, the chosen ones and their neighbours."""
 
 _SHOWN_STEP: Final = 100
+_SHARES: Final = (*ERRORS, "fraud_stepped_up")
 _HEADS: Final = (
     "STEPPED_UP from",
     "FAILED from",
     "Certified",
-    "Genuine failed",
-    "Genuine stepped up or failed",
-    "Frauds passed",
-    "Frauds stepped up",
+    *(FIGURES[name].title for name in _SHARES),
     "Expected cost",
 )
-_SHARES: Final = ("false_reject", "step_up", "missed_fraud", "fraud_stepped_up")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -116,7 +113,7 @@ class Alternatives:
 
 
 def find_alternatives(
-    certification: Certification,
+    certified: Callable[[int, int], bool],
     policy: Policy | None,
     *,
     genuine_scores: IntArray,
@@ -128,11 +125,13 @@ def find_alternatives(
 
     Parameters
     ----------
+    certified : function of two int
+        Whether a pair of thresholds keeps all bounds together; see `Certification.holds`.
     policy : Policy or None
         The chosen pair; None if no pair keeps the bounds.
     """
     chosen = () if policy is None else (policy.step_up_from, policy.fail_from)
-    measure = _Measure(certification, chosen, genuine_scores, fraud_scores, cost)
+    measure = _Measure(certified, chosen, genuine_scores, fraud_scores, cost)
     return Alternatives(
         rows=tuple(measure.row(*pair) for pair in _pairs(chosen)),
         confidence=confidence,
@@ -154,13 +153,13 @@ class _Measure:
 
     def __init__(
         self,
-        certification: Certification,
+        certified: Callable[[int, int], bool],
         chosen: tuple[int, ...],
         genuine_scores: IntArray,
         fraud_scores: IntArray,
         cost: ExpectedCost | None,
     ) -> None:
-        self._certification, self._chosen, self._cost = certification, chosen, cost
+        self._certified, self._chosen, self._cost = certified, chosen, cost
         self._genuine, self._frauds = at_or_above(genuine_scores).tolist(), at_or_above(fraud_scores).tolist()
         self._persons, self._rings = len(genuine_scores), len(fraud_scores)
 
@@ -173,7 +172,7 @@ class _Measure:
             step_up_from=step_up_from,
             fail_from=fail_from,
             chosen=(step_up_from, fail_from) == self._chosen,
-            certified=self._certification.holds(step_up_from, fail_from),
+            certified=self._certified(step_up_from, fail_from),
             false_reject=exact_share(self._genuine[fail_from - 1], self._persons),
             step_up=exact_share(self._genuine[step_up_from - 1], self._persons),
             missed_fraud=exact_share(self._rings - caught, self._rings),

@@ -4,9 +4,8 @@ The average is exact: the leaves of each booster are divided by the number of bo
 margins sum to it without error in any order. One forest holds the trees of all boosters.
 """
 
-from typing import Final, Unpack
+from typing import TYPE_CHECKING, Final, Unpack
 
-import lightgbm as lgb
 import numpy as np
 from numpy.typing import NDArray
 
@@ -16,6 +15,9 @@ from scoring_model.decision.forest import Forest
 from scoring_model.training.fitting import fit
 from scoring_model.training.model_text import parse_forest
 from scoring_model.training.preparation import FeatureOptions
+
+if TYPE_CHECKING:
+    import lightgbm as lgb
 
 LEAF_BITS: Final = 40
 """Leaves are multiples of 2**-40."""
@@ -27,7 +29,7 @@ class LeafSumError(ValueError):
     """The largest leaves of a model have a sum so large that it would be rounded."""
 
 
-def fix_leaves(booster: lgb.Booster, *, models: int = 1) -> lgb.Booster:
+def fix_leaves(booster: "lgb.Booster", *, models: int = 1) -> "lgb.Booster":
     """Divide every leaf by the number of models and round it to a multiple of 2**-40.
 
     A margin changes by at most trees x 2**-41. The returned booster is the reference from here on: every sum of its
@@ -40,6 +42,8 @@ def fix_leaves(booster: lgb.Booster, *, models: int = 1) -> lgb.Booster:
     models : int
         Number of models whose margins sum to the average; call this function for each.
     """
+    import lightgbm as lgb
+
     text = booster.model_to_string()
     forest = parse_forest(text)
     fixed = lgb.Booster(model_str=text)
@@ -105,7 +109,7 @@ def fit_forest(
     return average(boosters)
 
 
-def average(boosters: list[lgb.Booster]) -> Forest:
+def average(boosters: list["lgb.Booster"]) -> Forest:
     """Join boosters into one forest whose margin is their mean, up to the rounding of leaves."""
     fixed = (fix_leaves(booster, models=len(boosters)) for booster in boosters)
     forest = parse_forest(*(booster.model_to_string() for booster in fixed))

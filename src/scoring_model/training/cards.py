@@ -12,6 +12,7 @@ from scoring_model.decision.scale import MAX_SCORE, ScoreScale
 from scoring_model.escaping import for_markdown
 from scoring_model.evaluation import Evaluation
 from scoring_model.features import Feature
+from scoring_model.figures import ERRORS, FIGURES
 from scoring_model.findings import LIMIT, Code, Finding
 from scoring_model.records import rfc3339
 from scoring_model.training.alternatives import Alternatives
@@ -113,19 +114,15 @@ def _evaluated(prepared: Prepared, evaluation: Evaluation, calibration: Calibrat
 
 def _metrics(evaluation: Evaluation) -> str:
     overall = evaluation.overall
-    shown = {
-        "roc_auc": "ROC AUC",
-        "average_precision": "Average precision",
-        **{f"recall_at_fpr_{limit:g}": f"Recall at {limit:.1%} false positives" for limit in overall.recalls},
-        "brier": "Brier score",
-        "log_loss": "Log loss",
-    }
-    figures = [(title, evaluation.figures[name]) for name, title in shown.items()]
-    shares = {
-        "Genuine failed": overall.false_reject,
-        "Genuine stepped up or failed": overall.step_up,
-        "Frauds passed": overall.missed_fraud,
-    }
+    shown = [
+        "roc_auc",
+        "average_precision",
+        *(f"recall_at_fpr_{limit:g}" for limit in overall.recalls),
+        "brier",
+        "log_loss",
+    ]
+    figures = [(FIGURES[name].title, evaluation.figures[name]) for name in shown]
+    shares = {FIGURES[name].title: overall.errors[name] for name in ERRORS}
     rows: list[Sequence[Cell]] = [
         *((title, figure.value, figure.low, figure.high) for title, figure in figures),
         ("Expected calibration error", overall.calibration_error, None, None),

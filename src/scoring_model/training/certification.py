@@ -24,10 +24,10 @@ from scoring_model.evaluation.bounds import (
     records_needed,
     step_up_thresholds,
 )
+from scoring_model.training.alternatives import Alternatives
 
 if TYPE_CHECKING:
     from scoring_model.bundle import Bundle
-    from scoring_model.training.alternatives import Alternatives
 
 _PARTNERS = {STEP_UP: MISSED_FRAUD, MISSED_FRAUD: STEP_UP}  # opposite bounds on the same threshold
 
@@ -76,7 +76,7 @@ class InfeasiblePolicy(ValueError):
         self,
         shortfalls: tuple[Shortfall, ...],
         *,
-        alternatives: "Alternatives | None" = None,
+        alternatives: Alternatives | None = None,
         bundle: "Bundle | None" = None,
     ) -> None:
         rows = [("bound", "requested", "possible", "write")]

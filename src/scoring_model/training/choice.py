@@ -66,7 +66,7 @@ def choose(
         policy = choose_policy(certification, cost=cost) if pair is None else _picked(certification, pair)
     genuine, frauds = tested_scores(counts)
     alternatives = find_alternatives(
-        certification,
+        certification.holds,
         policy,
         genuine_scores=genuine,
         fraud_scores=frauds,

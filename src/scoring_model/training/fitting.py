@@ -2,18 +2,31 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
-import lightgbm as lgb
 import numpy as np
 from numpy.typing import NDArray
 
 from scoring_model.arrays import FloatArray
+from scoring_model.batch.process_settings import hidden
 from scoring_model.configuration.training import unknown_params
+
+if TYPE_CHECKING:
+    import lightgbm as lgb
 
 Params = Mapping[str, float | int | bool]
 """Parameters of LightGBM by their main name; those of `ALLOWED_PARAMS` in `configuration.training`."""
 
 _THREADS = re.compile(r"^\[num_threads: \d+\]$", flags=re.MULTILINE)
+
+
+def import_lightgbm_alone() -> None:
+    """Import LightGBM without the libraries that it looks for, which take seconds and are not used here.
+
+    Only for a process that does nothing but train: its interface for scikit-learn is missing then.
+    """
+    with hidden("sklearn"), hidden("pandas"):
+        import lightgbm  # noqa: F401
 
 
 def fit(
@@ -28,7 +41,7 @@ def fit(
     seed: int,
     threads: int,
     weights: FloatArray | None = None,
-) -> lgb.Booster:
+) -> "lgb.Booster":
     """Train a binary booster.
 
     Parameters
@@ -70,6 +83,8 @@ def fit(
     dataset = binned(
         rows, targets, feature_names=feature_names, categorical=categorical, params=settings, weights=weights
     )
+    import lightgbm as lgb
+
     booster = lgb.train(settings, dataset, num_boost_round=rounds)
     return lgb.Booster(model_str=_THREADS.sub("[num_threads: 0]", booster.model_to_string()))
 
@@ -99,8 +114,10 @@ def binned(
     categorical: Sequence[int],
     params: Mapping[str, object],
     weights: FloatArray | None = None,
-) -> lgb.Dataset:
+) -> "lgb.Dataset":
     """Bin rows, of shape (n, d), for training."""
+    import lightgbm as lgb
+
     return lgb.Dataset(
         np.ascontiguousarray(rows, dtype=np.float64),
         label=targets.astype(np.float64),

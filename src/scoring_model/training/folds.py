@@ -3,13 +3,16 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-import lightgbm as lgb
 import numpy as np
 from numpy.typing import NDArray
 
 from scoring_model.arrays import FloatArray, IntArray
 from scoring_model.training.fitting import binned, genuine_weights
+
+if TYPE_CHECKING:
+    import lightgbm as lgb
 
 FIRST_ORIGIN = 0.4
 """Share of the rows, in order of time, in the training set of the first fold."""
@@ -40,9 +43,9 @@ class Fold:
         Weights of `validation`.
     """
 
-    train: lgb.Dataset
-    thinned: lgb.Dataset
-    validation: lgb.Dataset
+    train: "lgb.Dataset"
+    thinned: "lgb.Dataset"
+    validation: "lgb.Dataset"
     share: float
     size: int
     targets: NDArray[np.int8]
@@ -134,7 +137,7 @@ def build_folds(
 
 
 def _fold(
-    everything: lgb.Dataset,
+    everything: "lgb.Dataset",
     targets: NDArray[np.int8],
     cut: tuple[IntArray, IntArray],
     *,

@@ -18,7 +18,7 @@ from scoring_model.bundle.writer import check_place
 from scoring_model.configuration import Configuration, Tuned
 from scoring_model.escaping import for_markdown
 from scoring_model.evaluation import summary
-from scoring_model.evaluation.evaluation import Provenance
+from scoring_model.evaluation.result import Provenance
 from scoring_model.evaluation.training_digests import TrainingDigests
 from scoring_model.findings import Finding
 from scoring_model.records.atomic import atomic_file

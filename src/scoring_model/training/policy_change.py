@@ -196,7 +196,7 @@ def change_policy(
     else:
         reading = read_records(data, scorer.contents.schema, labelled=True)
         accept(reading, max_share=max_bad_share)
-        past = read_histories(scorer, history)
+        past = read_histories(scorer, history, scored=reading, recent=False)
         basis = _fresh_records(sealed, scorer, settings, reading.table, past, as_of)
     policy, alternatives = _choose(basis, settings, thresholds)
     policy = replace(policy, control=settings.control_group)

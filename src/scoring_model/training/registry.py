@@ -6,6 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from scoring_model.bundle.reader import read_manifest
 from scoring_model.training.mlflow_runs import BUNDLE, MODEL, client_of, pages
 from scoring_model.training.tracking import TrackingError, call_within
 
@@ -114,17 +115,23 @@ def find_champion(client: "MlflowClient", name: str) -> "ModelVersion | None":
 
 
 def fetch_bundle(model: str, *, uri: str, folder: Path) -> Path:
-    """Fetch the bundle of a registered version; returns its directory below `folder`. Loading it checks it.
+    """Fetch the bundle of a registered version, which must be the one that was registered. Loading it checks the rest.
 
     Parameters
     ----------
     model : str
         ``models:/NAME@ALIAS`` or ``models:/NAME/VERSION``, as MLflow writes it.
 
+    Returns
+    -------
+    Path
+        Its directory below `folder`.
+
     Raises
     ------
     TrackingError
-        If there is no such version, or if the registry cannot be read.
+        If there is no such version, if the registry cannot be read, or if seal or policy version of the bundle are not
+        those of the version's tags: its artifacts were exchanged.
     """
     named = _MODEL.fullmatch(model)
     if named is None:
@@ -138,7 +145,16 @@ def _fetch(uri: str, named: re.Match[str], folder: Path) -> Path:
         version = client.get_model_version(named["name"], named["version"])
     else:
         version = client.get_model_version_by_alias(named["name"], named["alias"])
-    return download(client, version, folder / "fetched")
+    fetched = download(client, version, folder / "fetched")
+    manifest = read_manifest(fetched)
+    held = {SEAL_TAG: manifest.seal, "policy_version": manifest.policy_version}
+    for tag, value in held.items():
+        if tag in version.tags and version.tags[tag] != value:
+            raise TrackingError(
+                f"version {version.version} of {named['name']}: its artifacts are not the registered bundle: they have "
+                f"{tag} {value}, its tag says {version.tags[tag]}"
+            )
+    return fetched
 
 
 def download(client: "MlflowClient", version: "ModelVersion", folder: Path) -> Path:

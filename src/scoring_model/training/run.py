@@ -79,8 +79,6 @@ def train(data: Any, configuration: Configuration | str | Path, *, as_of: str | 
 
     Raises
     ------
-    TypeError
-        If the configuration is something else, such as labels apart from the records.
     TooManyBadRows
         If more rows than configured break the contract.
     SplitError, FoldError, ScaleError, CalibrationError, InfeasiblePolicy

@@ -10,11 +10,11 @@ from importlib.metadata import distributions
 from pathlib import Path
 from typing import Any, Final
 
-from scoring_model.bundle import read_bundle
+from scoring_model.bundle import Manifest, read_bundle
 from scoring_model.configuration import Configuration
 from scoring_model.contract.fields import EVENT_FIELDS, signal_field
 from scoring_model.evaluation import Evaluation
-from scoring_model.records import SignalType, format_duration, rfc3339
+from scoring_model.records import SignalType, format_duration, microseconds, rfc3339
 from scoring_model.records.schema import RecordSchema
 from scoring_model.training.mlflow_model import write_model
 from scoring_model.training.mlflow_runs import BUNDLE, MODEL, RunRecord, files_below
@@ -80,15 +80,7 @@ def describe(
             )
         },
     }
-    tags = {
-        "model_version": manifest.model_version,
-        "policy_version": manifest.policy_version,
-        SEAL_TAG: manifest.seal,
-        "data.digest": str(manifest.data["sha256"]),
-        f"{part.name}.from": start,
-        f"{part.name}.to": end,
-        **{f"library.{name}": version for name, version in manifest.libraries.items()},
-    }
+    tags = _tags(manifest) | {f"{part.name}.from": start, f"{part.name}.to": end}
     write_model(scratch / MODEL)
     write_plots(training.evaluation, scratch / PLOTS)
     (scratch / REQUIREMENTS).write_text(requirements(), encoding="utf-8")
@@ -104,20 +96,60 @@ def describe(
         params={name: str(value) for name, value in params.items()},
         metrics=dict(metrics(training.evaluation, prefix="" if part.name == "test" else f"{part.name}_")),
         tags=tags,
-        dataset={
-            "name": source,
-            "digest": tags["data.digest"][:36],  # MLflow's limit; the tag has all of it
-            "source_type": "table",
-            "source": "{}",
-            "schema": column_schema(configuration.schema),
-            "profile": json.dumps({"num_rows": manifest.data["records"], **manifest.data}),
-        },
+        dataset={**_dataset(manifest, source), "schema": column_schema(configuration.schema)},
         artifacts={
             **files_below(scratch),
             **files_below(bundle, f"{MODEL}/{BUNDLE}/"),
             **({} if report is None else {"report.html": report}),
         },
     )
+
+
+def describe_bundle(bundle: Path, *, scratch: Path) -> RunRecord:
+    """Make the record of a bundle whose training is not at hand, such as one with another policy.
+
+    Its time is that of the last record it knows: no training is older, so that the challenger stays what it is.
+
+    Parameters
+    ----------
+    scratch : Path
+        As for `describe`.
+    """
+    manifest = read_bundle(bundle).manifest
+    last = microseconds(str(manifest.data["to"])) // 1000
+    write_model(scratch / MODEL)
+    return RunRecord(
+        key=manifest.seal,
+        use=manifest.name,
+        name=f"{manifest.model_version} policy {manifest.policy_version}",
+        started=last,
+        ended=last,
+        params={},
+        metrics={},
+        tags=_tags(manifest),
+        dataset=_dataset(manifest, "records of the bundle"),
+        artifacts={**files_below(scratch), **files_below(bundle, f"{MODEL}/{BUNDLE}/")},
+    )
+
+
+def _tags(manifest: Manifest) -> dict[str, str]:
+    return {
+        "model_version": manifest.model_version,
+        "policy_version": manifest.policy_version,
+        SEAL_TAG: manifest.seal,
+        "data.digest": str(manifest.data["sha256"]),
+        **{f"library.{name}": version for name, version in manifest.libraries.items()},
+    }
+
+
+def _dataset(manifest: Manifest, source: str) -> dict[str, str]:
+    return {
+        "name": source,
+        "digest": str(manifest.data["sha256"])[:36],  # MLflow's limit; a tag has all of it
+        "source_type": "table",
+        "source": "{}",
+        "profile": json.dumps({"num_rows": manifest.data["records"], **manifest.data}),
+    }
 
 
 def write_plots(evaluation: Evaluation, folder: Path) -> None:

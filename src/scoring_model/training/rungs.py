@@ -14,14 +14,16 @@ import math
 import statistics
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-import lightgbm as lgb
 import numpy as np
 
 from scoring_model.arrays import FloatArray
 from scoring_model.configuration import TuningSettings
 from scoring_model.training.folds import Fold, smooth_recall
+
+if TYPE_CHECKING:
+    import lightgbm as lgb
 
 FIRST_RUNG_BUDGET: Final = 2.0
 """Trees of the first rung times the learning rate, for trees of 31 leaves.
@@ -108,7 +110,9 @@ class _Course:
     LightGBM's own sum depends on its threads.
     """
 
-    def __init__(self, fold: Fold, train: lgb.Dataset, share: float, params: Mapping[str, object]) -> None:
+    def __init__(self, fold: Fold, train: "lgb.Dataset", share: float, params: Mapping[str, object]) -> None:
+        import lightgbm as lgb
+
         self._fold = fold
         self._share = share
         self._booster = lgb.Booster({**params, "metric": "None"}, train)
@@ -131,7 +135,7 @@ class _Course:
         """`smooth_recall` at the best number of trees."""
         return smooth_recall(self._best, self._fold.targets, fpr)
 
-    def _look(self, probabilities: FloatArray, _: lgb.Dataset) -> tuple[str, float, bool]:
+    def _look(self, probabilities: FloatArray, _: "lgb.Dataset") -> tuple[str, float, bool]:
         corrected = probabilities
         if self._share < 1.0:  # with thinned genuine records all odds are too high by the same factor
             odds = probabilities * self._share

@@ -19,8 +19,10 @@ from numpy.typing import NDArray
 
 from scoring_model.arrays import FloatArray, IntArray
 from scoring_model.configuration import TuningSettings
+from scoring_model.training.fitting import import_lightgbm_alone
 from scoring_model.training.folds import Fold, build_folds, cut_folds
 from scoring_model.training.rungs import Rung, run_trial
+from scoring_model.worker_process import begin_work
 
 if TYPE_CHECKING:
     from scoring_model.cluster import Cluster, WorkerObject
@@ -187,6 +189,8 @@ def _remote(worker: SpawnProcess, connection: Connection) -> RunTrial:
 
 def _work(connection: Connection, folder: Path, search: SearchContext) -> None:
     """Run trials on request, until the connection ends."""
+    begin_work()
+    import_lightgbm_alone()
     folds = _folds_in(folder, search)
     try:
         while True:

@@ -81,7 +81,7 @@ def test_every_figure_has_its_paired_interval(comparison: Comparison, html: str)
     table = next(found for found in Page.of(html).tables if found[0][:2] == ["Figure", "Champion"])
     rows = {row[0]: row for row in table[1:]}
     auc, friction = comparison.differences["roc_auc"], comparison.differences["step_up"]
-    assert rows["Area under the ROC curve"][3:] == [
+    assert rows["ROC AUC"][3:] == [
         f"{auc.value:+.4f}",
         f"{auc.low:+.4f} to {auc.high:+.4f}",
         f"{auc.records:,}",

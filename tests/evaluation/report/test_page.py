@@ -60,7 +60,7 @@ def test_the_first_screen_counts_10_000_applicants(evaluation: Evaluation, html:
 def test_a_promise_is_judged_by_its_whole_interval(html: str) -> None:
     """Kept or broken only if the interval lies on one side of the limit."""
     assert "Kept : Frauds that pass At most 90% promised." in Page.of(html).text
-    stepped = "Genuine applicants who are stepped up or fail At most"
+    stepped = "Genuine stepped up or failed At most"
     for limits, words in (
         (
             {"max_missed_fraud": 0.33, "max_step_up": 0.05},

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from scoring_model.bundle import read_bundle
 from scoring_model.bundle.manifest import MANIFEST
 from scoring_model.decision.rules import Policy
 from scoring_model.scorer import Scorer
@@ -314,6 +315,22 @@ def test_what_was_altered_in_the_database_is_refused_until_it_is_requested_again
         assert await decided_by(world) == policy_of(first)
         await ask(world, strict)
         assert await decided_by(world) == policy_of(strict)
+
+    run_story(sqlite_url, first, story)
+
+
+def test_a_torn_copy_of_the_active_bundle_is_mended_by_the_next_start(
+    sqlite_url: str, first: Path, strict: Path
+) -> None:
+    """The database has the intact files."""
+
+    async def story(world: World) -> None:
+        await ask(world, strict)
+        (kept,) = [path for path in first.parent.iterdir() if path != first]
+        (kept / "model.onnx").write_bytes((kept / "model.onnx").read_bytes()[:-1])
+        async with opened(sqlite_url, first) as later:
+            assert await decided_by(later) == policy_of(strict)
+        assert read_bundle(kept).files == read_bundle(strict).files
 
     run_story(sqlite_url, first, story)
 

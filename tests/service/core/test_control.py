@@ -1,6 +1,7 @@
 """The control group of a service: who passes, what clients and files see, and what a replay finds."""
 
 import asyncio
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -93,7 +94,7 @@ async def replays(world: World, found: Sequence[Verification]) -> set[Replay]:
 
 
 def test_some_of_those_who_would_be_stopped_pass(store_url: str, controlled: Path, tmp_path: Path) -> None:
-    """Half of them, the same on a retry; policy, file and what-if say what score and thresholds decide."""
+    """Half of them, once: a retry is a repeat; policy, file and what-if say what score and thresholds decide."""
 
     async def story(world: World) -> None:
         caller = await world.client()
@@ -108,7 +109,14 @@ def test_some_of_those_who_would_be_stopped_pass(store_url: str, controlled: Pat
         drawn = {one.subject_id for one in found if one.decided_by == "control"}
         assert 3 <= len(drawn) <= 21
         again = [await verified(world, caller, {"deviceId": "another"}, one.subject_id) for one in found]
-        assert all((one.subject_id in drawn) == (one.decided_by == "control") for one in again if stops(one))
+        assert {one.decided_by for one in again if stops(one)} == {"policy"}
+        rows = {row.id: row for row in await table(world.url, VerificationRow)}
+        for one in (*found, *again):
+            row = rows[id_of(one)]
+            assert not stops(one) or (row.control_drawn == 1) == (one.subject_id in drawn)
+            assert row.control_repeat == (int(one in again) if row.control_drawn else None)
+        repeats = [one for one in again if rows[id_of(one)].control_repeat]
+        assert len(repeats) >= 3
         assert await world.event_types(
             caller, id_of(next(one for one in found if one.subject_id in drawn))
         ) == [
@@ -117,7 +125,7 @@ def test_some_of_those_who_would_be_stopped_pass(store_url: str, controlled: Pat
         ]
         every = [*found, *passed, *again]
         assert await replays(world, every) == {Replay.SAME}
-        await check_file(world, every, tmp_path)
+        await check_file(world, every, repeats, tmp_path)
         await check_labels(world, every)
 
     run_story(store_url, controlled, story)
@@ -128,8 +136,10 @@ def stops(one: Verification) -> bool:
     return one.policy_outcome != Outcome.PASSED
 
 
-async def check_file(world: World, every: Sequence[Verification], folder: Path) -> None:
-    """An export and a what-if of all verifications."""
+async def check_file(
+    world: World, every: Sequence[Verification], repeats: Sequence[Verification], folder: Path
+) -> None:
+    """An export and a what-if of all verifications; a repeat is marked and has no propensity."""
     async with world.store.reading() as reader:
         clients = await reader.clients()
     ends: dict[str, Any] = {"since": START - HOUR, "before": START + HOUR}
@@ -142,6 +152,7 @@ async def check_file(world: World, every: Sequence[Verification], folder: Path) 
         assert row["decidedBy"] == one.decided_by
         observed = 0.5 if one.decided_by == "control" else None if stops(one) else 1.0
         assert row["propensity"] == observed
+        assert row["controlRepeat"] == (one in repeats)
     scorer = Scorer.load(world.bundle)
     found = await what_if(
         world.store, Vault(MASTERS), world.secrets, scorer, folder / "whatif.parquet", **ends
@@ -160,15 +171,63 @@ async def check_labels(world: World, every: Sequence[Verification]) -> None:
     assert sum(one.verifications for one in found.control.values()) == len(controlled)
     assert sum(one.fraud for one in found.control.values()) == len(controlled)
     assert found.coverage[Outcome.PASSED].fraud == len(controlled)
+    rows = await table(world.url, VerificationRow)
+    assert sum(found.control_repeats.values()) == sum(row.control_repeat or 0 for row in rows) >= 3
+
+
+def test_a_client_spends_only_the_caps_of_its_own_history(store_url: str, capped: Path) -> None:
+    """Another client's draws, repeats among them, leave a client its three; clients of one history share them."""
+
+    async def story(world: World) -> None:
+        greedy, other = await world.client(), await world.client()
+        many = await stopped(world, greedy, 24)
+        few = await stopped(world, other, 24)
+        for found in (many, few):
+            assert (
+                max(Counter(one.policy_outcome for one in found if one.decided_by == "control").values()) == 3
+            )
+        first = next(one for one in many if one.decided_by == "control")
+        signals = signals_of(world.bundle, Outcome.FAILED)[0]
+        again = [await verified(world, greedy, signals, first.subject_id) for _ in range(3)]
+        assert {one.decided_by for one in again} == {"policy"}
+        days = await table(world.url, ControlDayRow)
+        rows = await table(world.url, VerificationRow)
+        assert len({day.history_scope for day in days}) == 2
+        assert sum(day.drawn for day in days) == sum(row.control_drawn or 0 for row in rows)
+        assert sum(day.repeats for day in days) == sum(row.control_repeat or 0 for row in rows)
+        assert await replays(world, [*many, *few, *again]) == {Replay.SAME}
+
+    run_story(store_url, capped, story)
+
+
+def test_of_requests_at_once_a_person_passes_once(store_url: str, controlled: Path) -> None:
+    """Of eight persons with six requests each, in any order of two processes, nobody passes twice by control."""
+
+    async def story(world: World) -> None:
+        caller = await world.client()
+        signals = signals_of(world.bundle, Outcome.FAILED)[0]
+        async with opened(store_url, controlled, clock=world.clock) as other:
+            services = [world, world if store_url.startswith("sqlite") else other]
+            found = await asyncio.gather(
+                *(
+                    verified(services[at % 2], caller, {**signals, "deviceId": f"{at}"}, f"{at % 8}")
+                    for at in range(48)
+                )
+            )
+        passed = Counter(one.subject_id for one in found if one.decided_by == "control")
+        assert set(passed.values()) == {1}
+        assert await replays(world, found) == {Replay.SAME}
+
+    run_story(store_url, controlled, story)
 
 
 def test_caps_hold_for_a_day_and_for_all_processes(store_url: str, capped: Path, tmp_path: Path) -> None:
     """Two services let three of a day pass together; the draws go on, and the propensity is what came of them."""
 
     async def story(world: World) -> None:
-        caller = await world.client()
+        caller = await world.client(history_scope="both")
         async with opened(store_url, capped, clock=world.clock) as other:
-            callers = [caller, await world.client()]
+            callers = [caller, await world.client(history_scope="both")]
             services = [world, other] if not store_url.startswith("sqlite") else [world, world]
             first = await asyncio.gather(
                 *(stopped(one, each, 16) for one, each in zip(services, callers, strict=True))
@@ -187,7 +246,7 @@ def test_caps_hold_for_a_day_and_for_all_processes(store_url: str, capped: Path,
         later = await stopped(world, caller, 16, day="next")
         assert sum(one.decided_by == "control" for one in later) >= 1
         async with world.store.reading() as reader:
-            clients = [one for one in await reader.clients() if one.client == caller.client]
+            clients = await reader.clients()
         file = tmp_path / "exported.parquet"
         await export_file(
             world.store, Vault(MASTERS), clients, file, signals={}, since=START - HOUR, before=START + HOUR
@@ -227,6 +286,7 @@ def test_a_person_who_is_not_known_is_never_drawn(sqlite_url: str, controlled: P
     [
         "outcome = 'PASSED'",
         "control_drawn = 1 - control_drawn",
+        "control_repeat = 1",
         "control_share = 0.25",
         "policy_outcome = NULL",
     ],

@@ -74,6 +74,7 @@ async def test_a_record_is_what_was_sent(world: World) -> None:
     assert {name: record[f"signals.{name}"] for name in signals} == signals
     again = {name: value for name, value in nested(record).items() if name != "recordId"}
     sent = {**body, "signals": signals, "subjectId": "s", "eventTime": rfc3339(START)}
+    sent["identityId"] = to_text(identity)
     assert parse_record(again, schema) == parse_record(sent, schema)
 
 

@@ -15,6 +15,7 @@ from scoring_model.contract.label import LabelReport
 from scoring_model.contract.texts import to_text
 from scoring_model.records import rfc3339
 from scoring_model.records.reading import read_records
+from scoring_model.service import history_import
 from scoring_model.service.clients import Caller, Permission, create_client
 from scoring_model.service.core.errors import Unavailable
 from scoring_model.service.core.rows import (
@@ -27,6 +28,7 @@ from scoring_model.service.core.rows import (
 )
 from scoring_model.service.history_import import HistoryImport, HistoryImported, ImportRefused
 from scoring_model.service.retention import Ages, sweep
+from scoring_model.service.store import Transaction
 from service_use import HOUR, START, World, table, together, with_service
 
 DAY = 24 * HOUR
@@ -70,6 +72,41 @@ async def seen(world: World, caller: Caller) -> tuple[float, float]:
     """Records and frauds that a new verification by the device sees."""
     features = await world.features((await world.verify(caller, signals=DEVICE)).resource.id)
     return features[RECORDS], features[FRAUDS]
+
+
+class Killed(BaseException):
+    """Ends an import as a kill does: nothing handles it."""
+
+
+@with_service
+async def test_an_import_that_is_killed_goes_on(world: World) -> None:
+    """Killed in a transaction or behind one, an import is run again: every record counts once, and every label."""
+    caller = await world.client("new")
+    records = [record(f"r-{n}", START - (9 - n) * DAY) for n in range(5)]
+    records[0] |= {"label": "fraud", "labelKnownAt": rfc3339(START - DAY)}
+
+    begun: list[int] = []
+    begin = HistoryImport._begin
+
+    def end(*_: object, **__: object) -> None:
+        raise Killed
+
+    async def end_third(work: HistoryImport, transaction: Transaction) -> None:
+        begun.append(1)
+        await begin(work, transaction)
+        if len(begun) == 3:
+            raise Killed
+
+    for owner, name, killer in ((history_import, "ImportedRow", end), (HistoryImport, "_begin", end_third)):
+        with pytest.MonkeyPatch.context() as killed:
+            killed.setattr(history_import, "BATCH", 2)
+            killed.setattr(owner, name, killer)
+            with pytest.raises(Killed):
+                await imported(world, caller, records)
+    again = await imported(world, caller, records)
+    assert (again.imported, again.repeated) == (1, 4)
+    await finished(world, caller)
+    assert await seen(world, caller) == (5.0, 1.0)
 
 
 @with_service

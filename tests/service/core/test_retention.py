@@ -15,7 +15,15 @@ from scoring_model.records.times import DAY
 from scoring_model.service import retention
 from scoring_model.service.core import ids
 from scoring_model.service.core.faults import FAULTS
-from scoring_model.service.core.rows import TABLES, EventRow, FactRow, ImportedRow, LinkRow, Row
+from scoring_model.service.core.rows import (
+    TABLES,
+    ControlPassRow,
+    EventRow,
+    FactRow,
+    ImportedRow,
+    LinkRow,
+    Row,
+)
 from scoring_model.service.events import NewEvent, write_events
 from scoring_model.service.idempotency import LIFETIME
 from scoring_model.service.retention import (
@@ -73,6 +81,7 @@ def rows_at(age: int, earlier: int) -> tuple[list[Row], list[Row]]:
     expiring: list[Row] = [
         LinkRow(new_id(), NOW - WINDOW - SKEW - earlier, b"p", None),
         ImportedRow(new_id(), 1, NOW - WINDOW - SKEW - earlier, b""),
+        ControlPassRow(new_id(), NOW - WINDOW - SKEW - earlier, new_id()),
         idempotency_row(created_at=NOW - LIFETIME - earlier),
         *events,
         delivery_row(event=events[0].id, status="DELIVERED", finished_at=at["deliveries"], **settled),
@@ -109,6 +118,7 @@ async def test_what_is_as_old_as_it_is_kept_stays_and_a_microsecond_later_it_goe
     assert await sweep(store, CUTOFFS) == {
         Expiring.LINKS: 1,
         Expiring.IMPORTED: 1,
+        Expiring.CONTROL_PASSES: 1,
         Expiring.LABEL_TIMES: 0,
         Expiring.ANSWERS: 1,
         Expiring.DELIVERIES: 2,

@@ -1,6 +1,7 @@
 """The contract's section Errors, and the turnstile of answers under overload."""
 
 import asyncio
+from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any
 from uuid import UUID
@@ -10,9 +11,19 @@ import pytest
 from fake_service import GOOD, HOOK, NARROW, Client, FakeService
 from scoring_model.contract.resource import Nothing
 from scoring_model.service.core import errors
-from scoring_model.service.http.application import OPERATIONS
-from scoring_model.service.http.errors import AT_ONCE, PER_SECOND, STATUSES, Turnstile, problem, status_of
+from scoring_model.service.http import errors as http_errors
+from scoring_model.service.http.errors import (
+    AT_ONCE,
+    FAILURES_AT_ONCE,
+    FAILURES_PER_SECOND,
+    PER_SECOND,
+    STATUSES,
+    Turnstile,
+    problem,
+    status_of,
+)
 from scoring_model.service.http.operation import Operation
+from scoring_model.service.http.operations import OPERATIONS
 from scoring_model.service.store import Bucket, StoreUnavailable
 
 FIELDS = ["type", "title", "status", "detail", "instance", "code", "requestId"]
@@ -186,7 +197,7 @@ def test_few_pass_in_each_second_and_all_in_the_end(seconds: list[float]) -> Non
     """Answers leave in order of arrival; a cancelled one takes no capacity."""
 
     async def story() -> None:
-        turnstile = Turnstile()
+        turnstile = Turnstile(per_second=PER_SECOND, at_once=AT_ONCE)
         passed: list[int] = []
 
         async def one(number: int) -> None:
@@ -214,7 +225,7 @@ def test_who_comes_alone_does_not_wait(seconds: list[float]) -> None:
     """Capacity returns with time."""
 
     async def story() -> None:
-        turnstile = Turnstile()
+        turnstile = Turnstile(per_second=PER_SECOND, at_once=AT_ONCE)
         for _ in range(AT_ONCE + 3):
             seconds[0] += 1 / PER_SECOND
             before = seconds[0]
@@ -222,3 +233,48 @@ def test_who_comes_alone_does_not_wait(seconds: list[float]) -> None:
             assert seconds[0] == before
 
     asyncio.run(story())
+
+
+def test_nobody_waits_where_too_many_wait(seconds: list[float], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those who come to a full turnstile pass at once, so that what waits is bounded."""
+    monkeypatch.setattr(http_errors, "MOST_WAITING", 5)
+
+    async def story() -> None:
+        turnstile = Turnstile(per_second=PER_SECOND, at_once=AT_ONCE)
+        tasks = [asyncio.create_task(turnstile.turn()) for _ in range(AT_ONCE + 8)]
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        assert sum(task.done() for task in tasks) == AT_ONCE + 3
+        await asyncio.gather(*tasks)
+
+    asyncio.run(story())
+
+
+@pytest.mark.parametrize("failures_left", [1_000, 0])
+def test_wrong_credentials_leave_time_for_others(seconds: list[float], failures_left: int) -> None:
+    """Few are answered at once and in each second, 401 or 429; a good pair among them does not wait."""
+    client = Client()
+    client.service.failures_left = failures_left
+    answered: list[int] = []
+
+    async def send(credentials: Mapping[str, str]) -> None:
+        async def keep(message: Any) -> None:
+            if message["type"] == "http.response.start":
+                answered.append(message["status"])
+
+        headers = [(name.encode(), value.encode()) for name, value in credentials.items()]
+        scope = {"type": "http", "method": "GET", "path": "/scoring/v1/webhooks", "query_string": b""}
+        await client.app({**scope, "headers": headers}, keep, keep)  # type: ignore[arg-type]
+
+    async def story() -> None:
+        began = seconds[0]
+        wrong = [{**GOOD, "x-api-key": f"wrong {number}"} for number in range(40)]
+        tasks = [asyncio.create_task(send(one)) for one in (*wrong, GOOD)]
+        while 200 not in answered:
+            await asyncio.sleep(0)
+        assert len(answered) <= FAILURES_AT_ONCE + 1
+        await asyncio.gather(*tasks)
+        assert seconds[0] - began >= (40 - FAILURES_AT_ONCE) / FAILURES_PER_SECOND - 0.004
+
+    asyncio.run(story())
+    assert sorted(answered) == [200, *([401 if failures_left else 429] * 40)]

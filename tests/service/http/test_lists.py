@@ -62,6 +62,9 @@ def test_webhooks_page_by_default() -> None:
         ("Limit=1", ["unknown_parameter"]),
         ("limit", ["invalid_limit"]),
         ("%ff=1", ["unknown_parameter"]),
+        ("limit=%FF&cursor=1%C3", ["not_utf8"] * 2),
+        ("cursor=%ED%A0%80", ["not_utf8"]),
+        ("limit=%FF&limit=%FF", ["not_utf8", "repeated_parameter"]),
     ],
 )
 def test_webhooks_pages_that_are_refused(query: str, codes: list[str]) -> None:

@@ -41,7 +41,7 @@ def test_privacy_logs_have_each_request(stream: io.StringIO) -> None:
         client.ask("BREW", "/health/live", credentials=None),
     ]
     lines = _lines(stream)
-    names = ["time", "requestId", "method", "route", "status", "durationMs", "clientId"]
+    names = ["time", "process", "requestId", "method", "route", "status", "durationMs", "clientId"]
     assert all(list(line) == names for line in lines)
     assert [line["requestId"] for line in lines] == [answer.headers["x-request-id"] for answer in answers]
     assert (

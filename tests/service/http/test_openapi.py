@@ -13,9 +13,10 @@ from playwright.async_api import Page, async_playwright
 from browsing import browser_path, note_complaints
 from fake_service import GOOD, HOOK, PERSON, Client
 from http_server import Running, serve
-from scoring_model.service.http.application import OPERATIONS, POLICY
+from scoring_model.service.http.application import POLICY
 from scoring_model.service.http.errors import STATUSES
 from scoring_model.service.http.openapi import ERRORS, openapi
+from scoring_model.service.http.operations import OPERATIONS
 
 DOCUMENT = openapi()
 COMMITTED = Path(__file__).parents[3] / "docs" / "openapi.json"

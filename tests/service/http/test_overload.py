@@ -3,6 +3,7 @@
 import asyncio
 import io
 import json
+import os
 import time
 from typing import Any
 
@@ -105,6 +106,8 @@ def test_refusals_at_arrival_share_a_line_of_log(monkeypatch: pytest.MonkeyPatch
     asyncio.run(story())
     (line,) = stream.getvalue().splitlines()
     assert {name: value for name, value in json.loads(line).items() if name != "time"} == {
+        "process": os.getpid(),
+        "requestId": None,
         "status": 503,
         "refused": 3,
         "clientId": "cl_1",

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scoring_model.history import PERSON, LinkKey, key_codes, key_of, person_of
+from scoring_model.history.keys import PERSONS
 from scoring_model.records import Column, RecordTable
 from scoring_model.service.keys.link_hashes import Linker, Links
 from scoring_model.service.keys.secrets import Secrets
@@ -31,6 +32,7 @@ _records = st.fixed_dictionaries(
         "lastName": _names,
         "dob": st.sampled_from(["1990-01-01", "1990-01-02"]),
         "subjectId": st.sampled_from(["s1", "s2", "1990-01-01"]),
+        "identityId": st.sampled_from(["s1", "i1"]),
         "externalId": st.sampled_from(["s1", "x"]),
         "address.line1": st.sampled_from(["1 Main Street", "1, main st", "2 Main St", "!"]),
         "address.postalCode": st.sampled_from(["AB1 2CD", "ab12cd", "1"]),
@@ -80,7 +82,7 @@ def test_hashes_partition_records_as_codes_of_a_table_do(records: list[Mapping[s
 
 
 def _table(records: list[Mapping[str, object]]) -> RecordTable:
-    fields = {part for key in KEYS for part in key.parts} | {"firstName", "lastName", "dob", "subjectId"}
+    fields = {part for key in KEYS for part in key.parts} | {field for _, parts in PERSONS for field in parts}
     count = len(records)
     columns = {field: _column([record.get(field) for record in records]) for field in fields}
     never = np.zeros(count, dtype=np.int64)

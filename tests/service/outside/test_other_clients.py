@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from outside_client import HOOK, IDENTITIES, PERSON, UNKNOWN, VERIFICATIONS, WEBHOOKS, Answer, OutsideClient
-from scoring_model.service.http import application
+from scoring_model.service.http import operations
 
 SIGNALS = {"signals": {"vpn": True}, "subjectId": "s"}
 OPERATIONS = [
@@ -45,7 +45,7 @@ def resources(client: OutsideClient) -> Iterator[dict[str, str]]:
 def test_every_operation_on_one_resource_is_here() -> None:
     """The operations below are all those of the service that name a resource."""
     named = {(method, f"{path}/{{id}}{rest}") for method, path, rest, _ in OPERATIONS}
-    assert named == {(one.method, one.path) for one in application.OPERATIONS if "{id}" in one.path}
+    assert named == {(one.method, one.path) for one in operations.OPERATIONS if "{id}" in one.path}
 
 
 @pytest.mark.parametrize(("method", "path", "rest", "body"), OPERATIONS)

@@ -37,6 +37,7 @@ steps = st.lists(
         st.integers(0, 1),  # which bucket
         st.integers(-SECOND, 5 * SECOND),  # how much later
         st.integers(1, 4),  # how many at once
+        st.integers(1, 3),  # how many tokens each
     ),
     max_size=20,
 )
@@ -142,7 +143,7 @@ def test_memory_holds_the_buckets_that_are_in_use() -> None:
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps=steps, capacity=st.integers(1, 6), seconds=st.integers(1, 30))
 def test_a_server_counts_as_memory_does(
-    postgres_url: str, steps: list[tuple[int, int, int]], capacity: int, seconds: int
+    postgres_url: str, steps: list[tuple[int, int, int, int]], capacity: int, seconds: int
 ) -> None:
     """Whatever is asked together, in whatever order: what memory answers to one request after the other."""
     rate = capacity / seconds
@@ -151,12 +152,12 @@ def test_a_server_counts_as_memory_does(
     async def run() -> None:
         store, memory = await open_store(postgres_url), MemoryBuckets()
         now = 10**15
-        for which, later, times in steps:
+        for which, later, times, size in steps:
             now += later
             found, expected = [
                 await asyncio.gather(
                     *(
-                        one.take(names[which], capacity=capacity, per_second=rate, now=now)
+                        one.take(names[which], capacity=capacity, per_second=rate, now=now, size=size)
                         for _ in range(times)
                     )
                 )
@@ -169,6 +170,24 @@ def test_a_server_counts_as_memory_does(
         await store.close()
 
     asyncio.run(run())
+
+
+def test_tokens_are_taken_all_or_none(store_url: str) -> None:
+    """Who wants more than there are loses none, and is told when there will be as many; others go on meanwhile."""
+
+    async def run() -> list[Bucket]:
+        store = await open_store(store_url)
+        taken = await asyncio.gather(
+            *(store.take(b"c", capacity=10, per_second=1.0, now=10**15, size=size) for size in (7, 7, 1, 11))
+        )
+        await store.close()
+        return taken
+
+    found = asyncio.run(run())
+    assert [bucket.allowed for bucket in found] == [True, False, True, False]
+    assert found[1].next_in == pytest.approx(4.0, abs=1.1)
+    assert found[2].left == 2
+    assert found[3].next_in == pytest.approx(9.0)
 
 
 def test_two_processes_share_a_bucket_exactly(postgres_url: str) -> None:

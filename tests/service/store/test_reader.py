@@ -137,9 +137,11 @@ async def test_an_identitys_verifications_are_found(store: Store, reader: Reader
     rows = [verification_row(key_id=key, identity_id=identity.id) for _ in range(2)]
     await write(store, identity, other, identity_row())
     await write(store, *rows, verification_row(key_id=key, identity_id=other.id), verification_row())
-    assert await reader.identities_of(key) == [identity, other]
-    assert await reader.verifications_of_identity(identity.id) == rows
-    assert await reader.verifications_of_identity(new_id()) == []
+    first, second = sorted(row.id for row in rows)
+    assert await reader.ids_of_identity(identity.id, 9) == [first, second]
+    assert await reader.ids_of_identity(identity.id, 1) == [first]
+    assert await reader.ids_of_identity(identity.id, 9, first) == [second]
+    assert await reader.ids_of_identity(new_id(), 9) == []
 
 
 async def test_completed_verifications_come_page_by_page(store: Store, reader: Reader) -> None:

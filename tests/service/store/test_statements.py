@@ -14,8 +14,6 @@ from scoring_model.service.store.statements import Each
 FOR_OPERATORS = {"BUNDLES", "CLIENTS", "OTHER_MASTERS", "IMPORTING", "OUTCOMES"}
 SORTED = {
     "API_KEYS",
-    "IDENTITIES_OF",
-    "VERIFICATIONS_OF_IDENTITY",
     "LABELS",
     "DELIVERIES_OF_EVENT",
     *(f"LIST {status} {client} webhook" for status in (None, *DeliveryStatus) for client in ("--", "client")),
@@ -68,9 +66,6 @@ def shared() -> Iterator[tuple[str, str, str]]:
             continue
         if isinstance(value, Each):
             yield name, value.one, value.many
-        elif name == "ERASE":
-            for place, (statement, _) in enumerate(value):
-                yield f"{name} {place}", statement, statement
         elif isinstance(value, str) and re.match("SELECT|UPDATE|INSERT|DELETE|WITH", value):
             yield name, value, value
 

@@ -47,7 +47,7 @@ def create(
     Returns
     -------
     Identity
-        `validated` says whether it can be verified.
+        `validated` says whether it can be verified, `missing_fields` what it lacks.
 
     Raises
     ------

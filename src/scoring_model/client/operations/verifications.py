@@ -51,7 +51,7 @@ def create(
     Raises
     ------
     Conflict
-        If the identity is not validated.
+        If the identity is not validated; `missing_fields` lists what it lacks.
     Invalid
         If neither identity nor signals are given, or a value is malformed; `errors` lists all of them.
     """

@@ -5,24 +5,21 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from scoring_model.evaluation.report.figures import range_text
-from scoring_model.evaluation.report.names import TITLES, figure_title
 from scoring_model.evaluation.report.scales import percent
+from scoring_model.evaluation.result import EvaluationResult
 from scoring_model.evaluation.stability import Stability, Verdict
+from scoring_model.figures import FIGURES, bounded
 
 if TYPE_CHECKING:
     from scoring_model.configuration import Gate
-    from scoring_model.evaluation.evaluation import Evaluation
     from scoring_model.evaluation.gates import GateReport, GateResult
 
-ERRORS: Final = {
-    "max_false_reject": ("Genuine applicants who fail", "genuine records failed"),
-    "max_step_up": (
-        "Genuine applicants who are stepped up or fail",
-        "genuine records were stepped up or failed",
-    ),
-    "max_missed_fraud": ("Frauds that pass", "frauds passed"),
+_HAPPENED: Final = {
+    "max_false_reject": "genuine records failed",
+    "max_step_up": "genuine records were stepped up or failed",
+    "max_missed_fraud": "frauds passed",
 }
-"""By bound, the error and what happened to the records that are counted."""
+"""By bound, what happened to the records that are counted."""
 
 _PROMISES: Final = {
     Verdict.KEPT: ("good", "Kept"),
@@ -69,7 +66,7 @@ def promise_cards(stability: Sequence[Stability]) -> tuple[Card, ...]:
 
 
 def _promise(error: Stability) -> Card:
-    title, happened = ERRORS[error.bound]
+    title, happened = bounded(error.bound).title, _HAPPENED[error.bound]
     tone, head = _PROMISES[error.verdict]
     share = error.share
     promised = "Nothing is promised." if error.limit is None else f"At most {percent(error.limit)} promised."
@@ -99,7 +96,7 @@ def _widest(error: Stability) -> tuple[float | None, float | None]:
     return min(lows, default=None), max(highs, default=None)
 
 
-def promises_note(evaluation: "Evaluation") -> str:
+def promises_note(evaluation: EvaluationResult) -> str:
     """Say what the verdicts compare."""
     if all(error.limit is None for error in evaluation.stability):
         return "The policy promises nothing; the errors are shown with their intervals."
@@ -129,20 +126,20 @@ def _gate(result: "GateResult") -> Card:
 def _subject(gate: "Gate") -> str:
     """Name what a gate is about."""
     if gate.promise is not None:
-        which = "every promise" if gate.promise == "all" else f"“{ERRORS[gate.promise][0]}”"
+        which = "every promise" if gate.promise == "all" else f"“{bounded(gate.promise).title}”"
         return f"Promises: the records must show that the policy keeps {which}"
     if gate.findings is not None:
         return f"Findings: no check of {gate.findings} may find anything"
     if gate.difference is not None:
-        return f"{figure_title(gate.difference)}, challenger minus champion"
+        return f"{FIGURES[gate.difference].title}, challenger minus champion"
     if gate.figure is not None:
-        return f"{figure_title(gate.figure)}, of the model that is judged"
+        return f"{FIGURES[gate.figure].title}, of the model that is judged"
     if gate.flips is not None:
         return _FLIPS[gate.flips]
     if gate.of_window:
         return "About a monitored window"
     against = "against the others" if gate.group_gap is not None else "challenger minus champion"
-    return f"{TITLES[gate.rate or 'passed']}, in each group by {gate.column}, {against}"
+    return f"{FIGURES[gate.rate or 'passed'].title}, in each group by {gate.column}, {against}"
 
 
 def _limits(gate: "Gate") -> str:

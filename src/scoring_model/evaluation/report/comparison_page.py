@@ -5,13 +5,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from scoring_model.contract.outcome import OUTCOMES
+from scoring_model.evaluation.comparison_result import ComparisonResult
 from scoring_model.evaluation.day_draws import MIN_DAYS
 from scoring_model.evaluation.flips import daily_changes
 from scoring_model.evaluation.report.cards import gate_cards, promise_cards
 from scoring_model.evaluation.report.comparison_plot import ComparisonPlots
 from scoring_model.evaluation.report.figures import Table, range_text
 from scoring_model.evaluation.report.first_screen import OUTCOME_TITLES, count_text, left_out_texts
-from scoring_model.evaluation.report.names import figure_title
 from scoring_model.evaluation.report.page import render_page, write_page
 from scoring_model.evaluation.report.scales import day
 from scoring_model.evaluation.report.sections.changes import changes_sections
@@ -19,10 +19,10 @@ from scoring_model.evaluation.report.sections.differences import differences_sec
 from scoring_model.evaluation.report.sections.findings import findings_section, limiting
 from scoring_model.evaluation.report.sections.flips import flips_section
 from scoring_model.evaluation.report.sections.models import models_section
+from scoring_model.figures import FIGURES
 from scoring_model.findings import Code
 
 if TYPE_CHECKING:
-    from scoring_model.evaluation.comparison import Comparison
     from scoring_model.evaluation.gates import GateReport
     from scoring_model.evaluation.uncertainty import Estimate
 
@@ -34,7 +34,7 @@ _UNKNOWN: Final = (
 
 
 def write_comparison(
-    comparison: "Comparison", path: str | Path, *, gates: "GateReport | None" = None
+    comparison: ComparisonResult, path: str | Path, *, gates: "GateReport | None" = None
 ) -> None:
     """Write the report of a comparison as one HTML file, whole or not at all.
 
@@ -46,7 +46,7 @@ def write_comparison(
     write_page(render_comparison(comparison, gates=gates), path)
 
 
-def render_comparison(comparison: "Comparison", *, gates: "GateReport | None" = None) -> str:
+def render_comparison(comparison: ComparisonResult, *, gates: "GateReport | None" = None) -> str:
     """Return the report of a comparison as HTML; equal comparisons give equal text."""
     plots = ComparisonPlots(comparison)
     name = "Two models" if not comparison.bundles else comparison.bundles[0].name
@@ -78,7 +78,7 @@ def render_comparison(comparison: "Comparison", *, gates: "GateReport | None" = 
     )
 
 
-def _basis(comparison: "Comparison") -> str:
+def _basis(comparison: ComparisonResult) -> str:
     """Say which records the figures rest on."""
     overall, provenance = comparison.champion.overall, comparison.champion.provenance
     counted = (
@@ -91,7 +91,7 @@ def _basis(comparison: "Comparison") -> str:
     return f"{counted}, from {day(provenance.since)} to {day(provenance.until)}.{files}"
 
 
-def _leads(comparison: "Comparison") -> tuple[str, ...]:
+def _leads(comparison: ComparisonResult) -> tuple[str, ...]:
     """Say in natural numbers what changes."""
     if not len(comparison.champion.records):
         return ("There are no evaluated records.",)
@@ -102,7 +102,7 @@ def _leads(comparison: "Comparison") -> tuple[str, ...]:
     return (*_natural(comparison), share)
 
 
-def _natural(comparison: "Comparison") -> Iterator[str]:
+def _natural(comparison: ComparisonResult) -> Iterator[str]:
     """Describe changes a day, or of 10,000 applicants where a day has less than one."""
     changes, span = comparison.daily, "a day"
     if max(abs(change.everyone.value or 0.0) for change in changes) < 1:
@@ -129,7 +129,7 @@ def _signed(value: float) -> str:
     return f"+{text}" if value > 0 else f"\N{MINUS SIGN}{text}"
 
 
-def _daily(comparison: "Comparison") -> Table:
+def _daily(comparison: ComparisonResult) -> Table:
     rows = tuple(
         (OUTCOME_TITLES[change.outcome], _ends(change.everyone, _signed), _ends(change.frauds, _signed))
         for change in comparison.daily
@@ -141,7 +141,7 @@ def _daily(comparison: "Comparison") -> Table:
     )
 
 
-def _applicants(comparison: "Comparison") -> Table:
+def _applicants(comparison: ComparisonResult) -> Table:
     """List the outcomes of 10,000 applicants, and of the frauds among them, under both models."""
     rows = tuple(
         (
@@ -167,7 +167,7 @@ def _applicants(comparison: "Comparison") -> Table:
     )
 
 
-def _matrix(comparison: "Comparison") -> Table:
+def _matrix(comparison: ComparisonResult) -> Table:
     """Count records by both outcomes."""
     old, new = (one.records.decisions.outcomes for one in (comparison.champion, comparison.challenger))
     fraud = comparison.champion.records.labels == 1
@@ -184,7 +184,7 @@ def _matrix(comparison: "Comparison") -> Table:
     )
 
 
-def _note(comparison: "Comparison") -> str:
+def _note(comparison: ComparisonResult) -> str:
     overall = comparison.champion.overall
     text = (
         f"Shares of the {overall.records:,} evaluated records, scaled to 10,000 applicants; a day is a mean day of "
@@ -200,7 +200,7 @@ def _verdict(gates: "GateReport") -> str:
     passed = sum(result.verdict == "passed" for result in gates.results)
     counted = f"{passed} of {len(gates.results)} gates passed."
     parts = [
-        f"Significantly {word}: {', '.join(map(figure_title, names))}."
+        f"Significantly {word}: {', '.join(FIGURES[name].title for name in names)}."
         for word, names in (("better", gates.improved), ("worse", gates.worsened))
         if names
     ]
@@ -216,7 +216,7 @@ def _verdict(gates: "GateReport") -> str:
     return " ".join((counted, *parts, end))
 
 
-def _unknown(comparison: "Comparison") -> tuple[str, ...]:
+def _unknown(comparison: ComparisonResult) -> tuple[str, ...]:
     """List what limits the figures."""
     notes = tuple(f"{note[:1].upper()}{note[1:]}." for note in comparison.notes)
     days = (

@@ -7,7 +7,8 @@ import numpy as np
 
 from scoring_model.arrays import FloatArray
 from scoring_model.contract.outcome import Outcome
-from scoring_model.evaluation.report.names import figure_title, is_decimal, is_ranking, more_is_better
+from scoring_model.evaluation.comparison_result import ComparisonResult
+from scoring_model.evaluation.report.names import is_decimal
 from scoring_model.evaluation.report.plot import NothingToDraw, Plots
 from scoring_model.evaluation.report.plots.comparison import (
     add_champion,
@@ -16,11 +17,11 @@ from scoring_model.evaluation.report.plots.comparison import (
     draw_scores,
 )
 from scoring_model.evaluation.report.style import FRAUD, GENUINE, given_axes, require_libraries
+from scoring_model.figures import FIGURES
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from scoring_model.evaluation.comparison import Comparison
     from scoring_model.evaluation.flips import Flip
 
 OUTCOME_WORDS = {Outcome.PASSED: "passed", Outcome.STEPPED_UP: "stepped up", Outcome.FAILED: "failed"}
@@ -31,7 +32,7 @@ class ComparisonPlots:
 
     Parameters
     ----------
-    comparison : Comparison
+    comparison : ComparisonResult
 
     Raises
     ------
@@ -39,7 +40,7 @@ class ComparisonPlots:
         Without matplotlib, which the extra ``[train]`` brings.
     """
 
-    def __init__(self, comparison: "Comparison") -> None:
+    def __init__(self, comparison: ComparisonResult) -> None:
         require_libraries()
         self._comparison = comparison
 
@@ -52,13 +53,17 @@ class ComparisonPlots:
             Names; by default those of the ranking. Figures without a difference are left out.
         """
         found = self._comparison.differences
-        chosen = [name for name in figures or filter(is_ranking, found) if found[name].value is not None]
+        chosen = [
+            name
+            for name in figures or (name for name in found if FIGURES[name].of_ranking)
+            if found[name].value is not None
+        ]
         if not chosen:
             raise NothingToDraw("differences: the records lack a class")
         with given_axes(ax) as drawn:
             draw_differences(
                 drawn,
-                names=[figure_title(name) for name in chosen],
+                names=[FIGURES[name].title for name in chosen],
                 values=_numbers([found[name].value for name in chosen]),
                 ends=(
                     _numbers([found[name].low for name in chosen]),
@@ -159,10 +164,10 @@ def flip_name(flip: "Flip") -> str:
 
 def tone_of(figure: str, low: float | None, high: float | None) -> str:
     """Say whether an interval of a difference lies on the better or the worse side of 0, or on neither."""
-    wanted = more_is_better(figure)
+    wanted = FIGURES[figure].better
     if low is None or high is None or low <= 0 <= high or wanted is None:
         return ""
-    return "better" if (low > 0) == wanted else "worse"
+    return "better" if (low > 0) == (wanted == "more") else "worse"
 
 
 def _numbers(values: Sequence[float | None]) -> FloatArray:

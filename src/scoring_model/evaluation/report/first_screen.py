@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Final
 from scoring_model.contract.outcome import OUTCOMES, Outcome
 from scoring_model.evaluation.report.figures import Table
 from scoring_model.evaluation.report.scales import day
+from scoring_model.evaluation.result import Applicants, EvaluationResult
 from scoring_model.records import rfc3339
 
 if TYPE_CHECKING:
     from scoring_model.evaluation.coverage import Coverage
-    from scoring_model.evaluation.evaluation import Applicants, Evaluation
     from scoring_model.evaluation.uncertainty import Estimate
 
 OUTCOME_TITLES: Final = {
@@ -55,7 +55,7 @@ class LeftOutTexts:
     table: Table | None
 
 
-def applicant_texts(evaluation: "Evaluation") -> ApplicantTexts:
+def applicant_texts(evaluation: EvaluationResult) -> ApplicantTexts:
     """Describe what happens to 10,000 applicants who are as the evaluated records."""
     title, overall = "Out of 10,000 applicants", evaluation.overall
     if not overall.records:
@@ -81,7 +81,7 @@ def _lead(numbers: Mapping[Outcome, float]) -> str:
     )
 
 
-def _row(outcome: Outcome, found: "Applicants", all_frauds: float) -> OutcomeRow:
+def _row(outcome: Outcome, found: Applicants, all_frauds: float) -> OutcomeRow:
     frauds = count_text(found.frauds.value or 0.0)
     return OutcomeRow(
         name=outcome.value.lower(),
@@ -110,7 +110,7 @@ def ends_text(found: "Estimate") -> str:
     )
 
 
-def _note(evaluation: "Evaluation") -> str:
+def _note(evaluation: EvaluationResult) -> str:
     overall, days = evaluation.overall, evaluation.days
     text = (
         f"Shares of the {overall.records:,} evaluated records ({overall.genuine:,} genuine, {overall.frauds:,} "

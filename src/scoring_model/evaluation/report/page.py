@@ -19,6 +19,7 @@ from scoring_model.evaluation.report.sections.probabilities import probabilities
 from scoring_model.evaluation.report.sections.ranking import ranking_section
 from scoring_model.evaluation.report.sections.section import Section
 from scoring_model.evaluation.report.style import DARK, LIGHT
+from scoring_model.evaluation.result import EvaluationResult, Provenance
 from scoring_model.findings import Code
 from scoring_model.records import rfc3339
 from scoring_model.records.atomic import atomic_file
@@ -26,10 +27,8 @@ from scoring_model.records.atomic import atomic_file
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-    from scoring_model.evaluation.evaluation import Evaluation, Provenance
 
-
-def write_report(evaluation: "Evaluation", path: str | Path, *, further: Sequence[Section] = ()) -> None:
+def write_report(evaluation: EvaluationResult, path: str | Path, *, further: Sequence[Section] = ()) -> None:
     """Write the report of an evaluation as one HTML file, whole or not at all.
 
     Parameters
@@ -51,7 +50,7 @@ def write_page(html: str, path: str | Path) -> None:
         partial.write_text(html, encoding="utf-8")
 
 
-def render_report(evaluation: "Evaluation", *, further: Sequence[Section] = ()) -> str:
+def render_report(evaluation: EvaluationResult, *, further: Sequence[Section] = ()) -> str:
     """Return the report of an evaluation as HTML; equal evaluations give equal text."""
     plots = Plots(evaluation)
     sections = [
@@ -109,11 +108,11 @@ def _variables(palette: Mapping[str, str]) -> str:
     return " ".join(f"--{name}: {colour};" for name, colour in palette.items())
 
 
-def _name(evaluation: "Evaluation") -> str:
+def _name(evaluation: EvaluationResult) -> str:
     return "Evaluation" if evaluation.provenance is None else evaluation.provenance.name
 
 
-def _basis(evaluation: "Evaluation") -> str:
+def _basis(evaluation: EvaluationResult) -> str:
     """Say which model decided on which records, and what limits the figures."""
     overall, provenance = evaluation.overall, evaluation.provenance
     limits = limiting(evaluation.findings, Code.TRAINING_PERIOD, Code.TRAINING_RECORDS)
@@ -125,7 +124,7 @@ def _basis(evaluation: "Evaluation") -> str:
     return " ".join((f"{model} {records}, {period}", *limits, *provenance.notes))
 
 
-def _training_elsewhere(provenance: "Provenance | None") -> Section:
+def _training_elsewhere(provenance: Provenance | None) -> Section:
     """Say where the split of the training is."""
     text = (
         "This is not the report of a training. Data and split of the training are in its own report and in the card "
@@ -136,7 +135,7 @@ def _training_elsewhere(provenance: "Provenance | None") -> Section:
     return Section(name="training", title="Data and split", texts=(text,))
 
 
-def _provenance(found: "Provenance | None") -> Section:
+def _provenance(found: Provenance | None) -> Section:
     name, title = "provenance", "Provenance"
     if found is None:
         text = "The evaluation was made from arrays, which name neither files nor a bundle."

@@ -6,7 +6,6 @@ import numpy as np
 
 from scoring_model.contract.outcome import Outcome
 from scoring_model.evaluation.importance import Importance, Weight
-from scoring_model.evaluation.report.names import TITLES
 from scoring_model.evaluation.report.plots.groups import draw_groups
 from scoring_model.evaluation.report.plots.importance import (
     draw_beeswarm,
@@ -19,13 +18,14 @@ from scoring_model.evaluation.report.plots.scores import draw_score_distribution
 from scoring_model.evaluation.report.plots.stability import draw_weeks
 from scoring_model.evaluation.report.plots.thresholds import draw_threshold_map
 from scoring_model.evaluation.report.style import FRAUD, GENUINE, given_axes, require_libraries
+from scoring_model.evaluation.result import EvaluationResult
 from scoring_model.evaluation.uncertainty import Share
+from scoring_model.figures import FIGURES
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from scoring_model.evaluation.curves import Band
-    from scoring_model.evaluation.evaluation import Evaluation
 
 COLOURS: Final = {
     "false_reject": GENUINE,
@@ -47,7 +47,7 @@ class Plots:
 
     Parameters
     ----------
-    evaluation : Evaluation
+    evaluation : EvaluationResult
 
     Raises
     ------
@@ -55,7 +55,7 @@ class Plots:
         Without matplotlib, which the extra ``[train]`` brings.
     """
 
-    def __init__(self, evaluation: "Evaluation") -> None:
+    def __init__(self, evaluation: EvaluationResult) -> None:
         require_libraries()
         self._evaluation = evaluation
 
@@ -174,7 +174,7 @@ class Plots:
                     np.array([_number(share.high) for share in shares]),
                 ),
                 colour=COLOURS[error],
-                title=TITLES[error],
+                title=FIGURES[error].title,
                 overall=overall.share,
                 limit=limits.get(f"max_{error}"),
             )
@@ -205,7 +205,7 @@ class Plots:
                 shares=[found.estimate.value if found.enough else None for found in rates],
                 ends=[(found.estimate.low, found.estimate.high) for found in rates],
                 colour=COLOURS[rate],
-                title=TITLES[rate],
+                title=FIGURES[rate].title,
                 overall=None if overall is None else overall.value,
             )
         return drawn

@@ -104,6 +104,21 @@ class InProgress(Conflict):
     detail = "A request with this Idempotency-Key is still under way."
 
 
+class TooManyRequests(RequestError):
+    """Too many requests in too short a time; `retry_after` is in seconds."""
+
+    def __init__(self, retry_after: int = 1) -> None:
+        super().__init__(self.detail)
+        self.retry_after = retry_after
+
+
+class OneAtATime(TooManyRequests):
+    """A client sends a request while an earlier one of the same kind, which may be large, is under way."""
+
+    code = "one_at_a_time"
+    detail = "An earlier such request of the client is under way. Wait as Retry-After says."
+
+
 class Unavailable(RequestError):
     """The service can't process the request now; a retry after some seconds may succeed."""
 

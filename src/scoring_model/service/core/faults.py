@@ -2,8 +2,12 @@
 
 import json
 import logging
+import os
 import traceback
 from typing import Final
+
+from scoring_model.contract.texts import rfc3339
+from scoring_model.service.core.clock import SystemClock
 
 FAULTS: Final = "scoring_model.faults"
 """Name of the logger; errors of requests use it too, at ERROR."""
@@ -13,12 +17,12 @@ _faults: Final = logging.getLogger(FAULTS)
 
 def log_fault(doing: str, error: BaseException) -> None:
     """Log an error with types and code locations. `doing` must be a constant text without values of requests."""
-    _faults.error(json.dumps({"doing": doing, "errors": chain_of(error)}, separators=(",", ":")))
+    _faults.error(line_of(doing=doing, errors=chain_of(error)))
 
 
 def log_warning(text: str) -> None:
     """Log a constant text for operators."""
-    _faults.warning(json.dumps({"warning": text}, separators=(",", ":")))
+    _faults.warning(line_of(warning=text))
 
 
 def log_notice(text: str) -> None:
@@ -26,7 +30,13 @@ def log_notice(text: str) -> None:
 
     At WARNING, so that a process without its own handlers, such as a supervisor, writes it too.
     """
-    _faults.warning(json.dumps({"notice": text}, separators=(",", ":")))
+    _faults.warning(line_of(notice=text))
+
+
+def line_of(*, request_id: str | None = None, **fields: object) -> str:
+    """Return a line of JSON with the instant, the process, and the request, or null where it concerns none alone."""
+    begin = {"time": rfc3339(SystemClock().now()), "process": os.getpid(), "requestId": request_id}
+    return json.dumps(begin | fields, separators=(",", ":"))
 
 
 def chain_of(error: BaseException | None) -> list[dict[str, object]]:

@@ -110,7 +110,10 @@ class VerificationRow(NamedTuple):
     policy_outcome: str | None = None  # by score and thresholds; None if the policy has no control group
     control_share: float | None = None  # of those whom the policy stops and whose person is known
     control_drawn: int | None = (
-        None  # whether this person was drawn; a drawn one passes unless a cap is reached
+        None  # whether this person was drawn; a drawn one passes once, unless a cap is reached
+    )
+    control_repeat: int | None = (
+        None  # of a drawn one: whether the person had passed in the control group before
     )
 
     @property
@@ -127,13 +130,23 @@ class VerificationRow(NamedTuple):
 
 
 class ControlDayRow(NamedTuple):
-    """Verifications of one UTC day and one outcome of the policy that were drawn for the control group."""
+    """Verifications of a UTC day, scope and outcome of the policy that were drawn for the control group."""
 
+    history_scope: str  # empty for days before scopes were counted apart
     day: int  # since 1970-01-01
     policy_outcome: str
     drawn: int
-    passed: int  # those of them that no cap kept from passing
+    repeats: int  # those of them whose person had passed before
+    passed: int  # those of the others that no cap kept from passing
     expected_cost: float  # of all that were drawn
+
+
+class ControlPassRow(NamedTuple):
+    """A person who passed in the control group of a policy. It lives as long as link records."""
+
+    digest: bytes  # keyed hash of person and version of the policy
+    time: int  # event time of the verification
+    verification: bytes
 
 
 class LinkRow(NamedTuple):
@@ -320,6 +333,7 @@ Row = (
     | IdentityRow
     | VerificationRow
     | ControlDayRow
+    | ControlPassRow
     | LinkRow
     | ImportedRow
     | EventRow
@@ -341,7 +355,8 @@ TABLES: Final[Mapping[type[Row], str]] = {
     PersonKeyRow: "person_keys",
     IdentityRow: "identities",
     VerificationRow: "verifications",
-    ControlDayRow: "control_days",
+    ControlDayRow: "control_draws",
+    ControlPassRow: "control_passes",
     LinkRow: "links",
     ImportedRow: "imported_records",
     EventRow: "events",

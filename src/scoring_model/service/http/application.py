@@ -3,39 +3,36 @@
 from collections.abc import Awaitable, Callable, Mapping
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final, Literal
+from typing import TYPE_CHECKING, Final
 
-from pydantic import Field
 from pydantic_core import to_json
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from scoring_model.contract.resource import Instant, Resource, instant
+from scoring_model.contract.resource import instant
 from scoring_model.service.core.clock import Clock
 from scoring_model.service.core.errors import NotFound
-from scoring_model.service.http import identities, labels, verifications, webhooks
 from scoring_model.service.http.authentication import AuthenticationMiddleware
 from scoring_model.service.http.context import CONTEXT, RequestContext, RequestLog
 from scoring_model.service.http.errors import ErrorMiddleware, MethodNotAllowed, NotReady
 from scoring_model.service.http.operation import Endpoint, Operation, plain
+from scoring_model.service.http.operations import (
+    DESCRIPTION,
+    DOCS,
+    LIVE,
+    OPERATIONS,
+    READY,
+    Health,
+    Readiness,
+    RefusedBundle,
+)
 from scoring_model.service.http.settings import HttpSettings
+from scoring_model.service.http.verifications import PATH
 
 if TYPE_CHECKING:
     from scoring_model.service.service import Readiness as ServiceReadiness
     from scoring_model.service.service import Service
 
-OPERATIONS: Final = (
-    *verifications.OPERATIONS,
-    *identities.OPERATIONS,
-    *webhooks.OPERATIONS,
-    *labels.OPERATIONS,
-)
-"""Every operation that needs credentials."""
-
-DESCRIPTION: Final = "/openapi.json"
-DOCS: Final = "/docs"
-LIVE: Final = "/health/live"
-READY: Final = "/health/ready"
 LEAVING: Final = "leaving"
 """Key in the state of a request once the process is stopping (ASGI lifespan protocol, lifespan state)."""
 
@@ -74,47 +71,6 @@ _START: Final = """SwaggerUIBundle({
 _PROTECTION: Final = {"X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer"}
 
 
-class Health(Resource):
-    """The process is alive."""
-
-    status: Literal["live"] = "live"
-
-
-class RefusedBundle(Resource):
-    """A bundle that was to be activated and was refused."""
-
-    model_version: str
-    policy_version: str
-    refused_at: Instant
-    reason: str
-
-
-class Readiness(Resource):
-    """The process accepts requests; with warnings for its operator."""
-
-    status: Literal["ready"] = "ready"
-    erasure_incomplete_since: Annotated[
-        Instant | None,
-        Field(description="Since when an erasure waits for the truncation of the write-ahead log (SQLite)."),
-    ]
-    clock_behind_seconds: Annotated[
-        int,
-        Field(
-            ge=0,
-            description="How far the newest event is ahead of this process's clock; 0 up to the tolerance of 5 s.",
-        ),
-    ]
-    model_version: Annotated[str, Field(description="Model that this process serves.")]
-    policy_version: Annotated[str, Field(description="Policy that this process serves.")]
-    serving_since: Annotated[Instant, Field(description="Since when this process serves both.")]
-    bundle_problem: Annotated[
-        str | None, Field(description="Why this process does not serve the active bundle.")
-    ]
-    last_refused_bundle: Annotated[
-        RefusedBundle | None, Field(description="The last bundle that was to be activated and was refused.")
-    ]
-
-
 def create_app(service: "Service", settings: HttpSettings, *, clock: Clock) -> ASGIApp:
     """Build the application. It starts and stops nothing. The clock is for timestamps in logs."""
     by_path: dict[str, list[Operation]] = {}
@@ -130,7 +86,7 @@ def create_app(service: "Service", settings: HttpSettings, *, clock: Clock) -> A
     )
 
 
-_ID_PLACE: Final = f"{verifications.PATH}/{{id}}".split("/").index("{id}")
+_ID_PLACE: Final = f"{PATH}/{{id}}".split("/").index("{id}")
 
 
 class Routes:

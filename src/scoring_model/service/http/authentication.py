@@ -118,6 +118,21 @@ class AuthenticationMiddleware:
         return limited_address(None if peer is None else peer[0], forwarded, self._trusted)
 
 
+async def spend(service: "Service", context: RequestContext, caller: Caller, tokens: int) -> None:
+    """Take further tokens for a large request, and report in its headers what is left.
+
+    Raises
+    ------
+    RateLimited
+        If the client has fewer; it keeps them.
+    """
+    bucket = await service.rate_limits.take_token(caller, tokens)
+    headers = dict(_quota_headers(caller, bucket))
+    context.headers = [(name, headers.get(name, value)) for name, value in context.headers]
+    if not bucket.allowed:
+        raise RateLimited(_seconds_to_wait(bucket))
+
+
 def _quota_headers(caller: Caller, bucket: Bucket) -> list[tuple[bytes, bytes]]:
     """Return headers with a client's quota and window, and its remaining quota with the seconds until it is full.
 

@@ -3,19 +3,30 @@
 import time
 from collections import OrderedDict
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final
+from typing import Final, Protocol
 
 from scoring_model.service.core.faults import log_warning
 from scoring_model.service.http.authentication import connecting_address
 from scoring_model.service.http.settings import HttpSettings
 
-if TYPE_CHECKING:
-    from scoring_model.service.http.protocol import Protocol
-
 RESERVED: Final = 32
 """Extra connections beyond the limit. Each gets one answer of `/health` or 503."""
 
 _SECONDS_BETWEEN_WARNINGS: Final = 60.0
+
+
+class Connection(Protocol):
+    """What the limits need to know of a connection."""
+
+    buffered: int
+    """Bytes of its open requests and responses in memory."""
+
+    @property
+    def is_authenticated(self) -> bool:
+        """Whether a request on it had good credentials."""
+
+    def abort(self) -> None:
+        """Close it at once."""
 
 
 class Connections:
@@ -29,14 +40,14 @@ class Connections:
     def __init__(self, settings: HttpSettings) -> None:
         self._settings = settings
         # In order of arrival; values are addresses, None if not counted.
-        self._unknown: OrderedDict[Protocol, str | None] = OrderedDict()
-        self._authenticated: set[Protocol] = set()
-        self._reserved: OrderedDict[Protocol, None] = OrderedDict()
-        self._by_address: dict[str, OrderedDict[Protocol, None]] = {}
+        self._unknown: OrderedDict[Connection, str | None] = OrderedDict()
+        self._authenticated: set[Connection] = set()
+        self._reserved: OrderedDict[Connection, None] = OrderedDict()
+        self._by_address: dict[str, OrderedDict[Connection, None]] = {}
         self._buffered = 0
         self._warned: dict[str, float] = {}
 
-    def add(self, connection: "Protocol", host: str | None) -> bool:
+    def add(self, connection: Connection, host: str | None) -> bool:
         """Admit a connection from an address.
 
         Returns
@@ -57,7 +68,7 @@ class Connections:
             self._by_address.setdefault(address, OrderedDict())[connection] = None
         return True
 
-    def remove(self, connection: "Protocol") -> None:
+    def remove(self, connection: Connection) -> None:
         """Remove a closed connection."""
         self._authenticated.discard(connection)
         self._reserved.pop(connection, None)
@@ -69,7 +80,7 @@ class Connections:
                 del self._by_address[address]
 
     def buffer(self, change: int) -> bool:
-        """Count a change of `Protocol.buffered`.
+        """Count a change of `Connection.buffered`.
 
         Returns
         -------
@@ -81,13 +92,13 @@ class Connections:
             self._abort_largest()
         return self._buffered <= self._settings.max_buffered
 
-    def _reserve(self, connection: "Protocol") -> bool:
+    def _reserve(self, connection: Connection) -> bool:
         if len(self._reserved) >= RESERVED:
             self._abort(next(iter(self._reserved)))
         self._reserved[connection] = None
         return False
 
-    def _abort_oldest(self, candidates: Mapping["Protocol", object], setting: str) -> bool:
+    def _abort_oldest(self, candidates: Mapping[Connection, object], setting: str) -> bool:
         while candidates:
             oldest = next(iter(candidates))
             if not self._notice(oldest):
@@ -106,14 +117,14 @@ class Connections:
                 return
             self._abort(holder)
 
-    def _notice(self, connection: "Protocol") -> bool:
+    def _notice(self, connection: Connection) -> bool:
         """Check whether a connection is now authenticated: here it is rare, unlike at every request."""
         if connection.is_authenticated:
             self.remove(connection)
             self._authenticated.add(connection)
         return connection.is_authenticated
 
-    def _abort(self, connection: "Protocol") -> None:
+    def _abort(self, connection: Connection) -> None:
         self.remove(connection)
         connection.abort()
 

@@ -7,6 +7,7 @@ line per second and client, with their number.
 
 import asyncio
 import logging
+import os
 import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -17,7 +18,7 @@ from pydantic_core import to_json
 from scoring_model.contract.texts import rfc3339
 from scoring_model.service.clients import Caller
 from scoring_model.service.core.clock import Clock
-from scoring_model.service.core.faults import FAULTS, chain_of
+from scoring_model.service.core.faults import FAULTS, chain_of, line_of
 from scoring_model.service.core.ids import new_request_id
 
 CONTEXT: Final = "scoring_model.context"
@@ -128,6 +129,7 @@ class RequestLog:
             return
         line = {
             "time": rfc3339(self._clock.now()),
+            "process": os.getpid(),
             "requestId": context.request_id,
             # A method is free text: unknown ones are not logged.
             "method": context.method if context.method in _METHODS else None,
@@ -148,7 +150,8 @@ class RequestLog:
         refused, self._refused = self._refused, Counter()
         time = rfc3339(self._clock.now())
         for client_id, count in refused.items():
-            _write({"time": time, "status": 503, "refused": count, "clientId": client_id})
+            refusals = {"status": 503, "refused": count, "clientId": client_id}
+            _write({"time": time, "process": os.getpid(), "requestId": None, **refusals})
 
 
 def _write(line: Mapping[str, object]) -> None:
@@ -167,5 +170,4 @@ def _record(text: str) -> logging.LogRecord:
 
 def log_fault(context: RequestContext, error: BaseException) -> None:
     """Log an unexpected error with types and code locations; its message may contain personal data."""
-    line = {"requestId": context.request_id, "route": context.route, "errors": chain_of(error)}
-    _faults.error(to_json(line).decode())
+    _faults.error(line_of(request_id=context.request_id, route=context.route, errors=chain_of(error)))

@@ -20,6 +20,7 @@ from scoring_model.service.core.errors import (
     NotFound,
     Overloaded,
     RequestError,
+    TooManyRequests,
     Unavailable,
 )
 from scoring_model.service.http.context import CONTEXT, RequestContext, RequestLog, log_fault
@@ -35,14 +36,6 @@ class Unauthorized(RequestError):
 
     code = "unauthorized"
     detail = "x-client-id and x-api-key are both required and must match."
-
-
-class TooManyRequests(RequestError):
-    """Too many requests in too short a time; `retry_after` is in seconds."""
-
-    def __init__(self, retry_after: int) -> None:
-        super().__init__(self.detail)
-        self.retry_after = retry_after
 
 
 class RateLimited(TooManyRequests):
@@ -210,7 +203,8 @@ class ErrorMiddleware:
     def __init__(self, app: ASGIApp, log: RequestLog) -> None:
         self._app = app
         self._log = log
-        self._turnstile = Turnstile()
+        self._overloads = Turnstile(per_second=PER_SECOND, at_once=AT_ONCE)
+        self._failures = Turnstile(per_second=FAILURES_PER_SECOND, at_once=FAILURES_AT_ONCE)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -230,13 +224,15 @@ class ErrorMiddleware:
             pass  # the client has disconnected
         except Overloaded as error:
             context.overloaded = True
-            await self._turnstile.turn()
+            await self._overloads.turn()
             await _send_overloaded(error, context, send_with_headers)
         except (Exception, asyncio.CancelledError) as error:
             # A request is cancelled when the process stops. Its change may or may not have been committed.
             shown = Unavailable() if isinstance(error, asyncio.CancelledError) else error
             if status_of(shown) == 500:
                 log_fault(context, shown)
+            if isinstance(shown, Unauthorized | TooManyFailures):
+                await self._failures.turn()
             if not context.status:  # otherwise a response has begun
                 await problem(shown, context.request_id)(scope, receive, send_with_headers)
         finally:
@@ -266,24 +262,37 @@ PER_SECOND: Final = 1_500
 AT_ONCE: Final = 32
 """Maximum number of refusals per iteration of the event loop: a few milliseconds of work."""
 
+FAILURES_PER_SECOND: Final = 250
+"""Answers to wrong credentials per second, whatever is wrong with them: including their requests, a tenth of a core."""
+
+FAILURES_AT_ONCE: Final = 4
+"""Maximum number of these per iteration of the event loop: about a millisecond of work."""
+
+MOST_WAITING: Final = 4_096
+"""Callers that wait at a turnstile at most: those who come when it is full pass at once."""
+
 _LOOK_SECONDS: Final = 0.002
 
 
 class Turnstile:
-    """A token bucket of `PER_SECOND` and `AT_ONCE`: callers pass in order of arrival.
+    """A token bucket: callers pass in order of arrival.
 
     A transaction advances one step per iteration of the event loop: with thousands of answers in each, it would take
     seconds. A peer that waits for its answer before the next request sends no faster than callers pass.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, per_second: float, at_once: int) -> None:
+        self._per_second = per_second
+        self._at_once = at_once
         self._waiting: deque[asyncio.Future[None]] = deque()
-        self._tokens = float(AT_ONCE)
+        self._tokens = float(at_once)
         self._looked_at = 0.0
 
     async def turn(self) -> None:
         """Wait for one's turn."""
         loop = asyncio.get_running_loop()
+        if len(self._waiting) >= MOST_WAITING:
+            return
         if not self._waiting:
             self._look(loop.time())
             if self._tokens >= 1:
@@ -295,7 +304,7 @@ class Turnstile:
         await future
 
     def _look(self, now: float) -> None:
-        self._tokens = min(AT_ONCE, self._tokens + PER_SECOND * (now - self._looked_at))
+        self._tokens = min(self._at_once, self._tokens + self._per_second * (now - self._looked_at))
         self._looked_at = now
 
     def _open(self) -> None:

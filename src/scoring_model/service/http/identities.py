@@ -34,7 +34,8 @@ _NEEDED: Final = Permission.IDENTITIES
 async def create_identity(call: Call) -> Response:
     """Create an identity.
 
-    Stores a person and reports whether the data is sufficient for a verification.
+    Stores a person and reports whether the data is sufficient for a verification: the model that is served now decides
+    what `missingFields` lists, for good. To complete an identity, create another.
     """
     answer = await call.service.identities.create(call.caller, call.body, call.request)
     return created(answer, answer.resource, PATH)
@@ -60,7 +61,7 @@ async def list_identities(call: Call) -> Response:
 async def get_identity(call: Call) -> Response:
     """Get an identity.
 
-    `validated` says whether it can be verified.
+    `validated` says whether it can be verified, `missingFields` what it lacks.
     """
     identity = await call.service.identities.get(call.caller, call.resource)
     return cacheable(call, identity, MAX_AGE)

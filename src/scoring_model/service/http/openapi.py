@@ -23,16 +23,24 @@ from scoring_model.contract.problem import ConflictProblem, Problem, ValidationP
 from scoring_model.contract.resource import Nothing, example
 from scoring_model.contract.verification import Verification, VerificationInput
 from scoring_model.contract.webhook import Webhook, WebhookInput, WebhookUpdate
-from scoring_model.service.http.application import DESCRIPTION, LIVE, OPERATIONS, READY, Health, Readiness
 from scoring_model.service.http.errors import MEDIA_TYPE
 from scoring_model.service.http.operation import KEY_LENGTH, PAGE, Operation
+from scoring_model.service.http.operations import (
+    DESCRIPTION,
+    LIVE,
+    OPERATIONS,
+    READY,
+    Health,
+    Readiness,
+)
 
 _Json = dict[str, Any]
 
 _OVERVIEW: Final = """\
-Create an identity, read whether it is `validated`, have it verified, and decide by `scoringOutcome` and
-`scoringScore`. A client with its own identity provider sends that provider's `signals` and uses only verifications.
-Webhooks report results as they come. What becomes known about a verification later is reported as a label.
+Create an identity, read whether it is `validated` or which `missingFields` it lacks, have it verified, and decide by
+`scoringOutcome` and `scoringScore`. A client with its own identity provider sends that provider's `signals` and uses
+only verifications. Webhooks report results as they come. What becomes known about a verification later is reported as a
+label.
 
 **Credentials.** Every request below `/scoring` carries `x-client-id` and `x-api-key`. A pair that is missing, unknown,
 expired, revoked or mixed up is answered with 401, always with the same body. A repeated header counts as
@@ -162,8 +170,8 @@ ERRORS: Final[dict[int, tuple[str, str, tuple[str, ...]]]] = {
     ),
     429: (
         "TooManyRequests",
-        "The quota is spent (`rate_limited`), or too many wrong credentials came from the address "
-        "(`too_many_failures`, without `RateLimit`).",
+        "The quota is spent (`rate_limited`), an earlier report of labels is under way (`one_at_a_time`), or too many "
+        "wrong credentials came from the address (`too_many_failures`, without `RateLimit`).",
         (*_QUOTA, "Retry-After"),
     ),
     431: ("HeadersTooLarge", "The headers have more than 64 KiB: `headers_too_large`.", ()),

@@ -1,11 +1,12 @@
 """Operations (a method of a path), the checks of their requests, and successful responses."""
 
+import asyncio
 import base64
 import hashlib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, unquote_to_bytes
 
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
@@ -18,7 +19,7 @@ from scoring_model.contract.verification import Verification
 from scoring_model.contract.violation import MOST_ERRORS, Violation, pointer
 from scoring_model.contract.webhook import Webhook
 from scoring_model.service.clients import Caller, Permission
-from scoring_model.service.core.errors import BatchUnsupported, Invalid, parsed
+from scoring_model.service.core.errors import BatchUnsupported, Invalid, OneAtATime, parsed
 from scoring_model.service.http.bodies import check_media_type, read_body, read_json
 from scoring_model.service.http.context import CONTEXT, RequestContext
 from scoring_model.service.http.errors import BodyTooLarge, Forbidden, MethodNotAllowed
@@ -53,6 +54,8 @@ class Call:
         Known parameters by name.
     body : mapping of str to object
         Empty if there is none.
+    receive : callable
+        Waits until the client has gone, or was answered.
     """
 
     service: "Service"
@@ -62,6 +65,7 @@ class Call:
     query: Mapping[str, str]
     body: Mapping[str, object]
     request: IdempotentRequest | None
+    receive: Receive
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +107,8 @@ class Operation:
         Allowed query parameters by name. An operation that has some answers with a list.
     batch : bool
         Answer an array with the error `batch_unsupported`.
+    single : bool
+        Answer 429 while another such request of the client is under way in this process.
     shown : type
         Resource of the response.
     example, pending : mapping or None
@@ -120,6 +126,7 @@ class Operation:
     body: type[Body] | None = None
     parameters: Mapping[str, Parameter] = field(default_factory=dict)
     batch: bool = False
+    single: bool = False
     shown: type[Resource]
     example: Mapping[str, Any] | None = None
     pending: Mapping[str, Any] | None = None
@@ -143,6 +150,7 @@ class Endpoint:
             self._operations["HEAD"] = self._operations["GET"]
         self._service = service
         self._settings = settings
+        self._under_way: set[int] = set()  # clients with a request of a single operation
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request.
@@ -161,8 +169,20 @@ class Endpoint:
             raise RuntimeError("an operation needs an authenticated caller")
         if operation.permission not in context.caller.permissions:
             raise Forbidden(operation.permission)
-        call = await self._read(operation, context.caller, scope, receive)
-        response = await operation.answer(call)
+        client = context.caller.client
+        if operation.single:
+            # Before the body is read: a hundred of them cost little more than one.
+            if client in self._under_way:
+                raise OneAtATime
+            self._under_way.add(client)
+        try:
+            if operation.single:
+                await asyncio.sleep(0)  # meanwhile those that have arrived with it are refused
+            call = await self._read(operation, context.caller, scope, receive)
+            response = await operation.answer(call)
+        finally:
+            if operation.single:
+                self._under_way.remove(client)
         await response(scope, receive, send)
 
     async def _read(self, operation: Operation, caller: Caller, scope: Scope, receive: Receive) -> Call:
@@ -192,7 +212,7 @@ class Endpoint:
             if request is not None:
                 await self._service.idempotency.check(caller.client, request)
             raise
-        return Call(self._service, context, caller, resource, query, value, request)
+        return Call(self._service, context, caller, resource, query, value, request, receive)
 
 
 def _idempotent(
@@ -210,19 +230,30 @@ def _idempotent(
 def _query(operation: Operation, text: bytes) -> Mapping[str, str]:
     """Parse the query. As for unknown fields, only the pointer of a violation contains the parameter's name."""
     # No path has as many parameters as an answer has errors: further ones would only add errors.
-    written = [pair for pair in text.decode("latin-1").split("&") if pair][:MOST_ERRORS]
+    written = [pair for pair in text.split(b"&") if pair][:MOST_ERRORS]
     found: dict[str, str] = {}
     errors: list[Violation] = []
-    for name, value in parse_qsl("&".join(written), keep_blank_values=True):
+    for pair in written:
+        ((name, value),) = parse_qsl(pair.decode(errors="replace"), keep_blank_values=True)
         if name not in operation.parameters:
             detail = "must be a query parameter that is known"
             errors.append(Violation(pointer(name), "unknown_parameter", detail))
         elif name in found:
             errors.append(Violation(pointer(name), "repeated_parameter", "must come once"))
+        elif not _is_utf8(pair):
+            errors.append(Violation(pointer(name), "not_utf8", "must be UTF-8, percent-encoded"))
         found[name] = value
     if errors:
         raise Invalid(tuple(errors))
     return found
+
+
+def _is_utf8(pair: bytes) -> bool:
+    try:
+        unquote_to_bytes(pair).decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _no_object(operation: Operation, value: object) -> Invalid:

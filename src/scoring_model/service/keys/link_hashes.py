@@ -29,7 +29,7 @@ from cryptography.hazmat.primitives.ciphers.modes import ECB
 from scoring_model.arrays import IntArray
 from scoring_model.contract.fields import REFERENCE_FIELDS
 from scoring_model.history import PERSON, LinkKey
-from scoring_model.history.keys import PERSON_PARTS, SUBJECT
+from scoring_model.history.keys import PERSONS
 from scoring_model.history.parts import key_part
 from scoring_model.service.keys.secrets import Secrets
 from scoring_model.service.store import Past
@@ -85,12 +85,12 @@ class Linker:
     ----------
     link_keys : tuple of LinkKey
         The link keys of the bundle. The key ``person`` is hashed as the person: names and date of birth, else the
-        client's reference.
+        client's reference, else the identity.
     """
 
     def __init__(self, secrets: Secrets, link_keys: tuple[LinkKey, ...]) -> None:
         self._recipes = tuple(_recipe(key.name, () if key.name == PERSON else key.parts) for key in link_keys)
-        self._persons = (_recipe(PERSON, PERSON_PARTS), _recipe(PERSON, (SUBJECT,)))
+        self._persons = tuple(_recipe(name, parts) for name, parts in PERSONS)
         used = {part for recipe in (*self._recipes, *self._persons) for part in recipe.parts}
         self._texts = [(part, key_part(part).of) for part in used]
         # Keying costs as much as hashing, so every hash starts from a copy of a keyed hasher.

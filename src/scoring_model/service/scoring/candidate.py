@@ -14,8 +14,8 @@ from scoring_model.service.clients import Caller
 from scoring_model.service.core import ids
 from scoring_model.service.core.clock import Clock
 from scoring_model.service.core.errors import IdentityNotValidated, Invalid, parsed
-from scoring_model.service.core.rows import IdentityRow, PersonKeyRow, VerificationRow
-from scoring_model.service.identities import Persons, StoredIdentity
+from scoring_model.service.core.rows import PersonKeyRow, VerificationRow
+from scoring_model.service.identities import Persons
 from scoring_model.service.keys.data_keys import DataKey
 from scoring_model.service.keys.link_hashes import Linker, Links
 from scoring_model.service.store import Reader, Store
@@ -165,7 +165,6 @@ class CandidateBuilder:
         violations: list[Violation] = []
         async with self._store.reading() as reader:
             identity = key_row = opened = None
-            stored = StoredIdentity({})
             if request.identity_id is not None:
                 known = await reader.identity_and_key(caller.client, request.identity_id)
                 if known is None:
@@ -175,37 +174,33 @@ class CandidateBuilder:
             values = request.values()
             if identity is not None and key_row is not None:
                 opened = self._persons.open_key(key_row)
-                stored = self._persons.stored_identity(identity, opened)
-                values = {**stored.values, **values}
+                values = {**self._persons.identity_values(identity, opened), **values}
             person = None if key_row is None else key_row.person
             links = self._linker.link(caller.history_scope, caller.client, values, person=person)
             if request.previous_verification_id is not None:
                 previous = await reader.verification(caller.client, request.previous_verification_id)
                 if previous is None:
                     violations.append(_UNKNOWN_PREVIOUS)
-                elif not await _follows(reader, previous, request, identity, links.person):
+                # An unknown identity is reported separately.
+                elif (request.identity_id is None or opened is not None) and not await self._follows(
+                    reader, previous, caller, links.person
+                ):
                     violations.append(_NOT_TO_BE_FOLLOWED)
         if violations:
             raise Invalid(tuple(violations))
         if identity is not None and (key_row is None or identity.status != IdentityStatus.VALIDATED):
-            raise IdentityNotValidated(stored.missing)
+            missing = () if opened is None else self._persons.stored_identity(identity, opened).missing
+            raise IdentityNotValidated(missing)
         return values, links, key_row, opened
 
-
-async def _follows(
-    reader: Reader,
-    previous: VerificationRow,
-    request: VerificationInput,
-    identity: IdentityRow | None,
-    person: bytes | None,
-) -> bool:
-    """Return True if a verification was stepped up and is of the same person, that is, has the same key."""
-    if previous.outcome != Outcome.STEPPED_UP:
-        return False
-    if request.identity_id is not None:
-        # An unknown identity is reported separately.
-        return identity is None or identity.key_id == previous.key_id
-    if person is None:
-        return False
-    known = await reader.persons([(previous.client, person)])
-    return bool(known) and known[previous.client, person].key_id == previous.key_id
+    async def _follows(
+        self, reader: Reader, previous: VerificationRow, caller: Caller, person: bytes | None
+    ) -> bool:
+        """Return True if a verification was stepped up and is of this person, who was not erased since."""
+        if previous.outcome != Outcome.STEPPED_UP or previous.payload is None or person is None:
+            return False
+        key = await self._persons.key_of(reader, previous.key_id)
+        if key is None:
+            return False
+        values = await self._persons.record_values(reader, previous, key)
+        return self._linker.link(caller.history_scope, caller.client, values).person == person

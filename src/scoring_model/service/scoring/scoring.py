@@ -240,6 +240,7 @@ def _drawn(row: VerificationRow, draw: Draw) -> VerificationRow:
         policy_outcome=draw.policy_outcome.value,
         control_share=draw.share,
         control_drawn=None if draw.drawn is None else int(draw.drawn),
+        control_repeat=int(draw.is_repeat) if draw.drawn else None,
     )
 
 

@@ -4,6 +4,7 @@ import asyncio
 import json
 from collections.abc import Callable, Iterable, Mapping
 from enum import StrEnum
+from functools import partial
 from typing import Final
 
 import numpy as np
@@ -199,18 +200,21 @@ class Verifications:
 
     async def erase_signals(self, caller: Caller, resource: bytes) -> Verification:
         """Erase the person of a verification and keep its decision. Idempotent."""
+        more = True
+        while more:
+            step = partial(self._erase, caller=caller, resource=resource)
+            row, more = (await self._queue.change(caller, step)).value
+        return self._shown(row, None)
 
-        async def change(transaction: Transaction) -> Done[VerificationRow]:
-            row = await transaction.verification(caller.client, resource)
-            if row is None:
-                raise NotFound
-            await self._find_sentences(transaction, row)
-            if row.payload is not None:
-                await erase(transaction, row.key_id, self._clock.now())
-            return Done(row, row.id, 200)
-
-        done = await self._queue.change(caller, change)
-        return self._shown(done.value, None)
+    async def _erase(
+        self, transaction: Transaction, *, caller: Caller, resource: bytes
+    ) -> Done[tuple[VerificationRow, bool]]:
+        row = await transaction.verification(caller.client, resource)
+        if row is None:
+            raise NotFound
+        await self._find_sentences(transaction, row)
+        more = await erase(transaction, row.key_id, self._clock.now(), begun=row.payload is None)
+        return Done((row, more), row.id, 200)
 
     def _shown(self, row: VerificationRow, subject: str | None) -> Verification:
         """Return a row as its client sees it, with the code and text of each reason, strongest first."""
@@ -293,15 +297,16 @@ async def replay(
             raise NotReplayable(f"its status is {row.status}: there is no decision")
         try:
             key = None if row.payload is None else await persons.key_of(reader, row.key_id)
-            known = (await reader.person_keys([row.key_id])).get(row.key_id)
         except Unavailable:
             raise NotReplayable("its key is under a master key that the source lacks") from None
-    if key is None:
-        return Replay.ERASED
-    try:
-        packed = persons.verification_payload(row, key)[2]
-    except Unreadable:
-        return Replay.DIFFERENT
+        if key is None:
+            return Replay.ERASED
+        try:
+            packed = persons.verification_payload(row, key)[2]
+            values = await persons.record_values(reader, row, key)
+        except Unreadable:
+            return Replay.DIFFERENT
+        scopes = {client.client: client.pool for client in await reader.clients()}
     if packed is None or secrets.digest(Purpose.ROW, packed) != row.row_digest:
         return Replay.DIFFERENT
     decider = find(row.model_version or "", row.policy_version)
@@ -313,5 +318,6 @@ async def replay(
     codes = ",".join(reason.code for reason in decision.reasons)
     same = (decision.score, decision.outcome, codes) == (row.score, row.outcome_of_policy, row.reasons)
     group = ControlGroup.of(decider.rules.policy, secrets, decider.manifest.policy_version)
-    person = None if known is None else known.person
-    return Replay.SAME if same and explains(row, group, person) else Replay.DIFFERENT
+    person = Linker(secrets, ()).link(scopes[row.client], row.client, values).person
+    is_explained = await explains(store, row, group, person)
+    return Replay.SAME if same and is_explained else Replay.DIFFERENT

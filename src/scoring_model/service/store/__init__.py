@@ -29,10 +29,18 @@ from scoring_model.service.store.errors import (
 from scoring_model.service.store.expiry import Cutoffs, Expiring, Key, KeyRange
 from scoring_model.service.store.lists import EARLIEST, FIRST, Index, Page, Position
 from scoring_model.service.store.reader import TRUNCATION_FACT, WHOLE_DATABASE, Past, Reader
-from scoring_model.service.store.transaction import Advanced, DueWebhook, Store, Transaction
+from scoring_model.service.store.transaction import (
+    ERASED_NOTHING,
+    Advanced,
+    DueWebhook,
+    ErasedUntil,
+    Store,
+    Transaction,
+)
 
 __all__ = [
     "EARLIEST",
+    "ERASED_NOTHING",
     "FIRST",
     "TRUNCATION_FACT",
     "WHOLE_DATABASE",
@@ -43,6 +51,7 @@ __all__ = [
     "Cutoffs",
     "DueWebhook",
     "Duplicate",
+    "ErasedUntil",
     "Expiring",
     "Index",
     "Key",

@@ -28,14 +28,15 @@ _TOKENS: Final = (
     f"(CASE WHEN {_AHEAD} THEN excluded.capacity ELSE least(excluded.capacity, "
     "b.tokens + greatest(0, excluded.at - b.at) * excluded.per_second / 1e6) END)"
 )
-_GRANTED: Final = f"least(excluded.wanted, floor({_TOKENS} + {SLACK!r})::bigint)"
+_GRANTED: Final = f"least(excluded.wanted, floor(({_TOKENS} + {SLACK!r}) / $6::bigint)::bigint)"
 _TAKE: Final = f"""
 INSERT INTO buckets AS b (key, tokens, at, capacity, per_second, wanted, granted)
-SELECT key, capacity - least(wanted, capacity), at, capacity, per_second, wanted, least(wanted, capacity)
+SELECT key, capacity - least(wanted, floor(capacity / $6::bigint)) * $6::bigint, at, capacity, per_second, wanted,
+    least(wanted, floor(capacity / $6::bigint))
 FROM unnest($1::bytea[], $2::bigint[], $3::float8[], $4::float8[], $5::bigint[])
     AS given(key, at, capacity, per_second, wanted)
 ON CONFLICT (key) DO UPDATE SET
-    tokens = {_TOKENS} - {_GRANTED},
+    tokens = {_TOKENS} - {_GRANTED} * $6::bigint,
     at = CASE WHEN {_AHEAD} THEN excluded.at ELSE greatest(b.at, excluded.at) END,
     capacity = excluded.capacity,
     per_second = excluded.per_second,
@@ -53,18 +54,18 @@ _FORGET_SECONDS: Final = 60.0
 
 @dataclass(slots=True)  # not frozen: one is created per request, in a third of the time
 class Bucket:
-    """A token bucket after a request for a token.
+    """A token bucket after a request for tokens.
 
     Parameters
     ----------
     allowed : bool
-        Whether a token was available.
+        Whether they were available; otherwise none was taken.
     left : int
         Whole tokens left.
     full_in : float
         Seconds until the bucket is full.
     next_in : float
-        Seconds until a token is available; 0 if one is.
+        Seconds until as many are available; 0 if they are.
     """
 
     allowed: bool
@@ -73,14 +74,14 @@ class Bucket:
     next_in: float
 
     @classmethod
-    def of(cls, tokens: float, *, allowed: bool, capacity: int, per_second: float) -> Self:
-        """Create it from the tokens left."""
+    def of(cls, tokens: float, *, allowed: bool, capacity: int, per_second: float, size: int = 1) -> Self:
+        """Create it from the tokens left after a request for `size` of them."""
         left = math.floor(tokens + SLACK)
         return cls(
             allowed=allowed,
             left=left,
             full_in=max(0.0, (capacity - tokens) / per_second),
-            next_in=0.0 if left >= 1 else (1 - tokens) / per_second,
+            next_in=0.0 if left >= size else (size - tokens) / per_second,
         )
 
 
@@ -91,7 +92,7 @@ class MemoryBuckets:
         # Tokens, at least -`SLACK`, and their instant; least recently used first.
         self._levels: dict[bytes, tuple[float, int]] = {}
 
-    async def take(self, key: bytes, *, capacity: int, per_second: float, now: int) -> Bucket:
+    async def take(self, key: bytes, *, capacity: int, per_second: float, now: int, size: int = 1) -> Bucket:
         """See `Store.take`.
 
         A clock that steps back slightly adds no tokens. A state that is ahead by more than a full refill comes from a
@@ -103,13 +104,13 @@ class MemoryBuckets:
         else:
             gained = max(0, now - at) * per_second / _SECOND
             tokens, at = min(float(capacity), tokens + gained), max(now, at)
-        allowed = tokens + SLACK >= 1
+        allowed = tokens + SLACK >= size
         if allowed:
-            tokens -= 1
+            tokens -= size
         if len(self._levels) >= MOST_BUCKETS:
             del self._levels[next(iter(self._levels))]
         self._levels[key] = (tokens, at)
-        return Bucket.of(tokens, allowed=allowed, capacity=capacity, per_second=per_second)
+        return Bucket.of(tokens, allowed=allowed, capacity=capacity, per_second=per_second, size=size)
 
 
 class _Wish(NamedTuple):
@@ -117,6 +118,7 @@ class _Wish(NamedTuple):
     capacity: int
     per_second: float
     now: int
+    size: int
     answer: "asyncio.Future[Bucket]"
 
 
@@ -139,10 +141,10 @@ class BucketTable:
         self._task: asyncio.Task[None] | None = None
         self._forgotten = 0.0
 
-    async def take(self, key: bytes, *, capacity: int, per_second: float, now: int) -> Bucket:
+    async def take(self, key: bytes, *, capacity: int, per_second: float, now: int, size: int = 1) -> Bucket:
         """See `Store.take`."""
         loop = asyncio.get_running_loop()
-        wish = _Wish(key, capacity, per_second, now, loop.create_future())
+        wish = _Wish(key, capacity, per_second, now, size, loop.create_future())
         self._wishes.append(wish)
         if self._task is None or self._task.done():
             self._task = loop.create_task(self._run())
@@ -171,13 +173,15 @@ class BucketTable:
                     raise
 
     def _gather(self) -> list[_Wish]:
-        """Take the waiting requests; a bucket requested with two rates is processed for one rate at a time."""
+        """Take the waiting requests of one size; a bucket requested with two rates is processed for one at a time."""
+        size = self._wishes[0].size
         rates: dict[bytes, tuple[int, float]] = {}
         taken: list[_Wish] = []
         left: list[_Wish] = []
         for wish in self._wishes:
             spec = (wish.capacity, wish.per_second)
-            (taken if rates.setdefault(wish.key, spec) == spec else left).append(wish)
+            is_next = wish.size == size and rates.setdefault(wish.key, spec) == spec
+            (taken if is_next else left).append(wish)
         self._wishes = left
         return taken
 
@@ -194,6 +198,7 @@ class BucketTable:
             [float(group[0].capacity) for group in groups.values()],
             [group[0].per_second for group in groups.values()],
             [len(group) for group in groups.values()],
+            wishes[0].size,
         )
         for key, tokens, granted in rows:
             _share(groups[key], tokens, granted)
@@ -209,9 +214,10 @@ def _share(group: Sequence[_Wish], tokens: float, granted: int) -> None:
         if not wish.answer.done():
             wish.answer.set_result(
                 Bucket.of(
-                    tokens + max(0, granted - place),
+                    tokens + max(0, granted - place) * wish.size,
                     allowed=place <= granted,
                     capacity=wish.capacity,
                     per_second=wish.per_second,
+                    size=wish.size,
                 )
             )

@@ -21,6 +21,7 @@ class Expiring(StrEnum):
 
     LINKS = "links"  # by their instants
     IMPORTED = "importedRecords"  # with their link records
+    CONTROL_PASSES = "controlPasses"  # who passed in a control group
     LABEL_TIMES = "labelTimes"  # the newest label of each link key, see `Transaction.newest`
     ANSWERS = "answers"  # for idempotent replays
     DELIVERIES = "deliveries"  # delivered or dropped
@@ -142,6 +143,12 @@ EXPIRY: Final = {
     Expiring.IMPORTED: _expiry(
         "imported_records",
         ("record",),
+        "time < {0}",
+        last=lambda _: (_AFTER_HASHES,),
+    ),
+    Expiring.CONTROL_PASSES: _expiry(
+        "control_passes",
+        ("digest",),
         "time < {0}",
         last=lambda _: (_AFTER_HASHES,),
     ),

@@ -12,6 +12,7 @@ from scoring_model.service.core.rows import (
     BundleRow,
     ClientRow,
     ControlDayRow,
+    ControlPassRow,
     DeliveryRow,
     EventRow,
     IdempotencyRow,
@@ -44,7 +45,7 @@ Values = Sequence[Any]
 
 R = TypeVar("R", bound=Row)
 
-_BEFORE_ALL: Final = (NEVER, b"")
+BEFORE_ALL: Final = (NEVER, b"")
 
 
 class Reader(ABC):
@@ -123,6 +124,11 @@ class Reader(ABC):
         """Return the counts of control groups on some days since 1970-01-01, both included, in order."""
         return await self._all(ControlDayRow, sql.CONTROL_DAYS, first, last)
 
+    async def control_passes(self, digests: Sequence[bytes]) -> Mapping[bytes, ControlPassRow]:
+        """Return who passed in a control group and is still kept, by digest."""
+        rows = await self._each(sql.CONTROL_PASSES, [(digest,) for digest in digests])
+        return {row[0]: ControlPassRow._make(row) for row in rows}
+
     async def credentials(self, digests: Sequence[bytes]) -> Mapping[bytes, tuple[ApiKeyRow, ClientRow]]:
         """Return API keys with their clients by SHA-256 of the keys, including revoked and expired ones."""
         rows = await self._each(sql.CREDENTIALS, [(digest,) for digest in digests])
@@ -161,10 +167,6 @@ class Reader(ABC):
         """Return identity and key as one row, for any client."""
         rows = await self._each(sql.IDENTITY_AND_KEY, [(resource,)])
         return rows[0] if rows else None
-
-    async def identities_of(self, key_id: bytes) -> list[IdentityRow]:
-        """Return all identities under one person's key."""
-        return await self._all(IdentityRow, sql.IDENTITIES_OF, key_id)
 
     async def verification(self, client: int, resource: bytes) -> VerificationRow | None:
         """Return a verification of this client."""
@@ -213,15 +215,15 @@ class Reader(ABC):
         rows = [kind._make(row) for row in await self._each(statement, [(one,) for one in resources])]
         return sorted(rows, key=_position, reverse=True)
 
-    async def verifications_of_identity(self, identity_id: bytes) -> list[VerificationRow]:
-        """Return all verifications of one identity."""
-        return await self._all(VerificationRow, sql.VERIFICATIONS_OF_IDENTITY, identity_id)
+    async def ids_of_identity(self, identity_id: bytes, limit: int, after: bytes = b"") -> list[bytes]:
+        """Return the ids of verifications of an identity, of any status, in order, strictly after one."""
+        return [row[0] for row in await self._rows(sql.IDS_OF_IDENTITY, identity_id, after, limit)]
 
     async def completed(
         self, client: int, after: tuple[int, bytes] | None, limit: int
     ) -> list[VerificationRow]:
         """Return COMPLETED verifications of a client ordered by (completed_at, id), strictly after a pair."""
-        return await self._all(VerificationRow, sql.COMPLETED, client, *(after or _BEFORE_ALL), limit)
+        return await self._all(VerificationRow, sql.COMPLETED, client, *(after or BEFORE_ALL), limit)
 
     async def verifications(self, after: bytes, limit: int) -> list[VerificationRow]:
         """Return verifications of all clients ordered by id, strictly after one."""

@@ -16,6 +16,7 @@ from scoring_model.service.core.rows import (
     BundleRow,
     ClientRow,
     ControlDayRow,
+    ControlPassRow,
     DeliveryRow,
     DeliveryStatus,
     EventRow,
@@ -172,13 +173,10 @@ IDENTITY_AND_KEY: Final = for_each(
     f"SELECT {columns(IdentityRow, 'i.')}, {columns(PersonKeyRow, 'k.')} "
     "FROM identities i LEFT JOIN person_keys k ON k.key_id = i.key_id WHERE i.id"
 )
-IDENTITIES_OF: Final = select(IdentityRow, "WHERE key_id = $1 ORDER BY id")
 VERIFICATION: Final = select(VerificationRow, "WHERE id = $1 AND client = $2")
 VERIFICATION_BY_ID: Final = select(VerificationRow, "WHERE id = $1")
-VERIFICATIONS_OF_IDENTITY: Final = select(
-    VerificationRow,
-    # By the person's key, which is indexed.
-    "WHERE key_id = (SELECT key_id FROM identities WHERE id = $1) AND identity_id = $1 ORDER BY id",
+IDS_OF_IDENTITY: Final = (
+    "SELECT id FROM verifications WHERE identity_id = $1 AND id > $2 ORDER BY id LIMIT $3"
 )
 COMPLETED: Final = select(
     VerificationRow,
@@ -207,12 +205,19 @@ LEASE: Final = Each(
 )
 
 COUNT_DRAWN: Final = (
-    "INSERT INTO control_days (day, policy_outcome, drawn, passed, expected_cost) VALUES ($1, $2, 1, 0, $3) "
-    "ON CONFLICT (day, policy_outcome) DO UPDATE SET drawn = control_days.drawn + 1, "
-    "expected_cost = control_days.expected_cost + excluded.expected_cost RETURNING drawn, expected_cost"
+    "INSERT INTO control_draws (history_scope, day, policy_outcome, drawn, repeats, passed, expected_cost) "
+    "VALUES ($1, $2, $3, 1, $4, 0, $5) ON CONFLICT (history_scope, day, policy_outcome) DO UPDATE SET "
+    "drawn = control_draws.drawn + 1, repeats = control_draws.repeats + excluded.repeats, "
+    "expected_cost = control_draws.expected_cost + excluded.expected_cost RETURNING drawn, expected_cost"
 )
-COUNT_CONTROLLED: Final = "UPDATE control_days SET passed = passed + 1 WHERE day = $1 AND policy_outcome = $2"
-CONTROL_DAYS: Final = select(ControlDayRow, "WHERE day >= $1 AND day <= $2 ORDER BY day, policy_outcome")
+COUNT_CONTROLLED: Final = (
+    "UPDATE control_draws SET passed = passed + 1 "
+    "WHERE history_scope = $1 AND day = $2 AND policy_outcome = $3"
+)
+CONTROL_DAYS: Final = select(
+    ControlDayRow, "WHERE day >= $1 AND day <= $2 ORDER BY history_scope, day, policy_outcome"
+)
+CONTROL_PASSES: Final = select_each(ControlPassRow, "digest")
 
 
 def _past(amounts: int) -> str:
@@ -262,16 +267,30 @@ PERSONS: Final = Each(
 )
 REWRAP: Final = update_by_id(PersonKeyRow, "key_id", ("client", "person"), "")
 OTHER_MASTERS: Final = select(PersonKeyRow, "WHERE master_id <> $1 LIMIT $2")
-ERASE: Final = (
-    ("DELETE FROM person_keys WHERE key_id = $1", False),
-    (
-        "UPDATE identities SET payload = NULL, external = NULL, status = 'REDACTED', updated_at = $2 "
-        "WHERE key_id = $1 AND status <> 'REDACTED'",
-        True,
-    ),
-    ("UPDATE verifications SET payload = NULL, links = NULL, subject = NULL WHERE key_id = $1", False),
+DELETE_KEY: Final = "DELETE FROM person_keys WHERE key_id = $1"
+
+
+def _of_key(kind: type[Row]) -> str:
+    return (
+        f"SELECT created_at, id FROM {TABLES[kind]} WHERE key_id = $1 AND (created_at, id) > ($2, $3) "
+        "ORDER BY created_at, id LIMIT $4"
+    )
+
+
+IDENTITIES_OF_KEY: Final = _of_key(IdentityRow)
+VERIFICATIONS_OF_KEY: Final = _of_key(VerificationRow)
+"""The positions of what a person's key sealed, a page at a time."""
+
+_REDACT: Final = "UPDATE identities SET payload = NULL, external = NULL, status = 'REDACTED', updated_at ="
+ERASE_IDENTITIES: Final = Each(
+    f"{_REDACT} $2 WHERE id = $1 AND status <> 'REDACTED' RETURNING {columns(IdentityRow)}",
+    f"{_REDACT} given.now FROM unnest($1::bytea[], $2::bigint[]) AS given(id, now) "
+    f"WHERE identities.id = given.id AND status <> 'REDACTED' RETURNING {columns(IdentityRow, 'identities.')}",
 )
-"""The steps of an erasure of a person's key, and whether a step takes the instant too."""
+ERASE_VERIFICATIONS: Final = for_each(
+    "UPDATE verifications SET payload = NULL, links = NULL, subject = NULL "
+    "WHERE (payload IS NOT NULL OR links IS NOT NULL OR subject IS NOT NULL) AND id"
+)
 
 IDEMPOTENCY: Final = select_each(IdempotencyRow, "digest")
 FORGET_ANSWERS: Final = for_each("DELETE FROM idempotency WHERE digest")
@@ -417,12 +436,12 @@ SETTLE_DELIVERIES: Final = update_by_id(
     DeliveryRow, "id", ("event", "webhook", "client", "created_at"), "AND deliveries.status = 'WAITING'"
 )
 _DROP_DELIVERIES: Final = "UPDATE deliveries SET status = 'DROPPED', leased_until = NULL, finished_at ="
-_OF_ONE_WEBHOOK: Final = "webhook = $1 AND status = 'WAITING'"
+_SOME_WAITING: Final = "SELECT id FROM deliveries WHERE webhook = $1 AND status = 'WAITING' LIMIT $3"
 DROP_DELIVERIES: Final = Each(
-    f"{_DROP_DELIVERIES} $2 WHERE {_OF_ONE_WEBHOOK}",
+    f"{_DROP_DELIVERIES} $2 WHERE id IN ({_SOME_WAITING}) RETURNING id",
     # Other transactions may be settling some of them: all lock in id order.
-    f"{_DROP_DELIVERIES} $2 "
-    f"WHERE id = any(ARRAY(SELECT id FROM deliveries WHERE {_OF_ONE_WEBHOOK} ORDER BY id FOR UPDATE))",
+    f"{_DROP_DELIVERIES} $2 WHERE status = 'WAITING' AND id = any(ARRAY("
+    f"SELECT id FROM deliveries WHERE id = any(ARRAY({_SOME_WAITING})) ORDER BY id FOR UPDATE)) RETURNING id",
 )
 LOCK_DELIVERIES_IN_ORDER: Final = (
     "SELECT id FROM deliveries WHERE id = any($1::bytea[]) ORDER BY id FOR UPDATE"

@@ -10,6 +10,7 @@ from scoring_model.service.core.rows import (
     ClientRow,
     DeliveryRow,
     EventRow,
+    IdentityRow,
     ImportedRow,
     PersonKeyRow,
     Row,
@@ -22,7 +23,7 @@ from scoring_model.service.store import lists
 from scoring_model.service.store import statements as sql
 from scoring_model.service.store.buckets import Bucket
 from scoring_model.service.store.expiry import EXPIRY, Cutoffs, KeyRange
-from scoring_model.service.store.reader import Reader, beginning_with, split
+from scoring_model.service.store.reader import BEFORE_ALL, Reader, beginning_with, split
 from scoring_model.service.store.statements import Each
 
 _LABEL: Final = struct.Struct("<qb")
@@ -43,6 +44,29 @@ class Advanced(NamedTuple):
     before: int
     listens: bool  # whether it has an active webhook
     importing: bool  # whether its history is being imported
+
+
+class ErasedUntil(NamedTuple):
+    """Instant of creation and id of the last identity and the last verification that an erasure has emptied."""
+
+    identity: tuple[int, bytes]
+    verification: tuple[int, bytes]
+
+
+ERASED_NOTHING: Final = ErasedUntil(BEFORE_ALL, BEFORE_ALL)
+
+DROPPED_AT_ONCE: Final = 500
+"""Deliveries that one transaction drops."""
+
+ERASED_AT_ONCE: Final = 200
+"""Identities, and verifications, that one transaction erases."""
+
+
+class Erased(NamedTuple):
+    """A step of an erasure: the identities that it redacted, and where to go on; None at the end."""
+
+    identities: list[IdentityRow]
+    until: ErasedUntil | None
 
 
 class Transaction(Reader):
@@ -140,21 +164,27 @@ class Transaction(Reader):
         """Note the newest instants of labels that were inserted with their link records, by hash."""
         await self._each(sql.LABEL_TIMES, sorted(times.items()))
 
-    async def count_drawn(self, day: int, policy_outcome: str, expected_cost: float) -> tuple[int, float]:
-        """Count a verification that was drawn for the control group of a day.
+    async def count_drawn(
+        self, key: tuple[str, int, str], expected_cost: float, *, is_repeat: bool
+    ) -> tuple[int, float]:
+        """Count a verification that was drawn for the control group.
+
+        Parameters
+        ----------
+        key : tuple of (str, int, str)
+            History scope, whose lock the transaction holds, day and outcome of the policy.
 
         Returns
         -------
         tuple of (int, float)
-            Verifications that were drawn on this day with this outcome, and their expected cost, with this one. Other
-            transactions wait until this one ends.
+            Verifications that were drawn with this key, and their expected cost, with this one.
         """
-        drawn, cost = (await self._rows(sql.COUNT_DRAWN, day, policy_outcome, expected_cost))[0]
+        drawn, cost = (await self._rows(sql.COUNT_DRAWN, *key, int(is_repeat), expected_cost))[0]
         return drawn, cost
 
-    async def count_controlled(self, day: int, policy_outcome: str) -> None:
-        """Count one of the drawn verifications of a day as one that passed."""
-        await self._rows(sql.COUNT_CONTROLLED, day, policy_outcome)
+    async def count_controlled(self, key: tuple[str, int, str]) -> None:
+        """Count one of the drawn verifications of a key as one that passed."""
+        await self._rows(sql.COUNT_CONTROLLED, *key)
 
     async def settle(self, rows: Sequence[VerificationRow]) -> frozenset[bytes]:
         """Update verifications that are still PENDING; returns their ids."""
@@ -189,11 +219,25 @@ class Transaction(Reader):
         """Delete the link records that `future_links` finds; returns their instants."""
         return [row[0] for row in await self._rows(sql.DELETE_FUTURE_LINKS, *beginning_with(first), after)]
 
-    async def erase(self, key_id: bytes, now: int) -> None:
-        """Delete a person's key, empty the payloads of its identities (REDACTED) and unlink its verifications."""
-        for statement, dated in sql.ERASE:
-            await self._rows(statement, *((key_id, now) if dated else (key_id,)))
+    async def erase(self, key_id: bytes, now: int, after: ErasedUntil = ERASED_NOTHING) -> Erased:
+        """Delete a person's key, empty the payloads of its identities (REDACTED) and unlink its verifications.
+
+        Without its key everything is unreadable at once. Of the rows at most `ERASED_AT_ONCE` of each kind are emptied;
+        call it again with `Erased.until`, perhaps in another transaction, until that is None.
+        """
+        await self._rows(sql.DELETE_KEY, key_id)
+        identities = await self._rows(sql.IDENTITIES_OF_KEY, key_id, *after.identity, ERASED_AT_ONCE)
+        verifications = await self._rows(
+            sql.VERIFICATIONS_OF_KEY, key_id, *after.verification, ERASED_AT_ONCE
+        )
+        rows = await self._each(sql.ERASE_IDENTITIES, [(id_, now) for _, id_ in identities])
+        await self._each(sql.ERASE_VERIFICATIONS, [(id_,) for _, id_ in verifications])
         await self.require_truncation()
+        until = None
+        if max(len(identities), len(verifications)) == ERASED_AT_ONCE:
+            last = [after.identity, *identities][-1], [after.verification, *verifications][-1]
+            until = ErasedUntil(*map(tuple, last))
+        return Erased([IdentityRow._make(row) for row in rows], until)
 
     async def set_fact(self, name: str, value: bytes) -> None:
         """Insert or replace a fact."""
@@ -356,9 +400,10 @@ class Transaction(Reader):
         """
         return bool(await self._rows(sql.DELIVER_AGAIN, resource, now))
 
-    async def drop_deliveries(self, webhook: bytes, now: int) -> None:
-        """Set all WAITING deliveries of a webhook to DROPPED."""
-        await self._rows(self._of_dialect(sql.DROP_DELIVERIES), webhook, now)
+    async def drop_deliveries(self, webhook: bytes, now: int) -> bool:
+        """Set WAITING deliveries of a webhook to DROPPED, at most `DROPPED_AT_ONCE`; returns True if more may wait."""
+        dropped = await self._rows(self._of_dialect(sql.DROP_DELIVERIES), webhook, now, DROPPED_AT_ONCE)
+        return len(dropped) == DROPPED_AT_ONCE
 
     async def revoke_api_key(self, digest: bytes, at: int) -> None:
         """Revoke an API key unless it is already revoked."""
@@ -404,8 +449,8 @@ class Store(Protocol):
         """
         ...
 
-    async def take(self, key: bytes, *, capacity: int, per_second: float, now: int) -> Bucket:
-        """Take a token from the bucket with this key, shared by all processes of the database."""
+    async def take(self, key: bytes, *, capacity: int, per_second: float, now: int, size: int = 1) -> Bucket:
+        """Take `size` tokens or none from the bucket with this key, shared by all processes of the database."""
         ...
 
     async def close(self) -> None:

@@ -33,10 +33,10 @@ from scoring_model.training.scale import ScaleError
 from scoring_model.training.tuning import tune
 from scoring_model.training.useless import find_useless
 
-FIGURES: Final = ("recall_at_fpr_0.01", "roc_auc", "missed_fraud", "step_up", "false_reject")
+MODEL_FIGURES: Final = ("recall_at_fpr_0.01", "roc_auc", "missed_fraud", "step_up", "false_reject")
 """Figures of each model in each period."""
 
-RANKED: Final = FIGURES[:2]
+RANKED: Final = MODEL_FIGURES[:2]
 """Figures of the ranking, which need no thresholds."""
 
 JOURNAL: Final = "search-{}.journal"
@@ -131,7 +131,7 @@ class FoldOutcome:
         Thresholds, promises, parameters, families; or only `failure`, the reason why there is no model.
     arrays : mapping of str to ndarray
         `scores`, `outcomes` and `probabilities` of the judged records; `values`, of shape (p, f), and `draws`, of
-        shape (p, 1000, f), of `FIGURES` in each period; `learning` and `learning_draws`, of shape (s, 2) and
+        shape (p, 1000, f), of `MODEL_FIGURES` in each period; `learning` and `learning_draws`, of shape (s, 2) and
         (s, 1000, 2), of `RANKED` for each fitted share of the train part and, last, the whole.
     """
 
@@ -279,10 +279,10 @@ class _Fold:
         return np.concatenate([np.empty(0), *parts])
 
     def _by_period(self, rules: DecisionRules, margins: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Measure `FIGURES` of every period."""
+        """Measure `MODEL_FIGURES` of every period."""
         judged, bounds = self._task.judged, self._task.bounds
-        values = np.full((len(bounds) - 1, len(FIGURES)), np.nan)
-        draws = np.full((len(bounds) - 1, REPEATS, len(FIGURES)), np.nan)
+        values = np.full((len(bounds) - 1, len(MODEL_FIGURES)), np.nan)
+        draws = np.full((len(bounds) - 1, REPEATS, len(MODEL_FIGURES)), np.nan)
         for place, (start, end) in enumerate(pairwise(bounds)):
             records = EvaluatedRecords(
                 decisions=rules.decide(margins[start:end]),
@@ -340,7 +340,7 @@ class _Fold:
 
 def _write(found: Figures, values: FloatArray, draws: FloatArray) -> None:
     """Write figures into arrays of shape (f,) and (1000, f)."""
-    for place, name in enumerate(FIGURES):
+    for place, name in enumerate(MODEL_FIGURES):
         value, drawn = found.estimates[name].value, found.draws[name]
         values[place] = np.nan if value is None else value
         if len(drawn):

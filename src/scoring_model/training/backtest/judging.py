@@ -21,7 +21,7 @@ from scoring_model.evaluation.figures import Figures, measure_figures
 from scoring_model.evaluation.metrics import known
 from scoring_model.evaluation.stability import Verdict
 from scoring_model.evaluation.uncertainty import interval_of
-from scoring_model.training.backtest.fold import FIGURES, RANKED, FoldOutcome
+from scoring_model.training.backtest.fold import MODEL_FIGURES, RANKED, FoldOutcome
 from scoring_model.training.backtest.plan import History, Plan, PlannedFold, names_of
 from scoring_model.training.backtest.result import (
     NEVER_RETRAINED,
@@ -237,7 +237,7 @@ class Judge:
                 age=age,
                 genuine=int((self._plan.judged.targets[self._span(offset + age)] == 0).sum()),
                 frauds=int((self._plan.judged.targets[self._span(offset + age)] == 1).sum()),
-                figures=_named(FIGURES, values),
+                figures=_named(MODEL_FIGURES, values),
             )
             for fold, outcome, offset in self._fitted()
             for age, values in enumerate(outcome.arrays["values"])
@@ -264,7 +264,7 @@ class Judge:
                     [(period, values[place], draws[:, place]) for period, values, draws in found],
                     label=0 if name in ("step_up", "false_reject") else 1,
                 )
-                for place, name in enumerate(FIGURES)
+                for place, name in enumerate(MODEL_FIGURES)
             },
         )
 

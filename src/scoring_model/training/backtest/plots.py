@@ -8,7 +8,6 @@ import numpy as np
 from scoring_model.arrays import FloatArray
 from scoring_model.evaluation import Estimate
 from scoring_model.evaluation.report import NothingToDraw
-from scoring_model.evaluation.report.names import TITLES
 from scoring_model.evaluation.report.plot import COLOURS
 from scoring_model.evaluation.report.plots.stability import draw_weeks
 from scoring_model.evaluation.report.scales import tick
@@ -22,8 +21,9 @@ from scoring_model.evaluation.report.style import (
     require_libraries,
 )
 from scoring_model.evaluation.stability import Verdict
+from scoring_model.figures import FIGURES
 from scoring_model.training.backtest.calendar import day_text
-from scoring_model.training.backtest.result import Backtest
+from scoring_model.training.backtest.result import BacktestResult
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -49,7 +49,7 @@ class BacktestPlots:
         Without matplotlib, which the extra ``[train]`` brings.
     """
 
-    def __init__(self, backtest: Backtest) -> None:
+    def __init__(self, backtest: BacktestResult) -> None:
         require_libraries()
         self._backtest = backtest
 
@@ -78,7 +78,7 @@ class BacktestPlots:
                     _numbers([one.share.high for one in found]),
                 ),
                 colour=COLOURS[error],
-                title=TITLES[error],
+                title=FIGURES[error].title,
                 overall=None,
                 limit=found[0].limit,
             )
@@ -184,7 +184,7 @@ class BacktestPlots:
         return drawn
 
 
-def family_shares(backtest: Backtest) -> dict[int, dict[str, float]]:
+def family_shares(backtest: BacktestResult) -> dict[int, dict[str, float]]:
     """Return the share of each family in the mean absolute contributions, by instant of the training."""
     found = {}
     for fold in backtest.folds:

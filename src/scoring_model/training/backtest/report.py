@@ -7,12 +7,12 @@ from scoring_model.decision.rules import NEVER_REACHED
 from scoring_model.evaluation import Estimate
 from scoring_model.evaluation.report import Section, Table
 from scoring_model.evaluation.report.figures import range_text
-from scoring_model.evaluation.report.names import TITLES
 from scoring_model.evaluation.report.page import render_page, write_page
 from scoring_model.evaluation.report.scales import unbroken
+from scoring_model.figures import bounded
 from scoring_model.training.backtest.calendar import day_text
 from scoring_model.training.backtest.plots import BacktestPlots
-from scoring_model.training.backtest.result import NEVER_RETRAINED, Backtest, PromiseTally
+from scoring_model.training.backtest.result import NEVER_RETRAINED, BacktestResult, PromiseTally
 from scoring_model.training.backtest.sections import (
     ageing_section,
     cadences_section,
@@ -24,12 +24,12 @@ from scoring_model.training.backtest.sections import (
 )
 
 
-def write_backtest_report(backtest: Backtest, path: Path) -> None:
+def write_backtest_report(backtest: BacktestResult, path: Path) -> None:
     """Write the report of a backtest as one HTML file, whole or not at all."""
     write_page(render_backtest(backtest), path)
 
 
-def render_backtest(backtest: Backtest) -> str:
+def render_backtest(backtest: BacktestResult) -> str:
     """Return the report of a backtest as HTML; equal backtests give equal text."""
     plots = BacktestPlots(backtest)
     return render_page(
@@ -51,12 +51,12 @@ def render_backtest(backtest: Backtest) -> str:
     )
 
 
-def summary_of(backtest: Backtest) -> tuple[str, ...]:
+def summary_of(backtest: BacktestResult) -> tuple[str, ...]:
     """Return the result in a few sentences."""
     return (_basis(backtest), *_summary(backtest).texts)
 
 
-def _basis(backtest: Backtest) -> str:
+def _basis(backtest: BacktestResult) -> str:
     periods, models = list(backtest.periods), sum(fold.failure is None for fold in backtest.folds)
     genuine, frauds = (sum(found[side] for found in backtest.periods.values()) for side in (0, 1))
     return (
@@ -66,7 +66,7 @@ def _basis(backtest: Backtest) -> str:
     )
 
 
-def _summary(backtest: Backtest) -> Section:
+def _summary(backtest: BacktestResult) -> Section:
     return Section(
         name="summary",
         title="What happened",
@@ -79,7 +79,7 @@ def _summary(backtest: Backtest) -> Section:
     )
 
 
-def _promise_sentence(backtest: Backtest) -> str:
+def _promise_sentence(backtest: BacktestResult) -> str:
     if not backtest.tallies:
         return "The policy promises nothing."
     parts = []
@@ -91,7 +91,7 @@ def _promise_sentence(backtest: Backtest) -> str:
     return f"Of all promises by {backtest.unit}: {'; '.join(parts)}."
 
 
-def _cadence_sentences(backtest: Backtest) -> Iterator[str]:
+def _cadence_sentences(backtest: BacktestResult) -> Iterator[str]:
     for pair in backtest.differences:
         if pair.against != NEVER_RETRAINED:
             continue
@@ -114,12 +114,12 @@ def _points(found: Estimate) -> str:
     return f"{signed_points(found.value)} points (95% interval {range_text(found.low, found.high, signed_points)})"
 
 
-def _left_out(backtest: Backtest) -> str:
+def _left_out(backtest: BacktestResult) -> str:
     listed = "; ".join(f"{count:,} {reason}" for reason, count in backtest.left_out.items())
     return f"Records that are not judged: {listed or 'none'}."
 
 
-def _tally_table(backtest: Backtest) -> Table:
+def _tally_table(backtest: BacktestResult) -> Table:
     heads = (
         "Promise",
         "Trained every",
@@ -139,7 +139,7 @@ def _tally_table(backtest: Backtest) -> Table:
 
 def _tally_row(one: PromiseTally) -> tuple[str, ...]:
     counts = (one.judged, one.kept, one.undecided, one.broken)
-    title = TITLES[one.bound.removeprefix("max_")]
+    title = bounded(one.bound).title
     return (
         title,
         one.cadence,
@@ -149,7 +149,7 @@ def _tally_row(one: PromiseTally) -> tuple[str, ...]:
     )
 
 
-def _folds(backtest: Backtest) -> Section:
+def _folds(backtest: BacktestResult) -> Section:
     impossible = tuple((unbroken(day_text(one.as_of)), _sentence(one.reason)) for one in backtest.impossible)
     has_test = any(part.part == "test" for fold in backtest.folds for part in fold.parts)
     test = (
@@ -173,7 +173,7 @@ def _folds(backtest: Backtest) -> Section:
     )
 
 
-def _fold_table(backtest: Backtest) -> Table:
+def _fold_table(backtest: BacktestResult) -> Table:
     rows = []
     for fold in backtest.folds:
         train, validation = (
@@ -209,7 +209,7 @@ def _score(threshold: int | None) -> str:
     return "never" if threshold == NEVER_REACHED else str(threshold)
 
 
-def _provenance(backtest: Backtest) -> Section:
+def _provenance(backtest: BacktestResult) -> Section:
     checks = ", ".join(f"{one.code} {one.verdict}" for one in backtest.findings)
     rows = (
         ("Use", backtest.name),

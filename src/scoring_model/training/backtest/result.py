@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from scoring_model.arrays import IntArray
@@ -17,8 +16,6 @@ from scoring_model.training.split import PartSummary
 
 if TYPE_CHECKING:
     import pandas
-
-    from scoring_model.training.backtest.plots import BacktestPlots
 
 FORMAT: Final = 1
 """Version of the JSON document; it grows when a key changes its meaning or goes."""
@@ -233,8 +230,8 @@ class LearningPoint:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Backtest:
-    """How models that are trained again and again would have fared.
+class BacktestResult:
+    """What a backtest found, as data; see `Backtest`.
 
     Parameters
     ----------
@@ -298,19 +295,6 @@ class Backtest:
     learning: tuple[LearningPoint, ...]
     record_ids: tuple[str, ...] = field(repr=False)
     scores: Mapping[int, IntArray] = field(repr=False)
-
-    @property
-    def plot(self) -> "BacktestPlots":
-        """Plots as matplotlib axes, each alone; they need the extra ``[train]``."""
-        from scoring_model.training.backtest.plots import BacktestPlots
-
-        return BacktestPlots(self)
-
-    def report(self, path: str | Path) -> None:
-        """Write the report as one HTML file, whole or not at all; it needs the extra ``[train]``."""
-        from scoring_model.training.backtest.report import write_backtest_report
-
-        write_backtest_report(self, Path(path))
 
     def to_frame(self) -> "pandas.DataFrame":
         """Give every figure as a row.

@@ -20,12 +20,13 @@ from scoring_model.records import microseconds, rfc3339
 from scoring_model.records.quarantine import accept
 from scoring_model.records.reading import read_records
 from scoring_model.records.sources import file_paths
+from scoring_model.training.backtest.backtest import Backtest
 from scoring_model.training.backtest.calendar import BacktestError, day_text, parse_cadences
 from scoring_model.training.backtest.fold import FoldOutcome, Shared
 from scoring_model.training.backtest.judging import Judge, tally
 from scoring_model.training.backtest.matrices import Matrices
 from scoring_model.training.backtest.plan import History, Plan, PlannedFold, Window, make_plan, names_of
-from scoring_model.training.backtest.result import Backtest, Fold
+from scoring_model.training.backtest.result import Fold
 from scoring_model.training.backtest.workers import TrainFold, fold_workers
 from scoring_model.training.backtest.workspace import Workspace, run_key
 from scoring_model.training.leakage import refuse_leaks, run_leakage_checks

@@ -1,34 +1,25 @@
 """The parts of the report of a backtest that hold its figures."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from scoring_model.evaluation import Estimate
 from scoring_model.evaluation.report import Section, Table
 from scoring_model.evaluation.report.figures import Figure, absent, drawn, range_text
-from scoring_model.evaluation.report.names import TITLES
+from scoring_model.evaluation.report.names import is_decimal
 from scoring_model.evaluation.report.scales import percent, unbroken
+from scoring_model.figures import FIGURES, bounded
 from scoring_model.training.backtest.calendar import day_text
 from scoring_model.training.backtest.fold import RANKED
+from scoring_model.training.backtest.judging import WORTH
 from scoring_model.training.backtest.plots import RECALL, BacktestPlots, family_shares
-from scoring_model.training.backtest.result import Ageing, Backtest, PromiseMonth
+from scoring_model.training.backtest.result import Ageing, BacktestResult, PromiseMonth
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_FIGURES: Final = {
-    "missed_fraud": "Frauds that pass",
-    "step_up": "Genuine stepped up or failed",
-    "false_reject": "Genuine who fail",
-    RECALL: "Recall at 1% false positives",
-    "roc_auc": "ROC AUC",
-    "log_loss": "Log loss",
-    "cost": "Expected cost of an applicant",
-}
-_PLAIN: Final = ("roc_auc", "log_loss", "cost")
 
-
-def promises_section(backtest: Backtest, plots: BacktestPlots) -> Section:
+def promises_section(backtest: BacktestResult, plots: BacktestPlots) -> Section:
     """Show every promise in every period."""
     cadences = list(dict.fromkeys(one.cadence for one in backtest.promises))
     return Section(
@@ -48,7 +39,7 @@ def promises_section(backtest: Backtest, plots: BacktestPlots) -> Section:
     )
 
 
-def _promise_figure(backtest: Backtest, plots: BacktestPlots, cadence: str) -> Figure:
+def _promise_figure(backtest: BacktestResult, plots: BacktestPlots, cadence: str) -> Figure:
     found = [one for one in backtest.promises if one.cadence == cadence]
     bounds = list(dict.fromkeys(one.bound for one in found))
 
@@ -58,7 +49,7 @@ def _promise_figure(backtest: Backtest, plots: BacktestPlots, cadence: str) -> F
             ax.label_outer()
 
     broken = [one for one in found if one.verdict == "broken"]
-    where = ", ".join(f"{TITLES[one.bound.removeprefix('max_')].lower()} in {one.period}" for one in broken)
+    where = ", ".join(f"{bounded(one.bound).title.lower()} in {one.period}" for one in broken)
     return drawn(
         f"promises-{cadence}",
         f"Errors by {backtest.unit}, trained every {cadence}",
@@ -71,7 +62,7 @@ def _promise_figure(backtest: Backtest, plots: BacktestPlots, cadence: str) -> F
     )
 
 
-def _promise_table(backtest: Backtest, cadence: str) -> Table:
+def _promise_table(backtest: BacktestResult, cadence: str) -> Table:
     rows = tuple(_promise_row(one) for one in backtest.promises if one.cadence == cadence)
     heads = (backtest.unit.title(), "Model as of", "Promise", "Limit", "Errors", "Of", "Share", "Verdict")
     return Table(caption=f"Promises, trained every {cadence}", heads=heads, rows=rows)
@@ -82,7 +73,7 @@ def _promise_row(one: PromiseMonth) -> tuple[str, ...]:
     return (
         unbroken(one.period),
         unbroken(day_text(one.as_of)),
-        TITLES[one.bound.removeprefix("max_")],
+        bounded(one.bound).title,
         percent(one.limit),
         f"{share.count:,}",
         f"{share.total:,}",
@@ -91,7 +82,7 @@ def _promise_row(one: PromiseMonth) -> tuple[str, ...]:
     )
 
 
-def cadences_section(backtest: Backtest, plots: BacktestPlots) -> Section:
+def cadences_section(backtest: BacktestResult, plots: BacktestPlots) -> Section:
     """Show the figures of the cadences and their differences."""
     shown = ["missed_fraud", "step_up", RECALL, *(["cost"] if backtest.has_costs else [])]
     cost = (
@@ -113,8 +104,8 @@ def cadences_section(backtest: Backtest, plots: BacktestPlots) -> Section:
     )
 
 
-def _cadence_figure(backtest: Backtest, plots: BacktestPlots, figure: str) -> Figure:
-    title = _FIGURES[figure]
+def _cadence_figure(backtest: BacktestResult, plots: BacktestPlots, figure: str) -> Figure:
+    title = FIGURES[figure].title
     rows = tuple(
         (f"{pair.cadence} minus {pair.against}", difference_text(figure, pair.figures[figure]))
         for pair in backtest.differences
@@ -130,18 +121,18 @@ def _cadence_figure(backtest: Backtest, plots: BacktestPlots, figure: str) -> Fi
     )
 
 
-def _cadence_table(backtest: Backtest) -> Table:
-    names = [name for name in _FIGURES if name in backtest.cadences[0].figures]
+def _cadence_table(backtest: BacktestResult) -> Table:
+    names = [name for name in WORTH if name in backtest.cadences[0].figures]
     rows = tuple(
         (one.cadence, f"{one.models:,}", *(_value(name, one.figures[name]) for name in names))
         for one in backtest.cadences
     )
-    heads = ("Trained every", "Models in use", *(_FIGURES[name] for name in names))
+    heads = ("Trained every", "Models in use", *(FIGURES[name].title for name in names))
     return Table(caption="Figures of each cadence, with 95% intervals", heads=heads, rows=rows)
 
 
-def _difference_table(backtest: Backtest) -> Table:
-    names = [name for name in _FIGURES if name in backtest.differences[0].figures]
+def _difference_table(backtest: BacktestResult) -> Table:
+    names = [name for name in WORTH if name in backtest.differences[0].figures]
     rows = tuple(
         (
             f"{pair.cadence} minus {pair.against}",
@@ -151,7 +142,7 @@ def _difference_table(backtest: Backtest) -> Table:
     )
     return Table(
         caption="Differences of cadences; shares in percentage points",
-        heads=("Cadences", *(_FIGURES[name] for name in names)),
+        heads=("Cadences", *(FIGURES[name].title for name in names)),
         rows=rows,
     )
 
@@ -159,7 +150,7 @@ def _difference_table(backtest: Backtest) -> Table:
 def _value(name: str, found: Estimate) -> str:
     if found.value is None:
         return "–"
-    write: Callable[[float], str] = _number if name in _PLAIN else percent
+    write: Callable[[float], str] = _number if is_decimal(name) else percent
     return f"{write(found.value)} ({range_text(found.low, found.high, write)})"
 
 
@@ -167,7 +158,7 @@ def difference_text(name: str, found: Estimate) -> str:
     """Write a difference with its interval: shares in percentage points."""
     if found.value is None:
         return "–"
-    write = _signed_number if name in _PLAIN else signed_points
+    write = _signed_number if is_decimal(name) else signed_points
     return f"{write(found.value)} ({range_text(found.low, found.high, write)})"
 
 
@@ -184,7 +175,7 @@ def signed_points(share: float) -> str:
     return f"{100 * share:+.2f}".replace("-", "\N{MINUS SIGN}")
 
 
-def ageing_section(backtest: Backtest, plots: BacktestPlots) -> Section:
+def ageing_section(backtest: BacktestResult, plots: BacktestPlots) -> Section:
     """Show every model in every later period, and old models against fresh ones."""
     return Section(
         name="ageing",
@@ -197,7 +188,7 @@ def ageing_section(backtest: Backtest, plots: BacktestPlots) -> Section:
     )
 
 
-def _models_figure(backtest: Backtest, plots: BacktestPlots) -> Figure:
+def _models_figure(backtest: BacktestResult, plots: BacktestPlots) -> Figure:
     name, title = "models", f"Recall at 1% false positives by {backtest.unit}"
     if all(model.figures[RECALL] is None for model in backtest.models):
         return absent(name, title, "No period has both classes.")
@@ -212,12 +203,16 @@ def _models_figure(backtest: Backtest, plots: BacktestPlots) -> Figure:
     )
 
 
-def _ageing_figure(backtest: Backtest, plots: BacktestPlots) -> Figure:
+def _ageing_figure(backtest: BacktestResult, plots: BacktestPlots) -> Figure:
     name, title = "ageing-difference", "Old model minus fresh model"
     if not backtest.ageing:
         return absent(name, title, "No period was decided by two models.")
     rows = tuple(_aged_row(aged) for aged in backtest.ageing)
-    heads = ("Age", f"{backtest.unit.title()}s", *(_FIGURES[figure] for figure in backtest.ageing[0].figures))
+    heads = (
+        "Age",
+        f"{backtest.unit.title()}s",
+        *(FIGURES[figure].title for figure in backtest.ageing[0].figures),
+    )
     last = backtest.ageing[-1]
     return drawn(
         name,
@@ -240,7 +235,7 @@ def _aged_row(aged: Ageing) -> tuple[str, ...]:
     return str(aged.age), f"{aged.periods:,}", *differences
 
 
-def _models_table(backtest: Backtest) -> Table:
+def _models_table(backtest: BacktestResult) -> Table:
     rows = tuple(
         (
             unbroken(day_text(model.as_of)),
@@ -252,7 +247,7 @@ def _models_table(backtest: Backtest) -> Table:
         )
         for model in backtest.models
     )
-    names = tuple(_FIGURES[name] for name in backtest.models[0].figures)
+    names = tuple(FIGURES[name].title for name in backtest.models[0].figures)
     heads = ("Model as of", backtest.unit.title(), "Age", "Genuine", "Frauds", *names)
     return Table(caption=f"Every model in every later {backtest.unit}", heads=heads, rows=rows)
 
@@ -260,10 +255,10 @@ def _models_table(backtest: Backtest) -> Table:
 def _plain(name: str, value: float | None) -> str:
     if value is None:
         return "–"
-    return f"{value:.3f}" if name in _PLAIN else percent(value)
+    return f"{value:.3f}" if is_decimal(name) else percent(value)
 
 
-def history_section(backtest: Backtest, plots: BacktestPlots) -> Section:
+def history_section(backtest: BacktestResult, plots: BacktestPlots) -> Section:
     """Show models of shorter histories."""
     name, title = "history", "Whether more history helps"
     text = (
@@ -287,7 +282,7 @@ def history_section(backtest: Backtest, plots: BacktestPlots) -> Section:
         )
         for point in backtest.learning
     )
-    names = [_FIGURES[figure] for figure in RANKED]
+    names = [FIGURES[figure].title for figure in RANKED]
     table = Table(
         caption="Models of shorter histories; differences are to the whole train part",
         heads=(*heads, *names, *(f"{one}: difference" for one in names)),
@@ -304,7 +299,7 @@ def history_section(backtest: Backtest, plots: BacktestPlots) -> Section:
     return Section(name=name, title=title, texts=(text,), figures=(figure,))
 
 
-def families_section(backtest: Backtest, plots: BacktestPlots) -> Section:
+def families_section(backtest: BacktestResult, plots: BacktestPlots) -> Section:
     """Show which families of features carry the models."""
     name, title = "families", "Which features carry the models"
     shares = family_shares(backtest)

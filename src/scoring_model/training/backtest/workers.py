@@ -1,16 +1,16 @@
 """Processes that train folds; a process whose parent is gone ends. Or workers of a Dask cluster."""
 
 import multiprocessing
-import os
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from multiprocessing.connection import Connection, wait
+from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnProcess
 from typing import TYPE_CHECKING
 
 from scoring_model.training.backtest.calendar import BacktestError
 from scoring_model.training.backtest.fold import FoldOutcome, FoldTask, Shared, train_fold
+from scoring_model.training.fitting import import_lightgbm_alone
+from scoring_model.worker_process import begin_work
 
 if TYPE_CHECKING:
     from scoring_model.cluster import Cluster
@@ -75,17 +75,10 @@ def _remote(worker: SpawnProcess, connection: Connection) -> TrainFold:
 
 def _work(connection: Connection, shared: Shared) -> None:
     """Train folds on request, until the connection ends."""
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    begin_work()  # a search under way would keep its journal from a resumed run
+    import_lightgbm_alone()
     try:
         while True:
             connection.send(train_fold(connection.recv(), shared))
     except (EOFError, OSError, KeyboardInterrupt):
         return  # the parent process is gone
-
-
-def _end_with_parent() -> None:
-    """End at once when the parent is gone: a search under way would keep its journal from a resumed run."""
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        wait([parent.sentinel])
-        os._exit(1)

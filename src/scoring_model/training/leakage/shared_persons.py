@@ -10,10 +10,11 @@ from typing import Final
 from scoring_model.arrays import IntArray
 from scoring_model.findings import Code, Finding, State
 from scoring_model.history import person_of
+from scoring_model.history.keys import PERSONS
 from scoring_model.records import RecordTable
 from scoring_model.training.preparation import Prepared
 
-_FIELDS: Final = ("firstName", "lastName", "dob", "subjectId")
+_FIELDS: Final = tuple(field for _, parts in PERSONS for field in parts)
 
 
 def check_shared_persons(prepared: Prepared) -> Finding:

@@ -2,18 +2,18 @@
 
 from typing import TYPE_CHECKING, Final
 
+from scoring_model.evaluation.comparison_result import ComparisonResult
 from scoring_model.evaluation.report.comparison_plot import tone_of
 from scoring_model.evaluation.report.figures import Table, drawn, range_text
-from scoring_model.evaluation.report.names import TITLES
 from scoring_model.evaluation.report.plots.comparison import ROW
 from scoring_model.evaluation.report.scales import signed
-from scoring_model.evaluation.report.sections.groups import SHOWN, TOP, slug
+from scoring_model.evaluation.report.sections.groups import TOP, slug
 from scoring_model.evaluation.report.sections.section import Section
+from scoring_model.figures import ERRORS, FIGURES
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from scoring_model.evaluation.comparison import Comparison
     from scoring_model.evaluation.flips import GroupFlipTable
     from scoring_model.evaluation.groups import Difference
     from scoring_model.evaluation.report.comparison_plot import ComparisonPlots
@@ -24,7 +24,7 @@ _TEXT: Final = (
 )
 
 
-def changes_sections(comparison: "Comparison", plots: "ComparisonPlots") -> list[Section]:
+def changes_sections(comparison: ComparisonResult, plots: "ComparisonPlots") -> list[Section]:
     """Describe who flips, one part for each column."""
     return [
         Section(
@@ -53,9 +53,9 @@ def changes_sections(comparison: "Comparison", plots: "ComparisonPlots") -> list
 
 
 def _draw(plots: "ComparisonPlots", found: "GroupFlipTable", *axes: "Axes") -> None:
-    for ax, rate in zip(axes, SHOWN, strict=True):
+    for ax, rate in zip(axes, ERRORS, strict=True):
         plots.changes(found.column, rate, ax=ax, top=TOP)
-        ax.set_title(TITLES[rate], fontsize=10.5)
+        ax.set_title(FIGURES[rate].title, fontsize=10.5)
 
 
 def _drawn(found: "GroupFlipTable") -> str:
@@ -68,9 +68,9 @@ def _drawn(found: "GroupFlipTable") -> str:
 def _clear(found: "GroupFlipTable") -> str:
     """Name the groups with clearly more or fewer errors."""
     texts = [
-        f"{group.value}: {TITLES[rate].lower()} {'more' if tone == 'worse' else 'less'} often"
+        f"{group.value}: {FIGURES[rate].title.lower()} {'more' if tone == 'worse' else 'less'} often"
         for group in found.groups
-        for rate in SHOWN
+        for rate in ERRORS
         if (
             tone := tone_of(rate, group.changes[rate].simultaneous_low, group.changes[rate].simultaneous_high)
         )
@@ -79,10 +79,10 @@ def _clear(found: "GroupFlipTable") -> str:
 
 
 def _table(found: "GroupFlipTable") -> Table:
-    rows = tuple((group.value, *(_change(group.changes[rate]) for rate in SHOWN)) for group in found.groups)
+    rows = tuple((group.value, *(_change(group.changes[rate]) for rate in ERRORS)) for group in found.groups)
     return Table(
         caption=f"Changes by {found.column}, in percentage points, with simultaneous 95% intervals",
-        heads=("Group", *(TITLES[rate] for rate in SHOWN)),
+        heads=("Group", *(FIGURES[rate].title for rate in ERRORS)),
         rows=rows,
     )
 

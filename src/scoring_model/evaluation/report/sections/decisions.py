@@ -9,14 +9,14 @@ from scoring_model.evaluation.report.figures import NEEDS_BOTH, NO_RECORDS, Figu
 from scoring_model.evaluation.report.plots.scores import coarse
 from scoring_model.evaluation.report.scales import percent
 from scoring_model.evaluation.report.sections.section import Section
+from scoring_model.evaluation.result import EvaluationResult
 
 if TYPE_CHECKING:
     from scoring_model.evaluation.curves import ThresholdMap
-    from scoring_model.evaluation.evaluation import Evaluation
     from scoring_model.evaluation.report.plot import Plots
 
 
-def decisions_section(evaluation: "Evaluation", plots: "Plots") -> Section:
+def decisions_section(evaluation: EvaluationResult, plots: "Plots") -> Section:
     """Describe what other thresholds would do, and how scores are distributed."""
     return Section(
         name="thresholds",
@@ -25,7 +25,7 @@ def decisions_section(evaluation: "Evaluation", plots: "Plots") -> Section:
     )
 
 
-def _threshold_map(evaluation: "Evaluation", plots: "Plots") -> Figure:
+def _threshold_map(evaluation: EvaluationResult, plots: "Plots") -> Figure:
     name, title = "threshold-map", "What each pair of thresholds would have done"
     found = evaluation.curves.thresholds
     if not (found.genuine and found.frauds):
@@ -54,7 +54,7 @@ def threshold_text(value: int) -> str:
     return "never" if value == NEVER_REACHED else str(value)
 
 
-def _map_caption(evaluation: "Evaluation") -> list[str]:
+def _map_caption(evaluation: EvaluationResult) -> list[str]:
     found = evaluation.curves.thresholds
     texts = [
         "Every point is a pair of thresholds. Dashed lines: share of genuine applicants who are stepped up or fail. "
@@ -73,7 +73,7 @@ def _map_caption(evaluation: "Evaluation") -> list[str]:
     return texts
 
 
-def _certified_text(evaluation: "Evaluation") -> str:
+def _certified_text(evaluation: EvaluationResult) -> str:
     """Describe the certified region, or say why it is not drawn."""
     curves = evaluation.curves
     if not curves.policy.promises:
@@ -127,7 +127,7 @@ def _map_table(found: "ThresholdMap") -> Table:
     )
 
 
-def _distribution(evaluation: "Evaluation", plots: "Plots") -> Figure:
+def _distribution(evaluation: EvaluationResult, plots: "Plots") -> Figure:
     name, title = "score-distribution", "How scores are distributed"
     found = evaluation.curves.scores
     if not found.records:
@@ -161,7 +161,7 @@ def _median(counts: np.ndarray, edges: np.ndarray) -> str:
     return f"{edges[place]} to {edges[place + 1] - 1}"
 
 
-def _distribution_table(evaluation: "Evaluation") -> Table:
+def _distribution_table(evaluation: EvaluationResult) -> Table:
     found = evaluation.curves.scores
     rows = []
     for start in range(0, 1000, 100):

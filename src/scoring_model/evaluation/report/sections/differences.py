@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from scoring_model.evaluation.comparison_result import ComparisonResult
 from scoring_model.evaluation.report.comparison_plot import tone_of
 from scoring_model.evaluation.report.figures import (
     NEEDS_BOTH,
@@ -18,21 +19,18 @@ from scoring_model.evaluation.report.figures import (
 )
 from scoring_model.evaluation.report.names import (
     change_writer,
-    figure_title,
-    is_ranking,
     value_writer,
 )
 from scoring_model.evaluation.report.plots.comparison import ROW
 from scoring_model.evaluation.report.scales import percent
 from scoring_model.evaluation.report.sections.section import Section
+from scoring_model.figures import ERRORS, FIGURES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from scoring_model.evaluation.comparison import Comparison
     from scoring_model.evaluation.report.comparison_plot import ComparisonPlots
 
-ERRORS: Final = ("false_reject", "step_up", "missed_fraud")
 REPEATED: Final = frozenset({"genuine_failed", "fraud_passed", "fraud_share"})
 """Figures under a second name, and the share of frauds, which no model changes."""
 
@@ -42,7 +40,7 @@ _COLOURS: Final = (
 )
 
 
-def differences_section(comparison: "Comparison", plots: "ComparisonPlots") -> Section:
+def differences_section(comparison: ComparisonResult, plots: "ComparisonPlots") -> Section:
     """Describe what is better and worse, with paired intervals."""
     return Section(
         name="differences",
@@ -57,19 +55,19 @@ def differences_section(comparison: "Comparison", plots: "ComparisonPlots") -> S
     )
 
 
-def _errors(comparison: "Comparison", plots: "ComparisonPlots") -> Figure:
+def _errors(comparison: ComparisonResult, plots: "ComparisonPlots") -> Figure:
     return _forest(
         comparison, plots, [*ERRORS], name="errors", title="Errors of the policy", unit="percentage points"
     )
 
 
-def _ranking(comparison: "Comparison", plots: "ComparisonPlots") -> Figure:
-    names = [name for name in comparison.differences if is_ranking(name)]
+def _ranking(comparison: ComparisonResult, plots: "ComparisonPlots") -> Figure:
+    names = [name for name in comparison.differences if FIGURES[name].of_ranking]
     return _forest(comparison, plots, names, name="ranking", title="Finding frauds", unit="hundredths")
 
 
 def _forest(
-    comparison: "Comparison",
+    comparison: ComparisonResult,
     plots: "ComparisonPlots",
     names: "Sequence[str]",
     *,
@@ -98,27 +96,27 @@ def _forest(
     )
 
 
-def _difference(comparison: "Comparison", name: str) -> tuple[str, ...]:
+def _difference(comparison: ComparisonResult, name: str) -> tuple[str, ...]:
     found, write = comparison.differences[name], change_writer(name)
     value = "–" if found.value is None else write(found.value)
-    return figure_title(name), value, range_text(found.low, found.high, write), f"{found.records:,}"
+    return FIGURES[name].title, value, range_text(found.low, found.high, write), f"{found.records:,}"
 
 
-def _clear(comparison: "Comparison", names: "Sequence[str]") -> str:
+def _clear(comparison: ComparisonResult, names: "Sequence[str]") -> str:
     """Name the figures that are clearly better or worse."""
     tones = {
         name: tone_of(name, comparison.differences[name].low, comparison.differences[name].high)
         for name in names
     }
     texts = [
-        f"Clearly {tone}: {', '.join(figure_title(name) for name in names if tones[name] == tone)}."
+        f"Clearly {tone}: {', '.join(FIGURES[name].title for name in names if tones[name] == tone)}."
         for tone in ("better", "worse")
         if tone in tones.values()
     ]
     return " ".join(texts) or "No figure is clearly better or worse."
 
 
-def _roc(comparison: "Comparison", plots: "ComparisonPlots") -> Figure:
+def _roc(comparison: ComparisonResult, plots: "ComparisonPlots") -> Figure:
     name, title = "roc", "Frauds found, by genuine applicants bothered"
     overall = comparison.champion.overall
     if not (overall.genuine and overall.frauds):
@@ -150,7 +148,7 @@ def _roc(comparison: "Comparison", plots: "ComparisonPlots") -> Figure:
     )
 
 
-def _scores(comparison: "Comparison", plots: "ComparisonPlots") -> Figure:
+def _scores(comparison: ComparisonResult, plots: "ComparisonPlots") -> Figure:
     name, title = "scores", "Scores of the same records"
     old, new = (one.records.decisions.scores for one in (comparison.champion, comparison.challenger))
     frauds = comparison.champion.records.labels == 1
@@ -188,7 +186,7 @@ def _shares(hits: np.ndarray, frauds: np.ndarray) -> Iterator[float]:
         yield float(hits[rows].mean()) if rows.any() else float("nan")
 
 
-def _table(comparison: "Comparison") -> Table:
+def _table(comparison: ComparisonResult) -> Table:
     rows = tuple(
         (
             *_difference(comparison, name)[:1],

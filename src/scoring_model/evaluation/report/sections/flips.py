@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, Final
 
+from scoring_model.evaluation.comparison_result import ComparisonResult
 from scoring_model.evaluation.flips import MOST_EXPLAINED
 from scoring_model.evaluation.report.comparison_plot import flip_name
 from scoring_model.evaluation.report.figures import Figure, Table, absent, drawn, range_text
@@ -12,7 +13,6 @@ from scoring_model.evaluation.report.sections.section import Section
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from scoring_model.evaluation.comparison import Comparison
     from scoring_model.evaluation.report.comparison_plot import ComparisonPlots
     from scoring_model.evaluation.uncertainty import Estimate
 
@@ -20,7 +20,7 @@ REASONS: Final = 5
 """Reasons of each kind of flip that are listed."""
 
 
-def flips_section(comparison: "Comparison", plots: "ComparisonPlots") -> Section:
+def flips_section(comparison: ComparisonResult, plots: "ComparisonPlots") -> Section:
     """Describe the records that get another outcome."""
     return Section(
         name="flips",
@@ -30,7 +30,7 @@ def flips_section(comparison: "Comparison", plots: "ComparisonPlots") -> Section
     )
 
 
-def _flips(comparison: "Comparison", plots: "ComparisonPlots") -> Figure:
+def _flips(comparison: ComparisonResult, plots: "ComparisonPlots") -> Figure:
     name, title = "flips-a-day", "Other outcomes a day"
     if not comparison.flips:
         return absent(name, title, "No record has another outcome.")
@@ -83,7 +83,7 @@ def _small(value: float) -> str:
     return f"{value:,.0f}" if value >= 10 else f"{value:.2g}"
 
 
-def _reasons(comparison: "Comparison") -> Table:
+def _reasons(comparison: ComparisonResult) -> Table:
     """List the most frequent reasons of the stricter model, by kind of flip."""
     rows = tuple(
         (
@@ -104,7 +104,7 @@ def _reasons(comparison: "Comparison") -> Table:
     )
 
 
-def _examples(comparison: "Comparison") -> Table:
+def _examples(comparison: ComparisonResult) -> Table:
     """List ids of the records whose scores differ most."""
     rows = tuple(
         (flip_name(flip), ", ".join(flip.examples) or "the records have no ids") for flip in comparison.flips

@@ -5,26 +5,25 @@ from typing import TYPE_CHECKING, Final
 from scoring_model.evaluation.grouping import OTHER
 from scoring_model.evaluation.groups import MIN_RECORDS, REST
 from scoring_model.evaluation.report.figures import Figure, Table, drawn, range_text
-from scoring_model.evaluation.report.names import TITLES
 from scoring_model.evaluation.report.plots.groups import ROW
 from scoring_model.evaluation.report.scales import percent, signed
 from scoring_model.evaluation.report.sections.section import Section
+from scoring_model.evaluation.result import EvaluationResult
+from scoring_model.figures import ERRORS, FIGURES
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from scoring_model.evaluation.evaluation import Evaluation
     from scoring_model.evaluation.groups import Difference, GroupRate, GroupTable
     from scoring_model.evaluation.report.plot import Plots
 
-SHOWN: Final = ("false_reject", "step_up", "missed_fraud")
 TOP: Final = 20
 """Groups that are drawn."""
 
 _NOT_ENOUGH: Final = "not enough data"
 
 
-def groups_sections(evaluation: "Evaluation", plots: "Plots") -> list[Section]:
+def groups_sections(evaluation: EvaluationResult, plots: "Plots") -> list[Section]:
     """Describe rates by group, one part for each column; or say that none were asked for."""
     if not evaluation.groups:
         text = "No groups were asked for: name columns with --by, or by=[...] in Python."
@@ -46,9 +45,9 @@ def groups_sections(evaluation: "Evaluation", plots: "Plots") -> list[Section]:
     ]
 
 
-def _figure(evaluation: "Evaluation", plots: "Plots", table: "GroupTable") -> Figure:
+def _figure(evaluation: EvaluationResult, plots: "Plots", table: "GroupTable") -> Figure:
     def draw(*axes: "Axes") -> None:
-        for ax, rate in zip(axes, SHOWN, strict=True):
+        for ax, rate in zip(axes, ERRORS, strict=True):
             plots.groups(table.column, rate, ax=ax, top=TOP)
 
     shown = min(len(table.groups), TOP)
@@ -82,12 +81,12 @@ def _clear(table: "GroupTable") -> str:
     """Name the groups whose simultaneous interval of the gap leaves out 0."""
     found = []
     for group in table.groups:
-        for rate in SHOWN:
+        for rate in ERRORS:
             gap = group.rates[rate].gap
             if gap.simultaneous_low is not None and gap.simultaneous_low > 0:
-                found.append(f"{group.value}: {TITLES[rate].lower()} more often")
+                found.append(f"{group.value}: {FIGURES[rate].title.lower()} more often")
             elif gap.simultaneous_high is not None and gap.simultaneous_high < 0:
-                found.append(f"{group.value}: {TITLES[rate].lower()} less often")
+                found.append(f"{group.value}: {FIGURES[rate].title.lower()} less often")
     if found:
         return f"Clear differences (simultaneous intervals leave out 0): {'; '.join(found)}."
     return "No group differs clearly from its reference: every simultaneous interval that exists holds 0."
@@ -99,11 +98,11 @@ def _rates(table: "GroupTable") -> Table:
             group.value,
             f"{group.genuine:,}",
             f"{group.frauds:,}",
-            *(_rate(group.rates[rate]) for rate in SHOWN),
+            *(_rate(group.rates[rate]) for rate in ERRORS),
         )
         for group in table.groups
     )
-    heads = ("Group", "Genuine", "Frauds", *(TITLES[rate] for rate in SHOWN))
+    heads = ("Group", "Genuine", "Frauds", *(FIGURES[rate].title for rate in ERRORS))
     return Table(caption=f"Rates by {table.column}, with 95% intervals", heads=heads, rows=rows)
 
 
@@ -122,11 +121,11 @@ def _comparison(table: "GroupTable", kind: str) -> Table:
     reference = "all other records" if table.reference == REST else table.reference
     title = "Gaps, in percentage points, to" if kind == "gap" else "Ratios to"
     rows = tuple(
-        (group.value, *(_difference(group.rates[rate], kind) for rate in SHOWN))
+        (group.value, *(_difference(group.rates[rate], kind) for rate in ERRORS))
         for group in table.groups
         if group.value != table.reference
     )
-    heads = ("Group", *(TITLES[rate] for rate in SHOWN))
+    heads = ("Group", *(FIGURES[rate].title for rate in ERRORS))
     return Table(caption=f"{title} {reference}, with simultaneous 95% intervals", heads=heads, rows=rows)
 
 

@@ -8,13 +8,13 @@ from scoring_model.evaluation.report.figures import Figure, Table, drawn, range_
 from scoring_model.evaluation.report.plots.importance import ROW
 from scoring_model.evaluation.report.scales import signed
 from scoring_model.evaluation.report.sections.section import Section
+from scoring_model.evaluation.result import EvaluationResult
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from matplotlib.axes import Axes
 
-    from scoring_model.evaluation.evaluation import Evaluation
     from scoring_model.evaluation.importance import Importance, Weight
     from scoring_model.evaluation.report.plot import Plots
 
@@ -24,7 +24,7 @@ DEPENDENCE: Final = 6
 _HEADS: Final = ("Mean absolute contribution", "95% interval")
 
 
-def importance_section(evaluation: "Evaluation", plots: "Plots") -> Section:
+def importance_section(evaluation: EvaluationResult, plots: "Plots") -> Section:
     """Describe families and features by their contributions, or why they are unknown."""
     name, title = "importance", "What the model looks at"
     found = evaluation.importance

@@ -1,20 +1,17 @@
 """Size, latency and origin of two models, and their promises."""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
+from scoring_model.evaluation.comparison_result import ComparedBundle, ComparisonResult
 from scoring_model.evaluation.report.cards import promise_cards
 from scoring_model.evaluation.report.figures import Table
 from scoring_model.evaluation.report.sections.decisions import threshold_text
 from scoring_model.evaluation.report.sections.section import Section
+from scoring_model.evaluation.result import EvaluationResult
 from scoring_model.records import rfc3339
 
-if TYPE_CHECKING:
-    from scoring_model.evaluation.comparison import ComparedBundle, Comparison
-    from scoring_model.evaluation.evaluation import Evaluation
 
-
-def models_section(comparison: "Comparison") -> Section:
+def models_section(comparison: ComparisonResult) -> Section:
     """Describe size, latency and origin of both models."""
     name, title = "models", "Both models"
     promises = Table(
@@ -44,14 +41,14 @@ def models_section(comparison: "Comparison") -> Section:
     )
 
 
-def _promises(champion: "Evaluation", challenger: "Evaluation") -> Iterator[tuple[str, ...]]:
+def _promises(champion: EvaluationResult, challenger: EvaluationResult) -> Iterator[tuple[str, ...]]:
     """Write each promise of both models with its verdict."""
     cards = zip(promise_cards(champion.stability), promise_cards(challenger.stability), strict=True)
     for old, new in cards:
         yield old.title, *(f"{one.head}: {one.sentence}" for one in (old, new))
 
 
-def _properties(bundle: "ComparedBundle", evaluation: "Evaluation") -> Iterator[tuple[str, str]]:
+def _properties(bundle: ComparedBundle, evaluation: EvaluationResult) -> Iterator[tuple[str, str]]:
     chosen = evaluation.curves.thresholds.chosen
     until, trained = bundle.trained_until, bundle.trained_records
     yield "Model version", bundle.model_version

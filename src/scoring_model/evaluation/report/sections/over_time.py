@@ -1,6 +1,6 @@
 """Errors of the policy by week and month."""
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from scoring_model.evaluation.report.figures import (
     NO_RECORDS,
@@ -10,21 +10,19 @@ from scoring_model.evaluation.report.figures import (
     drawn,
     share_text,
 )
-from scoring_model.evaluation.report.names import TITLES
 from scoring_model.evaluation.report.scales import percent, unbroken
 from scoring_model.evaluation.report.sections.section import Section
+from scoring_model.evaluation.result import EvaluationResult
 from scoring_model.evaluation.stability import RECENT_DAYS, WINDOW_DAYS
+from scoring_model.figures import ERRORS, FIGURES, bounded
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from scoring_model.evaluation.evaluation import Evaluation
     from scoring_model.evaluation.report.plot import Plots
 
-ERRORS: Final = ("false_reject", "step_up", "missed_fraud")
 
-
-def time_section(evaluation: "Evaluation", plots: "Plots") -> Section:
+def time_section(evaluation: EvaluationResult, plots: "Plots") -> Section:
     """Describe how the errors move over time."""
     return Section(
         name="time",
@@ -34,7 +32,7 @@ def time_section(evaluation: "Evaluation", plots: "Plots") -> Section:
     )
 
 
-def _weeks(evaluation: "Evaluation", plots: "Plots") -> Figure:
+def _weeks(evaluation: EvaluationResult, plots: "Plots") -> Figure:
     name, title = "weeks", "Errors by week"
     weeks = evaluation.curves.weeks
     if not weeks:
@@ -62,16 +60,16 @@ def _weeks(evaluation: "Evaluation", plots: "Plots") -> Figure:
     )
 
 
-def _span(evaluation: "Evaluation", error: str) -> str:
+def _span(evaluation: EvaluationResult, error: str) -> str:
     """Write the lowest and highest weekly share."""
     shares = [getattr(week, error).share for week in evaluation.curves.weeks.values()]
     known = [share for share in shares if share is not None]
     if not known:
-        return f"{TITLES[error].lower()}: no records"
-    return f"{TITLES[error].lower()}, between {percent(min(known))} and {percent(max(known))}"
+        return f"{FIGURES[error].title.lower()}: no records"
+    return f"{FIGURES[error].title.lower()}, between {percent(min(known))} and {percent(max(known))}"
 
 
-def _weeks_table(evaluation: "Evaluation") -> Table:
+def _weeks_table(evaluation: EvaluationResult) -> Table:
     rows = tuple(
         (
             unbroken(week),
@@ -81,17 +79,17 @@ def _weeks_table(evaluation: "Evaluation") -> Table:
         )
         for week, found in evaluation.curves.weeks.items()
     )
-    heads = ("Week of", "Genuine", "Frauds", *(TITLES[error] for error in ERRORS))
+    heads = ("Week of", "Genuine", "Frauds", *(FIGURES[error].title for error in ERRORS))
     return Table(caption="Errors by week, with intervals", heads=heads, rows=rows)
 
 
-def _worst(evaluation: "Evaluation") -> Table:
+def _worst(evaluation: EvaluationResult) -> Table:
     rows = []
     for error in evaluation.stability:
         worst = error.worst
         if worst is not None:
             days = unbroken(f"{worst.since} to {worst.until}")
-            rows.append((TITLES[error.bound.removeprefix("max_")], share_text(worst.share), days))
+            rows.append((bounded(error.bound).title, share_text(worst.share), days))
     return Table(
         caption=(
             f"Worst recent window of {WINDOW_DAYS} days, of the last {RECENT_DAYS}: "
@@ -102,7 +100,7 @@ def _worst(evaluation: "Evaluation") -> Table:
     )
 
 
-def _months(evaluation: "Evaluation") -> Table:
+def _months(evaluation: EvaluationResult) -> Table:
     rows = tuple(
         (
             unbroken(month),
@@ -113,5 +111,11 @@ def _months(evaluation: "Evaluation") -> Table:
         )
         for month, found in evaluation.months.items()
     )
-    heads = ("Month", "Genuine", "Frauds", *(TITLES[error] for error in ERRORS), "ROC AUC")
+    heads = (
+        "Month",
+        "Genuine",
+        "Frauds",
+        *(FIGURES[error].title for error in ERRORS),
+        FIGURES["roc_auc"].title,
+    )
     return Table(caption="By calendar month, with intervals for independent records", heads=heads, rows=rows)

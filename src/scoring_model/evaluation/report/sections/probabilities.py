@@ -17,14 +17,14 @@ from scoring_model.evaluation.report.figures import (
 )
 from scoring_model.evaluation.report.scales import percent
 from scoring_model.evaluation.report.sections.section import Section
+from scoring_model.evaluation.result import EvaluationResult
 
 if TYPE_CHECKING:
     from scoring_model.evaluation.decomposition import Reliability
-    from scoring_model.evaluation.evaluation import Evaluation
     from scoring_model.evaluation.report.plot import Plots
 
 
-def probabilities_section(evaluation: "Evaluation", plots: "Plots") -> Section:
+def probabilities_section(evaluation: EvaluationResult, plots: "Plots") -> Section:
     """Describe reliability and the decomposition of both losses."""
     return Section(
         name="probabilities",
@@ -39,7 +39,7 @@ def probabilities_section(evaluation: "Evaluation", plots: "Plots") -> Section:
     )
 
 
-def _reliability(evaluation: "Evaluation", plots: "Plots") -> Figure:
+def _reliability(evaluation: EvaluationResult, plots: "Plots") -> Figure:
     name, title = "reliability", "Predicted and observed shares of frauds"
     if not evaluation.overall.records:
         return absent(name, title, NO_RECORDS)
@@ -108,7 +108,7 @@ def _table(found: "Reliability") -> Table:
     )
 
 
-def _losses(evaluation: "Evaluation") -> Table:
+def _losses(evaluation: EvaluationResult) -> Table:
     columns = [_loss(evaluation, name) for name in ("brier", "log_loss")]
     names = ("Value", "95% interval", "Miscalibration", "Discrimination", "Uncertainty", "Records")
     return Table(
@@ -118,7 +118,7 @@ def _losses(evaluation: "Evaluation") -> Table:
     )
 
 
-def _loss(evaluation: "Evaluation", name: str) -> tuple[str, ...]:
+def _loss(evaluation: EvaluationResult, name: str) -> tuple[str, ...]:
     """Write the loss, its interval and its parts."""
     parts, estimate = evaluation.decompositions.get(name), evaluation.figures[name]
     if parts is None:

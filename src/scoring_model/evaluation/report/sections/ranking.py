@@ -15,19 +15,20 @@ from scoring_model.evaluation.report.figures import (
     range_text,
     thin,
 )
-from scoring_model.evaluation.report.names import figure_title, is_ranking, value_writer
+from scoring_model.evaluation.report.names import value_writer
 from scoring_model.evaluation.report.scales import percent
 from scoring_model.evaluation.report.sections.section import Section
+from scoring_model.evaluation.result import EvaluationResult
+from scoring_model.figures import FIGURES
 
 if TYPE_CHECKING:
     from scoring_model.evaluation.curves import Band
-    from scoring_model.evaluation.evaluation import Evaluation
     from scoring_model.evaluation.report.plot import Plots
 
 _BANDS: Final = f"The band holds 95% of {REPEATS:,} draws of whole days, point by point."
 
 
-def ranking_section(evaluation: "Evaluation", plots: "Plots") -> Section:
+def ranking_section(evaluation: EvaluationResult, plots: "Plots") -> Section:
     """Describe the ranking with curves and figures."""
     return Section(
         name="ranking",
@@ -37,7 +38,7 @@ def ranking_section(evaluation: "Evaluation", plots: "Plots") -> Section:
     )
 
 
-def _roc(evaluation: "Evaluation", plots: "Plots") -> Figure:
+def _roc(evaluation: EvaluationResult, plots: "Plots") -> Figure:
     name, title = "roc", "Frauds found, by genuine applicants bothered"
     overall = evaluation.overall
     if not (overall.genuine and overall.frauds):
@@ -53,7 +54,7 @@ def _roc(evaluation: "Evaluation", plots: "Plots") -> Figure:
     )
 
 
-def _precision_recall(evaluation: "Evaluation", plots: "Plots") -> Figure:
+def _precision_recall(evaluation: EvaluationResult, plots: "Plots") -> Figure:
     name, title = "precision-recall", "How many of those found are frauds"
     overall = evaluation.overall
     if not (overall.genuine and overall.frauds):
@@ -74,7 +75,7 @@ def _precision_recall(evaluation: "Evaluation", plots: "Plots") -> Figure:
     )
 
 
-def _capacity(evaluation: "Evaluation", plots: "Plots") -> Figure:
+def _capacity(evaluation: EvaluationResult, plots: "Plots") -> Figure:
     name, title = "capacity", "Frauds found by reviewing K applications a day"
     if not evaluation.overall.frauds:
         return absent(name, title, "It needs frauds, and there are none.")
@@ -96,7 +97,7 @@ def _capacity(evaluation: "Evaluation", plots: "Plots") -> Figure:
     )
 
 
-def _at_rates(evaluation: "Evaluation") -> str:
+def _at_rates(evaluation: EvaluationResult) -> str:
     rates = ((rate, evaluation.figures.get(f"recall_at_fpr_{rate:g}")) for rate in (0.001, 0.01, 0.05))
     texts = [
         f"{percent(found.value)} of frauds are found at {percent(rate, digits=1)} false positives"
@@ -106,7 +107,7 @@ def _at_rates(evaluation: "Evaluation") -> str:
     return "; ".join(texts) + "."
 
 
-def _basis(evaluation: "Evaluation", found: "Band") -> str:
+def _basis(evaluation: EvaluationResult, found: "Band") -> str:
     bands = NO_BAND if np.isnan(found.low).all() else _BANDS
     return f"{bands} {evaluation.overall.genuine:,} genuine records and {evaluation.overall.frauds:,} frauds."
 
@@ -120,16 +121,16 @@ def _curve_table(found: "Band", x: str, y: str, *, caption: str, write: object =
     return Table(caption=caption, heads=(x, y, "95% interval"), rows=rows)
 
 
-def _figures(evaluation: "Evaluation") -> Table:
+def _figures(evaluation: EvaluationResult) -> Table:
     rows = tuple(
         (
-            figure_title(name),
+            FIGURES[name].title,
             value_writer(name)(found.value),
             range_text(found.low, found.high, value_writer(name)),
             f"{found.records:,}",
         )
         for name, found in evaluation.figures.items()
-        if is_ranking(name)
+        if FIGURES[name].of_ranking
     )
     return Table(
         caption="Ranking, with 95% intervals from whole days",

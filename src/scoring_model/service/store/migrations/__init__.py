@@ -13,7 +13,7 @@ from typing import Final, Literal
 
 from scoring_model.service.store.errors import SchemaForeign, SchemaMissing, SchemaNewer, SchemaOlder
 
-HEAD: Final = "0010"
+HEAD: Final = "0012"
 """The version of the tables that this code reads and writes: the newest one of `versions`."""
 
 VERSION_TABLE: Final = "alembic_version"

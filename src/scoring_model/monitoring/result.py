@@ -1,0 +1,217 @@
+"""What a window of new records says about a bundle: drift, promises before labels, estimates, matured labels."""
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from scoring_model.decision.rules import Policy
+from scoring_model.evaluation import Evaluation
+from scoring_model.evaluation.result import Provenance
+from scoring_model.monitoring.drift import OUTCOME, SCORE, Drift
+from scoring_model.monitoring.early import EarlyVerdict, Estimates
+from scoring_model.records import format_duration, rfc3339
+
+if TYPE_CHECKING:
+    import pandas
+
+JSON_VERSION: Final = 1
+"""Version of the JSON document: keys are added within a version; a removed key or another meaning raises it."""
+
+_DECIDED: Final = (SCORE, OUTCOME)
+_SHOWN: Final = 3
+
+FRAME_COLUMNS: Final = ("part", "name", "figure", "value", "low", "high", "records")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Maturity:
+    """How much of a window is old enough for its labels.
+
+    Parameters
+    ----------
+    as_of : int
+        Instant before which labels count, microseconds since 1970-01-01 UTC.
+    maturity : int
+        Age, microseconds, from which an unlabelled record counts as genuine.
+    matured, immature : int
+        Records of the window; metrics rest on matured ones alone.
+    immature_frauds, immature_genuine : int
+        Immature records whose label is known already. They count nowhere: frauds and genuine records become known at
+        different times.
+    """
+
+    as_of: int
+    maturity: int
+    matured: int
+    immature: int
+    immature_frauds: int
+    immature_genuine: int
+
+    @property
+    def immature_share(self) -> float:
+        """Share of the window that is too young, in [0, 1]."""
+        return self.immature / max(self.matured + self.immature, 1)
+
+    def describe(self) -> str:
+        """Write the share for people."""
+        total = self.matured + self.immature
+        text = (
+            f"{self.immature:,} of {total:,} records ({self.immature_share:.1%}) are younger than "
+            f"{format_duration(self.maturity)} at {rfc3339(self.as_of)} and are left out of metrics"
+        )
+        early = self.immature_frauds + self.immature_genuine
+        if not early:
+            return f"{text}."
+        return (
+            f"{text}, also the {self.immature_frauds:,} frauds and {self.immature_genuine:,} genuine ones among them "
+            "whose label is known already."
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Give the counts as a JSON document."""
+        plain = asdict(self) | {"as_of": rfc3339(self.as_of), "immature_share": self.immature_share}
+        return {**plain, "maturity": format_duration(self.maturity)}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PromiseBasis:
+    """Whether the window is like the data on which a promise was certified.
+
+    Parameters
+    ----------
+    bound : str
+    limit : float
+    rests : bool or None
+        Whether no drift was found in what the promise depends on; None where it is not known.
+    reason : str
+        Why, as a sentence.
+    """
+
+    bound: str
+    limit: float
+    rests: bool | None
+    reason: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class MonitoringResult:
+    """What a window says about a bundle, as data; see `Monitoring`.
+
+    Parameters
+    ----------
+    records, refused : int
+        Records of the window, and rows that break the contract of the data.
+    trained : int or None
+        Records from before the end of the bundle's validation period, on which it may have been trained; None: the
+        bundle does not say.
+    drift : Drift
+    maturity : Maturity
+    early : tuple of EarlyVerdict
+        Promises to genuine applicants, judged without labels; empty without a cap on the prevalence.
+    estimates : Estimates
+    matured : Evaluation or None
+        Of the matured records alone; None without labels or matured records.
+    promises : tuple of PromiseBasis
+        One for each promise of the policy.
+    provenance : Provenance
+    notes : tuple of str
+        Sentences on what was assumed or could not be done.
+    """
+
+    records: int
+    refused: int
+    trained: int | None
+    drift: Drift
+    maturity: Maturity
+    early: tuple[EarlyVerdict, ...]
+    estimates: Estimates
+    matured: Evaluation | None = field(repr=False)
+    promises: tuple[PromiseBasis, ...]
+    provenance: Provenance
+    notes: tuple[str, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Give everything as a JSON document with stable keys; `version` is `JSON_VERSION`."""
+        return {
+            "version": JSON_VERSION,
+            "provenance": self.provenance.to_json(),
+            "records": self.records,
+            "refused": self.refused,
+            "trained": self.trained,
+            "drift": self.drift.to_json(),
+            "maturity": self.maturity.to_json(),
+            "early": [one.to_json() for one in self.early],
+            "estimates": self.estimates.to_json(),
+            "matured": None if self.matured is None else self.matured.to_json(),
+            "promises": [asdict(one) for one in self.promises],
+            "notes": list(self.notes),
+        }
+
+    def to_frame(self) -> "pandas.DataFrame":
+        """Give every figure as a row.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns `part` (drift, early, estimated, realised or matured), `name` (subject, bound, or first day of the
+            period; empty for the window), `figure`, `value`, `low`, `high` and `records`.
+        """
+        import pandas
+
+        return pandas.DataFrame(list(_rows(self)), columns=list(FRAME_COLUMNS))
+
+
+def _rows(found: MonitoringResult) -> Iterator[tuple[object, ...]]:
+    for subject in found.drift.subjects:
+        for figure in ("statistic", "reference", "window", "smallest_share"):
+            yield "drift", subject.name, figure, getattr(subject, figure), None, None, found.records
+    for early in found.early:
+        counted = early.counted
+        yield "early", early.bound, "rate", counted.share, early.low, early.high, counted.total
+    for name, estimate in found.estimates.overall.items():
+        yield "estimated", "", name, estimate.value, estimate.low, estimate.high, estimate.records
+    for period in found.estimates.periods:
+        for name, estimate in period.estimated.items():
+            ends = estimate.low, estimate.high
+            yield "estimated", period.since, name, estimate.value, *ends, estimate.records
+        for name, share in period.realised.items():
+            yield "realised", period.since, name, share.share, share.low, share.high, share.total
+    for name, estimate in () if found.matured is None else found.matured.figures.items():
+        yield "matured", "", name, estimate.value, estimate.low, estimate.high, estimate.records
+
+
+def promise_bases(policy: Policy, drift: Drift, used: frozenset[str]) -> Iterator[PromiseBasis]:
+    """Say which promises still rest on data like those that certified them.
+
+    A promise to genuine applicants depends on the scores of genuine applicants, who are nearly all: it rests on like
+    data while neither score nor outcomes drift. A promise about frauds depends on the scores of frauds, whom nobody
+    sees before their labels: it rests on like data while nothing drifts that the model reads.
+
+    Parameters
+    ----------
+    used : frozenset of str
+        Features that the model reads.
+    """
+    drifted = [name for name in drift.found if name in _DECIDED or name in used]
+    with_features = any(one.name not in _DECIDED for one in drift.subjects)
+    for promise in policy.promises:
+        about_frauds = promise.bound == "max_missed_fraud"
+        causes = drifted if about_frauds else [name for name in drifted if name in _DECIDED]
+        if drift.limit is None:
+            rests, reason = (
+                None,
+                "Drift has no limit here: nothing says whether the window is like the reference.",
+            )
+        elif causes:
+            named = ", ".join(causes[:_SHOWN]) + (" and others" if len(causes) > _SHOWN else "")
+            rests, reason = False, f"Drift was found in {named}: the promise was certified on other data."
+        elif not about_frauds:
+            rests, reason = True, "No drift was found in the score or the outcomes."
+        elif with_features:
+            rests, reason = True, "No drift was found in anything that the model reads."
+        else:
+            rests, reason = (
+                None,
+                "No drift was found in the score or the outcomes; features were not compared.",
+            )
+        yield PromiseBasis(bound=promise.bound, limit=promise.limit, rests=rests, reason=reason)
