@@ -106,8 +106,8 @@ def test_the_whole_loop_in_a_companys_own_names(
     own, proposed, bundle = tmp_path / "antraege.csv", tmp_path / "betrug.yaml", tmp_path / "first"
     write_german(own, table, until=clock.at)
     done("init", own, "--out", proposed)
-    first = decided(proposed, tmp_path / "first.yaml", rounds=4)
-    better = decided(proposed, tmp_path / "better.yaml", rounds=30)
+    first = decided(proposed, tmp_path / "first.yaml", rounds=30)
+    better = decided(proposed, tmp_path / "better.yaml", rounds=4)
     assert json.loads(done("check", own, "--config", better, "--json"))["bad"] == 0
     uri = f"sqlite:///{tracking_folder(tmp_path / 'runs')}/mlflow.db"
     done("train", own, "--config", first, "--out", bundle, "--tracking-uri", uri, "--threads", 1)
@@ -155,7 +155,7 @@ def test_the_whole_loop_in_a_companys_own_names(
     given = ("--config", better, "--gate", gates, "--tracking-uri", uri, "--work", work, "--threads", 1)
     answer = json.loads(done("retrain", "--database", database, *given, "--past", own).splitlines()[-1])
     assert (answer["answer"], answer["exported"]) == ("promote", len(rows))
-    assert client_of(uri).get_model_version_by_alias("betrug", "champion").version == "2"
+    assert str(client_of(uri).get_model_version_by_alias("betrug", "champion").version) == "2"
     challenger = next(work.glob("challenger-*")) / "bundle"
 
     async def served(world: World) -> str:
@@ -166,9 +166,10 @@ def test_the_whole_loop_in_a_companys_own_names(
     assert serve(served) == answer["challenger"]
     clock.advance(3600)
     found = tmp_path / "found.json"
-    done("monitor", "--database", database, "--json", found)
+    done("monitor", challenger, "--database", database, "--json", found)
     assert json.loads(found.read_text())["records"] == len(rows) + 1
     past = ("--label-maturity", "1s", "--json", found)
     done("compare", bundle, challenger, "--database", database, *past)
     assert json.loads(found.read_text())["records"] == len(rows) + 1
     done("compare", bundle, challenger, own, export, "--matured-only", "--json", found)
+    assert json.loads(found.read_text())["records"] > len(table) / 2
