@@ -11,6 +11,8 @@ brings a training library with it:
 - `change_policy(path, configuration)` gives a bundle another policy without a training,
 - `monitor(path, records)` says whether new records are still what a bundle was made for,
 - `load_configuration(path)` reads the configuration of a use.
+
+Decision record: docs/adr/0001-packages-and-imports.md.
 """
 
 from importlib import import_module, metadata

@@ -2,6 +2,8 @@
 
 Each check has a stable code. Its finding says that the check found something, found nothing, or could not run, and why.
 `docs/findings.md` is made of the catalogue below.
+
+Decision record: docs/adr/0020-findings.md.
 """
 
 from collections.abc import Collection, Iterable, Mapping

@@ -96,13 +96,3 @@ def test_the_contract_of_the_data_is_whole() -> None:
     page = text_of(ROOT / "data" / "README.md")
     reported = set(re.findall(r"`([A-Za-z0-9_.]+)`", page))
     assert {*IDENTITY_FIELDS, *EVENT_FIELDS, *(str(rule) for rule in Rule)} <= reported
-
-
-def test_decision_records_have_three_parts_and_a_number_each() -> None:
-    """No two records share a number; each is titled by its own."""
-    records = sorted((ROOT / "docs" / "adr").glob("*.md"))
-    assert len({record.name[:4] for record in records}) == len(records)
-    for record in records:
-        assert text_of(record).startswith(f"# {record.name[:4]}. ")
-        parts = re.findall(r"^## (\w+)", text_of(record), re.MULTILINE)
-        assert parts == ["Context", "Decision", "Consequences"]

@@ -1,4 +1,7 @@
-"""Scores a dataset of any size: plans, runs the stages, and completes the output."""
+"""Scores a dataset of any size: plans, runs the stages, and completes the output.
+
+Decision record: docs/adr/0026-datasets.md.
+"""
 
 import json
 import re

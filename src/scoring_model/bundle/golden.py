@@ -1,4 +1,7 @@
-"""Golden rows: decisions recorded when a bundle was made, which every load must reproduce bit for bit."""
+"""Golden rows: decisions recorded when a bundle was made, which every load must reproduce bit for bit.
+
+Decision record: docs/adr/0018-bundles.md.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Proposes a configuration for files of records from the contents of their columns."""
+"""Proposes a configuration for files of records from the contents of their columns.
+
+Decision record: docs/adr/0008-guesses-about-files.md.
+"""
 
 import math
 import re

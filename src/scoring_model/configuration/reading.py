@@ -1,4 +1,7 @@
-"""Reads YAML into frozen settings; reports all violations together, unknown keys with the nearest known name."""
+"""Reads YAML into frozen settings; reports all violations together, unknown keys with the nearest known name.
+
+Decision record: docs/adr/0002-settings-and-violations.md.
+"""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import Field, fields, is_dataclass

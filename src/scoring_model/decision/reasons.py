@@ -3,6 +3,8 @@
 `FactualReasons` is the rule of current bundles. It is modelled on 12 CFR 1002.9(b)(2) and the official comments
 9(b)(2)-2 to -5: reasons refer to scored factors, are specific, and omit no principal factor. This is no claim of
 compliance. `SummedReasons` is the rule of bundles of protocols 1 and 2, kept so that their verdicts can be replayed.
+
+Decision record: docs/adr/0019-reasons.md.
 """
 
 import math

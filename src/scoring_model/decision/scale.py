@@ -1,4 +1,7 @@
-"""The score: how many of a table of 1,000 cuts are at most the margin."""
+"""The score: how many of a table of 1,000 cuts are at most the margin.
+
+Decision record: docs/adr/0011-score-scale.md.
+"""
 
 import math
 from bisect import bisect_right

@@ -1,4 +1,7 @@
-"""Checks gates on an evaluation or a comparison."""
+"""Checks gates on an evaluation or a comparison.
+
+Decision record: docs/adr/0023-gates-and-retraining.md.
+"""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace

@@ -1,4 +1,7 @@
-"""Figures with intervals: shares of counts, and percentiles of draws."""
+"""Figures with intervals: shares of counts, and percentiles of draws.
+
+Decision record: docs/adr/0021-intervals-and-groups.md.
+"""
 
 import math
 from dataclasses import asdict, dataclass, replace

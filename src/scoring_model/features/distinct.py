@@ -1,4 +1,7 @@
-"""Evaluates value functions over a table: once for each distinct combination of inputs, then gathered by row."""
+"""Evaluates value functions over a table: once for each distinct combination of inputs, then gathered by row.
+
+Decision record: docs/adr/0004-value-functions.md.
+"""
 
 import itertools
 from collections.abc import Callable, Hashable, Sequence

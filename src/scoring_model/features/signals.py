@@ -1,4 +1,7 @@
-"""Features of the signals that a client supplies, typed by the configuration."""
+"""Features of the signals that a client supplies, typed by the configuration.
+
+Decision record: docs/adr/0007-signals.md.
+"""
 
 from collections.abc import Callable, Mapping
 

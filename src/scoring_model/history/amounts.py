@@ -1,4 +1,7 @@
-"""Amounts: one numeric signal in whole units, so that sums are exact in any order."""
+"""Amounts: one numeric signal in whole units, so that sums are exact in any order.
+
+Decision record: docs/adr/0006-amounts.md.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field

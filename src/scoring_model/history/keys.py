@@ -1,6 +1,8 @@
 """Link keys: normalised values that link records, for one record and for a table.
 
 The same normalisers run offline on the distinct values of a column and online on one value.
+
+Decision record: docs/adr/0009-persons-and-identities.md.
 """
 
 from collections.abc import Mapping, Sequence

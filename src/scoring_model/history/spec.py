@@ -1,4 +1,7 @@
-"""Window specifications: the windows of a link key, their counts and their summed amounts."""
+"""Window specifications: the windows of a link key, their counts and their summed amounts.
+
+Decision record: docs/adr/0005-windows.md.
+"""
 
 from dataclasses import dataclass, field
 from itertools import pairwise

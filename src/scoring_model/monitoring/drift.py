@@ -1,4 +1,7 @@
-"""Drift of the features, the score and the outcomes of a window from the reference period of a bundle."""
+"""Drift of the features, the score and the outcomes of a window from the reference period of a bundle.
+
+Decision record: docs/adr/0024-monitoring.md.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass

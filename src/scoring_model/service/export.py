@@ -2,6 +2,8 @@
 
 The values are decrypted with the master key. Erased persons, and verifications that lost their signals, are left out
 and counted: a model would learn that their values are missing.
+
+Decision record: docs/adr/0034-exports.md.
 """
 
 import hashlib

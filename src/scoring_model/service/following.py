@@ -78,7 +78,7 @@ def _short_turns() -> Iterator[None]:
 
 
 class BundleFollower:
-    """Follows the activations in the database for one process; see ADR 0059."""
+    """Follows the activations in the database for one process; see ADR 0018."""
 
     def __init__(self, *, store: Store, clock: Clock, serving: Serving, steps: Steps) -> None:
         self._store = store

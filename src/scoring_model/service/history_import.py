@@ -2,6 +2,8 @@
 
 A verification afterwards gets what the next row of the file would get. That holds only if nothing was scored with a
 part of the history, so a scope under import answers no verification until it is finished.
+
+Decision record: docs/adr/0028-link-rows.md.
 """
 
 import os

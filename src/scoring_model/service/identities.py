@@ -1,6 +1,8 @@
 """Identities: bodies, payloads, values sealed under the data keys of persons, and operations.
 
 Erasure applies to a person: it deletes the data key and everything that the key sealed.
+
+Decision record: docs/adr/0030-erasure.md.
 """
 
 import base64

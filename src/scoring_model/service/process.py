@@ -2,6 +2,8 @@
 
 Run as a program, this module is a worker. It reads its settings as a line of JSON from standard input, writes `READY`
 to standard output once it answers, and stops when standard input ends.
+
+Decision record: docs/adr/0029-serving-processes.md.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Thresholds that keep the bounds, and the nearest bounds that could be kept."""
+"""Thresholds that keep the bounds, and the nearest bounds that could be kept.
+
+Decision record: docs/adr/0012-thresholds.md.
+"""
 
 import itertools
 import math

@@ -3,6 +3,8 @@
 The graph is one `TreeEnsemble` in float64 whose splits are all ``column <= threshold``. Its columns are the features,
 negated copies of some of them, and ranks looked up by code for categorical splits (see `training.columns`). A second,
 small ensemble converts the margin to the score.
+
+Decision record: docs/adr/0010-exact-models.md.
 """
 
 import json

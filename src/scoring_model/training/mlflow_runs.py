@@ -1,4 +1,7 @@
-"""Runs in MLflow: one per training, with its sealed bundle as artifact and registered version."""
+"""Runs in MLflow: one per training, with its sealed bundle as artifact and registered version.
+
+Decision record: docs/adr/0017-mlflow.md.
+"""
 
 import os
 import re

@@ -1,4 +1,7 @@
-"""The time-ordered split into training, validation and test, with the labels known at each moment."""
+"""The time-ordered split into training, validation and test, with the labels known at each moment.
+
+Decision record: docs/adr/0013-labels-and-splits.md.
+"""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

@@ -10,6 +10,8 @@ References
 ----------
 Horvitz, Thompson 1952, doi:10.1080/01621459.1952.10483446, for weights of one over the share. King, Zeng 2001,
 doi:10.1093/oxfordjournals.pan.a004868, section 4.2, for weights where one class was thinned.
+
+Decision record: docs/adr/0016-large-trainings.md.
 """
 
 import math

@@ -1,4 +1,7 @@
-"""Search for parameters: the same trials for the same data and seed, interrupted or not."""
+"""Search for parameters: the same trials for the same data and seed, interrupted or not.
+
+Decision record: docs/adr/0015-search.md.
+"""
 
 import hashlib
 import json

@@ -1,4 +1,7 @@
-"""The page of a report: one HTML file without scripts, fonts or other files."""
+"""The page of a report: one HTML file without scripts, fonts or other files.
+
+Decision record: docs/adr/0022-reports.md.
+"""
 
 from collections.abc import Mapping, Sequence
 from functools import cache

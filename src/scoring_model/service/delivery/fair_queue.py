@@ -8,6 +8,8 @@ References
 ----------
 Choudhury, Hahne: Dynamic Queue Length Thresholds for Shared-Memory Packet Switches. IEEE/ACM Transactions on Networking
 6(2), 1998. DOI 10.1109/90.664262
+
+Decision record: docs/adr/0031-deliveries.md.
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 Requests of a connection are parsed one at a time: the next one waits, unparsed, until the previous one is answered and
 the client has read the answer.
+
+Decision record: docs/adr/0032-http.md.
 """
 
 import asyncio

@@ -2,6 +2,8 @@
 
 One task takes the waiting jobs, runs them in one transaction under the locks of their history scopes, and answers
 them after the commit. It never waits to fill a batch: jobs for the next batch arrive while one commits.
+
+Decision record: docs/adr/0027-commit-queue.md.
 """
 
 import asyncio

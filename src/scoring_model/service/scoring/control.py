@@ -4,6 +4,8 @@ A person is drawn by a keyed hash of the person and the version of the policy, s
 drawn passes once; later verifications are repeats, with the policy's outcome. The caps of a UTC day count in the
 database, for all processes that serve a history scope. What was drawn and what was done are stored with the
 verification.
+
+Decision record: docs/adr/0033-control-group.md.
 """
 
 from collections.abc import Iterable, Mapping

@@ -1,4 +1,7 @@
-"""Runs a backtest: one reading, one history of links, one feature matrix, and one training for each fold."""
+"""Runs a backtest: one reading, one history of links, one feature matrix, and one training for each fold.
+
+Decision record: docs/adr/0025-backtests.md.
+"""
 
 import time
 from collections.abc import Callable, Iterator, Sequence

@@ -1,4 +1,7 @@
-"""Leakage checks: detect features with information that is unknown at the time of the decision."""
+"""Leakage checks: detect features with information that is unknown at the time of the decision.
+
+Decision record: docs/adr/0014-leakage-and-digests.md.
+"""
 
 from scoring_model.configuration import LeakageSettings
 from scoring_model.findings import Finding, not_applicable
