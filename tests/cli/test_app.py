@@ -292,14 +292,19 @@ def test_score_as_of_an_instant_counts_the_labels_that_it_ignores(
     instant = sorted(labelled["labelKnownAt"].to_pylist())[len(labelled) // 2]
     bare, out, other = tmp_path / "bare.parquet", tmp_path / "out.parquet", tmp_path / "other.parquet"
     pq.write_table(table.drop_columns(["label", "labelKnownAt"]), bare)
-    score = ["score", sealed, few, "--history", few, "--as-of"]
+    again, bare_again = tmp_path / "again.parquet", tmp_path / "bare_again.parquet"
+    for source, target in ((few, again), (bare, bare_again)):
+        rows = pq.read_table(source)
+        ids = pc.binary_join_element_wise(rows["recordId"], "again", "-")
+        pq.write_table(rows.set_column(rows.schema.get_field_index("recordId"), "recordId", ids), target)
+    score = ["score", sealed, few, "--history", again, "--as-of"]
     code, said, _ = run(capsys, *score, instant.isoformat(), "--out", out)
     assert code == 0
     later = sum(known >= instant for known in labelled["labelKnownAt"].to_pylist())
     assert f": {2 * later} labels known then or later did not count" in said
     code, said, _ = run(capsys, *score, "2000-01-01", "--out", out, "--json")
     assert json.loads(said)["laterLabels"] == 2 * len(labelled)
-    assert run(capsys, "score", sealed, bare, "--history", bare, "--out", other)[0] == 0
+    assert run(capsys, "score", sealed, bare, "--history", bare_again, "--out", other)[0] == 0
     assert pq.read_table(out).equals(pq.read_table(other))
 
 

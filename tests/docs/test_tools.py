@@ -40,6 +40,7 @@ def test_every_tool_works_on_the_exported_columns() -> None:
         # shap sets colours of matplotlib's colour maps in a way that matplotlib will drop.
         warnings.filterwarnings("ignore", r"The set_(bad|over|under) function", PendingDeprecationWarning)
         import shap  # type: ignore[import-untyped]  # noqa: F401
+    plt.close("all")  # shap draws into the axes that an earlier test left
     found: dict[str, Any] = {}
     exec(program(), found)
     scorer, features, fraud = found["scorer"], found["features"], found["fraud"]

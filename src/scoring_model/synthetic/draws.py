@@ -47,7 +47,7 @@ class Draws:
     """
 
     def __init__(self, seed: int) -> None:
-        self._seed = seed
+        self.seed = seed
         self._streams: dict[str, np.uint64] = {}
 
     def bits(self, purpose: str, *keys: KeyArray) -> KeyArray:
@@ -99,7 +99,7 @@ class Draws:
 
     def _stream(self, purpose: str) -> np.uint64:
         if purpose not in self._streams:
-            digest = hashlib.blake2b(f"{self._seed}/{purpose}".encode(), digest_size=8).digest()
+            digest = hashlib.blake2b(f"{self.seed}/{purpose}".encode(), digest_size=8).digest()
             self._streams[purpose] = np.uint64(int.from_bytes(digest, "little"))
         return self._streams[purpose]
 

@@ -258,7 +258,7 @@ def _event_columns(draws: Draws, events: EventArray, first: int) -> Mapping[str,
     reference = draws.chance("reference", _HAS_REFERENCE, events["key"])
     references = draws.bits("reference.id", events["key"])
     return {
-        "recordId": [f"syn-{first + row:010d}" for row in range(len(events))],
+        "recordId": [f"syn-{draws.seed}-{first + row:010d}" for row in range(len(events))],
         "eventTime": events["time"],
         "subjectId": _where(account, _tokens("syn-sub-", subjects)),
         "externalId": _where(reference, _tokens("syn-ref-", references)),

@@ -199,8 +199,9 @@ async def test_a_file_labels_imported_records_and_verifications(
         assert code == 0, error
         return dict(json.loads(said))
 
-    assert await of(caller) == {"imported": 2, "repeated": 0, "unknown": ["unknown"]}
-    assert await of(neighbour) == {"imported": 0, "repeated": 1, "unknown": ["a", "unknown"]}
+    bounds = {"tooMany": [], "omitted": 0}
+    assert await of(caller) == {"imported": 2, "repeated": 0, "unknown": ["unknown"], **bounds}
+    assert await of(neighbour) == {"imported": 0, "repeated": 1, "unknown": ["a", "unknown"], **bounds}
     assert (await labelled(world, caller, "a", known_at=START - HOUR)).unchanged == 1
     assert len([row for row in await table(world.url, LinkRow) if row.labels]) == 2
 

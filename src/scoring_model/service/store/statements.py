@@ -215,7 +215,7 @@ COUNT_CONTROLLED: Final = (
     "WHERE history_scope = $1 AND day = $2 AND policy_outcome = $3"
 )
 CONTROL_DAYS: Final = select(
-    ControlDayRow, "WHERE day >= $1 AND day <= $2 ORDER BY history_scope, day, policy_outcome"
+    ControlDayRow, "WHERE day >= $1 AND day <= $2 ORDER BY day, history_scope, policy_outcome"
 )
 CONTROL_PASSES: Final = select_each(ControlPassRow, "digest")
 

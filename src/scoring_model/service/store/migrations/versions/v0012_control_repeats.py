@@ -24,8 +24,8 @@ def upgrade() -> None:
     )
     op.create_table(
         "control_draws",
-        Column("history_scope", Text, primary_key=True, nullable=False),
         Column("day", BigInteger, primary_key=True, nullable=False),
+        Column("history_scope", Text, primary_key=True, nullable=False),
         Column("policy_outcome", Text, primary_key=True, nullable=False),
         Column("drawn", BigInteger, nullable=False),
         Column("repeats", BigInteger, nullable=False),
