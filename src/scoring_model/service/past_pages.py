@@ -129,7 +129,7 @@ async def _propensities(reader: Reader, rows: Sequence[VerificationRow]) -> dict
             scope = (
                 "" if row.control_repeat is None else scopes[row.client]
             )  # none: from before scopes counted
-            one = counted[scope, day, row.policy_outcome or ""]
+            one = counted[day, scope, row.policy_outcome or ""]
             found[row.id] = (row.control_share or 0.0) * (one.passed / (one.drawn - one.repeats))
     return found
 
