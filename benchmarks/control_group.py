@@ -26,8 +26,9 @@ from scoring_model.decision.control import Control, ControlArm
 from scoring_model.decision.rules import Decisions, Policy
 from scoring_model.evaluation import EvaluatedRecords
 from scoring_model.evaluation.control_cost import forecast_control_cost
-from scoring_model.evaluation.day_draws import DAY, DayDraws
+from scoring_model.evaluation.day_draws import DayDraws
 from scoring_model.evaluation.figures import measure_figures
+from scoring_model.records.times import DAY
 
 DAYS = 365
 FRAUDS = 24_000

@@ -34,9 +34,10 @@ from scoring_model.decision.probability import Platt
 from scoring_model.decision.rules import DecisionRules, Policy
 from scoring_model.decision.scale import ScoreScale
 from scoring_model.evaluation import EvaluatedRecords, Evaluation, evaluate_records
-from scoring_model.evaluation.day_draws import DAY, DayDraws, draw_days
+from scoring_model.evaluation.day_draws import DayDraws, draw_days
 from scoring_model.evaluation.figures import measure_figures
 from scoring_model.records import Column
+from scoring_model.records.times import DAY
 from scoring_model.scorer import Scorer
 
 RULES = DecisionRules(

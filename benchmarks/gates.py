@@ -27,9 +27,9 @@ from scoring_model.evaluation import (
     compare_evaluations,
     evaluate_records,
 )
-from scoring_model.evaluation.day_draws import DAY
 from scoring_model.evaluation.uncertainty import share_of
 from scoring_model.records import Column
+from scoring_model.records.times import DAY
 
 GATES: Final = Path(__file__).parents[1] / "configs" / "gates.yaml"
 LARGEST_SHARE: Final = 18 / 200

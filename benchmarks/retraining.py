@@ -19,11 +19,12 @@ import numpy as np
 
 from scoring_model.arrays import FloatArray
 from scoring_model.configuration import LookSettings
-from scoring_model.evaluation.day_draws import DAY, DayDraws
+from scoring_model.evaluation.day_draws import DayDraws
 from scoring_model.evaluation.figures import drawn_rankings
 from scoring_model.evaluation.metrics import Ranking
 from scoring_model.evaluation.sequential import LEAST_DAYS, Answer, Look, look_at
 from scoring_model.evaluation.uncertainty import share_of
+from scoring_model.records.times import DAY
 
 PLAN: Final = LookSettings()
 LIMIT: Final = np.array([0.01])

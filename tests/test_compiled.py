@@ -18,9 +18,10 @@ import scoring_model
 from scoring_model.batch.text_blocks import text_blocks
 from scoring_model.compiled import CodeFile
 from scoring_model.decision.forest import Forest
-from scoring_model.evaluation.day_draws import DAY, DayDraws
+from scoring_model.evaluation.day_draws import DayDraws
 from scoring_model.history import COUNT_KINDS, STATISTICS, LinkCounts, TableAmounts, WindowSpec
 from scoring_model.history.sweep import TableLabels, sweep
+from scoring_model.records.times import DAY
 from scoring_model.scorer.leaf_masks import LeafMasks
 from window_oracle import AMOUNTS
 

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from scoring_model.arrays import IntArray
-from scoring_model.configuration.proposal_windows import DAY, HOUR, Lengths, propose_lengths
+from scoring_model.configuration.proposal_windows import Lengths, propose_lengths
 from scoring_model.records import NEVER
+from scoring_model.records.times import DAY, HOUR
 
 N = 400
 FRAUDS = np.arange(N) % 4 == 0

@@ -9,10 +9,10 @@ from scoring_model.decision.probability import Platt
 from scoring_model.decision.rules import DecisionRules, Policy
 from scoring_model.decision.scale import ScoreScale
 from scoring_model.evaluation import EvaluatedRecords, Evaluation, evaluate_records, summary
-from scoring_model.evaluation.day_draws import DAY
 from scoring_model.evaluation.report.sections.findings import findings_section
 from scoring_model.findings import Finding, State
 from scoring_model.records import Column
+from scoring_model.records.times import DAY
 
 
 def rules(extrapolated_from: int, fail_from: int = 750) -> DecisionRules:

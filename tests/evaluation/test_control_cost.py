@@ -9,7 +9,7 @@ from scoring_model.decision.control import Control, ControlArm
 from scoring_model.decision.rules import Decisions
 from scoring_model.evaluation import EvaluatedRecords
 from scoring_model.evaluation.control_cost import forecast_control_cost
-from scoring_model.evaluation.day_draws import DAY
+from scoring_model.records.times import DAY
 
 CONTROL = Control(
     failed=ControlArm(share=0.1, most_per_day=100),

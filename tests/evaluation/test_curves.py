@@ -12,8 +12,8 @@ from scoring_model.decision.probability import Platt
 from scoring_model.decision.rules import DecisionRules, Decisions, Policy, Promise
 from scoring_model.decision.scale import ScoreScale
 from scoring_model.evaluation import EvaluatedRecords, Evaluation, evaluate_records
-from scoring_model.evaluation.day_draws import DAY
 from scoring_model.evaluation.figures import Figures, measure_figures
+from scoring_model.records.times import DAY
 
 COSTS = CostSettings(fraud_loss=100, reject_cost=10, step_up_cost=1, step_up_effectiveness=0.8)
 PROMISE = Promise(bound="max_step_up", limit=0.4, delta=0.05, observed=0.3, records=1000, p_value=0.01)

@@ -11,8 +11,9 @@ from sklearn.isotonic import IsotonicRegression
 from scoring_model.arrays import FloatArray, IntArray
 from scoring_model.decision.rules import Decisions
 from scoring_model.evaluation import EvaluatedRecords
-from scoring_model.evaluation.day_draws import DAY, DayDraws
+from scoring_model.evaluation.day_draws import DayDraws
 from scoring_model.evaluation.decomposition import IsotonicFit, decompose, measure_reliability
+from scoring_model.records.times import DAY
 
 Sample = tuple[FloatArray, IntArray]
 samples = st.lists(st.tuples(st.integers(1, 19), st.integers(0, 1)), min_size=1, max_size=60).map(

@@ -10,9 +10,10 @@ from scoring_model.configuration import CostSettings
 from scoring_model.decision.rules import Decisions, Policy
 from scoring_model.evaluation import EvaluatedRecords
 from scoring_model.evaluation.cost import expected_cost
-from scoring_model.evaluation.day_draws import DAY, MIN_DAYS, REPEATS, DayDraws, draw_days
+from scoring_model.evaluation.day_draws import MIN_DAYS, REPEATS, DayDraws, draw_days
 from scoring_model.evaluation.figures import Figures, measure_figures
 from scoring_model.evaluation.uncertainty import interval_of
+from scoring_model.records.times import DAY
 
 POLICY = Policy(step_up_from=400, fail_from=700)
 COSTS = CostSettings(fraud_loss=100, reject_cost=10, step_up_cost=1, step_up_effectiveness=0.8)

@@ -22,9 +22,9 @@ from scoring_model.evaluation import (
     compare_evaluations,
     evaluate_records,
 )
-from scoring_model.evaluation.day_draws import DAY
 from scoring_model.findings import Code, Finding, State, arranged
 from scoring_model.records import Column
+from scoring_model.records.times import DAY
 
 GROUPS = ("large", "small", "tiny")
 

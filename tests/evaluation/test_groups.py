@@ -10,11 +10,12 @@ from scoring_model.contract.outcome import OUTCOMES, Outcome
 from scoring_model.decision.rules import Decisions
 from scoring_model.evaluation import EvaluatedRecords, EvaluationError
 from scoring_model.evaluation.age_bands import BANDS, age_bands
-from scoring_model.evaluation.day_draws import DAY, REPEATS, DayDraws
+from scoring_model.evaluation.day_draws import REPEATS, DayDraws
 from scoring_model.evaluation.grouping import MISSING, OTHER
 from scoring_model.evaluation.groups import MIN_RECORDS, REST, GroupTable, measure_groups
 from scoring_model.figures import GROUP_RATES
 from scoring_model.records import Column
+from scoring_model.records.times import DAY
 
 PASSED, FAILED = OUTCOMES.index(Outcome.PASSED), OUTCOMES.index(Outcome.FAILED)
 

@@ -13,9 +13,9 @@ from scoring_model.evaluation import (
     evaluate_records,
     paired_differences,
 )
-from scoring_model.evaluation.day_draws import DAY
 from scoring_model.evaluation.rates import RATES
 from scoring_model.evaluation.uncertainty import interval_of
+from scoring_model.records.times import DAY
 
 RULES = DecisionRules(
     scale=ScoreScale(cuts=np.linspace(-4, 4, 1000), extrapolated_from=800),

@@ -21,7 +21,6 @@ from scoring_model.evaluation import (
     compare_evaluations,
     evaluate_records,
 )
-from scoring_model.evaluation.day_draws import DAY
 from scoring_model.evaluation.sequential import (
     Answer,
     Look,
@@ -32,6 +31,7 @@ from scoring_model.evaluation.sequential import (
     planned_information,
 )
 from scoring_model.figures import RANKING
+from scoring_model.records.times import DAY
 
 PLAN = LookSettings()
 FINAL = 1 / planned_information(PLAN)

@@ -9,11 +9,12 @@ from scoring_model.decision.rules import DecisionRules, Decisions, Policy
 from scoring_model.decision.scale import ScoreScale
 from scoring_model.evaluation import EvaluatedRecords, EvaluationError, evaluate_records
 from scoring_model.evaluation.coverage import LeftOut, select
-from scoring_model.evaluation.day_draws import DAY, DayDraws
+from scoring_model.evaluation.day_draws import DayDraws
 from scoring_model.evaluation.figures import Figures, measure_figures
 from scoring_model.evaluation.measures import measure
 from scoring_model.evaluation.uncertainty import share_of, weighted_share
 from scoring_model.records import NEVER, RecordTable
+from scoring_model.records.times import DAY
 
 POLICY = Policy(step_up_from=400, fail_from=700)
 RULES = DecisionRules(

@@ -8,8 +8,8 @@ from scoring_model.decision.probability import Platt
 from scoring_model.decision.rules import DecisionRules, Policy
 from scoring_model.decision.scale import ScoreScale
 from scoring_model.evaluation import Comparison, EvaluatedRecords, compare_evaluations, evaluate_records
-from scoring_model.evaluation.day_draws import DAY
 from scoring_model.records import Column
+from scoring_model.records.times import DAY
 
 RULES = DecisionRules(
     scale=ScoreScale(cuts=np.linspace(-4, 4, 1000), extrapolated_from=800),

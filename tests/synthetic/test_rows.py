@@ -3,8 +3,8 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
+from scoring_model.records.times import DAY
 from scoring_model.synthetic.rows import EXTRACT_AFTER
-from scoring_model.synthetic.seasons import DAY
 
 
 @pytest.fixture(scope="module")

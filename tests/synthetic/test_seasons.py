@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 
-from scoring_model.synthetic.seasons import DAY, Calendar
+from scoring_model.records.times import DAY
+from scoring_model.synthetic.seasons import Calendar
 
 
 def test_period_is_whole_months() -> None:

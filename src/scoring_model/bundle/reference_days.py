@@ -21,9 +21,7 @@ from scoring_model.bundle.k_anonymity import MIN_GROUP_SIZE
 from scoring_model.bundle.profile import SCORE_BINS, Profile
 from scoring_model.bundle.reader import SealedFiles
 from scoring_model.contract.outcome import OUTCOMES
-
-DAY: Final = 86_400_000_000
-"""Microseconds."""
+from scoring_model.records.times import DAY
 
 PROBABILITY_BINS: Final = 40
 """Most groups of equal margins whose frauds are counted."""

@@ -8,9 +8,8 @@ import numpy as np
 
 from scoring_model.arrays import BoolArray, IntArray
 from scoring_model.records import NEVER, format_duration
+from scoring_model.records.times import DAY, HOUR
 
-HOUR: Final = 3_600_000_000
-DAY: Final = 24 * HOUR
 KNOWN_SHARE: Final = 0.9
 """Share of the frauds that are known after the proposed delay."""
 

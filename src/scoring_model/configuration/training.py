@@ -8,9 +8,7 @@ from typing import Literal
 from scoring_model.contract.violation import Invalid, Violation, check_fields, pointer
 from scoring_model.records import Duration, Instant, ShareOrDuration
 from scoring_model.records.near_misses import did_you_mean
-
-DAY = 86_400_000_000
-"""In microseconds."""
+from scoring_model.records.times import DAY
 
 _SECOND = 1_000_000
 _LONGEST_PART = 36_500 * DAY

@@ -8,9 +8,10 @@ import numpy as np
 from scoring_model.arrays import FloatArray
 from scoring_model.contract.outcome import OUTCOMES
 from scoring_model.decision.control import Control
-from scoring_model.evaluation.day_draws import DAY, MIN_DAYS
+from scoring_model.evaluation.day_draws import MIN_DAYS
 from scoring_model.evaluation.evaluated_records import EvaluatedRecords
 from scoring_model.evaluation.uncertainty import CONFIDENCE, Estimate
+from scoring_model.records.times import DAY
 
 
 def forecast_control_cost(records: EvaluatedRecords, control: Control, *, days: float) -> Estimate:

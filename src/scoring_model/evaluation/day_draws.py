@@ -13,9 +13,7 @@ from numpy.typing import NDArray
 
 from scoring_model.arrays import FloatArray, IntArray
 from scoring_model.compiled import compiled
-
-DAY: Final = 86_400_000_000
-"""Microseconds."""
+from scoring_model.records.times import DAY
 
 MIN_DAYS: Final = 10
 """Minimum number of days for a bootstrap."""

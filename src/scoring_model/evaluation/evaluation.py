@@ -17,7 +17,7 @@ from scoring_model.evaluation.checks import check_evaluation
 from scoring_model.evaluation.control_cost import forecast_control_cost
 from scoring_model.evaluation.coverage import Coverage
 from scoring_model.evaluation.curves import Curves
-from scoring_model.evaluation.day_draws import DAY, DayDraws
+from scoring_model.evaluation.day_draws import DayDraws
 from scoring_model.evaluation.decomposition import decompose
 from scoring_model.evaluation.evaluated_records import EvaluatedRecords, EvaluationError
 from scoring_model.evaluation.figures import Figures, measure_figures
@@ -28,6 +28,7 @@ from scoring_model.evaluation.result import EvaluationResult, Provenance
 from scoring_model.evaluation.stability import Stability, measure_stability
 from scoring_model.evaluation.uncertainty import Estimate, share_of, weighted_share
 from scoring_model.findings import Finding, arranged
+from scoring_model.records.times import DAY
 
 if TYPE_CHECKING:
     from scoring_model.evaluation.report import Plots, Section

@@ -7,9 +7,10 @@ from typing import Any, Final
 import numpy as np
 
 from scoring_model.arrays import FloatArray, IntArray
-from scoring_model.evaluation.day_draws import DAY, draw_days
+from scoring_model.evaluation.day_draws import draw_days
 from scoring_model.evaluation.uncertainty import Estimate, interval_of
 from scoring_model.features import FeatureMatrix
+from scoring_model.records.times import DAY
 
 MAX_ROWS: Final = 20_000
 """Largest number of records that are explained."""

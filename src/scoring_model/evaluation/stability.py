@@ -7,8 +7,9 @@ from typing import Any, Final
 import numpy as np
 
 from scoring_model.arrays import BoolArray, FloatArray, IntArray
-from scoring_model.evaluation.day_draws import DAY, MIN_DAYS
+from scoring_model.evaluation.day_draws import MIN_DAYS
 from scoring_model.evaluation.uncertainty import Share, interval_of, share_of
+from scoring_model.records.times import DAY
 
 WINDOW_DAYS: Final = 14
 RECENT_DAYS: Final = 90

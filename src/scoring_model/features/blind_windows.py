@@ -1,7 +1,6 @@
 """Detects windows too short to ever hold a known fraud because of the label delay."""
 
 from dataclasses import dataclass
-from typing import Final
 
 import numpy as np
 
@@ -10,8 +9,7 @@ from scoring_model.features.links import fraud_features
 from scoring_model.features.settings import FeatureSettings
 from scoring_model.findings import Code, Finding, State, not_applicable
 from scoring_model.records import NEVER, RecordTable, format_duration
-
-_DAY: Final = 86_400_000_000  # microseconds
+from scoring_model.records.times import DAY
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -38,7 +36,7 @@ class BlindWindows:
     def __str__(self) -> str:
         windows = ", ".join(map(format_duration, self.windows))
         return (
-            f"a fraud is known {self.delay / _DAY:.3g} days after its event at the earliest ({self.source}), so that "
+            f"a fraud is known {self.delay / DAY:.3g} days after its event at the earliest ({self.source}), so that "
             f"windows no longer than that ({windows}) never hold a known fraud. "
             f"Always 0 or missing: {', '.join(self.features)}"
         )
@@ -102,7 +100,7 @@ def check_windows(table: RecordTable, settings: FeatureSettings, *, configured_d
         count=len(blind.features),
         records=len(table),
         names=blind.features,
-        figures={"delay_days": blind.delay / _DAY},
+        figures={"delay_days": blind.delay / DAY},
     )
 
 

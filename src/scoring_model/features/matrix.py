@@ -39,10 +39,7 @@ from scoring_model.history import (
 )
 from scoring_model.records import NEVER, Record, RecordTable
 from scoring_model.records.table import Column
-
-_HOUR = 3_600_000_000
-_DAY = 24 * _HOUR
-
+from scoring_model.records.times import DAY, HOUR
 
 _DERIVED: Final = frozenset({"eventDay", "eventHour", "localDay", "localHour"})
 """Inputs derived from the instant of the event."""
@@ -292,10 +289,10 @@ class FeatureMatrix:
         ndarray of shape (d,), float64
         """
         floats = list(started.floats)
-        known = {**started.inputs, "eventDay": event_time // _DAY, "eventHour": event_time // _HOUR % 24}
+        known = {**started.inputs, "eventDay": event_time // DAY, "eventHour": event_time // HOUR % 24}
         if self._needs_local:
             local = self.state.zone.local(event_time)
-            known |= {"localDay": local // _DAY, "localHour": local // _HOUR % 24}
+            known |= {"localDay": local // DAY, "localHour": local // HOUR % 24}
         for use, columns in self._dated:
             floats[columns] = use.group.function(*map(known.__getitem__, use.group.inputs))
         for key in self.link_keys:
@@ -460,10 +457,10 @@ def _inputs(table: RecordTable, names: Iterable[str], zone: Offsets) -> dict[str
     """Build the inputs of value functions; a missing value has the code 0."""
     times, local = table.event_times, zone.local_of(table.event_times)
     derived = {
-        "eventDay": times // _DAY,
-        "eventHour": times // _HOUR % 24,
-        "localDay": local // _DAY,
-        "localHour": local // _HOUR % 24,
+        "eventDay": times // DAY,
+        "eventHour": times // HOUR % 24,
+        "localDay": local // DAY,
+        "localHour": local // HOUR % 24,
     }
     return {name: number_column(derived[name]) if name in derived else _field(table, name) for name in names}
 

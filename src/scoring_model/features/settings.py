@@ -21,6 +21,7 @@ from scoring_model.history import (
 from scoring_model.records import Duration, SignalType
 from scoring_model.records.key_encodings import encode_domain
 from scoring_model.records.near_misses import did_you_mean
+from scoring_model.records.times import DAY, HOUR
 
 COMPARABLE_FIELDS = ("address.city", "address.country", "address.region", "citizenship", "documentType")
 """Fields that a signal can be compared with."""
@@ -33,9 +34,6 @@ READ_TYPES: Final = (SignalType.EMAIL, SignalType.PHONE, SignalType.IP)
 
 FAMILIES: tuple[FamilyName, ...] = get_args(FamilyName)
 """Families of features of the record, in the order of their columns."""
-
-HOUR = 3_600_000_000
-DAY = 24 * HOUR
 
 
 class Trend(StrEnum):

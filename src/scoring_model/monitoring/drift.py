@@ -17,7 +17,6 @@ from scoring_model.bundle.profile import SCORE_BINS, NumberProfile
 from scoring_model.bundle.reference_days import bin_counts, count_by_day, names_of_bins
 from scoring_model.contract.outcome import OUTCOMES
 from scoring_model.decision.rules import Decisions
-from scoring_model.evaluation.day_draws import DAY
 from scoring_model.features import FeatureMatrix
 from scoring_model.monitoring.categories import CategoryChange, category_changes, code_names
 from scoring_model.monitoring.shifts import (
@@ -30,6 +29,7 @@ from scoring_model.monitoring.shifts import (
     measure_shifts,
 )
 from scoring_model.records import RecordTable
+from scoring_model.records.times import DAY
 
 SCORE: Final = "score"
 OUTCOME: Final = "outcome"

@@ -13,7 +13,6 @@ from scoring_model.bundle import ReferenceDays
 from scoring_model.bundle.reference_days import count_by_day
 from scoring_model.decision.probability import Calibration
 from scoring_model.decision.rules import Decisions, Policy
-from scoring_model.evaluation.day_draws import DAY
 from scoring_model.evaluation.stability import Verdict
 from scoring_model.evaluation.uncertainty import CONFIDENCE, Estimate, Share, interval_of, share_of
 from scoring_model.figures import ERRORS
@@ -26,6 +25,7 @@ from scoring_model.monitoring.recalibration import (
 )
 from scoring_model.monitoring.sequences import confidence_sequence, rate_alarm
 from scoring_model.monitoring.shifts import MIN_BLOCKS, block_of_days
+from scoring_model.records.times import DAY
 
 OUTCOMES_COUNTED: Final[Mapping[str, int]] = {"max_step_up": 1, "max_false_reject": 2}
 """Least code of the outcomes that each bound on genuine applicants counts."""

@@ -17,12 +17,12 @@ from scoring_model.contract.rules import Rule, SignalType
 from scoring_model.contract.violation import OUT_OF_RANGE, Invalid, Violation, pointer
 from scoring_model.records.file_format import FileFormat
 from scoring_model.records.near_misses import did_you_mean
-from scoring_model.records.times import Duration
+from scoring_model.records.times import DAY, Duration
 
 Names: TypeAlias = Literal["contract", "own"]
 """Whose names and spellings a file has: the contract's, as an export of the service, or the company's own."""
 
-MAX_LABEL_DELAY: Final = 36_525 * 86_400_000_000  # a century in microseconds: more indicates a wrong unit
+MAX_LABEL_DELAY: Final = 36_525 * DAY  # a century in microseconds: more indicates a wrong unit
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

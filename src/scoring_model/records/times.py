@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from pydantic_core import CoreSchema
 
 SECOND: Final = 1_000_000
-DAY: Final = 86_400 * SECOND
+HOUR: Final = 3_600 * SECOND
+DAY: Final = 24 * HOUR
 _MICROSECOND: Final = timedelta(microseconds=1)
 EARLIEST: Final = (datetime.min.replace(tzinfo=UTC) - EPOCH) // _MICROSECOND
 LATEST: Final = (datetime.max.replace(tzinfo=UTC) - EPOCH) // _MICROSECOND
@@ -31,7 +32,7 @@ _TIME: Final = re.compile(
     re.ASCII,
 )
 _DURATION: Final = re.compile(r"(\d{1,6})(d|h|m|s)", re.ASCII)
-_UNITS: Final = {"d": DAY, "h": 3600 * SECOND, "m": 60 * SECOND, "s": SECOND}
+_UNITS: Final = {"d": DAY, "h": HOUR, "m": 60 * SECOND, "s": SECOND}
 _PER_SECOND: Final = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
 

@@ -22,6 +22,7 @@ from scoring_model.records.labels import UNLABELLED
 from scoring_model.records.quarantine import accept
 from scoring_model.records.reading import read_records
 from scoring_model.records.sheet import CONTRACT_MARK
+from scoring_model.records.times import DAY
 from scoring_model.retraining.challenger import Challenger, write_json
 from scoring_model.retraining.settings import Report, Retraining
 from scoring_model.service.export import clients_of_one_history, export_file, private_parquet
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from scoring_model.service.export import ExportedFile
     from scoring_model.service.store import Store
 
-_FRESH: Final = 86_400_000_000
+_FRESH: Final = DAY
 """Microseconds for which the records of a run that was killed are used again."""
 
 _EXPORT: Final = "export.parquet"

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from scoring_model.bundle import BundleError
+from scoring_model.records.times import HOUR
 from scoring_model.scorer.scorer import Scorer
 from scoring_model.service.activations import (
     Activations,
@@ -34,7 +35,7 @@ REPORT_SECONDS: Final = 5.0
 _TURN: Final = 0.0005
 """Seconds of a thread's turn while a bundle is loaded."""
 
-_FORGET: Final = 3_600_000_000
+_FORGET: Final = HOUR
 """Microseconds after which the report of a process that was killed is deleted."""
 
 

@@ -16,6 +16,7 @@ from scoring_model.contract.texts import to_text
 from scoring_model.evaluation.age_bands import AGE_BAND, age_bands
 from scoring_model.evaluation.grouping import MAX_GROUPS, MISSING, OTHER
 from scoring_model.records import Column
+from scoring_model.records.times import DAY
 from scoring_model.scorer.scorer import Scorer
 from scoring_model.service.core.rows import ClientRow, VerificationRow
 from scoring_model.service.export import ROW_GROUP, private_parquet
@@ -29,7 +30,6 @@ from scoring_model.service.store import Store
 CLIENT: Final = "clientId"
 """The group of every result."""
 
-_DAY: Final = 86_400_000_000
 _TEXT: Final = pa.dictionary(pa.int32(), pa.string())
 SCHEMA: Final = pa.schema(
     [
@@ -246,7 +246,7 @@ class Tally:
                 groups.add(value, row.key_id, change)
         if times := [row.completed_at or 0 for row in replayed]:
             self._times = [min(self._times[:1] + times), max(self._times[1:] + times)]
-            self._days.update(at // _DAY for at in times)
+            self._days.update(at // DAY for at in times)
 
     def _count(self, row: VerificationRow, new: Score, label: object) -> None:
         then = str(row.outcome_of_policy)

@@ -8,11 +8,12 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from scoring_model.arrays import BoolArray, FloatArray, IntArray
+from scoring_model.records.times import DAY, HOUR
 from scoring_model.synthetic.countries import COUNTRIES, WEIGHTS
 from scoring_model.synthetic.draws import Draws, KeyArray
 from scoring_model.synthetic.events import Channel, EventArray, blank
 from scoring_model.synthetic.people import date_styles, homes, households, name_styles, settle
-from scoring_model.synthetic.seasons import DAY, HOUR, Calendar
+from scoring_model.synthetic.seasons import Calendar
 
 _CHANNELS = (0.47, 0.24, 0.2, 0.045, 0.045)
 _MAILS = (0.45, 0.25, 0.14, 0.075, 0.06, 0.025)

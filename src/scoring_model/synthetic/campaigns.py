@@ -5,10 +5,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from scoring_model.arrays import FloatArray, IntArray
+from scoring_model.records.times import DAY, HOUR
 from scoring_model.synthetic.countries import WEIGHTS
 from scoring_model.synthetic.draws import Draws, KeyArray
 from scoring_model.synthetic.events import EventArray, blank
-from scoring_model.synthetic.seasons import DAY, HOUR, Calendar
+from scoring_model.synthetic.seasons import Calendar
 
 LONGEST = 60 * DAY
 """Maximum duration of a group; bounds the data kept for later slices."""

@@ -4,10 +4,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scoring_model.arrays import IntArray
+from scoring_model.records.times import DAY
 from scoring_model.synthetic.countries import COUNTRIES, WEIGHTS
 from scoring_model.synthetic.draws import Draws, KeyArray
 from scoring_model.synthetic.events import DateStyle, EventArray
-from scoring_model.synthetic.seasons import DAY
 
 _JOINS = 0.3
 _OWN_FAMILY_NAME = 0.18

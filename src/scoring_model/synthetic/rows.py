@@ -9,13 +9,13 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from scoring_model.arrays import IntArray
+from scoring_model.records.times import DAY
 from scoring_model.synthetic.addresses import written_addresses
 from scoring_model.synthetic.countries import CODES
 from scoring_model.synthetic.draws import Draws, KeyArray
 from scoring_model.synthetic.events import MAIL_DOMAINS, Channel, EventArray, Kind
 from scoring_model.synthetic.names import full_names
 from scoring_model.synthetic.people import births, sexes
-from scoring_model.synthetic.seasons import DAY
 
 _TYPO = 0.012
 _WRONG_DATE = 0.004

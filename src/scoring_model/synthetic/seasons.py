@@ -7,10 +7,6 @@ import numpy as np
 
 from scoring_model.arrays import FloatArray, IntArray
 
-HOUR = 3_600_000_000
-DAY = 24 * HOUR
-"""Microseconds, as all times here."""
-
 _GROWTH = 0.5
 _BY_MONTH = np.array([0.97, 0.90, 0.96, 0.94, 0.98, 1.02, 0.95, 0.88, 1.12, 1.04, 1.16, 1.24])
 _BY_WEEKDAY = np.array([1.10, 1.12, 1.08, 1.06, 1.04, 0.84, 0.76])

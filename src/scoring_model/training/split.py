@@ -15,8 +15,8 @@ from scoring_model.arrays import BoolArray, FloatArray, IntArray
 from scoring_model.configuration import SplitSettings
 from scoring_model.evaluation import known_targets
 from scoring_model.records.table import NEVER
+from scoring_model.records.times import DAY
 
-_DAY = 86_400_000_000  # microseconds
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -149,7 +149,7 @@ def _too_short(span: int, settings: SplitSettings) -> str:
 
 def days(microseconds: float) -> str:
     """Write a length of time in days."""
-    return f"{microseconds / _DAY:.1f}"
+    return f"{microseconds / DAY:.1f}"
 
 
 def instant_text(instant: int) -> str:

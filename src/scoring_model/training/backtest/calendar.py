@@ -8,7 +8,8 @@ from typing import Final
 
 import numpy as np
 
-_DAY: Final = 86_400_000_000  # microseconds
+from scoring_model.records.times import DAY
+
 _MONDAY: Final = 3  # 1970-01-01 was a Thursday
 _TEXT: Final = re.compile(r"([1-9]\d{0,2})(m|w)", re.ASCII)
 
@@ -64,14 +65,14 @@ def parse_cadences(texts: str | Sequence[str]) -> tuple[Cadence, ...]:
 def period_of(instant: int, unit: Unit) -> int:
     """Return the number of the period that holds an instant, microseconds since 1970-01-01 UTC."""
     if unit is Unit.WEEK:
-        return (instant // _DAY + _MONDAY) // 7
+        return (instant // DAY + _MONDAY) // 7
     return int(np.datetime64(instant, "us").astype("datetime64[M]").astype(np.int64))
 
 
 def period_start(period: int, unit: Unit) -> int:
     """Return the first instant of a period, microseconds since 1970-01-01 UTC."""
     if unit is Unit.WEEK:
-        return (7 * period - _MONDAY) * _DAY
+        return (7 * period - _MONDAY) * DAY
     return int(np.datetime64(period, "M").astype("datetime64[us]").astype(np.int64))
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Final, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,7 @@ from scoring_model.configuration import Configuration, SplitSettings
 from scoring_model.evaluation.coverage import Selection, select
 from scoring_model.history import PERSON, key_codes, person_codes
 from scoring_model.records import NEVER, RecordTable, digest
+from scoring_model.records.times import DAY, HOUR
 from scoring_model.training.backtest.calendar import (
     BacktestError,
     Cadence,
@@ -27,9 +28,6 @@ from scoring_model.training.preparation import find_rings, one_of_each
 from scoring_model.training.split import Split, SplitError, latest_instant, place_boundaries, split
 
 Window = Literal["expanding", "rolling"]
-
-_HOUR: Final = 3_600_000_000  # microseconds
-_DAY: Final = 24 * _HOUR
 
 
 @dataclass(frozen=True, eq=False)
@@ -204,7 +202,7 @@ def make_plan(
     unit, maturity = cadences[0].unit, history.configuration.split.label_maturity
     chosen = window or ("rolling" if history.configuration.split.by_duration else "expanding")
     events = history.table.event_times
-    last = period_of(min(history.as_of - maturity, int(events.max()) + _DAY), unit)
+    last = period_of(min(history.as_of - maturity, int(events.max()) + DAY), unit)
     earliest = period_of(int(events.min()), unit) + 1
     if folds is not None:
         earliest = max(earliest, last - folds)
@@ -273,7 +271,7 @@ def _windowed(settings: SplitSettings, window: Window, start: int, as_of: int) -
 
 def _whole_hours(length: int) -> int:
     """Round a length down, so that a configuration can state it; at least an hour."""
-    return max(length // _HOUR, 1) * _HOUR
+    return max(length // HOUR, 1) * HOUR
 
 
 def _fold(history: History, period: int, as_of: int, settings: SplitSettings) -> PlannedFold:
