@@ -121,7 +121,7 @@ CHECKS: Final[Mapping[Code, Check]] = MappingProxyType(
             severity=Severity.WARNING,
             of_training=True,
             why="A window that is no longer than the delay of labels never holds a known fraud, so its features of "
-            "known frauds are constant.",
+            "known frauds are always 0 or missing.",
             action="Give `links.delayed_windows`, which end at the delay, or longer `links.windows`.",
         ),
         Code.TRAINING_PERIOD: Check(

@@ -250,7 +250,7 @@ async def test_the_sequence_of_a_client_goes_on(
 
 
 async def test_what_servers_delete_by_themselves(world: World) -> None:
-    """Each opening records the look-back of its bundle; retention keeps a former look-back for 30 days."""
+    """An opening records the look-back of its bundle; settled events and deliveries are kept for 30 days."""
     assert await noted_window(world.store) == world.service.scoring.scorer.matrix.reach
     at = START - 30 * DAY
     kept, gone = ([event_row(waiting=0, created_at=at - early) for _ in range(3)] for early in (0, 1))
