@@ -5,7 +5,9 @@ from dataclasses import replace
 import pytest
 
 from scoring_model.configuration import Gate, GateSettings
+from scoring_model.configuration.findings import FindingSettings
 from scoring_model.evaluation import EvaluationError, GateVerdict, check_gates
+from scoring_model.findings import Code, State
 from scoring_model.monitoring import Monitoring, check_window_gates
 
 
@@ -71,3 +73,23 @@ def test_what_is_not_known_is_no_pass(watched: Monitoring) -> None:
     assert trained.results[0].detail.startswith("3 records are from the period")
     with pytest.raises(EvaluationError, match="nothing was not compared"):
         verdicts(watched, odd=Gate(drift="nothing"))
+
+
+def test_what_a_file_of_gates_mutes_is_muted_in_a_window_too(watched: Monitoring) -> None:
+    """Findings of the matured records that the file mutes fail no gate on a severity."""
+    assert watched.matured is not None
+    found = tuple(
+        replace(one, state=State.FOUND, muted=False)
+        for one in watched.matured.findings
+        if one.code is Code.EXTRAPOLATED_SCORES
+    )
+    assert len(found) == 1
+    window = replace(watched, matured=replace(watched.matured, findings=found))
+    for muted, verdict in (((), "failed"), (("SM010",), "passed")):
+        settings = GateSettings(
+            gates={"clear": Gate(findings="info")},
+            min_days=10,
+            allow_trained=True,
+            findings=FindingSettings(mute=muted),
+        )
+        assert [result.verdict for result in check_window_gates(settings, window).results] == [verdict]

@@ -1,6 +1,7 @@
 """Checks gates on a monitored window: of drift, of promises before labels, of estimates, and of matured records."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from scoring_model.configuration import Gate, GateSettings
 from scoring_model.evaluation import EvaluationError, GateReport, GateResult, GateVerdict, check_gates
@@ -47,7 +48,7 @@ def _matured_results(
     if not gates:
         return {}
     if found.matured is not None:
-        own = GateSettings(gates=gates, min_days=settings.min_days, allow_trained=settings.allow_trained)
+        own = replace(settings, gates=gates)
         return {one.name: one for one in check_gates(own, found.matured, trained=found.trained).results}
     return {
         name: GateResult(
