@@ -22,6 +22,7 @@ from made_pages import PAGES, page
 from page_text import Grid, PageText, markdown_grids
 from scoring_model.evaluation import comparison_summary, summary
 from scoring_model.evaluation.report.comparison_plot import tone_of
+from scoring_model.evaluation.report.plots.importance import draw_dependence
 from scoring_model.evaluation.report.plots.thresholds import has_pair
 from scoring_model.evaluation.report.sections.decisions import decisions_section
 from scoring_model.figures import FIGURES as REGISTRY
@@ -434,6 +435,15 @@ def test_no_pair_is_certified_where_the_records_are_too_few() -> None:
         (range(5, 9), range(5, 6)),
     )
     assert [has_pair(*pair) for pair in pairs] == [False, False, False, True]
+
+
+@pytest.mark.parametrize(("least", "scale"), [(0.0, "symlog"), (1.0, "symlog"), (-1.0, "linear")])
+def test_a_long_tail_is_drawn_on_a_logarithm(least: float, scale: str) -> None:
+    """A few values far above all others would hide them; a logarithm needs values that are not negative."""
+    values = np.concatenate([[least], np.full(200, 2.0), [1e4]])
+    ax = Figure().subplots()
+    draw_dependence(ax, name="email_age", unit="days", values=values, contributions=values / 1e4)
+    assert ax.get_xscale() == scale
 
 
 def test_a_window_is_drawn_in_the_colour_of_its_drift() -> None:
