@@ -85,7 +85,7 @@ def _ranking() -> Iterator[Figure]:
         yield Figure(
             key=f"recall_at_capacity_{capacity}",
             title=f"Recall of {capacity:,} reviews a day",
-            sentence=f"The share of frauds among the {capacity:,} riskiest records of their day.",
+            sentence=f"The share of frauds that are among the {capacity:,} riskiest records of their day.",
             better="more",
             rests_on="frauds",
             parameter=capacity,

@@ -1,5 +1,8 @@
 """JSON documents of made results hold what there is, and null where there is nothing."""
 
+from collections.abc import Iterator
+from typing import Any
+
 import made_results as made
 
 
@@ -41,3 +44,38 @@ def test_a_document_has_the_numbers_of_the_result() -> None:
         "kept", "broken", "undecided", "kept", "broken",
     ]  # fmt: skip
     assert backtest["differences"][1]["figures"]["missed_fraud"]["low"] == 0.01
+
+
+def test_ends_of_a_document_lie_around_their_value() -> None:
+    """Wherever a document has a low and a high they are in this order, and so are instants; the value lies between."""
+    results = (made.made_evaluation(), made.made_comparison(), made.made_monitoring(), made.made_backtest())
+    found = [one for result in results for one in objects(result.to_json())]
+    ended = [one for one in found if one.get("low") is not None and one.get("high") is not None]
+    assert len(ended) > 300
+    assert all(one["low"] <= one["high"] for one in ended)
+    figures = made.made_evaluation().to_json()["figures"]
+    assert all(
+        one["low"] <= one["value"] <= one["high"] for one in figures.values() if one["low"] is not None
+    )
+    dated = [one for one in found if one.keys() >= {"since", "until"} and one["until"] is not None]
+    assert dated
+    assert all(str(one["since"]) <= str(one["until"]) for one in dated)
+
+
+def test_a_fold_holds_its_own_parts() -> None:
+    """Each key of a fold names what stands there."""
+    fold = made.made_backtest().to_json()["folds"][0]
+    assert (fold["as_of"][:10], fold["split"]["train"], fold["failure"]) == ("2026-01-01", 0.6, None)
+    assert [part["part"] for part in fold["parts"]] == ["burn-in", "train", "validation", "test"]
+    assert (fold["step_up_from"], fold["fail_from"], fold["features"]) == (563, 1001, 40)
+    assert (fold["promises"], fold["tuned"], fold["useless"]) == ([], None, {})
+    assert fold["families"]["links"]["value"] == 0.6
+
+
+def objects(value: Any) -> Iterator[dict[str, Any]]:
+    """Every object inside a document."""
+    if isinstance(value, dict):
+        yield value
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else ()
+    for one in inner:
+        yield from objects(one)

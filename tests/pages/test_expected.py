@@ -6,6 +6,7 @@
 import os
 from collections import defaultdict
 from collections.abc import Callable
+from dataclasses import fields
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
@@ -24,7 +25,10 @@ from scoring_model.decision.control import Control, ControlArm
 from scoring_model.decision.rules import NEVER_REACHED, Policy, Promise
 from scoring_model.evaluation import comparison_summary, summary
 from scoring_model.evaluation.bounds import exact_share
+from scoring_model.evaluation.markdown import draw_table
 from scoring_model.evaluation.report import NothingToDraw
+from scoring_model.figures import FIGURES
+from scoring_model.figures import Figure as Entry
 from scoring_model.monitoring import monitoring_summary
 from scoring_model.training.alternatives import Alternative, Alternatives
 from scoring_model.training.backtest.report import summary_of
@@ -81,6 +85,13 @@ def test_pages(name: str) -> None:
     expect(f"{name}.page.md", page(name).markdown())
 
 
+def test_registry() -> None:
+    """Every figure with all that the registry says of it, as a table to be read."""
+    heads = [field.name for field in fields(Entry)]
+    rows = [[str(getattr(figure, head)) for head in heads] for figure in FIGURES.values()]
+    expect("figures.md", draw_table(heads, rows) + "\n")
+
+
 def drawings() -> dict[str, Callable[[Axes], Any]]:
     """Every drawing of made results, by the call that gives it."""
     evaluation, bare = made.made_evaluation().plot, made.bare_evaluation().plot
@@ -101,6 +112,7 @@ def drawings() -> dict[str, Callable[[Axes], Any]]:
         "evaluation.features()": evaluation.features,
         "evaluation.beeswarm()": evaluation.beeswarm,
         "evaluation.dependence()": partial(evaluation.dependence, "email_age"),
+        "uncertified.threshold_map()": made.uncertified_evaluation().plot.threshold_map,
         "bare.threshold_map()": bare.threshold_map,
         "bare.roc()": bare.roc,
         "bare.precision_recall()": bare.precision_recall,

@@ -7,6 +7,7 @@ compare it with what stands here.
 import math
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
@@ -21,7 +22,11 @@ from made_pages import PAGES, page
 from page_text import Grid, PageText, markdown_grids
 from scoring_model.evaluation import comparison_summary, summary
 from scoring_model.evaluation.report.comparison_plot import tone_of
+from scoring_model.evaluation.report.plots.importance import draw_dependence
+from scoring_model.evaluation.report.plots.thresholds import has_pair
+from scoring_model.evaluation.report.sections.decisions import decisions_section
 from scoring_model.figures import FIGURES as REGISTRY
+from scoring_model.monitoring.result import promise_bases
 
 HIGHER, LOWER, NEITHER = "higher is better", "lower is better", "neither"
 
@@ -377,6 +382,68 @@ def test_a_window_has_the_tone_of_its_verdicts() -> None:
     assert said(window, "Before labels") == EARLY
     errors = window.grid("Errors of matured records")
     assert [row[-1] for row in errors.rows] == ["kept", "broken", "–"]
+
+
+FRAUDS, SCORES = "anything that the model reads", "the score or the outcomes"
+PROMISED: Final = ("max_false_reject", "max_step_up", "max_missed_fraud")
+
+
+@pytest.mark.parametrize(
+    ("drifted", "others", "rests", "said"),
+    [
+        ((), True, (True, True, True), (SCORES, SCORES, FRAUDS)),
+        (("email_age",), True, (True, True, False), (SCORES, SCORES, "found in email_age:")),
+        (("unread",), True, (True, True, True), (SCORES, SCORES, FRAUDS)),
+        (("score", "email_age"), True, (False, False, False), ("in score:", "in score:", "in score, email_age:")),
+        (("outcome",), False, (False, False, False), ("in outcome:",) * 3),
+        ((), False, (True, True, None), (SCORES, SCORES, f"{SCORES}; features were not compared")),
+        (None, True, (None, None, None), ("no limit here",) * 3),
+    ],
+)  # fmt: skip
+def test_a_promise_rests_on_data_like_those_that_certified_it(
+    drifted: tuple[str, ...] | None,
+    others: bool,
+    rests: tuple[bool | None, ...],
+    said: tuple[str, ...],
+) -> None:
+    """Promises to genuine applicants rest on scores and outcomes, those about frauds on all that the model reads."""
+    names = ("score", "outcome", *(("email_age", "unread") if others else ()))
+    subjects = tuple(
+        replace(made.DRIFT.subjects[0], name=name, found=drifted is not None and name in drifted)
+        for name in names
+    )
+    drift = replace(made.DRIFT, subjects=subjects, limit=None if drifted is None else 4.2)
+    policy = made.rules(dict.fromkeys(PROMISED, 0.5)).policy
+    found = list(promise_bases(policy, drift, frozenset({"email_age", "ip"})))
+    assert [(one.bound, one.limit, one.rests) for one in found] == [
+        (bound, 0.5, rest) for bound, rest in zip(PROMISED, rests, strict=True)
+    ]
+    for one, words in zip(found, said, strict=True):
+        assert words in one.reason
+
+
+def test_no_pair_is_certified_where_the_records_are_too_few() -> None:
+    """The map says so, and shades nothing; with certified pairs it names their ends."""
+    evaluation = made.uncertified_evaluation()
+    (figure, _) = decisions_section(evaluation, evaluation.plot).figures
+    assert "certify no pair to keep all promises" in figure.caption
+    assert "certified" not in str(figure.svg)
+    pairs = (
+        (range(5, 5), range(9, 12)),
+        (range(5, 9), range(9, 9)),
+        (range(5, 9), range(2, 5)),
+        (range(5, 9), range(5, 6)),
+    )
+    assert [has_pair(*pair) for pair in pairs] == [False, False, False, True]
+
+
+@pytest.mark.parametrize(("least", "scale"), [(0.0, "symlog"), (1.0, "symlog"), (-1.0, "linear")])
+def test_a_long_tail_is_drawn_on_a_logarithm(least: float, scale: str) -> None:
+    """A few values far above all others would hide them; a logarithm needs values that are not negative."""
+    values = np.concatenate([[least], np.full(200, 2.0), [1e4]])
+    ax = Figure().subplots()
+    draw_dependence(ax, name="email_age", unit="days", values=values, contributions=values / 1e4)
+    assert ax.get_xscale() == scale
 
 
 def test_a_window_is_drawn_in_the_colour_of_its_drift() -> None:

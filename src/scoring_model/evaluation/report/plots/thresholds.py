@@ -53,13 +53,18 @@ def draw_threshold_map(
     ax.set_xlabel("Stepped up from this score")
     ax.set_ylabel("Failed from this score")
     ax.fill_between([0, _NEVER], [0, _NEVER], color=RULE, alpha=0.4)
-    if certified is not None:
+    if certified is not None and has_pair(*certified):
         _shade_certified(ax, *certified)
     if cost is not None:
         _draw_costs(ax, thresholds, cost)
     _draw_step_up(ax, thresholds, step_up)
     _draw_missed(ax, thresholds, missed)
     _mark_chosen(ax, chosen)
+
+
+def has_pair(step_up: range, fail: range) -> bool:
+    """Whether an ordered pair of certified thresholds exists."""
+    return bool(step_up and fail) and step_up[0] <= fail[-1]
 
 
 def _shade_certified(ax: "Axes", step_up: range, fail: range) -> None:

@@ -7,6 +7,7 @@ import numpy as np
 from scoring_model.decision.rules import NEVER_REACHED
 from scoring_model.evaluation.report.figures import NEEDS_BOTH, NO_RECORDS, Figure, Table, absent, drawn
 from scoring_model.evaluation.report.plots.scores import coarse
+from scoring_model.evaluation.report.plots.thresholds import has_pair
 from scoring_model.evaluation.report.scales import percent
 from scoring_model.evaluation.report.sections.section import Section
 from scoring_model.evaluation.result import EvaluationResult
@@ -84,6 +85,8 @@ def _certified_text(evaluation: EvaluationResult) -> str:
         )
         return f"{holder} the counts of scores that certify pairs, so the certified region is not drawn."
     step_up, fail = curves.certified
+    if not has_pair(step_up, fail):
+        return "The records that the thresholds were chosen on certify no pair to keep all promises."
     return (
         f"Green: the pairs that are certified to keep all promises, with stepping up {_span(step_up)} and failing "
         f"{_span(fail)}. They were tested on the records that the thresholds were chosen on, not on those of this map."
