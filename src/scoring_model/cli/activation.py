@@ -11,17 +11,13 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from scoring_model.cli import console
-from scoring_model.cli.bundles import BundlePath, PublicKey, key_of
-from scoring_model.cli.database import Database, Json, now, with_store
+from scoring_model.cli.database import with_store
+from scoring_model.cli.options import BundlePath, Database, Json, PublicKey, Registry, Wait, key_of, now
 
 if TYPE_CHECKING:
     from scoring_model.service.activating import Activated
 
 WAIT_SECONDS: Final = 30.0
-
-Wait = Annotated[
-    float, typer.Option("--wait", min=0, help="Seconds to wait for the answers of all processes.")
-]
 
 app = typer.Typer(help="The bundles of a service: fetch, list, activate, roll back.", no_args_is_help=True)
 
@@ -29,9 +25,7 @@ app = typer.Typer(help="The bundles of a service: fetch, list, activate, roll ba
 @app.command()
 def fetch(
     model: Annotated[str, typer.Argument(help="models:/NAME@ALIAS or models:/NAME/VERSION.")],
-    tracking_uri: Annotated[
-        str, typer.Option(envvar="MLFLOW_TRACKING_URI", help="MLflow server or database with the registry.")
-    ],
+    tracking_uri: Registry,
     out: Annotated[Path, typer.Option(help="Directory that gets the bundle, in a directory of its own.")],
     public_key: PublicKey = None,
 ) -> None:

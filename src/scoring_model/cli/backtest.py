@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from scoring_model.cli import console
-from scoring_model.cli.records import Dask, Files, NamesOption, read_instant
+from scoring_model.cli.options import Config, Dask, EarlierThan, Files, Json, Names, ResumeWork, Threads
 
 
 class WindowOption(StrEnum):
@@ -19,7 +19,7 @@ class WindowOption(StrEnum):
 
 def backtest(
     paths: Files,
-    config: Annotated[Path, typer.Option(exists=True, dir_okay=False, help="Configuration of the use.")],
+    config: Config,
     report: Annotated[Path, typer.Option(help="HTML file to write. Its folder must exist.")],
     cadence: Annotated[
         str, typer.Option(help="How often a model is trained: months or weeks, such as 1m,3m or 2w.")
@@ -31,22 +31,15 @@ def backtest(
         ),
     ] = None,
     folds: Annotated[int | None, typer.Option(min=1, help="Number of latest periods to judge.")] = None,
-    as_of: Annotated[
-        int | None,
-        typer.Option(
-            parser=read_instant,
-            metavar="INSTANT",
-            help="Leave out records that happened and labels that became known then or later.",
-        ),
-    ] = None,
-    names: NamesOption = None,
+    as_of: EarlierThan = None,
+    names: Names = None,
     processes: Annotated[
         int, typer.Option(min=1, help="Folds that are trained at once; they share the threads.")
     ] = 1,
-    threads: Annotated[int, typer.Option(min=1, help="Threads; results do not depend on them.")] = 2,
+    threads: Threads = 2,
     dask: Dask = None,
-    resume: Annotated[bool, typer.Option(help="Continue an interrupted backtest.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    resume: ResumeWork = False,
+    as_json: Json = False,
 ) -> None:
     """Train models at past instants with what was known then, and judge them on the periods that followed.
 

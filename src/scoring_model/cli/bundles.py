@@ -13,11 +13,39 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from scoring_model.cli import console
-from scoring_model.cli.records import Dask, NamesOption, check_files, local_files, read_bytes, read_instant
+from scoring_model.cli.options import (
+    AllowRepeats,
+    AsOf,
+    BundlePath,
+    By,
+    Dask,
+    FolderHistory,
+    FolderThreads,
+    GatesFile,
+    History,
+    Json,
+    JsonFile,
+    Labels,
+    MaturedOnly,
+    MaxBadShare,
+    Memory,
+    Names,
+    NewBundle,
+    PublicKey,
+    Replace,
+    ReportFile,
+    Resume,
+    SigningKey,
+    Threads,
+    Training,
+    WorkFolder,
+    check_files,
+    key_of,
+    read_instant,
+)
+from scoring_model.cli.records import local_files
 
 if TYPE_CHECKING:
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
-
     from scoring_model.arrays import FloatArray
     from scoring_model.batch import ScoredFile
     from scoring_model.batch.dataset import DatasetRun
@@ -26,86 +54,6 @@ if TYPE_CHECKING:
     from scoring_model.evaluation import GateReport
     from scoring_model.records import RecordTable
     from scoring_model.scorer import Scorer
-
-BundlePath = Annotated[Path, typer.Argument(help="Directory of the bundle.")]
-PublicKey = Annotated[
-    Path | None,
-    typer.Option(
-        exists=True, dir_okay=False, help="Ed25519 public key, PEM: the bundle must carry its signature."
-    ),
-]
-History = Annotated[
-    list[Path] | None,
-    typer.Option(exists=True, dir_okay=False, help="File of earlier records; may be given several times."),
-]
-MaxBadShare = Annotated[float, typer.Option(min=0, max=1, help="Largest share of bad rows.")]
-GuardFormulas = Annotated[
-    bool, typer.Option(help="Put an apostrophe before text in CSV that a spreadsheet would run as a formula.")
-]
-Threads = Annotated[int, typer.Option(min=1, help="Threads; results do not depend on them.")]
-
-Labels = Annotated[
-    Path | None,
-    typer.Option(
-        exists=True,
-        dir_okay=False,
-        help="File of labels by recordId, for a scored file or for records with other labels.",
-    ),
-]
-By = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="COLUMN[=VALUE]",
-        help="Column to group by: a field, a signal, ageBand or another column. Each group is compared with all "
-        "other records, or with the group of VALUE. Write == for an equals sign in COLUMN. May be given several times.",
-    ),
-]
-Training = Annotated[
-    list[Path] | None,
-    typer.Option(
-        "--training",
-        exists=True,
-        file_okay=False,
-        help="Folder of a training, with digests of its records; that beside the bundle is found without it. May be "
-        "given several times.",
-    ),
-]
-GatesFile = Annotated[
-    Path | None, typer.Option(exists=True, dir_okay=False, help="Gates to check, YAML; see docs/gates.md.")
-]
-
-AllowRepeats = Annotated[
-    bool,
-    typer.Option(
-        "--allow-repeats",
-        help="Leave records out of --history that are scored too, by recordId; without it they are an error.",
-    ),
-]
-Memory = Annotated[
-    int | None,
-    typer.Option(
-        parser=read_bytes,
-        metavar="SIZE",
-        help="Limit for all processes together, by default 4GB, with --dask 2GB for each. [folder]",
-    ),
-]
-Resume = Annotated[bool, typer.Option("--resume", help="Continue an interrupted run. [folder]")]
-WorkFolder = Annotated[
-    Path | None,
-    typer.Option(
-        file_okay=False, help="Folder for spilled rows, by default in the folder of --out. [folder]"
-    ),
-]
-JsonFile = Annotated[Path | None, typer.Option("--json", help="File for the whole result as JSON.")]
-ReportFile = Annotated[Path | None, typer.Option("--report", help="File for the report: HTML, for people.")]
-AsOf = Annotated[
-    int | None,
-    typer.Option(
-        parser=read_instant,
-        metavar="INSTANT",
-        help="Instant before which labels count; by default just after the last one known.",
-    ),
-]
 
 _BY = re.compile(r"(?P<column>(?:[^=]|==)*)(?:=(?P<value>.*))?", re.DOTALL)
 
@@ -134,13 +82,7 @@ def score(
         ),
     ],
     reasons: Annotated[bool, typer.Option("--reasons", help="Add reasons to STEPPED_UP and FAILED.")] = False,
-    history: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="File of earlier records; may be given several times. For a folder as --out also a pattern, folder "
-            "or URI."
-        ),
-    ] = None,
+    history: FolderHistory = None,
     as_of: Annotated[
         int | None,
         typer.Option(
@@ -149,16 +91,16 @@ def score(
             help="Instant before which labels count; by default every label counts from when it was known.",
         ),
     ] = None,
-    names: NamesOption = None,
+    names: Names = None,
     max_bad_share: MaxBadShare = 0.01,
     allow_repeats: AllowRepeats = False,
-    guard_formulas: GuardFormulas = True,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+    guard_formulas: Annotated[
+        bool,
+        typer.Option(help="Put an apostrophe before text in CSV that a spreadsheet would run as a formula."),
+    ] = True,
+    as_json: Json = False,
     public_key: PublicKey = None,
-    threads: Annotated[
-        int,
-        typer.Option(min=1, help="Threads, or processes for a folder; results do not depend on them."),
-    ] = 2,
+    threads: FolderThreads = 2,
     memory: Memory = None,
     resume: Resume = False,
     stage: Annotated[
@@ -287,7 +229,7 @@ def _score_file(
     bundle: Path,
     paths: list[Path],
     out: Path,
-    names: NamesOption,
+    names: Names,
     public_key: Path | None,
     threads: int,
     **options: Any,
@@ -339,15 +281,12 @@ def evaluate(
     history: History = None,
     labels: Labels = None,
     by: By = None,
-    names: NamesOption = None,
+    names: Names = None,
     gate: GatesFile = None,
     training: Training = None,
     max_bad_share: MaxBadShare = 0.01,
     as_of: AsOf = None,
-    matured_only: Annotated[
-        bool,
-        typer.Option("--matured-only", help="Leave out records younger than the bundle's label maturity."),
-    ] = False,
+    matured_only: MaturedOnly = False,
     public_key: PublicKey = None,
     threads: Threads = 2,
     dask: Dask = None,
@@ -470,7 +409,7 @@ def write_json(path: Path | None, document: Mapping[str, object]) -> None:
 
 def inspect(
     bundle: BundlePath,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the manifest as JSON.")] = False,
+    as_json: Json = False,
     public_key: PublicKey = None,
 ) -> None:
     """Check the seal and golden rows of a bundle; show its contents and whether it can score new records."""
@@ -495,7 +434,7 @@ def inspect(
 
 def upgrade_bundle(
     bundle: BundlePath,
-    out: Annotated[Path, typer.Option(help="Directory of the bundle to write.")],
+    out: NewBundle,
     event: Annotated[str, typer.Option(help="The word for a record in reasons.")] = "application",
     reason_share: Annotated[
         float,
@@ -503,10 +442,8 @@ def upgrade_bundle(
             min=0, max=1, help="Least share of all positive contributions, for reasons after the first."
         ),
     ] = 0.1,
-    replace: Annotated[bool, typer.Option(help="Replace an existing bundle at --out.")] = False,
-    signing_key: Annotated[
-        Path | None, typer.Option(exists=True, dir_okay=False, help="Ed25519 private key, PEM.")
-    ] = None,
+    replace: Replace = False,
+    signing_key: SigningKey = None,
     public_key: PublicKey = None,
 ) -> None:
     """Reseal a bundle of an earlier protocol: same model, scores and outcomes, but reasons that state facts."""
@@ -539,10 +476,3 @@ def _obstacle(sealed: "SealedFiles") -> str | None:
     except (FeaturesUnknown, OlderProtocol) as error:
         return str(error)
     return None
-
-
-def key_of(path: Path | None) -> "Ed25519PublicKey | None":
-    """Read the public key that verifies the signature of a bundle, if a path is given."""
-    from scoring_model.bundle.seal import load_public_key
-
-    return None if path is None else load_public_key(path)

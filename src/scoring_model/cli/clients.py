@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from scoring_model.cli import console
-from scoring_model.cli.database import Database, Json, now, time_of, with_store
+from scoring_model.cli.database import time_of, with_store
+from scoring_model.cli.options import ClientId, Database, Json, now
 
 if TYPE_CHECKING:
     from scoring_model.service.core.rows import ApiKeyRow, ClientRow
 
-ClientId = Annotated[str, typer.Argument(help="Identifier of the client, as `clients list` shows it.")]
 ONCE = "the API key is shown only once and not stored: save it now"
 
 app = typer.Typer(help="Clients of the service and their API keys.", no_args_is_help=True)

@@ -9,27 +9,37 @@ import typer
 from scoring_model.cli import console
 from scoring_model.cli.bundles import (
     NOTHING_TO_EVALUATE,
-    AsOf,
-    By,
-    GatesFile,
-    History,
-    JsonFile,
-    Labels,
-    MaxBadShare,
-    PublicKey,
-    ReportFile,
-    Threads,
-    Training,
     exiting_without_records,
     grouped,
-    key_of,
     show,
     write_json,
 )
-from scoring_model.cli.database import MasterKey, Since, settled
+from scoring_model.cli.database import settled
 from scoring_model.cli.following import follow_verifications
-from scoring_model.cli.past import OfDatabase, chosen_source, read_past_records
-from scoring_model.cli.records import Files, NamesOption, check_files
+from scoring_model.cli.options import (
+    AsOf,
+    By,
+    Files,
+    GatesFile,
+    History,
+    JsonFile,
+    LabelMaturity,
+    Labels,
+    MasterKey,
+    MaturedOnly,
+    MaxBadShare,
+    Names,
+    OfDatabase,
+    OptionalFiles,
+    PublicKey,
+    Registry,
+    ReportFile,
+    Since,
+    Threads,
+    Training,
+    key_of,
+)
+from scoring_model.cli.past import chosen_source, read_past_records
 
 if TYPE_CHECKING:
     from scoring_model.configuration import GateSettings
@@ -39,30 +49,11 @@ if TYPE_CHECKING:
 GATE_FAILED = 10
 """Exit code of a promotion whose gates hold but that improves nothing."""
 
-Champion = Annotated[Path, typer.Argument(help="Directory of the bundle that decides now.")]
-Challenger = Annotated[Path, typer.Argument(help="Directory of the bundle that may replace it.")]
-LabelMaturity = Annotated[
-    str | None,
-    typer.Option(
-        help="Age after which an unlabelled record counts as genuine, such as 60d; by default the bundles'."
-    ),
-]
-MaturedOnly = Annotated[
-    bool, typer.Option("--matured-only", help="Leave out records younger than the label maturity.")
-]
-
 
 def compare(
-    champion: Champion,
-    challenger: Challenger,
-    paths: Annotated[
-        list[Path] | None,
-        typer.Argument(
-            metavar="[FILE...]",
-            callback=check_files,
-            help="File of records: Parquet, CSV or JSON Lines. Several files, or a pattern in quotes, are read as one.",
-        ),
-    ] = None,
+    champion: Annotated[Path, typer.Argument(help="Directory of the bundle that decides now.")],
+    challenger: Annotated[Path, typer.Argument(help="Directory of the bundle that may replace it.")],
+    paths: OptionalFiles = None,
     database: OfDatabase = None,
     since: Since = None,
     follow: Annotated[
@@ -78,7 +69,7 @@ def compare(
     history: History = None,
     labels: Labels = None,
     by: By = None,
-    names: NamesOption = None,
+    names: Names = None,
     gate: GatesFile = None,
     training: Training = None,
     max_bad_share: MaxBadShare = 0.01,
@@ -191,9 +182,7 @@ def promote(
     bundle: Annotated[Path, typer.Argument(help="Directory of the registered bundle.")],
     paths: Files,
     gate: Annotated[Path, typer.Option(exists=True, dir_okay=False, help="Gates that must hold, YAML.")],
-    tracking_uri: Annotated[
-        str, typer.Option(envvar="MLFLOW_TRACKING_URI", help="MLflow server or database with the registry.")
-    ],
+    tracking_uri: Registry,
     first: Annotated[
         bool, typer.Option("--first", help="Accept that there is no champion: gates about one model decide.")
     ] = False,
@@ -208,7 +197,7 @@ def promote(
     history: History = None,
     labels: Labels = None,
     by: By = None,
-    names: NamesOption = None,
+    names: Names = None,
     training: Training = None,
     max_bad_share: MaxBadShare = 0.01,
     as_of: AsOf = None,

@@ -8,16 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from scoring_model.cli import console
-from scoring_model.cli.database import (
-    Database,
-    Json,
-    MasterKey,
-    Since,
-    masters_of,
-    settled,
-    time_of,
-    with_store,
-)
+from scoring_model.cli.database import masters_of, settled, time_of, with_store
+from scoring_model.cli.options import Database, HistoryOf, Json, MasterKey, Since
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -40,10 +32,7 @@ def export(
     database: Database,
     out: Annotated[Path, typer.Option(help="File to write: .parquet. It holds personal data.")],
     since: Since = None,
-    client: Annotated[
-        str | None,
-        typer.Option(help="Client whose history is exported; needed if there is more than one history."),
-    ] = None,
+    client: HistoryOf = None,
     bundle: Annotated[
         Path | None,
         typer.Option(help="Bundle whose signals become columns; by default the one that served last."),

@@ -1,4 +1,4 @@
-"""Commands on the database of a service, and options that other commands share."""
+"""Commands on the database of a service, and what other commands do with it."""
 
 from __future__ import annotations
 
@@ -9,51 +9,13 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 import typer
 
 from scoring_model.cli import console
-from scoring_model.cli.records import read_instant
+from scoring_model.cli.options import Database, Json, MasterKey, now
 
 if TYPE_CHECKING:
     from scoring_model.service.keys.keyring import Keyring
     from scoring_model.service.store import Store
 
 T = TypeVar("T")
-
-Database = Annotated[
-    str,
-    typer.Option(
-        envvar="SCORING_MODEL_DATABASE",
-        show_envvar=False,
-        help="sqlite:///relative.db, sqlite:////absolute.db or postgresql://...; else SCORING_MODEL_DATABASE.",
-    ),
-]
-MasterKey = Annotated[
-    str | None,
-    typer.Option(
-        envvar="SCORING_MODEL_MASTER_KEY",
-        show_envvar=False,
-        help="file:PATH, env:NAME or command:WORDS; for SQLite by default <database>.key.",
-    ),
-]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-
-
-def _instant_of(text: str) -> int:
-    """Read an age (such as 180d) or a time as an instant, in microseconds."""
-    from scoring_model.records.times import parse_duration
-
-    try:
-        return now() - parse_duration(text)
-    except ValueError:
-        return read_instant(text)
-
-
-Since = Annotated[
-    int | None,
-    typer.Option(
-        parser=_instant_of,
-        metavar="AGE|TIME",
-        help="Only verifications from this age (180d) or time on; by default all.",
-    ),
-]
 
 app = typer.Typer(help="The database of the service.", no_args_is_help=True)
 
@@ -147,13 +109,6 @@ def masters_of(database: str, master_key: str | None) -> Keyring:
     from scoring_model.service.settings import master_source
 
     return load_master_keys(master_source(database, master_key))
-
-
-def now() -> int:
-    """Return the current time, in microseconds since 1970-01-01 UTC."""
-    from scoring_model.service.core.clock import SystemClock
-
-    return SystemClock().now()
 
 
 def settled() -> int:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from scoring_model.cli import console
-from scoring_model.cli.bundles import BundlePath, History, PublicKey, key_of
+from scoring_model.cli.options import BundlePath, History, Json, PublicKey, key_of
 
 if TYPE_CHECKING:
     from scoring_model.scorer import Explanation, Weighed
@@ -35,7 +35,7 @@ def explain_record(
     top: Annotated[
         int, typer.Option(min=0, help="Number of features to show, largest contributions first; 0 for all.")
     ] = 20,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, with all features.")] = False,
+    as_json: Json = False,
     public_key: PublicKey = None,
 ) -> None:
     """Show the features of one record: values, sentences and contributions to the margin."""

@@ -6,20 +6,22 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from scoring_model.cli import console
-from scoring_model.cli.bundles import (
+from scoring_model.cli.bundles import is_folder, refuse_for_file, score_folder
+from scoring_model.cli.options import (
     AllowRepeats,
+    Dask,
+    FolderHistory,
+    FolderThreads,
+    Json,
     MaxBadShare,
     Memory,
+    Names,
     PublicKey,
     Resume,
-    Threads,
     WorkFolder,
-    is_folder,
     key_of,
-    refuse_for_file,
-    score_folder,
 )
-from scoring_model.cli.records import Dask, NamesOption, local_files
+from scoring_model.cli.records import local_files
 
 if TYPE_CHECKING:
     from scoring_model.batch import ExportedFeatures
@@ -40,7 +42,7 @@ def features(
             exists=True, dir_okay=False, help="Configuration whose features are listed, without a bundle."
         ),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: Json = False,
     out: Annotated[
         str | None,
         typer.Option(
@@ -50,14 +52,12 @@ def features(
     contributions: Annotated[
         bool, typer.Option("--contributions", help="Add what each feature adds to the margin.")
     ] = False,
-    history: Annotated[
-        list[str] | None, typer.Option(help="File of earlier records; may be given several times.")
-    ] = None,
-    names: NamesOption = None,
+    history: FolderHistory = None,
+    names: Names = None,
     max_bad_share: MaxBadShare = 0.01,
     allow_repeats: AllowRepeats = False,
     public_key: PublicKey = None,
-    threads: Threads = 2,
+    threads: FolderThreads = 2,
     memory: Memory = None,
     resume: Resume = False,
     work: WorkFolder = None,

@@ -7,7 +7,8 @@ import time
 from typing import TYPE_CHECKING, Final
 
 from scoring_model.cli import console
-from scoring_model.cli.database import now, settled
+from scoring_model.cli.database import settled
+from scoring_model.cli.options import now
 from scoring_model.cli.past import with_past
 
 if TYPE_CHECKING:

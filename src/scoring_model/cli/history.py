@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from scoring_model.cli import console
-from scoring_model.cli.database import Database, Json, MasterKey, masters_of, with_store
-from scoring_model.cli.records import NamesOption
+from scoring_model.cli.database import masters_of, with_store
+from scoring_model.cli.options import ClientOption, Database, Json, MasterKey, Names
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,7 +30,7 @@ def history() -> None:
 @app.command("import")
 def import_history(
     database: Database,
-    client: Annotated[str, typer.Option(help="Identifier of the client, as `clients list` shows it.")],
+    client: ClientOption,
     files: Annotated[
         list[Path] | None,
         typer.Argument(metavar="[FILE]...", exists=True, dir_okay=False, help="Records, as for `train`."),
@@ -41,7 +41,7 @@ def import_history(
     finish: Annotated[
         bool, typer.Option("--finish", help="The history is whole: let the client verify.")
     ] = False,
-    names: NamesOption = None,
+    names: Names = None,
     master_key: MasterKey = None,
     as_json: Json = False,
 ) -> None:
@@ -100,7 +100,7 @@ async def _import(
     files: list[Path],
     bundle: Path | None,
     finish: bool,
-    names: NamesOption,
+    names: Names,
     progress: Callable[[int, int], None],
 ) -> tuple[Reading | None, HistoryImported | None]:
     from scoring_model.records.reading import read_records

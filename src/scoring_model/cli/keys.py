@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from scoring_model.cli import console
-from scoring_model.cli.database import Database, MasterKey, with_store
+from scoring_model.cli.database import with_store
+from scoring_model.cli.options import Database, MasterKey
 
 if TYPE_CHECKING:
     from scoring_model.service.store import Store

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from scoring_model.cli import console
-from scoring_model.cli.database import Database, Json, MasterKey, masters_of, with_store
+from scoring_model.cli.database import masters_of, with_store
+from scoring_model.cli.options import Database, Json, MasterKey
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

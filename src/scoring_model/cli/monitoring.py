@@ -6,24 +6,26 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from scoring_model.cli.bundles import (
+from scoring_model.cli.bundles import exiting_without_records, show, write_json
+from scoring_model.cli.database import settled, with_store
+from scoring_model.cli.options import (
     AsOf,
     GatesFile,
     History,
     JsonFile,
     Labels,
+    MasterKey,
     MaxBadShare,
+    Names,
+    OfDatabase,
     PublicKey,
     ReportFile,
+    Since,
     Threads,
-    exiting_without_records,
+    check_files,
     key_of,
-    show,
-    write_json,
 )
-from scoring_model.cli.database import MasterKey, Since, settled, with_store
-from scoring_model.cli.past import OfDatabase, chosen_source, read_past_records
-from scoring_model.cli.records import NamesOption, check_files
+from scoring_model.cli.past import chosen_source, read_past_records
 
 if TYPE_CHECKING:
     from scoring_model.bundle import SealedFiles
@@ -65,7 +67,7 @@ def monitor(
             "reference period.",
         ),
     ] = None,
-    names: NamesOption = None,
+    names: Names = None,
     gate: GatesFile = None,
     max_bad_share: MaxBadShare = 0.01,
     as_of: AsOf = None,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import typer
 
@@ -21,14 +21,6 @@ if TYPE_CHECKING:
     from scoring_model.service.store import Store
 
 T = TypeVar("T")
-
-OfDatabase = Annotated[
-    str | None,
-    typer.Option(
-        "--database",
-        help="Database of a service, whose verifications are read; SCORING_MODEL_DATABASE where no files are given.",
-    ),
-]
 
 
 @contextmanager

@@ -6,15 +6,26 @@ from typing import Annotated
 import typer
 
 from scoring_model.cli import console
-from scoring_model.cli.bundles import BundlePath, History, MaxBadShare, PublicKey, Threads, key_of
-from scoring_model.cli.records import check_files
+from scoring_model.cli.options import (
+    AS_OF,
+    BundlePath,
+    History,
+    MaxBadShare,
+    NewBundle,
+    PublicKey,
+    Replace,
+    SigningKey,
+    Threads,
+    check_files,
+    key_of,
+)
 
 _Threshold = typer.Option(min=1, max=1001, help="A certified threshold; the other one must be given too.")
 
 
 def policy(
     bundle: BundlePath,
-    out: Annotated[Path, typer.Option(help="Directory of the bundle to write.")],
+    out: NewBundle,
     paths: Annotated[
         list[Path] | None,
         typer.Argument(
@@ -34,15 +45,10 @@ def policy(
     step_up_from: Annotated[int | None, _Threshold] = None,
     fail_from: Annotated[int | None, _Threshold] = None,
     history: History = None,
-    as_of: Annotated[
-        str | None,
-        typer.Option(help="Instant before which labels count; by default just after the last one known."),
-    ] = None,
+    as_of: Annotated[str | None, typer.Option(help=AS_OF)] = None,
     max_bad_share: MaxBadShare = 0.01,
-    replace: Annotated[bool, typer.Option(help="Replace an existing bundle at --out.")] = False,
-    signing_key: Annotated[
-        Path | None, typer.Option(exists=True, dir_okay=False, help="Ed25519 private key, PEM.")
-    ] = None,
+    replace: Replace = False,
+    signing_key: SigningKey = None,
     public_key: PublicKey = None,
     threads: Threads = 2,
 ) -> None:

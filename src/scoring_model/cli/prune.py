@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from scoring_model.cli import console
-from scoring_model.cli.database import Database, Json, MasterKey, masters_of, now, with_store
+from scoring_model.cli.database import masters_of, with_store
+from scoring_model.cli.options import Database, Json, MasterKey, now
 
 if TYPE_CHECKING:
     from scoring_model.service.retention import Pruned

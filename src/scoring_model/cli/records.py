@@ -1,41 +1,12 @@
 """Commands on files of records."""
 
-import glob
-import re
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
 from scoring_model.cli import console
-
-
-def check_files(paths: list[Path] | None) -> list[Path] | None:
-    """Refuse paths and patterns that name no file."""
-    for path in paths or ():
-        if not (path.is_file() or glob.glob(str(path), recursive=True)):
-            raise typer.BadParameter(f"{path}: there is no such file")
-    return paths
-
-
-Dask = Annotated[
-    str | None,
-    typer.Option(
-        metavar="ADDRESS",
-        help="Run on the workers of a Dask scheduler, such as tcp://scheduler:8786, or of local:N, which starts N "
-        "processes; see docs/files.md. Needs the extra [dask].",
-    ),
-]
-
-
-NamesOption = Annotated[
-    Literal["contract", "own"] | None,
-    typer.Option(
-        "--names",
-        help="Whose names and spellings count in a file that has the columns of both: the contract's, as exports have "
-        "them, or your own, of records.columns. By default such a file is refused.",
-    ),
-]
+from scoring_model.cli.options import Config, Files, Json, Names, check_files
 
 
 def check_sources(sources: list[str]) -> list[str]:
@@ -58,34 +29,6 @@ def local_files(sources: list[str], out: str) -> list[Path]:
             )
         found += [Path(file.location) for file in files] if files else check_files([Path(source)]) or []
     return found
-
-
-Files = Annotated[
-    list[Path],
-    typer.Argument(
-        metavar="FILE...",
-        callback=check_files,
-        help="File of records: Parquet, CSV or JSON Lines. Several files, or a pattern in quotes, are read as one.",
-    ),
-]
-
-
-def read_instant(text: str) -> int:
-    """Read the instant of an option, in microseconds."""
-    from scoring_model.records import microseconds
-
-    try:
-        return microseconds(text)
-    except ValueError as error:
-        raise typer.BadParameter(f"{error}; a date is enough") from error
-
-
-def read_bytes(text: str) -> int:
-    """Read a size such as 4GB or 500MB; units are powers of ten."""
-    match = re.fullmatch(r"(\d{1,6}(?:\.\d{1,3})?)\s*(MB|GB)", text.strip(), re.IGNORECASE)
-    if match is None:
-        raise typer.BadParameter(f"must be like 4GB or 800MB, got {text!r}")
-    return int(float(match[1]) * (10**6 if match[2].upper() == "MB" else 10**9))
 
 
 def synth(
@@ -117,13 +60,13 @@ def synth(
 
 def check(
     paths: Files,
-    config: Annotated[Path, typer.Option(exists=True, dir_okay=False, help="Configuration of the use.")],
+    config: Config,
     quarantine: Annotated[Path | None, typer.Option(help="CSV file for the violations.")] = None,
     refused: Annotated[
         Path | None, typer.Option(help="CSV file for a copy of the refused rows. It holds personal data.")
     ] = None,
-    names: NamesOption = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    names: Names = None,
+    as_json: Json = False,
 ) -> None:
     """Check records against the contract, and report the violations."""
     from scoring_model.configuration import load_configuration

@@ -7,11 +7,24 @@ from typing import Annotated
 import typer
 
 from scoring_model.cli import console
-from scoring_model.cli.activation import WAIT_SECONDS, Wait
-from scoring_model.cli.bundles import NOTHING_TO_EVALUATE, PublicKey, Threads, Training, key_of
+from scoring_model.cli.activation import WAIT_SECONDS
+from scoring_model.cli.bundles import NOTHING_TO_EVALUATE
 from scoring_model.cli.comparison import GATE_FAILED
-from scoring_model.cli.database import Database, MasterKey, Since, masters_of
-from scoring_model.cli.records import NamesOption
+from scoring_model.cli.database import masters_of
+from scoring_model.cli.options import (
+    Database,
+    HistoryOf,
+    MasterKey,
+    Names,
+    PublicKey,
+    Registry,
+    SigningKey,
+    Since,
+    Threads,
+    Training,
+    Wait,
+    key_of,
+)
 
 
 def retrain(
@@ -22,9 +35,7 @@ def retrain(
     gate: Annotated[
         Path, typer.Option(exists=True, dir_okay=False, help="What the challenger must show, YAML.")
     ],
-    tracking_uri: Annotated[
-        str, typer.Option(envvar="MLFLOW_TRACKING_URI", help="MLflow server or database with the registry.")
-    ],
+    tracking_uri: Registry,
     work: Annotated[
         Path,
         typer.Option(file_okay=False, help="Folder of challengers and their looks, for this service alone."),
@@ -37,11 +48,8 @@ def retrain(
             help="File of records from before the service: Parquet, CSV or JSON Lines; may be given several times.",
         ),
     ] = None,
-    names: NamesOption = None,
-    client: Annotated[
-        str | None,
-        typer.Option(help="Client whose history is exported; needed if there is more than one history."),
-    ] = None,
+    names: Names = None,
+    client: HistoryOf = None,
     since: Since = None,
     training: Training = None,
     anew: Annotated[
@@ -52,9 +60,7 @@ def retrain(
     ] = False,
     wait: Wait = WAIT_SECONDS,
     master_key: MasterKey = None,
-    signing_key: Annotated[
-        Path | None, typer.Option(exists=True, dir_okay=False, help="Ed25519 private key, PEM.")
-    ] = None,
+    signing_key: SigningKey = None,
     public_key: PublicKey = None,
     threads: Threads = 2,
 ) -> None:

@@ -7,7 +7,20 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from scoring_model.cli import console
-from scoring_model.cli.records import Dask, NamesOption, check_sources, read_bytes, read_instant
+from scoring_model.cli.options import (
+    Config,
+    Dask,
+    EarlierThan,
+    Json,
+    Names,
+    NewBundle,
+    Replace,
+    ResumeWork,
+    SigningKey,
+    Threads,
+    read_bytes,
+)
+from scoring_model.cli.records import check_sources
 
 if TYPE_CHECKING:
     from scoring_model.configuration import Configuration
@@ -25,35 +38,26 @@ def train(
             "With training.thinning also URIs.",
         ),
     ],
-    config: Annotated[Path, typer.Option(exists=True, dir_okay=False, help="Configuration of the use.")],
-    out: Annotated[Path, typer.Option(help="Directory of the bundle to write.")],
+    config: Config,
+    out: NewBundle,
     trials: Annotated[int | None, typer.Option(min=1, help="Number of trials of the search.")] = None,
     budget: Annotated[str | None, typer.Option(help="Time limit of the search, such as 10m.")] = None,
-    resume: Annotated[bool, typer.Option(help="Continue an interrupted search.")] = False,
+    resume: ResumeWork = False,
     params: Annotated[
         Path | None,
         typer.Option(
             exists=True, dir_okay=False, help="Parameters of an earlier search, instead of a search."
         ),
     ] = None,
-    as_of: Annotated[
-        int | None,
-        typer.Option(
-            parser=read_instant,
-            metavar="INSTANT",
-            help="Leave out records that happened and labels that became known then or later.",
-        ),
-    ] = None,
-    names: NamesOption = None,
-    replace: Annotated[bool, typer.Option(help="Replace an existing bundle at --out.")] = False,
-    signing_key: Annotated[
-        Path | None, typer.Option(exists=True, dir_okay=False, help="Ed25519 private key, PEM.")
-    ] = None,
+    as_of: EarlierThan = None,
+    names: Names = None,
+    replace: Replace = False,
+    signing_key: SigningKey = None,
     tracking_uri: Annotated[
         str | None, typer.Option(envvar="MLFLOW_TRACKING_URI", help="MLflow server or database.")
     ] = None,
     track: Annotated[bool, typer.Option(help="Log the training to MLflow.")] = True,
-    threads: Annotated[int, typer.Option(min=1, help="Threads; the bundle does not depend on them.")] = 2,
+    threads: Threads = 2,
     processes: Annotated[
         int, typer.Option(min=1, help="Trials of the search that run at once; they share the threads.")
     ] = 1,
@@ -141,7 +145,7 @@ def sync(
             help="MLflow server or database for all runs; by default each goes to the server that did not accept it.",
         ),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: Json = False,
 ) -> None:
     """Copy the runs of a folder that the server lacks. Running it again changes nothing."""
     from scoring_model.training.tracking import sync as copy

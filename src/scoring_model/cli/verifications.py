@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from scoring_model.cli import console
-from scoring_model.cli.database import Database, Json, MasterKey, masters_of, with_store
+from scoring_model.cli.database import masters_of, with_store
+from scoring_model.cli.options import Database, Json, Limit, MasterKey, OfClient, VerificationId
 
 if TYPE_CHECKING:
     from scoring_model.service.keys.keyring import Keyring
@@ -23,7 +24,7 @@ app = typer.Typer(help="Verifications of the service.", no_args_is_help=True)
 
 @app.command()
 def replay(
-    verification: Annotated[str, typer.Argument(metavar="ID", help="Identifier of the verification.")],
+    verification: VerificationId,
     database: Database,
     bundles: Annotated[
         Path | None,
@@ -57,14 +58,14 @@ def replay(
 @app.command("list")
 def list_all(
     database: Database,
-    client: Annotated[str | None, typer.Option(help="Only those of this client: its x-client-id.")] = None,
+    client: OfClient = None,
     outcome: Annotated[str | None, typer.Option(help="Only PASSED, STEPPED_UP or FAILED ones.")] = None,
     status: Annotated[str | None, typer.Option(help="Only PENDING, COMPLETED or ERROR ones.")] = None,
     model_version: Annotated[str | None, typer.Option(help="Only those by this model.")] = None,
     before: Annotated[
         str | None, typer.Option(help="Only those created before this time (RFC 3339).")
     ] = None,
-    limit: Annotated[int, typer.Option(min=1, max=10_000, help="Most verifications to list.")] = 100,
+    limit: Limit = 100,
     as_json: Json = False,
 ) -> None:
     """Show the latest verifications, without personal data.
@@ -101,7 +102,7 @@ def list_all(
 
 @app.command()
 def show(
-    verification: Annotated[str, typer.Argument(metavar="ID", help="Identifier of the verification.")],
+    verification: VerificationId,
     database: Database,
     master_key: MasterKey = None,
     as_json: Json = False,

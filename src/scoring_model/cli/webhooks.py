@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from scoring_model.cli import console
-from scoring_model.cli.database import Database, Json, now, time_of, with_store
+from scoring_model.cli.database import time_of, with_store
+from scoring_model.cli.options import Database, Json, Limit, OfClient, now
 
 if TYPE_CHECKING:
     from scoring_model.service.events import Delivery
 
-Client = Annotated[str | None, typer.Option(help="Only those of this client: its x-client-id.")]
 Webhook = Annotated[str | None, typer.Option(help="Only those to this webhook: its UUID.")]
 After = Annotated[str | None, typer.Option(help="Start after this delivery.")]
-Limit = Annotated[int, typer.Option(min=1, max=10_000, help="Most deliveries to list.")]
 
 app = typer.Typer(help="Webhooks of the service and their deliveries.", no_args_is_help=True)
 
@@ -24,7 +23,7 @@ app = typer.Typer(help="Webhooks of the service and their deliveries.", no_args_
 def deliveries(
     database: Database,
     status: Annotated[str | None, typer.Option(help="Only WAITING, DELIVERED, DEAD or DROPPED ones.")] = None,
-    client: Client = None,
+    client: OfClient = None,
     webhook: Webhook = None,
     after: After = None,
     limit: Limit = 100,
@@ -59,7 +58,7 @@ def deliveries(
 @app.command("dead-letters")
 def dead_letters(
     database: Database,
-    client: Client = None,
+    client: OfClient = None,
     webhook: Webhook = None,
     after: After = None,
     limit: Limit = 100,

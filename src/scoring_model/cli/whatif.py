@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from scoring_model.cli import console
-from scoring_model.cli.bundles import PublicKey, key_of
-from scoring_model.cli.database import Database, Json, MasterKey, Since, settled, time_of
+from scoring_model.cli.database import settled, time_of
+from scoring_model.cli.options import Database, Json, MasterKey, PublicKey, ReportFile, Since, key_of
 from scoring_model.cli.past import deciding_again, first_of, with_past
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def whatif(
             help="Another policy for the bundle, YAML: keys of the section policy of a configuration, and thresholds.",
         ),
     ] = None,
-    report: Annotated[Path | None, typer.Option(help="File for the report: HTML, for people.")] = None,
+    report: ReportFile = None,
     by: Annotated[
         list[str] | None,
         typer.Option(
