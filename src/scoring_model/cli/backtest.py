@@ -6,8 +6,7 @@ from typing import Annotated
 
 import typer
 
-from scoring_model.cli import console
-from scoring_model.cli.options import Config, Dask, EarlierThan, Files, Json, Names, ResumeWork, Threads
+from scoring_model.cli import console, shared
 
 
 class WindowOption(StrEnum):
@@ -18,8 +17,8 @@ class WindowOption(StrEnum):
 
 
 def backtest(
-    paths: Files,
-    config: Config,
+    paths: shared.Files,
+    config: shared.Config,
     report: Annotated[Path, typer.Option(help="HTML file to write. Its folder must exist.")],
     cadence: Annotated[
         str, typer.Option(help="How often a model is trained: months or weeks, such as 1m,3m or 2w.")
@@ -31,15 +30,15 @@ def backtest(
         ),
     ] = None,
     folds: Annotated[int | None, typer.Option(min=1, help="Number of latest periods to judge.")] = None,
-    as_of: EarlierThan = None,
-    names: Names = None,
+    as_of: shared.EarlierThan = None,
+    names: shared.Names = None,
     processes: Annotated[
         int, typer.Option(min=1, help="Folds that are trained at once; they share the threads.")
     ] = 1,
-    threads: Threads = 2,
-    dask: Dask = None,
-    resume: ResumeWork = False,
-    as_json: Json = False,
+    threads: shared.Threads = 2,
+    dask: shared.Dask = None,
+    resume: shared.ResumeWork = False,
+    as_json: shared.Json = False,
 ) -> None:
     """Train models at past instants with what was known then, and judge them on the periods that followed.
 

@@ -12,37 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from scoring_model.cli import console
-from scoring_model.cli.options import (
-    AllowRepeats,
-    AsOf,
-    BundlePath,
-    By,
-    Dask,
-    FolderHistory,
-    FolderThreads,
-    GatesFile,
-    History,
-    Json,
-    JsonFile,
-    Labels,
-    MaturedOnly,
-    MaxBadShare,
-    Memory,
-    Names,
-    NewBundle,
-    PublicKey,
-    Replace,
-    ReportFile,
-    Resume,
-    SigningKey,
-    Threads,
-    Training,
-    WorkFolder,
-    check_files,
-    key_of,
-    read_instant,
-)
+from scoring_model.cli import console, shared
 from scoring_model.cli.records import local_files
 
 if TYPE_CHECKING:
@@ -65,7 +35,7 @@ LOST_WORKER, STAGE_INCOMPLETE = 14, 15
 
 
 def score(
-    bundle: BundlePath,
+    bundle: shared.BundlePath,
     paths: Annotated[
         list[str],
         typer.Argument(
@@ -82,27 +52,27 @@ def score(
         ),
     ],
     reasons: Annotated[bool, typer.Option("--reasons", help="Add reasons to STEPPED_UP and FAILED.")] = False,
-    history: FolderHistory = None,
+    history: shared.FolderHistory = None,
     as_of: Annotated[
         int | None,
         typer.Option(
-            parser=read_instant,
+            parser=shared.read_instant,
             metavar="INSTANT",
             help="Instant before which labels count; by default every label counts from when it was known.",
         ),
     ] = None,
-    names: Names = None,
-    max_bad_share: MaxBadShare = 0.01,
-    allow_repeats: AllowRepeats = False,
+    names: shared.Names = None,
+    max_bad_share: shared.MaxBadShare = 0.01,
+    allow_repeats: shared.AllowRepeats = False,
     guard_formulas: Annotated[
         bool,
         typer.Option(help="Put an apostrophe before text in CSV that a spreadsheet would run as a formula."),
     ] = True,
-    as_json: Json = False,
-    public_key: PublicKey = None,
-    threads: FolderThreads = 2,
-    memory: Memory = None,
-    resume: Resume = False,
+    as_json: shared.Json = False,
+    public_key: shared.PublicKey = None,
+    threads: shared.FolderThreads = 2,
+    memory: shared.Memory = None,
+    resume: shared.Resume = False,
     stage: Annotated[
         str | None, typer.Option(help="Run one stage: partition, links or score. [folder]")
     ] = None,
@@ -110,8 +80,8 @@ def score(
         str | None,
         typer.Option(metavar="I/N", help="Run a share of the tasks of the stage, like 3/16. [folder]"),
     ] = None,
-    work: WorkFolder = None,
-    dask: Dask = None,
+    work: shared.WorkFolder = None,
+    dask: shared.Dask = None,
 ) -> None:
     """Score every record of the sources. Its history consists of their own records and those of --history.
 
@@ -206,7 +176,7 @@ def score_folder(*, shard: str | None, public_key: Path | None, **options: Any) 
         return score_dataset(
             **options,
             shard=None if shard is None else Shard.parse(shard),
-            public_key=key_of(public_key),
+            public_key=shared.key_of(public_key),
             report=console.report,
         )
 
@@ -229,7 +199,7 @@ def _score_file(
     bundle: Path,
     paths: list[Path],
     out: Path,
-    names: Names,
+    names: shared.Names,
     public_key: Path | None,
     threads: int,
     **options: Any,
@@ -237,7 +207,7 @@ def _score_file(
     from scoring_model.batch import score_file
     from scoring_model.scorer import Scorer
 
-    scorer = Scorer.load(bundle, public_key=key_of(public_key), threads=threads).with_names(names)
+    scorer = Scorer.load(bundle, public_key=shared.key_of(public_key), threads=threads).with_names(names)
     console.report(f"bundle {scorer.manifest.model_version} is sound")
     return score_file(scorer, paths, out, **options)
 
@@ -261,12 +231,12 @@ def _say_scored(scored: "ScoredFile | DatasetRun", out: str, as_of: int | None, 
 
 def check_scored(paths: list[Path]) -> list[Path]:
     """Refuse paths that name neither a file nor a folder."""
-    check_files([path for path in paths if not path.is_dir()])
+    shared.check_files([path for path in paths if not path.is_dir()])
     return paths
 
 
 def evaluate(
-    bundle: BundlePath,
+    bundle: shared.BundlePath,
     paths: Annotated[
         list[Path],
         typer.Argument(
@@ -276,20 +246,20 @@ def evaluate(
             "that `score` wrote.",
         ),
     ],
-    json_path: JsonFile = None,
-    report_path: ReportFile = None,
-    history: History = None,
-    labels: Labels = None,
-    by: By = None,
-    names: Names = None,
-    gate: GatesFile = None,
-    training: Training = None,
-    max_bad_share: MaxBadShare = 0.01,
-    as_of: AsOf = None,
-    matured_only: MaturedOnly = False,
-    public_key: PublicKey = None,
-    threads: Threads = 2,
-    dask: Dask = None,
+    json_path: shared.JsonFile = None,
+    report_path: shared.ReportFile = None,
+    history: shared.History = None,
+    labels: shared.Labels = None,
+    by: shared.By = None,
+    names: shared.Names = None,
+    gate: shared.GatesFile = None,
+    training: shared.Training = None,
+    max_bad_share: shared.MaxBadShare = 0.01,
+    as_of: shared.AsOf = None,
+    matured_only: shared.MaturedOnly = False,
+    public_key: shared.PublicKey = None,
+    threads: shared.Threads = 2,
+    dask: shared.Dask = None,
     work: Annotated[
         Path | None,
         typer.Option(
@@ -315,7 +285,9 @@ def evaluate(
         raise typer.BadParameter("for --dask alone", param_hint="--work")
     if report_path is not None:
         require_libraries()
-    scorer = Scorer.of(read_bundle(bundle, public_key=key_of(public_key)), threads=threads).with_names(names)
+    scorer = Scorer.of(read_bundle(bundle, public_key=shared.key_of(public_key)), threads=threads).with_names(
+        names
+    )
     gates = None if gate is None else load_gates(gate)
     with exiting_without_records(NothingToEvaluate), ExitStack() as stack:
         features = None
@@ -330,7 +302,7 @@ def evaluate(
                 names=names,
                 max_bad_share=max_bad_share,
                 dask=dask,
-                public_key=key_of(public_key),
+                public_key=shared.key_of(public_key),
             )
         found = evaluate_bundle(
             scorer,
@@ -408,15 +380,15 @@ def write_json(path: Path | None, document: Mapping[str, object]) -> None:
 
 
 def inspect(
-    bundle: BundlePath,
-    as_json: Json = False,
-    public_key: PublicKey = None,
+    bundle: shared.BundlePath,
+    as_json: shared.Json = False,
+    public_key: shared.PublicKey = None,
 ) -> None:
     """Check the seal and golden rows of a bundle; show its contents and whether it can score new records."""
     from scoring_model.bundle import CARD, read_bundle
     from scoring_model.scorer.decider import Decider
 
-    sealed = read_bundle(bundle, public_key=key_of(public_key))
+    sealed = read_bundle(bundle, public_key=shared.key_of(public_key))
     Decider.of(sealed)
     obstacle = _obstacle(sealed)
     if as_json:
@@ -432,9 +404,9 @@ def inspect(
     console.say_markdown(sealed.files[CARD].decode())
 
 
-def upgrade_bundle(
-    bundle: BundlePath,
-    out: NewBundle,
+def upgrade(
+    bundle: shared.BundlePath,
+    out: shared.NewBundle,
     event: Annotated[str, typer.Option(help="The word for a record in reasons.")] = "application",
     reason_share: Annotated[
         float,
@@ -442,19 +414,20 @@ def upgrade_bundle(
             min=0, max=1, help="Least share of all positive contributions, for reasons after the first."
         ),
     ] = 0.1,
-    replace: Replace = False,
-    signing_key: SigningKey = None,
-    public_key: PublicKey = None,
+    replace: shared.Replace = False,
+    signing_key: shared.SigningKey = None,
+    public_key: shared.PublicKey = None,
 ) -> None:
     """Reseal a bundle of an earlier protocol: same model, scores and outcomes, but reasons that state facts."""
-    from scoring_model.bundle import Use, read_bundle, upgrade
+    from scoring_model.bundle import Use, read_bundle
+    from scoring_model.bundle import upgrade as upgrade_bundle
     from scoring_model.bundle.seal import load_private_key
     from scoring_model.scorer import Scorer
     from scoring_model.scorer.decider import Decider
 
-    sealed = read_bundle(bundle, public_key=key_of(public_key))
+    sealed = read_bundle(bundle, public_key=shared.key_of(public_key))
     Decider.of(sealed)
-    upgrade(
+    upgrade_bundle(
         sealed,
         out,
         use=Use(event=event),

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from scoring_model.cli import console
+from scoring_model.cli import console, shared
 from scoring_model.cli.bundles import (
     NOTHING_TO_EVALUATE,
     exiting_without_records,
@@ -16,29 +16,6 @@ from scoring_model.cli.bundles import (
 )
 from scoring_model.cli.database import settled
 from scoring_model.cli.following import follow_verifications
-from scoring_model.cli.options import (
-    AsOf,
-    By,
-    Files,
-    GatesFile,
-    History,
-    JsonFile,
-    LabelMaturity,
-    Labels,
-    MasterKey,
-    MaturedOnly,
-    MaxBadShare,
-    Names,
-    OfDatabase,
-    OptionalFiles,
-    PublicKey,
-    Registry,
-    ReportFile,
-    Since,
-    Threads,
-    Training,
-    key_of,
-)
 from scoring_model.cli.past import chosen_source, read_past_records
 
 if TYPE_CHECKING:
@@ -53,9 +30,9 @@ GATE_FAILED = 10
 def compare(
     champion: Annotated[Path, typer.Argument(help="Directory of the bundle that decides now.")],
     challenger: Annotated[Path, typer.Argument(help="Directory of the bundle that may replace it.")],
-    paths: OptionalFiles = None,
-    database: OfDatabase = None,
-    since: Since = None,
+    paths: shared.OptionalFiles = None,
+    database: shared.OfDatabase = None,
+    since: shared.Since = None,
     follow: Annotated[
         bool, typer.Option("--follow", help="Compare verifications as they arrive until SIGTERM or Ctrl-C.")
     ] = False,
@@ -63,21 +40,21 @@ def compare(
         Path | None, typer.Option(dir_okay=False, help="File that remembers how far --follow has come.")
     ] = None,
     every: Annotated[str, typer.Option(help="Time between two summaries of --follow.")] = "60s",
-    master_key: MasterKey = None,
-    json_path: JsonFile = None,
-    report_path: ReportFile = None,
-    history: History = None,
-    labels: Labels = None,
-    by: By = None,
-    names: Names = None,
-    gate: GatesFile = None,
-    training: Training = None,
-    max_bad_share: MaxBadShare = 0.01,
-    as_of: AsOf = None,
-    label_maturity: LabelMaturity = None,
-    matured_only: MaturedOnly = False,
-    public_key: PublicKey = None,
-    threads: Threads = 2,
+    master_key: shared.MasterKey = None,
+    json_path: shared.JsonFile = None,
+    report_path: shared.ReportFile = None,
+    history: shared.History = None,
+    labels: shared.Labels = None,
+    by: shared.By = None,
+    names: shared.Names = None,
+    gate: shared.GatesFile = None,
+    training: shared.Training = None,
+    max_bad_share: shared.MaxBadShare = 0.01,
+    as_of: shared.AsOf = None,
+    label_maturity: shared.LabelMaturity = None,
+    matured_only: shared.MaturedOnly = False,
+    public_key: shared.PublicKey = None,
+    threads: shared.Threads = 2,
 ) -> None:
     """Compare the decisions of two bundles about the same labelled records, or about a service's verifications.
 
@@ -97,7 +74,7 @@ def compare(
     _check_follow(database, state, gate or json_path or report_path, follow=follow)
     if report_path is not None:
         require_libraries()
-    key, gates = key_of(public_key), None if gate is None else load_gates(gate)
+    key, gates = shared.key_of(public_key), None if gate is None else load_gates(gate)
     old, new = (
         Scorer.load(one, public_key=key, threads=threads).with_names(names) for one in (champion, challenger)
     )
@@ -180,9 +157,9 @@ def _compare_past(
 
 def promote(
     bundle: Annotated[Path, typer.Argument(help="Directory of the registered bundle.")],
-    paths: Files,
+    paths: shared.Files,
     gate: Annotated[Path, typer.Option(exists=True, dir_okay=False, help="Gates that must hold, YAML.")],
-    tracking_uri: Registry,
+    tracking_uri: shared.Registry,
     first: Annotated[
         bool, typer.Option("--first", help="Accept that there is no champion: gates about one model decide.")
     ] = False,
@@ -193,18 +170,18 @@ def promote(
             help="Look again and again while labels mature, at a fixed error: file of the looks at this challenger.",
         ),
     ] = None,
-    json_path: JsonFile = None,
-    history: History = None,
-    labels: Labels = None,
-    by: By = None,
-    names: Names = None,
-    training: Training = None,
-    max_bad_share: MaxBadShare = 0.01,
-    as_of: AsOf = None,
-    label_maturity: LabelMaturity = None,
-    matured_only: MaturedOnly = False,
-    public_key: PublicKey = None,
-    threads: Threads = 2,
+    json_path: shared.JsonFile = None,
+    history: shared.History = None,
+    labels: shared.Labels = None,
+    by: shared.By = None,
+    names: shared.Names = None,
+    training: shared.Training = None,
+    max_bad_share: shared.MaxBadShare = 0.01,
+    as_of: shared.AsOf = None,
+    label_maturity: shared.LabelMaturity = None,
+    matured_only: shared.MaturedOnly = False,
+    public_key: shared.PublicKey = None,
+    threads: shared.Threads = 2,
 ) -> None:
     """Make a registered bundle the champion if every gate holds and some figure is significantly better.
 
@@ -238,7 +215,7 @@ def promote(
                 "max_bad_share": max_bad_share,
             },
             names=names,
-            public_key=key_of(public_key),
+            public_key=shared.key_of(public_key),
             threads=threads,
             report=console.report,
         )

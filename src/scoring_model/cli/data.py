@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from scoring_model.cli import console
+from scoring_model.cli import console, shared
 from scoring_model.cli.database import masters_of, settled, time_of, with_store
-from scoring_model.cli.options import Database, HistoryOf, Json, MasterKey, Since
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
     from scoring_model.service.keys.keyring import Keyring
     from scoring_model.service.store import Store
 
-app = typer.Typer(help="The records of the service.", no_args_is_help=True)
+app = typer.Typer(name="data", help="The records of the service.", no_args_is_help=True)
 
 
 @app.callback()
@@ -29,10 +28,10 @@ def data() -> None:
 
 @app.command()
 def export(
-    database: Database,
+    database: shared.Database,
     out: Annotated[Path, typer.Option(help="File to write: .parquet. It holds personal data.")],
-    since: Since = None,
-    client: HistoryOf = None,
+    since: shared.Since = None,
+    client: shared.HistoryOf = None,
     bundle: Annotated[
         Path | None,
         typer.Option(help="Bundle whose signals become columns; by default the one that served last."),
@@ -41,8 +40,8 @@ def export(
         Path | None,
         typer.Option(exists=True, dir_okay=False, help="Configuration whose signals become columns instead."),
     ] = None,
-    master_key: MasterKey = None,
-    as_json: Json = False,
+    master_key: shared.MasterKey = None,
+    as_json: shared.Json = False,
 ) -> None:
     """Write completed verifications as a file of records with labels and verdicts, for training and analysis.
 

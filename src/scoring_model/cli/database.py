@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
-from scoring_model.cli import console
-from scoring_model.cli.options import Database, Json, MasterKey, now
+from scoring_model.cli import console, shared
 
 if TYPE_CHECKING:
     from scoring_model.service.keys.keyring import Keyring
@@ -17,11 +16,11 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-app = typer.Typer(help="The database of the service.", no_args_is_help=True)
+app = typer.Typer(name="database", help="The database of the service.", no_args_is_help=True)
 
 
 @app.command()
-def migrate(database: Database) -> None:
+def migrate(database: shared.Database) -> None:
     """Create the tables of a new database, or migrate an older version. Running it again changes nothing."""
     from scoring_model.service.settings import masked, sqlite_path
     from scoring_model.service.store import migrate as migrate_store
@@ -33,10 +32,10 @@ def migrate(database: Database) -> None:
 
 @app.command("future-links")
 def future_links(
-    database: Database,
+    database: shared.Database,
     delete: Annotated[bool, typer.Option("--delete", help="Delete them, with their labels.")] = False,
     limit: Annotated[int, typer.Option(min=1, help="Most events to list.")] = 100,
-    as_json: Json = False,
+    as_json: shared.Json = False,
 ) -> None:
     """Show link records with future times, latest first. They come from a clock that ran ahead.
 
@@ -46,7 +45,7 @@ def future_links(
     from scoring_model.contract.texts import rfc3339
     from scoring_model.service.retention import future_links as find
 
-    present = now()
+    present = shared.now()
     found = with_store(database, lambda store: find(store, now=present, delete=delete))
     records = sum(found.values())
     shown = [
@@ -64,7 +63,7 @@ def future_links(
 
 
 @app.command("index-references")
-def index_references(database: Database, master_key: MasterKey = None) -> None:
+def index_references(database: shared.Database, master_key: shared.MasterKey = None) -> None:
     """Let lists find older verifications by subjectId and older identities by externalId.
 
     Needed once after the update to version 7 of the schema. It can be interrupted and run again. Servers may keep
@@ -115,7 +114,7 @@ def settled() -> int:
     """Return an instant before which whatever was scored or reported is committed, in microseconds."""
     from scoring_model.service.scoring.score import SKEW
 
-    return now() - 2 * SKEW
+    return shared.now() - 2 * SKEW
 
 
 def time_of(instant: int | None) -> str | None:

@@ -5,22 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from scoring_model.cli import console
+from scoring_model.cli import console, shared
 from scoring_model.cli.bundles import is_folder, refuse_for_file, score_folder
-from scoring_model.cli.options import (
-    AllowRepeats,
-    Dask,
-    FolderHistory,
-    FolderThreads,
-    Json,
-    MaxBadShare,
-    Memory,
-    Names,
-    PublicKey,
-    Resume,
-    WorkFolder,
-    key_of,
-)
 from scoring_model.cli.records import local_files
 
 if TYPE_CHECKING:
@@ -42,7 +28,7 @@ def features(
             exists=True, dir_okay=False, help="Configuration whose features are listed, without a bundle."
         ),
     ] = None,
-    as_json: Json = False,
+    as_json: shared.Json = False,
     out: Annotated[
         str | None,
         typer.Option(
@@ -52,16 +38,16 @@ def features(
     contributions: Annotated[
         bool, typer.Option("--contributions", help="Add what each feature adds to the margin.")
     ] = False,
-    history: FolderHistory = None,
-    names: Names = None,
-    max_bad_share: MaxBadShare = 0.01,
-    allow_repeats: AllowRepeats = False,
-    public_key: PublicKey = None,
-    threads: FolderThreads = 2,
-    memory: Memory = None,
-    resume: Resume = False,
-    work: WorkFolder = None,
-    dask: Dask = None,
+    history: shared.FolderHistory = None,
+    names: shared.Names = None,
+    max_bad_share: shared.MaxBadShare = 0.01,
+    allow_repeats: shared.AllowRepeats = False,
+    public_key: shared.PublicKey = None,
+    threads: shared.FolderThreads = 2,
+    memory: shared.Memory = None,
+    resume: shared.Resume = False,
+    work: shared.WorkFolder = None,
+    dask: shared.Dask = None,
 ) -> None:
     """List the features of a configuration, or write what a bundle's model reads of each record of a file.
 
@@ -76,7 +62,7 @@ def features(
         raise typer.BadParameter("give --config, or BUNDLE FILE... --out MATRIX")
     from scoring_model.scorer import Scorer
 
-    scorer = Scorer.load(bundle, public_key=key_of(public_key), threads=threads).with_names(names)
+    scorer = Scorer.load(bundle, public_key=shared.key_of(public_key), threads=threads).with_names(names)
     done: DatasetRun | ExportedFeatures
     if is_folder(out):
         done = score_folder(

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from scoring_model.cli import console
+from scoring_model.cli import console, shared
 from scoring_model.cli.database import masters_of, with_store
-from scoring_model.cli.options import ClientOption, Database, Json, MasterKey, Names
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
     from scoring_model.service.keys.keyring import Keyring
     from scoring_model.service.store import Store
 
-app = typer.Typer(help="The history of a client.", no_args_is_help=True)
+app = typer.Typer(name="history", help="The history of a client.", no_args_is_help=True)
 
 
 @app.callback()
@@ -29,8 +28,8 @@ def history() -> None:
 
 @app.command("import")
 def import_history(
-    database: Database,
-    client: ClientOption,
+    database: shared.Database,
+    client: shared.ClientOption,
     files: Annotated[
         list[Path] | None,
         typer.Argument(metavar="[FILE]...", exists=True, dir_okay=False, help="Records, as for `train`."),
@@ -41,9 +40,9 @@ def import_history(
     finish: Annotated[
         bool, typer.Option("--finish", help="The history is whole: let the client verify.")
     ] = False,
-    names: Names = None,
-    master_key: MasterKey = None,
-    as_json: Json = False,
+    names: shared.Names = None,
+    master_key: shared.MasterKey = None,
+    as_json: shared.Json = False,
 ) -> None:
     """Import past records and their labels as the history of a client without verifications.
 
@@ -100,7 +99,7 @@ async def _import(
     files: list[Path],
     bundle: Path | None,
     finish: bool,
-    names: Names,
+    names: shared.Names,
     progress: Callable[[int, int], None],
 ) -> tuple[Reading | None, HistoryImported | None]:
     from scoring_model.records.reading import read_records

@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from scoring_model.cli import console
-from scoring_model.cli.options import Replace
+from scoring_model.cli import console, shared
 
 if TYPE_CHECKING:
     from scoring_model.records import RecordSchema
@@ -24,7 +23,7 @@ def init(
             help="Zone of times without one, and of the hours that features read, such as Europe/Berlin."
         ),
     ] = None,
-    replace: Replace = False,
+    replace: shared.Replace = False,
 ) -> None:
     """Propose a configuration for a file: columns, labels, formats, signals, link keys and windows.
 

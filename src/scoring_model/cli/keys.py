@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from scoring_model.cli import console
+from scoring_model.cli import console, shared
 from scoring_model.cli.database import with_store
-from scoring_model.cli.options import Database, MasterKey
 
 if TYPE_CHECKING:
     from scoring_model.service.store import Store
 
-app = typer.Typer(help="Keys that sign bundles, and the master keys of the service.", no_args_is_help=True)
+app = typer.Typer(
+    name="keys", help="Keys that sign bundles, and the master keys of the service.", no_args_is_help=True
+)
 
 
 @app.command()
@@ -49,7 +50,7 @@ def generate_master(
 
 
 @app.command()
-def rotate(database: Database, master_key: MasterKey = None) -> None:
+def rotate(database: shared.Database, master_key: shared.MasterKey = None) -> None:
     """Rewrap all encrypted keys under a new master key. Servers may keep running.
 
     A key file gets a new first key. A variable or a command must give the new key first, then the old ones. Run the

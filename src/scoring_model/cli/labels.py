@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from scoring_model.cli import console
+from scoring_model.cli import console, shared
 from scoring_model.cli.database import masters_of, with_store
-from scoring_model.cli.options import Database, Json, MasterKey
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
     from scoring_model.service.labels import Imported, LabelLine
     from scoring_model.service.store import Store
 
-app = typer.Typer(help="Labels of verifications.", no_args_is_help=True)
+app = typer.Typer(name="labels", help="Labels of verifications.", no_args_is_help=True)
 
 
 @app.command("import")
@@ -27,12 +26,12 @@ def import_file(
     path: Annotated[
         Path, typer.Argument(metavar="FILE", exists=True, dir_okay=False, help=".csv, .jsonl or .ndjson.")
     ],
-    database: Database,
+    database: shared.Database,
     client: Annotated[
         str | None, typer.Option(help="Client whose imported records recordId names; only such rows need it.")
     ] = None,
-    master_key: MasterKey = None,
-    as_json: Json = False,
+    master_key: shared.MasterKey = None,
+    as_json: shared.Json = False,
 ) -> None:
     """Import labels of verifications and of imported records. Importing again changes nothing; unknown ids are listed.
 
@@ -70,7 +69,7 @@ def import_file(
 
 
 @app.command()
-def report(database: Database, as_json: Json = False) -> None:
+def report(database: shared.Database, as_json: shared.Json = False) -> None:
     """Report how late labels of fraud come, what labels cover, and where they contradict each other.
 
     Nothing is changed. Servers may keep running.

@@ -5,32 +5,19 @@ from typing import Annotated
 
 import typer
 
-from scoring_model.cli import console
-from scoring_model.cli.options import (
-    AS_OF,
-    BundlePath,
-    History,
-    MaxBadShare,
-    NewBundle,
-    PublicKey,
-    Replace,
-    SigningKey,
-    Threads,
-    check_files,
-    key_of,
-)
+from scoring_model.cli import console, shared
 
 _Threshold = typer.Option(min=1, max=1001, help="A certified threshold; the other one must be given too.")
 
 
 def policy(
-    bundle: BundlePath,
-    out: NewBundle,
+    bundle: shared.BundlePath,
+    out: shared.NewBundle,
     paths: Annotated[
         list[Path] | None,
         typer.Argument(
             metavar="[FILE...]",
-            callback=check_files,
+            callback=shared.check_files,
             help="Fresh labelled records that certify the bounds, instead of the records that the bundle counts.",
         ),
     ] = None,
@@ -44,13 +31,13 @@ def policy(
     ] = None,
     step_up_from: Annotated[int | None, _Threshold] = None,
     fail_from: Annotated[int | None, _Threshold] = None,
-    history: History = None,
-    as_of: Annotated[str | None, typer.Option(help=AS_OF)] = None,
-    max_bad_share: MaxBadShare = 0.01,
-    replace: Replace = False,
-    signing_key: SigningKey = None,
-    public_key: PublicKey = None,
-    threads: Threads = 2,
+    history: shared.History = None,
+    as_of: Annotated[str | None, typer.Option(help=shared.AS_OF)] = None,
+    max_bad_share: shared.MaxBadShare = 0.01,
+    replace: shared.Replace = False,
+    signing_key: shared.SigningKey = None,
+    public_key: shared.PublicKey = None,
+    threads: shared.Threads = 2,
 ) -> None:
     """Seal a bundle again under another policy: the same model, other thresholds, certified promises."""
     from scoring_model.bundle import read_bundle
@@ -76,7 +63,7 @@ def policy(
 
     try:
         change = change_policy(
-            read_bundle(bundle, public_key=key_of(public_key)),
+            read_bundle(bundle, public_key=shared.key_of(public_key)),
             config,
             paths or None,
             thresholds=None

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from scoring_model.cli import console
+from scoring_model.cli import console, shared
 from scoring_model.cli.database import masters_of, with_store
-from scoring_model.cli.options import Database, Json, MasterKey, now
 
 if TYPE_CHECKING:
     from scoring_model.service.retention import Pruned
@@ -30,7 +29,7 @@ KINDS: Final = {
 
 
 def prune(
-    database: Database,
+    database: shared.Database,
     delivered_after: Annotated[
         str,
         typer.Option(metavar="AGE", help="Delete deliveries this long after they arrived or were dropped."),
@@ -45,9 +44,9 @@ def prune(
         str | None,
         typer.Option(metavar="AGE", help="Permanently delete the signals of verifications of this age."),
     ] = None,
-    master_key: MasterKey = None,
+    master_key: shared.MasterKey = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Count only; change nothing.")] = False,
-    as_json: Json = False,
+    as_json: shared.Json = False,
 ) -> None:
     """Delete data past its age. Servers may keep running; run it again after an interruption.
 
@@ -76,7 +75,7 @@ def prune(
         pruned = with_store(
             database,
             lambda store: prune_store(
-                store, kept, now=now(), signals=signals, dry=dry_run, progress=progress
+                store, kept, now=shared.now(), signals=signals, dry=dry_run, progress=progress
             ),
         )
     _show(pruned, dry=dry_run, as_json=as_json)

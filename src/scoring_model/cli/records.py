@@ -5,13 +5,12 @@ from typing import Annotated
 
 import typer
 
-from scoring_model.cli import console
-from scoring_model.cli.options import Config, Files, Json, Names, check_files
+from scoring_model.cli import console, shared
 
 
 def check_sources(sources: list[str]) -> list[str]:
     """Refuse sources that name no file; folders and URIs are listed later."""
-    check_files([Path(one) for one in sources if "://" not in one and not Path(one).is_dir()])
+    shared.check_files([Path(one) for one in sources if "://" not in one and not Path(one).is_dir()])
     return sources
 
 
@@ -27,7 +26,9 @@ def local_files(sources: list[str], out: str) -> list[Path]:
                 f"{source}: a URI, or files in folders named column=value, are read for a folder as --out, such as "
                 f"{Path(out).stem}/"
             )
-        found += [Path(file.location) for file in files] if files else check_files([Path(source)]) or []
+        found += (
+            [Path(file.location) for file in files] if files else shared.check_files([Path(source)]) or []
+        )
     return found
 
 
@@ -59,14 +60,14 @@ def synth(
 
 
 def check(
-    paths: Files,
-    config: Config,
+    paths: shared.Files,
+    config: shared.Config,
     quarantine: Annotated[Path | None, typer.Option(help="CSV file for the violations.")] = None,
     refused: Annotated[
         Path | None, typer.Option(help="CSV file for a copy of the refused rows. It holds personal data.")
     ] = None,
-    names: Names = None,
-    as_json: Json = False,
+    names: shared.Names = None,
+    as_json: shared.Json = False,
 ) -> None:
     """Check records against the contract, and report the violations."""
     from scoring_model.configuration import load_configuration

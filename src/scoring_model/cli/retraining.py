@@ -6,36 +6,22 @@ from typing import Annotated
 
 import typer
 
-from scoring_model.cli import console
+from scoring_model.cli import console, shared
 from scoring_model.cli.activation import WAIT_SECONDS
 from scoring_model.cli.bundles import NOTHING_TO_EVALUATE
 from scoring_model.cli.comparison import GATE_FAILED
 from scoring_model.cli.database import masters_of
-from scoring_model.cli.options import (
-    Database,
-    HistoryOf,
-    MasterKey,
-    Names,
-    PublicKey,
-    Registry,
-    SigningKey,
-    Since,
-    Threads,
-    Training,
-    Wait,
-    key_of,
-)
 
 
 def retrain(
-    database: Database,
+    database: shared.Database,
     config: Annotated[
         Path, typer.Option(exists=True, dir_okay=False, help="Configuration of the challenger.")
     ],
     gate: Annotated[
         Path, typer.Option(exists=True, dir_okay=False, help="What the challenger must show, YAML.")
     ],
-    tracking_uri: Registry,
+    tracking_uri: shared.Registry,
     work: Annotated[
         Path,
         typer.Option(file_okay=False, help="Folder of challengers and their looks, for this service alone."),
@@ -48,21 +34,21 @@ def retrain(
             help="File of records from before the service: Parquet, CSV or JSON Lines; may be given several times.",
         ),
     ] = None,
-    names: Names = None,
-    client: HistoryOf = None,
-    since: Since = None,
-    training: Training = None,
+    names: shared.Names = None,
+    client: shared.HistoryOf = None,
+    since: shared.Since = None,
+    training: shared.Training = None,
     anew: Annotated[
         bool, typer.Option("--anew", help="Give up a challenger that waits, and train another.")
     ] = False,
     keep: Annotated[
         bool, typer.Option("--keep", help="Keep the exported records in --work. They are personal data.")
     ] = False,
-    wait: Wait = WAIT_SECONDS,
-    master_key: MasterKey = None,
-    signing_key: SigningKey = None,
-    public_key: PublicKey = None,
-    threads: Threads = 2,
+    wait: shared.Wait = WAIT_SECONDS,
+    master_key: shared.MasterKey = None,
+    signing_key: shared.SigningKey = None,
+    public_key: shared.PublicKey = None,
+    threads: shared.Threads = 2,
 ) -> None:
     """Retrain the model of a service: export its records, train, compare with the champion, and promote or wait.
 
@@ -91,7 +77,7 @@ def retrain(
         keep=keep,
         anew=anew,
         signing_key=signing_key,
-        public_key=key_of(public_key),
+        public_key=shared.key_of(public_key),
         wait=wait,
         threads=threads,
     )

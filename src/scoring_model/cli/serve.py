@@ -9,8 +9,7 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from scoring_model.cli import console
-from scoring_model.cli.options import Database, MasterKey, ServedDatabase, ServedMasterKey, ServedPublicKey
+from scoring_model.cli import console, shared
 from scoring_model.worker_process import show_faults
 
 _DEVELOPMENT: Final = "Allow webhooks with plain http and on this machine."
@@ -34,8 +33,8 @@ def serve(
         Path | None,
         typer.Option(help="Directory with every bundle ever served; by default the bundle's."),
     ] = None,
-    database: ServedDatabase = None,
-    master_key: ServedMasterKey = None,
+    database: shared.ServedDatabase = None,
+    master_key: shared.ServedMasterKey = None,
     host: Annotated[str | None, typer.Option(help="Name or address to listen on.")] = None,
     port: Annotated[int | None, typer.Option(help="Port to listen on; 0 for a free one.")] = None,
     workers: Annotated[
@@ -48,7 +47,7 @@ def serve(
     trusted_proxies: Annotated[
         str | None, typer.Option(help="Networks whose forwarding headers are trusted, separated by commas.")
     ] = None,
-    public_key: ServedPublicKey = None,
+    public_key: shared.ServedPublicKey = None,
     request_log: Annotated[
         bool | None, typer.Option(help="Log each request as a line of JSON on standard error.")
     ] = None,
@@ -108,8 +107,8 @@ def _serve(given: dict[str, object], config: Path | None) -> None:
 
 
 def deliver(
-    database: Database,
-    master_key: MasterKey = None,
+    database: shared.Database,
+    master_key: shared.MasterKey = None,
     development: Annotated[bool, _variable("DEVELOPMENT", _DEVELOPMENT)] = False,
     egress_networks: Annotated[str, _variable("EGRESS_NETWORKS", _NETWORKS)] = "",
     egress_proxy: Annotated[str | None, _variable("EGRESS_PROXY", _PROXY)] = None,

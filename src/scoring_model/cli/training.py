@@ -6,26 +6,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from scoring_model.cli import console
-from scoring_model.cli.options import (
-    Config,
-    Dask,
-    EarlierThan,
-    Json,
-    Names,
-    NewBundle,
-    Replace,
-    ResumeWork,
-    SigningKey,
-    Threads,
-    read_bytes,
-)
+from scoring_model.cli import console, shared
 from scoring_model.cli.records import check_sources
 
 if TYPE_CHECKING:
     from scoring_model.configuration import Configuration
 
-tracking_app = typer.Typer(help="Tracking: runs of trainings in MLflow.", no_args_is_help=True)
+tracking_app = typer.Typer(
+    name="tracking", help="Tracking: runs of trainings in MLflow.", no_args_is_help=True
+)
 
 
 def train(
@@ -38,34 +27,34 @@ def train(
             "With training.thinning also URIs.",
         ),
     ],
-    config: Config,
-    out: NewBundle,
+    config: shared.Config,
+    out: shared.NewBundle,
     trials: Annotated[int | None, typer.Option(min=1, help="Number of trials of the search.")] = None,
     budget: Annotated[str | None, typer.Option(help="Time limit of the search, such as 10m.")] = None,
-    resume: ResumeWork = False,
+    resume: shared.ResumeWork = False,
     params: Annotated[
         Path | None,
         typer.Option(
             exists=True, dir_okay=False, help="Parameters of an earlier search, instead of a search."
         ),
     ] = None,
-    as_of: EarlierThan = None,
-    names: Names = None,
-    replace: Replace = False,
-    signing_key: SigningKey = None,
+    as_of: shared.EarlierThan = None,
+    names: shared.Names = None,
+    replace: shared.Replace = False,
+    signing_key: shared.SigningKey = None,
     tracking_uri: Annotated[
         str | None, typer.Option(envvar="MLFLOW_TRACKING_URI", help="MLflow server or database.")
     ] = None,
     track: Annotated[bool, typer.Option(help="Log the training to MLflow.")] = True,
-    threads: Threads = 2,
+    threads: shared.Threads = 2,
     processes: Annotated[
         int, typer.Option(min=1, help="Trials of the search that run at once; they share the threads.")
     ] = 1,
-    dask: Dask = None,
+    dask: shared.Dask = None,
     memory: Annotated[
         int | None,
         typer.Option(
-            parser=read_bytes,
+            parser=shared.read_bytes,
             metavar="SIZE",
             help="With training.thinning: limit for all processes together, by default 4GB.",
         ),
@@ -145,7 +134,7 @@ def sync(
             help="MLflow server or database for all runs; by default each goes to the server that did not accept it.",
         ),
     ] = None,
-    as_json: Json = False,
+    as_json: shared.Json = False,
 ) -> None:
     """Copy the runs of a folder that the server lacks. Running it again changes nothing."""
     from scoring_model.training.tracking import sync as copy

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from scoring_model.cli import console
+from scoring_model.cli import console, shared
 from scoring_model.cli.database import settled, time_of
-from scoring_model.cli.options import Database, Json, MasterKey, PublicKey, ReportFile, Since, key_of
 from scoring_model.cli.past import deciding_again, first_of, with_past
 
 if TYPE_CHECKING:
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def whatif(
-    database: Database,
+    database: shared.Database,
     bundle: Annotated[Path, typer.Option(exists=True, file_okay=False, help="Bundle that decides again.")],
     out: Annotated[Path, typer.Option(help="File to write: .parquet, both verdicts of each verification.")],
     policy: Annotated[
@@ -30,7 +29,7 @@ def whatif(
             help="Another policy for the bundle, YAML: keys of the section policy of a configuration, and thresholds.",
         ),
     ] = None,
-    report: ReportFile = None,
+    report: shared.ReportFile = None,
     by: Annotated[
         list[str] | None,
         typer.Option(
@@ -38,10 +37,10 @@ def whatif(
             help="Field, signal or ageBand to count by, besides the client; may be repeated.",
         ),
     ] = None,
-    since: Since = None,
-    master_key: MasterKey = None,
-    public_key: PublicKey = None,
-    as_json: Json = False,
+    since: shared.Since = None,
+    master_key: shared.MasterKey = None,
+    public_key: shared.PublicKey = None,
+    as_json: shared.Json = False,
 ) -> None:
     """Show what another bundle would have decided about past verifications, with links and labels as known then.
 
@@ -88,11 +87,11 @@ def _scorer(bundle: Path, policy: Path | None, public_key: Path | None) -> Score
     from scoring_model.scorer import Scorer
 
     if policy is None:
-        return Scorer.load(bundle, public_key=key_of(public_key))
+        return Scorer.load(bundle, public_key=shared.key_of(public_key))
     from scoring_model.bundle import read_bundle
     from scoring_model.training.policy_change import change_policy, read_policy
 
-    sealed = read_bundle(bundle, public_key=key_of(public_key))
+    sealed = read_bundle(bundle, public_key=shared.key_of(public_key))
     settings, thresholds = read_policy(policy, sealed)
     change = change_policy(sealed, settings, thresholds=thresholds)
     for bound, (asked, promised) in change.rounded.items():
