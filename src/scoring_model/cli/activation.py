@@ -47,7 +47,10 @@ def fetch(
 
 @app.command("list")
 def list_bundles(database: shared.Database, as_json: shared.Json = False) -> None:
-    """Show the bundles of a database, which one is active, why the last was refused, and what each process serves."""
+    """Show the bundles of a database, which one is active, why the last was refused, and what each process serves.
+
+    The latest first, with their state: active, rollback, candidate, refused or served.
+    """
     from scoring_model.service.activating import list_bundles as find
 
     present = shared.now()
@@ -85,7 +88,8 @@ def activate(
     """Let every process of a service switch to a bundle, without a restart.
 
     Each process loads it beside the one that serves, checks it and scores the latest 1,000 verifications with it. If
-    one of them refuses it, all go on with the old bundle, and the command ends with 1 and the reason.
+    one of them refuses it, all go on with the old bundle, and the command ends with 1 and the reason; also with 1 when
+    some have not answered in time. See docs/service.md#activation.
     """
     from scoring_model.service.activating import activate as run
     from scoring_model.service.core.clock import SystemClock

@@ -33,7 +33,11 @@ def backtest(
     as_of: shared.EarlierThan = None,
     names: shared.Names = None,
     processes: Annotated[
-        int, typer.Option(min=1, help="Folds that are trained at once; they share the threads.")
+        int,
+        typer.Option(
+            min=1,
+            help="Folds that are trained at once; they share the threads, and results do not depend on it.",
+        ),
     ] = 1,
     threads: shared.Threads = 2,
     dask: shared.Dask = None,
@@ -42,7 +46,8 @@ def backtest(
 ) -> None:
     """Train models at past instants with what was known then, and judge them on the periods that followed.
 
-    Until it is done, the folder `<report>.work` keeps finished folds for --resume.
+    Names the possible folds, and why others are not, before it trains any. Until it is done, the folder `REPORT.work`
+    keeps finished folds for --resume, with which the report has the same bytes. See docs/backtest.md.
     """
     from scoring_model.configuration import load_configuration
     from scoring_model.evaluation.report.style import require_libraries

@@ -24,7 +24,9 @@ def create(
     scopes: Annotated[
         str, typer.Option(help="Permissions of its keys.")
     ] = "identities,verifications,webhooks,labels",
-    quota: Annotated[str, typer.Option(help="Requests and seconds.")] = "6000/60",
+    quota: Annotated[
+        str, typer.Option(help="Requests and seconds: so many in any such time are never refused.")
+    ] = "6000/60",
     history_scope: Annotated[
         str | None, typer.Option(help="Share history with the clients of this scope; by default with none.")
     ] = None,
@@ -65,7 +67,7 @@ def rotate(
     grace: Annotated[str, typer.Option(help="How long the previous key stays valid.")] = "24h",
     as_json: shared.Json = False,
 ) -> None:
-    """Issue a new API key for a client. The previous key stays valid for a while; at most two are valid."""
+    """Issue a new API key for a client. The previous key stays valid for a while; older ones are revoked at once."""
     from scoring_model.records.times import SECOND, parse_duration
     from scoring_model.service.clients import rotate_key
 
@@ -79,7 +81,7 @@ def rotate(
 @app.command()
 def grant(
     client_id: shared.ClientId,
-    scopes: Annotated[str, typer.Argument(help="All permissions that its keys shall have.")],
+    scopes: Annotated[str, typer.Argument(help="All permissions of its keys, separated by commas.")],
     database: shared.Database,
 ) -> None:
     """Change the scopes of a client. Every running process knows them within five seconds."""
@@ -93,7 +95,7 @@ def grant(
 
 @app.command()
 def revoke(client_id: shared.ClientId, database: shared.Database) -> None:
-    """Revoke all keys of a client. Every running process refuses them within five seconds."""
+    """Revoke all keys of a client for good. Every running process refuses them within five seconds."""
     from scoring_model.service.clients import revoke as revoke_client
 
     with_store(database, lambda store: revoke_client(store, client_id, now=shared.now()))
@@ -129,7 +131,7 @@ def unknown_signals(
     """Show the signals that clients sent and the model did not know, with the nearest that it knows.
 
     Names that are near to none may be personal data: they are one number for each client. Servers add their counts
-    once a minute.
+    once a minute. See docs/service.md#clients.
     """
     from scoring_model.service.core.rows import OTHER_SIGNALS
     from scoring_model.service.unknown_signals import list_unknown_signals

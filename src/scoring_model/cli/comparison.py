@@ -37,7 +37,10 @@ def compare(
         bool, typer.Option("--follow", help="Compare verifications as they arrive until SIGTERM or Ctrl-C.")
     ] = False,
     state: Annotated[
-        Path | None, typer.Option(dir_okay=False, help="File that remembers how far --follow has come.")
+        Path | None,
+        typer.Option(
+            dir_okay=False, help="File that remembers how far --follow has come, for these two bundles."
+        ),
     ] = None,
     every: Annotated[str, typer.Option(help="Time between two summaries of --follow.")] = "60s",
     master_key: shared.MasterKey = None,
@@ -58,8 +61,10 @@ def compare(
 ) -> None:
     """Compare the decisions of two bundles about the same labelled records, or about a service's verifications.
 
-    Verifications are decided again with links as known then, and judged by the labels known now. With --follow those
-    that arrive are compared in this process, flips and summaries as lines of JSON.
+    Differences are challenger minus champion. Verifications are decided again with links as known then, and judged by
+    the labels known now; what one bundle can't decide again is left out and counted. With --follow those that arrive
+    are compared in this process, flips and summaries as lines of JSON; it goes on where --state ended, else at --since,
+    by default now. See docs/report.md#what-is-compared.
 
     Exit codes: 11 no labelled records; with --gate 10 a gate failed, 11 not enough data, 12 a promise is broken.
     """
@@ -67,13 +72,10 @@ def compare(
     from scoring_model.evaluation import EvaluationOptions, NothingToEvaluate
     from scoring_model.evaluation import compare as compare_bundles
     from scoring_model.evaluation.holdout import training_folder
-    from scoring_model.evaluation.report.style import require_libraries
     from scoring_model.scorer import Scorer
 
     database = chosen_source(paths, database, history=history, labels=labels, since=since)
     _check_follow(database, state, gate or json_path or report_path, follow=follow)
-    if report_path is not None:
-        require_libraries()
     key, gates = shared.key_of(public_key), None if gate is None else load_gates(gate)
     old, new = (
         Scorer.load(one, public_key=key, threads=threads).with_names(names) for one in (champion, challenger)
@@ -185,8 +187,10 @@ def promote(
 ) -> None:
     """Make a registered bundle the champion if every gate holds and some figure is significantly better.
 
-    The champion is fetched from the registry. Exit codes: 10 a gate failed or nothing is better, 11 not enough data,
-    12 a promise is broken; then nothing changes. With --looks the answer is promote, keep (10) or wait (11).
+    The champion is fetched from the registry, where `train --tracking-uri` or `tracking sync` registered the bundle.
+    The evidence becomes an artifact of its run; the JSON file has it also of a refusal. See docs/gates.md. Exit codes:
+    10 a gate failed or nothing is better, 11 not enough data, 12 a promise is broken; then nothing changes. With
+    --looks the answer is promote, keep (10) or wait (11).
     """
     from scoring_model.configuration import load_gates
     from scoring_model.evaluation import NothingToEvaluate

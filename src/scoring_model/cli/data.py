@@ -21,11 +21,6 @@ if TYPE_CHECKING:
 app = typer.Typer(name="data", help="The records of the service.", no_args_is_help=True)
 
 
-@app.callback()
-def data() -> None:
-    """The records of the service."""
-
-
 @app.command()
 def export(
     database: shared.Database,
@@ -46,16 +41,13 @@ def export(
     """Write completed verifications as a file of records with labels and verdicts, for training and analysis.
 
     It decrypts personal data: the file can be read by its owner alone. Erased persons and verifications without their
-    signals are left out and counted. Servers may keep running.
+    signals are left out and counted. Servers may keep running. See docs/service.md#export.
     """
-    from rich.progress import Progress
-
     if bundle is not None and config is not None:
         raise ValueError("give --bundle or --config, not both")
     keyring = masters_of(database, master_key)
     before = settled()
-    with Progress(console=console.errors(), transient=True) as bar:
-        task = bar.add_task("exporting records", total=None)
+    with console.progress("exporting records") as progress:
         done = with_store(
             database,
             lambda store: _export(
@@ -66,7 +58,7 @@ def export(
                 client_id=client,
                 bundle=bundle,
                 config=config,
-                progress=lambda records: bar.update(task, completed=records),
+                progress=progress,
             ),
         )
     _show(done, out, before, as_json=as_json)

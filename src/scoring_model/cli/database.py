@@ -21,7 +21,10 @@ app = typer.Typer(name="database", help="The database of the service.", no_args_
 
 @app.command()
 def migrate(database: shared.Database) -> None:
-    """Create the tables of a new database, or migrate an older version. Running it again changes nothing."""
+    """Create the tables of a new database, or migrate an older version. Running it again changes nothing.
+
+    `serve` creates a new SQLite database by itself; no other command does.
+    """
     from scoring_model.service.settings import masked, sqlite_path
     from scoring_model.service.store import migrate as migrate_store
 
@@ -40,7 +43,8 @@ def future_links(
     """Show link records with future times, latest first. They come from a clock that ran ahead.
 
     Verifications that share a link key with such a record get 503 until its time has passed or it is deleted. Run
-    this on a machine with a correct clock. Verdicts and times are not changed. Servers may keep running.
+    this on a machine with a correct clock. Verdicts and times are not changed. Servers may keep running. See
+    docs/service.md#clocks.
     """
     from scoring_model.contract.texts import rfc3339
     from scoring_model.service.retention import future_links as find
@@ -69,17 +73,11 @@ def index_references(database: shared.Database, master_key: shared.MasterKey = N
     Needed once after the update to version 7 of the schema. It can be interrupted and run again. Servers may keep
     running.
     """
-    from rich.progress import Progress
-
     from scoring_model.service.references import index_references as index
 
     keyring = masters_of(database, master_key)
-    with Progress(console=console.errors(), transient=True) as bar:
-        task = bar.add_task("rows", total=None)
-        done = with_store(
-            database,
-            lambda store: index(store, keyring, progress=lambda rows: bar.update(task, completed=rows)),
-        )
+    with console.progress("rows") as progress:
+        done = with_store(database, lambda store: index(store, keyring, progress=progress))
     console.say(f"{done.references} references are indexed")
     if done.unreadable:
         console.say(f"{done.unreadable} rows are under a master key that the source lacks: they are not")

@@ -37,7 +37,11 @@ def explain_record(
     as_json: shared.Json = False,
     public_key: shared.PublicKey = None,
 ) -> None:
-    """Show the features of one record: values, sentences and contributions to the margin."""
+    """Show the decision on one record and its features: values, sentences, inputs and contributions to the margin.
+
+    The record is a JSON object like the body of a request with an eventTime, or with the columns of a file. The
+    contributions are exact TreeSHAP values. The output has personal data; with --json all features.
+    """
     from scoring_model.scorer import Scorer
 
     record = _read(path)

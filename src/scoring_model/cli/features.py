@@ -36,7 +36,11 @@ def features(
         ),
     ] = None,
     contributions: Annotated[
-        bool, typer.Option("--contributions", help="Add what each feature adds to the margin.")
+        bool,
+        typer.Option(
+            "--contributions",
+            help="Add base and contribution.<feature>: exact Shapley values in log-odds, which sum to the margin.",
+        ),
     ] = False,
     history: shared.FolderHistory = None,
     names: shared.Names = None,
@@ -51,7 +55,9 @@ def features(
 ) -> None:
     """List the features of a configuration, or write what a bundle's model reads of each record of a file.
 
-    Options marked [folder] are for a folder as --out.
+    `--config CONFIG` lists features, those that are off, and reason codes. `BUNDLE FILE... --out MATRIX.parquet` writes
+    recordId and a float64 column for each feature; refused rows are in MATRIX.quarantine.csv. The history is that of
+    `score`; see docs/tools.md. Options marked [folder] are for a folder as --out.
     """
     if config is not None:
         if bundle is not None:

@@ -21,11 +21,6 @@ if TYPE_CHECKING:
 app = typer.Typer(name="history", help="The history of a client.", no_args_is_help=True)
 
 
-@app.callback()
-def history() -> None:
-    """The history of a client."""
-
-
 @app.command("import")
 def import_history(
     database: shared.Database,
@@ -48,15 +43,12 @@ def import_history(
 
     From the first record on, verifications of the client (and of all that share its history) get 503, until --finish.
     A verification afterwards gets what the next row of the file would get. It can be interrupted and run again:
-    records are recognised by recordId.
+    records are recognised by recordId. See docs/service.md#history-of-the-past.
     """
-    from rich.progress import Progress
-
     if not files and not finish:
         raise ValueError("give files to import, --finish, or both")
     keyring = masters_of(database, master_key)
-    with Progress(console=console.errors(), transient=True) as bar:
-        task = bar.add_task("importing records", total=None)
+    with console.progress("importing records") as progress:
         reading, done = with_store(
             database,
             lambda store: _import(
@@ -67,7 +59,7 @@ def import_history(
                 bundle,
                 finish,
                 names,
-                lambda records, total: bar.update(task, completed=records, total=total),
+                progress,
             ),
         )
     rejected = 0 if reading is None else reading.rows - len(reading.table)

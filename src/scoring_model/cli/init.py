@@ -27,7 +27,8 @@ def init(
 ) -> None:
     """Propose a configuration for a file: columns, labels, formats, signals, link keys and windows.
 
-    Comments in the file list the decisions left to a person and the unused columns.
+    Comments in the file list the decisions left to a person, which are also printed, and the unused columns; see
+    docs/your-data.md#what-init-proposes.
     """
     from scoring_model.configuration import load_configuration
     from scoring_model.configuration.proposal import propose

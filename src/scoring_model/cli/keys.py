@@ -26,7 +26,10 @@ def generate(
     ],
     public: Annotated[Path, typer.Argument(help="File of the public key to write.")],
 ) -> None:
-    """Generate an Ed25519 key pair: the private key signs bundles, the public key verifies them."""
+    """Generate an Ed25519 key pair: the private key signs bundles, the public key verifies them.
+
+    Both are PEM files. An existing key is never replaced.
+    """
     from scoring_model.bundle.seal import generate_key_pair
 
     generate_key_pair(private, public)
@@ -54,19 +57,13 @@ def rotate(database: shared.Database, master_key: shared.MasterKey = None) -> No
     """Rewrap all encrypted keys under a new master key. Servers may keep running.
 
     A key file gets a new first key. A variable or a command must give the new key first, then the old ones. Run the
-    command again to finish an interrupted rotation.
+    command again to finish an interrupted rotation. See docs/service.md#master-key.
     """
-    from rich.progress import Progress
-
     from scoring_model.service.settings import master_source
 
     source = master_source(database, master_key)
-    with Progress(console=console.errors(), transient=True) as bar:
-        task = bar.add_task("wrapping keys of persons", total=None)
-        done = with_store(
-            database,
-            lambda store: _rotate(store, source, progress=lambda keys: bar.update(task, completed=keys)),
-        )
+    with console.progress("wrapping keys of persons") as progress:
+        done = with_store(database, lambda store: _rotate(store, source, progress=progress))
     console.say(f"{done} keys of persons are wrapped anew")
 
 

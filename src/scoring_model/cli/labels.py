@@ -37,6 +37,7 @@ def import_file(
 
     Columns: verificationId, identityId or recordId; label (fraud, genuine or withdrawn); knownAt. If any row breaks a
     rule, nothing is imported and the first such rows are listed. The master key is read for rows with a recordId alone.
+    See docs/service.md#labels.
     """
     from scoring_model.contract.texts import to_text
     from scoring_model.service.core.clock import SystemClock
@@ -72,7 +73,8 @@ def import_file(
 def report(database: shared.Database, as_json: shared.Json = False) -> None:
     """Report how late labels of fraud come, what labels cover, and where they contradict each other.
 
-    Nothing is changed. Servers may keep running.
+    Young verifications show short delays only: Lynden-Bell's estimator allows for that, and holds for frauds that
+    become known within the age of the oldest one. Imported records are not counted. Servers may keep running.
     """
     from dataclasses import asdict
 

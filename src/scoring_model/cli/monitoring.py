@@ -64,18 +64,16 @@ def monitor(
 ) -> None:
     """Monitor a bundle on new records: drift, promises before labels mature, estimates, matured labels.
 
-    With --database the records are a service's verifications, with links as known then and labels as known now.
+    With --database the records are a service's verifications, with links as known then and labels as known now; what
+    can't be decided again is left out and counted. See docs/monitor.md.
 
     Exit codes: 11 no records; with --gate 10 a gate failed, 11 not enough data, 12 a promise is broken.
     """
     from scoring_model.configuration import load_gates
-    from scoring_model.evaluation.report.style import require_libraries
     from scoring_model.monitoring import NothingToMonitor, check_window_gates, monitoring_summary
     from scoring_model.monitoring import monitor as monitor_bundle
 
     database = chosen_source(window, database, history=history, labels=labels, since=since)
-    if report_path is not None:
-        require_libraries()
     gates = None if gate is None else load_gates(gate)
     sealed = _sealed(bundle, database, public_key)
     options: dict[str, Any] = {

@@ -7,7 +7,11 @@ import typer
 
 from scoring_model.cli import console, shared
 
-_Threshold = typer.Option(min=1, max=1001, help="A certified threshold; the other one must be given too.")
+_Threshold = typer.Option(
+    min=1,
+    max=1001,
+    help="First score of this outcome; 1001: none. A certified pair: give the other threshold too.",
+)
 
 
 def policy(
@@ -39,7 +43,12 @@ def policy(
     public_key: shared.PublicKey = None,
     threads: shared.Threads = 2,
 ) -> None:
-    """Seal a bundle again under another policy: the same model, other thresholds, certified promises."""
+    """Seal a bundle again under another policy: the same model, other thresholds, certified promises.
+
+    Needs no training. The bounds of the training keep their certificates; others are rounded up to a ladder, or
+    certified by fresh records in FILE. The results of other thresholds are in `OUT.thresholds.csv`. See
+    docs/configuration.md#another-policy-for-a-sealed-bundle.
+    """
     from scoring_model.bundle import read_bundle
     from scoring_model.bundle.seal import load_private_key
     from scoring_model.bundle.writer import check_place

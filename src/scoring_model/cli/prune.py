@@ -51,7 +51,8 @@ def prune(
     """Delete data past its age. Servers may keep running; run it again after an interruption.
 
     Records under link keys and answers to repeated requests expire as in servers. Pending data and verdicts are kept.
-    Ages are whole numbers with d, h, m or s. The master key is needed only for signals.
+    Ages are whole numbers with d, h, m or s. The master key is needed only for signals. JSON has a count of each kind,
+    null where it was not counted, and the verifications that cannot be decrypted. See docs/service.md#retention.
     """
     from scoring_model.service.retention import Ages, OldSignals
     from scoring_model.service.retention import prune as prune_store

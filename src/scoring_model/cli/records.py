@@ -38,15 +38,15 @@ def synth(
     seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same bytes.")] = 7,
     months: Annotated[int, typer.Option(min=1, help="Length of the history.")] = 24,
     start: Annotated[str, typer.Option(help="First day of the history, YYYY-MM-DD.")] = "2024-01-01",
-    truth: Annotated[bool, typer.Option(help="Add the true kind and person: columns truth.*.")] = False,
+    truth: Annotated[bool, typer.Option(help="Add truth.kind and truth.person, not for models.")] = False,
 ) -> None:
-    """Invent a labelled history: people, households, fraud rings. Nothing in it is real."""
-    from rich.progress import Progress
+    """Invent a labelled history: people, households, fraud rings. Nothing in it is real.
 
+    The extension of the file sets its format; its folder must exist.
+    """
     from scoring_model.synthetic import write
 
-    with Progress(console=console.errors(), transient=True) as bar:
-        task = bar.add_task("inventing records", total=records)
+    with console.progress("inventing records", records) as progress:
         write(
             path,
             records=records,
@@ -54,7 +54,7 @@ def synth(
             start=start,
             months=months,
             truth=truth,
-            progress=lambda done: bar.update(task, completed=done),
+            progress=progress,
         )
     console.say(f"{records} invented records in {path}")
 
@@ -62,14 +62,23 @@ def synth(
 def check(
     paths: shared.Files,
     config: shared.Config,
-    quarantine: Annotated[Path | None, typer.Option(help="CSV file for the violations.")] = None,
+    quarantine: Annotated[
+        Path | None,
+        typer.Option(help="CSV file for the violations: row, field, rule, detail, recordId, file."),
+    ] = None,
     refused: Annotated[
-        Path | None, typer.Option(help="CSV file for a copy of the refused rows. It holds personal data.")
+        Path | None, typer.Option(help="CSV file for the refused rows, of mode 0600: personal data.")
     ] = None,
     names: shared.Names = None,
     as_json: shared.Json = False,
 ) -> None:
-    """Check records against the contract, and report the violations."""
+    """Check records against the contract, and report the violations by field and rule, never by value.
+
+    Also reports what is guessed (separator, encoding, forms of dates), and warns of link windows that are too short to
+    ever hold a known fraud (no longer than the shortest time from a fraud to its known label here, or without frauds
+    than records.labels.delay), with the features that are therefore constant. Exit code 1: the share of bad rows is
+    above records.max_bad_share.
+    """
     from scoring_model.configuration import load_configuration
     from scoring_model.features.blind_windows import check_windows
     from scoring_model.findings import arranged

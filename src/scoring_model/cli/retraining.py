@@ -19,7 +19,7 @@ def retrain(
         Path, typer.Option(exists=True, dir_okay=False, help="Configuration of the challenger.")
     ],
     gate: Annotated[
-        Path, typer.Option(exists=True, dir_okay=False, help="What the challenger must show, YAML.")
+        Path, typer.Option(exists=True, dir_okay=False, help="What the challenger must show: docs/gates.md.")
     ],
     tracking_uri: shared.Registry,
     work: Annotated[
@@ -53,7 +53,8 @@ def retrain(
     """Retrain the model of a service: export its records, train, compare with the champion, and promote or wait.
 
     After a promotion every process serves the new bundle, without a restart. The last line of standard output is the
-    answer as JSON. Exit codes: 0 promote; 10 keep the champion; 11 wait, and look again with the next run.
+    answer as JSON. A run can be killed and started again; see docs/retraining.md. Exit codes: 0 promote; 10 keep the
+    champion; 11 wait, and look again with the next run.
     """
     from scoring_model.evaluation.sequential import Answer
     from scoring_model.retraining import Retraining

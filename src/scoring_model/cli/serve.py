@@ -81,7 +81,8 @@ def serve(
     """Answer requests over HTTP until SIGTERM or Ctrl-C.
 
     Every option can also be set in --config or in the environment (SCORING_MODEL_PORT=8000). Options override the
-    environment, which overrides the file. Prints the base URL once it accepts requests.
+    environment, which overrides the file. Prints the base URL once it accepts requests. Exit code 0 after both
+    signals. docs/service.md#settings has the defaults and explains the settings.
     """
     given = {name: value for name, value in locals().items() if name != "config"}
     gc.disable()  # until the service answers: see `freeze_gc`
@@ -114,9 +115,9 @@ def deliver(
     egress_proxy: Annotated[str | None, _variable("EGRESS_PROXY", _PROXY)] = None,
     shutdown_grace: Annotated[str, _variable("SHUTDOWN_GRACE", _GRACE)] = "30s",
 ) -> None:
-    """Deliver events to webhooks until SIGTERM or Ctrl-C. Servers may deliver too.
+    """Deliver events to webhooks until SIGTERM or Ctrl-C, both with exit code 0. Servers may deliver too.
 
-    Options and environment variables are those of `serve`.
+    Any number may run. Options and environment variables are those of `serve`. See docs/service.md#webhooks.
     """
     from scoring_model.records.times import SECOND, parse_duration
     from scoring_model.service.delivering import deliver as run

@@ -63,6 +63,15 @@ def key_of(path: Path | None) -> Ed25519PublicKey | None:
     return None if path is None else load_public_key(path)
 
 
+def check_report(path: Path | None) -> Path | None:
+    """Refuse a report without the libraries that draw it, before any work begins."""
+    if path is not None:
+        from scoring_model.evaluation.report.style import require_libraries
+
+        require_libraries()
+    return path
+
+
 def _files(metavar: str) -> Any:
     return typer.Argument(
         metavar=metavar,
@@ -205,7 +214,11 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 JsonFile = Annotated[Path | None, typer.Option("--json", help="File for the whole result as JSON.")]
 ReportFile = Annotated[
     Path | None,
-    typer.Option("--report", help="File for the report: one HTML page, for people. Needs the extra [train]."),
+    typer.Option(
+        "--report",
+        callback=check_report,
+        help="File for the report: one HTML page, for people. Needs the extra [train].",
+    ),
 ]
 
 # The service

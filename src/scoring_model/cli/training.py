@@ -30,12 +30,17 @@ def train(
     config: shared.Config,
     out: shared.NewBundle,
     trials: Annotated[int | None, typer.Option(min=1, help="Number of trials of the search.")] = None,
-    budget: Annotated[str | None, typer.Option(help="Time limit of the search, such as 10m.")] = None,
+    budget: Annotated[
+        str | None, typer.Option(help="Time for the search instead of --trials, such as 10m.")
+    ] = None,
     resume: shared.ResumeWork = False,
     params: Annotated[
         Path | None,
         typer.Option(
-            exists=True, dir_okay=False, help="Parameters of an earlier search, instead of a search."
+            exists=True,
+            dir_okay=False,
+            help="Parameters of an earlier search (parameters.yaml) instead of a search: the same data give the same "
+            "bundle.",
         ),
     ] = None,
     as_of: shared.EarlierThan = None,
@@ -43,7 +48,12 @@ def train(
     replace: shared.Replace = False,
     signing_key: shared.SigningKey = None,
     tracking_uri: Annotated[
-        str | None, typer.Option(envvar="MLFLOW_TRACKING_URI", help="MLflow server or database.")
+        str | None,
+        typer.Option(
+            envvar="MLFLOW_TRACKING_URI",
+            help="MLflow server or database; by default tracking beside the bundle, which also keeps what "
+            "the server does not accept, for `tracking sync`.",
+        ),
     ] = None,
     track: Annotated[bool, typer.Option(help="Log the training to MLflow.")] = True,
     threads: shared.Threads = 2,
@@ -62,8 +72,11 @@ def train(
 ) -> None:
     """Train on labelled records; write one sealed bundle and its evaluation.
 
-    The folder `<bundle>.training` holds the journal of the search, the resolved parameters, the refused rows, and the
-    evaluation of the test period (of the validation period without a test part) as JSON and Markdown.
+    Without --trials, --budget or --params, which exclude each other, the configuration says how to search. The folder
+    `BUNDLE.training` holds the journal of the search, parameters, refused rows, split, findings, digests of records,
+    the results of other thresholds (also when no policy can be kept) and the evaluation of the test period (of the
+    validation period without a test part) with its report. docs/configuration.md#the-search has the search, its time
+    and memory, docs/tools.md#runs-of-trainings what MLflow gets, docs/files.md#training-past-memory larger histories.
     """
     from scoring_model.configuration import load_configuration
     from scoring_model.training.job import Job, run_job
@@ -136,7 +149,11 @@ def sync(
     ] = None,
     as_json: shared.Json = False,
 ) -> None:
-    """Copy the runs of a folder that the server lacks. Running it again changes nothing."""
+    """Copy the runs of a folder that the server lacks. Running it again changes nothing.
+
+    The folder is not changed. Exit code 1: a server did not accept a run; those for all others are copied first. See
+    docs/tools.md#copies-of-runs.
+    """
     from scoring_model.training.tracking import sync as copy
 
     done = copy(folder, uri=tracking_uri, report=console.report)

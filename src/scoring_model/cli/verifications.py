@@ -108,7 +108,7 @@ def show(
 ) -> None:
     """Show a verification: verdict, reasons, labels, deliveries, and which records share a link key with it.
 
-    Neither signals nor other personal data are shown. A record without an id was erased or imported.
+    For each link key the latest records; one without an id was erased or imported. No personal data are shown.
     """
     from scoring_model.contract.texts import from_text
     from scoring_model.service.inspection import inspect

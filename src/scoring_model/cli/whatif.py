@@ -10,7 +10,7 @@ import typer
 
 from scoring_model.cli import console, shared
 from scoring_model.cli.database import settled, time_of
-from scoring_model.cli.past import deciding_again, first_of, with_past
+from scoring_model.cli.past import first_of, with_past
 
 if TYPE_CHECKING:
     from scoring_model.scorer import Scorer
@@ -26,7 +26,8 @@ def whatif(
         typer.Option(
             exists=True,
             dir_okay=False,
-            help="Another policy for the bundle, YAML: keys of the section policy of a configuration, and thresholds.",
+            help="Another policy for the bundle, YAML: keys of the section policy of a configuration, the others as in "
+            "the bundle, and thresholds (step_up_from, fail_from). It must be certified, as for `policy`.",
         ),
     ] = None,
     report: shared.ReportFile = None,
@@ -44,17 +45,14 @@ def whatif(
 ) -> None:
     """Show what another bundle would have decided about past verifications, with links and labels as known then.
 
-    The bundle must have the link keys of the history. The database is only read. Follow-up verifications are decided
-    again too, whether or not the bundle would have asked for them.
+    It must have the link keys and amounts of the history. The database is only read. Follow-ups are decided
+    again too, whether or not the bundle would have asked for them; what can't be decided again is counted by its
+    reason. See docs/service.md#what-another-bundle-would-have-decided.
     """
     from scoring_model.service.whatif import what_if
 
-    if report is not None:
-        from scoring_model.evaluation.report.style import require_libraries
-
-        require_libraries()
     scorer, before = _scorer(bundle, policy, public_key), settled()
-    with deciding_again() as progress:
+    with console.progress("deciding again") as progress:
         found = with_past(
             database,
             master_key,
