@@ -127,7 +127,7 @@ def _marked(text: str) -> str:
     parts = text.split("`")
     for place in range(0, len(parts), 2):
         plain = re.sub(r"([<*|\[\]])", r"\\\1", parts[place])
-        plain = re.sub(r"\bdocs/([\w-]+\.md(?:#[\w-]+)?)", r"[\1](\1)", plain)
+        plain = re.sub(r"\bdocs/([\w-]+\.md)(#[\w-]+)?", r"[\1](\1\2)", plain)
         parts[place] = re.sub(r"(?<![\w-])(--[a-z][a-z-]*)", r"`\1`", plain)
     return "`".join(parts)
 

@@ -268,7 +268,7 @@ def evaluate(
         typer.Option(
             file_okay=False,
             exists=True,
-            help="With --dask: folder for temporary files that all workers reach.",
+            help="With --dask: folder for temporary files that all workers reach; by default of this machine.",
         ),
     ] = None,
 ) -> None:
@@ -413,7 +413,7 @@ def inspect(
 def upgrade(
     bundle: shared.BundlePath,
     out: shared.NewBundle,
-    event: Annotated[str, typer.Option(help="The word for a record in reasons.")] = "application",
+    event: Annotated[str, typer.Option(help="The word for a record in reasons, use.event.")] = "application",
     reason_share: Annotated[
         float,
         typer.Option(
@@ -424,7 +424,11 @@ def upgrade(
     signing_key: shared.SigningKey = None,
     public_key: shared.PublicKey = None,
 ) -> None:
-    """Reseal a bundle of an earlier protocol: same model, scores and outcomes, but reasons that state facts."""
+    """Reseal a bundle of an earlier protocol: same model, scores and outcomes, but reasons that state facts.
+
+    The policy gets a new version, since reasons follow the present rule. A bundle whose features this version no longer
+    computes is refused: its verdicts can be replayed, but new records need a new model.
+    """
     from scoring_model.bundle import Use, read_bundle
     from scoring_model.bundle import upgrade as upgrade_bundle
     from scoring_model.bundle.seal import load_private_key

@@ -57,7 +57,8 @@ def features(
 
     `--config CONFIG` lists features, those that are off, and reason codes. `BUNDLE FILE... --out MATRIX.parquet` writes
     recordId and a float64 column for each feature; refused rows are in MATRIX.quarantine.csv. The history is that of
-    `score`; see docs/tools.md. Options marked [folder] are for a folder as --out.
+    `score`; see docs/tools.md. JSON has names, meanings, fields and units, or the numbers of records. Options
+    marked [folder] are for a folder as --out.
     """
     if config is not None:
         if bundle is not None:
