@@ -40,7 +40,7 @@ from scoring_model import Scorer, synthetic
 from scoring_model.arrays import FloatArray
 from scoring_model.batch import score_file
 from scoring_model.batch.dataset import dataset_parts
-from scoring_model.cli.records import read_bytes
+from scoring_model.cli.shared import read_bytes
 from scoring_model.configuration import PolicySettings, Tuned, load_configuration
 from scoring_model.records.reading import read_records
 from scoring_model.training.run import run_training

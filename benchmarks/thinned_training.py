@@ -32,7 +32,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from benchmarks.files import CONFIGURATION, records_file, resident
 from benchmarks.standard_model import AS_THE_PROJECT_TRAINS
 
-from scoring_model.cli.records import read_bytes
+from scoring_model.cli.shared import read_bytes
 from scoring_model.configuration import Configuration, ThinningSettings, Tuned, load_configuration
 from scoring_model.records import microseconds
 from scoring_model.records.reading import read_records

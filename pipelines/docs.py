@@ -1,14 +1,17 @@
-"""Docs: write the pages of features and findings and the schemas of configurations and gates; rerun the notebooks."""
+"""Docs: write the pages of features, findings and commands, and the schemas of YAML files; rerun the notebooks."""
 
 import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
 import nbformat
+import typer
 from nbclient import NotebookClient
 
 from scoring_model.bundle import Use, reason_factors
+from scoring_model.cli.app import GROUPS, app
 from scoring_model.configuration import load_configuration
 from scoring_model.configuration.schema import configuration_schema, gates_schema
 from scoring_model.features import FeatureMatrix, FeatureSettings, FittedState, LinkSettings, SignalSettings
@@ -24,6 +27,7 @@ SCHEMA: Final = ROOT / "configs" / "schema.json"
 GATES: Final = ROOT / "docs" / "gates.md"
 GATES_SCHEMA: Final = ROOT / "configs" / "gates.schema.json"
 FINDINGS: Final = ROOT / "docs" / "findings.md"
+COMMANDS: Final = ROOT / "docs" / "commands.md"
 NOTEBOOKS: Final = sorted((ROOT / "notebooks").glob("*.ipynb"))
 
 
@@ -52,6 +56,80 @@ def findings_page() -> str:
         for code, check in CHECKS.items()
     ]
     return "\n\n".join([introduction, *sections]) + "\n"
+
+
+def commands_page() -> str:
+    """Return the up-to-date page: its introduction, which is written by hand, and every command by its group."""
+    introduction = COMMANDS.read_text(encoding="utf-8").partition("\n## ")[0].strip()
+    program: Any = typer.main.get_command(app)
+    sections = [introduction]
+    for group in GROUPS:
+        members = {name: one for name, one in program.commands.items() if one.rich_help_panel == group}
+        sections += [f"## {group}", *(_section(name, one) for name, one in walk(members))]
+    return "\n\n".join(sections) + "\n"
+
+
+def walk(commands: dict[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield every command that does something, by its words."""
+    for word, command in commands.items():
+        if inner := getattr(command, "commands", {}):
+            yield from walk(inner, f"{before}{word} ")
+        else:
+            yield f"{before}{word}", command
+
+
+def _section(name: str, command: Any) -> str:
+    """Describe a command: its usage, its help, and a table of its arguments and options."""
+    shown = [one for one in command.params if not getattr(one, "hidden", False) and one.name != "help"]
+    arguments = [one for one in shown if one.param_type_name == "argument"]
+    options = [one for one in shown if one not in arguments]
+    needed = [f"{one.opts[0]} {one.name.upper()}" for one in options if one.required]
+    words = ["scoring-model", name, *map(_argument, arguments), *needed]
+    words += ["[OPTIONS]"] if len(options) > len(needed) else []
+    paragraphs = [" ".join(text.split()) for text in command.help.split("\n\n")]
+    cells = [(_name(one), _default(one), _marked(one.help)) for one in (*arguments, *options)]
+    rows = [f"| {' | '.join(row)} |".replace("|  |", "| |") for row in cells]
+    table = "\n".join(["| Argument or option | Default | Meaning |", "| --- | --- | --- |", *rows])
+    usage = f"```\n{' '.join(words)}\n```"
+    return "\n\n".join([f"### {name}", usage, *map(_marked, paragraphs), table])
+
+
+def _argument(one: Any) -> str:
+    if one.metavar is not None:
+        return str(one.metavar)
+    return one.name.upper() if one.required else f"[{one.name.upper()}]"
+
+
+def _name(one: Any) -> str:
+    """Name an argument, or an option with its words, the form of its value if that is stated, and its choices."""
+    if one.param_type_name == "argument":
+        return f"`{_argument(one)}`"
+    choices = one.display_type(None).strip("<>").replace("|", "\\|")
+    value = one.metavar or (choices if "|" in choices else "")
+    words = [f"{one.opts[0]} {value}".strip(), *one.opts[1:], *one.secondary_opts]
+    return ", ".join(f"`{word}`" for word in words)
+
+
+def _default(one: Any) -> str:
+    """Say what holds without the option: a variable of the environment, a value, or that it is required."""
+    default = one.default
+    if getattr(one, "secondary_opts", ()) and isinstance(default, bool):
+        text = "yes" if default else "no"
+    else:
+        text = "" if default in (None, False, "", ()) else f"`{default}`"
+    text = "required" if one.required else text
+    variable = f"`{one.envvar}`" if one.envvar else ""
+    return ", else ".join(part for part in (variable, text) if part)
+
+
+def _marked(text: str) -> str:
+    """Write help as Markdown: options as code, pages as links, and no other text as markup."""
+    parts = text.split("`")
+    for place in range(0, len(parts), 2):
+        plain = re.sub(r"([<*|\[\]])", r"\\\1", parts[place])
+        plain = re.sub(r"\bdocs/([\w-]+\.md)(#[\w-]+)?", r"[\1](\1\2)", plain)
+        parts[place] = re.sub(r"(?<![\w-])(--[a-z][a-z-]*)", r"`\1`", plain)
+    return "`".join(parts)
 
 
 def schema_text() -> str:
@@ -88,6 +166,7 @@ def run_notebook(path: Path) -> None:
 if __name__ == "__main__":
     PAGE.write_text(features_page(), encoding="utf-8")
     FINDINGS.write_text(findings_page(), encoding="utf-8")
+    COMMANDS.write_text(commands_page(), encoding="utf-8")
     SCHEMA.write_text(schema_text(), encoding="utf-8")
     GATES_SCHEMA.write_text(gates_schema_text(), encoding="utf-8")
     for notebook_path in NOTEBOOKS:

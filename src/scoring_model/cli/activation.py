@@ -10,30 +10,25 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from scoring_model.cli import console
-from scoring_model.cli.bundles import BundlePath, PublicKey, key_of
-from scoring_model.cli.database import Database, Json, now, with_store
+from scoring_model.cli import console, shared
+from scoring_model.cli.database import with_store
 
 if TYPE_CHECKING:
     from scoring_model.service.activating import Activated
 
 WAIT_SECONDS: Final = 30.0
 
-Wait = Annotated[
-    float, typer.Option("--wait", min=0, help="Seconds to wait for the answers of all processes.")
-]
-
-app = typer.Typer(help="The bundles of a service: fetch, list, activate, roll back.", no_args_is_help=True)
+app = typer.Typer(
+    name="bundles", help="The bundles of a service: fetch, list, activate, roll back.", no_args_is_help=True
+)
 
 
 @app.command()
 def fetch(
     model: Annotated[str, typer.Argument(help="models:/NAME@ALIAS or models:/NAME/VERSION.")],
-    tracking_uri: Annotated[
-        str, typer.Option(envvar="MLFLOW_TRACKING_URI", help="MLflow server or database with the registry.")
-    ],
+    tracking_uri: shared.Registry,
     out: Annotated[Path, typer.Option(help="Directory that gets the bundle, in a directory of its own.")],
-    public_key: PublicKey = None,
+    public_key: shared.PublicKey = None,
 ) -> None:
     """Fetch a registered bundle, check seal, golden rows and, with a public key, the signature, and keep it.
 
@@ -43,7 +38,7 @@ def fetch(
     from scoring_model.service.bundles import BundleShelf
     from scoring_model.training.registry import fetch_bundle
 
-    key = key_of(public_key)
+    key = shared.key_of(public_key)
     with tempfile.TemporaryDirectory() as folder:
         fetched = fetch_bundle(model, uri=tracking_uri, folder=Path(folder))
         Scorer.load(fetched, public_key=key)
@@ -51,11 +46,14 @@ def fetch(
 
 
 @app.command("list")
-def list_bundles(database: Database, as_json: Json = False) -> None:
-    """Show the bundles of a database, which one is active, why the last was refused, and what each process serves."""
+def list_bundles(database: shared.Database, as_json: shared.Json = False) -> None:
+    """Show the bundles of a database, which one is active, why the last was refused, and what each process serves.
+
+    The latest first, with their state: active, rollback, candidate, refused or served.
+    """
     from scoring_model.service.activating import list_bundles as find
 
-    present = now()
+    present = shared.now()
     found = with_store(database, lambda store: find(store, now=present))
     if as_json:
         console.say_json(found)
@@ -82,17 +80,21 @@ def list_bundles(database: Database, as_json: Json = False) -> None:
 
 @app.command()
 def activate(
-    bundle: BundlePath, database: Database, wait: Wait = WAIT_SECONDS, public_key: PublicKey = None
+    bundle: shared.BundlePath,
+    database: shared.Database,
+    wait: shared.Wait = WAIT_SECONDS,
+    public_key: shared.PublicKey = None,
 ) -> None:
     """Let every process of a service switch to a bundle, without a restart.
 
     Each process loads it beside the one that serves, checks it and scores the latest 1,000 verifications with it. If
-    one of them refuses it, all go on with the old bundle, and the command ends with 1 and the reason.
+    one of them refuses it, all go on with the old bundle, and the command ends with 1 and the reason; also with 1 when
+    some have not answered in time. See docs/service.md#activation.
     """
     from scoring_model.service.activating import activate as run
     from scoring_model.service.core.clock import SystemClock
 
-    key = key_of(public_key)
+    key = shared.key_of(public_key)
     done = with_store(
         database,
         lambda store: run(store, bundle, public_key=key, by=_operator(), clock=SystemClock(), timeout=wait),
@@ -101,7 +103,7 @@ def activate(
 
 
 @app.command()
-def rollback(database: Database, wait: Wait = WAIT_SECONDS) -> None:
+def rollback(database: shared.Database, wait: shared.Wait = WAIT_SECONDS) -> None:
     """Let every process switch back to the bundle that was active before. A second rollback leads forward again."""
     from scoring_model.service.activating import roll_back_and_wait
     from scoring_model.service.core.clock import SystemClock

@@ -2,11 +2,12 @@
 
 import traceback
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from typing import Annotated
+from typing import Annotated, Any, Final
 
 import typer
+from typer.core import TyperGroup
 
 from scoring_model.cli import (
     activation,
@@ -35,43 +36,57 @@ from scoring_model.cli import (
     whatif,
 )
 
+GROUPS: Final[Mapping[str, Sequence[Any]]] = {
+    "Data": (records.synth, init.init, records.check, features.features, history.app, labels.app, data.app),
+    "Models": (
+        training.train,
+        backtest.backtest,
+        bundles.evaluate,
+        comparison.compare,
+        comparison.promote,
+        retraining.retrain,
+        bundles.inspect,
+        policy.policy,
+        bundles.upgrade,
+        training.tracking_app,
+    ),
+    "Decisions": (bundles.score, explain.explain_record, whatif.whatif, verifications.app),
+    "Service": (serve.serve, serve.deliver, clients.app, activation.app, webhooks.app),
+    "Operations": (monitoring.monitor, database.app, keys.app),
+}
+"""The commands by what people do with them, in the order of `--help` and of docs/commands.md."""
+
+
+class Program(TyperGroup):
+    """The program, whose help lists the commands by group as plain text."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write the commands of each group with their first sentence."""
+        width = formatter.width - 6 - max(map(len, self.commands))
+        rows: dict[str, list[tuple[str, str]]] = {group: [] for group in GROUPS}
+        commands: Mapping[str, Any] = self.commands
+        for name, one in commands.items():
+            rows[one.rich_help_panel].append((name, one.get_short_help_str(width)))
+        for group, found in rows.items():
+            with formatter.section(group):
+                formatter.write_dl(found)
+
+
 app = typer.Typer(
     name="scoring-model",
+    cls=Program,
     help="Identity risk scoring: from labelled identity records to one sealed ONNX bundle, and back to decisions.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-app.command()(records.synth)
-app.command()(init.init)
-app.command()(records.check)
-app.command()(features.features)
-app.command()(training.train)
-app.command()(backtest.backtest)
-app.command()(bundles.score)
-app.command()(bundles.evaluate)
-app.command()(monitoring.monitor)
-app.command()(comparison.compare)
-app.command()(comparison.promote)
-app.command()(retraining.retrain)
-app.command()(whatif.whatif)
-app.command()(bundles.inspect)
-app.command()(policy.policy)
-app.command("upgrade")(bundles.upgrade_bundle)
-app.command()(explain.explain_record)
-app.command()(serve.serve)
-app.command()(serve.deliver)
-app.add_typer(clients.app, name="clients")
-app.add_typer(activation.app, name="bundles")
-app.add_typer(verifications.app, name="verifications")
-app.add_typer(webhooks.app, name="webhooks")
-app.add_typer(labels.app, name="labels")
-app.add_typer(history.app, name="history")
-app.add_typer(data.app, name="data")
 database.app.command()(prune.prune)
-app.add_typer(database.app, name="database")
-app.add_typer(keys.app, name="keys")
-app.add_typer(training.tracking_app, name="tracking")
+for panel, members in GROUPS.items():
+    for member in members:
+        if isinstance(member, typer.Typer):
+            app.add_typer(member, rich_help_panel=panel)
+        else:
+            app.command(rich_help_panel=panel)(member)
 
 
 def _show_version(value: bool) -> None:

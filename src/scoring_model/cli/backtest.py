@@ -6,8 +6,7 @@ from typing import Annotated
 
 import typer
 
-from scoring_model.cli import console
-from scoring_model.cli.records import Dask, Files, NamesOption, read_instant
+from scoring_model.cli import console, shared
 
 
 class WindowOption(StrEnum):
@@ -18,8 +17,8 @@ class WindowOption(StrEnum):
 
 
 def backtest(
-    paths: Files,
-    config: Annotated[Path, typer.Option(exists=True, dir_okay=False, help="Configuration of the use.")],
+    paths: shared.Files,
+    config: shared.Config,
     report: Annotated[Path, typer.Option(help="HTML file to write. Its folder must exist.")],
     cadence: Annotated[
         str, typer.Option(help="How often a model is trained: months or weeks, such as 1m,3m or 2w.")
@@ -31,26 +30,24 @@ def backtest(
         ),
     ] = None,
     folds: Annotated[int | None, typer.Option(min=1, help="Number of latest periods to judge.")] = None,
-    as_of: Annotated[
-        int | None,
-        typer.Option(
-            parser=read_instant,
-            metavar="INSTANT",
-            help="Leave out records that happened and labels that became known then or later.",
-        ),
-    ] = None,
-    names: NamesOption = None,
+    as_of: shared.EarlierThan = None,
+    names: shared.Names = None,
     processes: Annotated[
-        int, typer.Option(min=1, help="Folds that are trained at once; they share the threads.")
+        int,
+        typer.Option(
+            min=1,
+            help="Folds that are trained at once; they share the threads, and results do not depend on it.",
+        ),
     ] = 1,
-    threads: Annotated[int, typer.Option(min=1, help="Threads; results do not depend on them.")] = 2,
-    dask: Dask = None,
-    resume: Annotated[bool, typer.Option(help="Continue an interrupted backtest.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    threads: shared.Threads = 2,
+    dask: shared.Dask = None,
+    resume: shared.ResumeWork = False,
+    as_json: shared.Json = False,
 ) -> None:
     """Train models at past instants with what was known then, and judge them on the periods that followed.
 
-    Until it is done, the folder `<report>.work` keeps finished folds for --resume.
+    Names the possible folds, and why others are not, before it trains any. Until it is done, the folder `REPORT.work`
+    keeps finished folds for --resume, with which the report has the same bytes. See docs/backtest.md.
     """
     from scoring_model.configuration import load_configuration
     from scoring_model.evaluation.report.style import require_libraries

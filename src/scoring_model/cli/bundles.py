@@ -12,12 +12,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from scoring_model.cli import console
-from scoring_model.cli.records import Dask, NamesOption, check_files, local_files, read_bytes, read_instant
+from scoring_model.cli import console, shared
+from scoring_model.cli.records import local_files
 
 if TYPE_CHECKING:
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
-
     from scoring_model.arrays import FloatArray
     from scoring_model.batch import ScoredFile
     from scoring_model.batch.dataset import DatasetRun
@@ -26,86 +24,6 @@ if TYPE_CHECKING:
     from scoring_model.evaluation import GateReport
     from scoring_model.records import RecordTable
     from scoring_model.scorer import Scorer
-
-BundlePath = Annotated[Path, typer.Argument(help="Directory of the bundle.")]
-PublicKey = Annotated[
-    Path | None,
-    typer.Option(
-        exists=True, dir_okay=False, help="Ed25519 public key, PEM: the bundle must carry its signature."
-    ),
-]
-History = Annotated[
-    list[Path] | None,
-    typer.Option(exists=True, dir_okay=False, help="File of earlier records; may be given several times."),
-]
-MaxBadShare = Annotated[float, typer.Option(min=0, max=1, help="Largest share of bad rows.")]
-GuardFormulas = Annotated[
-    bool, typer.Option(help="Put an apostrophe before text in CSV that a spreadsheet would run as a formula.")
-]
-Threads = Annotated[int, typer.Option(min=1, help="Threads; results do not depend on them.")]
-
-Labels = Annotated[
-    Path | None,
-    typer.Option(
-        exists=True,
-        dir_okay=False,
-        help="File of labels by recordId, for a scored file or for records with other labels.",
-    ),
-]
-By = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="COLUMN[=VALUE]",
-        help="Column to group by: a field, a signal, ageBand or another column. Each group is compared with all "
-        "other records, or with the group of VALUE. Write == for an equals sign in COLUMN. May be given several times.",
-    ),
-]
-Training = Annotated[
-    list[Path] | None,
-    typer.Option(
-        "--training",
-        exists=True,
-        file_okay=False,
-        help="Folder of a training, with digests of its records; that beside the bundle is found without it. May be "
-        "given several times.",
-    ),
-]
-GatesFile = Annotated[
-    Path | None, typer.Option(exists=True, dir_okay=False, help="Gates to check, YAML; see docs/gates.md.")
-]
-
-AllowRepeats = Annotated[
-    bool,
-    typer.Option(
-        "--allow-repeats",
-        help="Leave records out of --history that are scored too, by recordId; without it they are an error.",
-    ),
-]
-Memory = Annotated[
-    int | None,
-    typer.Option(
-        parser=read_bytes,
-        metavar="SIZE",
-        help="Limit for all processes together, by default 4GB, with --dask 2GB for each. [folder]",
-    ),
-]
-Resume = Annotated[bool, typer.Option("--resume", help="Continue an interrupted run. [folder]")]
-WorkFolder = Annotated[
-    Path | None,
-    typer.Option(
-        file_okay=False, help="Folder for spilled rows, by default in the folder of --out. [folder]"
-    ),
-]
-JsonFile = Annotated[Path | None, typer.Option("--json", help="File for the whole result as JSON.")]
-ReportFile = Annotated[Path | None, typer.Option("--report", help="File for the report: HTML, for people.")]
-AsOf = Annotated[
-    int | None,
-    typer.Option(
-        parser=read_instant,
-        metavar="INSTANT",
-        help="Instant before which labels count; by default just after the last one known.",
-    ),
-]
 
 _BY = re.compile(r"(?P<column>(?:[^=]|==)*)(?:=(?P<value>.*))?", re.DOTALL)
 
@@ -117,7 +35,7 @@ LOST_WORKER, STAGE_INCOMPLETE = 14, 15
 
 
 def score(
-    bundle: BundlePath,
+    bundle: shared.BundlePath,
     paths: Annotated[
         list[str],
         typer.Argument(
@@ -129,38 +47,38 @@ def score(
     out: Annotated[
         str,
         typer.Option(
-            help="File to write: .parquet, .csv or .jsonl. Or a folder or URI, which gets a Parquet dataset: then "
-            "records of any number are scored within --memory."
+            help="File to write, whole or not at all: .parquet, .csv or .jsonl. Or a folder (no extension) or URI, for "
+            "a Parquet dataset: then records of any number are scored within --memory."
         ),
     ],
-    reasons: Annotated[bool, typer.Option("--reasons", help="Add reasons to STEPPED_UP and FAILED.")] = False,
-    history: Annotated[
-        list[str] | None,
+    reasons: Annotated[
+        bool,
         typer.Option(
-            help="File of earlier records; may be given several times. For a folder as --out also a pattern, folder "
-            "or URI."
+            "--reasons", help="Add reasons to STEPPED_UP and FAILED; about 2 ms for each such record."
         ),
-    ] = None,
+    ] = False,
+    history: shared.FolderHistory = None,
     as_of: Annotated[
         int | None,
         typer.Option(
-            parser=read_instant,
+            parser=shared.read_instant,
             metavar="INSTANT",
-            help="Instant before which labels count; by default every label counts from when it was known.",
+            help="Instant from which on labels do not count; their number is reported. Records of any time are scored. "
+            "By default every label counts from when it was known.",
         ),
     ] = None,
-    names: NamesOption = None,
-    max_bad_share: MaxBadShare = 0.01,
-    allow_repeats: AllowRepeats = False,
-    guard_formulas: GuardFormulas = True,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
-    public_key: PublicKey = None,
-    threads: Annotated[
-        int,
-        typer.Option(min=1, help="Threads, or processes for a folder; results do not depend on them."),
-    ] = 2,
-    memory: Memory = None,
-    resume: Resume = False,
+    names: shared.Names = None,
+    max_bad_share: shared.MaxBadShare = 0.01,
+    allow_repeats: shared.AllowRepeats = False,
+    guard_formulas: Annotated[
+        bool,
+        typer.Option(help="Put an apostrophe before text in CSV that a spreadsheet would run as a formula."),
+    ] = True,
+    as_json: shared.Json = False,
+    public_key: shared.PublicKey = None,
+    threads: shared.FolderThreads = 2,
+    memory: shared.Memory = None,
+    resume: shared.Resume = False,
     stage: Annotated[
         str | None, typer.Option(help="Run one stage: partition, links or score. [folder]")
     ] = None,
@@ -168,13 +86,17 @@ def score(
         str | None,
         typer.Option(metavar="I/N", help="Run a share of the tasks of the stage, like 3/16. [folder]"),
     ] = None,
-    work: WorkFolder = None,
-    dask: Dask = None,
+    work: shared.WorkFolder = None,
+    dask: shared.Dask = None,
 ) -> None:
     """Score every record of the sources. Its history consists of their own records and those of --history.
 
-    Options marked [folder] are for a folder as --out. Exit codes: 14 a process was lost, run again with --resume;
-    15 an earlier stage is not complete.
+    By event time the records are each other's history. The output has a row for each valid record: recordId,
+    scoringScore, scoringOutcome, probability, margin, reasonCodes, modelVersion, policyVersion and eventTime (RFC 3339,
+    for an evaluation once labels are known); for --out scored.parquet, refused rows are in scored.quarantine.csv.
+    Options marked [folder] are for a folder as --out, see docs/files.md. docs/service.md#reasons says how reasons are
+    chosen. Exit codes: 14 a process or the Dask cluster was lost, run again with --resume; 15 an earlier stage is not
+    complete.
     """
     scored: ScoredFile | DatasetRun
     if is_folder(out):
@@ -204,15 +126,8 @@ def score(
             return
         scored = run
     else:
-        given = {
-            "--memory": memory,
-            "--resume": resume,
-            "--stage": stage,
-            "--shard": shard,
-            "--work": work,
-            "--dask": dask,
-        }
-        refuse_for_file(out, given)
+        given = {"--memory": memory, "--resume": resume, "--stage": stage}
+        refuse_for_file(out, given | {"--shard": shard, "--work": work, "--dask": dask})
         if console.state.is_process:
             from scoring_model.batch import process_settings
 
@@ -264,7 +179,7 @@ def score_folder(*, shard: str | None, public_key: Path | None, **options: Any) 
         return score_dataset(
             **options,
             shard=None if shard is None else Shard.parse(shard),
-            public_key=key_of(public_key),
+            public_key=shared.key_of(public_key),
             report=console.report,
         )
 
@@ -287,7 +202,7 @@ def _score_file(
     bundle: Path,
     paths: list[Path],
     out: Path,
-    names: NamesOption,
+    names: shared.Names,
     public_key: Path | None,
     threads: int,
     **options: Any,
@@ -295,7 +210,7 @@ def _score_file(
     from scoring_model.batch import score_file
     from scoring_model.scorer import Scorer
 
-    scorer = Scorer.load(bundle, public_key=key_of(public_key), threads=threads).with_names(names)
+    scorer = Scorer.load(bundle, public_key=shared.key_of(public_key), threads=threads).with_names(names)
     console.report(f"bundle {scorer.manifest.model_version} is sound")
     return score_file(scorer, paths, out, **options)
 
@@ -319,12 +234,12 @@ def _say_scored(scored: "ScoredFile | DatasetRun", out: str, as_of: int | None, 
 
 def check_scored(paths: list[Path]) -> list[Path]:
     """Refuse paths that name neither a file nor a folder."""
-    check_files([path for path in paths if not path.is_dir()])
+    shared.check_files([path for path in paths if not path.is_dir()])
     return paths
 
 
 def evaluate(
-    bundle: BundlePath,
+    bundle: shared.BundlePath,
     paths: Annotated[
         list[Path],
         typer.Argument(
@@ -334,49 +249,48 @@ def evaluate(
             "that `score` wrote.",
         ),
     ],
-    json_path: JsonFile = None,
-    report_path: ReportFile = None,
-    history: History = None,
-    labels: Labels = None,
-    by: By = None,
-    names: NamesOption = None,
-    gate: GatesFile = None,
-    training: Training = None,
-    max_bad_share: MaxBadShare = 0.01,
-    as_of: AsOf = None,
-    matured_only: Annotated[
-        bool,
-        typer.Option("--matured-only", help="Leave out records younger than the bundle's label maturity."),
-    ] = False,
-    public_key: PublicKey = None,
-    threads: Threads = 2,
-    dask: Dask = None,
+    json_path: shared.JsonFile = None,
+    report_path: shared.ReportFile = None,
+    history: shared.History = None,
+    labels: shared.Labels = None,
+    by: shared.By = None,
+    names: shared.Names = None,
+    gate: shared.GatesFile = None,
+    training: shared.Training = None,
+    max_bad_share: shared.MaxBadShare = 0.01,
+    as_of: shared.AsOf = None,
+    matured_only: shared.MaturedOnly = False,
+    public_key: shared.PublicKey = None,
+    threads: shared.Threads = 2,
+    dask: shared.Dask = None,
     work: Annotated[
         Path | None,
         typer.Option(
             file_okay=False,
             exists=True,
-            help="With --dask: folder for temporary files that all workers reach.",
+            help="With --dask: folder for temporary files that all workers reach; by default of this machine.",
         ),
     ] = None,
 ) -> None:
     """Evaluate the decisions of a bundle on labelled records, or on a scored file and labels that came later.
 
-    Exit codes: 11 nothing to evaluate; with --gate 10 a gate failed, 11 not enough data, 12 a promise is broken.
+    Prints Markdown, with every finding (docs/findings.md); the JSON file has more: every figure with its interval from
+    1,000 draws of whole days. docs/report.md#what-is-evaluated says which records and labels count, and how groups are
+    compared. Exit codes: 11 nothing to evaluate; with --gate 10 a gate failed, 11 not enough data, 12 a promise is
+    broken.
     """
     from scoring_model.bundle import read_bundle
     from scoring_model.configuration import load_gates
     from scoring_model.evaluation import LeftOut, NothingToEvaluate, check_gates, summary, trained_records
     from scoring_model.evaluation import evaluate as evaluate_bundle
     from scoring_model.evaluation.holdout import training_folder
-    from scoring_model.evaluation.report.style import require_libraries
     from scoring_model.scorer import Scorer
 
     if work is not None and dask is None:
         raise typer.BadParameter("for --dask alone", param_hint="--work")
-    if report_path is not None:
-        require_libraries()
-    scorer = Scorer.of(read_bundle(bundle, public_key=key_of(public_key)), threads=threads).with_names(names)
+    scorer = Scorer.of(read_bundle(bundle, public_key=shared.key_of(public_key)), threads=threads).with_names(
+        names
+    )
     gates = None if gate is None else load_gates(gate)
     with exiting_without_records(NothingToEvaluate), ExitStack() as stack:
         features = None
@@ -391,7 +305,7 @@ def evaluate(
                 names=names,
                 max_bad_share=max_bad_share,
                 dask=dask,
-                public_key=key_of(public_key),
+                public_key=shared.key_of(public_key),
             )
         found = evaluate_bundle(
             scorer,
@@ -469,15 +383,18 @@ def write_json(path: Path | None, document: Mapping[str, object]) -> None:
 
 
 def inspect(
-    bundle: BundlePath,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the manifest as JSON.")] = False,
-    public_key: PublicKey = None,
+    bundle: shared.BundlePath,
+    as_json: shared.Json = False,
+    public_key: shared.PublicKey = None,
 ) -> None:
-    """Check the seal and golden rows of a bundle; show its contents and whether it can score new records."""
+    """Check the seal and golden rows of a bundle; show its contents and whether it can score new records.
+
+    The bundle may have any protocol. Prints the manifest, as JSON with --json, and the card.
+    """
     from scoring_model.bundle import CARD, read_bundle
     from scoring_model.scorer.decider import Decider
 
-    sealed = read_bundle(bundle, public_key=key_of(public_key))
+    sealed = read_bundle(bundle, public_key=shared.key_of(public_key))
     Decider.of(sealed)
     obstacle = _obstacle(sealed)
     if as_json:
@@ -493,31 +410,34 @@ def inspect(
     console.say_markdown(sealed.files[CARD].decode())
 
 
-def upgrade_bundle(
-    bundle: BundlePath,
-    out: Annotated[Path, typer.Option(help="Directory of the bundle to write.")],
-    event: Annotated[str, typer.Option(help="The word for a record in reasons.")] = "application",
+def upgrade(
+    bundle: shared.BundlePath,
+    out: shared.NewBundle,
+    event: Annotated[str, typer.Option(help="The word for a record in reasons, use.event.")] = "application",
     reason_share: Annotated[
         float,
         typer.Option(
             min=0, max=1, help="Least share of all positive contributions, for reasons after the first."
         ),
     ] = 0.1,
-    replace: Annotated[bool, typer.Option(help="Replace an existing bundle at --out.")] = False,
-    signing_key: Annotated[
-        Path | None, typer.Option(exists=True, dir_okay=False, help="Ed25519 private key, PEM.")
-    ] = None,
-    public_key: PublicKey = None,
+    replace: shared.Replace = False,
+    signing_key: shared.SigningKey = None,
+    public_key: shared.PublicKey = None,
 ) -> None:
-    """Reseal a bundle of an earlier protocol: same model, scores and outcomes, but reasons that state facts."""
-    from scoring_model.bundle import Use, read_bundle, upgrade
+    """Reseal a bundle of an earlier protocol: same model, scores and outcomes, but reasons that state facts.
+
+    The policy gets a new version, since reasons follow the present rule. A bundle whose features this version no longer
+    computes is refused: its verdicts can be replayed, but new records need a new model.
+    """
+    from scoring_model.bundle import Use, read_bundle
+    from scoring_model.bundle import upgrade as upgrade_bundle
     from scoring_model.bundle.seal import load_private_key
     from scoring_model.scorer import Scorer
     from scoring_model.scorer.decider import Decider
 
-    sealed = read_bundle(bundle, public_key=key_of(public_key))
+    sealed = read_bundle(bundle, public_key=shared.key_of(public_key))
     Decider.of(sealed)
-    upgrade(
+    upgrade_bundle(
         sealed,
         out,
         use=Use(event=event),
@@ -539,10 +459,3 @@ def _obstacle(sealed: "SealedFiles") -> str | None:
     except (FeaturesUnknown, OlderProtocol) as error:
         return str(error)
     return None
-
-
-def key_of(path: Path | None) -> "Ed25519PublicKey | None":
-    """Read the public key that verifies the signature of a bundle, if a path is given."""
-    from scoring_model.bundle.seal import load_public_key
-
-    return None if path is None else load_public_key(path)

@@ -6,26 +6,27 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from scoring_model.cli import console
-from scoring_model.cli.database import Database, Json, now, time_of, with_store
+from scoring_model.cli import console, shared
+from scoring_model.cli.database import time_of, with_store
 
 if TYPE_CHECKING:
     from scoring_model.service.core.rows import ApiKeyRow, ClientRow
 
-ClientId = Annotated[str, typer.Argument(help="Identifier of the client, as `clients list` shows it.")]
 ONCE = "the API key is shown only once and not stored: save it now"
 
-app = typer.Typer(help="Clients of the service and their API keys.", no_args_is_help=True)
+app = typer.Typer(name="clients", help="Clients of the service and their API keys.", no_args_is_help=True)
 
 
 @app.command()
 def create(
     name: Annotated[str, typer.Argument(help="Name of the client, for people.")],
-    database: Database,
+    database: shared.Database,
     scopes: Annotated[
         str, typer.Option(help="Permissions of its keys.")
     ] = "identities,verifications,webhooks,labels",
-    quota: Annotated[str, typer.Option(help="Requests and seconds.")] = "6000/60",
+    quota: Annotated[
+        str, typer.Option(help="Requests and seconds: so many in any such time are never refused.")
+    ] = "6000/60",
     history_scope: Annotated[
         str | None, typer.Option(help="Share history with the clients of this scope; by default with none.")
     ] = None,
@@ -34,7 +35,7 @@ def create(
         typer.Option("--strict-signals", help="Refuse requests with a signal that the model does not know."),
     ] = False,
     pool: Annotated[str | None, typer.Option(hidden=True, help="Former name of --history-scope.")] = None,
-    as_json: Json = False,
+    as_json: shared.Json = False,
 ) -> None:
     """Create a client and its first API key, which is shown only once."""
     from scoring_model.service.clients import create_client, parse_permissions, parse_quota
@@ -53,7 +54,7 @@ def create(
             quota_seconds=seconds,
             history_scope=pool if history_scope is None else history_scope,
             strict_signals=strict_signals,
-            now=now(),
+            now=shared.now(),
         ),
     )
     _show(made.client_id, made.api_key, as_json=as_json)
@@ -61,27 +62,27 @@ def create(
 
 @app.command()
 def rotate(
-    client_id: ClientId,
-    database: Database,
+    client_id: shared.ClientId,
+    database: shared.Database,
     grace: Annotated[str, typer.Option(help="How long the previous key stays valid.")] = "24h",
-    as_json: Json = False,
+    as_json: shared.Json = False,
 ) -> None:
-    """Issue a new API key for a client. The previous key stays valid for a while; at most two are valid."""
+    """Issue a new API key for a client. The previous key stays valid for a while; older ones are revoked at once."""
     from scoring_model.records.times import SECOND, parse_duration
     from scoring_model.service.clients import rotate_key
 
     seconds = parse_duration(grace) // SECOND
     api_key = with_store(
-        database, lambda store: rotate_key(store, client_id, grace_seconds=seconds, now=now())
+        database, lambda store: rotate_key(store, client_id, grace_seconds=seconds, now=shared.now())
     )
     _show(client_id, api_key, as_json=as_json)
 
 
 @app.command()
 def grant(
-    client_id: ClientId,
-    scopes: Annotated[str, typer.Argument(help="All permissions that its keys shall have.")],
-    database: Database,
+    client_id: shared.ClientId,
+    scopes: Annotated[str, typer.Argument(help="All permissions of its keys, separated by commas.")],
+    database: shared.Database,
 ) -> None:
     """Change the scopes of a client. Every running process knows them within five seconds."""
     from scoring_model.service.clients import grant as grant_scopes
@@ -93,16 +94,16 @@ def grant(
 
 
 @app.command()
-def revoke(client_id: ClientId, database: Database) -> None:
-    """Revoke all keys of a client. Every running process refuses them within five seconds."""
+def revoke(client_id: shared.ClientId, database: shared.Database) -> None:
+    """Revoke all keys of a client for good. Every running process refuses them within five seconds."""
     from scoring_model.service.clients import revoke as revoke_client
 
-    with_store(database, lambda store: revoke_client(store, client_id, now=now()))
+    with_store(database, lambda store: revoke_client(store, client_id, now=shared.now()))
     console.say(f"{client_id} is revoked")
 
 
 @app.command("list")
-def list_all(database: Database, as_json: Json = False) -> None:
+def list_all(database: shared.Database, as_json: shared.Json = False) -> None:
     """Show all clients and the state of their keys, never the keys."""
     from scoring_model.service.clients import is_live, list_clients
 
@@ -111,7 +112,7 @@ def list_all(database: Database, as_json: Json = False) -> None:
         console.say_json([_plain(client, keys) for client, keys in found])
         return
     for client, keys in found:
-        live = sum(is_live(key, now()) for key in keys)
+        live = sum(is_live(key, shared.now()) for key in keys)
         state = "revoked" if client.revoked_at is not None else f"{live} keys"
         quota = f"{client.quota}/{client.quota_seconds}"
         scopes = ",".join(_scopes(client))
@@ -123,14 +124,14 @@ def list_all(database: Database, as_json: Json = False) -> None:
 
 @app.command("unknown-signals")
 def unknown_signals(
-    database: Database,
+    database: shared.Database,
     delete: Annotated[bool, typer.Option("--delete", help="Delete the counts.")] = False,
-    as_json: Json = False,
+    as_json: shared.Json = False,
 ) -> None:
     """Show the signals that clients sent and the model did not know, with the nearest that it knows.
 
     Names that are near to none may be personal data: they are one number for each client. Servers add their counts
-    once a minute.
+    once a minute. See docs/service.md#clients.
     """
     from scoring_model.service.core.rows import OTHER_SIGNALS
     from scoring_model.service.unknown_signals import list_unknown_signals

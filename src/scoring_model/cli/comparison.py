@@ -6,30 +6,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from scoring_model.cli import console
+from scoring_model.cli import console, shared
 from scoring_model.cli.bundles import (
     NOTHING_TO_EVALUATE,
-    AsOf,
-    By,
-    GatesFile,
-    History,
-    JsonFile,
-    Labels,
-    MaxBadShare,
-    PublicKey,
-    ReportFile,
-    Threads,
-    Training,
     exiting_without_records,
     grouped,
-    key_of,
     show,
     write_json,
 )
-from scoring_model.cli.database import MasterKey, Since, settled
+from scoring_model.cli.database import settled
 from scoring_model.cli.following import follow_verifications
-from scoring_model.cli.past import OfDatabase, chosen_source, read_past_records
-from scoring_model.cli.records import Files, NamesOption, check_files
+from scoring_model.cli.past import chosen_source, read_past_records
 
 if TYPE_CHECKING:
     from scoring_model.configuration import GateSettings
@@ -39,59 +26,45 @@ if TYPE_CHECKING:
 GATE_FAILED = 10
 """Exit code of a promotion whose gates hold but that improves nothing."""
 
-Champion = Annotated[Path, typer.Argument(help="Directory of the bundle that decides now.")]
-Challenger = Annotated[Path, typer.Argument(help="Directory of the bundle that may replace it.")]
-LabelMaturity = Annotated[
-    str | None,
-    typer.Option(
-        help="Age after which an unlabelled record counts as genuine, such as 60d; by default the bundles'."
-    ),
-]
-MaturedOnly = Annotated[
-    bool, typer.Option("--matured-only", help="Leave out records younger than the label maturity.")
-]
-
 
 def compare(
-    champion: Champion,
-    challenger: Challenger,
-    paths: Annotated[
-        list[Path] | None,
-        typer.Argument(
-            metavar="[FILE...]",
-            callback=check_files,
-            help="File of records: Parquet, CSV or JSON Lines. Several files, or a pattern in quotes, are read as one.",
-        ),
-    ] = None,
-    database: OfDatabase = None,
-    since: Since = None,
+    champion: Annotated[Path, typer.Argument(help="Directory of the bundle that decides now.")],
+    challenger: Annotated[Path, typer.Argument(help="Directory of the bundle that may replace it.")],
+    paths: shared.OptionalFiles = None,
+    database: shared.OfDatabase = None,
+    since: shared.Since = None,
     follow: Annotated[
         bool, typer.Option("--follow", help="Compare verifications as they arrive until SIGTERM or Ctrl-C.")
     ] = False,
     state: Annotated[
-        Path | None, typer.Option(dir_okay=False, help="File that remembers how far --follow has come.")
+        Path | None,
+        typer.Option(
+            dir_okay=False, help="File that remembers how far --follow has come, for these two bundles."
+        ),
     ] = None,
     every: Annotated[str, typer.Option(help="Time between two summaries of --follow.")] = "60s",
-    master_key: MasterKey = None,
-    json_path: JsonFile = None,
-    report_path: ReportFile = None,
-    history: History = None,
-    labels: Labels = None,
-    by: By = None,
-    names: NamesOption = None,
-    gate: GatesFile = None,
-    training: Training = None,
-    max_bad_share: MaxBadShare = 0.01,
-    as_of: AsOf = None,
-    label_maturity: LabelMaturity = None,
-    matured_only: MaturedOnly = False,
-    public_key: PublicKey = None,
-    threads: Threads = 2,
+    master_key: shared.MasterKey = None,
+    json_path: shared.JsonFile = None,
+    report_path: shared.ReportFile = None,
+    history: shared.History = None,
+    labels: shared.Labels = None,
+    by: shared.By = None,
+    names: shared.Names = None,
+    gate: shared.GatesFile = None,
+    training: shared.Training = None,
+    max_bad_share: shared.MaxBadShare = 0.01,
+    as_of: shared.AsOf = None,
+    label_maturity: shared.LabelMaturity = None,
+    matured_only: shared.MaturedOnly = False,
+    public_key: shared.PublicKey = None,
+    threads: shared.Threads = 2,
 ) -> None:
     """Compare the decisions of two bundles about the same labelled records, or about a service's verifications.
 
-    Verifications are decided again with links as known then, and judged by the labels known now. With --follow those
-    that arrive are compared in this process, flips and summaries as lines of JSON.
+    Differences are challenger minus champion. Verifications are decided again with links as known then, and judged by
+    the labels known now; what one bundle can't decide again is left out and counted. With --follow those that arrive
+    are compared in this process, flips and summaries as lines of JSON; it goes on where --state ended, else at --since,
+    by default now. See docs/report.md#what-is-compared.
 
     Exit codes: 11 no labelled records; with --gate 10 a gate failed, 11 not enough data, 12 a promise is broken.
     """
@@ -99,14 +72,11 @@ def compare(
     from scoring_model.evaluation import EvaluationOptions, NothingToEvaluate
     from scoring_model.evaluation import compare as compare_bundles
     from scoring_model.evaluation.holdout import training_folder
-    from scoring_model.evaluation.report.style import require_libraries
     from scoring_model.scorer import Scorer
 
     database = chosen_source(paths, database, history=history, labels=labels, since=since)
     _check_follow(database, state, gate or json_path or report_path, follow=follow)
-    if report_path is not None:
-        require_libraries()
-    key, gates = key_of(public_key), None if gate is None else load_gates(gate)
+    key, gates = shared.key_of(public_key), None if gate is None else load_gates(gate)
     old, new = (
         Scorer.load(one, public_key=key, threads=threads).with_names(names) for one in (champion, challenger)
     )
@@ -189,11 +159,9 @@ def _compare_past(
 
 def promote(
     bundle: Annotated[Path, typer.Argument(help="Directory of the registered bundle.")],
-    paths: Files,
+    paths: shared.Files,
     gate: Annotated[Path, typer.Option(exists=True, dir_okay=False, help="Gates that must hold, YAML.")],
-    tracking_uri: Annotated[
-        str, typer.Option(envvar="MLFLOW_TRACKING_URI", help="MLflow server or database with the registry.")
-    ],
+    tracking_uri: shared.Registry,
     first: Annotated[
         bool, typer.Option("--first", help="Accept that there is no champion: gates about one model decide.")
     ] = False,
@@ -204,23 +172,25 @@ def promote(
             help="Look again and again while labels mature, at a fixed error: file of the looks at this challenger.",
         ),
     ] = None,
-    json_path: JsonFile = None,
-    history: History = None,
-    labels: Labels = None,
-    by: By = None,
-    names: NamesOption = None,
-    training: Training = None,
-    max_bad_share: MaxBadShare = 0.01,
-    as_of: AsOf = None,
-    label_maturity: LabelMaturity = None,
-    matured_only: MaturedOnly = False,
-    public_key: PublicKey = None,
-    threads: Threads = 2,
+    json_path: shared.JsonFile = None,
+    history: shared.History = None,
+    labels: shared.Labels = None,
+    by: shared.By = None,
+    names: shared.Names = None,
+    training: shared.Training = None,
+    max_bad_share: shared.MaxBadShare = 0.01,
+    as_of: shared.AsOf = None,
+    label_maturity: shared.LabelMaturity = None,
+    matured_only: shared.MaturedOnly = False,
+    public_key: shared.PublicKey = None,
+    threads: shared.Threads = 2,
 ) -> None:
     """Make a registered bundle the champion if every gate holds and some figure is significantly better.
 
-    The champion is fetched from the registry. Exit codes: 10 a gate failed or nothing is better, 11 not enough data,
-    12 a promise is broken; then nothing changes. With --looks the answer is promote, keep (10) or wait (11).
+    The champion is fetched from the registry, where `train --tracking-uri` or `tracking sync` registered the bundle.
+    The evidence becomes an artifact of its run; the JSON file has it also of a refusal. See docs/gates.md. Exit codes:
+    10 a gate failed or nothing is better, 11 not enough data, 12 a promise is broken; then nothing changes. With
+    --looks the answer is promote, keep (10) or wait (11).
     """
     from scoring_model.configuration import load_gates
     from scoring_model.evaluation import NothingToEvaluate
@@ -249,7 +219,7 @@ def promote(
                 "max_bad_share": max_bad_share,
             },
             names=names,
-            public_key=key_of(public_key),
+            public_key=shared.key_of(public_key),
             threads=threads,
             report=console.report,
         )

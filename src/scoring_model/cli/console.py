@@ -6,7 +6,8 @@ import json
 import re
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, TextIO
@@ -75,6 +76,16 @@ def fail(text: str) -> None:
 def warn(text: str) -> None:
     """Report a warning."""
     errors().print(f"warning: {text}", markup=False)
+
+
+@contextmanager
+def progress(text: str, total: int | None = None) -> Iterator[Callable[..., None]]:
+    """Show a bar on standard error; yields the function that sets how much is done, and of how much."""
+    from rich.progress import Progress
+
+    with Progress(console=errors(), transient=True) as bar:
+        task = bar.add_task(text, total=total)
+        yield lambda done, total=None: bar.update(task, completed=done, total=total)
 
 
 def say(text: str) -> None:

@@ -7,17 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from scoring_model.cli import console
-from scoring_model.cli.database import (
-    Database,
-    Json,
-    MasterKey,
-    Since,
-    masters_of,
-    settled,
-    time_of,
-    with_store,
-)
+from scoring_model.cli import console, shared
+from scoring_model.cli.database import masters_of, settled, time_of, with_store
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -27,23 +18,15 @@ if TYPE_CHECKING:
     from scoring_model.service.keys.keyring import Keyring
     from scoring_model.service.store import Store
 
-app = typer.Typer(help="The records of the service.", no_args_is_help=True)
-
-
-@app.callback()
-def data() -> None:
-    """The records of the service."""
+app = typer.Typer(name="data", help="The records of the service.", no_args_is_help=True)
 
 
 @app.command()
 def export(
-    database: Database,
+    database: shared.Database,
     out: Annotated[Path, typer.Option(help="File to write: .parquet. It holds personal data.")],
-    since: Since = None,
-    client: Annotated[
-        str | None,
-        typer.Option(help="Client whose history is exported; needed if there is more than one history."),
-    ] = None,
+    since: shared.Since = None,
+    client: shared.HistoryOf = None,
     bundle: Annotated[
         Path | None,
         typer.Option(help="Bundle whose signals become columns; by default the one that served last."),
@@ -52,22 +35,19 @@ def export(
         Path | None,
         typer.Option(exists=True, dir_okay=False, help="Configuration whose signals become columns instead."),
     ] = None,
-    master_key: MasterKey = None,
-    as_json: Json = False,
+    master_key: shared.MasterKey = None,
+    as_json: shared.Json = False,
 ) -> None:
     """Write completed verifications as a file of records with labels and verdicts, for training and analysis.
 
     It decrypts personal data: the file can be read by its owner alone. Erased persons and verifications without their
-    signals are left out and counted. Servers may keep running.
+    signals are left out and counted. Servers may keep running. See docs/service.md#export.
     """
-    from rich.progress import Progress
-
     if bundle is not None and config is not None:
         raise ValueError("give --bundle or --config, not both")
     keyring = masters_of(database, master_key)
     before = settled()
-    with Progress(console=console.errors(), transient=True) as bar:
-        task = bar.add_task("exporting records", total=None)
+    with console.progress("exporting records") as progress:
         done = with_store(
             database,
             lambda store: _export(
@@ -78,7 +58,7 @@ def export(
                 client_id=client,
                 bundle=bundle,
                 config=config,
-                progress=lambda records: bar.update(task, completed=records),
+                progress=progress,
             ),
         )
     _show(done, out, before, as_json=as_json)

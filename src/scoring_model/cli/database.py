@@ -1,4 +1,4 @@
-"""Commands on the database of a service, and options that other commands share."""
+"""Commands on the database of a service, and what other commands do with it."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
-from scoring_model.cli import console
-from scoring_model.cli.records import read_instant
+from scoring_model.cli import console, shared
 
 if TYPE_CHECKING:
     from scoring_model.service.keys.keyring import Keyring
@@ -17,50 +16,15 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-Database = Annotated[
-    str,
-    typer.Option(
-        envvar="SCORING_MODEL_DATABASE",
-        show_envvar=False,
-        help="sqlite:///relative.db, sqlite:////absolute.db or postgresql://...; else SCORING_MODEL_DATABASE.",
-    ),
-]
-MasterKey = Annotated[
-    str | None,
-    typer.Option(
-        envvar="SCORING_MODEL_MASTER_KEY",
-        show_envvar=False,
-        help="file:PATH, env:NAME or command:WORDS; for SQLite by default <database>.key.",
-    ),
-]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-
-
-def _instant_of(text: str) -> int:
-    """Read an age (such as 180d) or a time as an instant, in microseconds."""
-    from scoring_model.records.times import parse_duration
-
-    try:
-        return now() - parse_duration(text)
-    except ValueError:
-        return read_instant(text)
-
-
-Since = Annotated[
-    int | None,
-    typer.Option(
-        parser=_instant_of,
-        metavar="AGE|TIME",
-        help="Only verifications from this age (180d) or time on; by default all.",
-    ),
-]
-
-app = typer.Typer(help="The database of the service.", no_args_is_help=True)
+app = typer.Typer(name="database", help="The database of the service.", no_args_is_help=True)
 
 
 @app.command()
-def migrate(database: Database) -> None:
-    """Create the tables of a new database, or migrate an older version. Running it again changes nothing."""
+def migrate(database: shared.Database) -> None:
+    """Create the tables of a new database, or migrate an older version. Running it again changes nothing.
+
+    `serve` creates a new SQLite database by itself; no other command does.
+    """
     from scoring_model.service.settings import masked, sqlite_path
     from scoring_model.service.store import migrate as migrate_store
 
@@ -71,20 +35,21 @@ def migrate(database: Database) -> None:
 
 @app.command("future-links")
 def future_links(
-    database: Database,
+    database: shared.Database,
     delete: Annotated[bool, typer.Option("--delete", help="Delete them, with their labels.")] = False,
     limit: Annotated[int, typer.Option(min=1, help="Most events to list.")] = 100,
-    as_json: Json = False,
+    as_json: shared.Json = False,
 ) -> None:
     """Show link records with future times, latest first. They come from a clock that ran ahead.
 
     Verifications that share a link key with such a record get 503 until its time has passed or it is deleted. Run
-    this on a machine with a correct clock. Verdicts and times are not changed. Servers may keep running.
+    this on a machine with a correct clock. Verdicts and times are not changed. Servers may keep running. See
+    docs/service.md#clocks.
     """
     from scoring_model.contract.texts import rfc3339
     from scoring_model.service.retention import future_links as find
 
-    present = now()
+    present = shared.now()
     found = with_store(database, lambda store: find(store, now=present, delete=delete))
     records = sum(found.values())
     shown = [
@@ -102,23 +67,17 @@ def future_links(
 
 
 @app.command("index-references")
-def index_references(database: Database, master_key: MasterKey = None) -> None:
+def index_references(database: shared.Database, master_key: shared.MasterKey = None) -> None:
     """Let lists find older verifications by subjectId and older identities by externalId.
 
     Needed once after the update to version 7 of the schema. It can be interrupted and run again. Servers may keep
     running.
     """
-    from rich.progress import Progress
-
     from scoring_model.service.references import index_references as index
 
     keyring = masters_of(database, master_key)
-    with Progress(console=console.errors(), transient=True) as bar:
-        task = bar.add_task("rows", total=None)
-        done = with_store(
-            database,
-            lambda store: index(store, keyring, progress=lambda rows: bar.update(task, completed=rows)),
-        )
+    with console.progress("rows") as progress:
+        done = with_store(database, lambda store: index(store, keyring, progress=progress))
     console.say(f"{done.references} references are indexed")
     if done.unreadable:
         console.say(f"{done.unreadable} rows are under a master key that the source lacks: they are not")
@@ -149,18 +108,11 @@ def masters_of(database: str, master_key: str | None) -> Keyring:
     return load_master_keys(master_source(database, master_key))
 
 
-def now() -> int:
-    """Return the current time, in microseconds since 1970-01-01 UTC."""
-    from scoring_model.service.core.clock import SystemClock
-
-    return SystemClock().now()
-
-
 def settled() -> int:
     """Return an instant before which whatever was scored or reported is committed, in microseconds."""
     from scoring_model.service.scoring.score import SKEW
 
-    return now() - 2 * SKEW
+    return shared.now() - 2 * SKEW
 
 
 def time_of(instant: int | None) -> str | None:

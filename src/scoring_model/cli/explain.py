@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from scoring_model.cli import console
-from scoring_model.cli.bundles import BundlePath, History, PublicKey, key_of
+from scoring_model.cli import console, shared
 
 if TYPE_CHECKING:
     from scoring_model.scorer import Explanation, Weighed
@@ -26,23 +25,27 @@ def _existing(path: Path) -> Path:
 
 
 def explain_record(
-    bundle: BundlePath,
+    bundle: shared.BundlePath,
     path: Annotated[
         Path,
         typer.Argument(help="JSON file of one record; - for standard input.", callback=_existing),
     ],
-    history: History = None,
+    history: shared.History = None,
     top: Annotated[
         int, typer.Option(min=0, help="Number of features to show, largest contributions first; 0 for all.")
     ] = 20,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, with all features.")] = False,
-    public_key: PublicKey = None,
+    as_json: shared.Json = False,
+    public_key: shared.PublicKey = None,
 ) -> None:
-    """Show the features of one record: values, sentences and contributions to the margin."""
+    """Show the decision on one record and its features: values, sentences, inputs and contributions to the margin.
+
+    The record is a JSON object like the body of a request with an eventTime, or with the columns of a file. The
+    contributions are exact TreeSHAP values. The output has personal data; with --json all features.
+    """
     from scoring_model.scorer import Scorer
 
     record = _read(path)
-    scorer = Scorer.load(bundle, public_key=key_of(public_key))
+    scorer = Scorer.load(bundle, public_key=shared.key_of(public_key))
     explanation = scorer.explain(record, history=history)
     if as_json:
         console.say_json(_plain(explanation))

@@ -5,21 +5,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from scoring_model.cli import console
-from scoring_model.cli.bundles import (
-    AllowRepeats,
-    MaxBadShare,
-    Memory,
-    PublicKey,
-    Resume,
-    Threads,
-    WorkFolder,
-    is_folder,
-    key_of,
-    refuse_for_file,
-    score_folder,
-)
-from scoring_model.cli.records import Dask, NamesOption, local_files
+from scoring_model.cli import console, shared
+from scoring_model.cli.bundles import is_folder, refuse_for_file, score_folder
+from scoring_model.cli.records import local_files
 
 if TYPE_CHECKING:
     from scoring_model.batch import ExportedFeatures
@@ -40,7 +28,7 @@ def features(
             exists=True, dir_okay=False, help="Configuration whose features are listed, without a bundle."
         ),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: shared.Json = False,
     out: Annotated[
         str | None,
         typer.Option(
@@ -48,24 +36,29 @@ def features(
         ),
     ] = None,
     contributions: Annotated[
-        bool, typer.Option("--contributions", help="Add what each feature adds to the margin.")
+        bool,
+        typer.Option(
+            "--contributions",
+            help="Add base and contribution.<feature>: exact Shapley values in log-odds, which sum to the margin.",
+        ),
     ] = False,
-    history: Annotated[
-        list[str] | None, typer.Option(help="File of earlier records; may be given several times.")
-    ] = None,
-    names: NamesOption = None,
-    max_bad_share: MaxBadShare = 0.01,
-    allow_repeats: AllowRepeats = False,
-    public_key: PublicKey = None,
-    threads: Threads = 2,
-    memory: Memory = None,
-    resume: Resume = False,
-    work: WorkFolder = None,
-    dask: Dask = None,
+    history: shared.FolderHistory = None,
+    names: shared.Names = None,
+    max_bad_share: shared.MaxBadShare = 0.01,
+    allow_repeats: shared.AllowRepeats = False,
+    public_key: shared.PublicKey = None,
+    threads: shared.FolderThreads = 2,
+    memory: shared.Memory = None,
+    resume: shared.Resume = False,
+    work: shared.WorkFolder = None,
+    dask: shared.Dask = None,
 ) -> None:
     """List the features of a configuration, or write what a bundle's model reads of each record of a file.
 
-    Options marked [folder] are for a folder as --out.
+    `--config CONFIG` lists features, those that are off, and reason codes. `BUNDLE FILE... --out MATRIX.parquet` writes
+    recordId and a float64 column for each feature; refused rows are in MATRIX.quarantine.csv. The history is that of
+    `score`; see docs/tools.md. JSON has names, meanings, fields and units, or the numbers of records. Options
+    marked [folder] are for a folder as --out.
     """
     if config is not None:
         if bundle is not None:
@@ -76,7 +69,7 @@ def features(
         raise typer.BadParameter("give --config, or BUNDLE FILE... --out MATRIX")
     from scoring_model.scorer import Scorer
 
-    scorer = Scorer.load(bundle, public_key=key_of(public_key), threads=threads).with_names(names)
+    scorer = Scorer.load(bundle, public_key=shared.key_of(public_key), threads=threads).with_names(names)
     done: DatasetRun | ExportedFeatures
     if is_folder(out):
         done = score_folder(

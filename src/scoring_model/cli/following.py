@@ -6,8 +6,8 @@ import asyncio
 import time
 from typing import TYPE_CHECKING, Final
 
-from scoring_model.cli import console
-from scoring_model.cli.database import now, settled
+from scoring_model.cli import console, shared
+from scoring_model.cli.database import settled
 from scoring_model.cli.past import with_past
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def follow_verifications(
         )
     except asyncio.CancelledError:
         console.report("stopped")
-    _print(state.summary(at=now()))
+    _print(state.summary(at=shared.now()))
 
 
 def _state(path: Path, scorers: tuple[Scorer, Scorer], since: int | None) -> FollowState:
@@ -76,7 +76,7 @@ async def _follow(
                 _save(state, path)
             _save(state, path)
             if time.monotonic() >= due:
-                _print(state.summary(at=now()))
+                _print(state.summary(at=shared.now()))
                 due += seconds
             await asyncio.sleep(min(_PAUSE, seconds))
 

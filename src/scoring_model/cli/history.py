@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from scoring_model.cli import console
-from scoring_model.cli.database import Database, Json, MasterKey, masters_of, with_store
-from scoring_model.cli.records import NamesOption
+from scoring_model.cli import console, shared
+from scoring_model.cli.database import masters_of, with_store
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,18 +18,13 @@ if TYPE_CHECKING:
     from scoring_model.service.keys.keyring import Keyring
     from scoring_model.service.store import Store
 
-app = typer.Typer(help="The history of a client.", no_args_is_help=True)
-
-
-@app.callback()
-def history() -> None:
-    """The history of a client."""
+app = typer.Typer(name="history", help="The history of a client.", no_args_is_help=True)
 
 
 @app.command("import")
 def import_history(
-    database: Database,
-    client: Annotated[str, typer.Option(help="Identifier of the client, as `clients list` shows it.")],
+    database: shared.Database,
+    client: shared.ClientOption,
     files: Annotated[
         list[Path] | None,
         typer.Argument(metavar="[FILE]...", exists=True, dir_okay=False, help="Records, as for `train`."),
@@ -41,23 +35,20 @@ def import_history(
     finish: Annotated[
         bool, typer.Option("--finish", help="The history is whole: let the client verify.")
     ] = False,
-    names: NamesOption = None,
-    master_key: MasterKey = None,
-    as_json: Json = False,
+    names: shared.Names = None,
+    master_key: shared.MasterKey = None,
+    as_json: shared.Json = False,
 ) -> None:
     """Import past records and their labels as the history of a client without verifications.
 
     From the first record on, verifications of the client (and of all that share its history) get 503, until --finish.
     A verification afterwards gets what the next row of the file would get. It can be interrupted and run again:
-    records are recognised by recordId.
+    records are recognised by recordId. See docs/service.md#history-of-the-past.
     """
-    from rich.progress import Progress
-
     if not files and not finish:
         raise ValueError("give files to import, --finish, or both")
     keyring = masters_of(database, master_key)
-    with Progress(console=console.errors(), transient=True) as bar:
-        task = bar.add_task("importing records", total=None)
+    with console.progress("importing records") as progress:
         reading, done = with_store(
             database,
             lambda store: _import(
@@ -68,7 +59,7 @@ def import_history(
                 bundle,
                 finish,
                 names,
-                lambda records, total: bar.update(task, completed=records, total=total),
+                progress,
             ),
         )
     rejected = 0 if reading is None else reading.rows - len(reading.table)
@@ -100,7 +91,7 @@ async def _import(
     files: list[Path],
     bundle: Path | None,
     finish: bool,
-    names: NamesOption,
+    names: shared.Names,
     progress: Callable[[int, int], None],
 ) -> tuple[Reading | None, HistoryImported | None]:
     from scoring_model.records.reading import read_records

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from scoring_model.cli import console
+from scoring_model.cli import console, shared
 
 if TYPE_CHECKING:
     from scoring_model.records import RecordSchema
@@ -23,11 +23,12 @@ def init(
             help="Zone of times without one, and of the hours that features read, such as Europe/Berlin."
         ),
     ] = None,
-    replace: Annotated[bool, typer.Option(help="Replace an existing file at --out.")] = False,
+    replace: shared.Replace = False,
 ) -> None:
     """Propose a configuration for a file: columns, labels, formats, signals, link keys and windows.
 
-    Comments in the file list the decisions left to a person and the unused columns.
+    Comments in the file list the decisions left to a person, which are also printed, and the unused columns; see
+    docs/your-data.md#what-init-proposes.
     """
     from scoring_model.configuration import load_configuration
     from scoring_model.configuration.proposal import propose

@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from scoring_model.cli import console
-from scoring_model.cli.database import Database, MasterKey, with_store
+from scoring_model.cli import console, shared
+from scoring_model.cli.database import with_store
 
 if TYPE_CHECKING:
     from scoring_model.service.store import Store
 
-app = typer.Typer(help="Keys that sign bundles, and the master keys of the service.", no_args_is_help=True)
+app = typer.Typer(
+    name="keys", help="Keys that sign bundles, and the master keys of the service.", no_args_is_help=True
+)
 
 
 @app.command()
@@ -24,7 +26,10 @@ def generate(
     ],
     public: Annotated[Path, typer.Argument(help="File of the public key to write.")],
 ) -> None:
-    """Generate an Ed25519 key pair: the private key signs bundles, the public key verifies them."""
+    """Generate an Ed25519 key pair: the private key signs bundles, the public key verifies them.
+
+    Both are PEM files. An existing key is never replaced.
+    """
     from scoring_model.bundle.seal import generate_key_pair
 
     generate_key_pair(private, public)
@@ -48,23 +53,17 @@ def generate_master(
 
 
 @app.command()
-def rotate(database: Database, master_key: MasterKey = None) -> None:
+def rotate(database: shared.Database, master_key: shared.MasterKey = None) -> None:
     """Rewrap all encrypted keys under a new master key. Servers may keep running.
 
     A key file gets a new first key. A variable or a command must give the new key first, then the old ones. Run the
-    command again to finish an interrupted rotation.
+    command again to finish an interrupted rotation. See docs/service.md#master-key.
     """
-    from rich.progress import Progress
-
     from scoring_model.service.settings import master_source
 
     source = master_source(database, master_key)
-    with Progress(console=console.errors(), transient=True) as bar:
-        task = bar.add_task("wrapping keys of persons", total=None)
-        done = with_store(
-            database,
-            lambda store: _rotate(store, source, progress=lambda keys: bar.update(task, completed=keys)),
-        )
+    with console.progress("wrapping keys of persons") as progress:
+        done = with_store(database, lambda store: _rotate(store, source, progress=progress))
     console.say(f"{done} keys of persons are wrapped anew")
 
 

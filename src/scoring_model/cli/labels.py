@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from scoring_model.cli import console
-from scoring_model.cli.database import Database, Json, MasterKey, masters_of, with_store
+from scoring_model.cli import console, shared
+from scoring_model.cli.database import masters_of, with_store
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from scoring_model.service.labels import Imported, LabelLine
     from scoring_model.service.store import Store
 
-app = typer.Typer(help="Labels of verifications.", no_args_is_help=True)
+app = typer.Typer(name="labels", help="Labels of verifications.", no_args_is_help=True)
 
 
 @app.command("import")
@@ -26,17 +26,18 @@ def import_file(
     path: Annotated[
         Path, typer.Argument(metavar="FILE", exists=True, dir_okay=False, help=".csv, .jsonl or .ndjson.")
     ],
-    database: Database,
+    database: shared.Database,
     client: Annotated[
         str | None, typer.Option(help="Client whose imported records recordId names; only such rows need it.")
     ] = None,
-    master_key: MasterKey = None,
-    as_json: Json = False,
+    master_key: shared.MasterKey = None,
+    as_json: shared.Json = False,
 ) -> None:
     """Import labels of verifications and of imported records. Importing again changes nothing; unknown ids are listed.
 
     Columns: verificationId, identityId or recordId; label (fraud, genuine or withdrawn); knownAt. If any row breaks a
     rule, nothing is imported and the first such rows are listed. The master key is read for rows with a recordId alone.
+    See docs/service.md#labels.
     """
     from scoring_model.contract.texts import to_text
     from scoring_model.service.core.clock import SystemClock
@@ -69,10 +70,11 @@ def import_file(
 
 
 @app.command()
-def report(database: Database, as_json: Json = False) -> None:
+def report(database: shared.Database, as_json: shared.Json = False) -> None:
     """Report how late labels of fraud come, what labels cover, and where they contradict each other.
 
-    Nothing is changed. Servers may keep running.
+    Young verifications show short delays only: Lynden-Bell's estimator allows for that, and holds for frauds that
+    become known within the age of the oldest one. Imported records are not counted. Servers may keep running.
     """
     from dataclasses import asdict
 

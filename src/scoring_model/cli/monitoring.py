@@ -6,24 +6,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from scoring_model.cli.bundles import (
-    AsOf,
-    GatesFile,
-    History,
-    JsonFile,
-    Labels,
-    MaxBadShare,
-    PublicKey,
-    ReportFile,
-    Threads,
-    exiting_without_records,
-    key_of,
-    show,
-    write_json,
-)
-from scoring_model.cli.database import MasterKey, Since, settled, with_store
-from scoring_model.cli.past import OfDatabase, chosen_source, read_past_records
-from scoring_model.cli.records import NamesOption, check_files
+from scoring_model.cli import shared
+from scoring_model.cli.bundles import exiting_without_records, show, write_json
+from scoring_model.cli.database import settled, with_store
+from scoring_model.cli.past import chosen_source, read_past_records
 
 if TYPE_CHECKING:
     from scoring_model.bundle import SealedFiles
@@ -32,7 +18,7 @@ if TYPE_CHECKING:
 
 def _check_window(paths: list[Path] | None) -> list[Path] | None:
     """Refuse paths that name neither a file nor one directory."""
-    return paths if paths and len(paths) == 1 and paths[0].is_dir() else check_files(paths)
+    return paths if paths and len(paths) == 1 and paths[0].is_dir() else shared.check_files(paths)
 
 
 def monitor(
@@ -49,13 +35,13 @@ def monitor(
             "one directory.",
         ),
     ] = None,
-    database: OfDatabase = None,
-    since: Since = None,
-    master_key: MasterKey = None,
-    json_path: JsonFile = None,
-    report_path: ReportFile = None,
-    history: History = None,
-    labels: Labels = None,
+    database: shared.OfDatabase = None,
+    since: shared.Since = None,
+    master_key: shared.MasterKey = None,
+    json_path: shared.JsonFile = None,
+    report_path: shared.ReportFile = None,
+    history: shared.History = None,
+    labels: shared.Labels = None,
     prevalence_cap: Annotated[
         float | None,
         typer.Option(
@@ -65,31 +51,29 @@ def monitor(
             "reference period.",
         ),
     ] = None,
-    names: NamesOption = None,
-    gate: GatesFile = None,
-    max_bad_share: MaxBadShare = 0.01,
-    as_of: AsOf = None,
+    names: shared.Names = None,
+    gate: shared.GatesFile = None,
+    max_bad_share: shared.MaxBadShare = 0.01,
+    as_of: shared.AsOf = None,
     label_maturity: Annotated[
         str | None,
         typer.Option(help="Age from which labels are complete, such as 60d; by default the bundle's."),
     ] = None,
-    public_key: PublicKey = None,
-    threads: Threads = 2,
+    public_key: shared.PublicKey = None,
+    threads: shared.Threads = 2,
 ) -> None:
     """Monitor a bundle on new records: drift, promises before labels mature, estimates, matured labels.
 
-    With --database the records are a service's verifications, with links as known then and labels as known now.
+    With --database the records are a service's verifications, with links as known then and labels as known now; what
+    can't be decided again is left out and counted. See docs/monitor.md.
 
     Exit codes: 11 no records; with --gate 10 a gate failed, 11 not enough data, 12 a promise is broken.
     """
     from scoring_model.configuration import load_gates
-    from scoring_model.evaluation.report.style import require_libraries
     from scoring_model.monitoring import NothingToMonitor, check_window_gates, monitoring_summary
     from scoring_model.monitoring import monitor as monitor_bundle
 
     database = chosen_source(window, database, history=history, labels=labels, since=since)
-    if report_path is not None:
-        require_libraries()
     gates = None if gate is None else load_gates(gate)
     sealed = _sealed(bundle, database, public_key)
     options: dict[str, Any] = {
@@ -131,7 +115,7 @@ def _sealed(bundle: Path | None, database: str | None, public_key: Path | None) 
         bundle = with_store(database, latest_bundle)
     if bundle is None:
         raise typer.BadParameter("name a bundle")
-    return read_bundle(bundle, public_key=key_of(public_key))
+    return read_bundle(bundle, public_key=shared.key_of(public_key))
 
 
 def _monitor_past(

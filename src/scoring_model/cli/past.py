@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import typer
 
@@ -12,7 +11,7 @@ from scoring_model.cli import console
 from scoring_model.cli.database import masters_of, with_store
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+    from collections.abc import Awaitable, Callable, Iterable, Sequence
 
     from scoring_model.scorer import Scorer
     from scoring_model.service.keys.data_keys import Vault
@@ -21,24 +20,6 @@ if TYPE_CHECKING:
     from scoring_model.service.store import Store
 
 T = TypeVar("T")
-
-OfDatabase = Annotated[
-    str | None,
-    typer.Option(
-        "--database",
-        help="Database of a service, whose verifications are read; SCORING_MODEL_DATABASE where no files are given.",
-    ),
-]
-
-
-@contextmanager
-def deciding_again() -> Iterator[Callable[[int], None]]:
-    """Show a bar; yields the function that sets the number of verifications."""
-    from rich.progress import Progress
-
-    with Progress(console=console.errors(), transient=True) as bar:
-        task = bar.add_task("deciding again", total=None)
-        yield lambda verifications: bar.update(task, completed=verifications)
 
 
 def with_past(
@@ -81,7 +62,7 @@ def read_past_records(
     """Read past verifications as records with the feature rows that bundles make of them."""
     from scoring_model.service.past_records import read_past
 
-    with deciding_again() as progress:
+    with console.progress("deciding again") as progress:
         found = with_past(
             database,
             master_key,

@@ -5,21 +5,23 @@ from typing import Annotated
 
 import typer
 
-from scoring_model.cli import console
-from scoring_model.cli.bundles import BundlePath, History, MaxBadShare, PublicKey, Threads, key_of
-from scoring_model.cli.records import check_files
+from scoring_model.cli import console, shared
 
-_Threshold = typer.Option(min=1, max=1001, help="A certified threshold; the other one must be given too.")
+_Threshold = typer.Option(
+    min=1,
+    max=1001,
+    help="First score of this outcome; 1001: none. A certified pair: give the other threshold too.",
+)
 
 
 def policy(
-    bundle: BundlePath,
-    out: Annotated[Path, typer.Option(help="Directory of the bundle to write.")],
+    bundle: shared.BundlePath,
+    out: shared.NewBundle,
     paths: Annotated[
         list[Path] | None,
         typer.Argument(
             metavar="[FILE...]",
-            callback=check_files,
+            callback=shared.check_files,
             help="Fresh labelled records that certify the bounds, instead of the records that the bundle counts.",
         ),
     ] = None,
@@ -33,20 +35,20 @@ def policy(
     ] = None,
     step_up_from: Annotated[int | None, _Threshold] = None,
     fail_from: Annotated[int | None, _Threshold] = None,
-    history: History = None,
-    as_of: Annotated[
-        str | None,
-        typer.Option(help="Instant before which labels count; by default just after the last one known."),
-    ] = None,
-    max_bad_share: MaxBadShare = 0.01,
-    replace: Annotated[bool, typer.Option(help="Replace an existing bundle at --out.")] = False,
-    signing_key: Annotated[
-        Path | None, typer.Option(exists=True, dir_okay=False, help="Ed25519 private key, PEM.")
-    ] = None,
-    public_key: PublicKey = None,
-    threads: Threads = 2,
+    history: shared.History = None,
+    as_of: Annotated[str | None, typer.Option(help=shared.AS_OF)] = None,
+    max_bad_share: shared.MaxBadShare = 0.01,
+    replace: shared.Replace = False,
+    signing_key: shared.SigningKey = None,
+    public_key: shared.PublicKey = None,
+    threads: shared.Threads = 2,
 ) -> None:
-    """Seal a bundle again under another policy: the same model, other thresholds, certified promises."""
+    """Seal a bundle again under another policy: the same model, other thresholds, certified promises.
+
+    Needs no training. The bounds of the training keep their certificates; others are rounded up to a ladder, or
+    certified by fresh records in FILE. The results of other thresholds are in `OUT.thresholds.csv`. See
+    docs/configuration.md#another-policy-for-a-sealed-bundle.
+    """
     from scoring_model.bundle import read_bundle
     from scoring_model.bundle.seal import load_private_key
     from scoring_model.bundle.writer import check_place
@@ -70,7 +72,7 @@ def policy(
 
     try:
         change = change_policy(
-            read_bundle(bundle, public_key=key_of(public_key)),
+            read_bundle(bundle, public_key=shared.key_of(public_key)),
             config,
             paths or None,
             thresholds=None

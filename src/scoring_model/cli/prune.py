@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from scoring_model.cli import console
-from scoring_model.cli.database import Database, Json, MasterKey, masters_of, now, with_store
+from scoring_model.cli import console, shared
+from scoring_model.cli.database import masters_of, with_store
 
 if TYPE_CHECKING:
     from scoring_model.service.retention import Pruned
@@ -29,7 +29,7 @@ KINDS: Final = {
 
 
 def prune(
-    database: Database,
+    database: shared.Database,
     delivered_after: Annotated[
         str,
         typer.Option(metavar="AGE", help="Delete deliveries this long after they arrived or were dropped."),
@@ -44,14 +44,15 @@ def prune(
         str | None,
         typer.Option(metavar="AGE", help="Permanently delete the signals of verifications of this age."),
     ] = None,
-    master_key: MasterKey = None,
+    master_key: shared.MasterKey = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Count only; change nothing.")] = False,
-    as_json: Json = False,
+    as_json: shared.Json = False,
 ) -> None:
     """Delete data past its age. Servers may keep running; run it again after an interruption.
 
     Records under link keys and answers to repeated requests expire as in servers. Pending data and verdicts are kept.
-    Ages are whole numbers with d, h, m or s. The master key is needed only for signals.
+    Ages are whole numbers with d, h, m or s. The master key is needed only for signals. JSON has a count of each kind,
+    null where it was not counted, and the verifications that cannot be decrypted. See docs/service.md#retention.
     """
     from scoring_model.service.retention import Ages, OldSignals
     from scoring_model.service.retention import prune as prune_store
@@ -75,7 +76,7 @@ def prune(
         pruned = with_store(
             database,
             lambda store: prune_store(
-                store, kept, now=now(), signals=signals, dry=dry_run, progress=progress
+                store, kept, now=shared.now(), signals=signals, dry=dry_run, progress=progress
             ),
         )
     _show(pruned, dry=dry_run, as_json=as_json)

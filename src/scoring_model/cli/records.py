@@ -1,46 +1,16 @@
 """Commands on files of records."""
 
-import glob
-import re
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
-from scoring_model.cli import console
-
-
-def check_files(paths: list[Path] | None) -> list[Path] | None:
-    """Refuse paths and patterns that name no file."""
-    for path in paths or ():
-        if not (path.is_file() or glob.glob(str(path), recursive=True)):
-            raise typer.BadParameter(f"{path}: there is no such file")
-    return paths
-
-
-Dask = Annotated[
-    str | None,
-    typer.Option(
-        metavar="ADDRESS",
-        help="Run on the workers of a Dask scheduler, such as tcp://scheduler:8786, or of local:N, which starts N "
-        "processes; see docs/files.md. Needs the extra [dask].",
-    ),
-]
-
-
-NamesOption = Annotated[
-    Literal["contract", "own"] | None,
-    typer.Option(
-        "--names",
-        help="Whose names and spellings count in a file that has the columns of both: the contract's, as exports have "
-        "them, or your own, of records.columns. By default such a file is refused.",
-    ),
-]
+from scoring_model.cli import console, shared
 
 
 def check_sources(sources: list[str]) -> list[str]:
     """Refuse sources that name no file; folders and URIs are listed later."""
-    check_files([Path(one) for one in sources if "://" not in one and not Path(one).is_dir()])
+    shared.check_files([Path(one) for one in sources if "://" not in one and not Path(one).is_dir()])
     return sources
 
 
@@ -56,36 +26,10 @@ def local_files(sources: list[str], out: str) -> list[Path]:
                 f"{source}: a URI, or files in folders named column=value, are read for a folder as --out, such as "
                 f"{Path(out).stem}/"
             )
-        found += [Path(file.location) for file in files] if files else check_files([Path(source)]) or []
+        found += (
+            [Path(file.location) for file in files] if files else shared.check_files([Path(source)]) or []
+        )
     return found
-
-
-Files = Annotated[
-    list[Path],
-    typer.Argument(
-        metavar="FILE...",
-        callback=check_files,
-        help="File of records: Parquet, CSV or JSON Lines. Several files, or a pattern in quotes, are read as one.",
-    ),
-]
-
-
-def read_instant(text: str) -> int:
-    """Read the instant of an option, in microseconds."""
-    from scoring_model.records import microseconds
-
-    try:
-        return microseconds(text)
-    except ValueError as error:
-        raise typer.BadParameter(f"{error}; a date is enough") from error
-
-
-def read_bytes(text: str) -> int:
-    """Read a size such as 4GB or 500MB; units are powers of ten."""
-    match = re.fullmatch(r"(\d{1,6}(?:\.\d{1,3})?)\s*(MB|GB)", text.strip(), re.IGNORECASE)
-    if match is None:
-        raise typer.BadParameter(f"must be like 4GB or 800MB, got {text!r}")
-    return int(float(match[1]) * (10**6 if match[2].upper() == "MB" else 10**9))
 
 
 def synth(
@@ -94,15 +38,15 @@ def synth(
     seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same bytes.")] = 7,
     months: Annotated[int, typer.Option(min=1, help="Length of the history.")] = 24,
     start: Annotated[str, typer.Option(help="First day of the history, YYYY-MM-DD.")] = "2024-01-01",
-    truth: Annotated[bool, typer.Option(help="Add the true kind and person: columns truth.*.")] = False,
+    truth: Annotated[bool, typer.Option(help="Add truth.kind and truth.person, not for models.")] = False,
 ) -> None:
-    """Invent a labelled history: people, households, fraud rings. Nothing in it is real."""
-    from rich.progress import Progress
+    """Invent a labelled history: people, households, fraud rings. Nothing in it is real.
 
+    The extension of the file sets its format; its folder must exist.
+    """
     from scoring_model.synthetic import write
 
-    with Progress(console=console.errors(), transient=True) as bar:
-        task = bar.add_task("inventing records", total=records)
+    with console.progress("inventing records", records) as progress:
         write(
             path,
             records=records,
@@ -110,22 +54,31 @@ def synth(
             start=start,
             months=months,
             truth=truth,
-            progress=lambda done: bar.update(task, completed=done),
+            progress=progress,
         )
     console.say(f"{records} invented records in {path}")
 
 
 def check(
-    paths: Files,
-    config: Annotated[Path, typer.Option(exists=True, dir_okay=False, help="Configuration of the use.")],
-    quarantine: Annotated[Path | None, typer.Option(help="CSV file for the violations.")] = None,
-    refused: Annotated[
-        Path | None, typer.Option(help="CSV file for a copy of the refused rows. It holds personal data.")
+    paths: shared.Files,
+    config: shared.Config,
+    quarantine: Annotated[
+        Path | None,
+        typer.Option(help="CSV file for the violations: row, field, rule, detail, recordId, file."),
     ] = None,
-    names: NamesOption = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    refused: Annotated[
+        Path | None, typer.Option(help="CSV file for the refused rows, of mode 0600: personal data.")
+    ] = None,
+    names: shared.Names = None,
+    as_json: shared.Json = False,
 ) -> None:
-    """Check records against the contract, and report the violations."""
+    """Check records against the contract, and report the violations by field and rule, never by value.
+
+    Also reports what is guessed (separator, encoding, forms of dates), and warns of link windows that are too short to
+    ever hold a known fraud (no longer than the shortest time from a fraud to its known label here, or without frauds
+    than records.labels.delay), with the features that are therefore constant. Exit code 1: the share of bad rows is
+    above records.max_bad_share.
+    """
     from scoring_model.configuration import load_configuration
     from scoring_model.features.blind_windows import check_windows
     from scoring_model.findings import arranged

@@ -6,25 +6,22 @@ from typing import Annotated
 
 import typer
 
-from scoring_model.cli import console
-from scoring_model.cli.activation import WAIT_SECONDS, Wait
-from scoring_model.cli.bundles import NOTHING_TO_EVALUATE, PublicKey, Threads, Training, key_of
+from scoring_model.cli import console, shared
+from scoring_model.cli.activation import WAIT_SECONDS
+from scoring_model.cli.bundles import NOTHING_TO_EVALUATE
 from scoring_model.cli.comparison import GATE_FAILED
-from scoring_model.cli.database import Database, MasterKey, Since, masters_of
-from scoring_model.cli.records import NamesOption
+from scoring_model.cli.database import masters_of
 
 
 def retrain(
-    database: Database,
+    database: shared.Database,
     config: Annotated[
         Path, typer.Option(exists=True, dir_okay=False, help="Configuration of the challenger.")
     ],
     gate: Annotated[
-        Path, typer.Option(exists=True, dir_okay=False, help="What the challenger must show, YAML.")
+        Path, typer.Option(exists=True, dir_okay=False, help="What the challenger must show: docs/gates.md.")
     ],
-    tracking_uri: Annotated[
-        str, typer.Option(envvar="MLFLOW_TRACKING_URI", help="MLflow server or database with the registry.")
-    ],
+    tracking_uri: shared.Registry,
     work: Annotated[
         Path,
         typer.Option(file_okay=False, help="Folder of challengers and their looks, for this service alone."),
@@ -37,31 +34,27 @@ def retrain(
             help="File of records from before the service: Parquet, CSV or JSON Lines; may be given several times.",
         ),
     ] = None,
-    names: NamesOption = None,
-    client: Annotated[
-        str | None,
-        typer.Option(help="Client whose history is exported; needed if there is more than one history."),
-    ] = None,
-    since: Since = None,
-    training: Training = None,
+    names: shared.Names = None,
+    client: shared.HistoryOf = None,
+    since: shared.Since = None,
+    training: shared.Training = None,
     anew: Annotated[
         bool, typer.Option("--anew", help="Give up a challenger that waits, and train another.")
     ] = False,
     keep: Annotated[
         bool, typer.Option("--keep", help="Keep the exported records in --work. They are personal data.")
     ] = False,
-    wait: Wait = WAIT_SECONDS,
-    master_key: MasterKey = None,
-    signing_key: Annotated[
-        Path | None, typer.Option(exists=True, dir_okay=False, help="Ed25519 private key, PEM.")
-    ] = None,
-    public_key: PublicKey = None,
-    threads: Threads = 2,
+    wait: shared.Wait = WAIT_SECONDS,
+    master_key: shared.MasterKey = None,
+    signing_key: shared.SigningKey = None,
+    public_key: shared.PublicKey = None,
+    threads: shared.Threads = 2,
 ) -> None:
     """Retrain the model of a service: export its records, train, compare with the champion, and promote or wait.
 
     After a promotion every process serves the new bundle, without a restart. The last line of standard output is the
-    answer as JSON. Exit codes: 0 promote; 10 keep the champion; 11 wait, and look again with the next run.
+    answer as JSON. A run can be killed and started again; see docs/retraining.md. Exit codes: 0 promote; 10 keep the
+    champion; 11 wait, and look again with the next run.
     """
     from scoring_model.evaluation.sequential import Answer
     from scoring_model.retraining import Retraining
@@ -85,7 +78,7 @@ def retrain(
         keep=keep,
         anew=anew,
         signing_key=signing_key,
-        public_key=key_of(public_key),
+        public_key=shared.key_of(public_key),
         wait=wait,
         threads=threads,
     )

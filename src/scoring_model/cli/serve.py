@@ -5,13 +5,23 @@ from __future__ import annotations
 import gc
 import os
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, Final
 
 import typer
 
-from scoring_model.cli import console
-from scoring_model.cli.database import Database, MasterKey
+from scoring_model.cli import console, shared
 from scoring_model.worker_process import show_faults
+
+_DEVELOPMENT: Final = "Allow webhooks with plain http and on this machine."
+_NETWORKS: Final = "Special networks that webhooks may use, separated by commas."
+_PROXY: Final = "http://host:port of a CONNECT proxy for deliveries."
+_GRACE: Final = (
+    "Time for requests under way to end at shutdown, and then the same for delivery attempts; 30s by default."
+)
+
+
+def _variable(name: str, text: str) -> Any:
+    return typer.Option(envvar=f"SCORING_MODEL_{name}", show_envvar=False, help=text)
 
 
 def serve(
@@ -23,33 +33,21 @@ def serve(
         Path | None,
         typer.Option(help="Directory with every bundle ever served; by default the bundle's."),
     ] = None,
-    database: Annotated[
-        str | None, typer.Option(help="sqlite:///relative.db, sqlite:////absolute.db or postgresql://...")
-    ] = None,
-    master_key: Annotated[
-        str | None, typer.Option(help="file:PATH, env:NAME or command:WORDS; for SQLite <database>.key.")
-    ] = None,
+    database: shared.ServedDatabase = None,
+    master_key: shared.ServedMasterKey = None,
     host: Annotated[str | None, typer.Option(help="Name or address to listen on.")] = None,
     port: Annotated[int | None, typer.Option(help="Port to listen on; 0 for a free one.")] = None,
     workers: Annotated[
         int | None, typer.Option(help="Serving processes; above 1 with PostgreSQL only.")
     ] = None,
     deliver: Annotated[bool | None, typer.Option(help="Deliver events to webhooks.")] = None,
-    development: Annotated[
-        bool | None, typer.Option(help="Allow webhooks with plain http and on this machine.")
-    ] = None,
-    egress_networks: Annotated[
-        str | None, typer.Option(help="Special networks that webhooks may use, separated by commas.")
-    ] = None,
-    egress_proxy: Annotated[
-        str | None, typer.Option(help="http://host:port of a CONNECT proxy for deliveries.")
-    ] = None,
+    development: Annotated[bool | None, typer.Option(help=_DEVELOPMENT)] = None,
+    egress_networks: Annotated[str | None, typer.Option(help=_NETWORKS)] = None,
+    egress_proxy: Annotated[str | None, typer.Option(help=_PROXY)] = None,
     trusted_proxies: Annotated[
         str | None, typer.Option(help="Networks whose forwarding headers are trusted, separated by commas.")
     ] = None,
-    public_key: Annotated[
-        Path | None, typer.Option(help="Ed25519 public key, PEM: the bundle must carry its signature.")
-    ] = None,
+    public_key: shared.ServedPublicKey = None,
     request_log: Annotated[
         bool | None, typer.Option(help="Log each request as a line of JSON on standard error.")
     ] = None,
@@ -78,14 +76,13 @@ def serve(
     shutdown_notice: Annotated[
         str | None, typer.Option(help="Time for load balancers to notice the shutdown.")
     ] = None,
-    shutdown_grace: Annotated[
-        str | None, typer.Option(help="Time for requests and deliveries to end.")
-    ] = None,
+    shutdown_grace: Annotated[str | None, typer.Option(help=_GRACE)] = None,
 ) -> None:
     """Answer requests over HTTP until SIGTERM or Ctrl-C.
 
     Every option can also be set in --config or in the environment (SCORING_MODEL_PORT=8000). Options override the
-    environment, which overrides the file. Prints the base URL once it accepts requests.
+    environment, which overrides the file. Prints the base URL once it accepts requests. Exit code 0 after both
+    signals. docs/service.md#settings has the defaults and explains the settings.
     """
     given = {name: value for name, value in locals().items() if name != "config"}
     gc.disable()  # until the service answers: see `freeze_gc`
@@ -111,44 +108,16 @@ def _serve(given: dict[str, object], config: Path | None) -> None:
 
 
 def deliver(
-    database: Database,
-    master_key: MasterKey = None,
-    development: Annotated[
-        bool,
-        typer.Option(
-            envvar="SCORING_MODEL_DEVELOPMENT",
-            show_envvar=False,
-            help="Allow webhooks with plain http and on this machine.",
-        ),
-    ] = False,
-    egress_networks: Annotated[
-        str,
-        typer.Option(
-            envvar="SCORING_MODEL_EGRESS_NETWORKS",
-            show_envvar=False,
-            help="Special networks that webhooks may use, separated by commas.",
-        ),
-    ] = "",
-    egress_proxy: Annotated[
-        str | None,
-        typer.Option(
-            envvar="SCORING_MODEL_EGRESS_PROXY",
-            show_envvar=False,
-            help="http://host:port of a CONNECT proxy for deliveries.",
-        ),
-    ] = None,
-    shutdown_grace: Annotated[
-        str,
-        typer.Option(
-            envvar="SCORING_MODEL_SHUTDOWN_GRACE",
-            show_envvar=False,
-            help="Time for attempts under way to end at shutdown.",
-        ),
-    ] = "30s",
+    database: shared.Database,
+    master_key: shared.MasterKey = None,
+    development: Annotated[bool, _variable("DEVELOPMENT", _DEVELOPMENT)] = False,
+    egress_networks: Annotated[str, _variable("EGRESS_NETWORKS", _NETWORKS)] = "",
+    egress_proxy: Annotated[str | None, _variable("EGRESS_PROXY", _PROXY)] = None,
+    shutdown_grace: Annotated[str, _variable("SHUTDOWN_GRACE", _GRACE)] = "30s",
 ) -> None:
-    """Deliver events to webhooks until SIGTERM or Ctrl-C. Servers may deliver too.
+    """Deliver events to webhooks until SIGTERM or Ctrl-C, both with exit code 0. Servers may deliver too.
 
-    Options and environment variables are those of `serve`.
+    Any number may run. Options and environment variables are those of `serve`. See docs/service.md#webhooks.
     """
     from scoring_model.records.times import SECOND, parse_duration
     from scoring_model.service.delivering import deliver as run

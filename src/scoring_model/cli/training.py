@@ -6,13 +6,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from scoring_model.cli import console
-from scoring_model.cli.records import Dask, NamesOption, check_sources, read_bytes, read_instant
+from scoring_model.cli import console, shared
+from scoring_model.cli.records import check_sources
 
 if TYPE_CHECKING:
     from scoring_model.configuration import Configuration
 
-tracking_app = typer.Typer(help="Tracking: runs of trainings in MLflow.", no_args_is_help=True)
+tracking_app = typer.Typer(
+    name="tracking", help="Tracking: runs of trainings in MLflow.", no_args_is_help=True
+)
 
 
 def train(
@@ -25,43 +27,44 @@ def train(
             "With training.thinning also URIs.",
         ),
     ],
-    config: Annotated[Path, typer.Option(exists=True, dir_okay=False, help="Configuration of the use.")],
-    out: Annotated[Path, typer.Option(help="Directory of the bundle to write.")],
+    config: shared.Config,
+    out: shared.NewBundle,
     trials: Annotated[int | None, typer.Option(min=1, help="Number of trials of the search.")] = None,
-    budget: Annotated[str | None, typer.Option(help="Time limit of the search, such as 10m.")] = None,
-    resume: Annotated[bool, typer.Option(help="Continue an interrupted search.")] = False,
+    budget: Annotated[
+        str | None, typer.Option(help="Time for the search instead of --trials, such as 10m.")
+    ] = None,
+    resume: shared.ResumeWork = False,
     params: Annotated[
         Path | None,
         typer.Option(
-            exists=True, dir_okay=False, help="Parameters of an earlier search, instead of a search."
+            exists=True,
+            dir_okay=False,
+            help="Parameters of an earlier search (parameters.yaml) instead of a search: the same data give the same "
+            "bundle.",
         ),
     ] = None,
-    as_of: Annotated[
-        int | None,
-        typer.Option(
-            parser=read_instant,
-            metavar="INSTANT",
-            help="Leave out records that happened and labels that became known then or later.",
-        ),
-    ] = None,
-    names: NamesOption = None,
-    replace: Annotated[bool, typer.Option(help="Replace an existing bundle at --out.")] = False,
-    signing_key: Annotated[
-        Path | None, typer.Option(exists=True, dir_okay=False, help="Ed25519 private key, PEM.")
-    ] = None,
+    as_of: shared.EarlierThan = None,
+    names: shared.Names = None,
+    replace: shared.Replace = False,
+    signing_key: shared.SigningKey = None,
     tracking_uri: Annotated[
-        str | None, typer.Option(envvar="MLFLOW_TRACKING_URI", help="MLflow server or database.")
+        str | None,
+        typer.Option(
+            envvar="MLFLOW_TRACKING_URI",
+            help="MLflow server or database; by default tracking beside the bundle, which also keeps what "
+            "the server does not accept, for `tracking sync`.",
+        ),
     ] = None,
     track: Annotated[bool, typer.Option(help="Log the training to MLflow.")] = True,
-    threads: Annotated[int, typer.Option(min=1, help="Threads; the bundle does not depend on them.")] = 2,
+    threads: shared.Threads = 2,
     processes: Annotated[
         int, typer.Option(min=1, help="Trials of the search that run at once; they share the threads.")
     ] = 1,
-    dask: Dask = None,
+    dask: shared.Dask = None,
     memory: Annotated[
         int | None,
         typer.Option(
-            parser=read_bytes,
+            parser=shared.read_bytes,
             metavar="SIZE",
             help="With training.thinning: limit for all processes together, by default 4GB.",
         ),
@@ -69,8 +72,11 @@ def train(
 ) -> None:
     """Train on labelled records; write one sealed bundle and its evaluation.
 
-    The folder `<bundle>.training` holds the journal of the search, the resolved parameters, the refused rows, and the
-    evaluation of the test period (of the validation period without a test part) as JSON and Markdown.
+    Without --trials, --budget or --params, which exclude each other, the configuration says how to search. The folder
+    `BUNDLE.training` holds the journal of the search, parameters, refused rows, split, findings, digests of records,
+    the results of other thresholds (also when no policy can be kept) and the evaluation of the test period (of the
+    validation period without a test part) with its report. docs/configuration.md#the-search has the search, its time
+    and memory, docs/tools.md#runs-of-trainings what MLflow gets, docs/files.md#training-past-memory larger histories.
     """
     from scoring_model.configuration import load_configuration
     from scoring_model.training.job import Job, run_job
@@ -141,9 +147,13 @@ def sync(
             help="MLflow server or database for all runs; by default each goes to the server that did not accept it.",
         ),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: shared.Json = False,
 ) -> None:
-    """Copy the runs of a folder that the server lacks. Running it again changes nothing."""
+    """Copy the runs of a folder that the server lacks. Running it again changes nothing.
+
+    The folder is not changed. Exit code 1: a server did not accept a run; those for all others are copied first. See
+    docs/tools.md#copies-of-runs.
+    """
     from scoring_model.training.tracking import sync as copy
 
     done = copy(folder, uri=tracking_uri, report=console.report)

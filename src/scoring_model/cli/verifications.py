@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from scoring_model.cli import console
-from scoring_model.cli.database import Database, Json, MasterKey, masters_of, with_store
+from scoring_model.cli import console, shared
+from scoring_model.cli.database import masters_of, with_store
 
 if TYPE_CHECKING:
     from scoring_model.service.keys.keyring import Keyring
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 CODES = {"same": 0, "different": 3, "erased": 4}
 """Exit codes by the result of a replay."""
 
-app = typer.Typer(help="Verifications of the service.", no_args_is_help=True)
+app = typer.Typer(name="verifications", help="Verifications of the service.", no_args_is_help=True)
 
 
 @app.command()
 def replay(
-    verification: Annotated[str, typer.Argument(metavar="ID", help="Identifier of the verification.")],
-    database: Database,
+    verification: shared.VerificationId,
+    database: shared.Database,
     bundles: Annotated[
         Path | None,
         typer.Option(
@@ -33,8 +33,8 @@ def replay(
             help="Directory with every bundle ever served; by default where `serve` keeps them.",
         ),
     ] = None,
-    master_key: MasterKey = None,
-    as_json: Json = False,
+    master_key: shared.MasterKey = None,
+    as_json: shared.Json = False,
 ) -> None:
     """Repeat a decision from its stored feature row with its original bundle, and compare.
 
@@ -56,16 +56,16 @@ def replay(
 
 @app.command("list")
 def list_all(
-    database: Database,
-    client: Annotated[str | None, typer.Option(help="Only those of this client: its x-client-id.")] = None,
+    database: shared.Database,
+    client: shared.OfClient = None,
     outcome: Annotated[str | None, typer.Option(help="Only PASSED, STEPPED_UP or FAILED ones.")] = None,
     status: Annotated[str | None, typer.Option(help="Only PENDING, COMPLETED or ERROR ones.")] = None,
     model_version: Annotated[str | None, typer.Option(help="Only those by this model.")] = None,
     before: Annotated[
         str | None, typer.Option(help="Only those created before this time (RFC 3339).")
     ] = None,
-    limit: Annotated[int, typer.Option(min=1, max=10_000, help="Most verifications to list.")] = 100,
-    as_json: Json = False,
+    limit: shared.Limit = 100,
+    as_json: shared.Json = False,
 ) -> None:
     """Show the latest verifications, without personal data.
 
@@ -101,14 +101,14 @@ def list_all(
 
 @app.command()
 def show(
-    verification: Annotated[str, typer.Argument(metavar="ID", help="Identifier of the verification.")],
-    database: Database,
-    master_key: MasterKey = None,
-    as_json: Json = False,
+    verification: shared.VerificationId,
+    database: shared.Database,
+    master_key: shared.MasterKey = None,
+    as_json: shared.Json = False,
 ) -> None:
     """Show a verification: verdict, reasons, labels, deliveries, and which records share a link key with it.
 
-    Neither signals nor other personal data are shown. A record without an id was erased or imported.
+    For each link key the latest records; one without an id was erased or imported. No personal data are shown.
     """
     from scoring_model.contract.texts import from_text
     from scoring_model.service.inspection import inspect

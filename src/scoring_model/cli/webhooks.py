@@ -6,29 +6,27 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from scoring_model.cli import console
-from scoring_model.cli.database import Database, Json, now, time_of, with_store
+from scoring_model.cli import console, shared
+from scoring_model.cli.database import time_of, with_store
 
 if TYPE_CHECKING:
     from scoring_model.service.events import Delivery
 
-Client = Annotated[str | None, typer.Option(help="Only those of this client: its x-client-id.")]
 Webhook = Annotated[str | None, typer.Option(help="Only those to this webhook: its UUID.")]
 After = Annotated[str | None, typer.Option(help="Start after this delivery.")]
-Limit = Annotated[int, typer.Option(min=1, max=10_000, help="Most deliveries to list.")]
 
-app = typer.Typer(help="Webhooks of the service and their deliveries.", no_args_is_help=True)
+app = typer.Typer(name="webhooks", help="Webhooks of the service and their deliveries.", no_args_is_help=True)
 
 
 @app.command()
 def deliveries(
-    database: Database,
+    database: shared.Database,
     status: Annotated[str | None, typer.Option(help="Only WAITING, DELIVERED, DEAD or DROPPED ones.")] = None,
-    client: Client = None,
+    client: shared.OfClient = None,
     webhook: Webhook = None,
     after: After = None,
-    limit: Limit = 100,
-    as_json: Json = False,
+    limit: shared.Limit = 100,
+    as_json: shared.Json = False,
 ) -> None:
     """Show deliveries, oldest first, without contents and addresses."""
     from scoring_model.service.core.rows import DeliveryStatus
@@ -58,12 +56,12 @@ def deliveries(
 
 @app.command("dead-letters")
 def dead_letters(
-    database: Database,
-    client: Client = None,
+    database: shared.Database,
+    client: shared.OfClient = None,
     webhook: Webhook = None,
     after: After = None,
-    limit: Limit = 100,
-    as_json: Json = False,
+    limit: shared.Limit = 100,
+    as_json: shared.Json = False,
 ) -> None:
     """Show deliveries that have no attempts left, oldest first. `webhooks replay` sends one again."""
     deliveries(database, "DEAD", client, webhook, after, limit, as_json)
@@ -74,14 +72,14 @@ def replay(
     resource: Annotated[
         str, typer.Argument(metavar="ID", help="msg_... of a delivery, or the UUID of an event.")
     ],
-    database: Database,
-    as_json: Json = False,
+    database: shared.Database,
+    as_json: shared.Json = False,
 ) -> None:
     """Send a delivery, or all deliveries of an event, again with the same webhook-id. A deliverer must be running."""
     from scoring_model.service.events import message_id
     from scoring_model.service.events import replay as send_again
 
-    wanted, at = _id_of(resource), now()
+    wanted, at = _id_of(resource), shared.now()
     done = with_store(database, lambda store: send_again(store, wanted, now=at))
     again = [message_id(delivery) for delivery in done.again]
     refused = {message_id(delivery): why for delivery, why in done.refused}

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from scoring_model.cli import console
-from scoring_model.cli.bundles import PublicKey, key_of
-from scoring_model.cli.database import Database, Json, MasterKey, Since, settled, time_of
-from scoring_model.cli.past import deciding_again, first_of, with_past
+from scoring_model.cli import console, shared
+from scoring_model.cli.database import settled, time_of
+from scoring_model.cli.past import first_of, with_past
 
 if TYPE_CHECKING:
     from scoring_model.scorer import Scorer
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def whatif(
-    database: Database,
+    database: shared.Database,
     bundle: Annotated[Path, typer.Option(exists=True, file_okay=False, help="Bundle that decides again.")],
     out: Annotated[Path, typer.Option(help="File to write: .parquet, both verdicts of each verification.")],
     policy: Annotated[
@@ -27,10 +26,11 @@ def whatif(
         typer.Option(
             exists=True,
             dir_okay=False,
-            help="Another policy for the bundle, YAML: keys of the section policy of a configuration, and thresholds.",
+            help="Another policy for the bundle, YAML: keys of the section policy of a configuration, the others as in "
+            "the bundle, and thresholds (step_up_from, fail_from). It must be certified, as for `policy`.",
         ),
     ] = None,
-    report: Annotated[Path | None, typer.Option(help="File for the report: HTML, for people.")] = None,
+    report: shared.ReportFile = None,
     by: Annotated[
         list[str] | None,
         typer.Option(
@@ -38,24 +38,21 @@ def whatif(
             help="Field, signal or ageBand to count by, besides the client; may be repeated.",
         ),
     ] = None,
-    since: Since = None,
-    master_key: MasterKey = None,
-    public_key: PublicKey = None,
-    as_json: Json = False,
+    since: shared.Since = None,
+    master_key: shared.MasterKey = None,
+    public_key: shared.PublicKey = None,
+    as_json: shared.Json = False,
 ) -> None:
     """Show what another bundle would have decided about past verifications, with links and labels as known then.
 
-    The bundle must have the link keys of the history. The database is only read. Follow-up verifications are decided
-    again too, whether or not the bundle would have asked for them.
+    It must have the link keys and amounts of the history. The database is only read. Follow-ups are decided
+    again too, whether or not the bundle would have asked for them; what can't be decided again is counted by its
+    reason. See docs/service.md#what-another-bundle-would-have-decided.
     """
     from scoring_model.service.whatif import what_if
 
-    if report is not None:
-        from scoring_model.evaluation.report.style import require_libraries
-
-        require_libraries()
     scorer, before = _scorer(bundle, policy, public_key), settled()
-    with deciding_again() as progress:
+    with console.progress("deciding again") as progress:
         found = with_past(
             database,
             master_key,
@@ -88,11 +85,11 @@ def _scorer(bundle: Path, policy: Path | None, public_key: Path | None) -> Score
     from scoring_model.scorer import Scorer
 
     if policy is None:
-        return Scorer.load(bundle, public_key=key_of(public_key))
+        return Scorer.load(bundle, public_key=shared.key_of(public_key))
     from scoring_model.bundle import read_bundle
     from scoring_model.training.policy_change import change_policy, read_policy
 
-    sealed = read_bundle(bundle, public_key=key_of(public_key))
+    sealed = read_bundle(bundle, public_key=shared.key_of(public_key))
     settings, thresholds = read_policy(policy, sealed)
     change = change_policy(sealed, settings, thresholds=thresholds)
     for bound, (asked, promised) in change.rounded.items():
