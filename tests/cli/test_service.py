@@ -344,7 +344,6 @@ def test_operators_see_verifications_and_what_labels_are_worth(
     report = json.loads(done(capsys, "labels", "report", "--json"))
     assert (report["frauds"], report["conflicts"]) == (1, 0)
     assert "1 verifications are known frauds" in done(capsys, "labels", "report")
-    assert done(capsys, "database", "index-references") == "0 references are indexed\n"
 
 
 def test_bad_labels_are_all_reported_and_none_is_imported(capsys: Captured, service: Running) -> None:
