@@ -496,21 +496,14 @@ def inspect(
 def upgrade_bundle(
     bundle: BundlePath,
     out: Annotated[Path, typer.Option(help="Directory of the bundle to write.")],
-    event: Annotated[str, typer.Option(help="The word for a record in reasons.")] = "application",
-    reason_share: Annotated[
-        float,
-        typer.Option(
-            min=0, max=1, help="Least share of all positive contributions, for reasons after the first."
-        ),
-    ] = 0.1,
     replace: Annotated[bool, typer.Option(help="Replace an existing bundle at --out.")] = False,
     signing_key: Annotated[
         Path | None, typer.Option(exists=True, dir_okay=False, help="Ed25519 private key, PEM.")
     ] = None,
     public_key: PublicKey = None,
 ) -> None:
-    """Reseal a bundle of an earlier protocol: same model, scores and outcomes, but reasons that state facts."""
-    from scoring_model.bundle import Use, read_bundle, upgrade
+    """Reseal a bundle of an earlier protocol: the same model, which then scores new records."""
+    from scoring_model.bundle import read_bundle, upgrade
     from scoring_model.bundle.seal import load_private_key
     from scoring_model.scorer import Scorer
     from scoring_model.scorer.decider import Decider
@@ -520,8 +513,6 @@ def upgrade_bundle(
     upgrade(
         sealed,
         out,
-        use=Use(event=event),
-        share=reason_share,
         signing_key=None if signing_key is None else load_private_key(signing_key),
         replace=replace,
     )

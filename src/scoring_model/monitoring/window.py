@@ -412,9 +412,7 @@ def _contributions(scorer: Scorer, rows: FloatArray | None) -> FloatArray | None
     return np.array([scorer.contributions(row) for row in rows[sample_rows(len(rows), limit=EXPLAINED)]])
 
 
-def _default_cap(days: ReferenceDays | None) -> float | None:
-    if days is None:
-        return None
+def _default_cap(days: ReferenceDays) -> float | None:
     share = share_of(int(days.frauds.sum()), int(days.records.sum()))
     return None if share.high is None else min(CAP_FACTOR * share.high, 0.5)
 
