@@ -310,8 +310,6 @@ def _monitor(
     if cap is not None and not 0 <= cap < 1:
         raise EvaluationError(f"prevalence_cap: must be at least 0 and below 1, got {cap}")
     profile, days = Profile.of(sealed), ReferenceDays.of(sealed)
-    if profile is None:
-        raise EvaluationError(f"{sealed.path}: holds no reference profile")
     table, decisions, policy = window.table, window.decisions, scorer.rules.policy
     options = _dated(options, scorer, table)
     maturity, targets = _matured(table, options)

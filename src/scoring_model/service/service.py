@@ -422,9 +422,7 @@ def _links_of(scorer: Scorer) -> bytes:
     keys = {key.name: list(key.parts) for key in scorer.matrix.link_keys}
     links: dict[str, object] = {"keys": keys, "normalisation": NORMALISATION_VERSION}
     amounts = [{"signal": one.signal, "decimals": one.decimals} for one in scorer.matrix.amounts]
-    if len(amounts) == 1:  # the format of databases that predate several amounts
-        links["amount"] = amounts[0]
-    elif amounts:
+    if amounts:
         links["amounts"] = amounts
     return json.dumps(links, sort_keys=True).encode()
 
