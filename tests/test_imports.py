@@ -47,8 +47,6 @@ code = main()
 print(json.dumps([code, sorted(sys.modules)]))
 """
 
-OLD = Path(__file__).parent / "bundle" / "protocol_2"
-
 
 def loaded(script: str, *arguments: str) -> tuple[int, set[str]]:
     """Run a script; return what it gave and the top names of all modules that it loaded."""
@@ -77,18 +75,17 @@ def test_one_history_needs_numpy_alone() -> None:
     assert modules.isdisjoint({"onnxruntime", *NEVER_TO_SCORE_A_RECORD.split()})
 
 
-@pytest.mark.parametrize("command", ["inspect", "evaluate", "monitor", "upgrade"])
+@pytest.mark.parametrize("command", ["inspect", "evaluate", "monitor"])
 def test_commands_on_bundles_need_no_training_library(
     command: str, sealed: Path, invented: Path, tmp_path: Path
 ) -> None:
-    """Evaluate, monitor, inspect and upgrade bring no library of training."""
+    """Evaluate, monitor and inspect bring no library of training."""
     few = tmp_path / "few.parquet"
     pq.write_table(pq.read_table(invented).slice(0, 300), few)
     arguments = {
         "inspect": [str(sealed), "--json"],
         "evaluate": [str(sealed), str(few)],
         "monitor": [str(sealed), str(few)],
-        "upgrade": [str(OLD), "--out", str(tmp_path / "new")],
     }
     code, modules = loaded(ONE_COMMAND, command, *arguments[command])
     assert code == 0

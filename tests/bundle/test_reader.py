@@ -23,11 +23,15 @@ from scoring_model.bundle.errors import (
     SignatureInvalid,
     SignatureMissing,
     UnexpectedFile,
+    UnreleasedProtocol,
 )
 from scoring_model.bundle.manifest import PROTOCOL, Manifest
 from scoring_model.bundle.reader import read_bundle, read_manifest
 
-REFUSAL = {"manifest.json": (ManifestInvalid, NewerProtocol), "manifest.sig": SignatureInvalid}
+REFUSAL = {
+    "manifest.json": (ManifestInvalid, NewerProtocol, UnreleasedProtocol),
+    "manifest.sig": SignatureInvalid,
+}
 one_bundle = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
 
 

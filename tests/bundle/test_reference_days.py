@@ -73,7 +73,5 @@ def test_a_training_counts_its_validation_period(sealed: Path) -> None:
     """The counts of a real bundle are those of its profile."""
     bundle = read_bundle(sealed)
     profile, found = Profile.of(bundle), ReferenceDays.of(bundle)
-    assert profile is not None
-    assert found is not None
     assert found.records.sum() == profile.records
     assert len(found.contributions) == len(profile.features)

@@ -194,11 +194,10 @@ def test_a_client_from_its_first_key_to_its_end(capsys: Captured, service: Runni
     assert not any(client["x-api-key"] in everything for client in (first, second, unused))
 
 
-@pytest.mark.parametrize("option", ["--history-scope", "--pool"])
-def test_what_a_client_may_is_listed(capsys: Captured, folder: Path, option: str) -> None:
-    """Permissions, quota and history scope are those that were given; `--pool` is an alias."""
+def test_what_a_client_may_is_listed(capsys: Captured, folder: Path) -> None:
+    """Permissions, quota and history scope are those that were given."""
     done(capsys, "database", "migrate")
-    new_client(capsys, "--scopes", "webhooks,identities", "--quota", "10/1", option, "group")
+    new_client(capsys, "--scopes", "webhooks,identities", "--quota", "10/1", "--history-scope", "group")
     (client,) = json.loads(done(capsys, "clients", "list", "--json"))
     assert (client["scopes"], client["quota"], client["pool"]) == (
         ["identities", "webhooks"],
@@ -215,7 +214,6 @@ def test_what_a_client_may_is_listed(capsys: Captured, folder: Path, option: str
     [
         (["create", "x", "--scopes", "all"], "scope"),
         (["create", "x", "--quota", "many"], "quota"),
-        (["create", "x", "--pool", "a", "--history-scope", "a"], "--history-scope"),
         (["create", " "], "name"),
         (["rotate", "cl_nobody"], "client"),
         (["revoke", "cl_nobody"], "client"),
@@ -344,7 +342,6 @@ def test_operators_see_verifications_and_what_labels_are_worth(
     report = json.loads(done(capsys, "labels", "report", "--json"))
     assert (report["frauds"], report["conflicts"]) == (1, 0)
     assert "1 verifications are known frauds" in done(capsys, "labels", "report")
-    assert done(capsys, "database", "index-references") == "0 references are indexed\n"
 
 
 def test_bad_labels_are_all_reported_and_none_is_imported(capsys: Captured, service: Running) -> None:

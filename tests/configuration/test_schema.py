@@ -75,7 +75,6 @@ def test_what_the_reader_refuses_for_its_shape_the_schema_refuses(text: str) -> 
         "{name: x, training: {split: {train: 60d, validation: 7d, test: 7d}}}",
         "{name: x, training: {split: {test: 0}}}",
         "{name: x, training: {tuned: {rounds: 3, params: {num_leaves: 7, learning_rate: 0.1}}}}",
-        "{name: x, training: {attacks: {run: false}}}",
         "{name: x, training: {leakage_checks: {run: false, tolerate: [future]}}}",
         "{name: x, links: {keys: {person: [], device: [signals.d]}, windows: [30s, 24h]}}",
         "{name: x, policy: {max_false_reject: null}}",

@@ -106,16 +106,6 @@ def test_probability_rises_along_a_dense_grid(below: float, above: float) -> Non
             )
 
 
-def test_a_document_without_a_method_is_platts() -> None:
-    """Bundles of protocol 1 hold slope and intercept alone."""
-    platt = Platt(slope=0.75, intercept=-1.5)
-    assert (
-        read_calibration({"slope": 0.75, "intercept": -1.5})
-        == read_calibration(calibration_json(platt))
-        == platt
-    )
-
-
 @pytest.mark.parametrize(
     "document",
     [
@@ -126,6 +116,7 @@ def test_a_document_without_a_method_is_platts() -> None:
         {"slope": 1, "intercept": True},
         {"method": "isotonic", "slope": 1.0, "intercept": 0.0},
         {"method": "beta", "slope": 1.0, "intercept": 0.0},
+        {"slope": 0.75, "intercept": -1.5},
         {"method": "platt", "below": 1.0, "above": 1.0, "intercept": 0.0},
         {"method": "beta", "below": -1.0, "above": 1.0, "intercept": 0.0},
         {"method": "beta", "below": 0, "above": 0, "intercept": 0.0},

@@ -9,7 +9,6 @@ import pytest
 
 from scoring_model.arrays import IntArray
 from scoring_model.bundle import read_bundle
-from scoring_model.bundle.contents import SCORE_COUNTS
 from scoring_model.evaluation import (
     Coverage,
     EvaluatedRecords,
@@ -108,7 +107,7 @@ def test_a_label_reported_at_the_instant_is_not_known(scorer: Scorer, table: Rec
 def test_a_bundle_certifies_the_thresholds_of_its_training(
     sealed: Path, training: Training, table: RecordTable
 ) -> None:
-    """The certified pairs are those of the training, with the chosen one; a bundle without counts gives none."""
+    """The certified pairs are those of the training, with the chosen one."""
     files = read_bundle(sealed)
     scorer = Scorer.of(files)
     some = table.take(np.arange(500))
@@ -119,8 +118,6 @@ def test_a_bundle_certifies_the_thresholds_of_its_training(
     assert any(pairs.values())
     for (first, last), held in pairs.items():
         assert held == (first in certified[0] and last in certified[1] and first <= last)
-    older = {name: data for name, data in files.files.items() if name != SCORE_COUNTS}
-    assert evaluated(Scorer.of(replace(files, files=older)), some).curves.certified is None
 
 
 def test_the_latest_instant_is_the_default(scorer: Scorer, table: RecordTable) -> None:

@@ -11,11 +11,9 @@ import pytest
 
 import scoring_model
 from scoring_model.batch import score_file
-from scoring_model.bundle import read_bundle
-from scoring_model.bundle.writer import write_bundle
 from scoring_model.evaluation import EvaluationError, evaluate
 from scoring_model.evaluation.trained_records import trained_until
-from scoring_model.monitoring import Knowledge, Monitoring, NothingToMonitor, monitor
+from scoring_model.monitoring import Monitoring, NothingToMonitor, monitor
 from scoring_model.scorer import Scorer
 
 KEYS = {
@@ -183,39 +181,6 @@ def test_a_directory_of_scored_files(
     assert labelled.matured.figures == alone.matured.figures
     with pytest.raises(EvaluationError, match="history"):
         monitor(sealed, folder, history=window)
-
-
-def test_a_bundle_without_counts_by_day(
-    sealed: Path, window: pa.Table, alone: Monitoring, tmp_path: Path
-) -> None:
-    """A bundle of an earlier version is monitored; what it lacks is said."""
-    bundle = read_bundle(sealed)
-    manifest = bundle.manifest
-    files = {name: data for name, data in bundle.files.items() if name != "reference_days.npz"}
-    old = write_bundle(
-        tmp_path / "old",
-        files,
-        name=manifest.name,
-        model_version=manifest.model_version,
-        policy_version=manifest.policy_version,
-        feature_fingerprint=manifest.feature_fingerprint,
-        data=manifest.data,
-        configuration_sha256=manifest.configuration_sha256,
-        libraries=manifest.libraries,
-    )
-    found = monitor(old, window)
-    assert found.drift.limit is None
-    assert all(one.found is None for one in found.drift.subjects)
-    assert all(one.rests is None for one in found.promises)
-    assert found.estimates.knowledge is Knowledge.CANNOT_KNOW
-    assert "earlier version" in found.estimates.reason
-    assert found.early == ()
-    assert found.matured is not None
-    shares = {one.name: one for one in alone.drift.subjects}
-    outcome = {one.name: one for one in found.drift.subjects}
-    assert outcome.keys() == shares.keys() - {"outcome"}
-    missing = "document_rarity"
-    assert outcome[missing].reference_missing == pytest.approx(shares[missing].reference_missing, abs=0.01)
 
 
 def test_nothing_to_monitor(sealed: Path, window: pa.Table) -> None:

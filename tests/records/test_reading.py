@@ -345,20 +345,6 @@ def test_labels_without_a_positive_are_read() -> None:
     assert read([{**row, "label": None}] * 2, labelled=True).table.labels.tolist() == [-1, -1]
 
 
-def test_the_former_name_of_a_column_is_read() -> None:
-    """`labelToldAt` is an alias of `labelReportedAt`; both at once are an error, and a mapped field has no alias."""
-    row = {"eventTime": TIME, "firstName": "Ann", "label": 1, "labelKnownAt": TIME}
-    former, present = {"labelToldAt": "2024-05-04"}, {"labelReportedAt": "2024-05-04"}
-    table = read([{**row, **former}], labelled=True).table
-    assert table == read([{**row, **present}], labelled=True).table
-    with pytest.raises(MissingColumns, match="'labelToldAt' and 'labelReportedAt' hold the same field"):
-        read([{**row, **former, **present}], labelled=True)
-    schema = RecordSchema(columns={"labelToldAt": "reported"})
-    mapped = read([{**row, **former, "reported": "2024-05-05"}], schema, labelled=True)
-    assert mapped.unused_columns == ("labelToldAt",)
-    assert mapped.table.label_times[0] > table.label_times[0]
-
-
 def test_a_label_needs_a_time_at_which_it_was_known() -> None:
     """The file's own time, or the schema's delay; a report may move it later; a bad time is one violation only."""
     row = {"eventTime": TIME, "firstName": "Ann", "label": "fraud"}

@@ -279,15 +279,6 @@ def test_what_is_packed_is_compact() -> None:
     assert json.loads(packed)
 
 
-def test_what_was_packed_before_fields_could_be_optional_lacks_those_of_all_seven() -> None:
-    """Identities of earlier versions, which stored no missing fields, show what left them INCOMPLETE."""
-    values = {name: "x" for name in REQUIRED_FIELDS if name not in ("dob", "address.country")}
-    packed = json.dumps([values, []]).encode()
-    assert unpack_identity(packed).missing == ("/dob", "/address/country")
-    whole = json.dumps([dict.fromkeys(REQUIRED_FIELDS, "x"), []]).encode()
-    assert unpack_identity(whole).missing == ()
-
-
 @given(st.sets(st.sampled_from(get_args(RequiredField))), st.sets(st.sampled_from(get_args(RequiredField))))
 def test_an_identity_is_complete_exactly_if_it_has_what_is_required(has: set[str], needed: set[str]) -> None:
     """Missing fields are those required and not there, as JSON Pointers; INCOMPLETE wins over INVALID."""

@@ -89,6 +89,7 @@ def test_configuration_is_resolved(sealed: Path, identity: Configuration, traini
     """The configuration in the bundle has parameters and burn-in, and no search settings."""
     plain = read_json(read_bundle(sealed).files["configuration.json"])
     assert "tuning" not in plain["training"]
+    assert plain["training"]["leakage_checks"]["max_records"] == 2000
     assert plain["training"]["tuned"]["rounds"] == training.tuned.rounds == 30
     assert plain["training"]["split"]["burn_in"] == 30 * 86_400_000_000
     other = replace(identity, training=replace(identity.training, tuned=None))

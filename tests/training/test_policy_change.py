@@ -10,15 +10,13 @@ import pytest
 from scipy.stats import binom
 
 import scoring_model
-from scoring_model.bundle import BundleError, ScoreCounts, SealedFiles, Use, read_bundle, upgrade
+from scoring_model.bundle import BundleError, ScoreCounts, SealedFiles, read_bundle
 from scoring_model.bundle.codec import read_json
-from scoring_model.bundle.manifest import WITHOUT_CONTROL, WITHOUT_NEEDS
 from scoring_model.configuration import (
     Configuration,
     ConfigurationError,
     ControlSettings,
     CostSettings,
-    SplitSettings,
     Tuned,
 )
 from scoring_model.decision.control import Control, ControlArm
@@ -27,11 +25,10 @@ from scoring_model.scorer import Scorer
 from scoring_model.training.assembly import assemble
 from scoring_model.training.certification import InfeasiblePolicy
 from scoring_model.training.choice import NotCertified, Thresholds
-from scoring_model.training.fresh_records import NotFresh, validation_end
+from scoring_model.training.fresh_records import NotFresh
 from scoring_model.training.ladder import LADDER, AboveLadder
 from scoring_model.training.policy_change import (
     Evidence,
-    NoScoreCounts,
     PolicyChange,
     PolicyUnchanged,
     change_policy,
@@ -39,7 +36,6 @@ from scoring_model.training.policy_change import (
 from scoring_model.training.preparation import Prepared
 from scoring_model.training.run import Training
 
-OLD = Path(__file__).parents[1] / "bundle" / "protocol_2"
 COSTS = CostSettings(fraud_loss=2, reject_cost=20, step_up_cost=3, step_up_effectiveness=0.5)
 LOOSER = {"max_false_reject": 0.03, "max_step_up": 0.15}
 
@@ -115,12 +111,11 @@ def test_costs_choose_as_a_training_with_them_would(
 def test_a_control_group_is_sealed_and_removed_again(
     change: Change, bundle: SealedFiles, tmp_path: Path
 ) -> None:
-    """It has a version and a protocol of its own and changes no outcome; without it the bytes are the former ones."""
+    """It has a version of its own and changes no outcome; without it the bytes are the former ones."""
     arm = ControlArm(share=0.02, most_per_day=20)
     settings = ControlSettings(failed=arm, stepped_up=arm)
     new = read_bundle(change(control=settings).save(tmp_path / "controlled"))
     scorer = Scorer.of(new)
-    assert (new.manifest.protocol, bundle.manifest.protocol) == (WITHOUT_NEEDS, WITHOUT_CONTROL)
     assert new.manifest.policy_version != bundle.manifest.policy_version
     assert new.manifest.model_version == bundle.manifest.model_version
     assert scorer.rules.policy.control == Control(failed=arm, stepped_up=arm)
@@ -277,30 +272,20 @@ def test_records_that_are_not_fresh_are_refused(change: Change, frame: pa.Table,
         change(later.slice(len(later) - 5))
 
 
-def test_a_bundle_without_counts_takes_fresh_records(tmp_path: Path) -> None:
-    """A bundle of an earlier version says how to go on; the end of its validation part follows from its data."""
-    upgrade(read_bundle(OLD), tmp_path / "old", use=Use(), share=0.1)
-    with pytest.raises(NoScoreCounts, match=r"scoring-model policy BUNDLE FILE --out NEW"):
-        change_policy(tmp_path / "old")
-    with pytest.raises(BundleError, match="scoring-model upgrade"):
-        change_policy(OLD)
-
-
-def test_the_end_of_the_validation_part_follows_from_the_data(
-    change: Change, bundle: SealedFiles, prepared: Prepared, frame: pa.Table, later: pa.Table
+def test_the_end_of_the_validation_part_is_that_of_the_training(
+    change: Change, bundle: SealedFiles, prepared: Prepared, frame: pa.Table
 ) -> None:
-    """With counts and without, it is the end that the training used; fresh records then bring the counts."""
-    split = SplitSettings(**read_json(bundle.files["configuration.json"])["training"]["split"])
-    files = {name: content for name, content in bundle.files.items() if name != "score_counts.json"}
-    end = prepared.split.boundaries.validation_to
-    assert validation_end(bundle, split) == end
-    bare = replace(bundle, files=files)
-    assert validation_end(bare, split) == end
-    past = frame.slice(0, len(frame) - len(later))
-    changed = change(later, of=bare, history=[past], max_step_up=0.15, max_false_reject=None)
-    assert changed.described["score_counts.json"]
+    """What certified the policy ends where the validation part of the training did: older records are not fresh."""
+    assert ScoreCounts.of(bundle).until == prepared.split.boundaries.validation_to
     with pytest.raises(NotFresh, match="are from before"):
-        change(frame, of=bare)
+        change(frame)
+
+
+def test_a_bundle_without_counts_is_refused(change: Change, bundle: SealedFiles) -> None:
+    """Every bundle holds what certified its policy."""
+    files = {name: content for name, content in bundle.files.items() if name != "score_counts.json"}
+    with pytest.raises(BundleError, match=r"lacks score_counts\.json"):
+        change(of=replace(bundle, files=files))
 
 
 def test_policies_that_cannot_be_are_refused(

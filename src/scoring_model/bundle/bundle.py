@@ -80,7 +80,6 @@ class Bundle:
             data=self.data,
             configuration_sha256=sha256_hex(self.described[CONFIGURATION]),
             libraries=self.libraries,
-            protocol=self.contents.protocol,
             signing_key=signing_key,
             replace=replace,
         )

@@ -15,13 +15,13 @@ from scoring_model.bundle.feature_file import (
     read_schema,
 )
 from scoring_model.bundle.golden import Golden
-from scoring_model.bundle.manifest import PROTOCOL, WITHOUT_CONTROL, WITHOUT_NEEDS
+from scoring_model.bundle.manifest import OLDER_READERS
 from scoring_model.bundle.reader import SealedFiles
 from scoring_model.contract.fields import REQUIRED_FIELDS
 from scoring_model.decision.factors import Factors
 from scoring_model.decision.forest import Forest, read_forest
 from scoring_model.decision.probability import calibration_json, read_calibration
-from scoring_model.decision.reasons import FactualReasons, Reasons, SummedReasons
+from scoring_model.decision.reasons import FactualReasons
 from scoring_model.decision.rules import DecisionRules, Policy
 from scoring_model.decision.scale import ScoreScale
 from scoring_model.features import FeatureMatrix
@@ -38,9 +38,6 @@ GOLDEN: Final = "golden.npz"
 DECIDING: Final = (GRAPH, TREES, FEATURES, SCALE, PROBABILITY, POLICY, REASONS, GOLDEN)
 """The files that determine decisions; the others are descriptive."""
 
-FIRST_WITH_FACTORS: Final = 3
-"""The first protocol whose bundles hold `REASONS`."""
-
 VERSIONED: Final = (GRAPH, TREES, FEATURES, SCALE, PROBABILITY)
 """The files whose hash is the model version; policy and reasons have a separate version."""
 
@@ -49,10 +46,10 @@ EVALUATION: Final = "evaluation.json"
 PROFILE: Final = "profile.json"
 CARD: Final = "card.md"
 SCORE_COUNTS: Final = "score_counts.json"
-"""`ScoreCounts`; bundles that an earlier version sealed lack it."""
+"""`ScoreCounts`."""
 
 REFERENCE_DAYS: Final = "reference_days.npz"
-"""`ReferenceDays`; bundles that an earlier version sealed lack it."""
+"""`ReferenceDays`."""
 
 T = TypeVar("T")
 
@@ -75,27 +72,20 @@ class DecisionPart:
     graph: bytes
     forest: Forest
     rules: DecisionRules
-    reasons: Reasons
+    reasons: FactualReasons
     golden: Golden
     identity_requires: tuple[str, ...] = REQUIRED_FIELDS
-
-    @property
-    def protocol(self) -> int:
-        """The protocol of a new bundle with these contents."""
-        if self.identity_requires != REQUIRED_FIELDS:
-            return PROTOCOL
-        return WITHOUT_CONTROL if self.rules.policy.control is None else WITHOUT_NEEDS
 
     @property
     def policy_version(self) -> str:
         """Version of the thresholds, their evidence, the reasons and what an identity needs.
 
-        The first 16 hexadecimal digits of a SHA-256. Before protocol 3 reasons were no part of it.
+        The first 16 hexadecimal digits of a SHA-256.
         """
-        policy = self.rules.policy
-        if isinstance(self.reasons, SummedReasons):
-            return policy.version
-        parts: dict[str, object] = {"policy": policy.to_json(), "reasons": self.reasons.factors.to_json()}
+        parts: dict[str, object] = {
+            "policy": self.rules.policy.to_json(),
+            "reasons": self.reasons.factors.to_json(),
+        }
         if self.identity_requires != REQUIRED_FIELDS:
             parts["identity_requires"] = self.identity_requires
         return hashlib.sha256(json_bytes(parts)).hexdigest()[:16]
@@ -103,7 +93,7 @@ class DecisionPart:
     @classmethod
     def of(cls, sealed: SealedFiles) -> Self:
         """Read the files of a sealed bundle of any protocol."""
-        return cls(**_decision_part(sealed.files, sealed.manifest.protocol))
+        return cls(**_decision_part(sealed))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -134,13 +124,13 @@ class Contents(DecisionPart):
         """Return the files that another policy changes, by name."""
         return {
             POLICY: json_bytes(self.rules.policy.to_json()),
-            REASONS: json_bytes(self._factual.factors.to_json()),
+            REASONS: json_bytes(self.reasons.factors.to_json()),
             GOLDEN: self.golden.to_bytes(),
         }
 
     def under(self, policy: Policy, *, reason_share: float) -> Self:
         """Return the same model under another policy, whose outcomes the golden rows then have."""
-        factors = replace(self._factual.factors, share=reason_share)
+        factors = replace(self.reasons.factors, share=reason_share)
         decisions = self.golden.decisions
         return replace(
             self,
@@ -151,12 +141,6 @@ class Contents(DecisionPart):
             ),
         )
 
-    @property
-    def _factual(self) -> FactualReasons:
-        if not isinstance(self.reasons, FactualReasons):
-            raise TypeError("reasons of an older protocol are not written")
-        return self.reasons
-
     @classmethod
     def of(cls, sealed: SealedFiles) -> Self:
         """Read the files of a sealed bundle whose features this package computes.
@@ -166,16 +150,26 @@ class Contents(DecisionPart):
         FeaturesUnknown
             When another version of this package computed the features.
         """
-        part = _decision_part(sealed.files, sealed.manifest.protocol)
+        part = _decision_part(sealed)
         plain = _read(FEATURES, sealed.files, read_json)
         matrix = _checked(FEATURES, read_matrix, plain)
         check_computed(plain, matrix, sealed.manifest)
         return cls(**part, schema=_checked(FEATURES, read_schema, plain), features=matrix)
 
 
-def _decision_part(files: Mapping[str, bytes], protocol: int) -> dict[str, Any]:
-    wanted = DECIDING if protocol >= FIRST_WITH_FACTORS else [name for name in DECIDING if name != REASONS]
-    if missing := [name for name in wanted if name not in files]:
+def _decision_part(sealed: SealedFiles) -> dict[str, Any]:
+    return OLDER_READERS.get(sealed.manifest.protocol, read_decision_part)(sealed.files)
+
+
+def read_decision_part(files: Mapping[str, bytes]) -> dict[str, Any]:
+    """Read the fields of a `DecisionPart` from the files of a bundle of the present protocol.
+
+    Raises
+    ------
+    ContentInvalid
+        If a file is missing, or does not have its format.
+    """
+    if missing := [name for name in DECIDING if name not in files]:
         raise ContentInvalid(f"the bundle lacks {', '.join(missing)}")
     return {
         "graph": files[GRAPH],
@@ -185,7 +179,7 @@ def _decision_part(files: Mapping[str, bytes], protocol: int) -> dict[str, Any]:
             calibration=_checked(PROBABILITY, read_calibration, _read(PROBABILITY, files, read_json)),
             policy=_checked(POLICY, Policy.from_json, _read(POLICY, files, read_json)),
         ),
-        "reasons": _reasons(files, protocol),
+        "reasons": _reasons(files),
         "golden": _read(GOLDEN, files, Golden.from_bytes),
         "identity_requires": _identity_requires(files),
     }
@@ -200,20 +194,13 @@ def _identity_requires(files: Mapping[str, bytes]) -> tuple[str, ...]:
     )
 
 
-def _reasons(files: Mapping[str, bytes], protocol: int) -> Reasons:
-    plain = _read(FEATURES, files, read_json)
-    if protocol < FIRST_WITH_FACTORS:
-        return _checked(FEATURES, _summed_reasons, plain)
-    names = _checked(FEATURES, column_names, plain)
+def _reasons(files: Mapping[str, bytes]) -> FactualReasons:
+    names = _checked(FEATURES, column_names, _read(FEATURES, files, read_json))
     return _checked(
         REASONS,
         lambda factors: FactualReasons(Factors.from_json(factors), names),
         _read(REASONS, files, read_json),
     )
-
-
-def _summed_reasons(plain: Mapping[str, Any]) -> SummedReasons:
-    return SummedReasons([str(entry["reason"]) for entry in plain["catalogue"]], dict(plain["reasons"]))
 
 
 def _read(name: str, files: Mapping[str, bytes], read: Callable[[bytes], T]) -> T:

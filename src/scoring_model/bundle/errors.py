@@ -28,6 +28,10 @@ class OlderProtocol(BundleError):
     """The bundle was written by an earlier version of this package and must not score new records."""
 
 
+class UnreleasedProtocol(BundleError):
+    """The bundle was made before the first release, by a protocol that no release reads."""
+
+
 class FeaturesUnknown(BundleError):
     """Another version of this package computed the features that the bundle decides about."""
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, fields
-from typing import Any, Final
+from typing import Any
 
 from scoring_model.bundle.errors import FeaturesUnknown
 from scoring_model.bundle.manifest import Manifest
@@ -19,13 +19,6 @@ from scoring_model.features import (
 )
 from scoring_model.history import Amount
 from scoring_model.records import FileFormat, LabelSchema, RecordSchema, SignalType
-
-_OF_VALUES: Final = ("names", "dates", "documents", "addresses", "images")
-_VERSIONS: Final[Mapping[int, Mapping[str, int]]] = {
-    1: dict.fromkeys((*_OF_VALUES, "signals", "links", "normalisation"), 1),
-    2: {**dict.fromkeys(_OF_VALUES, 2), "signals": 1, "links": 1, "normalisation": 1},
-}
-"""Versions of the families, by protocol, for bundles that do not name them."""
 
 
 def features_json(schema: RecordSchema, matrix: FeatureMatrix) -> dict[str, Any]:
@@ -130,7 +123,7 @@ def read_matrix(plain: Mapping[str, Any]) -> FeatureMatrix:
 
 
 def _further(links: LinkSettings) -> dict[str, Any]:
-    """Return the non-default settings of links, which older bundles lack."""
+    """Return the non-default settings of links."""
     default = LinkSettings()
     names = [f.name for f in fields(links) if f.name not in ("keys", "windows", "cap")]
     changed = {name: getattr(links, name) for name in names if getattr(links, name) != getattr(default, name)}
@@ -185,19 +178,12 @@ def check_computed(plain: Mapping[str, Any], matrix: FeatureMatrix, manifest: Ma
     found = fingerprint(matrix) if names == column_names(plain) else "columns differ"
     if found == manifest.feature_fingerprint:
         return
-    theirs = _listed(_versions(plain, manifest.protocol), manifest.feature_fingerprint)
+    theirs = _listed(plain["versions"], manifest.feature_fingerprint)
     raise FeaturesUnknown(
         f"this version of scoring-model does not compute the features of the bundle: it has "
         f"{_listed(feature_versions(matrix), found)}, the bundle of protocol {manifest.protocol} has {theirs}. Its "
         "verdicts can still be replayed; to score new records, train a model with this version"
     )
-
-
-def _versions(plain: Mapping[str, Any], protocol: int) -> Mapping[str, int]:
-    if "versions" in plain:
-        return dict(plain["versions"])
-    used = {*plain["families"], "links", "normalisation"}
-    return {name: version for name, version in _VERSIONS[protocol].items() if name in used}
 
 
 def _listed(versions: Mapping[str, int], found: str) -> str:

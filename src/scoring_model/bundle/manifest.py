@@ -5,13 +5,13 @@ from __future__ import annotations
 import dataclasses
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final, Self
 
 from scoring_model.bundle.codec import json_bytes, read_json
-from scoring_model.bundle.errors import ContentInvalid, ManifestInvalid, NewerProtocol
+from scoring_model.bundle.errors import ContentInvalid, ManifestInvalid, NewerProtocol, UnreleasedProtocol
 from scoring_model.bundle.seal import FileSeal, sha256_hex
 from scoring_model.contract.violation import Violation
 from scoring_model.decision.document import Check, an_object, count, entries, fields, must_be, shape_of
@@ -73,45 +73,28 @@ _MANIFEST = fields(
     }
 )
 
-PROTOCOL: Final = 5
-"""Version of the layout of a bundle and of the meaning of its files: the newest that is read.
+PROTOCOL: Final = 10
+"""Version of the layout of a bundle and of the meaning of its files. Until the first release it is edited in place.
 
-How to change either:
+How to change either after it:
 
 1. A change after which an older reader would refuse or misread a new bundle raises this number by one. A new
    field and a new meaning are such changes: readers refuse unknown ones. So is a new file that a decision or its
    replay needs. A new descriptive file is none: readers check it against the seal and copy it, no more.
 2. Before the change, commit a small bundle of the old protocol to the tests, never to be written again.
-3. The reader goes on reading every protocol from 1 to this one, and a verdict made with any released bundle stays
-   replayable: `DecisionPart` decides about a stored feature row as the bundle's own protocol does.
+3. Its reader goes into `OLDER_READERS`, a module for each in a folder of its own, so that a verdict made with any
+   released bundle stays replayable: `DecisionPart` decides about a stored feature row as the bundle's own protocol
+   does.
 4. New records are scored with the present protocol alone. `upgrade` seals an older bundle again, elsewhere: no bundle
    is ever rewritten in place. It keeps the model and its version; what decides otherwise has another policy version.
    A bundle whose features this package no longer computes is `FeaturesUnknown`, and can't be upgraded.
 
-The numbers:
-
-- 1: the first. ``probability.json`` holds the slope and intercept of Platt's sigmoid, and no method.
-- 2: ``probability.json`` names its method, ``platt`` or ``beta``, with the parameters of that one. The manifest
-  and all other files are as they were, so that a bundle of protocol 1 needs no step: without a method it is
-  Platt's.
-- 3: ``reasons.json`` holds the factors with their statements and facts (`Factors`), and is part of the policy's
-  version.
-  ``features.json`` names the versions of its families, and no reasons. Reasons of protocols 1 and 2 are the codes
-  with the largest sums, which may state what is not so (`SummedReasons`).
-
-- 4: ``policy.json`` holds a control group (`Control`). A bundle without one is sealed as of protocol 3, which it
-  fulfils: older readers read it, and its bytes are the same.
-- 5: ``configuration.json`` says what an identity needs (``use.identity_requires``), which is part of the policy's
-  version. A bundle that says nothing is sealed as of protocol 3 or 4.
-
-A bundle with a larger number is refused as `NewerProtocol`, before anything else of it is looked at.
+A bundle with a larger number is refused as `NewerProtocol`, one with a smaller number that has no reader as
+`UnreleasedProtocol`, before anything else of it is looked at.
 """
 
-WITHOUT_CONTROL: Final = 3
-"""The protocol of bundles whose policy has no control group."""
-
-WITHOUT_NEEDS: Final = 4
-"""The protocol of bundles with a control group that do not say what an identity needs."""
+OLDER_READERS: Final[dict[int, Callable[[Mapping[str, bytes]], dict[str, Any]]]] = {}
+"""By older protocol, what reads the fields of a `DecisionPart` from the files of a bundle. None was released yet."""
 
 SEAL_FIELD = "seal"
 
@@ -152,7 +135,7 @@ class Manifest:
     configuration_sha256: str
     libraries: Mapping[str, str]
     files: Mapping[str, FileSeal]
-    protocol: int = WITHOUT_CONTROL
+    protocol: int = PROTOCOL
 
     def __post_init__(self) -> None:
         if violations := list(_MANIFEST(self._fields())):
@@ -177,6 +160,8 @@ class Manifest:
         ------
         NewerProtocol
             When a later version of this package wrote it.
+        UnreleasedProtocol
+            When it was made before the first release.
         ManifestInvalid
             When a field is missing, unknown or malformed, when the seal is not that of the fields, or when
             the same fields would have been written in other bytes.
@@ -214,5 +199,9 @@ def _read_object(data: bytes) -> dict[str, Any]:
         detail = f"must be an integer of at least 1, got {shape_of(protocol)}"
         raise ManifestInvalid([Violation("/protocol", "invalid", detail)])
     if protocol > PROTOCOL:
-        raise NewerProtocol(f"protocol {protocol} is of a later version; known here: 1 to {PROTOCOL}")
+        raise NewerProtocol(f"protocol {protocol} is of a later version; the latest known here is {PROTOCOL}")
+    if protocol != PROTOCOL and protocol not in OLDER_READERS:
+        raise UnreleasedProtocol(
+            f"the bundle, of protocol {protocol}, was made before the first release; make it anew: train a model"
+        )
     return document

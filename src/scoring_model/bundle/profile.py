@@ -119,10 +119,9 @@ class Profile:
         return profile
 
     @classmethod
-    def of(cls, sealed: SealedFiles) -> Self | None:
-        """Read the profile of a bundle; None for one without."""
-        data = sealed.files.get(PROFILE)
-        return None if data is None else cls.from_bytes(data)
+    def of(cls, sealed: SealedFiles) -> Self:
+        """Read the profile of a bundle."""
+        return cls.from_bytes(sealed.file(PROFILE))
 
 
 def measure_profile(

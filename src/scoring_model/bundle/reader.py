@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from scoring_model.bundle.errors import (
     AlteredFile,
+    ContentInvalid,
     FilesRefused,
     IrregularFile,
     MissingFile,
@@ -53,6 +54,18 @@ class SealedFiles:
     files: Mapping[str, bytes] = field(repr=False)
     signed: bool
 
+    def file(self, name: str) -> bytes:
+        """Return the bytes of a file that every bundle of a model has.
+
+        Raises
+        ------
+        ContentInvalid
+            If it is not there.
+        """
+        if name not in self.files:
+            raise ContentInvalid(f"the bundle lacks {name}")
+        return self.files[name]
+
 
 def read_bundle(path: Path, *, public_key: Ed25519PublicKey | None = None) -> SealedFiles:
     """Read and check every file of a bundle.
@@ -72,7 +85,7 @@ def read_bundle(path: Path, *, public_key: Ed25519PublicKey | None = None) -> Se
         When `path` is no directory with a manifest.
     SignatureMissing, SignatureInvalid
         When a public key is given; a signature of a wrong size is invalid in any case.
-    NewerProtocol, ManifestInvalid
+    NewerProtocol, UnreleasedProtocol, ManifestInvalid
         When the manifest can not be read.
     AlteredFile, IrregularFile, MissingFile, UnexpectedFile
         When the files are not those sealed. The class is that of the gravest violation, in this order; the
@@ -91,7 +104,7 @@ def read_manifest(path: Path) -> Manifest:
 
     Raises
     ------
-    NotABundle, NewerProtocol, ManifestInvalid
+    NotABundle, NewerProtocol, UnreleasedProtocol, ManifestInvalid
         As `read_bundle`.
     """
     with _directory(path) as directory:

@@ -111,10 +111,9 @@ class ReferenceDays:
         return cls(**plain)
 
     @classmethod
-    def of(cls, sealed: SealedFiles) -> Self | None:
-        """Read the counts of a bundle; None if an earlier version sealed it without."""
-        data = sealed.files.get(REFERENCE_DAYS)
-        return None if data is None else cls.from_bytes(data)
+    def of(cls, sealed: SealedFiles) -> Self:
+        """Read the counts of a bundle."""
+        return cls.from_bytes(sealed.file(REFERENCE_DAYS))
 
 
 def bin_counts(

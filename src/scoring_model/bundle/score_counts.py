@@ -74,10 +74,9 @@ class ScoreCounts:
         )
 
     @classmethod
-    def of(cls, sealed: SealedFiles) -> Self | None:
-        """Read the counts of a bundle; None if an earlier version sealed it without."""
-        data = sealed.files.get(SCORE_COUNTS)
-        return None if data is None else cls.from_bytes(data)
+    def of(cls, sealed: SealedFiles) -> Self:
+        """Read the counts of a bundle."""
+        return cls.from_bytes(sealed.file(SCORE_COUNTS))
 
     def to_bytes(self) -> bytes:
         """Return the counts as canonical JSON, without the scores that no record has."""

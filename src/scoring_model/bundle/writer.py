@@ -15,7 +15,7 @@ from scoring_model.bundle.durable import (
     write_synced,
 )
 from scoring_model.bundle.errors import BundleExists, UnexpectedFile
-from scoring_model.bundle.manifest import MANIFEST, SIGNATURE, WITHOUT_CONTROL, Manifest
+from scoring_model.bundle.manifest import MANIFEST, SIGNATURE, Manifest
 from scoring_model.bundle.reader import read_manifest
 from scoring_model.bundle.seal import seal_file, sign
 
@@ -34,7 +34,6 @@ def write_bundle(
     data: Mapping[str, object],
     configuration_sha256: str,
     libraries: Mapping[str, str],
-    protocol: int = WITHOUT_CONTROL,
     signing_key: Ed25519PrivateKey | None = None,
     replace: bool = False,
 ) -> Path:
@@ -59,7 +58,7 @@ def write_bundle(
         When a field or the name of a file breaks its rule.
     BundleExists
         If `out` exists and `replace` is False.
-    NotABundle, NewerProtocol, UnexpectedFile
+    NotABundle, NewerProtocol, UnreleasedProtocol, UnexpectedFile
         If `out` exists but is not a bundle of a known protocol, or holds files outside of its manifest.
     """
     manifest = Manifest(
@@ -71,7 +70,6 @@ def write_bundle(
         configuration_sha256=configuration_sha256,
         libraries=libraries,
         files={file: seal_file(content) for file, content in files.items()},
-        protocol=protocol,
     )
     contents = {**files, MANIFEST: manifest.to_bytes()}
     if signing_key is not None:

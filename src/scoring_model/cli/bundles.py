@@ -413,23 +413,17 @@ def inspect(
 def upgrade(
     bundle: shared.BundlePath,
     out: shared.NewBundle,
-    event: Annotated[str, typer.Option(help="The word for a record in reasons, use.event.")] = "application",
-    reason_share: Annotated[
-        float,
-        typer.Option(
-            min=0, max=1, help="Least share of all positive contributions, for reasons after the first."
-        ),
-    ] = 0.1,
     replace: shared.Replace = False,
     signing_key: shared.SigningKey = None,
     public_key: shared.PublicKey = None,
 ) -> None:
-    """Reseal a bundle of an earlier protocol: same model, scores and outcomes, but reasons that state facts.
+    """Reseal a bundle of an earlier protocol: the same model, which then scores new records.
 
-    The policy gets a new version, since reasons follow the present rule. A bundle whose features this version no longer
-    computes is refused: its verdicts can be replayed, but new records need a new model.
+    The model, its version and the scores do not change by a bit; the policy gets a new version if it decides or says
+    something else. A bundle whose features this version no longer computes is refused: its verdicts can be replayed,
+    but new records need a new model. Bundles of the protocols 1 to 5 were made before the first release: train anew.
     """
-    from scoring_model.bundle import Use, read_bundle
+    from scoring_model.bundle import read_bundle
     from scoring_model.bundle import upgrade as upgrade_bundle
     from scoring_model.bundle.seal import load_private_key
     from scoring_model.scorer import Scorer
@@ -440,8 +434,6 @@ def upgrade(
     upgrade_bundle(
         sealed,
         out,
-        use=Use(event=event),
-        share=reason_share,
         signing_key=None if signing_key is None else load_private_key(signing_key),
         replace=replace,
     )

@@ -34,14 +34,11 @@ def create(
         bool,
         typer.Option("--strict-signals", help="Refuse requests with a signal that the model does not know."),
     ] = False,
-    pool: Annotated[str | None, typer.Option(hidden=True, help="Former name of --history-scope.")] = None,
     as_json: shared.Json = False,
 ) -> None:
     """Create a client and its first API key, which is shown only once."""
     from scoring_model.service.clients import create_client, parse_permissions, parse_quota
 
-    if pool is not None and history_scope is not None:
-        raise ValueError("--pool is the former name of --history-scope: give one of them")
     permissions = parse_permissions(scopes)
     requests, seconds = parse_quota(quota)
     made = with_store(
@@ -52,7 +49,7 @@ def create(
             permissions=permissions,
             quota=requests,
             quota_seconds=seconds,
-            history_scope=pool if history_scope is None else history_scope,
+            history_scope=history_scope,
             strict_signals=strict_signals,
             now=shared.now(),
         ),

@@ -66,23 +66,6 @@ def future_links(
     )
 
 
-@app.command("index-references")
-def index_references(database: shared.Database, master_key: shared.MasterKey = None) -> None:
-    """Let lists find older verifications by subjectId and older identities by externalId.
-
-    Needed once after the update to version 7 of the schema. It can be interrupted and run again. Servers may keep
-    running.
-    """
-    from scoring_model.service.references import index_references as index
-
-    keyring = masters_of(database, master_key)
-    with console.progress("rows") as progress:
-        done = with_store(database, lambda store: index(store, keyring, progress=progress))
-    console.say(f"{done.references} references are indexed")
-    if done.unreadable:
-        console.say(f"{done.unreadable} rows are under a master key that the source lacks: they are not")
-
-
 def with_store(database: str, work: Callable[[Store], Awaitable[T]]) -> T:
     """Open an existing, up-to-date database, run `work` on it and close it.
 

@@ -11,7 +11,6 @@ from typing import Any, Final, NamedTuple, TypeVar, get_args, get_origin, get_ty
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
 
-from scoring_model.configuration.training import FORMERLY
 from scoring_model.contract.violation import Invalid, Violation, pointer
 from scoring_model.records.near_misses import did_you_mean
 
@@ -141,7 +140,7 @@ def _limited(found: Sequence[_UnknownKey | Violation]) -> ConfigurationError:
 def _with_known_keys(
     kind: Any, plain: object, where: tuple[str, ...], found: list[_UnknownKey | Violation]
 ) -> object:
-    """Replace former names of keys; remove unknown keys and report them."""
+    """Remove unknown keys and report them."""
     if isinstance(plain, list) and get_origin(kind) is tuple:
         return [
             _with_known_keys(get_args(kind)[0], item, (*where, str(i)), found) for i, item in enumerate(plain)
@@ -150,20 +149,15 @@ def _with_known_keys(
         return plain
     settings, part = _fields(kind), _parts(kind)
     known = tuple(f.name for f in settings)
-    former = {f.metadata[FORMERLY]: f.name for f in settings if FORMERLY in f.metadata}
     result: dict[object, object] = {}
     for key, value in plain.items():
         if not isinstance(key, str):
             found.append(Violation(pointer(*where, str(key)), "string_type", _NO_TEXT))
             continue
-        name = former.get(key, key)
-        if settings and name not in known:
-            found.append(_UnknownKey(where, str(key), known))
-        elif name != key and name in plain:
-            detail = f"is the old name of {name}, which is there too"
-            found.append(Violation(pointer(*where, key), "repeated_key", detail))
+        if settings and key not in known:
+            found.append(_UnknownKey(where, key, known))
         else:
-            result[name] = _with_known_keys(part(name), value, (*where, str(name)), found)
+            result[key] = _with_known_keys(part(key), value, (*where, key), found)
     return result
 
 

@@ -1,14 +1,12 @@
 """Configurations and gates as JSON Schemas, for completion and checks in editors."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import fields
 from typing import Any, Final
 
 from pydantic import TypeAdapter
 
 from scoring_model.configuration.configuration import Configuration
 from scoring_model.configuration.gates import GateSettings
-from scoring_model.configuration.training import FORMERLY, TrainingSettings
 from scoring_model.records import format_duration
 from scoring_model.records.times import DURATION_PATTERN
 
@@ -31,10 +29,6 @@ def configuration_schema(meanings: Mapping[str, str]) -> dict[str, Any]:
         JSON Schema, draft 2020-12, in which unknown keys are errors.
     """
     plain = TypeAdapter(Configuration).json_schema()
-    trained = plain["$defs"][TrainingSettings.__name__]["properties"]
-    for setting in fields(TrainingSettings):
-        if old := setting.metadata.get(FORMERLY):
-            trained[old] = {**trained[setting.name], "deprecated": True}
     return _whole("Configuration of one use", plain, meanings)
 
 

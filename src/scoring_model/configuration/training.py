@@ -17,7 +17,6 @@ _PARTS = ("train", "validation", "test")
 LeakageCheckName = Literal["shuffled_labels", "single_features", "future", "persons"]
 """Leakage checks of the training data."""
 
-FORMERLY = "formerly"
 """Metadata key for the old name of a field, which configurations may still use."""
 
 
@@ -340,7 +339,6 @@ class TrainingSettings:
     seeds : int
         Number of boosters, 1 to 100, that differ only by seed; the model is their average.
     leakage_checks : LeakageSettings
-        Formerly ``attacks``.
     tuned : Tuned, optional
         Known parameters; they replace the search.
     thinning : ThinningSettings, optional
@@ -350,7 +348,7 @@ class TrainingSettings:
     seed: int = 7
     seeds: int = 1
     split: SplitSettings = field(default_factory=SplitSettings)
-    leakage_checks: LeakageSettings = field(default_factory=LeakageSettings, metadata={FORMERLY: "attacks"})
+    leakage_checks: LeakageSettings = field(default_factory=LeakageSettings)
     tuning: TuningSettings = field(default_factory=TuningSettings)
     tuned: Tuned | None = None
     thinning: ThinningSettings | None = None

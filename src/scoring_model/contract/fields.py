@@ -41,8 +41,6 @@ REQUIRED_FIELDS: Final[tuple[RequiredField, ...]] = (
 LABEL_FIELDS: Final = ("label", "labelKnownAt", "labelReportedAt")
 PROPENSITY: Final = "propensity"
 """Probability with which a record of this outcome of the policy passed, so that its label could become known."""
-FORMER_FIELDS: Final = {"labelToldAt": "labelReportedAt"}
-"""Old names of fields, which files and configurations may still use."""
 EVENT_FIELDS: Final = ("recordId", "eventTime", *LABEL_FIELDS, PROPENSITY)
 SIGNAL_PREFIX: Final = "signals."
 NESTED: Final = ("address", "signals")

@@ -269,14 +269,12 @@ def calibration_json(calibration: Calibration) -> dict[str, Any]:
 def read_calibration(document: object) -> Calibration:
     """Read what `calibration_json` wrote.
 
-    Bundles of protocol 1 name no method: theirs is Platt's.
-
     Raises
     ------
     DocumentError
         When the method is unknown, or with every field that is missing, unknown or breaks its rule.
     """
     plain = check_document("probability", document, an_object)
-    method = plain.pop("method", "platt")
+    method = plain.pop("method", None)
     check_document("probability", {"method": method}, fields({"method": one_of(*_METHODS)}))
     return _METHODS[method].from_json(plain)

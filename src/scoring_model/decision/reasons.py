@@ -1,8 +1,8 @@
 """Reason codes: the factors that raised the margin, strongest first.
 
-`FactualReasons` is the rule of current bundles. It is modelled on 12 CFR 1002.9(b)(2) and the official comments
+`FactualReasons` is modelled on 12 CFR 1002.9(b)(2) and the official comments
 9(b)(2)-2 to -5: reasons refer to scored factors, are specific, and omit no principal factor. This is no claim of
-compliance. `SummedReasons` is the rule of bundles of protocols 1 and 2, kept so that their verdicts can be replayed.
+compliance.
 
 Decision record: docs/adr/0019-reasons.md.
 """
@@ -11,7 +11,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from operator import itemgetter
-from typing import Final, TypeAlias
+from typing import Final
 
 import numpy as np
 
@@ -120,33 +120,6 @@ class FactualReasons:
         shown = np.concatenate((row == row, row > 0))[self._read]
         holds: list[bool] = np.logical_or.reduceat(shown, self._starts).tolist()
         return holds
-
-
-class SummedReasons:
-    """The codes with the largest positive sums, without regard to facts: the rule of protocols 1 and 2.
-
-    Parameters
-    ----------
-    codes : sequence of length d
-        Each feature's reason code.
-    sentences : mapping of str to str
-        By code.
-    """
-
-    def __init__(self, codes: Sequence[str], sentences: Mapping[str, str]) -> None:
-        self.sentences = sentences
-        self._codes = tuple(codes)
-
-    def choose(self, row: FloatArray, contributions: FloatArray) -> tuple[str, ...]:
-        """Choose the reasons of one record, at most five; none where no sum is positive."""
-        parts: dict[str, list[float]] = {}
-        for code, contribution in zip(self._codes, contributions.tolist(), strict=True):
-            parts.setdefault(code, []).append(contribution)
-        return tuple(_strongest({code: math.fsum(found) for code, found in parts.items()})[:MAX_REASONS])
-
-
-Reasons: TypeAlias = FactualReasons | SummedReasons
-"""Either way from contributions to reasons."""
 
 
 def _codes_of(factor: Factor) -> set[str]:

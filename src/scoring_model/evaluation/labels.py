@@ -19,7 +19,7 @@ _ALIASES: Final = {
     "recordId": ("recordId",),
     "label": ("label",),
     "labelKnownAt": ("labelKnownAt", "knownAt"),
-    "labelReportedAt": ("labelReportedAt", "reportedAt", "labelToldAt"),
+    "labelReportedAt": ("labelReportedAt", "reportedAt"),
     "eventTime": ("eventTime",),
 }
 

@@ -284,11 +284,11 @@ class FittedState:
 
     @classmethod
     def from_json(cls, plain: Mapping[str, Any]) -> "FittedState":
-        """Read the result of `to_json`; before version 2 of the families it has only names."""
+        """Read the result of `to_json`."""
         return cls(
             names=NgramTable(plain["names"]),
-            lines=NgramTable(plain.get("lines", {})),
-            documents=ShareTable(plain.get("documents", {})),
+            lines=NgramTable(plain["lines"]),
+            documents=ShareTable(plain["documents"]),
             vocabularies={name: Vocabulary(values) for name, values in plain["vocabularies"].items()},
             zone=Offsets.from_json(plain["zone"]) if "zone" in plain else Offsets(),
             mail=MailTables.from_json(plain["mail"]) if "mail" in plain else MailTables(),

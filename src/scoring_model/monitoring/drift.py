@@ -176,7 +176,7 @@ class Drift:
 def measure_drift(
     *,
     profile: Profile,
-    days: ReferenceDays | None,
+    days: ReferenceDays,
     decisions: Decisions,
     event_times: IntArray,
     thresholds: tuple[int, int],
@@ -189,8 +189,6 @@ def measure_drift(
 
     Parameters
     ----------
-    days : ReferenceDays or None
-        None for a bundle that an earlier version sealed: differences get no limit.
     event_times : ndarray of shape (n,), int64
         Microseconds since 1970-01-01 UTC.
     rows : ndarray of shape (n, d), float64, or None
@@ -199,33 +197,31 @@ def measure_drift(
         To the margins of some records of the window, drawn at random.
     """
     held, code = np.unique(event_times // DAY, return_inverse=True)
-    comparable = days is not None and tuple(days.thresholds.tolist()) == thresholds
+    comparable = tuple(days.thresholds.tolist()) == thresholds
     parts = _parts(profile, with_features=rows is not None, with_outcomes=comparable)
     counts = _window_counts(profile, matrix, rows, decisions, code.astype(np.int64), len(held))
     hits, records = _hits(parts, counts), np.bincount(code, minlength=len(held)).astype(np.int64)
-    compared = None if days is None else _compare(parts, days, held, records, hits)
+    compared = _compare(parts, days, held, records, hits)
     subjects = _subjects(
         [one for part in parts for one in part.properties],
-        _profile_shares(profile, parts) if compared is None else compared.reference.shares,
+        compared.reference.shares,
         hits.sum(axis=0) / max(len(event_times), 1),
-        None if compared is None else compared.shifts,
+        compared.shifts,
         code_names(matrix),
     )
-    explained = (
-        None if days is None or contributions is None else (int(days.explained[0]), len(contributions))
-    )
+    explained = None if contributions is None else (int(days.explained[0]), len(contributions))
     return Drift(
         subjects=tuple(sorted(subjects, key=lambda one: (-one.statistic, -abs(one.window - one.reference)))),
-        limit=None if compared is None else compared.shifts.limit,
+        limit=compared.shifts.limit,
         reference_records=profile.records,
         window_records=len(event_times),
-        reference_blocks=0 if compared is None else len(compared.reference.records),
-        window_blocks=0 if compared is None else len(compared.window.records),
-        block_days=0 if compared is None else compared.length,
+        reference_blocks=len(compared.reference.records),
+        window_blocks=len(compared.window.records),
+        block_days=compared.length,
         categories=() if rows is None else tuple(category_changes(profile, matrix, rows, table)),
         contributors=_contributors(days, contributions, matrix.names),
         explained=explained or (0, 0),
-        notes=tuple(_notes(days, compared, comparable=comparable, with_features=rows is not None)),
+        notes=tuple(_notes(compared, comparable=comparable, with_features=rows is not None)),
     )
 
 
@@ -327,32 +323,16 @@ def _window_counts(
     }
 
 
-def _profile_shares(profile: Profile, parts: Sequence[_Part]) -> FloatArray:
-    """Return the share of each property from the profile alone."""
-    bins = [np.zeros(0)]
-    for _, feature in sorted(profile.features.items()):
-        bins += [(1 - feature.missing) * np.array(feature.shares), np.array([feature.missing])]
-    counts = {"bins": np.concatenate(bins), "scores": np.array(profile.scores)}
-    return np.concatenate([counts[part.source][part.columns] @ part.holds for part in parts])
-
-
 def _block_length(days: ReferenceDays) -> int:
     """Return the length of blocks: a week, or a day where the reference has too few weeks."""
     weeks = len(np.unique(block_of_days(days.days)))
     return BLOCK_DAYS if weeks >= MIN_BLOCKS else 1
 
 
-def _notes(
-    days: ReferenceDays | None, compared: _Compared | None, *, comparable: bool, with_features: bool
-) -> Iterator[str]:
-    if days is None:
-        yield (
-            "An earlier version sealed the bundle, without counts by day of its reference period: differences are "
-            "shown, but no limit says which of them chance explains. Train again for limits."
-        )
-    elif not comparable:
+def _notes(compared: _Compared, *, comparable: bool, with_features: bool) -> Iterator[str]:
+    if not comparable:
         yield "The policy changed after the training: outcomes are not compared with those of the reference period."
-    if compared is not None and compared.length < BLOCK_DAYS:
+    if compared.length < BLOCK_DAYS:
         yield (
             f"The reference period is shorter than {MIN_BLOCKS} weeks: limits rest on variation between single days, "
             "and variation from week to week is unknown."
@@ -368,7 +348,7 @@ def _subjects(
     properties: Sequence[Property],
     reference: FloatArray,
     window: FloatArray,
-    found: Shifts | None,
+    found: Shifts,
     names: Mapping[str, Sequence[str]],
 ) -> Iterator[SubjectDrift]:
     places: dict[str, list[int]] = {}
@@ -376,21 +356,17 @@ def _subjects(
         places.setdefault(one.subject, []).append(place)
     for name, own in places.items():
         own_places = np.array(own)
-        sizes = np.abs(window - reference) if found is None else found.statistics
-        top = int(own_places[np.argmax(sizes[own_places])])
+        top = int(own_places[np.argmax(found.statistics[own_places])])
         missing = next((place for place in own if properties[place].kind == "missing"), None)
-        limit = None if found is None else found.limit
         yield SubjectDrift(
             name=name,
             share_of=properties[top].describe(names.get(name, ())),
-            statistic=0.0 if found is None or limit is None else float(found.statistics[top]),
-            found=None if found is None or limit is None else bool(found.statistics[top] > limit),
+            statistic=0.0 if found.limit is None else float(found.statistics[top]),
+            found=None if found.limit is None else bool(found.statistics[top] > found.limit),
             reference=float(reference[top]),
             window=float(window[top]),
-            smallest_share=None if found is None else _known(found.smallest[top]),
-            smallest_shift=None
-            if found is None
-            else _smallest_shift(properties, own_places, reference, found),
+            smallest_share=_known(found.smallest[top]),
+            smallest_shift=_smallest_shift(properties, own_places, reference, found),
             reference_missing=None if missing is None else float(reference[missing]),
             window_missing=None if missing is None else float(window[missing]),
         )
@@ -413,9 +389,9 @@ def _known(value: float) -> float | None:
 
 
 def _contributors(
-    days: ReferenceDays | None, contributions: FloatArray | None, names: Sequence[str]
+    days: ReferenceDays, contributions: FloatArray | None, names: Sequence[str]
 ) -> tuple[Contributor, ...]:
-    if days is None or contributions is None or not len(contributions):
+    if contributions is None or not len(contributions):
         return ()
     shifts = contributions.mean(axis=0) - days.contributions
     found = [Contributor(name=name, shift=shift) for name, shift in zip(names, shifts.tolist(), strict=True)]

@@ -281,7 +281,7 @@ class Estimates:
 
 
 def estimate_errors(
-    days: ReferenceDays | None,
+    days: ReferenceDays,
     calibration: Calibration,
     decisions: Decisions,
     event_times: IntArray,
@@ -292,8 +292,6 @@ def estimate_errors(
 
     Parameters
     ----------
-    days : ReferenceDays or None
-        None for a bundle that an earlier version sealed.
     event_times : ndarray of shape (n,), int64
         Microseconds since 1970-01-01 UTC.
     targets : ndarray of shape (n,), int8
@@ -301,7 +299,7 @@ def estimate_errors(
     earlier : MaturedRecords
         Records before the window on which the bundle was neither trained nor validated.
     """
-    if days is None or days.frauds.sum() < MIN_FRAUDS or len(days.days) < MIN_BLOCKS:
+    if days.frauds.sum() < MIN_FRAUDS or len(days.days) < MIN_BLOCKS:
         return _unknown(days)
     reference = recalibrate(_reference_counts(days, calibration))
     borders = days.margin_borders
@@ -330,17 +328,11 @@ def estimate_errors(
     )
 
 
-def _unknown(days: ReferenceDays | None) -> Estimates:
-    if days is None:
-        reason = (
-            "An earlier version sealed the bundle, without the matured records by probability that an interval needs. "
-            "Train again for estimates."
-        )
-    else:
-        reason = (
-            f"The reference period has {int(days.frauds.sum()):,} frauds on {len(days.days):,} days; {MIN_FRAUDS} on "
-            f"{MIN_BLOCKS} are needed to know the error of the calibration."
-        )
+def _unknown(days: ReferenceDays) -> Estimates:
+    reason = (
+        f"The reference period has {int(days.frauds.sum()):,} frauds on {len(days.days):,} days; {MIN_FRAUDS} on "
+        f"{MIN_BLOCKS} are needed to know the error of the calibration."
+    )
     return Estimates(
         knowledge=Knowledge.CANNOT_KNOW,
         reason=reason,

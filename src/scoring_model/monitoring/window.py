@@ -310,8 +310,6 @@ def _monitor(
     if cap is not None and not 0 <= cap < 1:
         raise EvaluationError(f"prevalence_cap: must be at least 0 and below 1, got {cap}")
     profile, days = Profile.of(sealed), ReferenceDays.of(sealed)
-    if profile is None:
-        raise EvaluationError(f"{sealed.path}: holds no reference profile")
     table, decisions, policy = window.table, window.decisions, scorer.rules.policy
     options = _dated(options, scorer, table)
     maturity, targets = _matured(table, options)
@@ -412,9 +410,7 @@ def _contributions(scorer: Scorer, rows: FloatArray | None) -> FloatArray | None
     return np.array([scorer.contributions(row) for row in rows[sample_rows(len(rows), limit=EXPLAINED)]])
 
 
-def _default_cap(days: ReferenceDays | None) -> float | None:
-    if days is None:
-        return None
+def _default_cap(days: ReferenceDays) -> float | None:
     share = share_of(int(days.frauds.sum()), int(days.records.sum()))
     return None if share.high is None else min(CAP_FACTOR * share.high, 0.5)
 

@@ -11,7 +11,7 @@ from typing import Any, Final, TypeVar
 import numpy as np
 
 from scoring_model.arrays import BoolArray, FloatArray, IntArray
-from scoring_model.contract.fields import EVENT_FIELDS, FORMER_FIELDS, PROPENSITY, signal_field
+from scoring_model.contract.fields import EVENT_FIELDS, PROPENSITY, signal_field
 from scoring_model.contract.rules import TEXT_RULES, Rule, ValueRule, image_urls, propensity, reference
 from scoring_model.records import cells
 from scoring_model.records.cells import Cell
@@ -137,7 +137,7 @@ def field_columns(columns: Collection[str], schema: RecordSchema, *, labelled: b
     MissingColumns
         As `read_records`.
     """
-    named = _with_signal_names(_with_new_names({name: name for name in columns}, schema), schema)
+    named = _with_signal_names({name: name for name in columns}, schema)
     if named:
         check_layout(named, schema, labelled=labelled)
     return {field: named[schema.column_of(field)] for field in _present(named, schema)}
@@ -323,18 +323,7 @@ def _refused_ids(parsed: Mapping[str, Parsed], violations: tuple[RowViolation, .
 
 
 def _renamed(sheet: Sheet, schema: RecordSchema) -> Sheet:
-    return replace(sheet, columns=_with_signal_names(_with_new_names(sheet.columns, schema), schema))
-
-
-def _with_new_names(given: Mapping[str, T], schema: RecordSchema) -> dict[str, T]:
-    """Read columns by the old names of their fields, unless the schema maps these fields or columns."""
-    columns = dict(given)
-    for old, new in FORMER_FIELDS.items():
-        if old in columns and new not in schema.columns and old not in schema.columns.values():
-            if new in columns:
-                raise MissingColumns((f"the columns {old!r} and {new!r} hold the same field: remove one",))
-            columns[new] = columns.pop(old)
-    return columns
+    return replace(sheet, columns=_with_signal_names(sheet.columns, schema))
 
 
 def _with_signal_names(given: Mapping[str, T], schema: RecordSchema) -> dict[str, T]:

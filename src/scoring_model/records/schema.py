@@ -8,7 +8,6 @@ from typing import Final, Literal, TypeAlias
 
 from scoring_model.contract.fields import (
     EVENT_FIELDS,
-    FORMER_FIELDS,
     IDENTITY_FIELDS,
     PROPENSITY,
     signal_field,
@@ -76,7 +75,7 @@ class RecordSchema:
     Parameters
     ----------
     columns : mapping of str to str
-        Field name to column name, where they differ. `FORMER_FIELDS` are aliases.
+        Field name to column name, where they differ.
     signals : mapping of str to SignalType
         The signals to read, by name without prefix. Others are accepted and ignored.
     labels : LabelSchema
@@ -102,18 +101,9 @@ class RecordSchema:
         known = (*self.fields, *self.event_fields)
         violations = [
             Violation(
-                pointer("columns", old), Rule.REPEATED_FIELD, f"is the old name of {new}, which is there too"
-            )
-            for old, new in FORMER_FIELDS.items()
-            if old in self.columns and new in self.columns
-        ]
-        columns = {FORMER_FIELDS.get(name, name): column for name, column in self.columns.items()}
-        object.__setattr__(self, "columns", columns)
-        violations += [
-            Violation(
                 pointer("columns", name), Rule.UNKNOWN_FIELD, f"unknown field{did_you_mean(name, known)}"
             )
-            for name in columns
+            for name in self.columns
             if name not in known
         ]
         violations += [

@@ -113,7 +113,7 @@ class Scorer(RecordScorer):
         self.settings: Mapping[str, Any] = {}
         """Resolved configuration of the training, as the bundle holds it; empty without a bundle."""
         self.score_counts: ScoreCounts | None = None
-        """Counts of the records that certified the policy; None for a bundle that an earlier version sealed."""
+        """Counts of the records that certified the policy; None without a bundle."""
         self._evaluation = b"{}"
 
     def __repr__(self) -> str:
@@ -137,7 +137,7 @@ class Scorer(RecordScorer):
         ------
         BundleError
             As `Decider.of`; also if this package does not compute the features of the bundle, or if the bundle has an
-            earlier protocol, whose reasons may be false.
+            earlier protocol.
         """
         contents = Contents.of(sealed)
         scorer = cls(sealed.manifest, contents, threads=threads)
@@ -165,7 +165,7 @@ class Scorer(RecordScorer):
 
     @property
     def findings(self) -> Sequence[Mapping[str, Any]]:
-        """Findings of the training, as the evaluation in the bundle holds them; none in older bundles."""
+        """Findings of the training, as the evaluation in the bundle holds them."""
         found: Sequence[Mapping[str, Any]] = read_json(self._evaluation).get("findings", ())
         return found
 

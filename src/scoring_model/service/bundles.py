@@ -177,7 +177,7 @@ async def write_bundle_directory(store: Store, directory: Path) -> None:
 
 
 async def read_bundle_directory(store: Store) -> Path | None:
-    """Read the path of the directory; None if only older versions have served the database."""
+    """Read the path of the directory; None if none has served the database."""
     async with store.reading() as reader:
         value = await reader.fact(_DIRECTORY_FACT)
     return None if value is None else Path(os.fsdecode(value))

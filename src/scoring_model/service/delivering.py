@@ -115,10 +115,8 @@ async def delivering(
     from scoring_model.service.delivery.sender import AiohttpSender
     from scoring_model.service.keys.keyring import load_master_keys
     from scoring_model.service.keys.secrets import load_or_create
-    from scoring_model.service.webhooks import seal_migrated
 
     secrets = await load_or_create(store, load_master_keys(master_source))
-    await seal_migrated(store, secrets)
     async with AiohttpSender(egress) as sender:
         limits = DeliveryLimits(grace=grace_seconds, floor=None if beside is None else FLOOR)
         deliverer = Deliverer(

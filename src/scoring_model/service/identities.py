@@ -163,13 +163,11 @@ def pack_identity(identity: StoredIdentity) -> bytes:
 def unpack_identity(packed: bytes) -> StoredIdentity:
     """Unpack the result of `pack_identity`, with equal values and types."""
     values: dict[str, Any]
-    values, errors, *more = from_json(packed, cache_strings=False)
+    values, errors, missing = from_json(packed, cache_strings=False)
     if "imageUrls" in values:
         values["imageUrls"] = tuple(values["imageUrls"])
     found = tuple([ValidationError(pointer=pointer, code=code) for pointer, code in errors])
-    # Earlier versions required these fields and did not store which were missing.
-    missing = tuple(more[0]) if more else _missing(values, REQUIRED_FIELDS)
-    return StoredIdentity(values, found, missing)
+    return StoredIdentity(values, found, tuple(missing))
 
 
 def shown(row: IdentityRow, stored: StoredIdentity) -> Identity:

@@ -1,7 +1,6 @@
 """Labels that clients report: bounded by what a request may name, and paid for by the tokens of its client."""
 
 import asyncio
-import json
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
@@ -287,10 +286,6 @@ class Labels:
         if row.answer is None:
             raise ValueError("an answer about labels was not kept")
         plain = self._secrets.open(_associated_data(row.digest), row.answer)
-        if plain.startswith(b"["):  # kept by an earlier version: the results alone
-            results = json.loads(plain)
-            found = tuple(LabelResult.model_validate_json(json.dumps(one)) for one in results)
-            return Answer(LabelReport.of(found), replayed=True)
         return Answer(LabelReport.model_validate_json(plain), replayed=True)
 
 

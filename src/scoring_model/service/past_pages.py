@@ -126,10 +126,7 @@ async def _propensities(reader: Reader, rows: Sequence[VerificationRow]) -> dict
         scopes = {client.client: client.pool for client in await reader.clients()}
         counted = {one[:3]: one for one in await reader.control_days(min(days), max(days))}
         for day, row in zip(days, controlled, strict=True):
-            scope = (
-                "" if row.control_repeat is None else scopes[row.client]
-            )  # none: from before scopes counted
-            one = counted[day, scope, row.policy_outcome or ""]
+            one = counted[day, scopes[row.client], row.policy_outcome or ""]
             found[row.id] = (row.control_share or 0.0) * (one.passed / (one.drawn - one.repeats))
     return found
 

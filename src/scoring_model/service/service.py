@@ -26,7 +26,6 @@ from scoring_model.service.keys.link_hashes import Linker, Masks
 from scoring_model.service.keys.secrets import Secrets, load_or_create
 from scoring_model.service.label_requests import Labels
 from scoring_model.service.lists import Cursors
-from scoring_model.service.references import UNINDEXED_FACT
 from scoring_model.service.retention import Housekeeping, note_window, warn_of_short_history
 from scoring_model.service.scoring.candidate import CandidateBuilder
 from scoring_model.service.scoring.commit_queue import CommitQueue, QueueLimits
@@ -38,7 +37,7 @@ from scoring_model.service.scoring.served import ServedBundle, Serving
 from scoring_model.service.scoring.verifications import Verifications
 from scoring_model.service.store import TRUNCATION_FACT, WHOLE_DATABASE, Store, StoreUnavailable
 from scoring_model.service.unknown_signals import UnknownSignals
-from scoring_model.service.webhooks import Webhooks, seal_migrated
+from scoring_model.service.webhooks import Webhooks
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
@@ -271,12 +270,10 @@ async def open_service(
     longest = max(scorer.matrix.reach, activations.longest_window, links_kept_for)
     keys = keyring()
     secrets = await load_or_create(store, keys)
-    await seal_migrated(store, secrets)
     await agree_on_links(store, scorer)
     served = await _register(store, scorer, clock)
     await warn_of_short_history(store, clock, longest=scorer.matrix.reach)
     await note_window(store, longest)
-    await _warn_of_unindexed_references(store)
     service = _assemble(
         store=store,
         scorer=scorer,
@@ -425,9 +422,7 @@ def _links_of(scorer: Scorer) -> bytes:
     keys = {key.name: list(key.parts) for key in scorer.matrix.link_keys}
     links: dict[str, object] = {"keys": keys, "normalisation": NORMALISATION_VERSION}
     amounts = [{"signal": one.signal, "decimals": one.decimals} for one in scorer.matrix.amounts]
-    if len(amounts) == 1:  # the format of databases that predate several amounts
-        links["amount"] = amounts[0]
-    elif amounts:
+    if amounts:
         links["amounts"] = amounts
     return json.dumps(links, sort_keys=True).encode()
 
@@ -436,16 +431,6 @@ def _mismatch(wanted: bytes, known: bytes) -> HistoryMismatch:
     return HistoryMismatch(
         f"the bundle's link keys are {wanted.decode()}, but the history in the database was written with "
         f"{known.decode()}: serve a bundle with the same keys and amount, or begin a new database"
-    )
-
-
-async def _warn_of_unindexed_references(store: Store) -> None:
-    async with store.reading() as reader:
-        if await reader.fact(UNINDEXED_FACT) is None:
-            return
-    log_warning(
-        "Lists by subjectId and externalId leave out what is older than version 7 of the schema until "
-        "`scoring-model database index-references` has run."
     )
 
 

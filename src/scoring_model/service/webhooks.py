@@ -25,12 +25,9 @@ from scoring_model.service.idempotency import Answer, IdempotencyRecord, Idempot
 from scoring_model.service.keys.secrets import Secrets
 from scoring_model.service.scoring.commit_queue import CommitQueue
 from scoring_model.service.scoring.jobs import Change, Done
-from scoring_model.service.store import FIRST, WHOLE_DATABASE, Index, Page, Position, Store, Transaction
+from scoring_model.service.store import FIRST, Index, Page, Position, Store, Transaction
 
 SECRET_BYTES: Final = 32
-
-UNSEALED_FACT: Final = "unsealed_webhooks"
-"""Fact written by a migration without keys, and removed by the first process with keys."""
 
 _compact: Final = json.JSONEncoder(separators=(",", ":")).encode
 _QUERY: Final = "query"
@@ -402,26 +399,6 @@ def updated(row: WebhookRow, sent: WebhookUpdate, secrets: Secrets) -> WebhookRo
         description = _resealed(row, _DESCRIPTION, row.description, sent.description, secrets)
         changed = changed._replace(description=description)
     return changed
-
-
-async def seal_migrated(store: Store, secrets: Secrets) -> None:
-    """Seal the values that a migration left unsealed, in one transaction. Every process calls it before serving."""
-    async with store.reading() as reader:
-        if await reader.fact(UNSEALED_FACT) is None:
-            return
-    async with store.writing([WHOLE_DATABASE]) as transaction:
-        if await transaction.fact(UNSEALED_FACT) is None:
-            return
-        numbers = [client.client for client in await transaction.clients()]
-        for row in await transaction.webhooks_of(numbers):
-            query, description = row.query, row.description
-            if query is not None:
-                query = _seal(row.id, _QUERY, query, secrets)
-            if description is not None:
-                description = _seal(row.id, _DESCRIPTION, description, secrets)
-            await transaction.update_webhook(row._replace(query=query, description=description))
-        await transaction.delete_fact(UNSEALED_FACT)
-        await transaction.require_truncation()
 
 
 def _seal(resource: bytes, column: str, plain: bytes, secrets: Secrets) -> bytes:

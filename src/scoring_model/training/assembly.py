@@ -153,7 +153,6 @@ def resolved(configuration: Configuration, tuned: Tuned) -> dict[str, object]:
     del plain["training"]["tuning"]
     plain["training"]["split"] = asdict(configuration.split)
     plain["training"]["tuned"] = asdict(tuned)
-    plain["training"]["attacks"] = plain["training"].pop("leakage_checks")  # the name in all bundles so far
     # Later settings stand in bundles that use them.
     plain["policy"] = configuration.policy.to_json()
     if configuration.features.mail_providers == MailProviders():

@@ -2,19 +2,18 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
-from scoring_model.bundle import ScoreCounts, SealedFiles
-from scoring_model.configuration import PolicySettings, SplitSettings
+from scoring_model.bundle import ScoreCounts
+from scoring_model.configuration import PolicySettings
 from scoring_model.evaluation.coverage import select
 from scoring_model.history import person_codes
-from scoring_model.records import RecordTable, digest, microseconds, rfc3339
+from scoring_model.records import RecordTable, digest, rfc3339
 from scoring_model.scorer import Scorer
 from scoring_model.scorer.frames import score_table
 from scoring_model.training.preparation import one_of_each, rings_of
-from scoring_model.training.split import latest_instant, place_boundaries, thinned
+from scoring_model.training.split import latest_instant, thinned
 
 
 class NotFresh(ValueError):
@@ -104,19 +103,6 @@ def count_fresh(
         "policy_to": rfc3339(int(times.max())),
     }
     return FreshSample(counts=counts, origin=origin)
-
-
-def validation_end(sealed: SealedFiles, settings: SplitSettings) -> int:
-    """Return the end of the records that certified a bundle's policy, microseconds since 1970-01-01 UTC.
-
-    A bundle without counts certified it on the validation part, whose end follows from the period of the data and the
-    resolved settings of the split.
-    """
-    counts = ScoreCounts.of(sealed)
-    if counts is not None:
-        return counts.until
-    data: Mapping[str, Any] = sealed.manifest.data
-    return place_boundaries(microseconds(data["from"]), microseconds(data["as_of"]), settings).validation_to
 
 
 def _refuse_old(table: RecordTable, after: int) -> None:

@@ -23,7 +23,7 @@ MODEL: Final = "model"
 """Artifact folder that is registered: the sealed bundle in `BUNDLE`, and beside it what MLflow needs to load it."""
 
 BUNDLE: Final = "bundle"
-"""Folder that holds the sealed bundle; runs of earlier versions of this package registered it alone."""
+"""Folder in it that holds the sealed bundle."""
 
 FINISHED: Final = "FINISHED"
 """Status of a run that is complete."""

@@ -12,7 +12,6 @@ from scoring_model.bundle import (
     CONFIGURATION,
     EVALUATION,
     SCORE_COUNTS,
-    BundleError,
     Contents,
     ScoreCounts,
     SealedFiles,
@@ -49,7 +48,7 @@ from scoring_model.training.certification import (
     delta_of,
 )
 from scoring_model.training.choice import Thresholds, choose
-from scoring_model.training.fresh_records import count_fresh, validation_end
+from scoring_model.training.fresh_records import count_fresh
 from scoring_model.training.ladder import certify_on_ladder, possible_now
 
 if TYPE_CHECKING:
@@ -60,10 +59,6 @@ _STALE: Final = (
     "genuine_outcomes, fraud_outcomes, false_reject, step_up, missed_fraud, figures of these names and of outcomes, "
     "cost, applicants, stability and groups. The other measures depend on the model alone."
 )
-
-
-class NoScoreCounts(BundleError):
-    """A bundle of an earlier version holds no counts of scores, so only fresh records can certify its policy."""
 
 
 class PolicyUnchanged(ValueError):
@@ -137,7 +132,6 @@ class PolicyChange:
             data=self.data,
             configuration_sha256=sha256_hex(self.described[CONFIGURATION]),
             libraries=manifest.libraries,
-            protocol=self.contents.protocol,
             signing_key=signing_key,
             replace=replace,
         )
@@ -180,8 +174,6 @@ def change_policy(
 
     Raises
     ------
-    NoScoreCounts
-        If the bundle holds no counts and there are no fresh records.
     NotFresh, TooManyBadRows
         If `data` cannot certify anything.
     AboveLadder, InfeasiblePolicy, NotCertified, PolicyUnchanged
@@ -279,11 +271,6 @@ def _settings(
 def _former_records(sealed: SealedFiles, settings: PolicySettings) -> _Basis:
     """Certify on the records that certified the bundle's policy."""
     counts = ScoreCounts.of(sealed)
-    if counts is None:
-        raise NoScoreCounts(
-            f"{sealed.path}: holds no counts of scores, since an earlier version sealed it; certify another policy on "
-            "fresh labelled records: scoring-model policy BUNDLE FILE --out NEW"
-        )
     limits, scores = settings.limits(), tested_scores(counts)
     if limits.items() <= counts.limits.items() and settings.confidence == counts.confidence:
         # The certificates were given before anyone saw the scores: without a bound, those of the others stay.
@@ -310,7 +297,7 @@ def _fresh_records(
         scorer,
         table,
         settings=settings,
-        after=validation_end(sealed, split),
+        after=ScoreCounts.of(sealed).until,
         maturity=split.label_maturity,
         history=history,
         as_of=as_of,

@@ -160,6 +160,4 @@ def _fetch(uri: str, named: re.Match[str], folder: Path) -> Path:
 def download(client: "MlflowClient", version: "ModelVersion", folder: Path) -> Path:
     """Fetch the bundle of a version into a new folder; the seal is checked when it is loaded."""
     folder.mkdir()
-    # Versions of earlier releases registered the bundle itself.
-    place = f"{MODEL}/{BUNDLE}" if str(version.source).endswith(f"/{MODEL}") else BUNDLE
-    return Path(client.download_artifacts(str(version.run_id), place, str(folder)))
+    return Path(client.download_artifacts(str(version.run_id), f"{MODEL}/{BUNDLE}", str(folder)))

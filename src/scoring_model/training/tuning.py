@@ -340,8 +340,8 @@ class _Stopwatch:
 
 
 def _time_of(trial: FrozenTrial) -> TrialTime:
-    """Return the time of an ended trial; trials of older versions have none."""
-    return TrialTime(seconds=tuple(trial.user_attrs.get(_SECONDS, ())), ended=True)
+    """Return the time of an ended trial."""
+    return TrialTime(seconds=tuple(trial.user_attrs[_SECONDS]), ended=True)
 
 
 def _ask(study: optuna.Study, number: int, seed: int, *, parallel: bool) -> optuna.Trial:

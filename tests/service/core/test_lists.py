@@ -13,9 +13,8 @@ from scoring_model.service.clients import Caller
 from scoring_model.service.core.errors import NotFound
 from scoring_model.service.core.rows import DeliveryRow, Row, VerificationRow
 from scoring_model.service.lists import Cursors, ListFilter, merged
-from scoring_model.service.references import UNINDEXED_FACT, index_references
 from scoring_model.service.store import Position, lists
-from service_use import MASTERS, START, World, applicants, select, table, with_service
+from service_use import START, World, applicants, table, with_service
 from stored_rows import event_row, new_id, verification_row, webhook_row
 
 SECOND = 1_000_000
@@ -209,29 +208,6 @@ async def test_references_find_what_is_sealed_until_an_erasure(world: World) -> 
     assert len(await by_subject(world, neighbour, "s")) == 3
     columns = [row.subject for row in await table(world.url, VerificationRow) if row.client == caller.client]
     assert columns == [None] * 5
-
-
-@with_service
-async def test_references_of_older_rows_are_indexed_by_a_command(world: World) -> None:
-    """What a migration left without hashes is found after one run; what was erased stays erased."""
-    caller = await world.client()
-    one, other = (applicant.identity for applicant in applicants(world.bundle)[:2])
-    identity = await world.identity(caller, {**one, "externalId": "e"})
-    erased = await world.identity(caller, {**other, "externalId": "e"})
-    made = await world.verify(caller, identity=identity, signals={}, subject="s")
-    await world.verify(caller, identity=erased, signals={}, subject="s")
-    await world.service.identities.erase(caller, erased)
-    async with world.store.writing([]) as transaction:
-        await transaction.set_fact(UNINDEXED_FACT, b"")
-    await select(world.url, "UPDATE verifications SET subject = NULL")
-    await select(world.url, "UPDATE identities SET external = NULL")
-    assert (await by_subject(world, caller, "s"), await by_external(world, caller, "e")) == ([], [])
-    done = await index_references(world.store, MASTERS)
-    assert (done.references, done.unreadable) == (2, 0)
-    assert await by_subject(world, caller, "s") == [to_text(made.resource.id)]
-    assert await by_external(world, caller, "e") == [to_text(identity)]
-    async with world.store.reading() as reader:
-        assert await reader.fact(UNINDEXED_FACT) is None
 
 
 @with_service

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from identity_use import shared
-from scoring_model.bundle.manifest import PROTOCOL
 from scoring_model.contract.outcome import Outcome
 from scoring_model.contract.texts import to_text
 from scoring_model.contract.verification import VerificationStatus
@@ -210,9 +209,8 @@ async def test_a_verification_follows_one_of_the_same_person(world: World) -> No
 
 
 def test_what_an_identity_needs_is_sealed(frugal: Path, sealed: Path) -> None:
-    """It is part of the policy's version and raises the protocol, so that an older service refuses the bundle."""
+    """It is part of the policy's version, and none of the model's."""
     found, other = Scorer.load(frugal), Scorer.load(sealed)
     assert found.contents.identity_requires == ("lastName",)
     assert found.manifest.model_version == other.manifest.model_version
     assert found.manifest.policy_version != other.manifest.policy_version
-    assert found.manifest.protocol == PROTOCOL > other.manifest.protocol

@@ -14,13 +14,11 @@ from scoring_model.contract.webhook import Webhook, WebhookContext, WebhookInput
 from scoring_model.service.clients import Caller
 from scoring_model.service.core import ids
 from scoring_model.service.core.errors import Invalid, NotFound, WebhookLimit
-from scoring_model.service.core.rows import DeliveryRow, FactRow, WebhookRow
+from scoring_model.service.core.rows import DeliveryRow, WebhookRow
 from scoring_model.service.keys.data_keys import rotate
 from scoring_model.service.keys.keyring import KeyEncryptionKey, Keyring, Unreadable
 from scoring_model.service.keys.secrets import Secrets
-from scoring_model.service.store import TRUNCATION_FACT
 from scoring_model.service.webhooks import (
-    UNSEALED_FACT,
     associated_data,
     destination_of,
     new_secret,
@@ -35,15 +33,11 @@ from service_use import (
     START,
     World,
     applicants,
-    eventually,
-    file_of,
     id_of,
     opened,
-    select,
     table,
     with_service,
 )
-from store_story import write
 from stored_rows import delivery_row, webhook_row
 
 URL = "https://example.com/hook"
@@ -362,32 +356,6 @@ async def test_webhooks_show_what_is_sealed_at_rest(world: World) -> None:
     async with opened(world.url, world.bundle, keyring=lambda: Keyring(newer.primary)) as again:
         assert await shown(again, caller, id_of(made)) == (QUERY, "of the back office")
         assert await table(world.url, WebhookRow) == [row]
-
-
-@with_service
-async def test_the_first_process_with_keys_seals_what_a_migration_left(world: World) -> None:
-    """Clients see what they saw; nothing stays in the clear, on SQLite not even in the files."""
-    caller = await world.client()
-    plain = webhook_row(client=caller.client, query=b"?token=s3cret", description=b"office")
-    bare = webhook_row(client=caller.client)
-    await write(world.store, plain, bare, FactRow(UNSEALED_FACT, b""))
-    async with opened(world.url, world.bundle) as again:
-        assert await shown(again, caller, plain.id) == ("https://example.com/?token=s3cret", "office")
-        assert await shown(again, caller, bare.id) == ("https://example.com/", None)
-        rows = await table(world.url, WebhookRow)
-        assert all(text not in repr(rows).encode() for text in (b"s3cret", b"office"))
-        assert UNSEALED_FACT not in {row.name for row in await table(world.url, FactRow)}
-
-    async def gone() -> bool:
-        return not await select(world.url, f"SELECT 1 FROM facts WHERE name = '{TRUNCATION_FACT}'")
-
-    async with opened(world.url, world.bundle):
-        assert await table(world.url, WebhookRow) == rows
-        await eventually(gone)  # a start finishes what is left of a truncation
-    if world.url.startswith("sqlite"):
-        path = file_of(world.url)
-        held = path.read_bytes() + path.with_name(path.name + "-wal").read_bytes()
-        assert b"s3cret" not in held
 
 
 def test_deliveries_go_to_the_whole_destination(store_url: str) -> None:

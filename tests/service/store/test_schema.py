@@ -2,7 +2,7 @@ import asyncio
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import get_args, get_type_hints
@@ -13,23 +13,24 @@ from alembic.script import ScriptDirectory
 from alembic.util import CommandError
 
 from databases import Databases
-from scoring_model.service.core.rows import TABLES, ClientRow, LinkRow
+from scoring_model.cli import main
+from scoring_model.service.core.rows import TABLES, LinkRow
 from scoring_model.service.store import (
     SchemaForeign,
     SchemaMissing,
     SchemaNewer,
     SchemaOlder,
     SchemaRefused,
+    SchemaUnreleased,
     Store,
     StoreUnavailable,
     migrate,
     migrations,
     open_store,
 )
-from scoring_model.service.store.migrations import HEAD, script
-from scoring_model.service.webhooks import UNSEALED_FACT
+from scoring_model.service.store.migrations import HEAD, pending_script, script
 from store_story import run_story, write_to
-from stored_rows import event_row, identity_row, packed, webhook_row
+from stored_rows import event_row, identity_row, webhook_row
 
 VERSIONS = ScriptDirectory(str(Path(migrations.__file__).parent))
 BEYOND_ROWS = {"label_times", "buckets", "alembic_version"}
@@ -53,19 +54,6 @@ def select(url: str, statement: str) -> list[tuple[object, ...]]:
         return asyncio.run(run())
     with closing(sqlite3.connect(url.removeprefix("sqlite:///"), isolation_level=None)) as connection:
         return connection.execute(statement).fetchall()
-
-
-def insert(url: str, table: str, values: tuple[object, ...]) -> None:
-    """Insert a row of an older version."""
-
-    def literal(value: object) -> str:
-        if value is None:
-            return "NULL"
-        if isinstance(value, bytes):
-            return f"x'{value.hex()}'" if url.startswith("sqlite") else f"'\\x{value.hex()}'::bytea"
-        return f"'{value}'" if isinstance(value, str) else str(value)
-
-    select(url, f"INSERT INTO {table} VALUES ({', '.join(map(literal, values))})")
 
 
 def catalogue(url: str) -> list[tuple[object, ...]]:
@@ -95,28 +83,6 @@ def own_url(store_url: str, postgres: Databases) -> Iterator[str]:
     else:
         with postgres.fresh() as url:
             yield url
-
-
-@pytest.fixture
-def old(own_url: str, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], str]:
-    """Makes an empty database with the tables of a version, which is not opened; returns its URL."""
-
-    def make(version: str) -> str:
-        with monkeypatch.context() as patched:
-            patched.setattr(migrations, "HEAD", version)
-            if own_url.startswith("sqlite"):
-                path = Path(own_url.removeprefix("sqlite:///"))
-                path.unlink()
-                with closing(sqlite3.connect(path)) as connection:
-                    connection.executescript(script("sqlite", None))
-            else:
-                empty(own_url)
-                select(own_url, script("postgresql", None))
-        with pytest.raises(SchemaOlder):
-            asyncio.run(open_store(own_url))
-        return own_url
-
-    return make
 
 
 def empty(url: str) -> None:
@@ -166,130 +132,65 @@ def test_the_head_is_the_newest_migration() -> None:
 
 
 def test_no_version_can_be_taken_back() -> None:
-    """A downgrade is refused by a text that says what it would do."""
-    losses = (
-        "delete all data",
-        "delete all deliveries",
-        "delete all amounts",
-        "delete the queries",
-        "delete all amounts after the first",
-        "delete the choice of clients",
-        "delete the hashes of all references",
-        "delete events that share an instant",
-        "forget which bundle was activated",
-        "forget who was in the control group",
-        "read all verifications of a person",
-        "forget who passed in a control group",
-    )
-    for revision, loss in zip(reversed(list(VERSIONS.walk_revisions())), losses, strict=True):
-        with pytest.raises(NotImplementedError, match=loss):
+    """A downgrade is refused by a text that says what it would do; a version that is not there is no script."""
+    for revision in VERSIONS.walk_revisions():
+        with pytest.raises(NotImplementedError, match="would delete all data"):
             revision.module.downgrade()
     with pytest.raises(CommandError):
         script("sqlite", "9999")
 
 
-def test_webhooks_of_the_first_version_are_kept(old: Callable[[str], str]) -> None:
-    """Webhooks that were there before deliveries keep all they had; they count as successful since their creation."""
-    url = old("0001")
-    rows = [webhook_row(created_at=at, updated_at=99, succeeded_at=at, description=b"d") for at in (5, 7)]
-    for row in rows:
-        insert(url, "webhooks", tuple("d" if value == b"d" else value for value in row[:-3]))
-    asyncio.run(migrate(url))
+NEXT = """
+from alembic import op
+from sqlalchemy import Column, Text
 
-    async def story(store: Store) -> None:
-        async with store.reading() as reader:
-            assert await reader.webhooks(1, None, 9) == rows
-            assert await reader.deliveries(limit=9) == []
-
-    run_story(url, story)
+revision = "1001"
+down_revision = "1000"
 
 
-def test_link_rows_of_the_second_version_are_kept(old: Callable[[str], str]) -> None:
-    """Link rows that were there before amounts keep all they had, have none, and take labels and neighbours."""
-    url = old("0002")
-    rows = [LinkRow(b"h" * 16, time, b"p" * 16, labels) for time, labels in ((7, packed((9, 1))), (5, None))]
-    for row in rows:
-        insert(url, "links", row[:4])
-    asyncio.run(migrate(url))
-
-    async def story(store: Store) -> None:
-        async with store.writing(["1"]) as transaction:
-            await transaction.insert([LinkRow(b"h" * 16, 8, b"q" * 16, None, -(2**63), b"m")])
-            await transaction.link_labels([b"h" * 16], 5, packed((10, 0)))
-            (found,) = await transaction.histories([b"h" * 16], since=0, cap=9, amounts=3)
-        assert found == [
-            (8, b"q" * 16, None, -(2**63), b"m", 0),
-            (7, b"p" * 16, packed((9, 1)), None, None, 0),
-            (5, b"p" * 16, packed((10, 0)), None, None, 0),
-        ]
-
-    run_story(url, story)
+def upgrade() -> None:
+    op.create_table("notes", Column("text", Text, nullable=False))
+    op.execute("INSERT INTO notes SELECT model_version FROM bundles")
+"""
+"""A version after the first, which no release has: it makes the first an older one."""
 
 
-def test_hashes_of_persons_leave_the_identities_of_the_third_version(old: Callable[[str], str]) -> None:
-    """Identities keep all but the hash of their person; on SQLite its bytes leave the file too."""
-    url, canary = old("0003"), b"hash of a person"
-    rows = [identity_row(), identity_row(status="REDACTED", payload=None)]
-    for row in rows:
-        insert(url, "identities", (*row[:3], canary, *row[3:-1]))
-    asyncio.run(migrate(url))
-    if url.startswith("sqlite"):
-        assert canary not in Path(url.removeprefix("sqlite:///")).read_bytes()
-
-    async def story(store: Store) -> None:
-        async with store.reading() as reader:
-            assert [await reader.identity(1, row.id) for row in rows] == rows
-
-    run_story(url, story)
-
-
-def test_webhooks_of_the_third_version_are_kept(old: Callable[[str], str]) -> None:
-    """The query leaves the destination, a webhook follows the events older than itself, and a fact asks for keys."""
-    url = old("0003")
-    plain = webhook_row(destination_url="https://a.example/b", created_at=7)
-    asking = webhook_row(destination_url="https://a.example", query=b"?c=d?", description=b"e", created_at=7)
-    for row in (plain, asking):
-        before = row._replace(destination_url=row.destination_url + (row.query or b"").decode())[:-2]
-        insert(url, "webhooks", tuple("e" if value == b"e" else value for value in before))
-    for sequence, at in ((3, 5), (4, 6), (5, 7)):
-        insert(url, "events", event_row(sequence=sequence, created_at=at))
-    asyncio.run(migrate(url))
-
-    async def story(store: Store) -> None:
-        async with store.reading() as reader:
-            found = await reader.webhooks(1, None, 9)
-            assert found == [row._replace(since_sequence=4) for row in (plain, asking)]
-            assert await reader.fact(UNSEALED_FACT) == b""
-
-    run_story(url, story)
-
-
-def test_clients_of_the_fifth_version_are_not_strict(old: Callable[[str], str]) -> None:
-    """Clients that were there before the choice keep all they had, and their unknown signals are accepted."""
-    url = old("0005")
-    row = ClientRow(1, "cl_1", "a client", "1", "identities", 6000, 60, 5, 7, 9, strict_signals=0)
-    insert(url, "clients", row[:-2])
-    asyncio.run(migrate(url))
-
-    async def story(store: Store) -> None:
-        async with store.reading() as reader:
-            assert await reader.clients() == [row]
-            assert await reader.unknown_signals([1]) == []
-
-    run_story(url, story)
-
-
-def test_a_database_that_was_migrated_step_by_step_is_like_a_new_one(
-    old: Callable[[str], str], tmp_path: Path, postgres: Databases
+def test_a_database_of_an_older_version_is_migrated(
+    own_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, postgres: Databases
 ) -> None:
-    """From version 0001 on, a database gets the very tables, indexes and keys that a new one has."""
-    url = old("0001")
-    asyncio.run(migrate(url))
+    """It is refused until the command has run, keeps its rows, and then is like a new one."""
+    select(own_url, "INSERT INTO bundles VALUES ('m', 'p', '{}', 1)")
+    (tmp_path / "v1001_notes.py").write_text(NEXT)
+    monkeypatch.setattr(migrations, "HEAD", "1001")
+    monkeypatch.setattr(migrations, "VERSIONS", [*migrations.VERSIONS, tmp_path])
+    for create in (False, True):
+        with pytest.raises(SchemaOlder, match=f"have version 1000, this program needs 1001.*{COMMAND}"):
+            asyncio.run(open_store(own_url, create=create))
+    assert main(["database", "migrate", "--database", own_url]) == 0
+    assert select(own_url, "SELECT text FROM notes") == [("m",)]
+
+    async def story(store: Store) -> None:
+        async with store.reading() as reader:
+            assert [row.model_version for row in await reader.bundles()] == ["m"]
+
+    run_story(own_url, story)
     with postgres.fresh() as other:
-        new = f"sqlite:///{tmp_path / 'new.db'}" if url.startswith("sqlite") else other
-        asyncio.run(migrate(new))
+        if not own_url.startswith("sqlite"):
+            empty(other)
+        new = f"sqlite:///{tmp_path / 'new.db'}" if own_url.startswith("sqlite") else other
+        assert main(["database", "migrate", "--database", new]) == 0
         assert len(catalogue(new)) > 20
-        assert catalogue(url) == catalogue(new)
+        assert catalogue(own_url) == catalogue(new)
+
+
+@pytest.mark.parametrize("version", [f"{number:04}" for number in range(1, 13)])
+def test_what_was_made_before_the_first_release_is_refused(version: str) -> None:
+    """Every version that was never released is refused by name, as nothing that could be migrated."""
+    for only_new in (False, True):
+        with pytest.raises(
+            SchemaUnreleased, match=f"{version}, was made before the first release; make it anew"
+        ):
+            pending_script("sqlite", version, {"clients"}, only_new=only_new)
 
 
 def test_migrating_again_changes_nothing(own_url: str) -> None:
@@ -307,8 +208,12 @@ def test_migrating_again_changes_nothing(own_url: str) -> None:
 @pytest.mark.parametrize(
     ("statement", "refusal", "words"),
     [
-        ("UPDATE alembic_version SET version_num = '0000'", SchemaOlder, ["0000", HEAD, COMMAND]),
-        ("UPDATE alembic_version SET version_num = '0999'", SchemaNewer, ["0999", HEAD, COMMAND]),
+        (
+            "UPDATE alembic_version SET version_num = '0012'",
+            SchemaUnreleased,
+            ["0012", "make it anew", COMMAND],
+        ),
+        ("UPDATE alembic_version SET version_num = '9999'", SchemaNewer, ["9999", HEAD, COMMAND]),
         ("UPDATE alembic_version SET version_num = 'b0c1'", SchemaForeign, ["b0c1"]),
         ("DROP TABLE alembic_version", SchemaForeign, ["not those of scoring-model"]),
     ],
@@ -316,15 +221,14 @@ def test_migrating_again_changes_nothing(own_url: str) -> None:
 def test_other_versions_are_refused_by_name(
     own_url: str, statement: str, refusal: type[SchemaRefused], words: list[str]
 ) -> None:
-    """Older, newer and foreign tables have errors of their own, which name the command that helps."""
+    """Unreleased, newer and foreign tables have errors of their own, which name the command that helps."""
     select(own_url, statement)
     for create in (False, True):
         with pytest.raises(refusal) as caught:
             asyncio.run(open_store(own_url, create=create))
         assert all(word in str(caught.value) for word in words)
-    if refusal is not SchemaOlder:
-        with pytest.raises(refusal):
-            asyncio.run(migrate(own_url))
+    with pytest.raises(refusal):
+        asyncio.run(migrate(own_url))
 
 
 def test_an_empty_file_gets_tables_only_when_asked(tmp_path: Path) -> None:

@@ -133,7 +133,7 @@ class ControlDayRow(NamedTuple):
     """Verifications of a UTC day, scope and outcome of the policy that were drawn for the control group."""
 
     day: int  # since 1970-01-01
-    history_scope: str  # empty for days before scopes were counted apart
+    history_scope: str
     policy_outcome: str
     drawn: int
     repeats: int  # those of them whose person had passed before

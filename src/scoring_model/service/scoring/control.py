@@ -129,12 +129,11 @@ async def explains(
 
 async def _explains_repeat(store: Store, row: VerificationRow, digest: bytes | None) -> bool:
     """Return True if a drawn verification is a repeat exactly if its person passed before."""
-    if digest is None or row.control_repeat is None:
-        # Draws of earlier versions have no mark.
-        return not row.control_repeat
+    if digest is None or not row.control_drawn or row.control_repeat is None:
+        return row.control_repeat is None and not row.control_drawn
     async with store.reading() as reader:
         passed = (await reader.control_passes([digest])).get(digest)
     is_other = passed is not None and passed.verification != row.id
     if row.control_repeat:
-        return bool(row.control_drawn) and (is_other or await kept_since(store) > 0)
+        return is_other or await kept_since(store) > 0
     return not (is_other and passed is not None and passed.time < (row.completed_at or 0))

@@ -24,6 +24,7 @@ from scoring_model.service.store.errors import (
     SchemaNewer,
     SchemaOlder,
     SchemaRefused,
+    SchemaUnreleased,
     StoreUnavailable,
 )
 from scoring_model.service.store.expiry import Cutoffs, Expiring, Key, KeyRange
@@ -67,6 +68,7 @@ __all__ = [
     "SchemaNewer",
     "SchemaOlder",
     "SchemaRefused",
+    "SchemaUnreleased",
     "SqliteAddress",
     "Store",
     "StoreUnavailable",

@@ -33,6 +33,10 @@ class SchemaOlder(SchemaRefused):
     """The database must be migrated first."""
 
 
+class SchemaUnreleased(SchemaRefused):
+    """The database was made before the first release: no migration leads from it to here."""
+
+
 class SchemaNewer(SchemaRefused):
     """The database belongs to a later version of the program."""
 

@@ -132,15 +132,3 @@ COMPLETED_AT: Final = select(
     VerificationRow, "WHERE client = $1 AND status = 'COMPLETED' AND completed_at = $2 ORDER BY id"
 )
 EVENTS_OF: Final = select(EventRow, "WHERE client = $1 AND resource = $2 ORDER BY sequence")
-IDENTITIES_AFTER: Final = select(IdentityRow, "WHERE id > $1 ORDER BY id LIMIT $2")
-INDEX_SUBJECTS: Final = Each(
-    "UPDATE verifications SET subject = $3 WHERE id = $1 AND payload = $2",
-    "UPDATE verifications SET subject = given.hash FROM unnest($1::bytea[], $2::bytea[], $3::bytea[]) "
-    "AS given(id, payload, hash) WHERE verifications.id = given.id AND verifications.payload = given.payload",
-)
-INDEX_EXTERNAL: Final = Each(
-    "UPDATE identities SET external = $3 WHERE id = $1 AND payload = $2",
-    "UPDATE identities SET external = given.hash FROM unnest($1::bytea[], $2::bytea[], $3::bytea[]) "
-    "AS given(id, payload, hash) WHERE identities.id = given.id AND identities.payload = given.payload",
-)
-"""Only while the payload is the one that the reference was read from: an erasure removes both."""

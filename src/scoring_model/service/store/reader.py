@@ -233,10 +233,6 @@ class Reader(ABC):
         """Return COMPLETED verifications of all clients with ids below one, latest first."""
         return await self._all(VerificationRow, sql.LATEST_COMPLETED, before, limit)
 
-    async def identities(self, after: bytes, limit: int) -> list[IdentityRow]:
-        """Return identities of all clients ordered by id, strictly after one."""
-        return await self._all(IdentityRow, lists.IDENTITIES_AFTER, after, limit)
-
     async def labels(self, verification_ids: Sequence[bytes]) -> Mapping[bytes, list[tuple[str, int, int]]]:
         """Return label, known_at and told_at of each labelled verification, in the order of reporting."""
         found: dict[bytes, list[tuple[str, int, int]]] = {}

@@ -19,7 +19,6 @@ from scoring_model.service.core.rows import (
     VerificationRow,
     WebhookRow,
 )
-from scoring_model.service.store import lists
 from scoring_model.service.store import statements as sql
 from scoring_model.service.store.buckets import Bucket
 from scoring_model.service.store.expiry import EXPIRY, Cutoffs, KeyRange
@@ -271,14 +270,6 @@ class Transaction(Reader):
         resealed = frozenset([row[0] for row in await self._each(sql.RESEAL, payloads)])
         await self.require_truncation()
         return resealed
-
-    async def index_subjects(self, hashes: Sequence[tuple[bytes, bytes, bytes]]) -> None:
-        """Set the hashes of the subjects of verifications, each given as id, unchanged payload and hash."""
-        await self._each(lists.INDEX_SUBJECTS, hashes)
-
-    async def index_external(self, hashes: Sequence[tuple[bytes, bytes, bytes]]) -> None:
-        """Set the hashes of the references of identities, each given as id, unchanged payload and hash."""
-        await self._each(lists.INDEX_EXTERNAL, hashes)
 
     async def rewrap(self, rows: Sequence[PersonKeyRow]) -> None:
         """Update the wrapped keys of persons that still exist."""

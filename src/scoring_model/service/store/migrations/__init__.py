@@ -1,7 +1,8 @@
 """Schema version and migrations of a database: one module per version in `versions`, and their SQL.
 
-A new module has the next number as `revision`, the previous one as `down_revision`, and Alembic operations for both
-databases. Update `HEAD` too; tests compare both databases with the row types. Alembic renders SQL (offline mode) that
+The first module is edited in place until the first release. After it a new module has the next number as `revision`,
+the previous one as `down_revision`, and Alembic operations for both databases. Update `HEAD` too; tests compare both
+databases with the row types. Alembic renders SQL (offline mode) that
 runs over the serving drivers, so no other driver is needed. Migrations can't read rows. Versions are compared in plain
 SQL, so serving needs neither Alembic nor SQLAlchemy.
 """
@@ -11,10 +12,21 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Final, Literal
 
-from scoring_model.service.store.errors import SchemaForeign, SchemaMissing, SchemaNewer, SchemaOlder
+from scoring_model.service.store.errors import (
+    SchemaForeign,
+    SchemaMissing,
+    SchemaNewer,
+    SchemaOlder,
+    SchemaUnreleased,
+)
 
-HEAD: Final = "0012"
-"""The version of the tables that this code reads and writes: the newest one of `versions`."""
+HEAD: Final = "1000"
+"""The version of the tables that this code reads and writes: the newest one of `VERSIONS`."""
+
+VERSIONS: Final = [Path(__file__).parent / "versions"]
+"""Folders of the modules, one per version."""
+
+_FIRST: Final = "1000"
 
 VERSION_TABLE: Final = "alembic_version"
 
@@ -48,7 +60,12 @@ def check_version(version: str | None, tables: Collection[str]) -> None:
         raise SchemaForeign(
             f"The database says that its tables have version {version[:40]!r}, not one of ours."
         )
-    if version < HEAD:
+    if int(version) < int(_FIRST):
+        raise SchemaUnreleased(
+            f"The database, of version {version}, was made before the first release; make it anew: name an empty one, "
+            f"then run: {_COMMAND}"
+        )
+    if int(version) < int(HEAD):
         raise SchemaOlder(
             f"The tables of the database have version {version}, this program needs {HEAD}. "
             f"Back the database up, then run: {_COMMAND}"
@@ -73,7 +90,7 @@ def pending_script(dialect: Dialect, version: str | None, tables: Collection[str
     Raises
     ------
     SchemaRefused
-        If the tables belong to a later version or to another program.
+        If the tables belong to a later version, to none that was released, or to another program.
     """
     try:
         check_version(version, tables)
@@ -98,7 +115,7 @@ def script(dialect: Dialect, version: str | None) -> str:
     from alembic.runtime.migration import MigrationContext
     from alembic.script import ScriptDirectory
 
-    versions = ScriptDirectory(str(Path(__file__).parent))
+    versions = ScriptDirectory(str(Path(__file__).parent), version_locations=list(map(str, VERSIONS)))
     buffer = io.StringIO()
     options = {
         "fn": lambda present, _: versions._upgrade_revs(HEAD, present),

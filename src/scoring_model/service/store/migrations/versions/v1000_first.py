@@ -1,4 +1,4 @@
-"""The first tables. What a migration does is never changed once it was released.
+"""The first tables. They are edited in place until the first release; after it no migration ever changes.
 
 There are few indexes, since each costs a page of the disk for each row that lands elsewhere in it; identifiers grow
 with time, so that rows are appended to their primary keys.
@@ -10,6 +10,7 @@ from alembic import op
 from sqlalchemy import (
     BigInteger,
     Column,
+    Double,
     Float,
     Identity,
     Integer,
@@ -20,7 +21,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.types import TypeEngine
 
-revision = "0001"
+revision = "1000"
 down_revision = None
 
 
@@ -37,19 +38,38 @@ def upgrade() -> None:
     _create_label_times()
     _create_events()
     _create_webhooks()
+    _create_deliveries()
     _create_idempotency()
     _create_labels()
+    _create_unknown_signals()
+    _create_imported_records()
+    _create_bundle_files()
+    _create_bundle_activations()
+    _create_serving_processes()
+    _create_control_passes()
+    _create_control_draws()
     if op.get_context().dialect.name == "postgresql":
         _create_buckets()
 
 
 def downgrade() -> None:
     """Refuse: nothing lies before the first tables but the loss of everything."""
-    raise NotImplementedError("Version 0001 is the first: taking it back would delete all data")
+    raise NotImplementedError("Version 1000 is the first: taking it back would delete all data")
 
 
 def _column(name: str, kind: type[TypeEngine[Any]], *, key: bool = False, null: bool = False) -> Column[Any]:
-    return Column(name, kind, primary_key=key, nullable=null)
+    return Column(name, kind, primary_key=key, nullable=null, autoincrement=False)
+
+
+def _count(name: str, *, key: bool = False) -> Column[int]:
+    return Column(name, Integer, primary_key=key, nullable=False, server_default="0", autoincrement=False)
+
+
+def _partial_index(
+    name: str, table: str, columns: list[str], condition: str, *, unique: bool = False
+) -> None:
+    where = text(condition)
+    op.create_index(name, table, columns, unique=unique, sqlite_where=where, postgresql_where=where)
 
 
 def _number(name: str) -> Column[int]:
@@ -89,6 +109,8 @@ def _create_clients() -> None:
         _column("sequence", BigInteger),
         _column("created_at", BigInteger),
         _column("revoked_at", BigInteger, null=True),
+        _count("strict_signals"),
+        _count("importing"),
         UniqueConstraint("client_id", name="clients_client_id"),
         # Every commit changes the sequence: room on the page lets a server do it in place.
         postgresql_with={"fillfactor": 50},
@@ -117,13 +139,8 @@ def _create_person_keys() -> None:
         _column("wrapped", LargeBinary),
         sqlite_with_rowid=False,
     )
-    op.create_index(
-        "person_keys_person",
-        "person_keys",
-        ["client", "person"],
-        unique=True,
-        sqlite_where=text("person IS NOT NULL"),
-        postgresql_where=text("person IS NOT NULL"),
+    _partial_index(
+        "person_keys_person", "person_keys", ["client", "person"], "person IS NOT NULL", unique=True
     )
 
 
@@ -133,13 +150,16 @@ def _create_identities() -> None:
         _column("id", LargeBinary, key=True),
         _column("client", BigInteger),
         _column("key_id", LargeBinary),
-        _column("person", LargeBinary, null=True),
         _column("status", Text),
         _column("payload", LargeBinary, null=True),
         _column("created_at", BigInteger),
         _column("updated_at", BigInteger),
+        _column("external", LargeBinary, null=True),
     )
-    op.create_index("identities_key", "identities", ["key_id"])
+    op.create_index("identities_client", "identities", ["client", "created_at", "id"])
+    by_reference = ["external", "created_at", "id"]
+    _partial_index("identities_external", "identities", by_reference, "external IS NOT NULL")
+    op.create_index("identities_key", "identities", ["key_id", "created_at", "id"])
 
 
 # With its rows of a kilobyte it is not kept in the tree of its key (WITHOUT ROWID): SQLite would put at most four rows
@@ -166,22 +186,29 @@ def _create_verifications() -> None:
         _column("attempts", Integer),
         _column("leased_until", BigInteger, null=True),
         _column("reference", Text, null=True),
+        _column("subject", LargeBinary, null=True),
+        _column("policy_outcome", Text, null=True),
+        _column("control_share", Double, null=True),
+        _column("control_drawn", Integer, null=True),
+        _column("control_repeat", Integer, null=True),
     )
-    op.create_index("verifications_key", "verifications", ["key_id"])
-    op.create_index(
-        "verifications_completed",
-        "verifications",
-        ["client", "completed_at", "id"],
-        sqlite_where=text("status = 'COMPLETED'"),
-        postgresql_where=text("status = 'COMPLETED'"),
-    )
-    op.create_index(
-        "verifications_pending",
-        "verifications",
-        ["created_at", "id"],
-        sqlite_where=text("status = 'PENDING'"),
-        postgresql_where=text("status = 'PENDING'"),
-    )
+    _index_verifications()
+
+
+# The partial indexes hold the few rows that lists and queues are searched for.
+def _index_verifications() -> None:
+    completed, paged = ["client", "completed_at", "id"], ["client", "created_at", "id"]
+    _partial_index("verifications_completed", "verifications", completed, "status = 'COMPLETED'")
+    _partial_index("verifications_pending", "verifications", paged[1:], "status = 'PENDING'")
+    op.create_index("verifications_client", "verifications", paged)
+    op.create_index("verifications_key", "verifications", ["key_id", "created_at", "id"])
+    _partial_index("verifications_failed", "verifications", paged, "outcome = 'FAILED'")
+    _partial_index("verifications_stepped_up", "verifications", paged, "outcome = 'STEPPED_UP'")
+    _partial_index("verifications_unfinished", "verifications", paged, "status <> 'COMPLETED'")
+    by_subject = ["subject", "created_at", "id"]
+    _partial_index("verifications_subject", "verifications", by_subject, "subject IS NOT NULL")
+    by_identity = ["identity_id", "id"]
+    _partial_index("verifications_identity", "verifications", by_identity, "identity_id IS NOT NULL")
 
 
 def _create_links() -> None:
@@ -191,6 +218,9 @@ def _create_links() -> None:
         _column("time", BigInteger, key=True),
         _column("person", LargeBinary),
         _column("labels", LargeBinary, null=True),
+        _column("amount", BigInteger, null=True),
+        _column("more_amounts", LargeBinary, null=True),
+        _count("tie", key=True),  # tells events of one instant apart
         sqlite_with_rowid=False,  # the events of a hash lie side by side
     )
 
@@ -217,13 +247,8 @@ def _create_events() -> None:
         _column("waiting", Integer),
     )
     op.create_index("events_sequence", "events", ["client", "sequence"], unique=True)
-    op.create_index(
-        "events_waiting",
-        "events",
-        ["id"],
-        sqlite_where=text("waiting = 1"),
-        postgresql_where=text("waiting = 1"),
-    )
+    # Clients take turns in the fan-out.
+    _partial_index("events_waiting", "events", ["client", "id"], "waiting = 1")
 
 
 def _create_webhooks() -> None:
@@ -234,15 +259,44 @@ def _create_webhooks() -> None:
         _column("destination_url", Text),
         _column("active", Integer),
         _column("event_types", Text),
-        _column("description", Text, null=True),
+        _column("description", LargeBinary, null=True),
         _column("disabled_reason", Text, null=True),
         _column("secret", LargeBinary),
         _column("old_secret", LargeBinary, null=True),
         _column("old_secret_until", BigInteger, null=True),
         _column("created_at", BigInteger),
         _column("updated_at", BigInteger),
+        _column("succeeded_at", BigInteger),
+        _column("query", LargeBinary, null=True),
+        _column("since_sequence", BigInteger),
     )
     op.create_index("webhooks_client", "webhooks", ["client", "id"])
+
+
+# Most rows wait for a moment only and are in no index but those of their keys afterwards. The lease is in none: taking
+# it and giving it back changes a row in place.
+def _create_deliveries() -> None:
+    op.create_table(
+        "deliveries",
+        _column("id", LargeBinary, key=True),
+        _column("event", LargeBinary),
+        _column("webhook", LargeBinary),
+        _column("client", BigInteger),
+        _column("status", Text),
+        _column("attempts", Integer),
+        _column("due_at", BigInteger),
+        _column("leased_until", BigInteger, null=True),
+        _column("created_at", BigInteger),
+        _column("finished_at", BigInteger, null=True),
+        _column("answered", Integer, null=True),
+        _column("excerpt", Text, null=True),
+        postgresql_with={"fillfactor": 70},
+    )
+    op.create_index("deliveries_event", "deliveries", ["event", "webhook"], unique=True)
+    _partial_index("deliveries_due", "deliveries", ["due_at"], "status = 'WAITING'")
+    _partial_index("deliveries_webhook", "deliveries", ["webhook", "due_at"], "status = 'WAITING'")
+    _partial_index("deliveries_dead", "deliveries", ["id"], "status = 'DEAD'")
+    op.create_index("deliveries_list", "deliveries", ["webhook", "created_at", "id"])
 
 
 def _create_idempotency() -> None:
@@ -269,6 +323,93 @@ def _create_labels() -> None:
         _column("told_at", BigInteger),
     )
     op.create_index("labels_told", "labels", ["verification_id", "label", "known_at"], unique=True)
+
+
+def _create_unknown_signals() -> None:
+    op.create_table(
+        "unknown_signals",
+        _column("client", BigInteger, key=True),
+        _column("name", Text, key=True),
+        _column("nearest", Text),
+        _column("requests", BigInteger),
+        _column("last_seen", BigInteger),
+    )
+
+
+def _create_imported_records() -> None:
+    op.create_table(
+        "imported_records",
+        _column("record", LargeBinary, key=True),
+        _column("client", BigInteger),
+        _column("time", BigInteger),
+        _column("links", LargeBinary),
+        _column("labels", LargeBinary, null=True),
+        sqlite_with_rowid=False,
+    )
+
+
+def _create_bundle_files() -> None:
+    op.create_table(
+        "bundle_files",
+        _column("model_version", Text, key=True),
+        _column("policy_version", Text, key=True),
+        _column("name", Text, key=True),
+        _column("content", LargeBinary),
+    )
+
+
+def _create_bundle_activations() -> None:
+    op.create_table(
+        "bundle_activations",
+        _column("number", BigInteger, key=True),
+        _column("at", BigInteger),
+        _column("model_version", Text),
+        _column("policy_version", Text),
+        _column("longest_window", BigInteger),
+        _column("state", Text),
+        _column("requested_by", Text),
+        _column("request", BigInteger, null=True),
+        _column("reason", Text, null=True),
+    )
+
+
+def _create_serving_processes() -> None:
+    op.create_table(
+        "serving_processes",
+        _column("process", LargeBinary, key=True),
+        _column("host", Text),
+        _column("pid", Integer),
+        _column("model_version", Text),
+        _column("policy_version", Text),
+        _column("since", BigInteger),
+        _column("checked", BigInteger),
+        _column("problem", Text, null=True),
+        _column("seen_at", BigInteger),
+    )
+
+
+# Who passed in the control group, so that nobody passes twice.
+def _create_control_passes() -> None:
+    op.create_table(
+        "control_passes",
+        _column("digest", LargeBinary, key=True),
+        _column("time", BigInteger),
+        _column("verification", LargeBinary),
+        sqlite_with_rowid=False,
+    )
+
+
+def _create_control_draws() -> None:
+    op.create_table(
+        "control_draws",
+        _column("day", BigInteger, key=True),
+        _column("history_scope", Text, key=True),
+        _column("policy_outcome", Text, key=True),
+        _column("drawn", BigInteger),
+        _column("repeats", BigInteger),
+        _column("passed", BigInteger),
+        _column("expected_cost", Double),
+    )
 
 
 def _create_buckets() -> None:
