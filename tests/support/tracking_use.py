@@ -6,7 +6,7 @@ from typing import Final
 
 from mlflow.entities import Run, ViewType
 
-from scoring_model.training.mlflow_runs import RunRecord, client_of, files_below
+from scoring_model.training.mlflow_runs import BUNDLE, MODEL, RunRecord, client_of, files_below
 
 TABLE: Final = {
     "columns": ["trial", "value", "rounds"],
@@ -18,7 +18,7 @@ _MINUTE: Final = 60_000
 
 def record_of(folder: Path, *, number: int = 1, use: str = "identities") -> RunRecord:
     """Make the record of a numbered training: a later number ended later, equal ones are equal in every folder."""
-    bundle = folder / "bundle"
+    bundle = folder / MODEL / BUNDLE
     bundle.mkdir(parents=True)
     (bundle / "manifest.json").write_text(json.dumps({"protocol": 1, "number": number}))
     (bundle / "model.onnx").write_bytes(bytes(range(256)) * 50 + str(number).encode())

@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from identity_use import with_thresholds
 from program import Captured, run
 from scoring_model.bundle import read_bundle
-from scoring_model.training.mlflow_runs import BUNDLE, RunRecord, client_of, files_below
+from scoring_model.training.mlflow_runs import BUNDLE, MODEL, RunRecord, client_of, files_below
 from scoring_model.training.run import Training
 from scoring_model.training.tracking import track
 
@@ -48,7 +48,7 @@ def registered(bundle: Path, folder: Path, number: int) -> str:
         metrics={},
         tags={"bundle.seal": manifest.seal},
         dataset={"name": "records", "digest": "ab", "source_type": "table", "source": "{}"},
-        artifacts=files_below(bundle, f"{BUNDLE}/"),
+        artifacts=files_below(bundle, f"{MODEL}/{BUNDLE}/"),
     )
     return track(record, folder=folder).uri
 

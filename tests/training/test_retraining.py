@@ -29,7 +29,7 @@ from scoring_model.retraining.challenger import Challenger
 from scoring_model.retraining.records import collect_records, contract_table
 from scoring_model.service.activating import activate
 from scoring_model.service.store import migrate, with_store
-from scoring_model.training.mlflow_runs import BUNDLE, RunRecord, client_of, files_below
+from scoring_model.training.mlflow_runs import BUNDLE, MODEL, RunRecord, client_of, files_below
 from scoring_model.training.registry import fetch_bundle
 from scoring_model.training.run import Training
 from scoring_model.training.tracking import track
@@ -137,7 +137,7 @@ def site(
         metrics={},
         tags={"bundle.seal": manifest.seal, **tags},
         dataset={"name": "records", "digest": "ab", "source_type": "table", "source": "{}"},
-        artifacts=files_below(bundle, f"{BUNDLE}/"),
+        artifacts=files_below(bundle, f"{MODEL}/{BUNDLE}/"),
     )
     database = f"sqlite:///{tmp_path}/service.db"
     asyncio.run(migrate(database))

@@ -18,7 +18,7 @@ from report_use import evaluated
 from scoring_model.bundle import Bundle, read_bundle
 from scoring_model.configuration import Configuration
 from scoring_model.decision.rules import Policy
-from scoring_model.training.mlflow_runs import RunRecord, TrackedRun, client_of
+from scoring_model.training.mlflow_runs import MODEL, RunRecord, TrackedRun, client_of
 from scoring_model.training.run import Training
 from scoring_model.training.run_description import column_schema, describe, metrics, requirements, table
 from scoring_model.training.tracking import TrackingError, track
@@ -49,13 +49,13 @@ def logged(tracking_folder: Callable[[Path], Path], tmp_path_factory: pytest.Tem
     tracking_folder(folder / "runs")
     records = [record_of(folder / str(number), number=number) for number in (1, 2)]
     runs = [track(record, folder=folder / "runs") for record in records]
-    return Logged(folder / "runs", [folder / str(number) / "bundle" for number in (1, 2)], records, runs)
+    return Logged(folder / "runs", [folder / str(number) / MODEL for number in (1, 2)], records, runs)
 
 
 def test_the_alias_gives_the_bundle_byte_for_byte(
     logged: Logged, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The download of the challenger is the later bundle, without other files."""
+    """The download of the challenger is the folder of the later bundle, without other files."""
     monkeypatch.setenv("MLFLOW_TRACKING_URI", logged.uri)
     fetched = mlflow.artifacts.download_artifacts("models:/identities@challenger", dst_path=str(tmp_path))
     assert contents(Path(fetched)) == contents(logged.bundles[1])
@@ -238,7 +238,7 @@ folder = Path(sys.argv[1])
 dataset = dict(name="d", digest="0", source_type="table", source="{}")
 tracking.track(mlflow_runs.RunRecord(
     key="k", use="e", name="r", started=1, ended=2, params={}, metrics={}, tags={}, dataset=dataset,
-    artifacts={"bundle/m": folder / "m"},
+    artifacts={"model/bundle/m": folder / "m"},
 ), folder=folder)
 from mlflow.telemetry import get_telemetry_client
 assert get_telemetry_client() is None

@@ -227,7 +227,7 @@ def _register(client: "MlflowClient", run: "Run", record: RunRecord) -> None:
     version, *duplicates = _versions(client, run) or [
         client.create_model_version(
             record.use,
-            source=f"{run.info.artifact_uri}/{_registered_folder(record)}",
+            source=f"{run.info.artifact_uri}/{MODEL}",
             run_id=run.info.run_id,
             tags={**record.tags, _TRAINED_TAG: rfc3339(record.ended * 1000)},
             await_creation_for=0,
@@ -237,10 +237,6 @@ def _register(client: "MlflowClient", run: "Run", record: RunRecord) -> None:
     registered = pages(client.search_model_versions, f"name='{record.use}'")
     if all(_trained_at(other) <= record.ended for other in registered):
         client.set_registered_model_alias(record.use, _CHALLENGER, version.version)
-
-
-def _registered_folder(record: RunRecord) -> str:
-    return MODEL if any(name.startswith(f"{MODEL}/") for name in record.artifacts) else BUNDLE
 
 
 def _trained_at(version: "ModelVersion") -> int:
