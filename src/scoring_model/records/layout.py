@@ -51,7 +51,7 @@ def schema_of(columns: Collection[str], schema: RecordSchema, *, marked: bool = 
     held = set(columns)
     if marked and _EVENT in held:
         return schema.contract
-    # The bare name of a signal is good in both, so it tells only where nothing else does.
+    # The bare name of a signal is valid in both, so it decides only where nothing else does.
     own = {field: name for field, name in schema.columns.items() if name != field.removeprefix(SIGNAL_PREFIX)}
     own = own or {field: name for field, name in schema.columns.items() if name != field}
     theirs = {field for field in own if field not in schema.columns.values()}

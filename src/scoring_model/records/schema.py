@@ -83,7 +83,7 @@ class RecordSchema:
     format : FileFormat
         How values are written in files.
     names : {"contract", "own"}, optional
-        Whose names count in a file whose columns do not tell (see `layout.schema_of`).
+        Whose names count in a file whose columns do not decide it (see `layout.schema_of`).
 
     Raises
     ------
