@@ -4,8 +4,8 @@ Each request has credentials, a rate limit, its own idempotency key, histories u
 hot) and five windows, 300 trees, exact reasons where the outcome needs them, encryption, link rows, events, and a
 durable commit. The service runs on one core; the load and PostgreSQL run on another.
 
-Run as ``python benchmarks/create_verification.py --store sqlite``. Needs wrk. Every answer must be a 201, and a sample
-is compared with the scorer's decision on the same request and history.
+Run as ``python benchmarks/create_verification.py --store sqlite``. Every answer must be a 201, and a sample is compared
+with the scorer's decision on the same request and history. Prints the start of the service and its memory too.
 
 With ``--in-use`` every run has a twin during which labels are reported and lists are read, in turns; the ratio of both
 rates is printed for each pair.
@@ -13,46 +13,37 @@ rates is printed for each pair.
 
 import argparse
 import asyncio
+import itertools
 import json
 import os
 import statistics
-import sys
-import tempfile
+import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
+from shared.bundles import served_bundle, stepping_up
+from shared.checks import check_answers
+from shared.database import Site, completed, site
+from shared.judging import STORES, add_load, arguments
+from shared.load import CONNECTIONS, CREATE, Answered, Visitors
+from shared.processes import cpu_seconds, resident_mebibytes, serving
 
-from benchmarks.beside import Beside
-from benchmarks.checks import check_answers, count_completed
-from benchmarks.cores import cpu_seconds, cpu_seconds_of_tree, on_core, two_cores
-from benchmarks.filled_database import Filled, fill
-from benchmarks.load import CONNECTIONS, KEPT, Load, Visits, require_wrk
-from benchmarks.rehearsal import rehearsed
-from benchmarks.served_bundle import served_bundle
-from benchmarks.service_process import CREATE, serving
-
-from databases import Server, running_server
+from outside_client import Answer, OutsideClient, port_of
+from running_service import Running
 from scoring_model.bundle import Bundle
+from scoring_model.records import rfc3339
 from scoring_model.scorer import Scorer
-from scoring_model.service.keys.keyring import Keyring, add_master_key, load_master_keys
 
-RESULTS: Final = Path(__file__).parents[1] / "runs" / "benchmarks"
 WARM_SECONDS: Final = 4
+KEPT: Final = 200
+"""Approximate number of answers of a load that are checked."""
 
-
-@contextmanager
-def database(kind: str, folder: Path) -> Iterator[tuple[str, Server | None]]:
-    """An empty database and its server, if it has one."""
-    if kind == "sqlite":
-        yield f"sqlite:///{folder / 'scoring.db'}", None
-        return
-    with running_server() as server:
-        yield server.create("scoring"), server
+LISTS: Final = [f"{CREATE}?limit=100{more}" for more in ("", "&outcome=FAILED", "&outcome=STEPPED_UP")]
+LABELLED: Final = 10
+"""Labels in a report, of two a second: one for each hundred of 2,000 verifications."""
 
 
 def print_disk(folder: Path) -> None:
@@ -64,172 +55,151 @@ def print_disk(folder: Path) -> None:
             began = time.perf_counter()
             os.fdatasync(file.fileno())
             times.append(1e3 * (time.perf_counter() - began))
-    print(
-        f"disk: fdatasync median {statistics.median(times):.2f} ms, p99 {sorted(times)[-4]:.2f} ms",
-        flush=True,
-    )
+    median, late = statistics.median(times), sorted(times)[-4]
+    print(f"disk: fdatasync median {median:.2f} ms, p99 {late:.2f} ms", flush=True)
+
+
+def rehearsed(here: Site, bundle: Bundle, visitors: Visitors) -> Path:
+    """Serve a bundle briefly; save it under a policy that steps up a realistic share of the scores."""
+    trained = bundle.save(here.folder / "bundles" / "trained")
+    with serving(here.folder, bundle=trained, **here.served) as service:
+        warm = visitors.drive(service.url, WARM_SECONDS)
+    scores = [int(json.loads(answer)["scoringScore"]) for answer in warm.answers]
+    return stepping_up(bundle, scores).save(here.folder / "bundles" / "served")
+
+
+@contextmanager
+def in_use(service: Running, here: Site, verifications: Sequence[str]) -> Iterator[None]:
+    """Report labels and read pages of lists, twice a second each; exit if an answer was not a 200."""
+    client = OutsideClient(port_of(service), here.credentials)
+    ids, stop = itertools.cycle(verifications), threading.Event()
+    answers: list[Answer] = []
+
+    def run() -> None:
+        while not stop.wait(0.5):
+            known = rfc3339(time.time_ns() // 1000 - 1_000_000)
+            label = {"label": ("fraud", "genuine")[len(answers) % 4 // 2], "knownAt": known}
+            rows = [{"verificationId": next(ids), **label} for _ in range(LABELLED)]
+            answers.append(client.ask("POST", "/scoring/v1/labels", {"labels": rows}))
+            answers.append(client.ask("GET", LISTS[len(answers) // 2 % len(LISTS)]))
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        thread.join()
+    bad = [one for one in answers if one.status != 200] + [one for one in answers[::2] if one.json["refused"]]
+    if bad or not answers:
+        raise SystemExit(f"labels and lists: {bad or 'none was asked for'}")
+    print(f"  with {len(answers) // 2} reports of labels and as many pages of lists")
 
 
 class Bench:
-    """One service under load.
+    """One service under load: its site, the scorer of its bundle, and its requests."""
 
-    Parameters
-    ----------
-    running : Running
-    filled : Filled
-    scorer : Scorer
-    keyring : Keyring
-    server : Server or None
-        Server of the database.
-    visits : Visits
-        The requests.
-    """
+    def __init__(self, service: Running, here: Site, bundle: Path, visitors: Visitors) -> None:
+        self._service = service
+        self._here = here
+        self._scorer = Scorer.load(bundle)
+        self._visitors = visitors
 
-    def __init__(
-        self,
-        running: Any,
-        filled: Filled,
-        scorer: Scorer,
-        keyring: Keyring,
-        server: Server | None,
-        visits: Visits,
-    ) -> None:
-        self._running = running
-        self._filled = filled
-        self._scorer = scorer
-        self._keyring = keyring
-        self._server = server
-        self._visits = visits
+    def load(self, seconds: int, connections: int = CONNECTIONS) -> Answered:
+        """Send load for some seconds; print what was found, and compare answers with the scorer's."""
+        before = self._cpu()
+        found = self._visitors.drive(self._service.url, seconds, connections)
+        used = [now - then for now, then in zip(self._cpu(), before, strict=True)]
+        print(f"{connections} connections: {found}")
+        for name, one in zip(("service", "PostgreSQL"), used, strict=False):
+            print(f"  CPU of a request, {name}: {1e6 * one / found.count(201):.0f} us")
+        answers = found.answers[:: max(1, len(found.answers) // KEPT)]
+        print(f"  {asyncio.run(check_answers(self._here, self._scorer, answers))}", flush=True)
+        return found
 
-    def load(self, seconds: int, *, connections: int = CONNECTIONS, kept: int = KEPT) -> Load:
-        """Send load for some seconds; every answer must be a 201."""
-        url = self._running.url + CREATE
-        return self._visits.drive(url, seconds=seconds, connections=connections, kept=kept)
+    def measure(self, seconds: int) -> Answered:
+        """Send load, and count what was stored."""
+        stored = completed(self._here.url)
+        found = self.load(seconds)
+        stored = completed(self._here.url) - stored
+        # Requests were in flight when the clock stopped.
+        if not found.count(201) <= stored <= found.count(201) + CONNECTIONS:
+            raise SystemExit(f"{found.count(201)} were answered and {stored} were stored")
+        return found
 
-    def check(self, load: Load) -> str:
-        """Compare answers with the scorer's decisions."""
-        compared, explained = asyncio.run(
-            check_answers(self._filled, self._scorer, self._keyring, load.answers)
-        )
-        return f"{compared} answers are the scorer's own, {explained / compared:.1%} of them with reasons"
-
-    def measure(self, seconds: int) -> Load:
-        """Send load and print rate, latency and CPU time."""
-        stored = asyncio.run(count_completed(self._filled.url))
-        before, beside = self._cpu()
-        load = self.load(seconds)
-        after, beside_after = self._cpu()
-        stored = asyncio.run(count_completed(self._filled.url)) - stored
-        # wrk stops with requests in flight.
-        if not load.requests <= stored <= load.requests + CONNECTIONS:
-            raise SystemExit(f"{load.requests} were answered and {stored} were stored")
-        print(f"{CONNECTIONS} connections: {load}")
-        print(f"  CPU of a request: service {1e6 * (after - before) / stored:.0f} us", end="")
-        print("" if self._server is None else f", PostgreSQL {1e6 * (beside_after - beside) / stored:.0f} us")
-        print(f"  {self.check(load)}")
-        return load
-
-    def measure_in_use(self, seconds: int, *, repeats: int, known: Load) -> list[Load]:
+    def measure_in_use(self, seconds: int, *, repeats: int, known: Answered) -> list[Answered]:
         """Measure in turns without and with labels and lists in use; returns the loads without.
 
         Each pair begins with the other kind, so that a machine that slows down favours neither.
         """
-        ids = [json.loads(answer)["id"] for answer in known.answers]
-        found = []
+        ids, without = [json.loads(answer)["id"] for answer in known.answers], []
         for turn in range(repeats):
-            loads: dict[bool, Load] = {}
+            loads: dict[bool, Answered] = {}
             for used in (turn % 2 == 1, turn % 2 == 0):
                 if used:
-                    with Beside(self._running.url, self._filled.headers, ids) as beside:
+                    with in_use(self._service, self._here, ids):
                         loads[used] = self.measure(seconds)
-                    print(f"  with {beside.turns} reports of labels and as many pages of lists")
                 else:
                     loads[used] = self.measure(seconds)
-            print(
-                f"pair {turn + 1}: {loads[True].rate / loads[False].rate:.3f} of the rate without", flush=True
-            )
-            found.append(loads[False])
-        return found
+            print(f"pair {turn + 1}: {loads[True].goodput / loads[False].goodput:.3f} of the rate without")
+            without.append(loads[False])
+        return without
 
-    def _cpu(self) -> tuple[float, float]:
-        own = cpu_seconds(self._running.process.pid)
-        return own, 0.0 if self._server is None else cpu_seconds_of_tree(_pid(self._server))
-
-
-def _pid(server: Server) -> int:
-    """Process id of the postmaster, whose children are the backends."""
-    return int((server.folder / "data" / "postmaster.pid").read_text(encoding="utf-8").split()[0])
+    def _cpu(self) -> list[float]:
+        pids = [self._service.process.pid]
+        if self._here.server is not None:
+            postmaster = self._here.server.folder / "data" / "postmaster.pid"
+            pids.append(int(postmaster.read_text(encoding="utf-8").split()[0]))
+        return [cpu_seconds(pid) for pid in pids]
 
 
 def measure(store: str, kind: str, bundle: Bundle, options: argparse.Namespace) -> dict[str, float]:
     """Measure one kind of request on one kind of store."""
-    serve_on, load_from = two_cores()
-    with tempfile.TemporaryDirectory(prefix="create-") as name, on_core(load_from):
-        folder = Path(name)
-        add_master_key(folder / "master.key")
-        source = f"file:{folder / 'master.key'}"
-        keyring = load_master_keys(source)
-        with database(store, folder) as (url, server):
-            print(f"\n{store}, {kind}: {options.rows:,} link records, {options.customers:,} bodies")
-            print_disk(folder)
-            filled = asyncio.run(
-                fill(
-                    url,
-                    bundle,
-                    keyring,
-                    rows=options.rows,
-                    customers=options.customers,
-                    identities=kind == "identities",
-                )
-            )
-            visits = Visits(filled.bodies, headers=filled.headers, keys=True)
-            path = rehearsed(bundle, visits, folder, serve_on, database=url, master_key=source)
-            with serving(folder, serve_on, bundle=path, database=url, master_key=source) as running:
-                bench = Bench(running, filled, Scorer.load(path), keyring, server, visits)
-                first = bench.load(WARM_SECONDS)
-                print(f"first {bench.check(first)}", flush=True)
-                idle = bench.load(WARM_SECONDS, connections=1)
-                print(f"1 connection: {idle}")
-                if options.in_use:
-                    found = bench.measure_in_use(options.seconds, repeats=options.repeats, known=first)
-                else:
-                    found = [bench.measure(options.seconds) for _ in range(options.repeats)]
+    with site(store, bundle, options, identities=kind == "identities") as here:
+        print_disk(here.folder)
+        visitors = Visitors(here.bodies, here.credentials, keys=True)
+        path, began = rehearsed(here, bundle, visitors), time.perf_counter()
+        with serving(here.folder, bundle=path, **here.served) as service:
+            if service.request("GET", "/health/ready")[0] != 200:
+                raise SystemExit("the service is not ready")
+            ready, pid = time.perf_counter() - began, service.process.pid
+            print(f"ready after {ready:.2f} s with {resident_mebibytes(pid):.0f} MiB")
+            bench = Bench(service, here, path, visitors)
+            first, idle = bench.load(WARM_SECONDS), bench.load(WARM_SECONDS, connections=1)
+            if options.in_use:
+                found = bench.measure_in_use(options.seconds, repeats=options.repeats, known=first)
+            else:
+                found = [bench.measure(options.seconds) for _ in range(options.repeats)]
+            print(f"{resident_mebibytes(pid):.0f} MiB after load", flush=True)
     return {
-        "requests_per_second": statistics.median(load.rate for load in found),
-        "p50_ms": statistics.median(load.p50 for load in found),
-        "p99_ms": statistics.median(load.p99 for load in found),
-        "idle_p50_ms": idle.p50,
+        "requests_per_second": statistics.median(load.goodput for load in found),
+        "p50_ms": 1e3 * statistics.median(load.percentile(50) for load in found),
+        "p99_ms": 1e3 * statistics.median(load.percentile(99) for load in found),
+        "idle_p50_ms": 1e3 * idle.percentile(50),
     }
 
 
 def main() -> None:
     """Measure both kinds of requests on the chosen stores."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--store", choices=["sqlite", "postgresql"], action="append", help="by default both")
-    parser.add_argument(
-        "--bodies", choices=["signals", "identities"], action="append", help="by default both"
-    )
-    parser.add_argument("--rows", type=int, default=1_000_000, help="link records of the history")
-    parser.add_argument("--customers", type=int, default=60_000, help="different bodies")
-    parser.add_argument("--seconds", type=int, default=12, help="of one run")
+    parser = arguments(__doc__)
+    add_load(parser, seconds=12, rows=1_000_000, customers=60_000)
+    kinds = ("signals", "identities")
+    parser.add_argument("--bodies", choices=kinds, action="append", help="by default both")
     parser.add_argument("--repeats", type=int, default=3, help="runs; the median counts")
     parser.add_argument(
         "--in-use", action="store_true", help="in turns without and with labels and lists in use"
     )
     options = parser.parse_args()
-    require_wrk()
     bundle = served_bundle()
     results = {
         f"{store}, {kind}": measure(store, kind, bundle, options)
-        for store in options.store or ["sqlite", "postgresql"]
-        for kind in options.bodies or ["signals", "identities"]
+        for store in options.store or STORES
+        for kind in options.bodies or kinds
     }
     print(f"\n{'':<24}{'requests/s':>12}{'p50 ms':>9}{'p99 ms':>9}{'idle p50 ms':>13}")
     for name, found in results.items():
         print(f"{name:<24}", end="")
         print("{requests_per_second:12,.0f}{p50_ms:9.1f}{p99_ms:9.1f}{idle_p50_ms:13.2f}".format(**found))
-    RESULTS.mkdir(parents=True, exist_ok=True)
-    (RESULTS / "create_verification.json").write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
     print("target: 1,500 requests/s or more, p99 below 50 ms; idle 2 ms on SQLite, 3 ms on PostgreSQL")
 
 

@@ -8,47 +8,39 @@ its report is opened in Chromium. Ends with 1 if the command takes more than 60 
 to open.
 """
 
-import argparse
 import asyncio
-import os
 import resource
-import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Final
-
-sys.path.insert(0, str(Path(__file__).parents[1]))
+from typing import Final, TypeVar
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet as pq
-from benchmarks.report import open_times
+from report import open_times
+from shared.judging import Verdict, arguments, at_most, exit_code
+from shared.processes import run_program
+from shared.simulation import rules_of
 
 from scoring_model.configuration import CostSettings
-from scoring_model.decision.probability import Platt
-from scoring_model.decision.rules import DecisionRules, Policy
-from scoring_model.decision.scale import ScoreScale
-from scoring_model.evaluation import EvaluatedRecords, Evaluation, evaluate_records
+from scoring_model.evaluation import EvaluatedRecords, evaluate_records
 from scoring_model.evaluation.day_draws import DayDraws, draw_days
 from scoring_model.evaluation.figures import measure_figures
 from scoring_model.records import Column
 from scoring_model.records.times import DAY
 from scoring_model.scorer import Scorer
 
-RULES = DecisionRules(
-    scale=ScoreScale(cuts=np.linspace(-6, 4, 1000), extrapolated_from=800),
-    calibration=Platt(slope=1.0, intercept=0.0),
-    policy=Policy(step_up_from=400, fail_from=700),
-)
+RULES = rules_of(fail_from=700)
 COSTS = CostSettings(fraud_loss=100, reject_cost=10, step_up_cost=1, step_up_effectiveness=0.8)
 MOST_SECONDS: Final = 60.0
 MOST_GIGABYTES: Final = 4.0
 MOST_TO_OPEN: Final = 2.0
+T = TypeVar("T")
 CURVES = ("scores", "roc", "capacity", "reliability", "thresholds", "weeks")
 
 
@@ -88,11 +80,12 @@ def check() -> None:
                 np.testing.assert_allclose(drawn[name][number], expected, rtol=1e-12, err_msg=name)
 
 
-def timed(name: str, work: Callable[[], object]) -> None:
+def timed(name: str, work: Callable[[], T]) -> T:
     """Print the seconds of some work."""
     started = time.perf_counter()
-    work()
+    found = work()
     print(f"{name:<24}{time.perf_counter() - started:8.2f} s", flush=True)
+    return found
 
 
 def write_scored(scorer: Scorer, records: EvaluatedRecords, folder: Path) -> tuple[Path, Path]:
@@ -126,36 +119,30 @@ def _texts(column: Column) -> pa.Array:
     return pa.array(np.array([*column.values, None], dtype=object)[column.codes])
 
 
-def time_command(bundle: Path, records: EvaluatedRecords) -> bool:
-    """Time the command, and the opening of its report; return whether both are quick and small enough."""
+def time_command(bundle: Path, records: EvaluatedRecords) -> list[Verdict]:
+    """Time the command, and the opening of its report."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         scored, labels = write_scored(Scorer.load(bundle), records, folder)
         report = folder / "a.html"
-        words: list[str | Path] = ["evaluate", bundle, scored, "--labels", labels, "--by", "country"]
-        words += ["--report", report]
-        program = Path(sys.executable).with_name("scoring-model")
-        started = time.perf_counter()
-        process = subprocess.Popen([program, *words], stdout=subprocess.DEVNULL)
-        _, status, usage = os.wait4(process.pid, 0)
-        seconds, gigabytes = time.perf_counter() - started, usage.ru_maxrss / 2**20
-        busy = usage.ru_utime + usage.ru_stime
-        if status:
-            raise SystemExit("the command ended with an error: nothing is measured")
+        words = (bundle, scored, "--labels", labels, "--by", "country", "--report", report)
+        found = run_program("evaluate", *words)
         if f"{len(records.labels):,} records" not in report.read_text(encoding="utf-8"):
             raise SystemExit("the report is about other records: nothing is measured")
         opened = max(max(took) for took in asyncio.run(open_times(report, repeats=3)).values())
-        shown = " ".join(str(word.name if isinstance(word, Path) else word) for word in words)
-        print(f"scoring-model {shown}")
-        print(f"{seconds:.1f} s ({busy:.1f} s of processor time), {gigabytes:.2f} GB")
-        size = report.stat().st_size / 1e6
-        print(f"the report has {size:.2f} MB and opens within {opened:.2f} s")
-    return seconds <= MOST_SECONDS and gigabytes <= MOST_GIGABYTES and opened < MOST_TO_OPEN
+        shown = " ".join(word.name if isinstance(word, Path) else word for word in words)
+        print(f"scoring-model evaluate {shown}: {found.cpu:.1f} s of processor time")
+        print(f"the report has {report.stat().st_size / 1e6:.2f} MB")
+    return [
+        at_most("seconds", found.seconds, MOST_SECONDS),
+        at_most("gigabytes", found.gigabytes, MOST_GIGABYTES),
+        at_most("seconds until the report is open", opened, MOST_TO_OPEN),
+    ]
 
 
 def main() -> int:
     """Check, then measure."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = arguments(__doc__)
     parser.add_argument("--records", type=int, default=1_000_000)
     parser.add_argument("--days", type=int, default=730)
     parser.add_argument("--frauds", type=float, default=0.015)
@@ -165,17 +152,14 @@ def main() -> int:
     print("draws are those of repeated records")
     records = invent(given.records, days=given.days, frauds=given.frauds)
     print(f"{given.records:,} records, {given.days} days, {int(records.labels.sum()):,} frauds")
-    found: list[Evaluation] = []
-
-    def evaluate() -> None:
-        by = {"country": None, "channel": None}
-        found.append(evaluate_records(records, rules=RULES, costs=COSTS, by=by))
-
-    timed("evaluation with groups", evaluate)
+    by = {"country": None, "channel": None}
+    found = timed(
+        "evaluation with groups", lambda: evaluate_records(records, rules=RULES, costs=COSTS, by=by)
+    )
     for name in CURVES:
-        timed(name, lambda name=name: getattr(found[0].curves, name))  # type: ignore[misc]
+        timed(name, lambda name=name: getattr(found.curves, name))  # type: ignore[misc]
     print(f"{'memory':<24}{resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20:8.2f} GB")
-    return int(given.bundle is not None and not time_command(given.bundle, records))
+    return exit_code([] if given.bundle is None else time_command(given.bundle, records))
 
 
 if __name__ == "__main__":

@@ -8,13 +8,13 @@ after it, and not before the week of its training. The figures of the same payme
 then what happens to the scored frauds of each kind.
 """
 
-import argparse
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 import numpy as np
 import pandas as pd
+from shared.judging import arguments
 
 from scoring_model.arrays import BoolArray, FloatArray, IntArray
 from scoring_model.evaluation.metrics import Ranking
@@ -108,7 +108,7 @@ def _cells(one: FloatArray) -> str:
 
 def main() -> None:
     """Print the table."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser = arguments(__doc__)
     parser.add_argument("payments", type=Path, help="All payments.")
     parser.add_argument("scored", type=Path, help="What `scoring-model score` wrote about the later ones.")
     options = parser.parse_args()

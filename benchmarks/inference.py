@@ -1,43 +1,72 @@
 """Check law 4 on a million hostile rows, then compare speed with LightGBM: one row, a million rows, and reasons.
 
-Run as ``python benchmarks/inference.py``. Ratios are medians of paired runs, the project's right after its
-peer's, because the machine may be busy.
+Run as ``python benchmarks/inference.py``. Two models of the default catalogue with 300 trees of 31 leaves: one trained
+as the project trains, and a harder one with LightGBM's default parameters, most of whose splits are of categories.
+Ratios are medians of paired runs, the project's right after its peer's, because the machine may be busy.
 """
 
-import argparse
 import bisect
-import sys
 import time
 from collections.abc import Callable, Collection
 from functools import partial
-from pathlib import Path
 from typing import Final
 
 import lightgbm as lgb
 import numpy as np
-
-sys.path.insert(0, str(Path(__file__).parents[1]))
-
-from benchmarks.standard_model import (
-    AS_LIGHTGBM_TRAINS,
-    CATEGORICAL,
-    FEATURES,
-    default_catalogue,
-    draw_rows,
-    hostile_rows,
-    train,
-)
+from shared.bundles import AS_THE_PROJECT_TRAINS, default_booster
+from shared.judging import arguments
 
 from scoring_model.arrays import FloatArray
 from scoring_model.decision.contributions import Contributions
+from scoring_model.decision.forest import ZERO, Forest
 from scoring_model.scorer.session import MarginSession
-from scoring_model.training.averaging import fix_leaves
 from scoring_model.training.export import to_onnx
+from scoring_model.training.fitting import Params
 from scoring_model.training.model_text import parse_forest
 
+MODELS: Final[dict[str, Params]] = {
+    "as the project trains": AS_THE_PROJECT_TRAINS,
+    "as LightGBM trains by default": {"learning_rate": 0.05, "num_leaves": 31},
+}
+RECORDS: Final = 60_000
 THREADS: Final = 2
 CHUNK: Final = 100_000
 STEP_UP, FAIL = 500, 750
+
+
+def hostile_rows(forest: Forest, plain: FloatArray, *, categorical: Collection[int], seed: int) -> FloatArray:
+    """Draw rows that distinguish two readings of a model.
+
+    Parameters
+    ----------
+    forest : Forest
+        The model: its thresholds and their neighbours are among the values.
+    plain : ndarray of shape (n, d), float64
+        Realistic rows, in which half of the values are replaced.
+    categorical : collection of int
+        Columns of codes.
+    seed : int
+
+    Returns
+    -------
+    ndarray of shape (n, d), float64
+        Zeros of all kinds, infinities, denormals, NaN; unseen, negative and huge codes.
+    """
+    rng = np.random.default_rng(seed)
+    count, rows = len(plain), plain.copy()
+    zeros = np.array([0.0, ZERO, np.nextafter(ZERO, 1), np.nextafter(ZERO, 0), 1e-40, 5e-324])
+    edges = np.concatenate([zeros, -zeros, [np.inf, -np.inf, np.nan, 1e308, -1e308]])
+    codes = np.array([np.nan, -1.0, -(2.0**31), 2.0**31 - 1, 2.0**31, 2.0**53, 199.0, 200.0, 201.0, 1e6])
+    for column in range(forest.feature_count):
+        if column in categorical:
+            odd = rng.choice(codes, count)
+        else:
+            numeric = (forest.feature == column) & (forest.category_set < 0)
+            odd = rng.choice(np.concatenate([edges, forest.threshold[numeric]]), count)
+            beside = np.nextafter(odd, rng.choice([-np.inf, np.inf], count))
+            odd = np.where(rng.random(count) < 0.5, odd, beside)
+        rows[:, column] = np.where(rng.random(count) < 0.5, odd, rows[:, column])
+    return rows
 
 
 def seconds(call: Callable[[], object]) -> float:
@@ -66,12 +95,10 @@ def time_one_row(booster: lgb.Booster, session: MarginSession, rows: FloatArray,
         score = bisect.bisect_right(cuts, session.margin(row))
         return "FAILED" if score >= FAIL else "STEPPED_UP" if score >= STEP_UP else "PASSED"
 
-    own = [seconds(partial(decide, row)) for row in rows]
-    peer = [seconds(partial(booster.predict, row, raw_score=True, num_threads=1)) for row in rows[:, None]]
-    own_us, peer_us = np.median(own) * 1e6, np.median(peer) * 1e6
-    print(
-        f"one row, median: {own_us:.1f} us (at most 50), LightGBM {peer_us:.1f} us, {peer_us / own_us:.2f} x"
-    )
+    own = 1e6 * np.median([seconds(partial(decide, row)) for row in rows])
+    predict = partial(booster.predict, raw_score=True, num_threads=1)
+    peer = 1e6 * np.median([seconds(partial(predict, row)) for row in rows[:, None]])
+    print(f"one row, median: {own:.1f} us (at most 50), LightGBM {peer:.1f} us, {peer / own:.2f} x")
 
 
 def time_many_rows(booster: lgb.Booster, session: MarginSession, rows: FloatArray, pairs: int) -> None:
@@ -92,48 +119,41 @@ def time_reasons(booster: lgb.Booster, contributions: Contributions, rows: Float
     largest = np.abs(values - expected[:, :-1]).max()
     if largest > 1e-9:
         raise SystemExit(f"contributions differ from LightGBM by {largest:.1e}")
-    own = [seconds(partial(contributions.explain, row)) for row in rows]
-    peer = [seconds(partial(booster.predict, row, pred_contrib=True, num_threads=1)) for row in rows[:, None]]
-    own_ms, peer_ms = np.median(own) * 1e3, np.median(peer) * 1e3
+    own = 1e3 * np.median([seconds(partial(contributions.explain, row)) for row in rows])
+    predict = partial(booster.predict, pred_contrib=True, num_threads=1)
+    peer = 1e3 * np.median([seconds(partial(predict, row)) for row in rows[:, None]])
     print(
-        f"reasons of one row, median: {own_ms:.2f} ms (at most 2), LightGBM {peer_ms:.2f} ms, "
-        f"{peer_ms / own_ms:.2f} x, largest difference {largest:.1e}"
+        f"reasons of one row, median: {own:.2f} ms (at most 2), LightGBM {peer:.2f} ms, {peer / own:.2f} x, "
+        f"largest difference {largest:.1e}"
     )
 
 
-def measure(
-    name: str, booster: lgb.Booster, rows: FloatArray, *, categorical: Collection[int], pairs: int
-) -> None:
-    """Check and time one model on its rows."""
-    booster = fix_leaves(booster)
+def measure(name: str, params: Params, *, rows: int, pairs: int) -> None:
+    """Check and time one model."""
+    booster, prepared, _, _ = default_booster(RECORDS, params=params)
+    started = time.process_time()
     forest = parse_forest(booster.model_to_string())
     share = np.mean(forest.category_set >= 0)
     print(f"\n{name}: {forest.tree_count} trees, {len(forest.feature):,} splits, {share:.0%} categorical")
-    sample = rows[:3000]
-    cuts = np.quantile(booster.predict(sample, raw_score=True), np.linspace(0, 1, 1000))
+    many = prepared.rows[np.random.default_rng(8).integers(0, len(prepared.rows), rows)]
+    cuts = np.quantile(booster.predict(many[:3000], raw_score=True), np.linspace(0, 1, 1000))
     session = MarginSession(to_onnx(forest, cuts=cuts, feature_names=booster.feature_name()), threads=THREADS)
-    check_margins(booster, session, hostile_rows(forest, rows, categorical=categorical, seed=6))
-    time_one_row(booster, session, sample, cuts.tolist())
-    time_many_rows(booster, session, rows, pairs)
-    time_reasons(booster, Contributions(forest), sample[:300])
+    print(f"export and session: {time.process_time() - started:.2f} CPU s")
+    categorical = prepared.feature_options["categorical"]
+    check_margins(booster, session, hostile_rows(forest, many, categorical=categorical, seed=6))
+    time_one_row(booster, session, many[:3000], cuts.tolist())
+    time_many_rows(booster, session, many, pairs)
+    time_reasons(booster, Contributions(forest), many[:300])
 
 
 def main() -> None:
-    """Measure the standard model, one of the default catalogue, one without categories, and a harder one."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    """Measure both models."""
+    parser = arguments(__doc__)
     parser.add_argument("--rows", type=int, default=1_000_000, help="rows to check and to time")
     parser.add_argument("--pairs", type=int, default=5, help="runs in pairs")
     options = parser.parse_args()
-    rows = draw_rows(options.rows, seed=7)
-    numbers = np.ascontiguousarray(rows[:, : FEATURES - len(CATEGORICAL)])
-    measure("standard model", train(), rows, categorical=CATEGORICAL, pairs=options.pairs)
-    booster, few, codes = default_catalogue()
-    many = few[np.random.default_rng(8).integers(0, len(few), options.rows)]
-    measure("default catalogue", booster, many, categorical=codes, pairs=options.pairs)
-    numeric = train(features=numbers.shape[1])
-    measure("without categories", numeric, numbers, categorical=(), pairs=options.pairs)
-    harder = train(params=AS_LIGHTGBM_TRAINS)
-    measure("mostly categories", harder, rows, categorical=CATEGORICAL, pairs=options.pairs)
+    for name, params in MODELS.items():
+        measure(name, params, rows=options.rows, pairs=options.pairs)
 
 
 if __name__ == "__main__":

@@ -16,13 +16,13 @@ import asyncio
 import sys
 import tempfile
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
+from shared.bundles import invented_file
+from shared.judging import STORES, arguments
 
 from applying import Ledger
 from databases import Databases, Server, running_server
@@ -30,10 +30,8 @@ from fleet import Fleet, Site
 from identity_use import YAML, train_bundle
 from kill_run import kill_run, one_machine_and_deliverer, playing, several_machines
 from losses import Audit
-from scoring_model import synthetic
 from scoring_model.service.store import migrate
 
-STORES: Final = ("sqlite", "postgresql")
 SHOWN: Final = 50
 """Number of losses that are listed."""
 
@@ -50,60 +48,41 @@ def _store(name: str, folder: Path) -> Iterator[tuple[str, Server | None, Callab
         yield url, server, several_machines
 
 
-def _bundle(folder: Path) -> Path:
-    """A small bundle; its quality does not matter here."""
-    invented = folder / "invented.parquet"
-    synthetic.write(invented, records=24_000, seed=7)
-    bundle = folder / "bundle"
-    train_bundle(invented, YAML, bundle)
-    return bundle
-
-
-def _kill(name: str, bundle: Path, folder: Path, options: argparse.Namespace) -> tuple[Counter[str], Audit]:
+def _kill(name: str, bundle: Path, folder: Path, options: argparse.Namespace) -> Audit:
+    """Kill on one store, and print what was killed and lost."""
     began = time.monotonic()
 
     def progress(number: int, killed: str, ledger: Ledger) -> None:
-        passed = time.monotonic() - began
-        acknowledged = len(ledger.entries)
+        counts = f"{len(ledger.entries):,} acknowledged, {len(ledger.retries):,} retries"
         print(
-            f"{name} {number}/{options.kills} {passed:.0f} s: killed {killed}; {acknowledged:,} acknowledged, "
-            f"{len(ledger.retries):,} retries, {len(ledger.faults)} faults",
+            f"{name} {number}/{options.kills}: {killed}; {counts}, {len(ledger.faults)} faults",
             file=sys.stderr,
-            flush=True,
         )
 
+    folder.mkdir()
     with _store(name, folder) as (url, server, fleet), playing(folder, bundle, url, fleet) as scene:
-        return kill_run(scene, kills=options.kills, seed=options.seed, server=server, progress=progress)
-
-
-def _tell(name: str, kills: Counter[str], audit: Audit, seconds: float) -> None:
-    print(f"{name}: {kills.total()} kills in {seconds:.0f} s", end=" (")
-    print(*(f"{count} {kind}" for kind, count in kills.most_common()), sep=", ", end=")\n")
-    print(f"{name}: {audit}", flush=True)
+        kills, audit = kill_run(
+            scene, kills=options.kills, seed=options.seed, server=server, progress=progress
+        )
+    print(f"{name}: {kills.total()} kills in {time.monotonic() - began:.0f} s, {dict(kills)}\n{audit}")
     for loss in audit.losses[:SHOWN]:
         print(f"{name}: LOST {loss}", flush=True)
+    return audit
 
 
 def main() -> int:
     """Kill processes and report losses."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = arguments(__doc__)
     parser.add_argument("--kills", type=int, default=100, help="for each store")
     parser.add_argument("--store", choices=(*STORES, "both"), default="both")
     parser.add_argument("--seed", type=int, default=1, help="seed of instants, victims and load")
     options = parser.parse_args()
-    losses = 0
     with tempfile.TemporaryDirectory(prefix="kills-") as text:
-        bundle = _bundle(Path(text))
-        for name in STORES if options.store == "both" else (options.store,):
-            folder = Path(text) / name
-            folder.mkdir()
-            began = time.monotonic()
-            kills, audit = _kill(name, bundle, folder, options)
-            _tell(name, kills, audit, time.monotonic() - began)
-            losses += len(audit.losses)
-    return 1 if losses else 0
+        folder = Path(text)
+        train_bundle(invented_file(24_000), YAML, folder / "bundle")
+        stores = STORES if options.store == "both" else (options.store,)
+        audits = [_kill(name, folder / "bundle", folder / name, options) for name in stores]
+    return int(any(audit.losses for audit in audits))
 
 
 if __name__ == "__main__":

@@ -8,10 +8,8 @@ percentile stays, given the number of rows that its pages show: those of a rare 
 large.
 """
 
-import argparse
 import asyncio
 import random
-import sys
 import tempfile
 import time
 from collections.abc import Sequence
@@ -19,27 +17,24 @@ from pathlib import Path
 from typing import Any, Final, cast
 
 import numpy as np
-
-sys.path.insert(0, str(Path(__file__).parents[1]))
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
-
-from benchmarks.create_verification import database
-from benchmarks.filled_database import insert, new_client, settle
+from shared.database import database, insert, new_client, secrets_of, settle
+from shared.judging import STORES, arguments
 
 from scoring_model.contract.verification import Verification
 from scoring_model.history import LinkKey
-from scoring_model.service.clients import Caller
+from scoring_model.service.clients.clients import Caller
 from scoring_model.service.core import ids
+from scoring_model.service.core.payload import pack_stored
 from scoring_model.service.core.rows import IdentityRow, PersonKeyRow, VerificationRow
-from scoring_model.service.identities import Persons
+from scoring_model.service.identities.persons import Persons
 from scoring_model.service.keys.data_keys import DataKey, Vault
 from scoring_model.service.keys.keyring import KeyEncryptionKey, Keyring
 from scoring_model.service.keys.link_hashes import Linker
-from scoring_model.service.keys.secrets import Secrets, load_or_create
-from scoring_model.service.lists import ListFilter, subject_hash
-from scoring_model.service.scoring.payload import pack_stored
+from scoring_model.service.keys.secrets import Secrets
+from scoring_model.service.requests.lists import ListFilter, subject_hash
 from scoring_model.service.scoring.verifications import Verifications
 from scoring_model.service.store import Position, Store, migrate, open_store
+from stored_rows import verification_row
 
 PERSONS: Final = 2_000
 HOT_SHARE: Final = 0.1
@@ -54,7 +49,7 @@ class Filler:
 
     def __init__(self, url: str, caller: Caller, keyring: Keyring, secrets: Secrets) -> None:
         self._url = url
-        self._caller = caller
+        self.caller = caller
         self._secrets = secrets
         self._vault = Vault(keyring)
         self._rng = random.Random(1)
@@ -67,12 +62,12 @@ class Filler:
         """Write persons and their identities; returns the identity of person 0."""
         keys = []
         for _ in range(PERSONS):
-            row, key = self._vault.new_key(self._caller.client, self._rng.randbytes(16), self.begin)
+            row, key = self._vault.new_key(self.caller.client, self._rng.randbytes(16), self.begin)
             keys.append(row)
             self._opened.append(key)
             self._identities.append(
                 IdentityRow(
-                    ids.new_id(self.begin), self._caller.client, row.key_id, "VALIDATED", None, 0, self.begin
+                    ids.new_id(self.begin), self.caller.client, row.key_id, "VALIDATED", None, 0, self.begin
                 )
             )
         await insert(self._url, PersonKeyRow, keys)
@@ -91,27 +86,20 @@ class Filler:
         at = self.begin + place * SECOND
         resource, draw = ids.new_id(at), self._rng.random()
         packed = pack_stored({"deviceId": f"d{place}"}, subject, bytes(900))
-        return VerificationRow(
+        return verification_row(
             id=resource,
-            client=self._caller.client,
+            client=self.caller.client,
             identity_id=identity.id,
-            previous_id=None,
             key_id=identity.key_id,
-            status="COMPLETED",
             outcome="FAILED" if draw < 0.002 else "STEPPED_UP" if draw < 0.06 else "PASSED",
-            score=500,
             reasons=None,
             model_version="old" if place < 100 else "new",
-            policy_version="p",
             created_at=at,
             completed_at=at + 1,
             row_digest=bytes(32),
             payload=key.seal(packed, table="verifications", column="payload", row=resource),
             links=bytes(96),
-            attempts=0,
-            leased_until=None,
-            reference=None,
-            subject=subject_hash(self._secrets, self._caller.client, identity.id, subject),
+            subject=subject_hash(self._secrets, self.caller.client, identity.id, subject),
         )
 
 
@@ -147,7 +135,7 @@ async def measure(url: str, sizes: Sequence[int], pages: int) -> list[dict[str, 
     keyring = Keyring(KeyEncryptionKey(bytes(range(32))))
     store = await open_store(url, seconds=60)
     try:
-        secrets = await load_or_create(store, keyring)
+        secrets = await secrets_of(url, keyring)
         filler = Filler(url, caller, keyring, secrets)
         identity = await filler.persons()
         filters = {
@@ -165,48 +153,45 @@ async def measure(url: str, sizes: Sequence[int], pages: int) -> list[dict[str, 
             began = time.perf_counter()
             await filler.fill(rows)
             print(f"{rows:,} verifications, filled in {time.perf_counter() - began:.0f} s", flush=True)
-            read = Pages(operation, caller, filler.begin, rows)
-            found.append({name: await read.p99(name, wanted, pages) for name, wanted in filters.items()})
+            found.append(
+                {
+                    name: await p99_of(operation, filler, name, wanted, pages)
+                    for name, wanted in filters.items()
+                }
+            )
         return found
     finally:
         await store.close()
 
 
-class Pages:
-    """Reads pages of a database of some size from random positions."""
-
-    def __init__(self, operation: Verifications, caller: Caller, begin: int, rows: int) -> None:
-        self._operation = operation
-        self._caller = caller
-        self._begin = begin
-        self._rows = rows
-
-    async def p99(self, name: str, wanted: ListFilter, pages: int) -> float:
-        """Read pages, print their times, and return the 99th percentile in milliseconds."""
-        times, worked, counts, rng = [], [], [], random.Random(2)
-        for _ in range(pages):
-            after = Position(self._begin + rng.randrange(self._rows) * SECOND, b"")
-            began, busy = time.perf_counter(), time.process_time()
-            shown, _ = await self._operation.page(self._caller, wanted, after=after, limit=LIMIT)
-            body = b",".join([one.to_json() for one in shown])
-            times.append(1e3 * (time.perf_counter() - began))
-            worked.append(1e3 * (time.process_time() - busy))
-            counts.append(len(shown))
-            if not all(kept(one, wanted) for one in shown) or (name == "no filter" and not body):
-                raise SystemExit(f"{name}: a page holds something else")
-        p50, p99 = np.quantile(times, [0.5, 0.99]).tolist()
-        print(
-            f"  {name:20} p50 {p50:6.2f} ms, p99 {p99:6.2f} ms, CPU p50 {np.median(worked):5.2f} ms, "
-            f"p99 {np.quantile(worked, 0.99):5.2f} ms, {np.mean(counts):5.1f} rows a page",
-            flush=True,
-        )
-        return float(p99)
+async def p99_of(
+    operation: Verifications, filler: Filler, name: str, wanted: ListFilter, pages: int
+) -> float:
+    """Read pages from random positions, print their times, and return the 99th percentile in milliseconds."""
+    times, worked, counts, rng = [], [], [], random.Random(2)
+    for _ in range(pages):
+        after = Position(filler.begin + rng.randrange(filler.rows) * SECOND, b"")
+        began, busy = time.perf_counter(), time.process_time()
+        shown, _ = await operation.page(filler.caller, wanted, after=after, limit=LIMIT)
+        body = b",".join([one.to_json() for one in shown])
+        times.append(1e3 * (time.perf_counter() - began))
+        worked.append(1e3 * (time.process_time() - busy))
+        counts.append(len(shown))
+        if not all(kept(one, wanted) for one in shown) or (name == "no filter" and not body):
+            raise SystemExit(f"{name}: a page holds something else")
+    p50, p99 = np.quantile(times, [0.5, 0.99]).tolist()
+    print(
+        f"  {name:20} p50 {p50:6.2f} ms, p99 {p99:6.2f} ms, CPU p50 {np.median(worked):5.2f} ms, "
+        f"p99 {np.quantile(worked, 0.99):5.2f} ms, {np.mean(counts):5.1f} rows a page",
+        flush=True,
+    )
+    return float(p99)
 
 
 def main() -> None:
     """Measure a database at three sizes."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
-    parser.add_argument("--store", choices=("sqlite", "postgresql"), required=True)
+    parser = arguments(__doc__)
+    parser.add_argument("--store", choices=STORES, required=True)
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--pages", type=int, default=300)
     options = parser.parse_args()

@@ -25,41 +25,31 @@ Exits with 1 when a bound is missed.
 
 import argparse
 import asyncio
-import itertools
-import json
 import resource
 import sqlite3
 import statistics
 import sys
-import tempfile
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, closing
-from pathlib import Path
 from typing import Any, Final, cast
-from urllib.parse import urlsplit
 
 import asyncpg
 import uvloop
-
-sys.path.insert(0, str(Path(__file__).parents[1]))
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
-
-from benchmarks.cores import on_core, two_cores
-from benchmarks.create_verification import database
-from benchmarks.filled_database import Filled, fill, new_client, rows_of
-from benchmarks.open_load import Answered, OpenLoad
-from benchmarks.served_bundle import served_bundle
-from benchmarks.service_process import CREATE, serving
+from shared.bundles import served_bundle
+from shared.database import Site, count, new_client, site
+from shared.judging import STORES, Verdict, add_load, arguments, at_least, at_most, exit_code
+from shared.load import CREATE, Answered, OpenLoad, Visitors
+from shared.processes import serving
 
 from scoring_model.bundle import Bundle
-from scoring_model.service.clients import Caller
+from scoring_model.service.clients.clients import Caller
 from scoring_model.service.core.clock import SystemClock
 from scoring_model.service.http import HttpSettings, create_app
 from scoring_model.service.http.errors import AT_ONCE, PER_SECOND
-from scoring_model.service.keys.keyring import add_master_key, load_master_keys
-from scoring_model.service.scoring.commit_queue import Admission
+from scoring_model.service.requests.commit_queue import Admission
 from scoring_model.service.store.postgres import lock_number
+from service_use import file_of
 
 CONNECTIONS: Final = 200
 OPEN_CONNECTIONS: Final = 3_000
@@ -81,61 +71,29 @@ ACCEPTED_SECONDS: Final = 2.5
 FINISHED: Final = 0.08
 """Minimum share of PENDING verifications among those scored: a tenth, less those not decided in a window."""
 
-Verdict = tuple[bool, str]
 Connect = Callable[[], AbstractAsyncContextManager[OpenLoad]]
 
 
-def requests(filled: Filled, headers: Mapping[str, str], url: str) -> Iterator[bytes]:
-    """Requests of all customers, in a cycle."""
-    head = _head("POST", url, {"Content-Type": "application/json", **headers})
-    whole = []
-    for body in filled.bodies:
-        raw = json.dumps(body).encode()
-        whole.append(head + b"Content-Length: %d\r\n\r\n" % len(raw) + raw)
-    return itertools.cycle(whole)
-
-
-def _head(method: str, url: str, headers: Mapping[str, str]) -> bytes:
-    parts = urlsplit(url)
-    lines = [f"{method} {parts.path} HTTP/1.1", f"Host: {parts.netloc}"]
-    return "".join(
-        f"{line}\r\n" for line in lines + [f"{name}: {headers[name]}" for name in headers]
-    ).encode()
-
-
 @asynccontextmanager
-async def connected(
-    url: str, filled: Filled, headers: Mapping[str, str], connections: int
-) -> AsyncIterator[OpenLoad]:
-    """Connections of one client."""
-    load = OpenLoad(url, requests(filled, headers, url + CREATE))
-    try:
-        await load.open(connections, _head("GET", url + "/scoring/v1/webhooks", headers) + b"\r\n")
-        yield load
-    finally:
-        load.close()
-
-
-@asynccontextmanager
-async def held(url: str, pool: str) -> AsyncIterator[None]:
+async def held(here: Site) -> AsyncIterator[None]:
     """Hold the lock that changes of the client need."""
-    if url.startswith("sqlite"):
-        with closing(sqlite3.connect(url.removeprefix("sqlite:///"), isolation_level=None)) as connection:
+    if here.server is None:
+        with closing(sqlite3.connect(file_of(here.url), isolation_level=None)) as connection:
             connection.execute("BEGIN IMMEDIATE")
             yield
             connection.execute("ROLLBACK")
         return
-    server = await asyncpg.connect(url)
+    server = await asyncpg.connect(here.url)
     try:
-        await server.execute(f"SELECT pg_advisory_lock({lock_number(pool)})")
+        await server.execute(f"SELECT pg_advisory_lock({lock_number(here.caller.history_scope)})")
         yield
     finally:
         await server.close()
 
 
-async def pending(url: str) -> int:
+async def pending(here: Site) -> int:
     """Number of PENDING verifications."""
-    return int((await rows_of(url, "SELECT count(*) FROM verifications WHERE status = 'PENDING'"))[0][0])
+    return await asyncio.to_thread(count, here.url, "verifications", "status = 'PENDING'")
 
 
 async def overload(connect: Connect, seconds: float) -> tuple[float, list[Verdict]]:
@@ -154,11 +112,11 @@ async def overload(connect: Connect, seconds: float) -> tuple[float, list[Verdic
             found = _shown(_OBEYING, await _phase(load, load.obeying(10 * CONNECTIONS, 2 * seconds)))
             shares[_OBEYING].append(found.goodput / capacity)
     verdicts = [
-        _at_least(f"goodput at {name} the capacity", statistics.median(shares[name]), share)
+        at_least(f"goodput at {name} the capacity", statistics.median(shares[name]), share)
         for name, (_, share) in OVERLOADS.items()
     ]
     verdicts.append(
-        _at_least("goodput of ten times the connections", statistics.median(shares[_OBEYING]), OBEYING)
+        at_least("goodput of ten times the connections", statistics.median(shares[_OBEYING]), OBEYING)
     )
     return statistics.median(capacities), verdicts
 
@@ -170,44 +128,43 @@ async def flood(load: OpenLoad, honest: OpenLoad, seconds: float) -> list[Verdic
     found = _shown("honest", await honest.at_rate(HONEST_RATE, seconds, whole=True))
     _shown("flood", await flooding)
     await load.settle()
-    refused = sum(found.count(status) for status in found.latencies if status != 201) + found.missing
     return [
-        _at_most("p99 of another client beside a flood, seconds", found.p99(201), HONEST_SECONDS),
-        _at_most("requests of the other client that were refused", refused, 0),
+        at_most("p99 of another client beside a flood, seconds", found.percentile(99), HONEST_SECONDS),
+        at_most("requests of the other client that were refused", found.others() + found.missing, 0),
     ]
 
 
-async def accepted(load: OpenLoad, url: str, pool: str, capacity: float, seconds: float) -> list[Verdict]:
+async def accepted(load: OpenLoad, here: Site, capacity: float, seconds: float) -> list[Verdict]:
     """Hold the lock under load, and judge how the PENDING verifications are finished."""
-    found = await _during_hold(load, url, pool, 0.5 * capacity, HELD_SECONDS)
-    verdict = _at_most(
-        f"p99 of {found.count(202)} answers with 202, seconds", found.p99(202), ACCEPTED_SECONDS
+    found = await _during_hold(load, here, 0.5 * capacity, HELD_SECONDS)
+    verdict = at_most(
+        f"p99 of {found.count(202)} answers with 202, seconds", found.percentile(99, 202), ACCEPTED_SECONDS
     )
     await load.settle()
-    await _during_hold(load, url, pool, 1.5 * capacity, LONG_HELD_SECONDS)
-    before = await pending(url)
+    await _during_hold(load, here, 1.5 * capacity, LONG_HELD_SECONDS)
+    before = await pending(here)
     during = _shown("pending", await load.at_rate(1.5 * capacity, seconds))
-    left = await pending(url)
+    left = await pending(here)
     finished = before + during.count(202) - left
     share = 1.0 if left == 0 else finished / (finished + during.count(201))
     await load.settle()
     name = f"capacity for PENDING verifications ({before}, {left} left)"
-    return [verdict, _at_least(name, share, FINISHED)]
+    return [verdict, at_least(name, share, FINISHED)]
 
 
-async def _during_hold(load: OpenLoad, url: str, pool: str, rate: float, seconds: float) -> Answered:
+async def _during_hold(load: OpenLoad, here: Site, rate: float, seconds: float) -> Answered:
     """Hold the lock for some seconds of a load that continues for two more."""
     loading = asyncio.create_task(load.at_rate(rate, seconds + 2.0))
     await asyncio.sleep(0.5)
-    async with held(url, pool):
+    async with held(here):
         await asyncio.sleep(seconds)
     return _shown("held", await loading)
 
 
-async def _phase(load: OpenLoad, phase: Any) -> Answered:
+async def _phase(load: OpenLoad, phase: Coroutine[Any, Any, Answered]) -> Answered:
     found = await phase
     await load.settle()
-    return cast(Answered, found)
+    return found
 
 
 class _Refusing:
@@ -227,10 +184,15 @@ class _Refusing:
         self._admission.enter(client, waited=0.0, now=time.monotonic())
 
 
-async def refusal(filled: Filled) -> Verdict:
+async def refusal(here: Site) -> Verdict:
     """CPU time of one refusal, including its log line."""
-    app = create_app(cast(Any, _Refusing(filled.caller)), HttpSettings(access_log=True), clock=SystemClock())
-    given = {"host": "127.0.0.1", "content-type": "application/json", "content-length": "2", **filled.headers}
+    app = create_app(cast(Any, _Refusing(here.caller)), HttpSettings(access_log=True), clock=SystemClock())
+    given = {
+        "host": "127.0.0.1",
+        "content-type": "application/json",
+        "content-length": "2",
+        **here.credentials,
+    }
     headers = [(name.encode(), value.encode()) for name, value in given.items()]
     statuses = set()
 
@@ -250,7 +212,7 @@ async def refusal(filled: Filled) -> Verdict:
         taken.append((time.thread_time() - began) / AT_ONCE)
     if statuses != {503, None}:
         raise SystemExit(f"refusals were answered with {statuses}")
-    return _at_most("CPU of a refusal, us", 1e6 * statistics.median(taken), REFUSAL_MICROSECONDS)
+    return at_most("CPU of a refusal, us", 1e6 * statistics.median(taken), REFUSAL_MICROSECONDS)
 
 
 def _shown(name: str, found: Answered) -> Answered:
@@ -258,71 +220,39 @@ def _shown(name: str, found: Answered) -> Answered:
     return found
 
 
-def _at_least(name: str, found: float, bound: float) -> Verdict:
-    return found >= bound, f"{name}: {found:.2f}, at least {bound:g}"
+async def measured(service: str, here: Site, other: Mapping[str, str], seconds: float) -> list[Verdict]:
+    """Measure one service; another client has the credentials `other`."""
+    visitors = Visitors(here.bodies, here.credentials)
 
+    def connect() -> AbstractAsyncContextManager[OpenLoad]:
+        return visitors.connected(service, OPEN_CONNECTIONS)
 
-def _at_most(name: str, found: float, bound: float) -> Verdict:
-    return found <= bound, f"{name}: {found:.2f}, at most {bound:g}"
+    capacity, verdicts = await overload(connect, seconds)
+    async with connect() as load, Visitors(here.bodies, other).connected(service, 100) as honest:
+        verdicts += await flood(load, honest, seconds)
+    async with connect() as load:
+        verdicts += await accepted(load, here, capacity, seconds)
+    return [*verdicts, await refusal(here)]
 
 
 def measure(store: str, bundle: Bundle, options: argparse.Namespace) -> list[Verdict]:
     """Measure one kind of store."""
-    serve_on, load_from = two_cores()
-    with tempfile.TemporaryDirectory(prefix="overload-") as name, on_core(load_from):
-        folder = Path(name)
-        add_master_key(folder / "master.key")
-        source, path = f"file:{folder / 'master.key'}", bundle.save(folder / "bundle")
-        keyring = load_master_keys(source)
-        with database(store, folder) as (url, _):
-            print(f"\n{store}: {options.rows:,} link records", flush=True)
-            filled = asyncio.run(
-                fill(url, bundle, keyring, rows=options.rows, customers=options.customers, identities=False)
-            )
-            _, other = asyncio.run(new_client(url))
-            with serving(folder, serve_on, bundle=path, database=url, master_key=source) as running:
-                return uvloop.run(_measured(running.url, url, filled, other, options.seconds))
+    with site(store, bundle, options) as here:
+        path, (_, other) = bundle.save(here.folder / "bundle"), asyncio.run(new_client(here.url))
+        with serving(here.folder, bundle=path, **here.served) as service:
+            return uvloop.run(measured(service.url, here, other, options.seconds))
 
 
-async def _measured(
-    service: str, url: str, filled: Filled, other: Mapping[str, str], seconds: float
-) -> list[Verdict]:
-    def connect() -> AbstractAsyncContextManager[OpenLoad]:
-        return connected(service, filled, filled.headers, OPEN_CONNECTIONS)
-
-    capacity, verdicts = await overload(connect, seconds)
-    async with connect() as load, connected(service, filled, other, 100) as honest:
-        verdicts += await flood(load, honest, seconds)
-    async with connect() as load:
-        verdicts += await accepted(load, url, filled.caller.history_scope, capacity, seconds)
-    return [*verdicts, await refusal(filled)]
-
-
-def print_verdicts(verdicts: Sequence[Verdict]) -> bool:
-    """Print the findings; return True if all are good."""
-    for good, text in verdicts:
-        print(f"{'good' if good else 'BAD '}  {text}")
-    return all(good for good, _ in verdicts)
-
-
-def main() -> None:
+def main() -> int:
     """Measure the chosen stores; exit with 1 when a bound is missed."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--store", choices=["sqlite", "postgresql"], action="append", help="by default both")
-    parser.add_argument("--seconds", type=float, default=10, help="of each phase")
-    parser.add_argument("--rows", type=int, default=300_000, help="link records of the history")
-    parser.add_argument("--customers", type=int, default=20_000, help="different bodies")
+    parser = arguments(__doc__)
+    add_load(parser, seconds=10, rows=300_000, customers=20_000)
     options = parser.parse_args()
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     bundle = served_bundle()
-    found = [
-        print_verdicts(measure(store, bundle, options)) for store in options.store or ["sqlite", "postgresql"]
-    ]
-    sys.exit(0 if all(found) else 1)
+    return max(exit_code(measure(store, bundle, options)) for store in options.store or STORES)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -1,66 +1,51 @@
-r"""Gain of each family of payment features on invented payments, week by week; promises of a whole training.
+r"""Promises of a whole training on invented payments, week by week.
+
+    python benchmarks/payments.py [--seeds 3] [--first-seed 0] [--trials 3] [--threads 2] [--days 150]
+    python benchmarks/payments.py --write FILE [--first-seed 0] [--days 150]
 
 Customers with habits pay at terminals. Frauds are of three kinds: a terminal is compromised for four weeks, and most
 payments there are fraud; a payment is several times the customer's usual amount; a card is stolen and used for two
-weeks at places and for amounts unusual for the customer. Each becomes known seven days later. The file has only raw
-columns.
+weeks at places and for amounts unusual for the customer. The file has only raw columns.
 
-    python benchmarks/payments.py [--config configs/transactions.yaml] [--days 150] [--seeds 3]
-    python benchmarks/payments.py --whole --seeds 1 [--first-seed 0] [--trials 3] [--threads 2] [--days 150]
-
-With --whole `scoring-model train` reads the file as of the first of the last four weeks, with the configuration as it
-is; the bundle then scores these weeks, and each error that the policy bounds stands beside its promise. Intervals are
-at 95 % and draw whole terminals. The program ends with an error if one lies above its promise.
+`scoring-model train` reads the file as of the first of the last four weeks, with configs/transactions.yaml; the bundle
+then scores these weeks, and each error that the policy bounds stands beside its promise. Intervals are at 95 % and
+draw whole terminals. The program ends with an error if one lies above its promise.
 """
 
 import argparse
 import tempfile
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
-import lightgbm
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
+from shared.bundles import CONFIGURATIONS
+from shared.judging import arguments
+from shared.simulation import DAY
 
 from scoring_model.arrays import FloatArray
 from scoring_model.cli import main as program
-from scoring_model.configuration import Configuration, load_configuration
+from scoring_model.configuration import load_configuration
 from scoring_model.decision.rules import Decisions, Policy
 from scoring_model.evaluation.metrics import Ranking
-from scoring_model.features import FeatureMatrix, FeatureSettings, LinkSettings, fit_state
-from scoring_model.history import DEFAULT_COUNTS, DEFAULT_STATISTICS
-from scoring_model.records import RecordTable, rfc3339
+from scoring_model.records import rfc3339
 from scoring_model.records.reading import read_records
 from scoring_model.scorer import Scorer
 from scoring_model.scorer.frames import score_table
 
-DAY: Final = 86_400_000_000
 CUSTOMERS: Final = 1_500
 TERMINALS: Final = 3_000
 MANY_CUSTOMERS: Final = 5_000
 NEAR: Final = 60
 """Number of terminals that a customer uses."""
-DELAY: Final = 7
-"""Days until a fraud is known."""
+CONFIGURATION: Final = CONFIGURATIONS / "transactions.yaml"
 BAD: Final = 28
 STOLEN: Final = 14
 TEST_WEEKS: Final = 4
 START: Final = datetime(2025, 1, 6, tzinfo=UTC)
-PARAMETERS: Final[Mapping[str, Any]] = {
-    "objective": "binary",
-    "learning_rate": 0.05,
-    "num_leaves": 31,
-    "min_child_samples": 50,
-    "feature_fraction": 0.5,
-    "num_threads": 2,
-    "deterministic": True,
-    "verbose": -1,
-}
-ROUNDS: Final = 200
 DRAWS: Final = 2_000
 
 
@@ -136,59 +121,6 @@ def many_payments(records: int, *, seed: int = 1) -> pa.Table:
     return raw_table(found).slice(0, records)
 
 
-def table_of(found: Payments, configuration: Configuration) -> RecordTable:
-    """The payments as records of the configuration, without columns that it does not use."""
-    labels = replace(configuration.schema.labels, delay=DELAY * DAY)
-    schema = replace(configuration.schema, labels=labels)
-    return read_records(raw_table(found), schema, labelled=True).table
-
-
-def average_precisions(matrix: FeatureMatrix, table: RecordTable) -> list[float]:
-    """Train on labels known before the test; return the average precision of each test week."""
-    rows, times = matrix.rows(table), table.event_times
-    targets = (table.labels == 1).astype(np.int8)
-    end = int(times.max())
-    test = end - TEST_WEEKS * 7 * DAY
-    warm = int(times.min()) + min(matrix.reach, (test - int(times.min())) // 3)
-    train = (times >= warm) & (times < test - DELAY * DAY)
-    booster = lightgbm.train(
-        dict(PARAMETERS), lightgbm.Dataset(rows[train], targets[train]), num_boost_round=ROUNDS
-    )
-    found = []
-    for week in range(TEST_WEEKS):
-        begin = test + week * 7 * DAY
-        part = (times >= begin) & (times < begin + 7 * DAY)
-        ranking = Ranking.of(np.asarray(booster.predict(rows[part])), targets[part])
-        found.append(ranking.average_precision() or 0.0)
-    return found
-
-
-def variants(settings: FeatureSettings) -> dict[str, FeatureSettings]:
-    """The configuration, and the same without each family; the earlier features come first."""
-    links = settings.links
-    before = LinkSettings(
-        keys=links.keys,
-        windows=(DAY, 7 * DAY, 30 * DAY),
-        amounts=links.every_amount,
-    )
-    without = {name: replace(own, delayed_windows=()) for name, own in links.by_key.items()}
-    plain = {name: replace(own, statistics=None) for name, own in links.by_key.items()}
-    counted = {name: replace(own, counts=None) for name, own in links.by_key.items()}
-    return {
-        "windows of 1, 7 and 30 days as before": replace(settings, links=before),
-        "the configuration": settings,
-        "without delayed windows": replace(
-            settings, links=replace(links, delayed_windows=(), by_key=without)
-        ),
-        "without statistics of amounts but sum and mean": replace(
-            settings, links=replace(links, statistics=DEFAULT_STATISTICS, by_key=plain)
-        ),
-        "with the usual counts in place of changes and runs of frauds": replace(
-            settings, links=replace(links, counts=DEFAULT_COUNTS, by_key=counted)
-        ),
-    }
-
-
 @dataclass(frozen=True, slots=True)
 class TestWeeks:
     """Decisions on the payments of the four test weeks."""
@@ -205,19 +137,21 @@ def whole_training(options: argparse.Namespace, found: Payments) -> TestWeeks:
     with tempfile.TemporaryDirectory() as folder:
         file, bundle = Path(folder) / "payments.parquet", Path(folder) / "bundle"
         pyarrow.parquet.write_table(raw_table(found), file)
-        table = read_records(file, load_configuration(options.config).schema, labelled=True).table
+        table = read_records(file, load_configuration(CONFIGURATION).schema, labelled=True).table
         test = int(table.event_times.max()) + 1 - TEST_WEEKS * 7 * DAY
-        given = [
+        words = [
+            "train",
+            file,
             "--config",
-            options.config,
+            CONFIGURATION,
             "--out",
             bundle,
-            "--trials",
-            options.trials,
             "--as-of",
             rfc3339(test),
+            "--no-track",
         ]
-        if program(list(map(str, ["train", file, *given, "--no-track", "--threads", options.threads]))):
+        words += ["--trials", options.trials, "--threads", options.threads]
+        if program(list(map(str, words))):
             raise SystemExit("the training failed")
         scorer = Scorer.load(bundle, threads=2)
     later = table.event_times >= test
@@ -263,28 +197,11 @@ def print_promises(found: TestWeeks) -> bool:
     return broken
 
 
-def measure_promises(options: argparse.Namespace) -> None:
-    """Print the promises of whole trainings beside what they became."""
-    broken = False
-    for seed in range(options.first_seed, options.first_seed + options.seeds):
-        found = payments(options.days, seed)
-        print(f"\nseed {seed}: {len(found.days):,} payments, {100 * found.frauds.mean():.2f} % frauds\n")
-        print("| week | promise | at most | observed (interval) | genuine | frauds | frauds passed | AP |")
-        print("| --- " * 8 + "|", flush=True)
-        broken |= print_promises(whole_training(options, found))
-    if broken:
-        raise SystemExit("a promise was broken")
-
-
 def main() -> None:
-    """Measure and print a table in Markdown."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--config", type=Path, default=Path("configs/transactions.yaml"))
+    """Print the promises of whole trainings beside what they became."""
+    parser = arguments(__doc__)
     parser.add_argument("--days", type=int, default=150)
     parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--whole", action="store_true", help="Promises of whole trainings.")
     parser.add_argument("--first-seed", type=int, default=0)
     parser.add_argument("--trials", type=int, default=3)
     parser.add_argument("--threads", type=int, default=2)
@@ -295,25 +212,15 @@ def main() -> None:
     if options.write:
         pyarrow.parquet.write_table(raw_table(payments(options.days, options.first_seed)), options.write)
         return
-    if options.whole:
-        measure_promises(options)
-        return
-    configuration = load_configuration(options.config)
-    settings = configuration.feature_settings
-    settings = replace(settings, links=replace(settings.links, delay=DELAY * DAY))
-    tables = [table_of(payments(options.days, seed), configuration) for seed in range(options.seeds)]
-    print(
-        f"{len(tables[0]):,} payments, {100 * (tables[0].labels == 1).mean():.2f} % frauds; average precision\n"
-    )
-    print("| features | columns | weeks 1 to 4 | mean |\n| --- | --- | --- | --- |")
-    for name, chosen in variants(settings).items():
-        matrix = FeatureMatrix(chosen, fit_state(tables[0].take(np.arange(1)), chosen))
-        weeks = np.mean([average_precisions(matrix, table) for table in tables], axis=0)
-        print(f"| {name} | {len(matrix.names)} | {_listed(weeks)} | {weeks.mean():.3f} |", flush=True)
-
-
-def _listed(values: Sequence[float]) -> str:
-    return ", ".join(f"{value:.3f}" for value in values)
+    broken = False
+    for seed in range(options.first_seed, options.first_seed + options.seeds):
+        found = payments(options.days, seed)
+        print(f"\nseed {seed}: {len(found.days):,} payments, {100 * found.frauds.mean():.2f} % frauds\n")
+        print("| week | promise | at most | observed (interval) | genuine | frauds | frauds passed | AP |")
+        print("| --- " * 8 + "|", flush=True)
+        broken |= print_promises(whole_training(options, found))
+    if broken:
+        raise SystemExit("a promise was broken")
 
 
 if __name__ == "__main__":

@@ -14,12 +14,10 @@ the ladder is for.
 Run as ``python benchmarks/promises.py [--draws N]``.
 """
 
-import argparse
 import sys
-from pathlib import Path
 from typing import Final
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
+from shared.judging import arguments
 
 from promise_simulation import (
     ANY,
@@ -54,7 +52,7 @@ COMPARED: Final = {
 def share_text(count: int, draws: int) -> str:
     """Format a share of the draws with its exact 95 % interval."""
     share = exact_share(count, draws)
-    return f"{share.share:6.2%} ({share.low:.2%} to {share.high:.2%})"
+    return f"{share.value:6.2%} ({share.low:.2%} to {share.high:.2%})"
 
 
 def surely_above(count: int, draws: int, limit: float) -> bool:
@@ -102,7 +100,7 @@ def report_fresh(*, draws: int, records: int) -> bool:
 
 def main() -> int:
     """Simulate every world."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser = arguments(__doc__)
     parser.add_argument("--draws", type=int, default=2000)
     draws = parser.parse_args().draws
     print(

@@ -5,49 +5,21 @@ chosen as if it had not passed, and every sentence is judged on the record's val
 feature row. The table counts stated and untrue reasons by code. Exits with 1 if any is untrue.
 """
 
-import argparse
 import sys
 from collections import Counter
-from pathlib import Path
-from typing import Final
 
 import numpy as np
-import pyarrow as pa
+from shared.bundles import IDENTITY, default_booster
+from shared.judging import arguments
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
-
-from benchmarks.one_record import body_of
-from benchmarks.standard_model import AS_THE_PROJECT_TRAINS
-
+from identity_use import bodies
 from reason_oracle import Earlier, History, Values, is_true
 from scoring_model.bundle import reason_factors
 from scoring_model.configuration import Configuration, load_configuration
 from scoring_model.decision.contributions import Contributions
 from scoring_model.decision.reasons import FactualReasons
 from scoring_model.records import RecordTable, parse_record
-from scoring_model.records.reading import read_records
-from scoring_model.synthetic import generate
-from scoring_model.training.averaging import fix_leaves
-from scoring_model.training.fitting import fit
 from scoring_model.training.model_text import parse_forest
-from scoring_model.training.preparation import Prepared, prepare
-
-CONFIGURATION: Final = Path(__file__).parents[1] / "configs" / "identity.yaml"
-
-
-def explain(prepared: Prepared, rounds: int) -> Contributions:
-    """Train a model of the default configuration; return its explainer."""
-    booster = fit(
-        prepared.rows[prepared.split.train],
-        prepared.split.train_targets,
-        params={**AS_THE_PROJECT_TRAINS, "num_leaves": 31},
-        rounds=rounds,
-        seed=1,
-        threads=2,
-        **prepared.feature_options,
-    )
-    return Contributions(parse_forest(fix_leaves(booster).model_to_string()))
 
 
 def history_of(configuration: Configuration, table: RecordTable, values: list[Values]) -> History:
@@ -62,17 +34,15 @@ def history_of(configuration: Configuration, table: RecordTable, values: list[Va
 
 def main() -> int:
     """Train, state the reasons of every record, and judge them."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = arguments(__doc__)
     parser.add_argument("--records", type=int, default=100_000, help="invented records to train on and audit")
     parser.add_argument("--rounds", type=int, default=100, help="trees of the model")
     options = parser.parse_args()
-    configuration = load_configuration(CONFIGURATION)
-    invented = pa.Table.from_batches(generate(records=options.records, seed=1))
-    table = read_records(invented, configuration.schema, labelled=True).table
-    prepared = prepare(table, configuration)
-    values = [parse_record(body_of(row), configuration.schema).values for row in invented.to_pylist()]
+    configuration = load_configuration(IDENTITY)
+    booster, prepared, table, source = default_booster(options.records, rounds=options.rounds)
+    values = [parse_record(body, configuration.schema).values for body in bodies(source)]
     history = history_of(configuration, table, list(values))
-    contributions = explain(prepared, options.rounds)
+    contributions = Contributions(parse_forest(booster.model_to_string()))
     factors = reason_factors(prepared.matrix, use=configuration.use, share=configuration.policy.reason_share)
     reasons = FactualReasons(factors, prepared.matrix.names)
     stated: Counter[str] = Counter()

@@ -11,10 +11,8 @@ the mean score of each visit.
 Ends with 1 unless a retry with the same idempotency key got the first answer, and left no trace in the history.
 """
 
-import argparse
 import asyncio
 import re
-import sys
 import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
@@ -24,8 +22,7 @@ from typing import Any, Final, NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
+from shared.judging import arguments
 
 from applications import IDENTITY
 from identity_use import bodies
@@ -33,8 +30,8 @@ from scoring_model.contract.outcome import OUTCOMES
 from scoring_model.records import microseconds
 from scoring_model.records.reading import read_records
 from scoring_model.scorer import Scorer
-from scoring_model.service.clients import Caller
-from scoring_model.service.history_import import HistoryImport
+from scoring_model.service.clients.clients import Caller
+from scoring_model.service.past.history_import import HistoryImport
 from scoring_model.service.store import migrate
 from service_use import SetClock, World, opened
 
@@ -72,14 +69,14 @@ def genuine(path: Path, count: int) -> list[dict[str, Any]]:
     return list(found.values())
 
 
-async def imported(world: World, past: Path | None) -> Caller:
+async def imported(world: World, past: Path | None, *, labelled: bool = True) -> Caller:
     """A client whose history is the file, or a new one."""
     caller, scorer = await world.client(), Scorer.load(world.bundle)
     if past is None:
         return caller
     async with world.store.reading() as reader:
         (client,) = await reader.clients()
-    table = read_records(past, scorer.contents.schema, labelled=True).table
+    table = read_records(past, scorer.contents.schema, labelled=labelled).table
     work = HistoryImport(world.store, world.secrets, scorer.matrix, client, world.clock)
     await work.run(table)
     await work.finish()
@@ -149,7 +146,7 @@ def measure(
 
 def main() -> None:
     """Measure every gap and print the table."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser = arguments(__doc__)
     parser.add_argument("bundle", type=Path)
     parser.add_argument("new", type=Path)
     parser.add_argument("--past", type=Path)

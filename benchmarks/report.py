@@ -7,7 +7,6 @@ Chromium on a desk and on a phone, each five times. Opening ends when the page i
 has more than 3 MB or takes 2 seconds to open.
 """
 
-import argparse
 import asyncio
 import shutil
 import statistics
@@ -18,6 +17,7 @@ from pathlib import Path
 from typing import Final
 
 from playwright.async_api import async_playwright
+from shared.judging import arguments
 
 from scoring_model.evaluation import evaluate
 
@@ -49,11 +49,11 @@ async def open_times(path: Path, *, repeats: int = 5) -> dict[str, list[float]]:
 
 def main() -> int:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = arguments(__doc__)
     parser.add_argument("bundle", type=Path)
     parser.add_argument("file", type=Path)
-    arguments = parser.parse_args()
-    evaluation = evaluate(arguments.bundle, arguments.file)
+    given = parser.parse_args()
+    evaluation = evaluate(given.bundle, given.file)
     assert evaluation.importance is not None  # computed here, not in the time of the report
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "report.html"

@@ -9,11 +9,8 @@ what they are given: reading, features, scores, and contributions. Imports are i
 environment of its own, which is created once: Evidently 0.7.23 needs pandas 2.
 """
 
-import argparse
 import asyncio
-import json
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
@@ -21,13 +18,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
-
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from benchmarks.environments import install_environment
-from benchmarks.report import open_times
+from report import open_times
+from shared.judging import arguments
+from shared.processes import run_peer
 
 from scoring_model.evaluation import Evaluation, evaluate
 from scoring_model.scorer import Scorer
@@ -108,15 +104,7 @@ PEERS: Final = {
 
 @dataclass(frozen=True, kw_only=True)
 class Made:
-    """The reports of one tool.
-
-    Parameters
-    ----------
-    seconds : list of float
-        Time of each making.
-    pages : dict of str to Path
-        Files by name.
-    """
+    """The reports of one tool: seconds of each making, and its pages by name."""
 
     seconds: list[float]
     roc_auc: float
@@ -144,7 +132,7 @@ def make_ours(scorer: Scorer, source: Path, history: Path | None, folder: Path) 
         evaluation = evaluate(scorer, source, history=history)
         evaluation.report(page)
         seconds.append(time.perf_counter() - start)
-    auc = evaluation.overall.roc_auc
+    auc = evaluation.figures["roc_auc"].value
     if auc is None:
         raise SystemExit("the records have no class to rank: nothing is timed")
     return Made(seconds=seconds, roc_auc=auc, pages={"report": page}), evaluation
@@ -153,19 +141,14 @@ def make_ours(scorer: Scorer, source: Path, history: Path | None, folder: Path) 
 def make_peer(name: str, environments: Path, matrix: Path, folder: Path) -> Made:
     """Run a peer on the exported table in its own environment."""
     requirements, program = PEERS[name]
-    python = install_environment((environments / name).resolve(), requirements) / "python"
-    words = [str(python), "-W", "ignore", "-c", program, str(matrix), str(folder), str(REPEATS)]
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise SystemExit(f"{name}: {done.stderr[-2000:]}")
-    found = json.loads(done.stdout.splitlines()[-1])
+    found = run_peer(environments / name, requirements, program, matrix, folder, REPEATS)
     pages = {page.stem: page for page in sorted(folder.glob("*.html"))}
     return Made(seconds=found["seconds"], roc_auc=float(found["roc_auc"]), pages=pages)
 
 
 def main() -> int:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = arguments(__doc__)
     parser.add_argument("bundle", type=Path)
     parser.add_argument("file", type=Path)
     parser.add_argument("--history", type=Path)

@@ -9,13 +9,14 @@ that are no better at most 5 % may be promoted, of those that are three points b
 frauds that the first look named.
 """
 
-import argparse
 import sys
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from typing import Final
 
 import numpy as np
+from shared.judging import arguments
+from shared.simulation import DAY, Figure
 
 from scoring_model.arrays import FloatArray
 from scoring_model.configuration import LookSettings
@@ -23,8 +24,6 @@ from scoring_model.evaluation.day_draws import DayDraws
 from scoring_model.evaluation.figures import drawn_rankings
 from scoring_model.evaluation.metrics import Ranking
 from scoring_model.evaluation.sequential import LEAST_DAYS, Answer, Look, look_at
-from scoring_model.evaluation.uncertainty import share_of
-from scoring_model.records.times import DAY
 
 PLAN: Final = LookSettings()
 LIMIT: Final = np.array([0.01])
@@ -99,28 +98,28 @@ def _measured(ranking: Ranking, draws: DayDraws) -> tuple[float, FloatArray]:
 
 def main() -> None:
     """Follow challengers of both kinds; exit with an error if a condition is broken."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = arguments(__doc__)
     parser.add_argument("--runs", type=int, default=200)
     parser.add_argument("--frauds", type=int, default=16, help="a day")
     parser.add_argument("--processes", type=int, default=2)
     given = parser.parse_args()
     gain = gain_of_three_points()
     print(f"{PLAN.gain:.0%} more recall: frauds rated {gain:.3f} higher")
-    shares = {}
+    figures = []
     with ProcessPoolExecutor(given.processes) as pool:
         for name, more in (("no better", 0.0), ("three points better", gain)):
             found = list(pool.map(partial(run, gain=more, frauds=given.frauds), range(given.runs)))
             counts = {answer.value: sum(one == answer for one, _, _ in found) for answer in Answer}
-            in_time = sum(one is Answer.PROMOTE and frauds <= named for one, frauds, named in found)
-            shares[name] = share_of(counts["promote"] if more == 0 else in_time, given.runs)
-            needed = np.median([frauds for _, frauds, _ in found])
-            named = np.median([one for _, _, one in found])
+            needed, named = np.median([one[1:] for one in found], axis=0)
             print(f"{name}: {counts}, median frauds {needed:.0f}, named at the first look {named:.0f}")
-            kept = shares[name]
-            what = "promoted" if more == 0 else "promoted by the named number"
-            print(f"  {what}: {kept.count} of {kept.total} ({kept.low:.1%} to {kept.high:.1%})")
-    error, power = shares["no better"].share, shares["three points better"].share
-    if error is None or power is None or error > LARGEST_ERROR or power < LEAST_POWER:
+            in_time = sum(one is Answer.PROMOTE and frauds <= named for one, frauds, named in found)
+            figures.append(
+                Figure("promoted by the named number", in_time, given.runs, at_least=LEAST_POWER)
+                if more
+                else Figure("promoted", counts["promote"], given.runs, at_most=LARGEST_ERROR)
+            )
+            print(f"  {figures[-1]}")
+    if not all(figure.holds for figure in figures):
         sys.exit("a condition is broken")
 
 

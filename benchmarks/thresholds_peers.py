@@ -17,24 +17,18 @@ Run as ``python benchmarks/thresholds_peers.py --environments DIRECTORY [--draws
 is created once. A thousand draws take about two minutes on two idle cores.
 """
 
-import argparse
 import json
-import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-
-sys.path.insert(0, str(Path(__file__).parents[1]))
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
-
-from benchmarks.environments import install_environment
-from benchmarks.promises import NOMINAL, WITH_RINGS, share_text, surely_above
+from promises import JUDGED, NOMINAL, WITH_RINGS, share_text, surely_above
+from shared.judging import arguments
+from shared.processes import run_peer
 
 from promise_simulation import BOUNDS, Sample, World, draw_sample, population_errors
 from scoring_model.arrays import BoolArray, IntArray
@@ -42,11 +36,7 @@ from scoring_model.evaluation.bounds import FALSE_REJECT, MISSED_FRAUD, STEP_UP
 from scoring_model.training.certification import certify
 
 REQUIREMENTS: Final = ("mapie==1.6.0",)
-WORLDS: Final = {
-    "independent records": World(),
-    "rings of ten": World(rings=60, members=10),
-    "repeat persons, 4 records each": World(repeats=4, persons=1500),
-}
+WORLDS: Final = {name: world for name, world in JUDGED.items() if world.members == 1 or world.repeats == 1}
 GRID: Final = np.arange(10, 1001, 10)
 SEED: Final = 20
 CHECKED: Final = 20
@@ -104,15 +94,7 @@ print(json.dumps({"found": found, "seconds": time.perf_counter() - started}))
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Certified:
-    """What was certified in each draw.
-
-    Parameters
-    ----------
-    step_up, fail : ndarray of shape (draws, 100), bool
-        Whether each score of `GRID` is certified as a threshold.
-    seconds : float
-        For all draws.
-    """
+    """Whether each score of `GRID` is certified in each draw, both of shape (draws, 100); seconds for all draws."""
 
     step_up: BoolArray
     fail: BoolArray
@@ -147,27 +129,15 @@ def certify_ours(samples: list[Sample]) -> Certified:
     return Certified(step_up=np.array(step_up), fail=np.array(fail), seconds=time.perf_counter() - started)
 
 
-def certify_mapie(python: Path, genuine: list[IntArray], frauds: list[IntArray], *, use: str) -> Certified:
+def certify_mapie(place: Path, genuine: list[IntArray], frauds: list[IntArray], *, use: str) -> Certified:
     """Certify with MAPIE, in its own environment."""
     limits = BOUNDS.limits()
-    asked: Mapping[str, Any] = {
-        **limits,
-        "use": use,
-        "grid": GRID.tolist(),
-        "delta": round(1 - BOUNDS.confidence, 12) / len(limits),
-    }
+    delta = round(1 - BOUNDS.confidence, 12) / len(limits)
+    asked = {**limits, "use": use, "grid": GRID.tolist(), "delta": delta}
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "scores.npz"
         np.savez(path, genuine=np.array(genuine), frauds=np.array(frauds))
-        done = subprocess.run(
-            [str(python), "-c", _PEER, json.dumps(asked), str(path)],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-    if done.returncode:
-        raise SystemExit(f"MAPIE ended with an error:\n{done.stderr[-3000:]}")
-    answer = json.loads(done.stdout)
+        answer = run_peer(place, REQUIREMENTS, _PEER, json.dumps(asked), path)
     found = np.array(answer["found"], dtype=bool)
     return Certified(step_up=found[:, 0], fail=found[:, 1], seconds=answer["seconds"])
 
@@ -182,22 +152,22 @@ def report(name: str, certified: Certified, samples: list[Sample], ours: Certifi
     )
 
 
-def compare(name: str, world: World, python: Path, *, draws: int) -> bool:
+def compare(name: str, world: World, place: Path, *, draws: int) -> bool:
     """Compare both in one world; return True if the answers agree and our promises are kept."""
     rng = np.random.default_rng(SEED)
     samples = [draw_sample(world, rng) for _ in range(draws)]
     every = [sample.genuine for sample in samples], [sample.frauds for sample in samples]
     tested = [sample.tested_genuine for sample in samples], [sample.tested_frauds for sample in samples]
     ours = certify_ours(samples)
-    same = certify_mapie(python, *(scores[:CHECKED] for scores in tested), use="sequences")
+    same = certify_mapie(place, *(scores[:CHECKED] for scores in tested), use="sequences")
     agree = np.array_equal(same.step_up, ours.step_up[:CHECKED]) and np.array_equal(
         same.fail, ours.fail[:CHECKED]
     )
     print(f"\n{name}, {draws} draws; three fixed sequences of MAPIE {'agree' if agree else 'DISAGREE'}")
     report("ours", ours, samples, ours)
-    report("MAPIE, all records", certify_mapie(python, *every, use="documented"), samples, ours)
+    report("MAPIE, all records", certify_mapie(place, *every, use="documented"), samples, ours)
     if world.members > 1 or world.repeats > 1:
-        once = certify_mapie(python, *tested, use="documented")
+        once = certify_mapie(place, *tested, use="documented")
         report("MAPIE, one record of each", once, samples, ours)
     limit = WITH_RINGS if world.members > 1 else NOMINAL
     return agree and not surely_above(ours.broken(samples), draws, limit)
@@ -205,15 +175,14 @@ def compare(name: str, world: World, python: Path, *, draws: int) -> bool:
 
 def main() -> int:
     """Compare both in every world."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser = arguments(__doc__)
     parser.add_argument(
         "--environments", type=Path, required=True, help="Folder for the environment of MAPIE."
     )
     parser.add_argument("--draws", type=int, default=1000)
     options = parser.parse_args()
-    place = (options.environments / REQUIREMENTS[0].replace("==", "-")).resolve()
-    python = install_environment(place, REQUIREMENTS) / "python"
-    kept = [compare(name, world, python, draws=options.draws) for name, world in WORLDS.items()]
+    place = options.environments / REQUIREMENTS[0].replace("==", "-")
+    kept = [compare(name, world, place, draws=options.draws) for name, world in WORLDS.items()]
     print("\nkept" if all(kept) else "\nBROKEN")
     return int(not all(kept))
 

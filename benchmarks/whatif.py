@@ -5,34 +5,29 @@ records of two years with a fifth of them under one link key; then the bundle th
 verdict may differ. Prints verifications per second and the time for a million.
 """
 
-import argparse
 import asyncio
 import os
-import sys
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
+from shared.bundles import invented, served_bundle
+from shared.database import database, new_client, secrets_of
+from shared.judging import STORES, arguments
 
-from benchmarks.create_verification import database
-from benchmarks.filled_database import new_client
-from benchmarks.served_bundle import bodies, invented, served_bundle
-
+from identity_use import bodies
 from scoring_model.scorer import Scorer
-from scoring_model.service.clients import Caller
+from scoring_model.service.clients.clients import Caller
 from scoring_model.service.core.clock import SystemClock
 from scoring_model.service.core.errors import Unavailable
-from scoring_model.service.export import clients_of_one_history, export_file
 from scoring_model.service.keys.data_keys import Vault
 from scoring_model.service.keys.keyring import KeyEncryptionKey, Keyring
-from scoring_model.service.keys.secrets import load_or_create
+from scoring_model.service.past.export import clients_of_one_history, export_file
+from scoring_model.service.past.whatif import what_if
 from scoring_model.service.service import Service, open_service
 from scoring_model.service.store import EARLIEST, migrate, open_store
-from scoring_model.service.whatif import what_if
 
 LATEST: Final = 2**63 - 1
 _AT_ONCE: Final = 64
@@ -68,15 +63,14 @@ async def measure(url: str, bundle: Path, folder: Path, count: int) -> None:
         service = await open_service(
             store, bundle=bundle, keyring=lambda: keyring, clock=SystemClock(), background=False
         )
-        sent = list(bodies(invented(count, seed=5)))
-        verdicts = await verify(service, caller, sent)
+        verdicts = await verify(service, caller, bodies(invented(count, seed=5)))
         await service.close()
         scorer, vault = Scorer.load(bundle), Vault(keyring)
         start = time.perf_counter()
         found = await what_if(
             store,
             vault,
-            await load_or_create(store, keyring),
+            await secrets_of(url, keyring),
             scorer,
             folder / "whatif.parquet",
             since=EARLIEST,
@@ -108,19 +102,13 @@ def report(what: str, count: int, seconds: float) -> None:
 
 def main() -> None:
     """Run the benchmark."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--store", choices=("sqlite", "postgresql"), default="sqlite")
+    parser = arguments(__doc__)
+    parser.add_argument("--store", choices=STORES, default="sqlite")
     parser.add_argument("--verifications", type=int, default=20_000)
     parser.add_argument("--bundle", type=Path, help="by default a bundle of 300 trees is trained")
     options = parser.parse_args()
-    with (
-        tempfile.TemporaryDirectory() as name,
-        database(options.store, Path(name)) as (url, _),
-    ):
-        bundle = options.bundle
-        if bundle is None:
-            bundle = Path(name) / "bundle"
-            served_bundle().save(bundle)
+    with tempfile.TemporaryDirectory() as name, database(options.store, Path(name)) as (url, _):
+        bundle = options.bundle or served_bundle().save(Path(name) / "bundle")
         asyncio.run(measure(url, bundle, Path(name), options.verifications))
 
 

@@ -11,12 +11,13 @@ import typer
 from nbclient import NotebookClient
 
 from scoring_model.bundle import Use, reason_factors
-from scoring_model.cli.app import GROUPS, app
+from scoring_model.cli.app import app
+from scoring_model.cli.groups import Group
 from scoring_model.configuration import load_configuration
 from scoring_model.configuration.schema import configuration_schema, gates_schema
 from scoring_model.features import FeatureMatrix, FeatureSettings, FittedState, LinkSettings, SignalSettings
 from scoring_model.features.reference import read_signals, reference
-from scoring_model.features.settings import READ_TYPES
+from scoring_model.features.signal_settings import READ_TYPES
 from scoring_model.findings import CHECKS
 
 ROOT: Final = Path(__file__).parents[1]
@@ -63,7 +64,7 @@ def commands_page() -> str:
     introduction = COMMANDS.read_text(encoding="utf-8").partition("\n## ")[0].strip()
     program: Any = typer.main.get_command(app)
     sections = [introduction]
-    for group in GROUPS:
+    for group in Group:
         members = {name: one for name, one in program.commands.items() if one.rich_help_panel == group}
         sections += [f"## {group}", *(_section(name, one) for name, one in walk(members))]
     return "\n\n".join(sections) + "\n"

@@ -141,8 +141,8 @@ def _card_numbers(card: str) -> Iterator[str]:
 
 def record_export(bundle: Path, work: Path, out: Path) -> None:
     """Verify some persons with a service, and record the export without the ids, which are drawn."""
-    from scoring_model.service.export import export_file
     from scoring_model.service.keys.data_keys import Vault
+    from scoring_model.service.past.export import export_file
     from scoring_model.service.store import migrate
     from service_use import MASTERS, World, applicants, run_story
 
@@ -279,7 +279,7 @@ def record_results(out: Path) -> None:
     import made_results
     from scoring_model.training.run_description import metrics
 
-    for name in made_pages.PAGES:
+    for name in made_pages.REPORTS:
         write(out / GROWING / f"{name}.txt", _growing(made_pages.page(name).lines()))
     for name, make in made_pages.FRAMES.items():
         write(out / "frames" / f"{name}.csv", make().to_csv(index=False))

@@ -4,7 +4,7 @@ import asyncio
 import gc
 import os
 import shutil
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 
 import pyarrow as pa
@@ -23,6 +23,7 @@ from scoring_model.service.store import migrate
 from scoring_model.training.mlflow_runs import client_of
 from scoring_model.training.preparation import Prepared, prepare
 from scoring_model.training.run import Training, run_training
+from undrawn import pages_undrawn
 
 os.environ.setdefault("PYTHONFAULTHANDLER", "1")  # for the processes that tests start; pytest has it itself
 
@@ -114,6 +115,13 @@ def small_use(tmp_path_factory: pytest.TempPathFactory) -> Configuration:
 def small_table(small: Path, small_use: Configuration) -> RecordTable:
     """The small history as parsed records."""
     return read_records(small, small_use.schema, labelled=True).table
+
+
+@pytest.fixture
+def undrawn() -> Iterator[None]:
+    """Pages of evaluations stay empty, in a test that reads none."""
+    with pages_undrawn():
+        yield
 
 
 @pytest.fixture(scope="session")

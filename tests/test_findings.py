@@ -27,6 +27,8 @@ def test_codes_are_stable() -> None:
         "SM010": "EXTRAPOLATED_SCORES",
         "SM011": "SEARCH_EDGE",
         "SM012": "MIXED_MATURITY",
+        "SM013": "STOPPED",
+        "SM015": "LATE_FRAUDS",
     }
     assert list(CHECKS) == list(Code)
 

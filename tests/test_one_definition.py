@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from scoring_model import features
+
 SOURCE = Path(__file__).parents[1] / "src" / "scoring_model"
-FAMILIES = {"names", "dates", "documents", "addresses", "images", "signals", "links"}
+FAMILIES = {*features.FAMILIES, "links"}
 THRESHOLDS = {"step_up_from", "fail_from"}
 
 

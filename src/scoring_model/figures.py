@@ -11,14 +11,18 @@ from typing import Final, Literal, get_args
 ErrorName = Literal["false_reject", "step_up", "missed_fraud"]
 """Errors that a policy may bound: promise `max_false_reject` bounds `false_reject`."""
 
-GroupRateName = Literal["passed", "stepped_up", "failed", "false_reject", "step_up", "missed_fraud"]
-"""Rates that are compared between groups of applicants."""
-
 FPR_LIMITS: Final = (0.001, 0.005, 0.01, 0.05)
 """False positive rates at which recall and precision are reported."""
 
 CAPACITIES: Final = (10, 50, 100, 500)
 """Daily review capacities at which recall is reported."""
+
+Role = Literal["gate", "look", "group", "headline"]
+"""What a figure may do.
+
+`gate`: a gate may limit it. `look`: it may decide repeated looks at a challenger. `group`: it is compared between
+groups of applicants. `headline`: the card of a bundle and the metrics of a run have it with its interval.
+"""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -41,8 +45,11 @@ class Figure:
         The records that it is measured on; for figures of the ranking, the scarce ones.
     parameter : float or None
         The false positive rate or the daily capacity that the key names.
-    of_ranking : bool
-        Whether it says how well the score ranks frauds above genuine records. These may decide repeated looks.
+    bound : str or None
+        The promise of a policy that bounds it, such as ``max_step_up``.
+    roles : tuple of Role
+    logged_as : str
+        Beginning of its names in logs of metrics, where that is not the key.
     """
 
     key: str
@@ -52,7 +59,28 @@ class Figure:
     better: Literal["more", "less"] | None = None
     rests_on: Literal["genuine", "frauds", "records"] = "records"
     parameter: float | None = None
-    of_ranking: bool = False
+    bound: str | None = None
+    roles: tuple[Role, ...] = ("gate",)
+    logged_as: str = ""
+
+    @property
+    def metric(self) -> str:
+        """Its name in logs of metrics."""
+        return self.logged_as or self.key
+
+    @property
+    def of_ranking(self) -> bool:
+        """Whether it says how well the score ranks frauds above genuine records."""
+        return "look" in self.roles
+
+    @property
+    def label(self) -> int:
+        """The class that it rests on, if it is one: 0 genuine, 1 fraud."""
+        return int(self.rests_on == "frauds")
+
+
+_RANKING: Final[tuple[Role, ...]] = ("gate", "look")
+_GROUPED: Final[tuple[Role, ...]] = ("gate", "group")
 
 
 def _ranking() -> Iterator[Figure]:
@@ -68,7 +96,7 @@ def _ranking() -> Iterator[Figure]:
             unit="number",
             better="more",
             rests_on="frauds",
-            of_ranking=True,
+            roles=_RANKING if key == "ks" else (*_RANKING, "headline"),
         )
     for measure, share in (("recall", "frauds that are found"), ("precision", "frauds among those found")):
         for limit in FPR_LIMITS:
@@ -79,7 +107,7 @@ def _ranking() -> Iterator[Figure]:
                 better="more",
                 rests_on="frauds",
                 parameter=limit,
-                of_ranking=True,
+                roles=(*_RANKING, "headline") if measure == "recall" else _RANKING,
             )
     for capacity in CAPACITIES:
         yield Figure(
@@ -89,7 +117,7 @@ def _ranking() -> Iterator[Figure]:
             better="more",
             rests_on="frauds",
             parameter=capacity,
-            of_ranking=True,
+            roles=_RANKING,
         )
 
 
@@ -99,7 +127,14 @@ def _probability() -> Iterator[Figure]:
         ("log_loss", "Log loss", "The mean negative logarithm of the probability of what was true."),
         ("cost", "Expected cost of an applicant", "By the costs of the policy, in their unit."),
     ):
-        yield Figure(key=key, title=title, sentence=sentence, unit="number", better="less")
+        yield Figure(
+            key=key,
+            title=title,
+            sentence=sentence,
+            unit="number",
+            better="less",
+            roles=("gate",) if key == "cost" else ("gate", "headline"),
+        )
 
 
 def _rates() -> Iterator[Figure]:
@@ -108,7 +143,7 @@ def _rates() -> Iterator[Figure]:
         ("stepped_up", "Stepped up", "Frauds stepped up", "Genuine stepped up", "are stepped up"),
         ("failed", "Failed", "Frauds that fail", "Genuine who fail", "fail"),
     ):
-        yield Figure(key=key, title=title, sentence=f"The share of all records that {verb}.")
+        yield Figure(key=key, title=title, sentence=f"The share of all records that {verb}.", roles=_GROUPED)
         yield Figure(
             key=f"{key}_frauds",
             title=f"{frauds}, of all records",
@@ -121,12 +156,14 @@ def _rates() -> Iterator[Figure]:
             sentence=f"The share of genuine records that {verb}.",
             better="more" if key == "passed" else None,
             rests_on="genuine",
+            logged_as=f"genuine_outcomes_{key.upper()}",
         )
         yield Figure(
             key=f"fraud_{key}",
             title=frauds,
             sentence=f"The share of frauds that {verb}.",
             rests_on="frauds",
+            logged_as=f"fraud_outcomes_{key.upper()}",
         )
     yield Figure(
         key="fraud_share", title="Share of frauds", sentence="The share of all records that are frauds."
@@ -140,6 +177,8 @@ def _errors() -> Iterator[Figure]:
         sentence="The share of genuine records that fail.",
         better="less",
         rests_on="genuine",
+        bound="max_false_reject",
+        roles=_GROUPED,
     )
     yield Figure(
         key="step_up",
@@ -147,6 +186,8 @@ def _errors() -> Iterator[Figure]:
         sentence="The share of genuine records that are stepped up or fail.",
         better="less",
         rests_on="genuine",
+        bound="max_step_up",
+        roles=_GROUPED,
     )
     yield Figure(
         key="missed_fraud",
@@ -154,22 +195,92 @@ def _errors() -> Iterator[Figure]:
         sentence="The share of frauds that pass.",
         better="less",
         rests_on="frauds",
+        bound="max_missed_fraud",
+        roles=_GROUPED,
     )
+
+
+def _flips() -> Iterator[Figure]:
+    for key, title, sentence in (
+        ("all", "Applicants with another outcome", "The share of all records whose outcome differs."),
+        ("genuine_stricter", "Genuine with a stricter outcome", "Of the genuine records."),
+        ("genuine_milder", "Genuine with a milder outcome", "Of the genuine records."),
+        ("fraud_stricter", "Frauds with a stricter outcome", "Of the frauds."),
+        ("fraud_milder", "Frauds with a milder outcome", "Of the frauds."),
+    ):
+        rests_on: Literal["genuine", "frauds", "records"] = "records"
+        if key != "all":
+            rests_on = "genuine" if key.startswith("genuine") else "frauds"
+        yield Figure(key=key, title=title, sentence=sentence, rests_on=rests_on)
 
 
 FIGURES: Final[Mapping[str, Figure]] = MappingProxyType(
     {figure.key: figure for family in (_ranking(), _probability(), _rates(), _errors()) for figure in family}
 )
-"""Every figure by its key."""
+"""Every figure of one set of decisions, by its key."""
+
+FLIPS: Final[Mapping[str, Figure]] = MappingProxyType({figure.key: figure for figure in _flips()})
+"""Shares of the records that a challenger decides otherwise, by key."""
+
+SCORE_SHARES: Final[Mapping[int, Figure]] = MappingProxyType(
+    {
+        score: Figure(
+            key=f"score_{score}",
+            title=f"Genuine at {score} or more",
+            sentence=f"The share of genuine records with a score of {score} or more.",
+            rests_on="genuine",
+            parameter=score,
+            roles=(),
+        )
+        for score in range(100, 1001, 100)
+    }
+)
+"""What the score promises of genuine records, by score."""
+
+CALIBRATION_ERROR: Final = Figure(
+    key="calibration_error",
+    title="Expected calibration error",
+    sentence="The mean distance of predicted and observed shares of frauds, over ten bins of probability.",
+    unit="number",
+    better="less",
+    roles=(),
+)
+
+CONTROL_COST: Final = Figure(
+    key="control_cost",
+    title="Cost of the control group",
+    sentence="What its frauds are expected to cost, in the unit of the costs.",
+    unit="number",
+    better="less",
+    roles=(),
+)
+
+MEASURED: Final[Mapping[str, Figure]] = MappingProxyType(
+    {
+        **FIGURES,
+        **FLIPS,
+        **{figure.key: figure for figure in (*SCORE_SHARES.values(), CALIBRATION_ERROR, CONTROL_COST)},
+    }
+)
+"""Every figure that anything measures, by its key."""
 
 ERRORS: Final[tuple[ErrorName, ...]] = get_args(ErrorName)
 
-GROUP_RATES: Final[tuple[GroupRateName, ...]] = get_args(GroupRateName)
+GROUP_RATES: Final = tuple(key for key, figure in FIGURES.items() if "group" in figure.roles)
+"""Rates that are compared between groups of applicants."""
+
+HEADLINES: Final = tuple(key for key, figure in FIGURES.items() if "headline" in figure.roles)
+
+FLIP_RATES: Final[Mapping[str, str]] = MappingProxyType({key: figure.title for key, figure in FLIPS.items()})
+"""Titles of the shares of records that a challenger decides otherwise."""
 
 RANKING: Final = tuple(key for key, figure in FIGURES.items() if figure.of_ranking)
 """Figures of the ranking: they rest on frauds, and more is better, so they may decide repeated looks."""
 
 
+_BOUNDED: Final = {figure.bound: figure for figure in FIGURES.values() if figure.bound is not None}
+
+
 def bounded(bound: str) -> Figure:
     """Return the error that a promise bounds, such as ``max_false_reject``."""
-    return FIGURES[bound.removeprefix("max_")]
+    return _BOUNDED[bound]

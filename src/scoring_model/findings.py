@@ -49,6 +49,8 @@ class Code(StrEnum):
     EXTRAPOLATED_SCORES = "SM010"
     SEARCH_EDGE = "SM011"
     MIXED_MATURITY = "SM012"
+    STOPPED = "SM013"
+    LATE_FRAUDS = "SM015"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -172,6 +174,27 @@ CHECKS: Final[Mapping[Code, Check]] = MappingProxyType(
             why="A young record counts only if its label is known early, which depends on the label: the share of "
             "frauds among such records is not that of their period.",
             action="Evaluate matured records only (`--matured-only`, `matured_only=True`), or as of a later instant.",
+        ),
+        Code.STOPPED: Check(
+            title="Stopped applicants whose class is not known",
+            severity=Severity.WARNING,
+            of_training=False,
+            why="Whoever was stopped can never become a known fraud. Figures of the ranking, of frauds and of costs "
+            "are those of the applicants who were observed; a model that lets stopped ones pass looks no worse for it.",
+            action="Let a share of them pass (`policy.control`): records with propensities stand for all applicants.",
+        ),
+        Code.LATE_FRAUDS: Check(
+            title="Frauds that become known after the label maturity",
+            severity=Severity.WARNING,
+            of_training=True,
+            why="A record without a label counts as genuine once it is as old as the label maturity. Frauds that "
+            "become known later count as genuine until then: the newest mature records show too few frauds, too low a "
+            "cost and too low a precision. The share that is known at maturity is estimated from the delays of known "
+            "frauds, which are truncated by their age, and says nothing of frauds later than the largest age that is "
+            "seen. Recalls stay as they are where delays do not depend on the score. `check`, `backtest` and "
+            "`monitor` make this check too.",
+            action="Raise `training.split.label_maturity` until nearly all frauds are known by then. Compare numbers "
+            "of the newest mature records with those of older ones only after dividing by the share.",
         ),
     }
 )

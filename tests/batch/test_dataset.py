@@ -1,7 +1,6 @@
 """Datasets that are scored in stages against the same records scored in memory."""
 
 import json
-import os
 import shutil
 import subprocess
 import sys
@@ -20,7 +19,6 @@ from file_hashes import hashes
 from running_service import killed_with_children
 from scoring_model.batch import ScoredFile, score_file, write_table
 from scoring_model.batch.dataset import Shard, StageIncomplete, dataset_parts, score_dataset
-from scoring_model.batch.engine import LostWorker, Workers
 from scoring_model.batch.plan import Limits
 from scoring_model.records import microseconds
 from scoring_model.records.quarantine import TooManyBadRows
@@ -321,12 +319,3 @@ def test_uris_and_hive_partitions(summing_bundle: Path, records: pa.Table, tmp_p
         score_dataset(summing_bundle, [str(tmp_path / "in.parquet")], str(tmp_path), resume=True)
     with pytest.raises(ValueError, match="no such file or folder"):
         score_dataset(summing_bundle, [str(tmp_path / "absent")], str(tmp_path / "new"))
-
-
-def test_a_process_that_ends_is_reported() -> None:
-    """A worker that is killed is an error that says what to do."""
-    with (
-        Workers(2) as workers,
-        pytest.raises(LostWorker, match="run the same command again with --resume"),
-    ):
-        list(workers.run(os._exit, [(3,), (3,)]))

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
@@ -100,6 +101,22 @@ def test_allowed_copies_do_not_count(
     frame = scorer.score(pq.read_table(scored), history=pq.read_table(overlapping), allow_repeats=True)
     expected = pq.read_table(one).column("margin").to_pylist()
     assert [margin for margin in frame.column("margin").to_pylist() if margin is not None] == expected
+
+
+def test_one_record_is_not_its_own_history(summing_bundle: Path, files: tuple[Path, Path, Path]) -> None:
+    """One record, scored or explained, meets its copy in the history by its id, as a file does."""
+    scorer = Scorer.load(summing_bundle)
+    row, past = pq.read_table(files[0]).slice(3, 1), pq.read_table(files[1])
+    record = row.to_pandas().iloc[0]
+    alone = past.filter(pc.not_equal(past["recordId"], record["recordId"]))
+    (expected,) = scorer.score(row, history=alone).column("margin").to_pylist()
+    for call in (scorer.score, scorer.explain):
+        with pytest.raises(RepeatedRecords, match=rf"^1 records .*{record['recordId']}"):
+            call(record, history=past)
+    assert scorer.score(record, history=past, allow_repeats=True).margin == expected
+    assert scorer.explain(record, history=past, allow_repeats=True).decision.margin == expected
+    with pytest.warns(EqualRecords, match=r"^1 records"):
+        scorer.score(record, history=past.drop_columns(["recordId"]))
 
 
 @pytest.mark.parametrize("unnamed", [(0,), (1,), (0, 1)])

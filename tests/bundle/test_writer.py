@@ -27,6 +27,7 @@ from scoring_model.bundle.errors import (
 )
 from scoring_model.bundle.manifest import PROTOCOL
 from scoring_model.bundle.reader import read_bundle
+from scoring_model.records.atomic import sync
 
 SCRIPT = Path(__file__).with_name("killed_writer.py")
 LOOP = f"""
@@ -229,10 +230,10 @@ def test_of_two_writers_one_gives_way(
     """A writer that finds another's bundle at the last moment leaves it and reports it."""
 
     def overtaken(path: Path) -> None:
-        monkeypatch.setattr(writer, "sync_directory", durable.sync_directory)
+        monkeypatch.setattr(writer, "sync", sync)
         write(tmp_path / "bundle", model_version="faster")
 
-    monkeypatch.setattr(writer, "sync_directory", overtaken)
+    monkeypatch.setattr(writer, "sync", overtaken)
     with pytest.raises(BundleExists, match="appeared"):
         write(tmp_path / "bundle", model_version="slower")
     assert read_bundle(tmp_path / "bundle").manifest.model_version == "faster"

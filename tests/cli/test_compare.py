@@ -49,8 +49,10 @@ def test_compare_prints_and_writes(
     code, said, error = run(capsys, *compare, "--gate", gates(tmp_path, LOOSE + "allow_trained: true\n"))
     assert code == 0, error
     assert "more step-ups a day" in said
-    assert "### By documentType" in said
-    assert "| ranking | passed |" in said
+    assert "### Groups by documentType" in said
+    assert (
+        "- **Passed: ranking.** ROC AUC, challenger minus champion: the lower end must be above −0.5." in said
+    )
     document = json.loads(out.read_text())
     assert document["gates"]["exit_code"] == 0
     assert document["gates"]["improved"] == []
@@ -76,7 +78,7 @@ def test_gates_set_the_exit_code(
     out = tmp_path / "a.json"
     found, said, _ = run(capsys, "evaluate", sealed, records, "--gate", gates(tmp_path, text), "--json", out)
     assert found == code
-    assert "| level | " in said
+    assert ": level.** " in said
     assert json.loads(out.read_text())["gates"]["exit_code"] == code
 
 

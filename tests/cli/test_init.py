@@ -87,16 +87,18 @@ def test_init_understands_an_export(capsys: pytest.CaptureFixture[str], export: 
 
 
 def test_a_configuration_is_replaced_only_if_asked(
-    capsys: pytest.CaptureFixture[str], export: Path, tmp_path: Path
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     """The error names the option that helps."""
-    out = tmp_path / "mine.yaml"
+    export, out = tmp_path / "export.csv", tmp_path / "mine.yaml"
+    export.write_text("created_at,is_fraud,amount\n2024-01-01,0,1\n2024-01-02,1,2\n")
     out.write_text("name: x\n")
     code, _, error = run(capsys, "init", export, "--out", out)
     assert (code, "--replace" in error, out.read_text()) == (1, True, "name: x\n")
     assert run(capsys, "init", export, "--out", out, "--replace")[0] == 0
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_an_export_is_trained_on_by_configuration_alone(
     capsys: pytest.CaptureFixture[str], export: Path, tmp_path: Path
 ) -> None:

@@ -31,7 +31,7 @@ def test_a_scored_directory_with_gates(capsys: Captured, sealed: Path, records: 
     code, said, error = run(capsys, *monitor, "--prevalence-cap", "0.03")
     assert code == 0, error
     assert "### Drift" in said
-    assert "| quiet | passed |" in said
+    assert "- **Passed: quiet.** " in said
     document = json.loads(out.read_text(encoding="utf-8"))
     assert (document["version"], document["gates"]["exit_code"]) == (1, 0)
     assert document["early"][1]["cap"] == 0.03

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import yaml
@@ -18,8 +17,8 @@ from identity_use import RELAXED_POLICY, YAML
 from program import Captured, run
 from replay_verdicts import Stored, stored
 from scoring_model.scorer import Scorer
-from scoring_model.service.clients import Caller
-from scoring_model.service.labels import LabelLine, import_labels
+from scoring_model.service.clients.clients import Caller
+from scoring_model.service.labels.imports import LabelLine, import_labels
 from scoring_model.training.mlflow_runs import client_of
 from service_use import SetClock, World, opened
 
@@ -92,8 +91,9 @@ async def decide(world: World, caller: Caller, rows: list[dict[str, Any]]) -> di
     return await stored(world.store, clients[0].client)
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_the_whole_loop_in_a_companys_own_names(
-    frame: pa.Table,
+    small: Path,
     done: Callable[..., str],
     tracking_folder: Callable[[Path], Path],
     migrated: Path,
@@ -101,7 +101,7 @@ def test_the_whole_loop_in_a_companys_own_names(
     tmp_path: Path,
 ) -> None:
     """Exports score as served, bit for bit; a challenger is trained on both kinds of names, promoted and activated."""
-    table = frame.slice(14_000)
+    table = pq.read_table(small)
     clock = SetClock(table.column("eventTime")[-1].value + 20 * DAY)
     own, proposed, bundle = tmp_path / "antraege.csv", tmp_path / "betrug.yaml", tmp_path / "first"
     write_german(own, table, until=clock.at)
@@ -158,18 +158,24 @@ def test_the_whole_loop_in_a_companys_own_names(
     assert str(client_of(uri).get_model_version_by_alias("betrug", "champion").version) == "2"
     challenger = next(work.glob("challenger-*")) / "bundle"
 
-    async def served(world: World) -> str:
+    async def served(world: World) -> tuple[str, str]:
         for _ in range(3):
             await world.service.follower.step()
-        return str((await world.verify(caller, signals={"gerat": "g-1"})).resource.model_version)
+        last = (await world.verify(caller, signals={"gerat": "g-1"})).resource
+        return str(last.model_version), str(last.outcome)
 
-    assert serve(served) == answer["challenger"]
+    model, outcome = serve(served)
+    assert model == answer["challenger"]
     clock.advance(3600)
     found = tmp_path / "found.json"
     done("monitor", challenger, "--database", database, "--json", found)
     assert json.loads(found.read_text())["records"] == len(rows) + 1
     past = ("--label-maturity", "1s", "--json", found)
     done("compare", bundle, challenger, "--database", database, *past)
-    assert json.loads(found.read_text())["records"] == len(rows) + 1
+    compared = json.loads(found.read_text())
+    stopped = compared["champion"]["stopped"]["records"]
+    outcomes = [outcome, *(one.verdict[2] for one in verdicts.values())]
+    assert 0 < stopped == sum(one != "PASSED" for one in outcomes)
+    assert compared["records"] == len(rows) + 1 - stopped
     done("compare", bundle, challenger, own, export, "--matured-only", "--json", found)
     assert json.loads(found.read_text())["records"] > len(table) / 2

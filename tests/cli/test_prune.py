@@ -17,6 +17,7 @@ from scoring_model.contract.texts import to_text
 from scoring_model.records.times import DAY
 from scoring_model.service.core.clock import SystemClock
 from scoring_model.service.core.ids import first_of
+from scoring_model.service.core.payload import pack_stored
 from scoring_model.service.core.rows import (
     ControlPassRow,
     DeliveryRow,
@@ -28,8 +29,7 @@ from scoring_model.service.core.rows import (
 )
 from scoring_model.service.keys.data_keys import Vault
 from scoring_model.service.keys.keyring import add_master_key, load_master_keys
-from scoring_model.service.retention import note_window
-from scoring_model.service.scoring.payload import pack_stored
+from scoring_model.service.retention.kept import note_window
 from service_use import table
 from store_story import run_story, write_to
 from stored_rows import (

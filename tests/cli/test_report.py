@@ -39,5 +39,6 @@ def test_what_names_values_is_for_its_owner_and_shows_them_as_they_stand(
     by = ("--by", "signals.emailDomain")
     assert main(["evaluate", str(sealed), str(few), *by, "--json", str(out), "--report", str(report)]) == 0
     assert {path.stat().st_mode & 0o777 for path in (out, report)} == {0o600}
-    (row,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("| a")]
+    row, *others = [line for line in capsys.readouterr().out.splitlines() if line.startswith("| a")]
+    assert len(others) == 2  # rates, gaps and ratios
     assert row.startswith(r"| a\|b \*c\*\\u202e&lt;i&gt;\_d\_ | ")

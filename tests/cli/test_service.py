@@ -27,7 +27,7 @@ from scoring_model.service.settings import ServiceSettings
 ROOT: Final = Path(__file__).parents[2]
 URL: Final = "sqlite:///scoring.db"
 UNKNOWN: Final = "01890a5d-ac96-774b-bcce-b302099a8057"
-SIGNALS: Final = {"vpn": True, "emailAgeDays": 3, "deviceId": "d-1"}
+SIGNALS: Final = {"vpn": True, "emailAgeDays": 3, "deviceId": "device-1"}
 
 
 @pytest.fixture

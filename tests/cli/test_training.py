@@ -8,11 +8,13 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
 
 from identity_use import relaxed, write_configuration
 from program import Captured, refused, run
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_the_split_is_shown_and_kept(capsys: Captured, small: Path, tmp_path: Path) -> None:
     """Progress, `split.json` and the card give the same parts and sizes, and all records are in them."""
     config, out = write_configuration(tmp_path, relaxed()), tmp_path / "out"
@@ -87,6 +89,7 @@ def test_a_leak_is_refused_and_named(capsys: Captured, small: Path, tmp_path: Pa
     assert leaks == ["SM002"]
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_policy_that_counts_refuse_is_refused_before_the_search(
     capsys: Captured, small: Path, tmp_path: Path
 ) -> None:

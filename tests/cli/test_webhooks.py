@@ -16,11 +16,11 @@ from program import Captured
 from running_service import PROGRAM, SECONDS, until
 from scoring_model.contract.event import EventType
 from scoring_model.contract.texts import to_text
-from scoring_model.service.events import NewEvent, message_id, webhook_data, write_events
+from scoring_model.service.events.events import NewEvent, message_id, webhook_data, write_events
+from scoring_model.service.events.webhooks import new_secret
 from scoring_model.service.keys.keyring import add_master_key, load_master_keys
 from scoring_model.service.keys.secrets import load_or_create
 from scoring_model.service.store import Store
-from scoring_model.service.webhooks import new_secret
 from store_story import run_story, write_to
 from stored_rows import delivery_row, event_row, new_id, webhook_row
 from webhook_receiver import receiving

@@ -8,7 +8,8 @@ from typing import Any, Final
 import pytest
 import typer
 
-from scoring_model.cli.app import GROUPS, app
+from scoring_model.cli.app import app
+from scoring_model.cli.groups import Group
 
 ROOT: Final = Path(__file__).parents[2]
 PAGE: Final = (ROOT / "docs" / "commands.md").read_text(encoding="utf-8")
@@ -75,7 +76,7 @@ def test_the_help_of_the_program_groups_its_commands(capsys: pytest.CaptureFixtu
         PROGRAM(["--help"])
     said = capsys.readouterr().out.partition("\nData:\n")
     shown = dict(re.findall(r"(\w+):\n((?:  .*\n)+)", f"Data:\n{said[2]}"))
-    assert list(shown) == list(GROUPS) == re.findall(r"^## (.*)", PAGE, re.MULTILINE)
+    assert list(shown) == list(Group) == re.findall(r"^## (.*)", PAGE, re.MULTILINE)
     words = [word for lines in shown.values() for word in re.findall(r"^  ([\w-]+)", lines, re.MULTILINE)]
     assert sorted(words) == sorted(PROGRAM.commands)
 

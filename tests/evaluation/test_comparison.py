@@ -13,13 +13,13 @@ from comparison_use import compared
 from identity_use import with_thresholds
 from scoring_model.bundle import Bundle
 from scoring_model.contract.outcome import OUTCOMES, Outcome
+from scoring_model.estimates import Estimate
 from scoring_model.evaluation import (
     EvaluationError,
     compare,
     comparison_summary,
 )
 from scoring_model.evaluation.flips import MOST_EXPLAINED, DailyChange
-from scoring_model.evaluation.uncertainty import Estimate
 from scoring_model.records import rfc3339
 from scoring_model.scorer import Scorer
 from scoring_model.training.run import Training
@@ -104,7 +104,7 @@ def test_groups_partition_the_flips() -> None:
             assert change.low is not None
             assert change.high is not None
             assert change.simultaneous_low <= change.low <= change.high
-            assert group.totals[name] == before.records
+            assert change.records == before.records
 
 
 def test_benefits_hold_at_once() -> None:
@@ -112,17 +112,17 @@ def test_benefits_hold_at_once() -> None:
     found = compared()
     alone = found.benefits({"roc_auc": 1})["roc_auc"]
     both = found.benefits({"roc_auc": 1, "average_precision": 1, "missed_fraud": -1})
-    assert alone.low is not None
-    assert alone.high is not None
-    low, high = both["roc_auc"].low, both["roc_auc"].high
+    assert alone.simultaneous_low is not None
+    assert alone.simultaneous_high is not None
+    low, high = both["roc_auc"].simultaneous_low, both["roc_auc"].simultaneous_high
     assert low is not None
     assert high is not None
-    assert 0 < low <= alone.low < alone.high <= high
+    assert 0 < low <= alone.simultaneous_low < alone.simultaneous_high <= high
     missed = both["missed_fraud"]
-    assert missed.low is not None
-    assert missed.low > 0
+    assert missed.simultaneous_low is not None
+    assert missed.simultaneous_low > 0
     same = compared(0.0, noise=0.0)
-    assert same.benefits({"roc_auc": 1})["roc_auc"].low is None
+    assert same.benefits({"roc_auc": 1})["roc_auc"].simultaneous_low is None
 
 
 def test_the_documents_are_whole() -> None:

@@ -8,7 +8,7 @@ import pytest
 from scoring_model.decision.control import Control, ControlArm
 from scoring_model.decision.rules import Decisions
 from scoring_model.evaluation import EvaluatedRecords
-from scoring_model.evaluation.control_cost import forecast_control_cost
+from scoring_model.evaluation.cost import forecast_control_cost
 from scoring_model.records.times import DAY
 
 CONTROL = Control(

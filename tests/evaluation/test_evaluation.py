@@ -54,15 +54,20 @@ def test_rates_equal_counts_by_loops() -> None:
     """Outcome rates and the bounded errors equal those of a loop over the records."""
     columns = _columns()
     overall = evaluated(**columns).overall
+    errors = overall.errors
     pairs = list(zip(columns["labels"], (POLICY.outcome(score) for score in columns["scores"]), strict=True))
-    for label, shares in ((0, overall.genuine_outcomes), (1, overall.fraud_outcomes)):
+    for label, kind in enumerate(("genuine", "fraud")):
         for outcome in OUTCOMES:
-            assert shares[outcome].count == pairs.count((label, outcome)) > 0
-            assert shares[outcome].total == sum(1 for pair in pairs if pair[0] == label)
-    assert overall.false_reject.count == pairs.count((0, Outcome.FAILED))
-    assert overall.step_up.count == pairs.count((0, Outcome.FAILED)) + pairs.count((0, Outcome.STEPPED_UP))
-    assert overall.missed_fraud.count == pairs.count((1, Outcome.PASSED))
-    assert (overall.false_reject.total, overall.missed_fraud.total) == (overall.genuine, overall.frauds)
+            share = overall.figures[f"{kind}_{outcome.lower()}"]
+            assert share.count == pairs.count((label, outcome)) > 0
+            assert share.records == sum(1 for pair in pairs if pair[0] == label)
+    assert errors["false_reject"].count == pairs.count((0, Outcome.FAILED))
+    assert errors["step_up"].count == pairs.count((0, Outcome.FAILED)) + pairs.count((0, Outcome.STEPPED_UP))
+    assert errors["missed_fraud"].count == pairs.count((1, Outcome.PASSED))
+    assert (errors["false_reject"].records, errors["missed_fraud"].records) == (
+        overall.genuine,
+        overall.frauds,
+    )
 
 
 def test_months_partition_the_records() -> None:
@@ -103,8 +108,8 @@ def test_document_has_the_same_keys_and_no_nan_whatever_is_absent(records: int, 
     full = evaluated(**_columns()).to_json()
     assert _keys(document["overall"]) == _keys(full["overall"])
     assert list(document) == list(full)
-    assert document["overall"]["roc_auc"] is None
-    assert document["overall"]["recall_at_fpr"] == dict.fromkeys(["0.001", "0.005", "0.01", "0.05"])
+    assert document["overall"]["figures"]["roc_auc"]["value"] is None
+    assert document["overall"]["figures"]["recall_at_fpr_0.05"]["value"] is None
 
 
 def test_order_of_records_does_not_matter() -> None:

@@ -8,7 +8,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from scoring_model.configuration import FindingSettings, Gate, GateSettings
+from scoring_model.configuration import (
+    DifferenceGate,
+    FigureGate,
+    FindingGate,
+    FindingSettings,
+    FlipGate,
+    Gate,
+    GateSettings,
+    GroupChangeGate,
+    GroupGapGate,
+    PromiseGate,
+)
 from scoring_model.decision.probability import Platt
 from scoring_model.decision.rules import DecisionRules, Policy, Promise
 from scoring_model.decision.scale import ScoreScale
@@ -21,6 +32,7 @@ from scoring_model.evaluation import (
     check_gates,
     compare_evaluations,
     evaluate_records,
+    gates_summary,
 )
 from scoring_model.findings import Code, Finding, State, arranged
 from scoring_model.records import Column
@@ -78,8 +90,8 @@ def report(
     return check_gates(GateSettings(gates=gates, min_days=min_days, allow_trained=allow_trained), found)
 
 
-RANKING = Gate(difference="roc_auc", above=-0.01)
-FAIR = Gate(group_change="kind", rate="step_up", below=0.02, min_group=100)
+RANKING = DifferenceGate(difference="roc_auc", above=-0.01)
+FAIR = GroupChangeGate(group_change="kind", rate="step_up", below=0.02, min_group=100)
 
 
 def test_a_better_model_is_promoted() -> None:
@@ -87,11 +99,11 @@ def test_a_better_model_is_promoted() -> None:
     found = report(
         compared(),
         ranking=RANKING,
-        friction=Gate(difference="step_up", below=0.01),
-        level=Gate(figure="roc_auc", above=0.8),
-        flips=Gate(flips="genuine_stricter", below=0.05),
+        friction=DifferenceGate(difference="step_up", below=0.01),
+        level=FigureGate(figure="roc_auc", above=0.8),
+        flips=FlipGate(flips="genuine_stricter", below=0.05),
         fair=FAIR,
-        gap=Gate(group_gap="kind", rate="step_up", above=-0.1, below=0.1, min_group=100),
+        gap=GroupGapGate(group_gap="kind", rate="step_up", above=-0.1, below=0.1, min_group=100),
     )
     assert [result.verdict for result in found.results] == ["passed"] * 6
     assert (found.exit_code, found.promotes, found.improved, found.worsened) == (0, True, ("roc_auc",), ())
@@ -106,13 +118,18 @@ def test_a_model_that_is_not_better_is_not_promoted() -> None:
 def test_an_unfair_model_is_refused_by_the_gate_of_its_group() -> None:
     """Overall the errors stay; one group is stepped up more often, and the gate names it."""
     found = report(
-        compared(strict=0.5), ranking=RANKING, friction=Gate(difference="step_up", below=0.02), fair=FAIR
+        compared(strict=0.5),
+        ranking=RANKING,
+        friction=DifferenceGate(difference="step_up", below=0.02),
+        fair=FAIR,
     )
     verdicts = {result.name: result.verdict for result in found.results}
     assert verdicts == {"ranking": "passed", "friction": "passed", "fair": "failed"}
     assert found.results[2].detail.startswith("small 0.")
     assert (found.exit_code, found.promotes) == (10, False)
-    assert "| fair | failed | small 0." in found.to_markdown()
+    text = next(line for line in gates_summary(found).splitlines() if "fair" in line)
+    assert text.startswith("- **Failed: fair.** Genuine stepped up or failed, in each group by ")
+    assert "Why: small 0." in text
 
 
 @pytest.mark.parametrize(
@@ -127,7 +144,9 @@ def test_an_unfair_model_is_refused_by_the_gate_of_its_group() -> None:
 )
 def test_limits_are_of_the_ends(above: float | None, below: float | None, verdict: str) -> None:
     """A planted gain lies above 0 and below one half, with its interval."""
-    (result,) = report(compared(), gate=Gate(difference="roc_auc", above=above, below=below)).results
+    (result,) = report(
+        compared(), gate=DifferenceGate(difference="roc_auc", above=above, below=below)
+    ).results
     assert result.verdict == verdict
 
 
@@ -138,17 +157,17 @@ def test_an_interval_that_reaches_its_limit_fails() -> None:
     assert estimate.value is not None
     assert estimate.low is not None
     middle = (estimate.low + estimate.value) / 2
-    (result,) = report(found, gate=Gate(difference="roc_auc", above=middle)).results
+    (result,) = report(found, gate=DifferenceGate(difference="roc_auc", above=middle)).results
     assert result.verdict == "failed"
-    assert result.measured[0].value == estimate.value > middle
+    assert result.measured[0].estimate.value == estimate.value > middle
 
 
 def test_few_days_are_not_enough() -> None:
     """With 29 days no gate is decided and nothing is better, whatever the numbers."""
-    found = report(compared(days=29), ranking=RANKING, level=Gate(figure="roc_auc", above=0.1))
+    found = report(compared(days=29), ranking=RANKING, level=FigureGate(figure="roc_auc", above=0.1))
     assert [result.verdict for result in found.results] == ["not_enough_data"] * 2
     assert found.results[0].detail == "29 days with records; 30 are needed"
-    assert found.results[0].measured[0].value is not None
+    assert found.results[0].measured[0].estimate.value is not None
     assert (found.exit_code, found.improved, found.promotes) == (11, (), False)
     assert report(compared(days=29), min_days=20, ranking=RANKING).exit_code == 0
 
@@ -171,21 +190,23 @@ def test_small_groups_are_not_enough_unless_left_out() -> None:
 )
 def test_promises(limit: float | None, verdict: str, code: int) -> None:
     """A kept promise passes, a broken one has its own code, and one that is not made fails."""
-    found = report(compared(limit=limit), promise=Gate(promise="max_step_up"))
+    found = report(compared(limit=limit), promise=PromiseGate(promise="max_step_up"))
     assert (found.results[0].verdict, found.exit_code) == (verdict, code)
 
 
 def test_an_undecided_promise_is_not_enough_data() -> None:
     """A limit inside the interval is neither kept nor broken."""
-    limit = compared(limit=0.5).challenger.stability[1].share.share
-    found = report(compared(limit=limit), promise=Gate(promise="all"))
+    limit = compared(limit=0.5).challenger.stability[1].share.value
+    found = report(compared(limit=limit), promise=PromiseGate(promise="all"))
     assert (found.results[0].verdict, found.exit_code) == ("not_enough_data", 11)
 
 
 def test_a_broken_promise_comes_first() -> None:
     """Of several codes the gravest is given."""
     found = report(
-        compared(limit=0.01), ranking=Gate(difference="roc_auc", above=0.9), all=Gate(promise="all")
+        compared(limit=0.01),
+        ranking=DifferenceGate(difference="roc_auc", above=0.9),
+        all=PromiseGate(promise="all"),
     )
     assert {result.verdict for result in found.results} == {"failed", "broken_promise"}
     assert found.exit_code == 12
@@ -218,7 +239,7 @@ def replace_bundles(found: Comparison, *bundles: ComparedBundle) -> Comparison:
 def test_one_model_has_no_gates_of_two() -> None:
     """For one model the gates of two do not apply; where no other is left, nothing passed."""
     one = compared().challenger
-    both = GateSettings(gates={"ranking": RANKING, "level": Gate(figure="roc_auc", above=0.5)})
+    both = GateSettings(gates={"ranking": RANKING, "level": FigureGate(figure="roc_auc", above=0.5)})
     found = check_gates(both, one)
     assert [result.verdict for result in found.results] == ["not_applicable", "passed"]
     assert (found.exit_code, found.promotes) == (0, False)
@@ -227,7 +248,10 @@ def test_one_model_has_no_gates_of_two() -> None:
 
 def test_unknown_figures_and_columns_are_named_together() -> None:
     """One error names every gate that can't be checked."""
-    level, gap = Gate(figure="accuracy", above=0.5), Gate(group_gap="sex", rate="failed", below=0.1)
+    level, gap = (
+        FigureGate(figure="accuracy", above=0.5),
+        GroupGapGate(group_gap="sex", rate="failed", below=0.1),
+    )
     with pytest.raises(
         EvaluationError, match=r"a: no figure accuracy.*b: the evaluation has no groups by sex"
     ):
@@ -240,8 +264,8 @@ def test_the_document_names_each_gate_with_its_numbers() -> None:
     document = json.loads(json.dumps(report(comparison, ranking=RANKING).to_json(), allow_nan=False))
     (gate,) = document["gates"]
     difference = comparison.differences["roc_auc"]
-    assert gate["gate"] == {"difference": "roc_auc", "min_group": 0, "above": -0.01}
-    assert gate["measured"] == [{"subject": "roc_auc", **difference.to_json(), "verdict": "passed"}]
+    assert gate["gate"] == {"difference": "roc_auc", "above": -0.01}
+    assert gate["measured"] == [{"subject": "roc_auc", "verdict": "passed"} | difference.to_json()]
 
 
 def with_findings(found: Comparison, *findings: Finding) -> Comparison:
@@ -271,10 +295,10 @@ def one_of(code: Code, state: State) -> Finding:
 def test_a_gate_on_a_finding(state: State, verdict: str, code: int) -> None:
     """What was found fails, what could not be checked is no pass, and few days do not matter."""
     found = with_findings(compared(days=20), one_of(Code.FUTURE, state))
-    checked = report(found, gate=Gate(findings="SM003"))
+    checked = report(found, gate=FindingGate(findings="SM003"))
     assert (checked.results[0].verdict, checked.exit_code) == (verdict, code)
     assert "SM003" in checked.results[0].detail
-    unknown = report(compared(), gate=Gate(findings="SM003"))
+    unknown = report(compared(), gate=FindingGate(findings="SM003"))
     assert (unknown.exit_code, unknown.results[0].detail) == (11, "SM003: was not checked")
 
 
@@ -284,15 +308,19 @@ def test_a_gate_on_a_severity() -> None:
     bad = replace(one_of(Code.BLIND_WINDOWS, State.FOUND), muted=True)
     found = with_findings(compared(), *(one for one in clear if one.code != bad.code), bad)
     verdicts = {
-        severity: report(found, gate=Gate(findings=severity)).results[0].verdict
+        severity: report(found, gate=FindingGate(findings=severity)).results[0].verdict
         for severity in ("info", "warning", "error")
     }
     assert verdicts == {"info": "failed", "warning": "failed", "error": "passed"}
     mute = FindingSettings(mute=("SM006",))
-    (result,) = check_gates(GateSettings(gates={"a": Gate(findings="warning")}, findings=mute), found).results
+    (result,) = check_gates(
+        GateSettings(gates={"a": FindingGate(findings="warning")}, findings=mute), found
+    ).results
     assert (result.verdict, result.detail.endswith("; muted: SM006 (3)")) == ("passed", True)
     every = FindingSettings(mute=tuple(Code))
-    (result,) = check_gates(GateSettings(gates={"a": Gate(findings="info")}, findings=every), found).results
+    (result,) = check_gates(
+        GateSettings(gates={"a": FindingGate(findings="info")}, findings=every), found
+    ).results
     assert result.verdict == "not_enough_data"
 
 
@@ -314,6 +342,7 @@ def test_a_champion_counts_for_records_of_the_training_alone() -> None:
     champion = [one_of(code, State.FOUND) for code in (Code.FUTURE, Code.TRAINING_RECORDS)]
     found = replace(clear, champion=replace(clear.champion, findings=arranged(champion)))
     verdicts = [
-        one.verdict for one in report(found, a=Gate(findings="SM003"), b=Gate(findings="SM008")).results
+        one.verdict
+        for one in report(found, a=FindingGate(findings="SM003"), b=FindingGate(findings="SM008")).results
     ]
     assert verdicts == ["passed", "failed"]

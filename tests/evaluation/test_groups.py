@@ -9,9 +9,8 @@ from fairlearn.metrics import MetricFrame, false_negative_rate, false_positive_r
 from scoring_model.contract.outcome import OUTCOMES, Outcome
 from scoring_model.decision.rules import Decisions
 from scoring_model.evaluation import EvaluatedRecords, EvaluationError
-from scoring_model.evaluation.age_bands import BANDS, age_bands
 from scoring_model.evaluation.day_draws import REPEATS, DayDraws
-from scoring_model.evaluation.grouping import MISSING, OTHER
+from scoring_model.evaluation.grouping import BANDS, MISSING, OTHER, age_bands
 from scoring_model.evaluation.groups import MIN_RECORDS, REST, GroupTable, measure_groups
 from scoring_model.figures import GROUP_RATES
 from scoring_model.records import Column
@@ -49,7 +48,7 @@ def measured(
 ) -> GroupTable:
     """Measure the groups of the only column."""
     draws = DayDraws.of(records.event_times, repeats=repeats)
-    return measure_groups(records, draws, "group", reference=reference)
+    return GroupTable.of(*measure_groups(records, draws, "group", reference=reference))
 
 
 def test_rates_are_those_of_fairlearn() -> None:
@@ -86,7 +85,11 @@ def test_a_named_reference_takes_the_place_of_the_rest() -> None:
     for value in ("b", "c", "d"):
         assert rates[value].estimate.value == pytest.approx(base + (rates[value].gap.value or 0))
         assert rates[value].gap.low is not None
-    assert (rates["a"].enough, rates["a"].gap.value, rates["a"].gap.low) == (False, 0.0, None)
+    assert (rates["a"].gap.absence, rates["a"].gap.value, rates["a"].gap.low) == (
+        "not enough data",
+        0.0,
+        None,
+    )
     with pytest.raises(EvaluationError, match="has no group 'z' to compare with; it has a, b, c, d"):
         measured(drawn(2), reference="z")
 
@@ -133,15 +136,15 @@ def test_small_groups_are_not_enough_data() -> None:
             records_of(groups, [0, 1] * (total // 2) + [0] * (total % 2), [0] * total, days)
         ).groups
     }
-    assert [rates[value]["step_up"].enough for value in "abc"] == [True, True, False]
+    assert [rates[value]["step_up"].gap.absence for value in "abc"] == ["", "", "not enough data"]
     assert rates["b"]["step_up"].gap.low is not None
     assert rates["c"]["step_up"].gap.simultaneous_low is rates["c"]["step_up"].ratio.high is None
-    assert rates["a"]["missed_fraud"].enough is False
-    assert rates["c"]["step_up"].count == sum([0, 1] * (total // 2) + [0] * (total % 2)) - sum(
+    assert rates["a"]["missed_fraud"].ratio.absence == "not enough data"
+    assert rates["c"]["step_up"].estimate.count == sum([0, 1] * (total // 2) + [0] * (total % 2)) - sum(
         [0, 1] * ((400 + size) // 2)
     )
-    assert not any(
-        group.rates["step_up"].enough
+    assert all(
+        group.rates["step_up"].gap.absence
         for group in measured(records_of(groups, [0] * total, [0] * total, [0] * total)).groups
     )
 

@@ -148,7 +148,6 @@ def maturity_of(found: Evaluation) -> Finding:
 def test_every_row_is_evaluated_or_left_out_for_a_reason(scorer: Scorer, table: RecordTable) -> None:
     """The coverage counts what a loop over the records counts, and its numbers sum to the rows of the source."""
     reasons = dict.fromkeys(LeftOut, 0) | {LeftOut.INVALID: 7}
-    del reasons[LeftOut.UNOBSERVABLE]  # stated of files with propensities
     immature = [0, 0]
     for time, label, known in zip(table.event_times, table.labels, table.label_times, strict=True):
         if time >= AS_OF:
@@ -198,13 +197,15 @@ def test_text_and_json_say_what_was_left_out(scorer: Scorer, table: RecordTable)
     found = evaluated(scorer, table, maturity=MATURITY, as_of=AS_OF, invalid=7)
     coverage, document = coverage_of(found), found.to_json()["coverage"]
     text = summary(found)
-    assert f"As of 2024-09-01T00:00:00.000000Z, {coverage.evaluated:,} of {coverage.rows:,} rows" in text
-    assert "| breaks the contract of the data | 7 |" in text
-    assert f"| happened at the as-of instant or later | {coverage.left_out[LeftOut.AFTER_AS_OF]:,} |" in text
+    left = f"{coverage.rows - coverage.evaluated:,} of {coverage.rows:,} records are left out"
+    assert f"{left}, {coverage.evaluated:,} are evaluated; labels count if known by 1 September 2024" in text
+    assert "| Breaks the contract of the data | 7 |" in text
+    assert f"| Happened at the as-of instant or later | {coverage.left_out[LeftOut.AFTER_AS_OF]:,} |" in text
     warning = maturity_of(found)
-    assert f"| SM012 | warning | evaluation | {warning.count:,} | {warning.sentence} |" in text
+    assert f"SM012, warning: {warning.sentence[:1].upper()}{warning.sentence[1:]}" in text
     assert document["left_out"] == {reason.value: count for reason, count in coverage.left_out.items()}
-    assert found.to_json()["findings"][-1]["sentence"] == warning.sentence
+    written = {row["code"]: row["sentence"] for row in found.to_json()["findings"]}
+    assert written["SM012"] == warning.sentence
     assert document["rows"] == document["evaluated"] + sum(document["left_out"].values())
 
 

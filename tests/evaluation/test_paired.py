@@ -51,19 +51,19 @@ def test_differences_are_those_of_each_draw() -> None:
     """
     one, other = pair(0.3)
     for name, found in paired_differences(one, other).items():
-        ends = interval_of(one.draws[name] - other.draws[name])
+        low, high = interval_of(one.draws[name] - other.draws[name])
         value, base = one.figures[name].value, other.figures[name].value
         assert value is not None
         assert base is not None
         assert found.value == value - base
         if name not in RATES:
-            assert (found.low, found.high) == (ends.low, ends.high)
+            assert (found.low, found.high) == (low, high)
             continue
         assert found.low is not None
         assert found.high is not None
-        assert ends.low is not None
-        assert ends.high is not None
-        assert found.low <= ends.low <= ends.high <= found.high
+        assert low is not None
+        assert high is not None
+        assert found.low <= low <= high <= found.high
     area, apart = paired_differences(one, other)["roc_auc"], one.figures["roc_auc"]
     assert area.low is not None
     assert area.high is not None

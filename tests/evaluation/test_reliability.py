@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scoring_model.arrays import FloatArray, IntArray
-from scoring_model.evaluation.reliability import calibration_table, expected_calibration_error
+from scoring_model.evaluation.decomposition import calibration_table, expected_calibration_error
 
 Sample = tuple[FloatArray, IntArray]
 
@@ -23,7 +23,7 @@ def test_distinct_probabilities_fall_in_equal_bins(seed: int, size: int, bins: i
     probabilities, labels = rng.permutation(size * bins) / (size * bins), rng.integers(0, 2, size * bins)
     parts = np.split(np.argsort(probabilities), bins)
     table = calibration_table(probabilities, labels, bins=bins)
-    assert [row.observed.total for row in table] == [size] * bins
+    assert [row.observed.records for row in table] == [size] * bins
     assert [row.observed.count for row in table] == [labels[part].sum() for part in parts]
     assert [row.probability for row in table] == pytest.approx([probabilities[part].mean() for part in parts])
 
@@ -34,9 +34,9 @@ def test_bins_partition_the_records(sample: Sample, bins: int) -> None:
     probabilities, labels = sample
     table = calibration_table(probabilities, labels, bins=bins)
     assert len(table) <= bins
-    assert sum(row.observed.total for row in table) == len(labels)
-    assert sum(row.observed.count for row in table) == labels.sum()
-    assert sum(row.probability * row.observed.total for row in table) == pytest.approx(probabilities.sum())
+    assert sum(row.observed.records for row in table) == len(labels)
+    assert sum(row.observed.count or 0 for row in table) == labels.sum()
+    assert sum(row.probability * row.observed.records for row in table) == pytest.approx(probabilities.sum())
     means = [row.probability for row in table]
     assert means == sorted(means)
 
@@ -44,7 +44,7 @@ def test_bins_partition_the_records(sample: Sample, bins: int) -> None:
 def test_equal_probabilities_share_the_bin_of_their_middle() -> None:
     """Three equal records of four are in the lower bin, because the second one is."""
     table = calibration_table(np.array([0.2, 0.2, 0.2, 0.9]), np.array([0, 1, 0, 1]), bins=2)
-    assert [(row.observed.count, row.observed.total) for row in table] == [(1, 3), (1, 1)]
+    assert [(row.observed.count, row.observed.records) for row in table] == [(1, 3), (1, 1)]
 
 
 @given(samples, st.integers(0, 2**32))

@@ -12,6 +12,7 @@ import pytest
 
 from scoring_model.batch import score_file
 from scoring_model.evaluation import Evaluation, EvaluationError, evaluate
+from scoring_model.evaluation.stopped import ASSUMED
 from scoring_model.scorer import Scorer
 
 LABELS = ("recordId", "label", "labelKnownAt", "labelReportedAt")
@@ -191,8 +192,7 @@ def test_labels_of_other_records_are_counted(
     assert found.provenance is not None
     ids = set(pq.read_table(half).column("recordId").to_pylist())
     unknown = sum(1 for record_id in labels.column("recordId").to_pylist() if record_id not in ids)
-    assert found.provenance.notes == (
-        f"{unknown:,} labels are of records that the scored file does not hold",
-    )
+    notes = found.provenance.notes
+    assert notes == (f"{unknown:,} labels are of records that the scored file does not hold", ASSUMED)
     with pytest.raises(EvaluationError, match="history"):
         evaluate(scorer, half, labels=labels, history=half)

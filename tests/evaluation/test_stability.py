@@ -60,10 +60,11 @@ def test_days_drawn_together_widen_the_interval_where_errors_come_in_days() -> N
     wilson = together.share
     assert wilson.low is not None
     assert wilson.high is not None
-    assert together.low is not None
-    assert together.high is not None
-    assert together.high - together.low > 3 * (wilson.high - wilson.low)
-    assert (evenly.low, evenly.high) == (0.1, 0.1)
+    low, high = together.by_days.low, together.by_days.high
+    assert low is not None
+    assert high is not None
+    assert high - low > 3 * (wilson.high - wilson.low)
+    assert (evenly.by_days.low, evenly.by_days.high) == (0.1, 0.1)
 
 
 def test_order_of_records_does_not_matter() -> None:
@@ -77,7 +78,7 @@ def test_order_of_records_does_not_matter() -> None:
 def test_few_days_have_no_interval(days: int) -> None:
     """With records on fewer than ten days there is a window but no interval from days."""
     found = measured(np.arange(days) * 3, [True] + [False] * (days - 1))
-    assert (found.low is None) == (found.high is None) == (days < MIN_DAYS)
+    assert (found.by_days.low is None) == (found.by_days.high is None) == (days < MIN_DAYS)
     assert found.days == days
     assert found.worst is not None
 
@@ -85,4 +86,4 @@ def test_few_days_have_no_interval(days: int) -> None:
 def test_no_records_have_no_share_interval_or_window() -> None:
     """Without records there is no share, interval or window, and the document has null."""
     document = measured([], []).to_json()
-    assert document["share"] is document["worst_window"] is document["day_blocks"]["low"] is None
+    assert document["share"]["value"] is document["worst"] is document["by_days"]["low"] is None

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from scoring_model.contract.outcome import OUTCOMES
+from page_text import Grid, markdown_grids
 from scoring_model.decision.probability import Platt
 from scoring_model.decision.rules import DecisionRules, Decisions, Policy, Promise
 from scoring_model.decision.scale import ScoreScale
@@ -38,57 +38,71 @@ def _evaluation(labels: list[int]) -> Evaluation:
     return evaluate_records(given, rules=RULES)
 
 
-def _tables(text: str) -> list[list[list[str]]]:
-    """Parse the Markdown tables into cells."""
-    blocks = [block.splitlines() for block in text.split("\n\n") if block.startswith("|")]
-    return [[[cell.strip() for cell in line.strip("|").split("|")] for line in lines] for lines in blocks]
-
-
 @pytest.mark.parametrize("labels", [[0, 0, 1, 0, 1, 1], [0, 0, 0], [1, 1], []])
 def test_every_table_is_rectangular(labels: list[int]) -> None:
     """Every row has as many cells as the header, and no cell is empty, None or NaN."""
-    evaluation = _evaluation(labels)
-    tables = _tables(summary(evaluation))
-    assert len(tables) == 6 + any(finding.is_open for finding in evaluation.findings)
-    for rows in tables:
-        assert {len(row) for row in rows} == {len(rows[0])}
-        assert not {"", "None", "nan"} & {cell for row in rows for cell in row}
+    grids = markdown_grids(summary(_evaluation(labels)))
+    assert len(grids) >= 6
+    for grid in grids:
+        assert {len(row) for row in grid.rows} <= {len(grid.heads)}
+        assert not {"", "None", "nan"} & {cell for row in grid.rows for cell in row}
+
+
+def _grid(evaluation: Evaluation, caption: str) -> Grid:
+    (grid,) = (one for one in markdown_grids(summary(evaluation)) if one.caption.startswith(caption))
+    return grid
 
 
 def test_numbers_are_those_of_the_evaluation() -> None:
     """The tables have outcome shares, the area under the curve and each month's counts."""
     evaluation = _evaluation([0, 0, 1, 0, 1, 1])
-    outcomes, stability, ranking, scores, calibration, months = _tables(summary(evaluation))[1:]
-    assert [row[0] for row in outcomes[2:]] == [outcome.value for outcome in OUTCOMES]
-    assert outcomes[2][1].startswith("66.67% (")
-    assert outcomes[2][2].startswith("0.00% (0.00% to ")
-    assert [row[:2] for row in stability[2:]] == [
-        ["Genuine who fail", "0.20%"],
-        ["Genuine stepped up or failed", "–"],
-        ["Frauds that pass", "–"],
+    outcomes = _grid(evaluation, "Outcomes of each class")
+    assert [row[0] for row in outcomes.rows] == ["Passed", "Stepped up", "Failed"]
+    assert outcomes.rows[0][1].startswith("67% (")
+    assert outcomes.rows[0][2].startswith("0% (0% to ")
+    errors = _grid(evaluation, "Errors of the policy")
+    assert [row[:2] for row in errors.rows] == [
+        ("Genuine who fail", "0.20%"),
+        ("Genuine stepped up or failed", "–"),
+        ("Frauds that pass", "–"),
     ]
-    assert stability[3][2:5] == [outcomes[3][1], "–", outcomes[3][1]]
-    assert stability[3][5] == "2024-01-30 to 2024-02-02"
-    assert ranking[2] == ["ROC AUC", f"{evaluation.overall.roc_auc:.4f}", "–"]
-    assert scores[-1][:2] == ["1000", "0.010%"]
-    assert [row[3] for row in scores[2:]] == ["no"] * 8 + ["yes"] * 2
-    assert sum(int(row[0]) for row in calibration[2:]) == 6
-    assert [row[:3] for row in months[2:]] == [["2024-01", "2", "0"], ["2024-02", "1", "3"]]
+    assert errors.rows[1][2] == outcomes.rows[1][1]
+    assert errors.rows[1][6].replace("\N{NON-BREAKING HYPHEN}", "-") == "2024-01-30 to 2024-02-02"
+    ranking = _grid(evaluation, "Ranking").rows[0]
+    assert ranking[:3] == ("ROC AUC", f"{evaluation.overall.figures['roc_auc'].value:.4f}", "–")
+    scores = _grid(evaluation, "Meaning of the score").rows
+    assert scores[-1][:2] == ("1000", "0.010%")
+    assert [row[3] for row in scores] == ["no"] * 8 + ["yes"] * 2
+    assert sum(int(row[1]) for row in _grid(evaluation, "Calibration").rows) == 6
+    months = [
+        (row[0].replace("\N{NON-BREAKING HYPHEN}", "-"), *row[1:3])
+        for row in _grid(evaluation, "By calendar").rows
+    ]
+    assert months == [("2024-01", "2", "0"), ("2024-02", "1", "3")]
 
 
 def test_missing_numbers_are_dashes() -> None:
     """Without frauds their shares and the metrics that need them are dashes."""
-    _, outcomes, stability, ranking, *_ = _tables(summary(_evaluation([0, 0, 0])))
-    assert [row[2] for row in outcomes[2:]] == ["–", "–", "–"]
-    assert stability[-1] == ["Frauds that pass", "–", "–", "–", "–", "–"]
-    assert ranking[2] == ["ROC AUC", "–", "–"]
+    evaluation = _evaluation([0, 0, 0])
+    assert [row[2] for row in _grid(evaluation, "Outcomes of each class").rows] == ["–"] * 3
+    assert _grid(evaluation, "Errors of the policy").rows[-1] == (
+        "Frauds that pass",
+        "–",
+        "–",
+        "–",
+        "0",
+        "–",
+        "–",
+    )
+    assert _grid(evaluation, "Ranking").rows[0] == ("ROC AUC", "–", "–", "0")
 
 
 def test_metrics_have_their_intervals() -> None:
-    """With enough days every metric but the calibration error has an interval; recalls are percentages."""
+    """With enough days every figure of the ranking has an interval; recalls are percentages."""
     evaluation = _evaluation([0, 0, 1, 0, 1, 1] * 4)
-    rows = {row[0]: row for row in _tables(summary(evaluation))[3][2:]}
+    grid = _grid(evaluation, "Ranking")
     area, recall = evaluation.figures["roc_auc"], evaluation.figures["recall_at_fpr_0.05"]
-    assert rows["ROC AUC"][2] == f"{area.low:.4f} to {area.high:.4f}"
-    assert rows["Recall at 5% false positives"][2] == f"{recall.low:.1%} to {recall.high:.1%}"
-    assert {name for name, row in rows.items() if row[2] == "–"} == {"Expected calibration error"}
+    assert grid.cell("ROC AUC", "95% interval") == f"{area.low:.4f} to {area.high:.4f}"
+    assert recall.low is not None
+    assert grid.cell("Recall at 5% false positives", "95% interval").endswith("%")
+    assert not [row for row in grid.rows if row[2] == "–"]

@@ -6,14 +6,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
-from scoring_model.evaluation.uncertainty import interval_of, rate_estimate, share_of
+from scoring_model.evaluation.uncertainty import drawn_estimate, interval_of, rate_estimate, share_of
 
 
 def test_an_interval_leaves_out_a_fortieth_at_either_end() -> None:
     """Of a thousand draws the 26th from below and from above are the ends; draws without a value do not count."""
-    found = interval_of(np.array([np.nan, *range(999, -1, -1), np.nan]))
-    assert (found.low, found.high) == (25.0, 974.0)
-    assert interval_of(np.array([np.nan])).low is None
+    assert interval_of(np.array([np.nan, *range(999, -1, -1), np.nan])) == (25.0, 974.0)
+    assert interval_of(np.array([np.nan])) == (None, None)
 
 
 def test_a_rate_has_the_wider_of_both_intervals() -> None:
@@ -25,6 +24,22 @@ def test_a_rate_has_the_wider_of_both_intervals() -> None:
     assert rate_estimate(100, 200, np.empty(0)).low is None
 
 
+def test_a_number_without_ends_says_why() -> None:
+    """Too few days, no record, or no draw with a value; and nothing where there are ends."""
+    found = {
+        "": (0.5, np.array([0.4, 0.6]), 7),
+        "fewer than ten days": (0.5, np.empty(0), 7),
+        "no value": (np.nan, np.array([np.nan]), 7),
+        "no records": (np.nan, np.array([np.nan]), 0),
+    }
+    for absence, numbers in found.items():
+        estimate = drawn_estimate(*numbers)
+        assert (estimate.absence, estimate.records) == (absence, numbers[2])
+        assert (estimate.low is None) == (estimate.high is None) == bool(absence)
+    assert rate_estimate(3, 9, np.empty(0)).absence == "fewer than ten days"
+    assert (rate_estimate(3, 9, np.array([0.3])).absence, share_of(0, 0).absence) == ("", "no records")
+
+
 counts = st.integers(1, 10**6).flatmap(lambda total: st.tuples(st.integers(0, total), st.just(total)))
 
 
@@ -33,7 +48,7 @@ def test_interval_is_that_of_scipy(pair: tuple[int, int]) -> None:
     """Share and interval agree with scipy's binomial proportion by Wilson's method."""
     share = share_of(*pair)
     expected = binomtest(*pair).proportion_ci(confidence_level=0.95, method="wilson")
-    assert share.share == pair[0] / pair[1]
+    assert share.value == pair[0] / pair[1]
     assert (share.low, share.high) == pytest.approx((expected.low, expected.high), abs=1e-9)
 
 
@@ -41,10 +56,10 @@ def test_interval_is_that_of_scipy(pair: tuple[int, int]) -> None:
 def test_interval_holds_the_share_and_stays_in_the_unit_interval(pair: tuple[int, int]) -> None:
     """0 <= low <= share <= high <= 1 whatever the rounding, and 0 of n and n of n reach the ends."""
     share = share_of(*pair)
-    assert share.share is not None
+    assert share.value is not None
     assert share.low is not None
     assert share.high is not None
-    assert 0 <= share.low <= share.share <= share.high <= 1
+    assert 0 <= share.low <= share.value <= share.high <= 1
     assert (share.low == 0) == (pair[0] == 0)
     assert (share.high == 1) == (pair[0] == pair[1])
 
@@ -52,4 +67,4 @@ def test_interval_holds_the_share_and_stays_in_the_unit_interval(pair: tuple[int
 def test_share_of_nothing_is_none() -> None:
     """Without records there is no share and no interval."""
     nothing = share_of(0, 0)
-    assert (nothing.share, nothing.low, nothing.high) == (None, None, None)
+    assert (nothing.value, nothing.low, nothing.high) == (None, None, None)

@@ -77,9 +77,9 @@ def test_measures_are_those_of_repeated_records() -> None:
     found = measure(records.decisions, records.labels, records.weights)
     expected = measure(whole.decisions, whole.labels)
     for name in ("roc_auc", "average_precision", "ks", "brier", "log_loss"):
-        assert getattr(found, name) == pytest.approx(getattr(expected, name), rel=1e-12), name
+        assert found.figures[name].value == pytest.approx(expected.figures[name].value, rel=1e-12), name
     for name in ("false_reject", "step_up", "missed_fraud"):
-        assert getattr(found, name).share == pytest.approx(getattr(expected, name).share, rel=1e-12), name
+        assert found.errors[name].value == pytest.approx(expected.errors[name].value, rel=1e-12), name
     assert found.records == len(records)
 
 
@@ -88,15 +88,15 @@ def test_equal_weights_change_no_interval() -> None:
     errors = np.arange(50) < 9
     found = weighted_share(errors, np.full(50, 3.0), heaviest=3.0)
     expected = share_of(9, 50)
-    assert (found.share, found.low, found.high) == pytest.approx(
-        (expected.share, expected.low, expected.high), rel=1e-12
+    assert (found.value, found.low, found.high) == pytest.approx(
+        (expected.value, expected.low, expected.high), rel=1e-12
     )
 
 
 def test_a_class_without_heavy_records_is_uncertain() -> None:
     """Of 5,000 frauds that passed and none of a control group of 2 %, 150 may have been stopped: 3 times 50."""
     found = weighted_share(np.ones(5_000, dtype=np.bool_), np.ones(5_000), heaviest=50.0)
-    assert found.share == found.high == 1.0
+    assert found.value == found.high == 1.0
     assert found.low == pytest.approx(share_of(100, 100).low)
 
 
@@ -144,5 +144,5 @@ def test_records_without_propensity_are_left_out_and_counted() -> None:
     assert found.rows.tolist() == [0, 1, 2]
     assert found.weights is not None
     assert found.weights.tolist() == [1.0, 4.0, 2.0]
-    assert found.coverage.left_out[LeftOut.UNOBSERVABLE] == 3
+    assert found.coverage.left_out[LeftOut.NOT_OBSERVED] == 3
     assert found.coverage.rows == size

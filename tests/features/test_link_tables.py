@@ -28,7 +28,7 @@ from link_tables import (
 )
 from scoring_model.arrays import FloatArray
 from scoring_model.contract.fields import IDENTITY_FIELDS
-from scoring_model.features import FeatureMatrix, FeatureSettings, LinkSettings, record_at
+from scoring_model.features import FeatureMatrix, FeatureSettings, LinkSettings
 from scoring_model.history import (
     NOTHING_BEFORE,
     count_before,
@@ -60,7 +60,7 @@ def oracle(rows: Sequence[Row], matrix: FeatureMatrix = MATRIX) -> FloatArray:
 
 
 @pytest.mark.parametrize("matrix", MATRICES)
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(file_rows)
 def test_links_of_a_file_are_those_of_the_loops(matrix: FeatureMatrix, rows: list[Row]) -> None:
     """Law 2: normalising, coding, sweeping and dividing give, bit for bit, what the words of the law give."""
@@ -85,11 +85,11 @@ def test_one_record_has_the_links_it_has_in_the_file(rows: list[Row]) -> None:
     """Law 2: a record alone, its past counted from the other records, has the same bits."""
     table = read(rows)
     histories = past_counts_of_rows(table, range(len(rows)), EVERYTHING.link_keys, EVERYTHING.specs)
-    alone = [EVERYTHING.row(record_at(table, i), history) for i, history in enumerate(histories)]
+    alone = [EVERYTHING.row(table.record(i), history) for i, history in enumerate(histories)]
     assert bits(np.array(alone)) == bits(EVERYTHING.rows(table))
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(file_rows, st.randoms(use_true_random=False), st.integers(1, 5))
 def test_neither_order_nor_files_matter(rows: list[Row], random: Random, files: int) -> None:
     """Law 2: shuffled, and dealt to several files that are read one by one, each record has the same bits."""
@@ -101,7 +101,7 @@ def test_neither_order_nor_files_matter(rows: list[Row], random: Random, files: 
     assert bits(EVERYTHING.rows(table)) == bits(EVERYTHING.rows(read(rows))[where])
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(file_rows, st.integers(1, 6))
 @example(group(60, seed=4), 17)
 def test_batches_with_what_came_before_are_the_whole(rows: list[Row], size: int) -> None:
@@ -122,7 +122,7 @@ def test_a_store_that_grows_gives_the_rows_of_the_file(rows: list[Row]) -> None:
     store: dict[object, list[tuple[int, tuple[Any, ...]]]] = {}
     found = np.empty((len(rows), len(EVERYTHING.names)))
     for i in np.argsort(table.event_times, kind="stable").tolist():
-        record = record_at(table, i)
+        record = table.record(i)
         history = {}
         for key in EVERYTHING.link_keys:
             value = key_of(record.values, key)
@@ -152,7 +152,7 @@ def reported(table: RecordTable, row: int, stored: tuple[Any, ...], now: int) ->
     return (*stored[:2], labels, *stored[3:])
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(file_rows, file_rows, st.integers(0, STEPS), st.lists(st.none() | labels, min_size=14, max_size=14))
 def test_nothing_at_or_after_an_instant_changes_a_row_before(
     rows: list[Row], others: list[Row], step: int, relabelled: list[Label | None]

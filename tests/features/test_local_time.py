@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from feature_tables import table_of
-from scoring_model.features import FeatureMatrix, FeatureSettings, FittedState, fit_state, record_at
+from scoring_model.features import FeatureMatrix, FeatureSettings, FittedState, fit_state
 from scoring_model.features.local_time import Offsets
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -51,7 +51,7 @@ def test_one_record_has_the_local_time_of_a_table(times: list[int]) -> None:
     table = table_of(alone, times, [(-1, 0)] * len(times))
     rows = MATRIX.rows(table)
     for place in range(len(times)):
-        assert MATRIX.row(record_at(table, place), {}).tobytes() == rows[place].tobytes()
+        assert MATRIX.row(table.record(place), {}).tobytes() == rows[place].tobytes()
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from feature_tables import LINKS, SIGNALS, STATE, tables
 from scoring_model.arrays import FloatArray
-from scoring_model.features import FeatureMatrix, FeatureSettings, fingerprint, invented_table, record_at
+from scoring_model.features import FeatureMatrix, FeatureSettings, fingerprint, invented_table
 from scoring_model.history import past_counts, past_counts_of_rows
 from scoring_model.records import NEVER, RecordTable
 
@@ -23,7 +23,7 @@ def bits(rows: FloatArray) -> list[list[int]]:
 
 def alone(matrix: FeatureMatrix, table: RecordTable, row: int) -> FloatArray:
     """The row of one record, its history counted by the law for one record."""
-    return matrix.row(record_at(table, row), past_counts(table, row, matrix.link_keys, matrix.specs))
+    return matrix.row(table.record(row), past_counts(table, row, matrix.link_keys, matrix.specs))
 
 
 @settings(max_examples=30)
@@ -47,7 +47,7 @@ def test_a_started_row_is_finished_like_a_new_one(
     matrix: FeatureMatrix, table: RecordTable, place: int
 ) -> None:
     """A row that was started once is finished at any instant, with any history, as if made there and then."""
-    record = record_at(table, place % len(table))
+    record = table.record(place % len(table))
     started = matrix.start(record.values)
     histories = past_counts_of_rows(table, range(len(table)), matrix.link_keys, matrix.specs)
     for row, history in enumerate(histories):
@@ -62,7 +62,7 @@ def test_a_started_row_depends_on_instant_and_history(matrix: FeatureMatrix) -> 
     """What is left for the second step is what reads the instant, and the links: nothing else changes with it."""
     table = invented_table(matrix.settings, matrix.state)
     history = past_counts(table, 2, matrix.link_keys, matrix.specs)
-    started = matrix.start(record_at(table, 2).values)
+    started = matrix.start(table.record(2).values)
     early, late = matrix.finish(started, 0, {}), matrix.finish(started, 90_000_000_000, history)
     changed = {n for n, a, b in zip(matrix.names, early, late, strict=True) if bits(a) != bits(b)}
     of_links = {name for name in changed if name.startswith("link_")}

@@ -20,7 +20,7 @@ from scoring_model.features import (
     feature_versions,
     fit_state,
 )
-from scoring_model.features.settings import READ_TYPES
+from scoring_model.features.signal_settings import READ_TYPES
 from scoring_model.features.signals import read_families
 from scoring_model.records import RecordTable, SignalType
 

@@ -38,8 +38,10 @@ def test_a_promise_is_judged_by_the_rate_of_step_ups(rate: float, verdict: Verdi
     times = np.arange(100_000) * DAY // 1000
     (found,) = early_verdicts(policy(max_step_up=0.05, max_missed_fraud=0.3), outcomes, times, cap=0.02)
     assert found.verdict is verdict
-    assert found.genuine_high == pytest.approx(found.high / 0.98)
-    assert found.genuine_low == pytest.approx(max(found.low - 0.02, 0) / 0.98)
+    assert found.rate.low is not None
+    assert found.rate.high is not None
+    assert found.genuine.high == pytest.approx(found.rate.high / 0.98)
+    assert found.genuine.low == pytest.approx(max(found.rate.low - 0.02, 0) / 0.98)
     assert (found.alarm is not None) == (verdict is Verdict.BROKEN)
     assert found.is_silent == (verdict is Verdict.UNDECIDED)
     assert (found.undecidable_from, found.undecidable_to) == pytest.approx((0.049, 0.069))
@@ -52,7 +54,7 @@ def test_such_a_bound_says_nothing_of_a_rare_error() -> None:
     (found,) = early_verdicts(policy(max_false_reject=0.002), outcomes, times, cap=0.02)
     assert found.verdict is Verdict.UNDECIDED
     assert found.is_silent
-    assert found.genuine_low == 0
+    assert found.genuine.low == 0
 
 
 RULES = DecisionRules(
@@ -114,7 +116,7 @@ def test_estimates_hold_under_covariate_shift() -> None:
     assert one.low <= missed <= one.high
     inside = [
         (period.estimated["missed_fraud"].low or 0)
-        <= (period.realised["missed_fraud"].share or 0)
+        <= (period.realised["missed_fraud"].value or 0)
         <= (period.estimated["missed_fraud"].high or 1)
         for period in found.periods
     ]

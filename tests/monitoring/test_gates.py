@@ -4,7 +4,17 @@ from dataclasses import replace
 
 import pytest
 
-from scoring_model.configuration import Gate, GateSettings
+from scoring_model.configuration import (
+    DriftGate,
+    EarlyGate,
+    EstimateGate,
+    FigureGate,
+    FindingGate,
+    FlipGate,
+    Gate,
+    GateSettings,
+    PromiseGate,
+)
 from scoring_model.configuration.findings import FindingSettings
 from scoring_model.evaluation import EvaluationError, GateVerdict, check_gates
 from scoring_model.findings import Code, State
@@ -23,18 +33,18 @@ def test_a_quiet_window_passes(watched: Monitoring) -> None:
     """No drift in the score, nothing proved broken, an estimate below its limit, a figure of matured records."""
     assert verdicts(
         watched,
-        drift=Gate(drift="score"),
-        early=Gate(early="all"),
-        estimate=Gate(estimate="step_up", below=0.9),
-        matured=Gate(figure="step_up", below=0.9),
-        pair=Gate(flips="all", below=0.1),
+        drift=DriftGate(drift="score"),
+        early=EarlyGate(early="all"),
+        estimate=EstimateGate(estimate="step_up", below=0.9),
+        matured=FigureGate(figure="step_up", below=0.9),
+        pair=FlipGate(flips="all", below=0.1),
     ) == (0, ["passed", "passed", "passed", "passed", "not_applicable"])
 
 
 def test_an_evaluation_has_no_window(watched: Monitoring) -> None:
     """Gates of a window do not apply to an evaluation."""
     assert watched.matured is not None
-    settings = GateSettings(gates={"drift": Gate(drift="all")}, allow_trained=True)
+    settings = GateSettings(gates={"drift": DriftGate(drift="all")}, allow_trained=True)
     (result,) = check_gates(settings, watched.matured).results
     assert (result.verdict, "monitor" in result.detail) == ("not_applicable", True)
 
@@ -44,7 +54,11 @@ def test_drift_fails_and_a_broken_promise_goes_before(watched: Monitoring) -> No
     first = replace(watched.drift.subjects[0], found=True)
     drift = replace(watched.drift, subjects=(first, *watched.drift.subjects[1:]))
     moved = replace(watched, drift=drift)
-    gates = {"all": Gate(drift="all"), "own": Gate(drift=first.name), "early": Gate(early="max_step_up")}
+    gates: dict[str, Gate] = {
+        "all": DriftGate(drift="all"),
+        "own": DriftGate(drift=first.name),
+        "early": EarlyGate(early="max_step_up"),
+    }
     assert verdicts(moved, **gates)[0] == 10
     early = tuple(replace(one, alarm="2025-11-01", since="2025-10-01") for one in watched.early)
     code, found = verdicts(replace(moved, early=early), **gates)
@@ -55,24 +69,24 @@ def test_what_is_not_known_is_no_pass(watched: Monitoring) -> None:
     """Exit code 11 without a limit, a cap, matured labels or an estimate, and for records of the training."""
     blind = replace(
         watched,
-        drift=replace(watched.drift, limit=None),
+        drift=replace(watched.drift, limits={}),
         early=(),
         matured=None,
         estimates=replace(watched.estimates, overall={}),
     )
-    gates = {
-        "drift": Gate(drift="all"),
-        "early": Gate(early="all"),
-        "estimate": Gate(estimate="missed_fraud", below=0.5),
-        "figure": Gate(promise="all"),
+    gates: dict[str, Gate] = {
+        "drift": DriftGate(drift="all"),
+        "early": EarlyGate(early="all"),
+        "estimate": EstimateGate(estimate="missed_fraud", below=0.5),
+        "figure": PromiseGate(promise="all"),
     }
     assert verdicts(blind, **gates) == (11, [GateVerdict.NOT_ENOUGH_DATA] * 4)
     trained = check_window_gates(
-        GateSettings(gates={"drift": Gate(drift="score")}), replace(watched, trained=3)
+        GateSettings(gates={"drift": DriftGate(drift="score")}), replace(watched, trained=3)
     )
     assert trained.results[0].detail.startswith("3 records are from the period")
     with pytest.raises(EvaluationError, match="nothing was not compared"):
-        verdicts(watched, odd=Gate(drift="nothing"))
+        verdicts(watched, odd=DriftGate(drift="nothing"))
 
 
 def test_what_a_file_of_gates_mutes_is_muted_in_a_window_too(watched: Monitoring) -> None:
@@ -85,7 +99,7 @@ def test_what_a_file_of_gates_mutes_is_muted_in_a_window_too(watched: Monitoring
     window = replace(watched, matured=replace(watched.matured, findings=found))
     for muted, verdict in (((), "failed"), (("SM010",), "passed")):
         settings = GateSettings(
-            gates={"clear": Gate(findings="info")},
+            gates={"clear": FindingGate(findings="info")},
             min_days=10,
             allow_trained=True,
             findings=FindingSettings(mute=muted),

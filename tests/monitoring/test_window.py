@@ -13,6 +13,7 @@ import scoring_model
 from scoring_model.batch import score_file
 from scoring_model.evaluation import EvaluationError, evaluate
 from scoring_model.evaluation.trained_records import trained_until
+from scoring_model.findings import Code, State
 from scoring_model.monitoring import Monitoring, NothingToMonitor, monitor
 from scoring_model.scorer import Scorer
 
@@ -21,6 +22,8 @@ KEYS = {
         "drift",
         "early",
         "estimates",
+        "findings",
+        "late",
         "matured",
         "maturity",
         "notes",
@@ -53,9 +56,13 @@ def test_an_ordinary_window(watched: Monitoring, window: pa.Table) -> None:
     assert (watched.records, drift.window_records) == (len(window), len(window))
     assert (drift.limit or 0) > 3
     assert {"score", "outcome", "name_entropy"} <= {one.name for one in drift.subjects}
-    assert [one.statistic for one in drift.subjects] == sorted(
-        (one.statistic for one in drift.subjects), reverse=True
-    )
+    strengths = [one.statistic / (one.limit or 1) for one in drift.subjects]
+    assert strengths == sorted(strengths, reverse=True)
+    assert drift.limits.keys() == {"decisions", "categories", "numbers"}
+    assert "event_weekday" not in {one.name for one in drift.subjects}
+    assert any("cannot drift" in note and "event_weekday" in note for note in drift.notes)
+    assert [one.weekday for one in drift.traffic][::6] == ["Monday", "Sunday"]
+    assert sum(one.window or 0 for one in drift.traffic) == pytest.approx(7 * len(window) / 65, rel=0.1)
     assert [one.bound for one in watched.early] == ["max_false_reject", "max_step_up"]
     document = json.loads(json.dumps(watched.to_json(), allow_nan=False))
     assert document["version"] == 1
@@ -125,6 +132,30 @@ def test_matured_labels_of_the_history_test_the_estimates(
     assert whole.history_records == 0
     assert whole.matured_frauds == found.matured_frauds + found.history_frauds
     assert whole.contradiction == found.contradiction
+
+
+def test_late_frauds_are_a_finding(watched: Monitoring, window: pa.Table, sealed: Path) -> None:
+    """It says the share that is known at maturity and how old the oldest frauds are, those of the history too."""
+    (finding,) = watched.findings
+    assert finding.code is Code.LATE_FRAUDS
+    assert finding.state is not State.NOT_APPLICABLE
+    assert watched.late is not None
+    assert watched.late.known.value == finding.figures["known_at_maturity"]
+    assert watched.late.oldest > 2 * watched.late.maturity
+    alone = monitor(sealed, window.slice(0, 60)).findings[0]
+    assert (alone.state, "can't be seen" in alone.sentence) == (State.NOT_APPLICABLE, True)
+
+
+def test_two_days_have_no_verdict(sealed: Path, window: pa.Table) -> None:
+    """Shares are counted, nothing is judged, and the note says why."""
+    drift = monitor(sealed, window.slice(0, 60)).drift
+    assert drift.limits == {}
+    assert {one.found for one in drift.subjects} == {None}
+    assert drift.window_records == 60
+    assert any("without a verdict" in note for note in drift.notes)
+    moved = [abs(one.window - one.reference) for one in drift.subjects]
+    assert moved[0] > 0
+    assert moved == sorted(moved, reverse=True)  # shown is what moved most
 
 
 def test_planted_drift_is_named_first(sealed: Path, window: pa.Table, ordered: pa.Table) -> None:

@@ -19,19 +19,20 @@ from matplotlib.figure import Figure
 
 import made_results as made
 from drawing_text import drawing_text
-from made_pages import FRAMES, PAGES, page
+from made_pages import FRAMES, REPORTS, page, report
 from scoring_model.configuration import load_configuration
 from scoring_model.decision.control import Control, ControlArm
 from scoring_model.decision.rules import NEVER_REACHED, Policy, Promise
-from scoring_model.evaluation import comparison_summary, summary
+from scoring_model.evaluation import comparison_summary, gates_summary, summary
 from scoring_model.evaluation.bounds import exact_share
-from scoring_model.evaluation.markdown import draw_table
 from scoring_model.evaluation.report import NothingToDraw
-from scoring_model.figures import FIGURES
+from scoring_model.evaluation.report.markdown import draw_table
+from scoring_model.evaluation.report.section import made as made_drawing
+from scoring_model.figures import MEASURED
 from scoring_model.figures import Figure as Entry
 from scoring_model.monitoring import monitoring_summary
 from scoring_model.training.alternatives import Alternative, Alternatives
-from scoring_model.training.backtest.report import summary_of
+from scoring_model.training.backtest.report import backtest_summary
 from scoring_model.training.calibration import CalibrationChoice
 from scoring_model.training.cards import Sample, describe, policy_section
 
@@ -44,18 +45,18 @@ MARKDOWN: Final[dict[str, Callable[[], str]]] = {
     "evaluation-bare": lambda: summary(made.bare_evaluation()),
     "comparison": lambda: comparison_summary(made.made_comparison()),
     "comparison-measured": lambda: comparison_summary(made.measured_comparison()),
-    "comparison-gates-measured": lambda: made.measured_gates().to_markdown(),
+    "comparison-gates-measured": lambda: gates_summary(made.measured_gates()),
     "comparison-bare": lambda: comparison_summary(made.bare_comparison()),
     "comparison-small": lambda: comparison_summary(made.small_comparison()),
-    "comparison-gates": lambda: made.comparison_gates().to_markdown(),
-    "comparison-gates-passing": lambda: made.passing_gates().to_markdown(),
-    "evaluation-gates": lambda: made.evaluation_gates().to_markdown(),
+    "comparison-gates": lambda: gates_summary(made.comparison_gates()),
+    "comparison-gates-passing": lambda: gates_summary(made.passing_gates()),
+    "evaluation-gates": lambda: gates_summary(made.evaluation_gates()),
     "monitoring": lambda: monitoring_summary(made.made_monitoring()),
     "monitoring-bare": lambda: monitoring_summary(made.bare_monitoring()),
-    "monitoring-gates": lambda: made.window_gates().to_markdown(),
-    "monitoring-gates-bare": lambda: made.bare_window_gates().to_markdown(),
-    "backtest": lambda: "\n\n".join(summary_of(made.made_backtest())) + "\n",
-    "backtest-bare": lambda: "\n\n".join(summary_of(made.bare_backtest())) + "\n",
+    "monitoring-gates": lambda: gates_summary(made.window_gates()),
+    "monitoring-gates-bare": lambda: gates_summary(made.bare_window_gates()),
+    "backtest": lambda: backtest_summary(made.made_backtest()),
+    "backtest-bare": lambda: backtest_summary(made.bare_backtest()),
 }
 
 
@@ -79,16 +80,31 @@ def test_frames(name: str) -> None:
     expect(f"{name}.csv", FRAMES[name]().to_csv(index=False, float_format="%.6g", lineterminator="\n"))
 
 
-@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize("name", REPORTS)
 def test_pages(name: str) -> None:
     """The page of a made result says what the text beside this file says, with tones and the words of drawings."""
     expect(f"{name}.page.md", page(name).markdown())
 
 
+def test_keys() -> None:
+    """Names of drawings, grids and columns, by which programs find what a page shows, are those beside this file."""
+    lines = []
+    for name in REPORTS:
+        found = report(name)
+        for section in (*found.first, *found.sections):
+            drawn_ones = [made_drawing(one) for one in section.drawings]
+            grids = [one.grid for one in drawn_ones if one.grid is not None] + [*section.grids]
+            lines += [f"- {name}/{section.name}: drawing {one.name}" for one in drawn_ones]
+            for grid in grids:
+                columns = [cell.key.rpartition("/")[2] for cell in (grid.rows or ((),))[0]]
+                lines.append(f"- {name}/{section.name}: grid {grid.name}: {', '.join(columns)}")
+    expect("keys.md", "\n".join(lines) + "\n")
+
+
 def test_registry() -> None:
     """Every figure with all that the registry says of it, as a table to be read."""
     heads = [field.name for field in fields(Entry)]
-    rows = [[str(getattr(figure, head)) for head in heads] for figure in FIGURES.values()]
+    rows = [[str(getattr(figure, head)) for head in heads] for figure in MEASURED.values()]
     expect("figures.md", draw_table(heads, rows) + "\n")
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scoring_model.contract.fields import IDENTITY_FIELDS
+from scoring_model.contract.fields import IDENTITY_FIELDS, REFERENCE_FIELDS
 from scoring_model.records.key_encodings import (
     DATE_ENCODINGS,
     READING_ENCODINGS,
@@ -209,12 +209,10 @@ def test_without_reductions_a_field_is_normalised_as_ever(field: str) -> None:
 def test_text_and_dates_are_reduced_and_codes_are_not() -> None:
     """Typed text has encodings, dates have their own, signals more; codes, URLs and references have none."""
     of = {field: encodings_of(field) for field in (*IDENTITY_FIELDS, "signals.x")}
-    typed = {
-        "firstName",
-        "lastName",
-        *(f"address.{p}" for p in ("line1", "line2", "city", "region")),
-    }
-    assert {field for field in of if of[field] is TEXT_ENCODINGS} == {*typed, "address.postalCode"}
+    typed = ("firstName", "lastName", *(f"address.{p}" for p in ("line1", "line2", "city", "region")))
+    codes = ("citizenship", "documentType", "imageUrls", "address.country", *REFERENCE_FIELDS)
+    assert all(of[field] is TEXT_ENCODINGS for field in (*typed, "address.postalCode"))
+    assert not any(of[field] for field in codes)
     assert {field for field in of if of[field] is DATE_ENCODINGS} == {"dob"}
     assert of["signals.x"] == {**TEXT_ENCODINGS, **READING_ENCODINGS}
     for field, name in [

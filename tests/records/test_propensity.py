@@ -6,6 +6,7 @@ import pytest
 
 from scoring_model.contract.rules import SignalType
 from scoring_model.records import RecordSchema, RecordTable
+from scoring_model.records.observation import observed
 from scoring_model.records.reading import read_records
 from scoring_model.records.table import digest
 
@@ -30,7 +31,7 @@ def test_propensities_are_read_and_stay_with_their_records() -> None:
     both = table.take(np.array([2, 1])).append(read(None))
     assert both.propensities is not None
     assert both.propensities.tolist()[0] == 0.02
-    assert both.unobservable.tolist() == [False, True, True, True, True]
+    assert observed(both, 0).tolist() == [True, False, False, False, False]
     assert digest(table) != digest(read(None))
 
 

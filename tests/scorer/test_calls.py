@@ -57,7 +57,7 @@ def test_one_record_is_explained_by_the_names_that_score_takes(scorer: Scorer, f
         assert company.explain(record) == expected
     past = frame.slice(200, 1).to_pandas()
     row = past.iloc[0].copy()
-    past["eventTime"] -= pd.Timedelta("1h")
+    past = past.assign(recordId="earlier", eventTime=past["eventTime"] - pd.Timedelta("1h"))
     found = scorer.explain(row, history=past)
     assert found.decision == scorer.score(row, history=past)
     assert found != scorer.explain(row)

@@ -68,7 +68,8 @@ def decided(decision: Decision) -> tuple[Any, ...]:
 def test_a_record_alone_is_decided_as_in_its_table(scorer: Scorer, dense: pa.Table, scored: Scored) -> None:
     """A body with the table as history gets the score, outcome, probability, margin and reasons of its row."""
     alone = [
-        decided(scorer.score(body, history=dense)) for body in bodies(dense.take(list(range(0, 300, 4))))
+        decided(scorer.score(body, history=dense, allow_repeats=True))
+        for body in bodies(dense.take(list(range(0, 300, 4))))
     ]
     assert alone == [decision_at(scored, row) for row in range(0, 300, 4)]
 
@@ -276,13 +277,13 @@ def test_a_row_of_a_frame_is_decided_as_in_its_frame(scorer: Scorer, dense: pa.T
     frame = dense.to_pandas()
     half = [dense.slice(0, 150), frame.iloc[150:]]
     for row in range(0, 300, 60):
-        alone = scorer.score(frame.iloc[row], history=half)
+        alone = scorer.score(frame.iloc[row], history=half, allow_repeats=True)
         assert decided(alone) == decision_at(scored, row)
         own = {
             name.removeprefix("signals."): value for name, value in dense.slice(row, 1).to_pylist()[0].items()
         }
         own = {name: value for name, value in own.items() if not name.startswith("label")}
-        assert decided(scorer.score(own, history=half)) == decision_at(scored, row)
+        assert decided(scorer.score(own, history=half, allow_repeats=True)) == decision_at(scored, row)
 
 
 def test_a_dict_of_a_company_is_read_as_its_files_are(scorer: Scorer) -> None:

@@ -8,7 +8,7 @@ import pytest
 from scoring_model.bundle import BundleError, Manifest, read_bundle
 from scoring_model.bundle.seal import generate_key_pair, load_private_key, load_public_key
 from scoring_model.bundle.writer import write_bundle
-from scoring_model.service.bundles import BundleShelf, BundlesMissing
+from scoring_model.service.activation.shelf import BundleShelf, BundlesMissing
 
 
 @pytest.fixture
@@ -140,7 +140,9 @@ def test_a_shelf_that_can_not_be_written(
     def refuse(*_: object, **__: object) -> None:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("scoring_model.service.bundles.write_synced", refuse)  # root may write anywhere
+    monkeypatch.setattr(
+        "scoring_model.service.activation.shelf.write_synced", refuse
+    )  # root may write anywhere
     assert full.keep(sealed) == named
     with pytest.raises(PermissionError):
         empty.keep(sealed)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scoring_model.contract.violation import Invalid
-from scoring_model.service.clients import (
+from scoring_model.service.clients.clients import (
     NewClient,
     Permission,
     RevokedClient,
@@ -24,8 +24,8 @@ from scoring_model.service.clients import (
     revoke,
     rotate_key,
 )
+from scoring_model.service.clients.credentials import Credentials
 from scoring_model.service.core.rows import ApiKeyRow
-from scoring_model.service.credentials import Credentials
 from scoring_model.service.store import Store
 from service_use import SetClock
 from store_story import with_store

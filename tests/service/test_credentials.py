@@ -13,10 +13,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scoring_model.service import credentials as module
-from scoring_model.service.clients import Caller, Permission, key_digest
+from scoring_model.service.clients import credentials as module
+from scoring_model.service.clients.clients import Caller, Permission, key_digest
+from scoring_model.service.clients.credentials import Credentials
 from scoring_model.service.core.rows import ApiKeyRow, ClientRow
-from scoring_model.service.credentials import Credentials
 from scoring_model.service.store import Reader, Store, StoreUnavailable
 from service_use import SetClock
 

@@ -13,13 +13,14 @@ import pytest
 
 from outside_client import IDENTITIES, PERSON, WEBHOOKS
 from scoring_model.contract.event import EventType
-from scoring_model.service.clients import Permission, create_client
+from scoring_model.service.clients.clients import Permission, create_client
 from scoring_model.service.core.rows import DeliveryRow
-from scoring_model.service.delivering import WatchedStore, delivering
 from scoring_model.service.delivery import deliverer as deliverers
 from scoring_model.service.delivery.deliverer import Deliverer, DeliveryLimits
+from scoring_model.service.delivery.delivering import WatchedStore, delivering
 from scoring_model.service.delivery.egress import Egress
-from scoring_model.service.events import NewEvent, webhook_data, write_events
+from scoring_model.service.events.events import NewEvent, webhook_data, write_events
+from scoring_model.service.events.webhooks import associated_data, new_secret
 from scoring_model.service.http.settings import HttpSettings
 from scoring_model.service.keys.keyring import add_master_key, load_master_keys
 from scoring_model.service.keys.secrets import load_or_create
@@ -27,7 +28,6 @@ from scoring_model.service.process import open_application
 from scoring_model.service.run import prepare
 from scoring_model.service.settings import ServiceSettings
 from scoring_model.service.store import Store, open_store
-from scoring_model.service.webhooks import associated_data, new_secret
 from store_story import run_story
 from stored_rows import client_row, event_row, new_id, webhook_row
 from webhook_receiver import Receiver, receiving

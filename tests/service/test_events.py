@@ -13,7 +13,7 @@ from scoring_model.service.core.rows import (
     DeliveryStatus,
     EventRow,
 )
-from scoring_model.service.events import (
+from scoring_model.service.events.events import (
     NotReplayed,
     events_of_identity,
     events_of_verification,

@@ -12,15 +12,8 @@ from scoring_model.contract.fields import REQUIRED_FIELDS, RequiredField, field_
 from scoring_model.contract.identity import IdentityStatus, ValidationError
 from scoring_model.records import RecordSchema, microseconds, parse_record
 from scoring_model.service.core.errors import Invalid
-from scoring_model.service.identities import (
-    TOO_OLD,
-    TOO_YOUNG,
-    StoredIdentity,
-    assess,
-    pack_identity,
-    parse_identity,
-    unpack_identity,
-)
+from scoring_model.service.identities.assessment import TOO_OLD, TOO_YOUNG, assess, parse_identity
+from scoring_model.service.identities.persons import StoredIdentity, pack_identity, unpack_identity
 
 NOON = microseconds("2026-03-01T12:00:00Z")
 WHOLE: dict[str, object] = {

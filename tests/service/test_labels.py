@@ -8,8 +8,8 @@ from typing import Final
 import pytest
 
 from scoring_model.records.times import microseconds
-from scoring_model.service.label_files import LONGEST_LINE, LabelsRefused, check_labels, read_labels
-from scoring_model.service.labels import LabelLine
+from scoring_model.service.labels.files import LONGEST_LINE, LabelsRefused, check_labels, read_labels
+from scoring_model.service.labels.imports import LabelLine
 
 NOW: Final = microseconds("2026-06-01T00:00:00Z")
 IDS: Final = ("01890a5d-ac96-774b-bcce-b302099a8057", "01890A5D-AC96-774B-BCCE-B302099A8058")

@@ -20,7 +20,7 @@ from outside_client import new_credentials
 from running_service import Running, is_alive, running, start, until
 from scoring_model.bundle import BundleError
 from scoring_model.bundle.reader import read_manifest
-from scoring_model.service.bundles import BundlesMissing
+from scoring_model.service.activation.shelf import BundlesMissing
 from scoring_model.service.core.rows import BundleRow
 from scoring_model.service.keys.keyring import generate_master_key
 from scoring_model.service.run import AddressUnavailable, base_url, listen, prepare
@@ -133,7 +133,8 @@ def test_a_worker_that_dies_is_replaced(two: Running) -> None:
     assert two.request("GET", "/health/live")[0] == 200
     until(lambda: len(two.workers()) == WORKERS and before[0] not in two.workers(), "another worker")
     assert before[1] in two.workers()
-    assert f"worker {before[0]} ended with -11; another one starts in 0.5 s" in two.log.read_text()
+    line = f"worker {before[0]} ended with -11; another one starts in 0.5 s"
+    until(lambda: line in two.log.read_text(), "the line of its end")
     assert "Fatal Python error: Segmentation fault" in two.log.read_text()
     assert two.request("GET", "/health/ready")[0] == 200
 

@@ -12,9 +12,9 @@ from typing import Any
 from scoring_model.service.core.rows import DeliveryRow, EventRow, Row, WebhookRow
 from scoring_model.service.delivery.deliverer import Deliverer, DeliveryLimits
 from scoring_model.service.delivery.sender import Reply, Sender
+from scoring_model.service.events.webhooks import associated_data, new_secret
 from scoring_model.service.keys.secrets import Secrets
 from scoring_model.service.store import open_store
-from scoring_model.service.webhooks import associated_data, new_secret
 from service_use import START, HeldStore, SetClock
 from stored_rows import client_row, event_row, new_id, webhook_row
 

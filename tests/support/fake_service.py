@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import Any, TypeVar, cast
 
@@ -21,7 +22,7 @@ from scoring_model.contract.verification import (
     VerificationStatus,
 )
 from scoring_model.contract.webhook import Webhook, WebhookContext, WebhookInput, WebhookUpdate
-from scoring_model.service.clients import Caller, Permission
+from scoring_model.service.clients.clients import Caller, Permission
 from scoring_model.service.core.errors import (
     IdempotencyMismatch,
     IdentityNotValidated,
@@ -34,12 +35,14 @@ from scoring_model.service.core.errors import (
 from scoring_model.service.core.ids import new_id
 from scoring_model.service.core.rows import IdentityRow
 from scoring_model.service.http import HttpSettings, create_app
-from scoring_model.service.idempotency import Answer, IdempotentRequest
-from scoring_model.service.identities import StoredIdentity, assess, parse_identity, shown
+from scoring_model.service.identities.assessment import assess, parse_identity
+from scoring_model.service.identities.persons import StoredIdentity, shown
 from scoring_model.service.keys.secrets import Secrets
-from scoring_model.service.label_requests import Visit
-from scoring_model.service.lists import Cursors, ListFilter
-from scoring_model.service.service import Readiness, ServedSince, Service
+from scoring_model.service.labels.requests import Visit
+from scoring_model.service.readiness import ProcessState, ServedSince
+from scoring_model.service.requests.idempotency import Answer, IdempotentRequest
+from scoring_model.service.requests.lists import Cursors, ListFilter
+from scoring_model.service.service import Service
 from scoring_model.service.store import Bucket, Position
 
 T = TypeVar("T")
@@ -99,7 +102,7 @@ class FakeService:
         self.failures_left = 60
         self.failed_from: list[str] = []
         self.tokens: list[str] = []
-        self.ready: Readiness | None = Readiness(
+        self.ready: ProcessState | None = ProcessState(
             erasure_incomplete_since=None,
             clock_behind=0,
             serves=ServedSince(model_version="m1", policy_version="p1", since=NOW),
@@ -134,6 +137,14 @@ class FakeService:
     def leave(self, client: int) -> None:
         """See `CommitQueue.leave`."""
         self.under_load -= 1
+
+    def aside(self) -> AbstractContextManager[None]:
+        """See `CommitQueue.aside`."""
+        return nullcontext()
+
+    async def lull(self) -> None:
+        """See `CommitQueue.lull`."""
+        await asyncio.sleep(0)
 
     async def take_token(self, caller: Caller) -> Bucket:
         """See `RateLimits.take_token`."""

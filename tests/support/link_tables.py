@@ -16,6 +16,7 @@ from typing import Final
 import pyarrow as pa
 from hypothesis import strategies as st
 
+from scoring_model.contract.fields import IDENTITY_FIELDS
 from scoring_model.features import KeySettings, LinkSettings, SignalSettings
 from scoring_model.history import (
     COUNT_KINDS,
@@ -74,7 +75,9 @@ EVERYTHING: Final = LinkSettings(
 Spelling = tuple[object, Hashable]
 """What a file holds, and by what it ties; None ties nothing."""
 
+_TEXTS: Final[Sequence[Spelling]] = [("Zürich", 1), (" ZURICH", 1), ("Bern", 2), ("", None)]
 SPELLINGS: Final[Mapping[str, Sequence[Spelling]]] = {
+    **dict.fromkeys(IDENTITY_FIELDS, _TEXTS),  # those of fields without own ones below
     "firstName": [
         ("Anna", 1),
         ("ANNA", 1),

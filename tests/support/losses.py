@@ -17,7 +17,7 @@ from fleet import Site
 from outside_client import IDENTITIES, VERIFICATIONS, WEBHOOKS
 from scoring_model.contract.texts import from_text, to_text
 from scoring_model.scorer.decider import Decider
-from scoring_model.service.bundles import BundleShelf
+from scoring_model.service.activation.shelf import BundleShelf
 from scoring_model.service.core.rows import (
     ClientRow,
     DeliveryRow,
@@ -29,7 +29,7 @@ from scoring_model.service.core.rows import (
     VerificationRow,
     WebhookRow,
 )
-from scoring_model.service.events import message_id
+from scoring_model.service.events.events import message_id
 from scoring_model.service.keys.keyring import Keyring
 from scoring_model.service.scoring import verifications as replaying
 from scoring_model.service.store import open_store

@@ -6,33 +6,33 @@ from typing import Any, Final
 
 import made_results as made
 from page_text import PageText
-from scoring_model.evaluation.report import render_comparison, render_report
-from scoring_model.monitoring.report import render_monitoring
-from scoring_model.service.whatif import WhatIf
-from scoring_model.service.whatif_report import render_whatif
-from scoring_model.training.backtest.report import render_backtest
+from scoring_model.evaluation.report import Report, comparison_report, evaluation_report, html
+from scoring_model.monitoring.report import monitoring_report
+from scoring_model.service.past.whatif import WhatIf
+from scoring_model.service.past.whatif_report import whatif_report
+from scoring_model.training.backtest.report import backtest_report
 
 
-def whatif_page(found: WhatIf) -> str:
-    """The page of a what-if."""
-    return render_whatif(found, name="identity", sentences=made.SENTENCES, before=made.BEFORE)
+def whatif_made(found: WhatIf) -> Report:
+    """The report of a what-if."""
+    return whatif_report(found, name="identity", sentences=made.SENTENCES, before=made.BEFORE)
 
 
-PAGES: Final[dict[str, Callable[[], str]]] = {
-    "whatif": lambda: whatif_page(made.made_whatif()),
-    "whatif-bare": lambda: whatif_page(made.bare_whatif()),
-    "whatif-empty": lambda: whatif_page(made.empty_whatif()),
-    "evaluation-empty": lambda: render_report(made.empty_evaluation()),
-    "monitoring-bare": lambda: render_monitoring(made.bare_monitoring()),
-    "comparison-bare": lambda: render_comparison(made.bare_comparison()),
-    "comparison-unproved": lambda: render_comparison(made.bare_comparison(), gates=made.unproved_gates()),
-    "comparison-small": lambda: render_comparison(made.small_comparison(), gates=made.passing_gates()),
-    "comparison": lambda: render_comparison(made.made_comparison(), gates=made.comparison_gates()),
-    "monitoring": lambda: render_monitoring(made.made_monitoring()),
-    "backtest-bare": lambda: render_backtest(made.bare_backtest()),
-    "backtest": lambda: render_backtest(made.made_backtest()),
-    "evaluation-bare": lambda: render_report(made.bare_evaluation()),
-    "evaluation": lambda: render_report(made.made_evaluation()),
+REPORTS: Final[dict[str, Callable[[], Report]]] = {
+    "whatif": lambda: whatif_made(made.made_whatif()),
+    "whatif-bare": lambda: whatif_made(made.bare_whatif()),
+    "whatif-empty": lambda: whatif_made(made.empty_whatif()),
+    "evaluation-empty": lambda: evaluation_report(made.empty_evaluation()),
+    "monitoring-bare": lambda: monitoring_report(made.bare_monitoring()),
+    "comparison-bare": lambda: comparison_report(made.bare_comparison()),
+    "comparison-unproved": lambda: comparison_report(made.bare_comparison(), gates=made.unproved_gates()),
+    "comparison-small": lambda: comparison_report(made.small_comparison(), gates=made.passing_gates()),
+    "comparison": lambda: comparison_report(made.made_comparison(), gates=made.comparison_gates()),
+    "monitoring": lambda: monitoring_report(made.made_monitoring()),
+    "backtest-bare": lambda: backtest_report(made.bare_backtest()),
+    "backtest": lambda: backtest_report(made.made_backtest()),
+    "evaluation-bare": lambda: evaluation_report(made.bare_evaluation()),
+    "evaluation": lambda: evaluation_report(made.made_evaluation()),
 }
 
 
@@ -45,6 +45,18 @@ FRAMES: Final[dict[str, Callable[[], Any]]] = {
 
 
 @cache
+def report(name: str) -> Report:
+    """A report, made once."""
+    return REPORTS[name]()
+
+
+@cache
+def page_html(name: str) -> str:
+    """A page, drawn once."""
+    return html(report(name))
+
+
+@cache
 def page(name: str) -> PageText:
     """A page that is read back."""
-    return PageText.of(PAGES[name]())
+    return PageText.of(page_html(name))

@@ -10,11 +10,29 @@ from functools import cache
 import numpy as np
 
 from scoring_model.bundle import ScoreCounts
-from scoring_model.configuration import CostSettings, FindingSettings, Gate, GateSettings, SplitSettings
-from scoring_model.contract.outcome import Outcome
+from scoring_model.configuration import (
+    CostSettings,
+    DifferenceGate,
+    DriftGate,
+    EarlyGate,
+    EstimateGate,
+    FigureGate,
+    FindingGate,
+    FindingSettings,
+    FlipGate,
+    GateSettings,
+    GroupChangeGate,
+    GroupGapGate,
+    PromiseGate,
+    SplitSettings,
+)
+from scoring_model.configuration.gates import PairGate
+from scoring_model.contract.outcome import OUTCOMES, Outcome
+from scoring_model.decision.flips import SHAPE
 from scoring_model.decision.probability import Platt
 from scoring_model.decision.rules import DecisionRules, Policy, Promise
 from scoring_model.decision.scale import ScoreScale
+from scoring_model.estimates import CHALLENGER, CHAMPION, Key, Slice, Table
 from scoring_model.evaluation import (
     ComparedBundle,
     Comparison,
@@ -24,27 +42,26 @@ from scoring_model.evaluation import (
     Evaluation,
     GateReport,
     LeftOut,
-    Share,
     check_gates,
     compare_evaluations,
     evaluate_records,
 )
-from scoring_model.evaluation.flips import DailyChange, GroupFlips, GroupFlipTable
-from scoring_model.evaluation.groups import Difference
+from scoring_model.evaluation.flips import DailyChange, GroupCounts, changed
 from scoring_model.evaluation.importance import Importance, Weight
+from scoring_model.evaluation.late_frauds import LateFrauds, late_frauds_finding
 from scoring_model.evaluation.result import Provenance
 from scoring_model.evaluation.stability import Stability, Verdict, Window
+from scoring_model.figures import CONTROL_COST
 from scoring_model.findings import Code, Finding, State, arranged
 from scoring_model.monitoring import Monitoring
 from scoring_model.monitoring.categories import CategoryChange
-from scoring_model.monitoring.drift import Contributor, Drift, SubjectDrift
+from scoring_model.monitoring.drift import Contributor, Drift, SubjectDrift, WeekdayTraffic
 from scoring_model.monitoring.early import EarlyVerdict, Estimates, Knowledge, Period
 from scoring_model.monitoring.gates import check_window_gates
 from scoring_model.monitoring.result import Maturity, PromiseBasis
 from scoring_model.records import Column
-from scoring_model.service.replay import NotReplayed
-from scoring_model.service.whatif import GroupFlips as WhatIfFlips
-from scoring_model.service.whatif import OutcomeFlip, WhatIf
+from scoring_model.service.past.replay import NotDecidedAgain
+from scoring_model.service.past.whatif import GroupTurns, WhatIf
 from scoring_model.training.backtest import Backtest
 from scoring_model.training.backtest.plan import ImpossibleFold
 from scoring_model.training.backtest.result import (
@@ -52,6 +69,7 @@ from scoring_model.training.backtest.result import (
     CadenceDifference,
     CadenceResult,
     Fold,
+    JudgedHistory,
     LearningPoint,
     ModelPeriod,
     PromiseMonth,
@@ -92,9 +110,10 @@ def estimate(value: float | None, low: float | None, high: float | None, records
     return Estimate(value=value, low=low, high=high, records=records)
 
 
-def share(count: int, total: int, low: float | None = None, high: float | None = None) -> Share:
+def share(count: int, total: int, low: float | None = None, high: float | None = None) -> Estimate:
     """A share with these ends."""
-    return Share(count=count, total=total, share=count / total if total else None, low=low, high=high)
+    value = count / total if total else None
+    return Estimate(value=value, low=low, high=high, records=total, count=count)
 
 
 def rules(limits: dict[str, float] | None = None) -> DecisionRules:
@@ -173,23 +192,25 @@ WORST = Window(since="2026-01-20", until="2026-02-02", share=share(30, 400, 0.05
 STABILITY = (
     # The highest end is the limit itself: kept. The share alone has the lower low, the days have the higher high.
     Stability(
-        bound="max_false_reject", limit=0.05, share=share(36, 1200, 0.015, 0.045), low=0.018, high=0.05, days=40,
-        worst=WORST,
+        bound="max_false_reject", limit=0.05, share=share(36, 1200, 0.015, 0.045), by_days=estimate(0.03, 0.018, 0.05),
+        days=40, worst=WORST,
     ),
     # The other way round.
     Stability(
-        bound="max_step_up", limit=0.1, share=share(240, 1200, 0.17, 0.25), low=0.16, high=0.24, days=40, worst=WORST
+        bound="max_step_up", limit=0.1, share=share(240, 1200, 0.17, 0.25), by_days=estimate(0.2, 0.16, 0.24), days=40,
+        worst=WORST,
     ),
     # The lowest end is the limit itself: not above it, so undecided.
     Stability(
-        bound="max_missed_fraud", limit=0.3, share=share(120, 300, 0.34, 0.46), low=0.3, high=0.5, days=39, worst=None
+        bound="max_missed_fraud", limit=0.3, share=share(120, 300, 0.34, 0.46), by_days=estimate(0.4, 0.3, 0.5),
+        days=39, worst=None,
     ),
 )  # fmt: skip
 """Kept, broken, undecided."""
 
 OTHER_STABILITY = (
     replace(STABILITY[0], limit=None),
-    replace(STABILITY[1], low=None, high=None),
+    replace(STABILITY[1], by_days=estimate(0.2, None, None)),
     replace(STABILITY[2], limit=0.29),
 )
 """Nothing promised, undecided for too few days, broken."""
@@ -269,9 +290,10 @@ def measured_evaluation() -> Evaluation:
 @cache
 def made_evaluation() -> Evaluation:
     """An evaluation with a promise that is kept, one broken, one undecided; groups that differ, and some too small."""
+    found = _evaluated(0.0)
     return replace(
-        _evaluated(0.0), stability=STABILITY, findings=arranged(FINDINGS), explain=_importance,
-        control_cost=estimate(12.5, 9.0, 16.0),
+        found, stability=STABILITY, findings=arranged(FINDINGS), explain=_importance,
+        table=found.table | {Key(figure=CONTROL_COST): estimate(12.5, 9.0, 16.0)},
     )  # fmt: skip
 
 
@@ -321,37 +343,46 @@ def _differences(found: Comparison) -> dict[str, Estimate]:
     }
 
 
-def _change(place: int) -> Difference:
+def _change(place: int, records: int) -> Estimate:
     value, low, high = CHANGES[place % len(CHANGES)]
     wider = None if low is None or high is None else (low / 2, high / 2)
     # The interval of the group alone is another one: pages show the simultaneous one.
-    return Difference(
+    return Estimate(
         value=value,
         low=wider and wider[0],
         high=wider and wider[1],
         simultaneous_low=low,
         simultaneous_high=high,
+        records=records,
     )
 
 
-def _group_flips(found: GroupFlipTable) -> GroupFlipTable:
-    """Seven groups: each rate meets each kind of change."""
-    return GroupFlipTable(
-        column="country",
-        groups=tuple(
-            GroupFlips(
-                value=value,
-                records=500 - 10 * place,
-                stricter=20 + place,
-                milder=10 + place,
-                stricter_frauds=5,
-                milder_frauds=2,
-                totals=dict.fromkeys(RATES, 400 - 60 * place),
-                changes={name: _change(place + turn) for turn, name in enumerate(RATES)},
-            )
-            for place, value in enumerate(group.value for group in found.groups)
-        ),
+def _turned(found: Comparison) -> tuple[GroupCounts, ...]:
+    """Seven groups."""
+    return tuple(
+        GroupCounts(
+            value=one.value,
+            records=500 - 10 * place,
+            stricter=20 + place,
+            milder=10 + place,
+            stricter_frauds=5,
+            milder_frauds=2,
+        )
+        for place, one in enumerate(found.turned["country"])
     )
+
+
+def _group_changes(groups: tuple[GroupCounts, ...]) -> Table:
+    """Each rate of seven groups meets each kind of change."""
+    table = Table()
+    for place, one in enumerate(groups):
+        changes = {name: _change(place + turn, 400 - 60 * place) for turn, name in enumerate(RATES)}
+        table |= changed(changes, Slice(kind="group", column="country", value=one.value))
+    return table
+
+
+def _flips(rates: dict[str, Estimate]) -> Table:
+    return Table.of(rates, decided_by=CHALLENGER, against=CHAMPION)
 
 
 def _daily() -> tuple[DailyChange, ...]:
@@ -398,12 +429,12 @@ FLIP_RATES = (
 def made_comparison() -> Comparison:
     """A comparison in which figures of each direction change in every way, and so do rates of groups."""
     found = measured_comparison()
+    groups, flips = _turned(found), dict(zip(found.flip_rates, FLIP_RATES, strict=True))
     return replace(
         found,
-        differences=_differences(found),
-        groups=tuple(map(_group_flips, found.groups)),
+        table=changed(_differences(found)) | _flips(flips) | _group_changes(groups),
+        turned={"country": groups},
         daily=_daily(),
-        flip_rates=dict(zip(found.flip_rates, FLIP_RATES, strict=True)),
     )
 
 
@@ -425,41 +456,44 @@ def small_comparison() -> Comparison:
         bare,
         daily=small,
         flips=found.flips[:1],
-        flip_rates=found.flip_rates,
-        differences={**bare.differences, **{name: found.differences[name] for name in outcomes}},
+        table=bare.table
+        | _flips(dict(found.flip_rates))
+        | changed({name: found.differences[name] for name in outcomes}),
     )
 
 
 GATES = GateSettings(
     gates={
-        "auc passes": Gate(difference="roc_auc", above=0.0),
-        "ap fails": Gate(difference="average_precision", above=-0.05),
-        "frauds at the limit": Gate(difference="missed_fraud", below=0.04),
-        "ks between": Gate(difference="ks", above=-0.0201, below=0.0401),
-        "friction passes": Gate(difference="step_up", below=0.0),
-        "brier reaches its limit": Gate(difference="brier", below=0.0),
-        "genuine at the limit": Gate(difference="genuine_passed", above=0.0),
-        "rejects fail": Gate(difference="false_reject", below=0.0),
-        "capacity unknown": Gate(difference="recall_at_fpr_0.005", above=-0.5),
-        "auc of the model": Gate(figure="roc_auc", above=0.5, below=1.0),
-        "stricter": Gate(flips="all", below=0.15),
-        "milder": Gate(flips="genuine_milder", below=0.05),
-        "unknown flips": Gate(flips="fraud_stricter", below=0.9),
-        "more frauds": Gate(flips="fraud_milder", above=-0.1, below=0.5),
-        "stricter for genuine": Gate(flips="genuine_stricter", below=0.05),
-        "groups": Gate(group_change="country", rate="step_up", min_group=100, below=0.05),
-        "large groups": Gate(group_change="country", rate="missed_fraud", min_group=400, below=0.1),
-        "no group": Gate(group_change="country", rate="passed", min_group=10_000, above=-1.0),
-        "gaps": Gate(group_gap="country", rate="step_up", min_group=50, below=0.2),
-        "promise kept": Gate(promise="max_false_reject"),
-        "promise broken": Gate(promise="max_step_up"),
-        "all promises": Gate(promise="all"),
-        "promise undecided": Gate(promise="max_missed_fraud"),
-        "window": Gate(drift="all"),
-        "nothing found": Gate(findings="SM008"),
-        "no error": Gate(findings="error"),
-        "one check": Gate(findings="SM002"),
-        "not made": Gate(findings="SM004"),
+        "auc passes": DifferenceGate(difference="roc_auc", above=0.0),
+        "ap fails": DifferenceGate(difference="average_precision", above=-0.05),
+        "frauds at the limit": DifferenceGate(difference="missed_fraud", below=0.04),
+        "ks between": DifferenceGate(difference="ks", above=-0.0201, below=0.0401),
+        "friction passes": DifferenceGate(difference="step_up", below=0.0),
+        "brier reaches its limit": DifferenceGate(difference="brier", below=0.0),
+        "genuine at the limit": DifferenceGate(difference="genuine_passed", above=0.0),
+        "rejects fail": DifferenceGate(difference="false_reject", below=0.0),
+        "capacity unknown": DifferenceGate(difference="recall_at_fpr_0.005", above=-0.5),
+        "auc of the model": FigureGate(figure="roc_auc", above=0.5, below=1.0),
+        "stricter": FlipGate(flips="all", below=0.15),
+        "milder": FlipGate(flips="genuine_milder", below=0.05),
+        "unknown flips": FlipGate(flips="fraud_stricter", below=0.9),
+        "more frauds": FlipGate(flips="fraud_milder", above=-0.1, below=0.5),
+        "stricter for genuine": FlipGate(flips="genuine_stricter", below=0.05),
+        "groups": GroupChangeGate(group_change="country", rate="step_up", min_group=100, below=0.05),
+        "large groups": GroupChangeGate(
+            group_change="country", rate="missed_fraud", min_group=400, below=0.1
+        ),
+        "no group": GroupChangeGate(group_change="country", rate="passed", min_group=10_000, above=-1.0),
+        "gaps": GroupGapGate(group_gap="country", rate="step_up", min_group=50, below=0.2),
+        "promise kept": PromiseGate(promise="max_false_reject"),
+        "promise broken": PromiseGate(promise="max_step_up"),
+        "all promises": PromiseGate(promise="all"),
+        "promise undecided": PromiseGate(promise="max_missed_fraud"),
+        "window": DriftGate(drift="all"),
+        "nothing found": FindingGate(findings="SM008"),
+        "no error": FindingGate(findings="error"),
+        "one check": FindingGate(findings="SM002"),
+        "not made": FindingGate(findings="SM004"),
     },
     allow_trained=True,
     findings=FindingSettings(mute=("SM010",)),
@@ -467,10 +501,10 @@ GATES = GateSettings(
 """Every kind of gate, and every verdict."""
 
 PASSING = GateSettings(
-    gates={"auc": GATES.gates["auc passes"], "brier": Gate(difference="brier", below=0.01)},
+    gates={"auc": GATES.gates["auc passes"], "brier": DifferenceGate(difference="brier", below=0.01)},
     allow_trained=True,
 )
-UNPROVED = GateSettings(gates={"worse": Gate(difference="brier", below=1.0)}, allow_trained=True)
+UNPROVED = GateSettings(gates={"worse": DifferenceGate(difference="brier", below=1.0)}, allow_trained=True)
 """Gates that pass though a figure is worse."""
 
 
@@ -494,14 +528,17 @@ def unproved_gates() -> GateReport:
         name: replace(one.times(-1), low=one.times(-1).high, high=one.times(-1).low)
         for name, one in found.differences.items()
     }
-    turned_round = replace(found, champion=found.challenger, challenger=found.champion, differences=turned)
+    turned_round = replace(
+        found, champion=found.challenger, challenger=found.champion, table=found.table | changed(turned)
+    )
     return check_gates(UNPROVED, turned_round)
 
 
 @cache
 def evaluation_gates() -> GateReport:
     """The same gates on one model: those about two do not apply, and too few days decide nothing."""
-    gates = {name: gate for name, gate in GATES.gates.items() if gate.figure or gate.promise or gate.of_pair}
+    kinds = FigureGate | PromiseGate | PairGate
+    gates = {name: gate for name, gate in GATES.gates.items() if isinstance(gate, kinds)}
     return check_gates(GateSettings(gates=gates, min_days=41), made_evaluation(), trained=0)
 
 
@@ -519,8 +556,10 @@ def _subject(
     missing: tuple[float | None, float | None] = (None, None),
 ) -> SubjectDrift:
     return SubjectDrift(
-        name=name, share_of="above 3", statistic=statistic, found=found, reference=0.1, window=0.1234,
-        smallest_share=None if found is None else 0.02, smallest_shift=None if name == "outcome" else 0.1 * statistic,
+        name=name, share_of="above 3", statistic=statistic, family="numbers" if name not in ("score", "outcome")
+        else "decisions", limit=None if found is None else 4.2, found=found, suspect=name == "outcome",
+        reference=0.1, window=0.1234, smallest_share=None if found is None else 0.02,
+        smallest_shift=None if name == "outcome" else 0.1 * statistic,
         reference_missing=missing[0], window_missing=missing[1],
     )  # fmt: skip
 
@@ -532,7 +571,11 @@ DRIFT = Drift(
         _subject("outcome", 4.0, False),
         _subject("form_seconds", 1.5, False, missing=(0.2, 0.1)),
     ),
-    limit=4.2,
+    limits={"decisions": 4.2, "numbers": 4.2},
+    traffic=(
+        WeekdayTraffic(weekday="Monday", reference=600.0, window=250.0),
+        WeekdayTraffic(weekday="Sunday", reference=None, window=None),
+    ),
     reference_records=12_000,
     window_records=1_500,
     reference_blocks=20,
@@ -550,8 +593,8 @@ DRIFT = Drift(
 
 def _early(bound: str, verdict: Verdict, *, alarm: str | None = None, rate: float = 0.1) -> EarlyVerdict:
     return EarlyVerdict(
-        bound=bound, limit=0.08, cap=0.03, counted=share(int(1500 * rate), 1500, 0.09, 0.11), low=0.085, high=0.115,
-        genuine_low=0.0567, genuine_high=0.1186, verdict=verdict, undecidable_from=0.0776, undecidable_to=0.1076,
+        bound=bound, limit=0.08, cap=0.03, rate=share(int(1500 * rate), 1500, 0.085, 0.115),
+        genuine=estimate(None, 0.0567, 0.1186), verdict=verdict, undecidable_from=0.0776, undecidable_to=0.1076,
         alarm=alarm, since=None if alarm is None else "2026-01-12", evidence=25.0,
     )  # fmt: skip
 
@@ -580,6 +623,16 @@ MATURITY = Maturity(
 )
 
 
+LATE = LateFrauds(
+    maturity=60 * DAY,
+    oldest=240 * DAY,
+    known=estimate(0.8, 0.72, 0.86, 400),
+    newest=replace(estimate(125.0, 104.0, 150.0, 100), count=100),
+    corrected={"fraud_share": estimate(0.104, 0.09, 0.12, 1200)},
+    dependence=0.4,
+)
+
+
 @cache
 def made_monitoring() -> Monitoring:
     """A window with drift, promises that rest on like data, on other data and on unknown ones, and every verdict."""
@@ -589,6 +642,8 @@ def made_monitoring() -> Monitoring:
         trained=0,
         drift=DRIFT,
         maturity=MATURITY,
+        late=LATE,
+        findings=(late_frauds_finding(LATE, maturity=60 * DAY, records=1500),),
         early=(
             _early("max_step_up", Verdict.BROKEN, alarm="2026-02-01"),
             _early("max_false_reject", Verdict.KEPT, rate=0.07),
@@ -627,7 +682,7 @@ def made_monitoring() -> Monitoring:
 def bare_monitoring() -> Monitoring:
     """A window of which nothing can be known."""
     drift = replace(
-        DRIFT, limit=None, contributors=(), categories=(), notes=(), subjects=(_subject("score", 0.0, None),)
+        DRIFT, limits={}, contributors=(), categories=(), notes=(), subjects=(_subject("score", 0.0, None),)
     )
     estimates = replace(
         made_monitoring().estimates,
@@ -637,25 +692,26 @@ def bare_monitoring() -> Monitoring:
         knowledge=Knowledge.CANNOT_KNOW,
     )
     return replace(
-        made_monitoring(), drift=drift, early=(), promises=(), estimates=estimates, matured=None, notes=(), trained=5,
+        made_monitoring(), drift=drift, late=None, findings=(), early=(), promises=(), estimates=estimates,
+        matured=None, notes=(), trained=5,
         maturity=replace(MATURITY, matured=0, immature=10, immature_frauds=0, immature_genuine=0),
     )  # fmt: skip
 
 
 WINDOW_GATES = GateSettings(
     gates={
-        "no drift": Gate(drift="all"),
-        "outcomes stay": Gate(drift="outcome"),
-        "friction early": Gate(early="max_step_up"),
-        "rejects early": Gate(early="max_false_reject"),
-        "rejects estimated": Gate(estimate="false_reject", below=0.05),
-        "rejects at the limit": Gate(estimate="false_reject", below=0.04),
-        "rejects above": Gate(estimate="false_reject", above=0.01, below=0.05),
-        "rejects not above": Gate(estimate="false_reject", above=0.02),
-        "friction estimated": Gate(estimate="step_up", below=0.5),
-        "auc": Gate(figure="roc_auc", above=0.5),
-        "promise": Gate(promise="max_step_up"),
-        "pair": Gate(difference="roc_auc", above=0.0),
+        "no drift": DriftGate(drift="all"),
+        "outcomes stay": DriftGate(drift="outcome"),
+        "friction early": EarlyGate(early="max_step_up"),
+        "rejects early": EarlyGate(early="max_false_reject"),
+        "rejects estimated": EstimateGate(estimate="false_reject", below=0.05),
+        "rejects at the limit": EstimateGate(estimate="false_reject", below=0.04),
+        "rejects above": EstimateGate(estimate="false_reject", above=0.01, below=0.05),
+        "rejects not above": EstimateGate(estimate="false_reject", above=0.02),
+        "friction estimated": EstimateGate(estimate="step_up", below=0.5),
+        "auc": FigureGate(figure="roc_auc", above=0.5),
+        "promise": PromiseGate(promise="max_step_up"),
+        "pair": DifferenceGate(difference="roc_auc", above=0.0),
     },
     min_days=30,
 )
@@ -723,7 +779,9 @@ def made_backtest() -> Backtest:
     unknown = estimate(None, None, None)
     return Backtest(
         name="identity", files=("a.parquet",),
-        data={"records": 9000, "from": "2025-01-01", "to": "2026-04-01", "as_of": "2026-04-02"},
+        data=JudgedHistory(
+            sha256="0" * 64, records=9000, first="2025-01-01", last="2026-04-01", as_of="2026-04-02"
+        ),
         window="rolling", unit="month", confidence=0.95, has_costs=True,
         periods={"2026-01-01": (900, 40), "2026-02-01": (800, 30)},
         left_out={"after the last whole month": 12},
@@ -802,44 +860,49 @@ SENTENCES = {"NEW_DEVICE": "The device is new.", "OLD_MAIL": "The address of e-m
 BEFORE = START + 60 * DAY
 
 
+def _matrix(counts: dict[tuple[Outcome, Outcome], tuple[int, int, int]]) -> np.ndarray:
+    """Verifications by both outcomes: genuine ones, frauds, and those without a label."""
+    matrix = np.zeros(SHAPE, dtype=np.int64)
+    for (then, new), labels in counts.items():
+        matrix[:, OUTCOMES.index(then), OUTCOMES.index(new)] = labels
+    return matrix
+
+
 @cache
 def made_whatif() -> WhatIf:
     """Stricter and milder flips, with and without labels; groups; verifications left out."""
-    passed, stepped_up, failed = (outcome.value for outcome in Outcome)
+    passed, stepped_up, failed = Outcome
     return WhatIf(
-        model_version="m2", policy_version="p2", verifications=1300, replayed=1210, first=START, last=START + 20 * DAY,
-        days=20, differ=77,
-        outcomes={
-            (passed, passed): 1000, (passed, stepped_up): 40, (stepped_up, passed): 15, (stepped_up, stepped_up): 100,
-            (stepped_up, failed): 5, (failed, failed): 50,
-        },
-        flips={
-            (passed, stepped_up): OutcomeFlip(
-                verifications=40, frauds=9, genuine=11, reasons=Counter(
-                    {"NEW_DEVICE": 30, "OLD_MAIL": 12, "C": 3, "B": 3, "D": 2, "E": 1})),
-            (stepped_up, passed): OutcomeFlip(
-                verifications=15, frauds=0, genuine=15, reasons=Counter({"OLD_MAIL": 15})),
-            (stepped_up, failed): OutcomeFlip(verifications=5),
+        model_version="m2", policy_version="p2", verifications=1300, first=START, last=START + 20 * DAY, days=20,
+        differ=77,
+        matrix=_matrix({
+            (passed, passed): (0, 0, 1000), (passed, stepped_up): (11, 9, 20), (stepped_up, passed): (15, 0, 0),
+            (stepped_up, stepped_up): (0, 0, 100), (stepped_up, failed): (0, 0, 5), (failed, failed): (0, 0, 50),
+        }),
+        reasons={
+            (passed, stepped_up): Counter({"NEW_DEVICE": 30, "OLD_MAIL": 12, "C": 3, "B": 3, "D": 2, "E": 1}),
+            (stepped_up, passed): Counter({"OLD_MAIL": 15}),
+            (stepped_up, failed): Counter(),
         },
         groups={
-            "clientId": {"shop": WhatIfFlips(verifications=1200, stricter=44, milder=15)},
+            "clientId": {"shop": GroupTurns(verifications=1200, stricter=44, milder=15)},
             "address.country": {
-                "DE": WhatIfFlips(verifications=800, stricter=30, milder=0),
-                "FR": WhatIfFlips(verifications=410, stricter=0, milder=15),
+                "DE": GroupTurns(verifications=800, stricter=30, milder=0),
+                "FR": GroupTurns(verifications=410, stricter=0, milder=15),
             },
         },
-        own=300, own_differ=1, left_out={NotReplayed.TOO_OLD: 80, NotReplayed.REFUSED: 10},
+        own=300, own_differ=1, left_out={NotDecidedAgain.TOO_OLD: 80, NotDecidedAgain.REFUSED: 10},
     )  # fmt: skip
 
 
 @cache
 def bare_whatif() -> WhatIf:
     """Nothing could be decided again but what stays the same."""
-    passed = Outcome.PASSED.value
     return WhatIf(
-        model_version="m2", policy_version="p2", verifications=7, replayed=7, first=START, last=START, days=1, differ=0,
-        outcomes={(passed, passed): 7}, flips={}, groups={"clientId": {"shop": WhatIfFlips(verifications=7)}}, own=0,
-        own_differ=0, left_out={},
+        model_version="m2", policy_version="p2", verifications=7, first=START, last=START, days=1, differ=0,
+        matrix=_matrix({(Outcome.PASSED, Outcome.PASSED): (0, 0, 7)}), reasons={},
+        groups={"clientId": {"shop": GroupTurns(verifications=7, stricter=0, milder=0)}}, own=0, own_differ=0,
+        left_out={},
     )  # fmt: skip
 
 
@@ -847,6 +910,6 @@ def bare_whatif() -> WhatIf:
 def empty_whatif() -> WhatIf:
     """Nothing at all."""
     return replace(
-        bare_whatif(), verifications=9, replayed=0, first=None, last=None, days=0, outcomes={}, groups={"clientId": {}},
-        left_out={NotReplayed.TOO_OLD: 9},
+        bare_whatif(), verifications=9, first=None, last=None, days=0, matrix=_matrix({}), groups={"clientId": {}},
+        left_out={NotDecidedAgain.TOO_OLD: 9},
     )  # fmt: skip

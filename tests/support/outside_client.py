@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from running_service import SECONDS, Running, running
-from scoring_model.service.clients import NewClient, Permission, create_client, parse_quota
+from scoring_model.service.clients.clients import NewClient, Permission, create_client, parse_quota
 from scoring_model.service.core.clock import SystemClock
 from scoring_model.service.store import open_store
 

@@ -21,12 +21,20 @@ class Card:
 
 @dataclass(frozen=True, kw_only=True)
 class Grid:
-    """A table: heads, and rows of cells of which the first names the row."""
+    """A table: heads, and rows of cells of which the first names the row.
+
+    Parameters
+    ----------
+    keys, tones : tuple
+        Of each cell of a row; none for Markdown, and for a row that says that there are none.
+    """
 
     under: str
     caption: str
     heads: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
+    keys: tuple[tuple[str, ...], ...] = ()
+    tones: tuple[tuple[str, ...], ...] = ()
 
     def cell(self, row: str, head: str) -> str:
         """The text under a head in the row of this name."""
@@ -226,8 +234,16 @@ def _card(node: _Node, under: str) -> Card:
 
 def _grid(node: _Node, under: str) -> Grid:
     (caption,) = node.find("caption")
-    heads, *rows = (tuple(cell.text for cell in row.find("th", "td")) for row in node.find("tr"))
-    return Grid(under=under, caption=caption.text, heads=heads, rows=tuple(rows))
+    heads, *rows = (tuple(row.find("th", "td")) for row in node.find("tr"))
+    keyed = [row for row in rows if "data-key" in row[0].attributes]
+    return Grid(
+        under=under,
+        caption=caption.text,
+        heads=tuple(cell.text for cell in heads),
+        rows=tuple(tuple(cell.text for cell in row) for row in rows),
+        keys=tuple(tuple(cell.attributes["data-key"] for cell in row) for row in keyed),
+        tones=tuple(tuple(" ".join(set(cell.classes) - {"words"}) for cell in row) for row in keyed),
+    )
 
 
 def _figure(node: _Node, under: str) -> Iterator[Grid | Drawing | tuple[str, str]]:
@@ -249,15 +265,17 @@ def _figure(node: _Node, under: str) -> Iterator[Grid | Drawing | tuple[str, str
 
 
 def markdown_grids(text: str) -> list[Grid]:
-    """The tables of a Markdown text, with the heading above each as `under`; several may have one."""
-    found, under = [], ""
+    """The tables of a Markdown text, with the heading above each as `under`, and its caption."""
+    found, under, caption = [], "", ""
     for block in text.split("\n\n"):
         if block.startswith("#"):
             under = block.lstrip("# ")
+        elif block.startswith("*") and not block.startswith("**"):
+            caption = block.strip("*")
         elif block.startswith("| "):
             heads, _, *rows = (
                 tuple(cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1])
                 for line in block.splitlines()
             )
-            found.append(Grid(under=under, caption="", heads=heads, rows=tuple(rows)))
+            found.append(Grid(under=under, caption=caption, heads=heads, rows=tuple(rows)))
     return found

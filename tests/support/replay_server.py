@@ -22,7 +22,7 @@ import uvloop
 from scoring_model.service.http import HttpSettings, create_app
 from scoring_model.service.http.server import run
 from scoring_model.service.keys.keyring import KeyEncryptionKey, Keyring
-from scoring_model.service.scoring.commit_queue import QueueLimits
+from scoring_model.service.requests.commit_queue import QueueLimits
 from scoring_model.service.service import open_service
 from scoring_model.service.store import open_store
 

@@ -14,9 +14,9 @@ from scoring_model.batch import score_file
 from scoring_model.contract.texts import to_text
 from scoring_model.records.reading import read_records
 from scoring_model.scorer import Scorer
-from scoring_model.service.export import export_pages
-from scoring_model.service.identities import Persons
+from scoring_model.service.identities.persons import Persons
 from scoring_model.service.keys.data_keys import Vault
+from scoring_model.service.past.export import export_pages
 from scoring_model.service.store import Store
 
 

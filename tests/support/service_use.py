@@ -36,15 +36,16 @@ from scoring_model.records.reading import read_records
 from scoring_model.scorer import Scorer
 from scoring_model.scorer.decider import Decider
 from scoring_model.scorer.frames import score_table
-from scoring_model.service.clients import Caller, Permission, create_client
+from scoring_model.service.clients.clients import Caller, Permission, create_client
 from scoring_model.service.core.rows import TABLES, EventRow, LinkRow, Row, VerificationRow
-from scoring_model.service.idempotency import Answer, IdempotentRequest
-from scoring_model.service.identities import Persons, assess, parse_identity
+from scoring_model.service.identities.assessment import assess, parse_identity
+from scoring_model.service.identities.persons import Persons
 from scoring_model.service.keys.data_keys import Vault
 from scoring_model.service.keys.keyring import KeyEncryptionKey, Keyring
 from scoring_model.service.keys.secrets import Secrets, load_or_create
-from scoring_model.service.scoring.commit_queue import CommitQueue, QueueLimits
-from scoring_model.service.scoring.jobs import Done
+from scoring_model.service.requests.commit_queue import CommitQueue, QueueLimits
+from scoring_model.service.requests.idempotency import Answer, IdempotentRequest
+from scoring_model.service.requests.jobs import Done
 from scoring_model.service.scoring.pending import PendingWork
 from scoring_model.service.service import Service, open_service
 from scoring_model.service.store import Bucket, Reader, Store, Transaction, open_store

@@ -60,7 +60,7 @@ def test_rows_equal_counts_by_loops() -> None:
         for name, errors in expected.items():
             share = getattr(row, name)
             interval = binomtest(int(errors.sum()), len(errors)).proportion_ci(0.95, method="exact")
-            assert (share.count, share.total) == (errors.sum(), len(errors))
+            assert (share.count, share.records) == (errors.sum(), len(errors))
             assert (share.low, share.high) == pytest.approx((interval.low, interval.high), abs=1e-9)
         assert row.caught_by_step_up == pytest.approx(0.7 * stepped_up.mean())
         assert row.expected_cost == cost.at(first, last)

@@ -13,10 +13,10 @@ from dask_use import cluster, worker
 from identity_use import write_configuration
 from program import Captured, refused
 from scoring_model.batch.plan import Limits
-from scoring_model.cluster import Cluster, LostCluster, connect
 from scoring_model.configuration import TuningSettings, load_configuration
+from scoring_model.parallel import HERE, LostWorker, Workers
+from scoring_model.parallel.cluster import connect
 from scoring_model.training.backtest import backtest
-from scoring_model.training.fitting import fixed_params
 from scoring_model.training.rungs import Rung
 from scoring_model.training.thinned_files import prepare_files
 from scoring_model.training.trial_workers import SearchContext, trial_workers
@@ -40,20 +40,20 @@ def sample() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return rows, (rows[:, 0] + rng.normal(size=1000) > 2).astype(np.int8), rng.integers(0, 10**6, 1000)
 
 
-def search(journal: Path, on: Cluster | None) -> Tuning:
+def search(journal: Path, on: Workers) -> Tuning:
     """Tune on the sample."""
     return tune(
         *sample(),
-        feature_names=["a", "b"],
-        categorical=[],
-        monotone=[0, 0],
+        feature_names=("a", "b"),
+        categorical=(),
+        monotone=(0, 0),
         settings=SETTINGS,
         seed=1,
         threads=1,
         journal=journal,
         resume=False,
         progress=False,
-        cluster=on,
+        workers=on,
     )
 
 
@@ -62,7 +62,7 @@ def test_a_worker_makes_the_trials_of_this_process(
 ) -> None:
     """Also a trial that stops at a rung; rows are in files beside the journal only while the search runs."""
     monkeypatch.chdir(tmp_path)
-    expected = search(tmp_path / "here.journal", None)
+    expected = search(tmp_path / "here.journal", HERE)
     with connect(address, extra="train") as workers:
         found = search(Path("there.journal"), workers)
     assert found == expected
@@ -73,9 +73,7 @@ def test_a_worker_makes_the_trials_of_this_process(
 def test_a_lost_worker_ends_its_trial(address: str, tmp_path: Path) -> None:
     """The trial of a killed worker ends with an error; that of the other one continues."""
     context = SearchContext(
-        feature_names=("a", "b"),
-        categorical=(),
-        fixed=fixed_params(seed=1, threads=1),
+        features={"feature_names": ("a", "b"), "categorical": (), "monotone": ()},
         settings=SETTINGS,
         seed=1,
     )
@@ -83,22 +81,22 @@ def test_a_lost_worker_ends_its_trial(address: str, tmp_path: Path) -> None:
         client.wait_for_workers(2, timeout=60)
         with (
             connect(address, extra="train") as workers,
-            trial_workers(context, *sample(), processes=1, cluster=workers) as both,
+            trial_workers(context, *sample(), workers=workers) as both,
         ):
             trials = [run_trial(PARAMS) for run_trial in both]
             first = [next(trial) for trial in trials]
             second.kill()
             followed = [_following(trial) for trial in trials]
     assert first[0] == first[1]
-    lost = [found for found in followed if isinstance(found, LostCluster)]
+    lost = [found for found in followed if isinstance(found, LostWorker)]
     assert len(lost) == 1
     assert "the worker was lost" in str(lost[0])
 
 
-def _following(trial: Iterator[Rung]) -> Rung | LostCluster:
+def _following(trial: Iterator[Rung]) -> Rung | LostWorker:
     try:
         return next(trial)
-    except LostCluster as error:
+    except LostWorker as error:
         return error
 
 
@@ -125,7 +123,7 @@ def test_a_worker_reads_thinned_files(small: Path, address: str, tmp_path: Path)
     given: dict[str, Any] = {"quarantine": tmp_path / "quarantine.csv", "limits": limits, "processes": 1}
     here = prepare_files([str(small)], configuration, work=tmp_path / "here", **given)
     with connect(address, extra="train") as workers:
-        there = prepare_files([str(small)], configuration, work=tmp_path / "there", cluster=workers, **given)
+        there = prepare_files([str(small)], configuration, work=tmp_path / "there", stages=workers, **given)
     assert list(there.table.record_ids) == list(here.table.record_ids)
     assert 1_000 < len(here.table) < 4_500
     assert there.rows.tobytes() == here.rows.tobytes()

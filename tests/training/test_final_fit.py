@@ -108,7 +108,8 @@ def test_everything_shown_says_on_what_it_rests(
     assert f"## Metrics on the validation part\n\n**{warning}**\n\n" in card
     assert "test part\n" not in card
     assert summary.startswith("# identity: the validation period\n\n")
-    assert f"| SM007 | warning | evaluation | {finding.count:,} | {warning} |" in summary
+    assert f"| evaluation | warning | found | {finding.count:,} |" in summary
+    assert f"SM007, warning: {warning}" in summary
     first_screen = (folder / "report.html").read_text().partition("</header>")[0]
     assert html.escape(warning) in first_screen
     for path in (out / "evaluation.json", folder / "evaluation.json"):

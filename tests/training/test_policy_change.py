@@ -10,7 +10,8 @@ import pytest
 from scipy.stats import binom
 
 import scoring_model
-from scoring_model.bundle import BundleError, ScoreCounts, SealedFiles, read_bundle
+from scoring_model.bundle import BundleError, Contents, ScoreCounts, SealedFiles, read_bundle
+from scoring_model.bundle.bundle import model_version
 from scoring_model.bundle.codec import read_json
 from scoring_model.configuration import (
     Configuration,
@@ -21,6 +22,8 @@ from scoring_model.configuration import (
 )
 from scoring_model.decision.control import Control, ControlArm
 from scoring_model.records import rfc3339
+from scoring_model.records.layout import MissingColumns
+from scoring_model.records.schema import Names
 from scoring_model.scorer import Scorer
 from scoring_model.training.assembly import assemble
 from scoring_model.training.certification import InfeasiblePolicy
@@ -60,12 +63,20 @@ def change(bundle: SealedFiles, identity: Configuration) -> Change:
         thresholds: Thresholds | None = None,
         history: Sequence[object] = (),
         as_of: int | None = None,
+        names: Names | None = None,
         **settings: object,
     ) -> PolicyChange:
         policy = replace(identity.policy, **settings)  # type: ignore[arg-type]
         configuration = replace(identity, policy=policy)
         return change_policy(
-            of, configuration, *data, thresholds=thresholds, history=history, as_of=as_of, threads=1
+            of,
+            configuration,
+            *data,
+            thresholds=thresholds,
+            history=history,
+            as_of=as_of,
+            names=names,
+            threads=1,
         )
 
     return changed
@@ -148,7 +159,7 @@ def test_only_certified_pairs_may_be_picked(change: Change, training: Training) 
     picked = change(thresholds=Thresholds(step_up_from=good.step_up_from, fail_from=good.fail_from))
     assert (picked.policy.step_up_from, picked.policy.fail_from) == (good.step_up_from, good.fail_from)
     observed = {promise.bound: promise.observed for promise in picked.policy.promises}
-    assert observed == {"max_false_reject": good.false_reject.share, "max_step_up": good.step_up.share}
+    assert observed == {"max_false_reject": good.false_reject.value, "max_step_up": good.step_up.value}
     assert {promise.delta for promise in picked.policy.promises} == {0.025}
     assert "A person picked these thresholds" in picked.described["card.md"].decode()
     bad = next(row for row in rows if not row.certified)
@@ -270,6 +281,25 @@ def test_records_that_are_not_fresh_are_refused(change: Change, frame: pa.Table,
         change(frame)
     with pytest.raises(NotFresh, match=r"^no fresh record counts \(.*younger than 30d"):
         change(later.slice(len(later) - 5))
+
+
+def test_fresh_records_with_names_of_both_kinds_are_read_as_told(
+    change: Change, bundle: SealedFiles, later: pa.Table, prepared: Prepared
+) -> None:
+    """A file with own names and those of the contract is refused, unless the caller says which count."""
+    contents = Contents.of(bundle)
+    own = replace(contents, schema=replace(contents.schema, columns={"eventTime": "Eingang"}))
+    files = {**bundle.files, **own.to_files()}
+    version = model_version(bundle.manifest.name, files)
+    mapped = replace(bundle, files=files, manifest=replace(bundle.manifest, model_version=version))
+    both = later.append_column("Eingang", later["eventTime"])
+    as_of = int(prepared.table.event_times.max())
+    with pytest.raises(MissingColumns, match="say which count with --names"):
+        change(both, of=mapped, as_of=as_of, **LOOSER)
+    named = [
+        change(both, of=mapped, as_of=as_of, names=name, **LOOSER).policy for name in ("contract", "own")
+    ]
+    assert named == [change(later, as_of=as_of, **LOOSER).policy] * 2
 
 
 def test_the_end_of_the_validation_part_is_that_of_the_training(

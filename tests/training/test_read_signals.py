@@ -81,6 +81,9 @@ def test_the_bundle_scores_one_record_as_many(bundle: Path, rows: list[dict[str,
     odd = [{**row, "signals.email": "no address", "signals.phone": None} for row in rows[60:90]]
     table = pa.Table.from_pylist([*rows[:60], *odd])
     scored = score_table(scorer, read_records(table, scorer.contents.schema, labelled=False).table)
-    alone = [scorer.score(body, history=table) for body in bodies(table.take(list(range(0, 90, 4))))]
+    alone = [
+        scorer.score(body, history=table, allow_repeats=True)
+        for body in bodies(table.take(list(range(0, 90, 4))))
+    ]
     assert [one.margin for one in alone] == scored.decisions.margins[::4].tolist()
     assert [one.reasons for one in alone] == scored.reasons[::4]

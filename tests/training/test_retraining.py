@@ -22,12 +22,13 @@ from scoring_model.evaluation.sequential import Answer
 from scoring_model.records import microseconds
 from scoring_model.records.file_format import FileFormat
 from scoring_model.records.layout import MissingColumns
+from scoring_model.records.observation import observed
 from scoring_model.records.reading import read_records
 from scoring_model.records.sheet import UnreadableSource
 from scoring_model.retraining import Retraining, RetrainingError, retrain
 from scoring_model.retraining.challenger import Challenger
 from scoring_model.retraining.records import collect_records, contract_table
-from scoring_model.service.activating import activate
+from scoring_model.service.activation.activating import activate
 from scoring_model.service.store import migrate, with_store
 from scoring_model.training.mlflow_runs import BUNDLE, MODEL, RunRecord, client_of, files_below
 from scoring_model.training.registry import fetch_bundle
@@ -235,8 +236,8 @@ def test_what_serves_elsewhere_is_not_registered(site: Site, training: Training)
     assert list(site.given.work.iterdir()) == []
 
 
-def test_records_that_failed_without_a_label_have_no_propensity(site: Site, training: Training) -> None:
-    """All others count, also those of the past, of which no outcome is known; a killed run leaves them to the next."""
+def test_records_that_failed_are_not_observed(site: Site, training: Training) -> None:
+    """All others are, also those of the past, of which no outcome is known; a killed run leaves them to the next."""
     strict = site.bundle.with_name("strict")
     with_thresholds(training.bundle, step_up_from=1, fail_from=2).save(strict)
     replace(site, bundle=strict).served_by()
@@ -246,9 +247,11 @@ def test_records_that_failed_without_a_label_have_no_propensity(site: Site, trai
     records = collect_records(
         site.given, schema, by=(), max_bad_share=0, now=site.clock.now(), report=lambda text: None
     )
-    table = pq.read_table(records.file, columns=["scoringOutcome", "propensity"]).to_pylist()
-    assert {row["propensity"] for row in table if row["scoringOutcome"] in (None, "PASSED")} == {1.0}
-    assert [row["propensity"] for row in table if row["scoringOutcome"] == "FAILED"] == [None]
+    table = read_records(records.file, schema, labelled=False).table
+    outcomes = pq.read_table(records.file, columns=["scoringOutcome"]).column(0).to_pylist()
+    seen = observed(table, 0).tolist()
+    assert {one for one, outcome in zip(seen, outcomes, strict=True) if outcome in (None, "PASSED")} == {True}
+    assert [one for one, outcome in zip(seen, outcomes, strict=True) if outcome == "FAILED"] == [False]
     assert (len(table), records.exported) == (12_004, 4)
 
     decided = Challenger.trained_as_of(site.given.work, records.as_of)

@@ -132,6 +132,9 @@ def test_steps_are_reported(training: Training, one_thread: Training, reported: 
     )
     assert rest[0].startswith("warning SM006: a fraud is known ")
     assert "checks: SM001 clear; SM002 clear; SM003 clear; SM004 clear" in rest
+    (late,) = (one for one in one_thread.evaluation.findings if one.code == "SM015")
+    assert late.records > len(one_thread.split.train)
+    assert "of the frauds that become known within" in late.sentence
     assert [one for one in one_thread.evaluation.findings if f"{one.code}" not in "; ".join(rest)] == []
     assert reported[-1].startswith(f"model {one_thread.bundle.model_version}: STEPPED_UP from ")
     assert training.bundle.model_version != one_thread.bundle.model_version

@@ -10,7 +10,7 @@ from sklearn.metrics import log_loss
 from scoring_model.configuration import TuningSettings
 from scoring_model.training import folds as folds_module
 from scoring_model.training.fitting import fixed_params
-from scoring_model.training.folds import Fold, build_folds, cut_folds, smooth_recall
+from scoring_model.training.folds import SearchFold, build_folds, cut_folds, smooth_recall
 from scoring_model.training.rungs import FIRST_RUNG_BUDGET, Rung, run_trial
 
 SLOW = {"learning_rate": 0.1, "num_leaves": 8, "max_depth": 4}
@@ -25,15 +25,14 @@ def sample() -> tuple[NDArray[np.float64], NDArray[np.int8], NDArray[np.int64]]:
     return rows, targets, rng.integers(0, 10**6, 4000)
 
 
-def folds_of(*, folds: int = 2, thinning: float = 1.0, threads: int = 1) -> list[Fold]:
+def folds_of(*, folds: int = 2, thinning: float = 1.0, threads: int = 1) -> list[SearchFold]:
     """Folds of the sample."""
     rows, targets, times = sample()
     return build_folds(
         rows,
         targets,
         cut_folds(times, targets, folds),
-        feature_names=list("abcdef"),
-        categorical=[2],
+        features={"feature_names": tuple("abcdef"), "categorical": (2,), "monotone": ()},
         params=fixed_params(seed=1, threads=threads),
         thinning=thinning,
         seed=1,
@@ -41,7 +40,7 @@ def folds_of(*, folds: int = 2, thinning: float = 1.0, threads: int = 1) -> list
 
 
 def reached(
-    folds: list[Fold], *, threads: int = 1, max_rounds: int = 40, patience: int = 5, **changed: float
+    folds: list[SearchFold], *, threads: int = 1, max_rounds: int = 40, patience: int = 5, **changed: float
 ) -> list[Rung]:
     """Return the values of all rungs."""
     settings = TuningSettings(folds=len(folds), max_rounds=max_rounds, patience=patience)
@@ -49,7 +48,7 @@ def reached(
 
 
 def trees_of_the_first_rung(
-    folds: list[Fold], settings: TuningSettings, monkeypatch: pytest.MonkeyPatch, **changed: float
+    folds: list[SearchFold], settings: TuningSettings, monkeypatch: pytest.MonkeyPatch, **changed: float
 ) -> int:
     """Count the trees that are trained until a trial is closed on its first rung."""
     trees: list[int] = []
@@ -68,13 +67,13 @@ def trees_of_the_first_rung(
 
 
 @pytest.fixture
-def thinned(monkeypatch: pytest.MonkeyPatch) -> list[Fold]:
+def thinned(monkeypatch: pytest.MonkeyPatch) -> list[SearchFold]:
     """Return folds that may be thinned although they are small."""
     monkeypatch.setattr(folds_module, "FEWEST_GENUINE", 100)
     return folds_of(thinning=0.25)
 
 
-def test_thinning_keeps_every_fraud_and_a_share_of_the_others(thinned: list[Fold]) -> None:
+def test_thinning_keeps_every_fraud_and_a_share_of_the_others(thinned: list[SearchFold]) -> None:
     """The thinned first fold has all frauds and a quarter of the genuine; validation rows are complete."""
     _, targets, times = sample()
     cuts = cut_folds(times, targets, 2)
@@ -101,7 +100,7 @@ def test_few_records_are_not_thinned() -> None:
     assert [rung.last for rung in rungs] == [False, False, True]
 
 
-def test_only_the_last_rung_trains_on_everything(thinned: list[Fold]) -> None:
+def test_only_the_last_rung_trains_on_everything(thinned: list[SearchFold]) -> None:
     """Rungs on whole folds equal those of a trial without thinning; the rung below them does not."""
     rungs = reached(thinned)
     assert [rung.last for rung in rungs] == [False, False, False, True]
@@ -120,7 +119,7 @@ def test_a_rung_is_the_mean_of_its_folds() -> None:
 
 
 def test_trees_of_the_first_rung_depend_on_learning_rate_and_leaves(
-    thinned: list[Fold], monkeypatch: pytest.MonkeyPatch
+    thinned: list[SearchFold], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With 31 leaves, trees times learning rate is constant; a quarter of the leaves doubles the trees."""
     settings = TuningSettings(max_rounds=150, patience=1000)
@@ -180,8 +179,7 @@ def test_weights_of_genuine_records_equal_repeated_ones() -> None:
     times = rng.permutation(3_000)
     twice = np.repeat(np.arange(3_000), np.where(targets == 1, 1, 2))
     options: dict[str, Any] = {
-        "feature_names": list("abcdef"),
-        "categorical": [],
+        "features": {"feature_names": tuple("abcdef"), "categorical": (), "monotone": ()},
         "params": fixed_params(seed=1, threads=1) | {"min_data_in_leaf": 1, "min_sum_hessian_in_leaf": 1.0},
         "thinning": 1.0,
         "seed": 1,
@@ -210,6 +208,6 @@ def test_a_trial_stops_when_its_log_loss_no_longer_falls() -> None:
         assert rungs[-1].rounds[0] < expected
 
 
-def test_a_trial_is_the_same_with_any_threads(thinned: list[Fold]) -> None:
+def test_a_trial_is_the_same_with_any_threads(thinned: list[SearchFold]) -> None:
     """No rung depends on the number of threads."""
     assert reached(thinned, threads=1) == reached(thinned, threads=3) == reached(thinned, threads=5)

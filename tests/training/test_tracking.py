@@ -184,14 +184,14 @@ def test_all_numbers_of_an_evaluation_are_metrics(training: Training) -> None:
     """Metrics are the numbers of the evaluation, with the ends of their intervals; all are finite."""
     found = dict(metrics(training.evaluation))
     overall = training.evaluation.overall
-    assert found["roc_auc"] == overall.roc_auc
-    assert found["recall_at_fpr_0.01"] == overall.recalls[0.01]
+    assert found["roc_auc"] == overall.figures["roc_auc"].value
+    assert found["recall_at_fpr_0.01"] == overall.figures["recall_at_fpr_0.01"].value
     for name in ("roc_auc", "average_precision", "brier", "log_loss", "recall_at_fpr_0.01"):
         assert found[f"{name}_low"] <= found[name] <= found[f"{name}_high"]
     for name in ("false_reject", "step_up", "missed_fraud"):
-        share = getattr(overall, name)
+        share = overall.errors[name]
         ends = (found[f"{name}_low"], found[f"{name}_share"], found[f"{name}_high"])
-        assert ends == (share.low, share.share, share.high)
+        assert ends == (share.low, share.value, share.high)
         assert found[f"{name}_days_low"] <= found[f"{name}_days_high"]
         assert f"{name}_worst_window_share" in found
     assert found["fraud_outcomes_PASSED_share"] == found["missed_fraud_share"]

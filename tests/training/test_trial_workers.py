@@ -9,13 +9,11 @@ import pytest
 
 from running_service import killed_with_children
 from scoring_model.configuration import TuningSettings
-from scoring_model.training.fitting import fixed_params
-from scoring_model.training.trial_workers import SearchContext, TrialWorkerError, trial_workers
+from scoring_model.parallel import HERE, LostWorker, Processes
+from scoring_model.training.trial_workers import SearchContext, trial_workers
 
 CONTEXT = SearchContext(
-    feature_names=("a", "b"),
-    categorical=(),
-    fixed=fixed_params(seed=1, threads=1),
+    features={"feature_names": ("a", "b"), "categorical": (), "monotone": ()},
     settings=TuningSettings(folds=2, max_rounds=20, patience=5),
     seed=1,
 )
@@ -37,9 +35,9 @@ def test_other_processes_give_the_same_rungs_and_end_with_the_search() -> None:
 
     The error of a killed process names its signal; the other process continues.
     """
-    with trial_workers(CONTEXT, *sample(), processes=1) as (here,):
+    with trial_workers(CONTEXT, *sample(), workers=HERE) as (here,):
         expected = [list(here(params)) for params in PARAMS]
-    with trial_workers(CONTEXT, *sample(), processes=2) as others:
+    with trial_workers(CONTEXT, *sample(), workers=Processes(2)) as others:
         for run_trial in others:
             with closing(run_trial(PARAMS[0])) as rungs:
                 assert next(rungs) == expected[0][0]
@@ -48,7 +46,7 @@ def test_other_processes_give_the_same_rungs_and_end_with_the_search() -> None:
         next(rungs)
         first, second = sorted(multiprocessing.active_children(), key=lambda child: child.pid or 0)
         first.kill()
-        with pytest.raises(TrialWorkerError, match="ended with code -9"):
+        with pytest.raises(LostWorker, match="ended with code -9"):
             next(rungs)
         assert list(others[1](PARAMS[0])) == expected[0]
         next(others[1](PARAMS[0]))  # a trial under way
@@ -61,7 +59,7 @@ import runpy, sys, time
 
 if __name__ == "__main__":
     module = runpy.run_path(sys.argv[1])
-    with module["trial_workers"](module["CONTEXT"], *module["sample"](), processes=2) as (_, other):
+    with module["trial_workers"](module["CONTEXT"], *module["sample"](), workers=module["Processes"](2)) as (_, other):
         next(other(module["PARAMS"][0]))
         print(flush=True)
         time.sleep(600)

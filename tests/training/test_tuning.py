@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 
 from scoring_model.configuration import TuningSettings
 from scoring_model.configuration.training import ALLOWED_PARAMS
+from scoring_model.parallel import LostWorker, Processes
 from scoring_model.training import progress, trial_workers, tuning
 from scoring_model.training.journal import JournalError
 from scoring_model.training.rungs import Rung
 from scoring_model.training.space import STARTING_POINTS
-from scoring_model.training.trial_workers import TrialWorkerError
 from scoring_model.training.tuning import Tuning, is_cut_short, tune
 
 TRIALS = 9
@@ -209,7 +209,7 @@ def test_several_processes_share_one_study(tmp_path: Path) -> None:
     """Two processes make the requested trials, each once, and continue what one of them left."""
     journal = tmp_path / "journal.log"
     search(journal, limits={"trials": 3})
-    found = search(journal, resume=True, processes=2, limits={"trials": 12})
+    found = search(journal, resume=True, workers=Processes(2), limits={"trials": 12})
     assert [row["trial"] for row in found.trials] == list(range(12))
     assert len({row["learning_rate"] for row in found.trials}) == 12
     assert found.trials[:3] == search(tmp_path / "alone.log", limits={"trials": 3}).trials
@@ -229,8 +229,8 @@ def test_a_process_that_dies_ends_the_search_and_loses_its_trial_only(tmp_path: 
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(progress, "LINE_SECONDS", 0.01)
-        with pytest.raises(TrialWorkerError, match="ended with code -9"):
-            search(journal, processes=2, report=kill_one, limits={"trials": 200})
+        with pytest.raises(LostWorker, match="ended with code -9"):
+            search(journal, workers=Processes(2), report=kill_one, limits={"trials": 200})
     left = search(journal, resume=True, limits={"trials": 1}).trials
     assert left[-1]["state"] == "complete"
     assert len(search(journal, resume=True, limits={"trials": 12}).trials) == 12
@@ -248,7 +248,7 @@ def test_a_resumed_search_completes_a_trial_beyond_its_limit(
         ahead.set()
         assert stopped.wait(10)
         time.sleep(0.2)  # the other process begins no more meanwhile: this trial could still be complete
-        raise TrialWorkerError
+        raise LostWorker("a process ended")
 
     def be_stopped(_: object) -> Iterator[Rung]:
         assert ahead.wait(10)
@@ -263,8 +263,8 @@ def test_a_resumed_search_completes_a_trial_beyond_its_limit(
     journal = tmp_path / "journal.log"
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(tuning, "trial_workers", lambda *_, **__: nullcontext([die, be_stopped]))
-        with pytest.raises(TrialWorkerError):
-            search(journal, processes=2, limits={"trials": 2})
+        with pytest.raises(LostWorker):
+            search(journal, workers=Processes(2), limits={"trials": 2})
     monkeypatch.setattr(trial_workers, "run_trial", be_complete)
     found = search(journal, resume=True, limits=limits)
     assert [row["state"] for row in found.trials] == ["pruned", "complete"]

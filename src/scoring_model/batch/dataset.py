@@ -6,8 +6,7 @@ Decision record: docs/adr/0026-datasets.md.
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -19,9 +18,10 @@ import pyarrow.parquet as pq
 from pyarrow.fs import FileSelector, FileType
 
 from scoring_model.arrays import FloatArray
-from scoring_model.batch.engine import LostWorker, Progress, Runner, Workers, of_shard
+from scoring_model.batch import process_settings
+from scoring_model.batch.outputs import read_output, remove_output, write_output
 from scoring_model.batch.plan import STAGES, Content, Limits, Plan, Request, Source, Stage, Work
-from scoring_model.batch.scan import ScannedFile, scan_file
+from scoring_model.batch.scan import scan_file
 from scoring_model.batch.sources import list_files
 from scoring_model.batch.stages import (
     equal_records,
@@ -30,11 +30,13 @@ from scoring_model.batch.stages import (
     records_of,
     repeated_rows,
     run_task,
-    write_output,
 )
 from scoring_model.contract.outcome import OUTCOMES
 from scoring_model.contract.rules import Rule
+from scoring_model.parallel import Workers, in_order, open_workers
+from scoring_model.parallel.progress import Progress
 from scoring_model.records import Names, RecordSchema, RecordTable
+from scoring_model.records.atomic import json_text
 from scoring_model.records.quarantine import QUARANTINE_COLUMNS, accept_counts, quarantine_lines
 from scoring_model.records.stored import StoredFile, file_system
 from scoring_model.scorer import Scorer
@@ -184,13 +186,10 @@ def score_dataset(
     if staged and work is None:
         raise ValueError("stages and shards need --work, a folder that all of them share")
     scorer = Scorer.load(bundle, public_key=public_key).with_names(names)
-    if shard is not None and stage is None and scorer.matrix.link_keys:
-        raise StageIncomplete(
-            "the bundle has link keys, so that each record depends on all others: "
-            "run --stage partition, then links, then score, each with --shard"
-        )
+    if shard is not None and stage is None:
+        _refuse_links(scorer)
     sources, histories = list(map(absolute_location, sources)), list(map(absolute_location, histories))
-    with Workers(processes) if dask is None else _dask_workers(dask) as workers:
+    with open_workers(processes, dask, prepare=process_settings.configure_worker) as workers:
         run = _Run(
             out=out,
             work=Work(_work_folder(out, work).absolute()),
@@ -198,12 +197,9 @@ def score_dataset(
             max_bad_share=max_bad_share,
             report=report,
         )
-        finished = run.finished(scorer, content)
+        finished = run.finished(scorer, content, resume=resume or staged)
         if finished is not None:
-            if resume or staged:
-                run.remove_rest()
-                return finished
-            raise ValueError(f"{out}: holds a scored dataset already; name another folder, or remove it")
+            return finished
         run.check_folder(resume=resume or staged)
         given = [list_files(sources), *(list_files([one]) for one in histories)]
         request = Request(
@@ -225,6 +221,15 @@ def score_dataset(
         return run.stages(plan, stage, shard)
 
 
+def _refuse_links(scorer: Scorer) -> None:
+    """Refuse to share out whole records, where each depends on all others."""
+    if scorer.matrix.link_keys:
+        raise StageIncomplete(
+            "the bundle has link keys, so that each record depends on all others: "
+            "run --stage partition, then links, then score, each with --shard"
+        )
+
+
 def dataset_parts(folder: Path) -> list[Path]:
     """List the parts of a scored dataset in order.
 
@@ -233,7 +238,7 @@ def dataset_parts(folder: Path) -> list[Path]:
     ValueError
         If the folder holds no complete dataset.
     """
-    content = _read_output(str(folder), MANIFEST)
+    content = read_output(str(folder), MANIFEST)
     if content is None:
         raise ValueError(f"{folder}: has no {MANIFEST}, so it is no scored dataset, or not a complete one")
     return [folder / part["name"] for part in json.loads(content)["parts"]]
@@ -279,17 +284,6 @@ def dataset_features(
     return np.column_stack([found.column(name).to_numpy() for name in scorer.matrix.names])
 
 
-@contextmanager
-def _dask_workers(address: str) -> Iterator[Runner]:
-    from scoring_model.cluster import LostCluster, connect  # imported here, since it needs an extra
-
-    try:
-        with connect(address) as cluster:
-            yield cluster
-    except LostCluster as error:
-        raise LostWorker(f"{error}; run the same command again with --resume") from error
-
-
 def absolute_location(location: str) -> str:
     """Return a location that other processes understand."""
     return location if "://" in location else str(Path(location).absolute())
@@ -315,16 +309,12 @@ def describe_files(files: Iterable[StoredFile]) -> tuple[tuple[str, int, str], .
     return tuple(found)
 
 
-def scan_source(workers: Runner, files: Sequence[StoredFile], schema: RecordSchema, limits: Limits) -> Source:
+def scan_source(
+    workers: Workers, files: Sequence[StoredFile], schema: RecordSchema, limits: Limits
+) -> Source:
     """Scan the files of a source."""
-    tasks = [(place, file, schema, limits.part_rows) for place, file in enumerate(files)]
-    scanned = dict(workers.run(_scan_one, tasks))
-    found = tuple(scanned[place] for place in range(len(files)))
-    return Source(files=found, has_ids=any(file.id_column is not None for file in found))
-
-
-def _scan_one(place: int, file: StoredFile, schema: RecordSchema, part_rows: int) -> tuple[int, ScannedFile]:
-    return place, scan_file(file, schema, part_rows=part_rows)
+    found = in_order(workers.run(scan_file, [(file, schema, limits.part_rows) for file in files]))
+    return Source(files=tuple(found), has_ids=any(file.id_column is not None for file in found))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -333,13 +323,13 @@ class _Run:
 
     out: str
     work: Work
-    workers: Runner
+    workers: Workers
     max_bad_share: float
     report: Callable[[str], None]
 
-    def finished(self, scorer: Scorer, content: Content) -> DatasetRun | None:
-        """Return the result of a complete dataset."""
-        text = _read_output(self.out, SUMMARY) if _read_output(self.out, MANIFEST) is not None else None
+    def finished(self, scorer: Scorer, content: Content, *, resume: bool) -> DatasetRun | None:
+        """Return the result of a dataset that is complete already; remove what its run left."""
+        text = read_output(self.out, SUMMARY) if read_output(self.out, MANIFEST) is not None else None
         if text is None:
             return None
         summary = json.loads(text)
@@ -348,6 +338,10 @@ class _Run:
             raise ValueError(f"{self.out}: holds a dataset that another bundle scored")
         if summary.get("content", "decisions") != content:
             raise ValueError(f"{self.out}: holds a dataset of {summary.get('content', 'decisions')}")
+        if not resume:
+            raise ValueError(f"{self.out}: holds a scored dataset already; name another folder, or remove it")
+        if self.work.plan_path.exists() and self.work.plan().request.out == absolute_location(self.out):
+            self.work.remove()  # the run ended between its manifest and this
         return self._result(summary)
 
     def plan(
@@ -375,11 +369,6 @@ class _Run:
             quarantine=f"{self.out.rstrip('/')}/{QUARANTINE}" if summary["refused"] else None,
             later_labels=summary.get("laterLabels"),
         )
-
-    def remove_rest(self) -> None:
-        """Remove what a run left that ended between its manifest and the removal of its work."""
-        if self.work.plan_path.exists() and self.work.plan().request.out == absolute_location(self.out):
-            self.work.remove()
 
     def check_folder(self, *, resume: bool) -> None:
         """Refuse a folder with files, unless a run is resumed."""
@@ -423,7 +412,7 @@ class _Run:
     def _run_stage(self, plan: Plan, stage: Stage, shard: Shard | None) -> None:
         done = self.work.done(stage)
         every = range(plan.tasks(stage))
-        mine = list(every) if shard is None else of_shard(every, shard.number, shard.of)
+        mine = every if shard is None else every[shard.number - 1 :: shard.of]
         tasks = [(str(self.work.folder), stage, task) for task in mine if task not in done]
         sizes = {task: records_of(plan, stage, task) for task in mine}
         progress = Progress(
@@ -470,7 +459,7 @@ class _Run:
         self._write_quarantine(plan)
         for manifest in self.work.folder.glob("score/[0-9]*.json"):
             for part in json.loads(manifest.read_bytes())["parts"]:
-                _remove_output(self.out, part["name"])
+                remove_output(self.out, part["name"])
         self.work.remove()
         accept_counts(
             plan.sources[0].rows,
@@ -493,7 +482,7 @@ class _Run:
         if refused:
             self._write_quarantine(plan)
         else:
-            _remove_output(self.out, QUARANTINE)
+            remove_output(self.out, QUARANTINE)
         outcomes: Counter[str] = Counter()
         for unit in units:
             outcomes.update(unit["outcomes"])
@@ -531,23 +520,4 @@ class _Run:
 
 
 def _write_json(out: str, name: str, document: Mapping[str, Any]) -> None:
-    write_output(out, name, [(json.dumps(document, indent=2) + "\n").encode()])
-
-
-def _output(out: str, name: str) -> tuple[Any, str]:
-    base, mark, options = out.partition("?")
-    return file_system(f"{base.rstrip('/')}/{name}{mark}{options}")
-
-
-def _read_output(out: str, name: str) -> bytes | None:
-    system, path = _output(out, name)
-    if system.get_file_info(path).type != FileType.File:
-        return None
-    with system.open_input_stream(path) as stream:
-        return bytes(stream.read())
-
-
-def _remove_output(out: str, name: str) -> None:
-    system, path = _output(out, name)
-    if system.get_file_info(path).type == FileType.File:
-        system.delete_file(path)
+    write_output(out, name, [json_text(document).encode()])

@@ -12,6 +12,7 @@ from typing import Final
 
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # parameters of `mallopt` (glibc, malloc.h)
 _KEPT_BYTES: Final = 2**30
+_OBJECTS_PER_COLLECTION: Final = 1_000_000
 
 
 class _Without(MetaPathFinder):
@@ -35,6 +36,18 @@ def configure() -> None:
     gc.disable()
     _keep_freed_memory()
     _import_without_extras()
+
+
+def configure_worker() -> None:
+    """Change a process for many tasks, and keep libraries from starting threads for every core in each process."""
+    import pyarrow as pa
+
+    configure()
+    # Unlike a process for one file it lives on, so it looks for cycles, though rarely.
+    gc.enable()
+    gc.set_threshold(_OBJECTS_PER_COLLECTION)
+    pa.set_cpu_count(1)
+    pa.set_io_thread_count(1)
 
 
 def _keep_freed_memory() -> None:

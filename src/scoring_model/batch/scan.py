@@ -93,7 +93,7 @@ class ScannedFile:
         return schema.contract if self.is_contract else schema
 
 
-def scan_file(file: StoredFile, schema: RecordSchema, *, part_rows: int) -> ScannedFile:
+def scan_file(file: StoredFile, schema: RecordSchema, part_rows: int) -> ScannedFile:
     """Scan one file.
 
     Raises

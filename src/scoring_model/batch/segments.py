@@ -4,8 +4,6 @@ A file holds the number of segments, the first row of each and the number of row
 owner can read it.
 """
 
-import os
-import secrets
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scoring_model.arrays import IntArray
+from scoring_model.records.atomic import atomic_file
 
 Rows = NDArray[Any]
 """Rows of a structured dtype, shape (n,)."""
@@ -21,16 +20,9 @@ _NUMBER = 8
 
 
 def write_private(path: Path, *blocks: bytes | memoryview) -> None:
-    """Write a file with mode 0600, atomically."""
-    partial = path.with_name(f".{secrets.token_hex(8)}.{path.name}")
-    try:
-        with open(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-            for block in blocks:
-                file.write(block)
-        partial.replace(path)
-    except BaseException:
-        partial.unlink(missing_ok=True)
-        raise
+    """Write a file with mode 0600, atomically; after a crash of the machine its task runs again."""
+    with atomic_file(path, private=True, synced=False) as partial, partial.open("wb") as file:
+        file.writelines(blocks)
 
 
 def write_segments(path: Path, rows: Rows, bounds: IntArray) -> None:

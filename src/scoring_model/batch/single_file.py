@@ -192,7 +192,7 @@ def _later_labels(as_of: int | None, *tables: RecordTable | None) -> int | None:
     if as_of is None:
         return None
     found = [table for table in tables if table is not None]
-    return sum(int(np.count_nonzero((table.labels >= 0) & (table.label_times >= as_of))) for table in found)
+    return sum(int(table.labelled_from(as_of).sum()) for table in found)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -7,7 +7,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -21,6 +21,7 @@ import pyarrow.parquet
 
 from scoring_model.arrays import BoolArray, FloatArray, IntArray
 from scoring_model.batch import links
+from scoring_model.batch.outputs import write_output
 from scoring_model.batch.plan import Plan, SourceUnit, Stage, Work
 from scoring_model.batch.scan import ScannedFile, read_sheets
 from scoring_model.batch.segments import Rows, read_segment, segment_size, write_private, write_segments
@@ -29,10 +30,8 @@ from scoring_model.contract.outcome import OUTCOMES
 from scoring_model.contract.rules import Rule
 from scoring_model.features import FeatureMatrix
 from scoring_model.records import RecordSchema, RecordTable
-from scoring_model.records.atomic import atomic_file
 from scoring_model.records.quarantine import quarantine_lines
 from scoring_model.records.reading import Reading, read_ids, read_part
-from scoring_model.records.stored import file_system
 from scoring_model.scorer import Scorer
 from scoring_model.scorer.feature_frames import feature_columns
 from scoring_model.scorer.frames import score_rows
@@ -127,13 +126,13 @@ def _context(folder: str, _inode: int, _written: int) -> ScoringContext:
     return ScoringContext.of(folder)
 
 
-def run_task(folder: str, stage: Stage, task: int) -> tuple[int, int]:
-    """Run a task and write its manifest; return its number and its records."""
+def run_task(folder: str, stage: Stage, task: int) -> int:
+    """Run a task and write its manifest; return its records."""
     here = context(folder)
     complete(
         here, stage, task, score_unit(here, task) if stage == "score" else prepare_task(here, stage, task)
     )
-    return task, records_of(here.plan, stage, task)
+    return records_of(here.plan, stage, task)
 
 
 def prepare_task(here: Context, stage: Stage, task: int) -> dict[str, object]:
@@ -205,7 +204,6 @@ def partition_unit(here: Context, task: int) -> dict[str, object]:
     unit = here.units[task]
     if not here.plan.reads_all:
         return _partition_ids(here, task, unit)
-    as_of = here.plan.request.as_of
     by_key: dict[str, list[Any]] = {key.name: [] for key in here.matrix.link_keys}
     ids, contents, facts, refused_rows, late_labels = [], [], [], 0, 0
     counts: Counter[tuple[str, str]] = Counter()
@@ -214,33 +212,20 @@ def partition_unit(here: Context, task: int) -> dict[str, object]:
         others = [(row, one) for row, one in reading.violations if one.code != Rule.DUPLICATE]
         counts.update((one.field, one.code) for _, one in others)
         refused = _mask(reading.rows, [row for row, _ in others])
-        late = np.zeros(reading.rows, np.bool_)
-        table = reading.table
-        if as_of is not None:
-            late[table.source_rows] = (table.labels >= 0) & (table.label_times >= as_of)
-            table = table.labelled_before(as_of)
+        table, late = _labelled_by(here.plan.request.as_of, reading)
         refused_rows += int(refused.sum())
         late_labels += int(late.sum())
         if (noted := here.facts(table, part.first_row)) is not None:
             facts.append(noted)
         if here.plan.compares_content(unit.source):
             contents.append(links.content_rows(table, part.first_row, here.secret))
-        for name, rows in links.link_rows(table, part.first_row, here.matrix, here.secret).items():
-            by_key[name].append(rows)
+        for name, linked in links.link_rows(table, part.first_row, here.matrix, here.secret).items():
+            by_key[name].append(linked)
         if reading.ids is not None:
-            found = links.id_rows(
-                reading.ids,
-                part.first_row,
-                refused=refused,
-                late=late,
-                secret=here.secret,
-            )
-            ids.append(found)
+            rows = links.id_rows(reading.ids, part.first_row, refused=refused, late=late, secret=here.secret)
+            ids.append(rows)
     for place, parts in enumerate(by_key.values()):
-        write_segments(
-            here.work.link_file(task, place),
-            *links.partitioned(np.concatenate(parts), here.plan.partitions),
-        )
+        _write_partitioned(here, here.work.link_file(task, place), parts)
     _write_ids(here, here.work.id_file(task), ids)
     if contents:
         _write_ids(here, here.work.content_file(task), contents)
@@ -268,8 +253,20 @@ def _partition_ids(here: Context, task: int, unit: SourceUnit) -> dict[str, obje
 
 
 def _write_ids(here: Context, path: Path, ids: list[Any]) -> None:
-    rows = np.concatenate([np.zeros(0, links.ID_ROW), *ids])
-    write_segments(path, *links.partitioned(rows, here.plan.partitions))
+    _write_partitioned(here, path, [np.zeros(0, links.ID_ROW), *ids])
+
+
+def _write_partitioned(here: Context, path: Path, parts: list[Any]) -> None:
+    write_segments(path, *links.partitioned(np.concatenate(parts), here.plan.partitions))
+
+
+def _labelled_by(as_of: int | None, reading: Reading) -> tuple[RecordTable, BoolArray]:
+    """Return the records without the labels of an instant or later, and the mask of the rows that had one."""
+    table, late = reading.table, np.zeros(reading.rows, np.bool_)
+    if as_of is None:
+        return table, late
+    late[table.source_rows] = table.labelled_from(as_of)
+    return table.labelled_before(as_of), late
 
 
 def _mask(rows: int, chosen: list[int]) -> BoolArray:
@@ -439,19 +436,6 @@ def parquet_bytes(table: pa.Table) -> memoryview:
     sink = pa.BufferOutputStream()
     pyarrow.parquet.write_table(table, sink, compression="zstd")
     return memoryview(sink.getvalue())
-
-
-def write_output(out: str, name: str, blocks: Iterable[bytes | memoryview]) -> None:
-    """Write a file of the dataset. It appears whole: on local disks by a rename, in object stores by their own rule."""
-    if "://" not in out:
-        with atomic_file(Path(out) / name) as partial, partial.open("wb") as file:
-            file.writelines(blocks)
-        return
-    base, mark, options = out.partition("?")
-    system, path = file_system(f"{base.rstrip('/')}/{name}{mark}{options}")
-    with system.open_output_stream(path) as stream:
-        for block in blocks:
-            stream.write(block)
 
 
 def merged(counts: Iterator[Mapping[str, Any]]) -> dict[tuple[str, str], int]:

@@ -10,6 +10,8 @@ import secrets
 from collections.abc import Iterable
 from pathlib import Path
 
+from scoring_model.records.atomic import sync
+
 AT_FDCWD = -100
 RENAME_EXCHANGE = 2
 NO_EXCHANGE = frozenset({errno.ENOSYS, errno.EINVAL, errno.ENOTSUP})
@@ -35,15 +37,6 @@ def write_synced(path: Path, data: bytes, *, mode: int = 0o666) -> None:
         os.fsync(descriptor)
 
 
-def sync_directory(path: Path) -> None:
-    """Sync the names in a directory to the disk, since syncing a file does not sync its name."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
 def sibling(path: Path) -> Path:
     """Return a fresh hidden name in the same directory, and so on the same file system, as `path`."""
     return path.with_name(f".{path.name}.{secrets.token_hex(8)}.partial")
@@ -63,7 +56,7 @@ def create_whole(path: Path, data: bytes, *, mode: int) -> None:
         os.link(partial, path)  # unlike a rename, a link never replaces
     finally:
         partial.unlink(missing_ok=True)
-    sync_directory(path.parent)
+    sync(path.parent)
 
 
 def replace_directory(new: Path, standing: Path) -> Path:

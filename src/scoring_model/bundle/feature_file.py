@@ -1,8 +1,8 @@
 """The file of the features: their settings, fitted state, and compatibility with this package."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, fields
-from typing import Any
+from dataclasses import asdict, fields, replace
+from typing import Any, Final
 
 from scoring_model.bundle.errors import FeaturesUnknown
 from scoring_model.bundle.manifest import Manifest
@@ -18,7 +18,9 @@ from scoring_model.features import (
     fingerprint,
 )
 from scoring_model.history import Amount
-from scoring_model.records import FileFormat, LabelSchema, RecordSchema, SignalType
+from scoring_model.records import FileFormat, LabelSchema, OutcomeSchema, RecordSchema, SignalType
+
+_CATALOGUED: Final = ("name", "inputs", "unit", "sentence", "direction", "categorical", "protected")
 
 
 def features_json(schema: RecordSchema, matrix: FeatureMatrix) -> dict[str, Any]:
@@ -26,22 +28,14 @@ def features_json(schema: RecordSchema, matrix: FeatureMatrix) -> dict[str, Any]
     settings = matrix.settings
     return {
         "columns": dict(schema.columns),
-        "labels": {
-            "fraud": schema.labels.fraud,
-            "genuine": schema.labels.genuine,
-            "delay": schema.labels.delay,
-            **({"ignored": schema.labels.ignored} if schema.labels.ignored else {}),
-        },
+        "labels": _without(asdict(schema.labels), ignored=()),
+        **({} if schema.outcomes == OutcomeSchema() else {"outcomes": asdict(schema.outcomes)}),
+        **({} if schema.step_ups == "not_observed" else {"step_ups": schema.step_ups}),
         **({} if schema.format == FileFormat() else {"format": asdict(schema.format)}),
         **({} if schema.names is None else {"names": schema.names}),
         "signals": {
-            name: {
-                "type": signal.type,
-                "trend": signal.trend,
-                "protected": signal.protected,
-                "differs_from": signal.differs_from,
-                **({} if signal.country is None else {"country": signal.country}),
-            }
+            # The title is in the sentences of the reasons.
+            name: _without(asdict(replace(signal, title=None)), country=None, title=None)
             for name, signal in settings.signals.items()
         },
         "links": {
@@ -57,19 +51,13 @@ def features_json(schema: RecordSchema, matrix: FeatureMatrix) -> dict[str, Any]
         "state": matrix.state.to_json(),
         "versions": feature_versions(matrix),
         # Of these, only the names of the columns are used; the rest is for people.
-        "catalogue": [
-            {
-                "name": f.name,
-                "inputs": f.inputs,
-                "unit": f.unit,
-                "sentence": f.sentence,
-                "direction": f.direction,
-                "categorical": f.categorical,
-                "protected": f.protected,
-            }
-            for f in matrix.features
-        ],
+        "catalogue": [{name: getattr(feature, name) for name in _CATALOGUED} for feature in matrix.features],
     }
+
+
+def _without(plain: dict[str, Any], **defaults: object) -> dict[str, Any]:
+    """Leave out the settings that have these values."""
+    return {name: value for name, value in plain.items() if name not in defaults or value != defaults[name]}
 
 
 def read_schema(plain: Mapping[str, Any]) -> RecordSchema:
@@ -84,14 +72,15 @@ def read_schema(plain: Mapping[str, Any]) -> RecordSchema:
             ignored=tuple(labels.get("ignored", ())),
             delay=labels["delay"],
         ),
-        format=_read_format(plain.get("format", {})),
+        outcomes=OutcomeSchema(**_with_tuples(plain.get("outcomes", {}))),
+        step_ups=plain.get("step_ups", "not_observed"),
+        format=FileFormat(**_with_tuples(plain.get("format", {}))),
         names=plain.get("names"),
     )
 
 
-def _read_format(plain: Mapping[str, Any]) -> FileFormat:
-    lists = {name: tuple(plain[name]) for name in ("nulls", "dates") if name in plain}
-    return FileFormat(**{**plain, **lists})
+def _with_tuples(plain: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: tuple(value) if isinstance(value, list) else value for name, value in plain.items()}
 
 
 def read_matrix(plain: Mapping[str, Any]) -> FeatureMatrix:
@@ -109,7 +98,7 @@ def read_matrix(plain: Mapping[str, Any]) -> FeatureMatrix:
             for name, signal in plain["signals"].items()
         },
         links=LinkSettings(
-            keys={name: tuple(parts) for name, parts in links["keys"].items()},
+            keys=_with_tuples(links["keys"]),
             windows=tuple(links["windows"]),
             cap=links["cap"],
             **_read_further(links),
@@ -143,18 +132,14 @@ def _further(links: LinkSettings) -> dict[str, Any]:
 
 
 def _read_further(plain: Mapping[str, Any]) -> dict[str, Any]:
-    found = {name: plain[name] for name in ("delay", "above") if name in plain}
-    lists = ("delayed_windows", "counts", "statistics")
-    found |= {name: tuple(plain[name]) for name in lists if name in plain}
+    names = ("delay", "above", "delayed_windows", "counts", "statistics")
+    found = _with_tuples({name: plain[name] for name in names if name in plain})
     if "amount" in plain:
         found["amount"] = Amount(**plain["amount"])
     if "amounts" in plain:
         found["amounts"] = tuple(Amount(**amount) for amount in plain["amounts"])
     if "by_key" in plain:
-        found["by_key"] = {
-            key: KeySettings(**{part: tuple(one) for part, one in own.items()})
-            for key, own in plain["by_key"].items()
-        }
+        found["by_key"] = {key: KeySettings(**_with_tuples(own)) for key, own in plain["by_key"].items()}
     return found
 
 

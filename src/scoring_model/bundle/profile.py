@@ -5,6 +5,7 @@ It is k-anonymous: bins, codes and shares of missing values of fewer than five p
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Final, Self
@@ -26,58 +27,64 @@ SCORE_BINS: Final = 101
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class NumberProfile:
-    """Distribution of a number.
+class FeatureProfile(ABC):
+    """Distribution of one feature over bins.
 
     Parameters
     ----------
     missing : float, in [0, 1]
         Share of all rows in which it is missing.
-    borders : tuple of float, strictly ascending, at most 9
-        About the deciles: between the values of neighbouring groups, and so no person's value. A value
-        equal to a bound is below it.
-    shares : tuple of float, one more than borders
+    shares : tuple of float
         Of the rows with a value, how many lie in each bin; all 0 when nearly everyone's is missing.
     """
 
     missing: float
-    borders: tuple[float, ...]
     shares: tuple[float, ...]
 
     def distribution(self, values: FloatArray) -> FloatArray:
         """Return the shares of other values in these bins; the sum is 1, or 0 without a value."""
-        return _shares(_bin(values[~np.isnan(values)], self.borders), len(self.shares))
+        return _shares(self._bins(values[~np.isnan(values)]), len(self.shares))
 
     def places(self, values: FloatArray) -> IntArray:
         """Return the bin of each value, of shape (n,); for a missing one the number of bins."""
-        return np.where(np.isnan(values), len(self.shares), _bin(values, self.borders))
+        return np.where(np.isnan(values), len(self.shares), self._bins(values))
+
+    @abstractmethod
+    def _bins(self, values: FloatArray) -> IntArray:
+        """Return the bin of each value."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class CodeProfile:
-    """Distribution of a category's codes.
+class NumberProfile(FeatureProfile):
+    """Distribution of a number.
 
     Parameters
     ----------
-    missing : float, in [0, 1]
-        Share of all rows in which it is missing.
-    codes : tuple of int, ascending
-        Those of at least five persons.
-    shares : tuple of float, one more than codes
-        Of the rows with a value, how many have each code, the last being that of all other codes.
+    borders : tuple of float, strictly ascending, at most 9, one fewer than shares
+        About the deciles: between the values of neighbouring groups, and so no person's value. A value
+        equal to a bound is below it.
     """
 
-    missing: float
+    borders: tuple[float, ...]
+
+    def _bins(self, values: FloatArray) -> IntArray:
+        return _bin(values, self.borders)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CodeProfile(FeatureProfile):
+    """Distribution of a category's codes: a bin for each, the last one for all other codes.
+
+    Parameters
+    ----------
+    codes : tuple of int, ascending, one fewer than shares
+        Those of at least five persons.
+    """
+
     codes: tuple[int, ...]
-    shares: tuple[float, ...]
 
-    def distribution(self, values: FloatArray) -> FloatArray:
-        """Return the shares of other values over these codes; the sum is 1, or 0 without a value."""
-        return _shares(_code(values[~np.isnan(values)], self.codes), len(self.shares))
-
-    def places(self, values: FloatArray) -> IntArray:
-        """Return the place of each value's code, of shape (n,); for a missing one the number of shares."""
-        return np.where(np.isnan(values), len(self.shares), _code(values, self.codes))
+    def _bins(self, values: FloatArray) -> IntArray:
+        return _code(values, self.codes)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -152,34 +159,27 @@ def measure_profile(
     if scores.size and not (scores.min() >= 0 and scores.max() <= 1000):
         raise ValueError("scores must be from 0 to 1000")
     features = {
-        name: (_measure_codes if column in categorical else _measure_number)(rows[:, column], persons)
+        name: _measured(rows[:, column], persons, coded=column in categorical)
         for column, name in enumerate(names)
     }
     bins = _suppress_few(scores // 10, persons)
     return Profile(records=len(rows), features=features, scores=tuple(_shares(bins, SCORE_BINS).tolist()))
 
 
-def _measure_number(values: FloatArray, persons: IntArray) -> NumberProfile:
+def _measured(values: FloatArray, persons: IntArray, *, coded: bool) -> NumberProfile | CodeProfile:
     present = ~np.isnan(values)
     missing = _missing_share(present, persons)
-    values, persons = values[present], persons[present]
     if missing == 1.0:
-        return NumberProfile(missing=missing, borders=(), shares=(0.0,))
+        present = np.zeros_like(present)  # nor are the values of too few persons counted
+    values, persons = values[present], persons[present]
+    if coded:
+        codes = _common_codes(values, persons)
+        shares = _shares(_code(values, codes), len(codes) + 1)
+        return CodeProfile(missing=missing, codes=codes, shares=tuple(shares.tolist()))
     levels = k_anonymous_quantiles(values, persons, most=MOST_LEVELS)
     borders = _merge_small_bins(_borders(levels), values, persons)
     shares = _shares(_bin(values, borders), len(borders) + 1)
     return NumberProfile(missing=missing, borders=borders, shares=tuple(shares.tolist()))
-
-
-def _measure_codes(values: FloatArray, persons: IntArray) -> CodeProfile:
-    present = ~np.isnan(values)
-    missing = _missing_share(present, persons)
-    values, persons = values[present], persons[present]
-    if missing == 1.0:
-        return CodeProfile(missing=missing, codes=(), shares=(0.0,))
-    codes = _common_codes(values, persons)
-    shares = _shares(_code(values, codes), len(codes) + 1)
-    return CodeProfile(missing=missing, codes=codes, shares=tuple(shares.tolist()))
 
 
 def _missing_share(present: BoolArray, persons: IntArray) -> float:

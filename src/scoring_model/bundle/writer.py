@@ -11,13 +11,13 @@ from scoring_model.bundle.durable import (
     remove_directory,
     replace_directory,
     sibling,
-    sync_directory,
     write_synced,
 )
 from scoring_model.bundle.errors import BundleExists, UnexpectedFile
 from scoring_model.bundle.manifest import MANIFEST, SIGNATURE, Manifest
 from scoring_model.bundle.reader import read_manifest
 from scoring_model.bundle.seal import seal_file, sign
+from scoring_model.records.atomic import sync
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -113,7 +113,7 @@ def _publish(out: Path, contents: Mapping[str, bytes], *, replace: bool) -> None
     except BaseException:
         remove_directory(partial, contents)
         raise
-    sync_directory(out.parent)
+    sync(out.parent)
     if old is not None:
         remove_directory(old, names)
 
@@ -122,7 +122,7 @@ def _write_directory(path: Path, contents: Mapping[str, bytes]) -> None:
     path.mkdir()
     for name in sorted(contents):
         write_synced(path / name, contents[name])
-    sync_directory(path)
+    sync(path)
 
 
 def _take_name(out: Path, partial: Path) -> None:

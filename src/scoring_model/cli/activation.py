@@ -12,14 +12,19 @@ import typer
 
 from scoring_model.cli import console, shared
 from scoring_model.cli.database import with_store
+from scoring_model.cli.groups import Group, in_group
 
 if TYPE_CHECKING:
-    from scoring_model.service.activating import Activated
+    from scoring_model.service.activation.activating import Activated
 
 WAIT_SECONDS: Final = 30.0
 
-app = typer.Typer(
-    name="bundles", help="The bundles of a service: fetch, list, activate, roll back.", no_args_is_help=True
+app = in_group(Group.SERVICE)(
+    typer.Typer(
+        name="bundles",
+        help="The bundles of a service: fetch, list, activate, roll back.",
+        no_args_is_help=True,
+    )
 )
 
 
@@ -35,7 +40,7 @@ def fetch(
     Prints the path of the bundle, `<model version>.<policy version>` in --out. One that is there already is kept.
     """
     from scoring_model.scorer import Scorer
-    from scoring_model.service.bundles import BundleShelf
+    from scoring_model.service.activation.shelf import BundleShelf
     from scoring_model.training.registry import fetch_bundle
 
     key = shared.key_of(public_key)
@@ -51,7 +56,7 @@ def list_bundles(database: shared.Database, as_json: shared.Json = False) -> Non
 
     The latest first, with their state: active, rollback, candidate, refused or served.
     """
-    from scoring_model.service.activating import list_bundles as find
+    from scoring_model.service.activation.activating import list_bundles as find
 
     present = shared.now()
     found = with_store(database, lambda store: find(store, now=present))
@@ -91,7 +96,7 @@ def activate(
     one of them refuses it, all go on with the old bundle, and the command ends with 1 and the reason; also with 1 when
     some have not answered in time. See docs/service.md#activation.
     """
-    from scoring_model.service.activating import activate as run
+    from scoring_model.service.activation.activating import activate as run
     from scoring_model.service.core.clock import SystemClock
 
     key = shared.key_of(public_key)
@@ -105,7 +110,7 @@ def activate(
 @app.command()
 def rollback(database: shared.Database, wait: shared.Wait = WAIT_SECONDS) -> None:
     """Let every process switch back to the bundle that was active before. A second rollback leads forward again."""
-    from scoring_model.service.activating import roll_back_and_wait
+    from scoring_model.service.activation.activating import roll_back_and_wait
     from scoring_model.service.core.clock import SystemClock
 
     done = with_store(

@@ -4,57 +4,17 @@ import traceback
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from typing import Annotated, Any, Final
+from importlib import import_module
+from pkgutil import iter_modules
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
-from scoring_model.cli import (
-    activation,
-    backtest,
-    bundles,
-    clients,
-    comparison,
-    console,
-    data,
-    database,
-    explain,
-    features,
-    history,
-    init,
-    keys,
-    labels,
-    monitoring,
-    policy,
-    prune,
-    records,
-    retraining,
-    serve,
-    training,
-    verifications,
-    webhooks,
-    whatif,
-)
-
-GROUPS: Final[Mapping[str, Sequence[Any]]] = {
-    "Data": (records.synth, init.init, records.check, features.features, history.app, labels.app, data.app),
-    "Models": (
-        training.train,
-        backtest.backtest,
-        bundles.evaluate,
-        comparison.compare,
-        comparison.promote,
-        retraining.retrain,
-        bundles.inspect,
-        policy.policy,
-        bundles.upgrade,
-        training.tracking_app,
-    ),
-    "Decisions": (bundles.score, explain.explain_record, whatif.whatif, verifications.app),
-    "Service": (serve.serve, serve.deliver, clients.app, activation.app, webhooks.app),
-    "Operations": (monitoring.monitor, database.app, keys.app),
-}
-"""The commands by what people do with them, in the order of `--help` and of docs/commands.md."""
+from scoring_model import cli
+from scoring_model.cli import console
+from scoring_model.cli.groups import MEMBERS, Group
+from scoring_model.cli.option_groups import expanded
 
 
 class Program(TyperGroup):
@@ -63,13 +23,18 @@ class Program(TyperGroup):
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write the commands of each group with their first sentence."""
         width = formatter.width - 6 - max(map(len, self.commands))
-        rows: dict[str, list[tuple[str, str]]] = {group: [] for group in GROUPS}
+        rows: dict[str, list[tuple[str, str]]] = {group: [] for group in Group}
         commands: Mapping[str, Any] = self.commands
         for name, one in commands.items():
             rows[one.rich_help_panel].append((name, one.get_short_help_str(width)))
         for group, found in rows.items():
             with formatter.section(group):
                 formatter.write_dl(found)
+
+
+def _name(member: Any) -> str:
+    """Return the name of a command, by which the help lists a group."""
+    return str(member.info.name if isinstance(member, typer.Typer) else member.__name__)
 
 
 app = typer.Typer(
@@ -80,13 +45,14 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-database.app.command()(prune.prune)
-for panel, members in GROUPS.items():
-    for member in members:
+for found in iter_modules(cli.__path__):
+    import_module(f"{cli.__name__}.{found.name}")
+for panel, members in MEMBERS.items():
+    for member in sorted(members, key=_name):
         if isinstance(member, typer.Typer):
             app.add_typer(member, rich_help_panel=panel)
         else:
-            app.command(rich_help_panel=panel)(member)
+            app.command(rich_help_panel=panel)(expanded(member))
 
 
 def _show_version(value: bool) -> None:

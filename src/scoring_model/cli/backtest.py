@@ -2,11 +2,15 @@
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from scoring_model.cli import console, shared
+from scoring_model.cli.groups import Group, in_group
+
+if TYPE_CHECKING:
+    from scoring_model.training.backtest import Backtest
 
 
 class WindowOption(StrEnum):
@@ -16,29 +20,37 @@ class WindowOption(StrEnum):
     ROLLING = "rolling"
 
 
+_Report = Annotated[Path, typer.Option(help="HTML file to write. Its folder must exist.")]
+_Cadence = Annotated[
+    str, typer.Option(help="How often a model is trained: months or weeks, such as 1m,3m or 2w.")
+]
+_Window = Annotated[
+    WindowOption | None,
+    typer.Option(
+        help="Whether the train part grows or keeps its length. Default: as the parts of the split are set."
+    ),
+]
+_Folds = Annotated[int | None, typer.Option(min=1, help="Number of latest periods to judge.")]
+_Processes = Annotated[
+    int,
+    typer.Option(
+        min=1,
+        help="Folds that are trained at once; they share the threads, and results do not depend on it.",
+    ),
+]
+
+
+@in_group(Group.MODELS)
 def backtest(
     paths: shared.Files,
     config: shared.Config,
-    report: Annotated[Path, typer.Option(help="HTML file to write. Its folder must exist.")],
-    cadence: Annotated[
-        str, typer.Option(help="How often a model is trained: months or weeks, such as 1m,3m or 2w.")
-    ] = "1m",
-    window: Annotated[
-        WindowOption | None,
-        typer.Option(
-            help="Whether the train part grows or keeps its length. Default: as the parts of the split are set."
-        ),
-    ] = None,
-    folds: Annotated[int | None, typer.Option(min=1, help="Number of latest periods to judge.")] = None,
+    report: _Report,
+    cadence: _Cadence = "1m",
+    window: _Window = None,
+    folds: _Folds = None,
     as_of: shared.EarlierThan = None,
     names: shared.Names = None,
-    processes: Annotated[
-        int,
-        typer.Option(
-            min=1,
-            help="Folds that are trained at once; they share the threads, and results do not depend on it.",
-        ),
-    ] = 1,
+    processes: _Processes = 1,
     threads: shared.Threads = 2,
     dask: shared.Dask = None,
     resume: shared.ResumeWork = False,
@@ -52,7 +64,6 @@ def backtest(
     from scoring_model.configuration import load_configuration
     from scoring_model.evaluation.report.style import require_libraries
     from scoring_model.training.backtest import backtest as run
-    from scoring_model.training.backtest.report import summary_of
 
     if not report.parent.is_dir():
         raise typer.BadParameter(f"{report.parent}: there is no such folder")
@@ -73,9 +84,14 @@ def backtest(
         report=console.report,
     )
     found.report(report)
+    _say_found(found, report, as_json=as_json)
+
+
+def _say_found(found: "Backtest", report: Path, *, as_json: bool) -> None:
+    from scoring_model.training.backtest.report import backtest_summary
+
     if as_json:
         console.say_json(found.to_json())
         return
-    for line in summary_of(found):
-        console.say(line)
+    console.say_markdown(backtest_summary(found))
     console.say(f"report: {report}")

@@ -2,9 +2,9 @@
 
 import dataclasses
 import json
-import re
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from scoring_model.cli import console, shared
+from scoring_model.cli import console, option_groups, shared
+from scoring_model.cli.groups import Group, in_group
 from scoring_model.cli.records import local_files
 
 if TYPE_CHECKING:
@@ -21,11 +22,11 @@ if TYPE_CHECKING:
     from scoring_model.batch.dataset import DatasetRun
     from scoring_model.batch.plan import Stage
     from scoring_model.bundle import SealedFiles
-    from scoring_model.evaluation import GateReport
+    from scoring_model.configuration import GateSettings
+    from scoring_model.evaluation import Evaluation, GateReport
+    from scoring_model.monitoring import Monitoring
     from scoring_model.records import RecordTable
     from scoring_model.scorer import Scorer
-
-_BY = re.compile(r"(?P<column>(?:[^=]|==)*)(?:=(?P<value>.*))?", re.DOTALL)
 
 NOTHING_TO_EVALUATE = 11
 """Exit code of an evaluation without a single labelled record."""
@@ -34,60 +35,67 @@ LOST_WORKER, STAGE_INCOMPLETE = 14, 15
 """Exit codes of `score`: run again with --resume; run the stage before."""
 
 
-def score(
-    bundle: shared.BundlePath,
-    paths: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="SOURCE...",
-            help="Records: Parquet, CSV or JSON Lines; files, folders or a pattern in quotes, read as one. For a "
-            "folder as --out also URIs and folders named column=value.",
-        ),
-    ],
-    out: Annotated[
-        str,
-        typer.Option(
-            help="File to write, whole or not at all: .parquet, .csv or .jsonl. Or a folder (no extension) or URI, for "
-            "a Parquet dataset: then records of any number are scored within --memory."
-        ),
-    ],
-    reasons: Annotated[
-        bool,
-        typer.Option(
-            "--reasons", help="Add reasons to STEPPED_UP and FAILED; about 2 ms for each such record."
-        ),
-    ] = False,
-    history: shared.FolderHistory = None,
-    as_of: Annotated[
-        int | None,
-        typer.Option(
-            parser=shared.read_instant,
-            metavar="INSTANT",
-            help="Instant from which on labels do not count; their number is reported. Records of any time are scored. "
-            "By default every label counts from when it was known.",
-        ),
-    ] = None,
-    names: shared.Names = None,
-    max_bad_share: shared.MaxBadShare = 0.01,
-    allow_repeats: shared.AllowRepeats = False,
-    guard_formulas: Annotated[
-        bool,
-        typer.Option(help="Put an apostrophe before text in CSV that a spreadsheet would run as a formula."),
-    ] = True,
-    as_json: shared.Json = False,
-    public_key: shared.PublicKey = None,
-    threads: shared.FolderThreads = 2,
-    memory: shared.Memory = None,
-    resume: shared.Resume = False,
-    stage: Annotated[
-        str | None, typer.Option(help="Run one stage: partition, links or score. [folder]")
-    ] = None,
+_Paths = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="SOURCE...",
+        help="Records: Parquet, CSV or JSON Lines; files, folders or a pattern in quotes, read as one. For a "
+        "folder as --out also URIs and folders named column=value.",
+    ),
+]
+_Out = Annotated[
+    str,
+    typer.Option(
+        help="File to write, whole or not at all: .parquet, .csv or .jsonl. Or a folder (no extension) or URI, for "
+        "a Parquet dataset: then records of any number are scored within --memory."
+    ),
+]
+_Reasons = Annotated[
+    bool,
+    typer.Option("--reasons", help="Add reasons to STEPPED_UP and FAILED; about 2 ms for each such record."),
+]
+_AsOf = Annotated[
+    int | None,
+    typer.Option(
+        parser=shared.read_instant,
+        metavar="INSTANT",
+        help="Instant from which on labels do not count; their number is reported. Records of any time are scored. "
+        "By default every label counts from when it was known.",
+    ),
+]
+_GuardFormulas = Annotated[
+    bool,
+    typer.Option(help="Put an apostrophe before text in CSV that a spreadsheet would run as a formula."),
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class _StagedRun(option_groups.FolderRun):
+    """The same in stages and shards."""
+
+    stage: Annotated[str | None, typer.Option(help="Run one stage: partition, links or score. [folder]")] = (
+        None
+    )
     shard: Annotated[
         str | None,
         typer.Option(metavar="I/N", help="Run a share of the tasks of the stage, like 3/16. [folder]"),
-    ] = None,
-    work: shared.WorkFolder = None,
-    dask: shared.Dask = None,
+    ] = None
+
+
+@in_group(Group.DECISIONS)
+def score(
+    bundle: shared.BundlePath,
+    paths: _Paths,
+    out: _Out,
+    read: option_groups.ReadRecords,
+    run: _StagedRun,
+    reasons: _Reasons = False,
+    history: shared.FolderHistory = None,
+    as_of: _AsOf = None,
+    guard_formulas: _GuardFormulas = True,
+    as_json: shared.Json = False,
+    public_key: shared.PublicKey = None,
+    threads: shared.FolderThreads = 2,
 ) -> None:
     """Score every record of the sources. Its history consists of their own records and those of --history.
 
@@ -98,53 +106,18 @@ def score(
     chosen. Exit codes: 14 a process or the Dask cluster was lost, run again with --resume; 15 an earlier stage is not
     complete.
     """
+    options: dict[str, Any] = {**vars(read), "as_of": as_of, "reasons": reasons}
     scored: ScoredFile | DatasetRun
     if is_folder(out):
         if not guard_formulas:
             raise typer.BadParameter("--no-guard-formulas is for CSV files")
-        run = score_folder(
-            bundle=bundle,
-            sources=paths,
-            out=out,
-            histories=history or [],
-            work=work,
-            stage=_stage(stage),
-            shard=shard,
-            resume=resume,
-            as_of=as_of,
-            reasons=reasons,
-            names=names,
-            max_bad_share=max_bad_share,
-            allow_repeats=allow_repeats,
-            memory=memory,
-            processes=threads,
-            dask=dask,
-            public_key=public_key,
-        )
-        if not run.complete:
-            console.say("the stage or shard is done; others are missing")
-            return
-        scored = run
+        options |= {"public_key": public_key, "processes": threads, **vars(run)}
+        scored = _score_dataset(bundle, paths, out, history or [], **options)
     else:
-        given = {"--memory": memory, "--resume": resume, "--stage": stage}
-        refuse_for_file(out, given | {"--shard": shard, "--work": work, "--dask": dask})
-        if console.state.is_process:
-            from scoring_model.batch import process_settings
-
-            process_settings.configure()
+        refuse_for_file(out, run)
+        loading = option_groups.Loading(public_key=public_key, threads=threads)
         scored = _score_file(
-            bundle=bundle,
-            paths=local_files(paths, out),
-            out=Path(out),
-            histories=[local_files([one], out) for one in history or []],
-            as_of=as_of,
-            reasons=reasons,
-            max_bad_share=max_bad_share,
-            allow_repeats=allow_repeats,
-            guard_formulas=guard_formulas,
-            names=names,
-            public_key=public_key,
-            threads=threads,
+            bundle, paths, out, history or [], loading, guard_formulas=guard_formulas, **options
         )
     _say_scored(scored, out, as_of, as_json=as_json)
 
@@ -154,9 +127,9 @@ def is_folder(out: str) -> bool:
     return "://" in out or out.endswith("/") or Path(out).is_dir() or not Path(out).suffix
 
 
-def refuse_for_file(out: str, given: Mapping[str, object]) -> None:
+def refuse_for_file(out: str, run: option_groups.FolderRun) -> None:
     """Refuse options that are for a folder as output."""
-    if wrong := [name for name, value in given.items() if value]:
+    if wrong := [f"--{name}" for name, value in vars(run).items() if value]:
         raise typer.BadParameter(f"{', '.join(wrong)}: for a folder as --out, such as {Path(out).stem}/")
 
 
@@ -171,16 +144,29 @@ def _stage(name: str | None) -> "Stage | None":
     return None
 
 
-def score_folder(*, shard: str | None, public_key: Path | None, **options: Any) -> "DatasetRun":
+def score_folder(
+    bundle: Path,
+    sources: list[str],
+    out: str,
+    histories: list[str],
+    *,
+    shard: str | None = None,
+    public_key: Path | None,
+    **options: Any,
+) -> "DatasetRun":
     """Score a dataset."""
     from scoring_model.batch.dataset import Shard, score_dataset
 
     with _exiting_when_lost():
         return score_dataset(
-            **options,
+            bundle,
+            sources,
+            out,
+            histories=histories,
             shard=None if shard is None else Shard.parse(shard),
             public_key=shared.key_of(public_key),
             report=console.report,
+            **options,
         )
 
 
@@ -188,7 +174,7 @@ def score_folder(*, shard: str | None, public_key: Path | None, **options: Any) 
 def _exiting_when_lost() -> Iterator[None]:
     """Exit with codes of their own for losses and for stages out of turn."""
     from scoring_model.batch.dataset import StageIncomplete
-    from scoring_model.batch.engine import LostWorker
+    from scoring_model.parallel import LostWorker
 
     try:
         yield
@@ -197,22 +183,33 @@ def _exiting_when_lost() -> Iterator[None]:
         raise typer.Exit(LOST_WORKER if isinstance(error, LostWorker) else STAGE_INCOMPLETE) from None
 
 
+def _score_dataset(*places: Any, stage: str | None, **options: Any) -> "DatasetRun":
+    """Score a dataset, or a stage or shard of it, after which the program ends."""
+    run = score_folder(*places, stage=_stage(stage), **options)
+    if not run.complete:
+        console.say("the stage or shard is done; others are missing")
+        raise typer.Exit
+    return run
+
+
 def _score_file(
-    *,
     bundle: Path,
-    paths: list[Path],
-    out: Path,
+    paths: list[str],
+    out: str,
+    histories: list[str],
+    loading: option_groups.Loading,
+    *,
     names: shared.Names,
-    public_key: Path | None,
-    threads: int,
     **options: Any,
 ) -> "ScoredFile":
-    from scoring_model.batch import score_file
-    from scoring_model.scorer import Scorer
+    from scoring_model.batch import process_settings, score_file
 
-    scorer = Scorer.load(bundle, public_key=shared.key_of(public_key), threads=threads).with_names(names)
+    if console.state.is_process:
+        process_settings.configure()
+    files, earlier = local_files(paths, out), [local_files([one], out) for one in histories]
+    scorer = loading.scorer(bundle, names)
     console.report(f"bundle {scorer.manifest.model_version} is sound")
-    return score_file(scorer, paths, out, **options)
+    return score_file(scorer, files, Path(out), histories=earlier, **options)
 
 
 def _say_scored(scored: "ScoredFile | DatasetRun", out: str, as_of: int | None, *, as_json: bool) -> None:
@@ -238,39 +235,35 @@ def check_scored(paths: list[Path]) -> list[Path]:
     return paths
 
 
+_Scored = Annotated[
+    list[Path],
+    typer.Argument(
+        metavar="FILE...",
+        callback=check_scored,
+        help="File of records or of scores; several files, or a pattern in quotes, are read as one. Or a folder "
+        "that `score` wrote.",
+    ),
+]
+_Work = Annotated[
+    Path | None,
+    typer.Option(
+        file_okay=False,
+        exists=True,
+        help="With --dask: folder for temporary files that all workers reach; by default of this machine.",
+    ),
+]
+
+
+@in_group(Group.MODELS)
 def evaluate(
     bundle: shared.BundlePath,
-    paths: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="FILE...",
-            callback=check_scored,
-            help="File of records or of scores; several files, or a pattern in quotes, are read as one. Or a folder "
-            "that `score` wrote.",
-        ),
-    ],
-    json_path: shared.JsonFile = None,
-    report_path: shared.ReportFile = None,
-    history: shared.History = None,
-    labels: shared.Labels = None,
-    by: shared.By = None,
-    names: shared.Names = None,
-    gate: shared.GatesFile = None,
-    training: shared.Training = None,
-    max_bad_share: shared.MaxBadShare = 0.01,
-    as_of: shared.AsOf = None,
-    matured_only: shared.MaturedOnly = False,
-    public_key: shared.PublicKey = None,
-    threads: shared.Threads = 2,
+    paths: _Scored,
+    output: option_groups.Output,
+    records: option_groups.Records,
+    judging: option_groups.Judging,
+    loading: option_groups.Loading,
     dask: shared.Dask = None,
-    work: Annotated[
-        Path | None,
-        typer.Option(
-            file_okay=False,
-            exists=True,
-            help="With --dask: folder for temporary files that all workers reach; by default of this machine.",
-        ),
-    ] = None,
+    work: _Work = None,
 ) -> None:
     """Evaluate the decisions of a bundle on labelled records, or on a scored file and labels that came later.
 
@@ -279,66 +272,78 @@ def evaluate(
     compared. Exit codes: 11 nothing to evaluate; with --gate 10 a gate failed, 11 not enough data, 12 a promise is
     broken.
     """
-    from scoring_model.bundle import read_bundle
-    from scoring_model.configuration import load_gates
-    from scoring_model.evaluation import LeftOut, NothingToEvaluate, check_gates, summary, trained_records
+    from scoring_model.evaluation import NothingToEvaluate
     from scoring_model.evaluation import evaluate as evaluate_bundle
-    from scoring_model.evaluation.holdout import training_folder
-    from scoring_model.scorer import Scorer
 
     if work is not None and dask is None:
         raise typer.BadParameter("for --dask alone", param_hint="--work")
-    scorer = Scorer.of(read_bundle(bundle, public_key=shared.key_of(public_key)), threads=threads).with_names(
-        names
+    scorer, gates = loading.scorer(bundle, records.names), output.gates()
+    workers = _on_workers(
+        scorer,
+        dask,
+        work,
+        bundle=bundle,
+        sources=[str(path) for path in paths],
+        histories=[str(path) for path in records.history or []],
+        names=records.names,
+        max_bad_share=records.max_bad_share,
+        public_key=loading.key,
     )
-    gates = None if gate is None else load_gates(gate)
-    with exiting_without_records(NothingToEvaluate), ExitStack() as stack:
-        features = None
-        if dask is not None:
-            features = partial(
-                _features_on_workers,
-                scorer,
-                bundle=bundle,
-                sources=[str(path) for path in paths],
-                histories=[str(path) for path in history or []],
-                work=stack.enter_context(TemporaryDirectory(dir=work)),
-                names=names,
-                max_bad_share=max_bad_share,
-                dask=dask,
-                public_key=shared.key_of(public_key),
-            )
+    with exiting_without_records(NothingToEvaluate), workers as features:
         found = evaluate_bundle(
             scorer,
             scored_parts(paths),
             features=features,
-            history=history,
-            labels=labels,
-            by=grouped(by, () if gates is None else gates.columns(pair=False)),
-            as_of=as_of,
-            matured_only=matured_only,
-            training=[*(training or ()), training_folder(bundle)],
-            mute=() if gates is None else gates.findings.mute,
-            max_bad_share=max_bad_share,
+            **records.arguments(),
+            **judging.arguments(gates, [bundle], pair=False),
         )
+    _present_evaluation(found, scorer, gates, output)
+
+
+def _present_evaluation(
+    found: "Evaluation", scorer: "Scorer", gates: "GateSettings | None", output: option_groups.Output
+) -> None:
+    """Write and print an evaluation; exit with the code of its gates."""
+    from scoring_model.evaluation import LeftOut, check_gates, summary, trained_records
+
     if found.coverage is not None:
         refused = found.coverage.left_out[LeftOut.INVALID]
         console.report(f"{found.coverage.rows - refused} records read, {refused} rows refused")
     gated = None if gates is None else check_gates(gates, found, trained=trained_records(scorer, found))
-    write_json(json_path, found.to_json() | ({} if gated is None else {"gates": gated.to_json()}))
-    if report_path is not None:
-        found.report(report_path)
-    show(summary(found), gated, report_path)
+    present(found, summary(found), gated, output)
+
+
+def present(
+    found: "Evaluation | Monitoring", text: str, gated: "GateReport | None", output: option_groups.Output
+) -> None:
+    """Write a result and its report, where paths are given, and show it; see `show`."""
+    write_json(output.json_path, found.to_json() | ({} if gated is None else {"gates": gated.to_json()}))
+    if output.report_path is not None:
+        found.report(output.report_path)
+    from scoring_model.evaluation import gates_summary
+
+    show(text if gated is None else f"{text}\n{gates_summary(gated)}", gated, output.report_path)
 
 
 def show(text: str, gated: "GateReport | None", report: Path | None) -> None:
-    """Print a summary in Markdown, the gates, and last where the report is; exit with the code of the gates."""
+    """Print a summary in Markdown, and last where the report is; exit with the code of the gates."""
     console.say_markdown(text)
-    if gated is not None:
-        console.say_markdown(gated.to_markdown())
     if report is not None:
         console.say(f"report: {report}")
     if gated is not None:
         raise typer.Exit(gated.exit_code)
+
+
+@contextmanager
+def _on_workers(
+    scorer: "Scorer", dask: str | None, work: Path | None, **options: Any
+) -> "Iterator[Callable[[RecordTable], FloatArray] | None]":
+    """Compute features on the workers of a Dask cluster, if one is given, in a temporary folder."""
+    if dask is None:
+        yield None
+        return
+    with TemporaryDirectory(dir=work) as folder:
+        yield partial(_features_on_workers, scorer, work=folder, dask=dask, **options)
 
 
 def _features_on_workers(scorer: "Scorer", table: "RecordTable", **options: Any) -> "FloatArray":
@@ -366,22 +371,15 @@ def scored_parts(paths: list[Path]) -> list[Path]:
     return [part for path in paths for part in (dataset_parts(path) if path.is_dir() else [path])]
 
 
-def grouped(by: list[str] | None, columns: Iterable[str]) -> dict[str, str | None]:
-    """Split each `COLUMN=VALUE` into the column and the value that others are compared with; add further columns."""
-    parts = [_BY.fullmatch(text) for text in by or []]
-    named = {match["column"].replace("==", "="): match["value"] or None for match in parts if match}
-    return dict.fromkeys(columns) | named
-
-
 def write_json(path: Path | None, document: Mapping[str, object]) -> None:
     """Write a JSON document for its owner alone, if a path is given."""
-    from scoring_model.records.atomic import atomic_file
+    from scoring_model.records import atomic
 
     if path is not None:
-        with atomic_file(path, private=True) as partial:
-            partial.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
+        atomic.write_json(path, document)
 
 
+@in_group(Group.MODELS)
 def inspect(
     bundle: shared.BundlePath,
     as_json: shared.Json = False,
@@ -410,6 +408,7 @@ def inspect(
     console.say_markdown(sealed.files[CARD].decode())
 
 
+@in_group(Group.MODELS)
 def upgrade(
     bundle: shared.BundlePath,
     out: shared.NewBundle,
@@ -425,7 +424,6 @@ def upgrade(
     """
     from scoring_model.bundle import read_bundle
     from scoring_model.bundle import upgrade as upgrade_bundle
-    from scoring_model.bundle.seal import load_private_key
     from scoring_model.scorer import Scorer
     from scoring_model.scorer.decider import Decider
 
@@ -434,7 +432,7 @@ def upgrade(
     upgrade_bundle(
         sealed,
         out,
-        signing_key=None if signing_key is None else load_private_key(signing_key),
+        signing_key=shared.signing_key_of(signing_key),
         replace=replace,
     )
     manifest = Scorer.load(out).manifest

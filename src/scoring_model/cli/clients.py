@@ -8,13 +8,16 @@ import typer
 
 from scoring_model.cli import console, shared
 from scoring_model.cli.database import time_of, with_store
+from scoring_model.cli.groups import Group, in_group
 
 if TYPE_CHECKING:
     from scoring_model.service.core.rows import ApiKeyRow, ClientRow
 
 ONCE = "the API key is shown only once and not stored: save it now"
 
-app = typer.Typer(name="clients", help="Clients of the service and their API keys.", no_args_is_help=True)
+app = in_group(Group.SERVICE)(
+    typer.Typer(name="clients", help="Clients of the service and their API keys.", no_args_is_help=True)
+)
 
 
 @app.command()
@@ -37,7 +40,7 @@ def create(
     as_json: shared.Json = False,
 ) -> None:
     """Create a client and its first API key, which is shown only once."""
-    from scoring_model.service.clients import create_client, parse_permissions, parse_quota
+    from scoring_model.service.clients.clients import create_client, parse_permissions, parse_quota
 
     permissions = parse_permissions(scopes)
     requests, seconds = parse_quota(quota)
@@ -66,7 +69,7 @@ def rotate(
 ) -> None:
     """Issue a new API key for a client. The previous key stays valid for a while; older ones are revoked at once."""
     from scoring_model.records.times import SECOND, parse_duration
-    from scoring_model.service.clients import rotate_key
+    from scoring_model.service.clients.clients import rotate_key
 
     seconds = parse_duration(grace) // SECOND
     api_key = with_store(
@@ -82,8 +85,8 @@ def grant(
     database: shared.Database,
 ) -> None:
     """Change the scopes of a client. Every running process knows them within five seconds."""
-    from scoring_model.service.clients import grant as grant_scopes
-    from scoring_model.service.clients import parse_permissions
+    from scoring_model.service.clients.clients import grant as grant_scopes
+    from scoring_model.service.clients.clients import parse_permissions
 
     permissions = parse_permissions(scopes)
     with_store(database, lambda store: grant_scopes(store, client_id, permissions=permissions))
@@ -93,7 +96,7 @@ def grant(
 @app.command()
 def revoke(client_id: shared.ClientId, database: shared.Database) -> None:
     """Revoke all keys of a client for good. Every running process refuses them within five seconds."""
-    from scoring_model.service.clients import revoke as revoke_client
+    from scoring_model.service.clients.clients import revoke as revoke_client
 
     with_store(database, lambda store: revoke_client(store, client_id, now=shared.now()))
     console.say(f"{client_id} is revoked")
@@ -102,7 +105,7 @@ def revoke(client_id: shared.ClientId, database: shared.Database) -> None:
 @app.command("list")
 def list_all(database: shared.Database, as_json: shared.Json = False) -> None:
     """Show all clients and the state of their keys, never the keys."""
-    from scoring_model.service.clients import is_live, list_clients
+    from scoring_model.service.clients.clients import is_live, list_clients
 
     found = with_store(database, list_clients)
     if as_json:
@@ -130,8 +133,8 @@ def unknown_signals(
     Names that are near to none may be personal data: they are one number for each client. Servers add their counts
     once a minute. See docs/service.md#clients.
     """
+    from scoring_model.service.clients.unknown_signals import list_unknown_signals
     from scoring_model.service.core.rows import OTHER_SIGNALS
-    from scoring_model.service.unknown_signals import list_unknown_signals
 
     found = with_store(database, lambda store: list_unknown_signals(store, delete=delete))
     if as_json:

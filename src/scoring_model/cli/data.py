@@ -9,16 +9,17 @@ import typer
 
 from scoring_model.cli import console, shared
 from scoring_model.cli.database import masters_of, settled, time_of, with_store
+from scoring_model.cli.groups import Group, in_group
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from scoring_model.contract.rules import SignalType
-    from scoring_model.service.export import ExportedFile
     from scoring_model.service.keys.keyring import Keyring
+    from scoring_model.service.past.export import ExportedFile
     from scoring_model.service.store import Store
 
-app = typer.Typer(name="data", help="The records of the service.", no_args_is_help=True)
+app = in_group(Group.DATA)(typer.Typer(name="data", help="The records of the service.", no_args_is_help=True))
 
 
 @app.command()
@@ -75,8 +76,8 @@ async def _export(
     config: Path | None,
     progress: Callable[[int], None],
 ) -> ExportedFile:
-    from scoring_model.service.export import clients_of_one_history, export_file
     from scoring_model.service.keys.data_keys import Vault
+    from scoring_model.service.past.export import clients_of_one_history, export_file
     from scoring_model.service.store import EARLIEST
 
     since, before = period
@@ -95,7 +96,7 @@ async def _export(
 async def _signals(store: Store, bundle: Path | None, config: Path | None) -> Mapping[str, SignalType]:
     from scoring_model.configuration import load_configuration
     from scoring_model.scorer import Scorer
-    from scoring_model.service.bundles import latest_bundle
+    from scoring_model.service.activation.shelf import latest_bundle
 
     if config is not None:
         return load_configuration(config).schema.signals
@@ -103,7 +104,7 @@ async def _signals(store: Store, bundle: Path | None, config: Path | None) -> Ma
 
 
 def _show(done: ExportedFile, out: Path, before: int, *, as_json: bool) -> None:
-    from scoring_model.service.past_pages import LEFT_OUT
+    from scoring_model.service.past.pages import LEFT_OUT
 
     counts = {str(reason): count for reason, count in done.left_out.items()}
     left_out = {name: counts.get(name, 0) for name in LEFT_OUT}

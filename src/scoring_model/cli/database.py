@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 import typer
 
 from scoring_model.cli import console, shared
+from scoring_model.cli.groups import Group, in_group
 
 if TYPE_CHECKING:
     from scoring_model.service.keys.keyring import Keyring
@@ -16,7 +17,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-app = typer.Typer(name="database", help="The database of the service.", no_args_is_help=True)
+app = in_group(Group.OPERATIONS)(
+    typer.Typer(name="database", help="The database of the service.", no_args_is_help=True)
+)
 
 
 @app.command()
@@ -47,7 +50,7 @@ def future_links(
     docs/service.md#clocks.
     """
     from scoring_model.contract.texts import rfc3339
-    from scoring_model.service.retention import future_links as find
+    from scoring_model.service.retention.future_links import future_links as find
 
     present = shared.now()
     found = with_store(database, lambda store: find(store, now=present, delete=delete))
@@ -93,7 +96,7 @@ def masters_of(database: str, master_key: str | None) -> Keyring:
 
 def settled() -> int:
     """Return an instant before which whatever was scored or reported is committed, in microseconds."""
-    from scoring_model.service.scoring.score import SKEW
+    from scoring_model.service.core.clock import SKEW
 
     return shared.now() - 2 * SKEW
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from scoring_model.cli import console, shared
+from scoring_model.cli.groups import Group, in_group
 
 if TYPE_CHECKING:
     from scoring_model.scorer import Explanation, Weighed
@@ -24,6 +25,7 @@ def _existing(path: Path) -> Path:
     return path
 
 
+@in_group(Group.DECISIONS)
 def explain_record(
     bundle: shared.BundlePath,
     path: Annotated[
@@ -31,6 +33,7 @@ def explain_record(
         typer.Argument(help="JSON file of one record; - for standard input.", callback=_existing),
     ],
     history: shared.History = None,
+    allow_repeats: shared.AllowRepeats = False,
     top: Annotated[
         int, typer.Option(min=0, help="Number of features to show, largest contributions first; 0 for all.")
     ] = 20,
@@ -46,7 +49,7 @@ def explain_record(
 
     record = _read(path)
     scorer = Scorer.load(bundle, public_key=shared.key_of(public_key))
-    explanation = scorer.explain(record, history=history)
+    explanation = scorer.explain(record, history=history, allow_repeats=allow_repeats)
     if as_json:
         console.say_json(_plain(explanation))
         return

@@ -13,34 +13,30 @@ from scoring_model.cli.past import with_past
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from scoring_model.cli.option_groups import Past
     from scoring_model.scorer import Scorer
-    from scoring_model.service.challenger import FollowState
     from scoring_model.service.keys.data_keys import Vault
     from scoring_model.service.keys.secrets import Secrets
+    from scoring_model.service.past.challenger import FollowState
     from scoring_model.service.store import Store
 
 _PAUSE: Final = 5.0
 """Most seconds between two looks at the database."""
 
 
-def follow_verifications(
-    database: str,
-    master_key: str | None,
-    scorers: tuple[Scorer, Scorer],
-    path: Path,
-    *,
-    since: int | None,
-    every: str,
-) -> None:
+def follow_verifications(past: Past, scorers: tuple[Scorer, Scorer], path: Path, *, every: str) -> None:
     """Print flips of arriving verifications and a summary from time to time, until SIGTERM or Ctrl-C."""
     from scoring_model.records.times import SECOND, parse_duration
 
     seconds = parse_duration(every) / SECOND
-    state = _state(path, scorers, since)
+    state = _state(path, scorers, past.since)
     console.report("comparing verifications as they arrive; Ctrl-C ends it")
     try:
         with_past(
-            database, master_key, scorers, lambda *opened: _follow(opened, scorers, state, path, seconds)
+            past.url,
+            past.master_key,
+            scorers,
+            lambda *opened: _follow(opened, scorers, state, path, seconds),
         )
     except asyncio.CancelledError:
         console.report("stopped")
@@ -49,7 +45,7 @@ def follow_verifications(
 
 def _state(path: Path, scorers: tuple[Scorer, Scorer], since: int | None) -> FollowState:
     """Read the state of an earlier run, or begin at an instant, by default now."""
-    from scoring_model.service.challenger import FollowState
+    from scoring_model.service.past.challenger import FollowState
 
     if path.exists():
         return FollowState.read(path.read_bytes(), *scorers)
@@ -63,8 +59,8 @@ async def _follow(
     path: Path,
     seconds: float,
 ) -> None:
-    from scoring_model.service.challenger import follow
-    from scoring_model.service.stop_signals import cancelled_by_signals
+    from scoring_model.service.core.stop_signals import cancelled_by_signals
+    from scoring_model.service.past.challenger import follow
 
     store, vault, secrets = opened
     due = time.monotonic() + seconds
@@ -87,7 +83,6 @@ def _print(document: object) -> None:
 
 
 def _save(state: FollowState, path: Path) -> None:
-    from scoring_model.records.atomic import atomic_file
+    from scoring_model.records.atomic import write_whole
 
-    with atomic_file(path) as partial:
-        partial.write_bytes(state.to_bytes())
+    write_whole(path, state.to_bytes())

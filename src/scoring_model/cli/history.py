@@ -9,32 +9,36 @@ import typer
 
 from scoring_model.cli import console, shared
 from scoring_model.cli.database import masters_of, with_store
+from scoring_model.cli.groups import Group, in_group
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from scoring_model.records.reading import Reading
-    from scoring_model.service.history_import import HistoryImported
     from scoring_model.service.keys.keyring import Keyring
+    from scoring_model.service.past.history_import import HistoryImported
     from scoring_model.service.store import Store
 
-app = typer.Typer(name="history", help="The history of a client.", no_args_is_help=True)
+app = in_group(Group.DATA)(typer.Typer(name="history", help="The history of a client.", no_args_is_help=True))
+
+
+_Files = Annotated[
+    list[Path] | None,
+    typer.Argument(metavar="[FILE]...", exists=True, dir_okay=False, help="Records, as for `train`."),
+]
+_Bundle = Annotated[
+    Path | None, typer.Option(help="Bundle that will serve; by default the one that served last.")
+]
+_Finish = Annotated[bool, typer.Option("--finish", help="The history is whole: let the client verify.")]
 
 
 @app.command("import")
 def import_history(
     database: shared.Database,
     client: shared.ClientOption,
-    files: Annotated[
-        list[Path] | None,
-        typer.Argument(metavar="[FILE]...", exists=True, dir_okay=False, help="Records, as for `train`."),
-    ] = None,
-    bundle: Annotated[
-        Path | None, typer.Option(help="Bundle that will serve; by default the one that served last.")
-    ] = None,
-    finish: Annotated[
-        bool, typer.Option("--finish", help="The history is whole: let the client verify.")
-    ] = False,
+    files: _Files = None,
+    bundle: _Bundle = None,
+    finish: _Finish = False,
     names: shared.Names = None,
     master_key: shared.MasterKey = None,
     as_json: shared.Json = False,
@@ -66,7 +70,11 @@ def import_history(
     if as_json:
         found = {} if done is None else {name: getattr(done, name) for name in done.__dataclass_fields__}
         console.say_json({**found, "rejected": rejected, "finished": finish})
-        return
+    else:
+        _say_imported(done, rejected, client, finish=finish)
+
+
+def _say_imported(done: HistoryImported | None, rejected: int, client: str, *, finish: bool) -> None:
     if done is not None:
         console.say(
             f"{done.imported} records imported ({done.labelled} with a label), {done.repeated} were there already"
@@ -96,12 +104,12 @@ async def _import(
 ) -> tuple[Reading | None, HistoryImported | None]:
     from scoring_model.records.reading import read_records
     from scoring_model.scorer import Scorer
-    from scoring_model.service.bundles import latest_bundle
-    from scoring_model.service.clients import find_client
+    from scoring_model.service.activation.links import agree_on_links
+    from scoring_model.service.activation.shelf import latest_bundle
+    from scoring_model.service.clients.clients import find_client
     from scoring_model.service.core.clock import SystemClock
-    from scoring_model.service.history_import import HistoryImport
     from scoring_model.service.keys.secrets import load_or_create
-    from scoring_model.service.service import agree_on_links
+    from scoring_model.service.past.history_import import HistoryImport
 
     client = await find_client(store, client_id)
     scorer = Scorer.load(bundle or await latest_bundle(store)).with_names(names)
@@ -119,7 +127,7 @@ async def _import(
 
 
 def _check_ids(reading: Reading) -> None:
-    from scoring_model.service.history_import import ImportRefused
+    from scoring_model.service.past.history_import import ImportRefused
 
     if len(reading.table) and all(
         name == str(row)

@@ -6,23 +6,29 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from scoring_model.cli import console, shared
+from scoring_model.cli.groups import Group, in_group
 
 if TYPE_CHECKING:
     from scoring_model.records import RecordSchema
 
 
+_Path = Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="File of records.")]
+_Out = Annotated[Path, typer.Option(help="Configuration to write, such as configs/mine.yaml.")]
+_Delay = Annotated[str | None, typer.Option(help="Time from an event until its label is known, such as 7d.")]
+_Timezone = Annotated[
+    str | None,
+    typer.Option(
+        help="Zone of times without one, and of the hours that features read, such as Europe/Berlin."
+    ),
+]
+
+
+@in_group(Group.DATA)
 def init(
-    path: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="File of records.")],
-    out: Annotated[Path, typer.Option(help="Configuration to write, such as configs/mine.yaml.")],
-    delay: Annotated[
-        str | None, typer.Option(help="Time from an event until its label is known, such as 7d.")
-    ] = None,
-    timezone: Annotated[
-        str | None,
-        typer.Option(
-            help="Zone of times without one, and of the hours that features read, such as Europe/Berlin."
-        ),
-    ] = None,
+    path: _Path,
+    out: _Out,
+    delay: _Delay = None,
+    timezone: _Timezone = None,
     replace: shared.Replace = False,
 ) -> None:
     """Propose a configuration for a file: columns, labels, formats, signals, link keys and windows.

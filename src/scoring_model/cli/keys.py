@@ -10,12 +10,15 @@ import typer
 
 from scoring_model.cli import console, shared
 from scoring_model.cli.database import with_store
+from scoring_model.cli.groups import Group, in_group
 
 if TYPE_CHECKING:
     from scoring_model.service.store import Store
 
-app = typer.Typer(
-    name="keys", help="Keys that sign bundles, and the master keys of the service.", no_args_is_help=True
+app = in_group(Group.OPERATIONS)(
+    typer.Typer(
+        name="keys", help="Keys that sign bundles, and the master keys of the service.", no_args_is_help=True
+    )
 )
 
 

@@ -9,16 +9,17 @@ import typer
 
 from scoring_model.cli import console, shared
 from scoring_model.cli.database import masters_of, with_store
+from scoring_model.cli.groups import Group, in_group
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from scoring_model.service.core.clock import Clock
     from scoring_model.service.keys.keyring import Keyring
-    from scoring_model.service.labels import Imported, LabelLine
+    from scoring_model.service.labels.imports import Imported, LabelLine
     from scoring_model.service.store import Store
 
-app = typer.Typer(name="labels", help="Labels of verifications.", no_args_is_help=True)
+app = in_group(Group.DATA)(typer.Typer(name="labels", help="Labels of verifications.", no_args_is_help=True))
 
 
 @app.command("import")
@@ -41,7 +42,7 @@ def import_file(
     """
     from scoring_model.contract.texts import to_text
     from scoring_model.service.core.clock import SystemClock
-    from scoring_model.service.label_files import check_labels, read_labels
+    from scoring_model.service.labels.files import check_labels, read_labels
 
     clock = SystemClock()
     at = clock.now()
@@ -79,7 +80,7 @@ def report(database: shared.Database, as_json: shared.Json = False) -> None:
     from dataclasses import asdict
 
     from scoring_model.service.core.clock import SystemClock
-    from scoring_model.service.label_report import label_delays
+    from scoring_model.service.labels.report import label_delays
 
     found = with_store(database, lambda store: label_delays(store, SystemClock()))
     if as_json:
@@ -112,9 +113,9 @@ def report(database: shared.Database, as_json: shared.Json = False) -> None:
 async def _import(
     store: Store, lines: Iterator[LabelLine], clock: Clock, client: str | None, keyring: Keyring | None
 ) -> Imported:
-    from scoring_model.service.clients import find_client
+    from scoring_model.service.clients.clients import find_client
     from scoring_model.service.keys.secrets import load_or_create
-    from scoring_model.service.labels import RecordNames, import_labels
+    from scoring_model.service.labels.imports import RecordNames, import_labels
 
     records = None
     if client is not None and keyring is not None:

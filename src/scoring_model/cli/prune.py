@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from scoring_model.cli import console, shared
-from scoring_model.cli.database import masters_of, with_store
+from scoring_model.cli.database import app, masters_of, with_store
 
 if TYPE_CHECKING:
-    from scoring_model.service.retention import Pruned
+    from scoring_model.service.retention.prune import Pruned
 
 KINDS: Final = {
     "links": "records under link keys",
@@ -28,24 +28,32 @@ KINDS: Final = {
 """Descriptions of the deleted data, by name in JSON."""
 
 
+_DeliveredAfter = Annotated[
+    str,
+    typer.Option(metavar="AGE", help="Delete deliveries this long after they arrived or were dropped."),
+]
+_DeadAfter = Annotated[
+    str, typer.Option(metavar="AGE", help="Delete dead letters this long after their last attempt.")
+]
+_EventsAfter = Annotated[
+    str, typer.Option(metavar="AGE", help="Delete events of this age without remaining deliveries.")
+]
+_SignalsAfter = Annotated[
+    str | None,
+    typer.Option(metavar="AGE", help="Permanently delete the signals of verifications of this age."),
+]
+_DryRun = Annotated[bool, typer.Option("--dry-run", help="Count only; change nothing.")]
+
+
+@app.command()
 def prune(
     database: shared.Database,
-    delivered_after: Annotated[
-        str,
-        typer.Option(metavar="AGE", help="Delete deliveries this long after they arrived or were dropped."),
-    ] = "30d",
-    dead_after: Annotated[
-        str, typer.Option(metavar="AGE", help="Delete dead letters this long after their last attempt.")
-    ] = "30d",
-    events_after: Annotated[
-        str, typer.Option(metavar="AGE", help="Delete events of this age without remaining deliveries.")
-    ] = "30d",
-    signals_after: Annotated[
-        str | None,
-        typer.Option(metavar="AGE", help="Permanently delete the signals of verifications of this age."),
-    ] = None,
+    delivered_after: _DeliveredAfter = "30d",
+    dead_after: _DeadAfter = "30d",
+    events_after: _EventsAfter = "30d",
+    signals_after: _SignalsAfter = None,
     master_key: shared.MasterKey = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Count only; change nothing.")] = False,
+    dry_run: _DryRun = False,
     as_json: shared.Json = False,
 ) -> None:
     """Delete data past its age. Servers may keep running; run it again after an interruption.
@@ -54,8 +62,9 @@ def prune(
     Ages are whole numbers with d, h, m or s. The master key is needed only for signals. JSON has a count of each kind,
     null where it was not counted, and the verifications that cannot be decrypted. See docs/service.md#retention.
     """
-    from scoring_model.service.retention import Ages, OldSignals
-    from scoring_model.service.retention import prune as prune_store
+    from scoring_model.service.retention.prune import prune as prune_store
+    from scoring_model.service.retention.signals import OldSignals
+    from scoring_model.service.retention.sweeping import Ages
 
     given = {
         "--delivered-after": delivered_after,

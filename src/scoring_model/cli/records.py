@@ -1,11 +1,15 @@
 """Commands on files of records."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from scoring_model.cli import console, shared
+from scoring_model.cli.groups import Group, in_group
+
+if TYPE_CHECKING:
+    from scoring_model.records.reading import Reading
 
 
 def check_sources(sources: list[str]) -> list[str]:
@@ -32,6 +36,7 @@ def local_files(sources: list[str], out: str) -> list[Path]:
     return found
 
 
+@in_group(Group.DATA)
 def synth(
     path: Annotated[Path, typer.Argument(help="File to write: .parquet, .csv or .jsonl.")],
     records: Annotated[int, typer.Option(min=1, help="Number of records.")] = 200_000,
@@ -59,16 +64,21 @@ def synth(
     console.say(f"{records} invented records in {path}")
 
 
+_Quarantine = Annotated[
+    Path | None,
+    typer.Option(help="CSV file for the violations: row, field, rule, detail, recordId, file."),
+]
+_Refused = Annotated[
+    Path | None, typer.Option(help="CSV file for the refused rows, of mode 0600: personal data.")
+]
+
+
+@in_group(Group.DATA)
 def check(
     paths: shared.Files,
     config: shared.Config,
-    quarantine: Annotated[
-        Path | None,
-        typer.Option(help="CSV file for the violations: row, field, rule, detail, recordId, file."),
-    ] = None,
-    refused: Annotated[
-        Path | None, typer.Option(help="CSV file for the refused rows, of mode 0600: personal data.")
-    ] = None,
+    quarantine: _Quarantine = None,
+    refused: _Refused = None,
     names: shared.Names = None,
     as_json: shared.Json = False,
 ) -> None:
@@ -76,14 +86,15 @@ def check(
 
     Also reports what is guessed (separator, encoding, forms of dates), and warns of link windows that are too short to
     ever hold a known fraud (no longer than the shortest time from a fraud to its known label here, or without frauds
-    than records.labels.delay), with the features that are therefore constant. Exit code 1: the share of bad rows is
+    than records.labels.delay), with the features that are therefore constant, and of frauds that become known after
+    training.split.label_maturity. Exit code 1: the share of bad rows is
     above records.max_bad_share.
     """
     from scoring_model.configuration import load_configuration
+    from scoring_model.evaluation.late_frauds import KnownFrauds, check_late_frauds
     from scoring_model.features.blind_windows import check_windows
     from scoring_model.findings import arranged
-    from scoring_model.records import rfc3339
-    from scoring_model.records.quarantine import accept, count_violations, write_quarantine, write_refused
+    from scoring_model.records.quarantine import accept, write_quarantine, write_refused
     from scoring_model.records.reading import read_records
 
     configuration = load_configuration(config).with_names(names)
@@ -92,12 +103,32 @@ def check(
         write_quarantine(reading, quarantine)
     if refused is not None:
         write_refused(paths, reading, configuration.records.format, refused)
-    table = reading.table
     windows = check_windows(
-        table, configuration.feature_settings, configured_delay=configuration.records.labels.delay
+        reading.table, configuration.feature_settings, configured_delay=configuration.records.labels.delay
     )
-    findings = arranged([windows], mute=configuration.findings.mute)
-    found = {
+    late = check_late_frauds(
+        KnownFrauds.of(reading.table),
+        as_of=reading.table.latest_instant + 1,
+        maturity=configuration.training.split.label_maturity,
+        records=len(reading.table),
+    )
+    findings = arranged([windows, late], mute=configuration.findings.mute)
+    found = _found(reading)
+    if as_json:
+        console.say_json({**found, "findings": [finding.to_json() for finding in findings]})
+    else:
+        for name, value in {**found, "findings": list(findings)}.items():
+            console.say(f"{name}: {_shown(value)}")
+    accept(reading, max_share=configuration.records.max_bad_share)
+
+
+def _found(reading: "Reading") -> dict[str, object]:
+    """Count what a file holds, and what was refused of it."""
+    from scoring_model.records import rfc3339
+    from scoring_model.records.quarantine import count_violations
+
+    table = reading.table
+    return {
         "rows": reading.rows,
         "good": len(table),
         "bad": reading.rows - len(table),
@@ -113,12 +144,6 @@ def check(
             for (field, rule), count in count_violations(reading).items()
         ],
     }
-    if as_json:
-        console.say_json({**found, "findings": [finding.to_json() for finding in findings]})
-    else:
-        for name, value in {**found, "findings": list(findings)}.items():
-            console.say(f"{name}: {_shown(value)}")
-    accept(reading, max_share=configuration.records.max_bad_share)
 
 
 def _shown(value: object) -> str:

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 import typer
 
+from scoring_model.service.settings import DATABASES, SETTINGS
+
 if TYPE_CHECKING:
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
 
 def check_files(paths: list[Path] | None) -> list[Path] | None:
@@ -63,6 +65,13 @@ def key_of(path: Path | None) -> Ed25519PublicKey | None:
     return None if path is None else load_public_key(path)
 
 
+def signing_key_of(path: Path | None) -> Ed25519PrivateKey | None:
+    """Read the private key that signs a bundle, if a path is given."""
+    from scoring_model.bundle.seal import load_private_key
+
+    return None if path is None else load_private_key(path)
+
+
 def check_report(path: Path | None) -> Path | None:
     """Refuse a report without the libraries that draw it, before any work begins."""
     if path is not None:
@@ -70,6 +79,12 @@ def check_report(path: Path | None) -> Path | None:
 
         require_libraries()
     return path
+
+
+def setting(name: str, text: str | None = None) -> Any:
+    """Make the option of a setting of the service, which its environment variable sets too."""
+    known = SETTINGS[name]
+    return typer.Option(envvar=known.variable, show_envvar=False, help=text or known.help)
 
 
 def _files(metavar: str) -> Any:
@@ -132,9 +147,9 @@ AsOf = Annotated[int | None, typer.Option(parser=read_instant, metavar="INSTANT"
 BundlePath = Annotated[Path, typer.Argument(help="Directory of the bundle.")]
 NewBundle = Annotated[Path, typer.Option("--out", help="Directory of the bundle to write.")]
 Replace = Annotated[bool, typer.Option(help="Replace what stands at --out.")]
-_PUBLIC_KEY: Final = "Ed25519 public key, PEM: each bundle that is read must carry its signature."
-PublicKey = Annotated[Path | None, typer.Option(exists=True, dir_okay=False, help=_PUBLIC_KEY)]
-ServedPublicKey = Annotated[Path | None, typer.Option("--public-key", help=_PUBLIC_KEY)]
+PublicKey = Annotated[
+    Path | None, typer.Option(exists=True, dir_okay=False, help=SETTINGS["public_key"].help)
+]
 SigningKey = Annotated[
     Path | None, typer.Option(exists=True, dir_okay=False, help="Ed25519 private key, PEM: signs the bundle.")
 ]
@@ -222,16 +237,7 @@ ReportFile = Annotated[
 ]
 
 # The service
-_STORE: Final = "sqlite:///relative.db, sqlite:////absolute.db or postgresql://..."
-Database = Annotated[
-    str,
-    typer.Option(
-        envvar="SCORING_MODEL_DATABASE", show_envvar=False, help=f"{_STORE}; else SCORING_MODEL_DATABASE."
-    ),
-]
-_MASTER_KEY: Final = "file:PATH, env:NAME or command:WORDS; for SQLite by default file:<database>.key."
-ServedDatabase = Annotated[str | None, typer.Option("--database", help=f"{_STORE}.")]
-ServedMasterKey = Annotated[str | None, typer.Option("--master-key", help=_MASTER_KEY)]
+Database = Annotated[str, setting("database", f"{DATABASES}; else {SETTINGS['database'].variable}.")]
 OfDatabase = Annotated[
     str | None,
     typer.Option(
@@ -239,9 +245,7 @@ OfDatabase = Annotated[
         help="Database of a service, whose verifications are read; SCORING_MODEL_DATABASE where no files are given.",
     ),
 ]
-MasterKey = Annotated[
-    str | None, typer.Option(envvar="SCORING_MODEL_MASTER_KEY", show_envvar=False, help=_MASTER_KEY)
-]
+MasterKey = Annotated[str | None, setting("master_key")]
 Since = Annotated[
     int | None,
     typer.Option(

@@ -1,39 +1,43 @@
 """The command that trains, and commands on MLflow runs."""
 
-import dataclasses
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from scoring_model.cli import console, shared
+from scoring_model.cli.groups import Group, in_group
 from scoring_model.cli.records import check_sources
 
 if TYPE_CHECKING:
     from scoring_model.configuration import Configuration
+    from scoring_model.training.job import JobDone
 
-tracking_app = typer.Typer(
-    name="tracking", help="Tracking: runs of trainings in MLflow.", no_args_is_help=True
+tracking_app = in_group(Group.MODELS)(
+    typer.Typer(name="tracking", help="Tracking: runs of trainings in MLflow.", no_args_is_help=True)
 )
 
 
-def train(
-    paths: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="SOURCE...",
-            callback=check_sources,
-            help="Labelled records: Parquet, CSV or JSON Lines; files, patterns in quotes or folders, read as one. "
-            "With training.thinning also URIs.",
-        ),
-    ],
-    config: shared.Config,
-    out: shared.NewBundle,
-    trials: Annotated[int | None, typer.Option(min=1, help="Number of trials of the search.")] = None,
+_Paths = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="SOURCE...",
+        callback=check_sources,
+        help="Labelled records: Parquet, CSV or JSON Lines; files, patterns in quotes or folders, read as one. "
+        "With training.thinning also URIs.",
+    ),
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Search:
+    """How parameters are searched, instead of what the configuration says."""
+
+    trials: Annotated[int | None, typer.Option(min=1, help="Number of trials of the search.")] = None
     budget: Annotated[
         str | None, typer.Option(help="Time for the search instead of --trials, such as 10m.")
-    ] = None,
-    resume: shared.ResumeWork = False,
+    ] = None
     params: Annotated[
         Path | None,
         typer.Option(
@@ -42,11 +46,16 @@ def train(
             help="Parameters of an earlier search (parameters.yaml) instead of a search: the same data give the same "
             "bundle.",
         ),
-    ] = None,
-    as_of: shared.EarlierThan = None,
-    names: shared.Names = None,
-    replace: shared.Replace = False,
-    signing_key: shared.SigningKey = None,
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class JobOptions:
+    """Fields of `training.job.Job`."""
+
+    resume: shared.ResumeWork = False
+    replace: shared.Replace = False
+    signing_key: shared.SigningKey = None
     tracking_uri: Annotated[
         str | None,
         typer.Option(
@@ -54,13 +63,13 @@ def train(
             help="MLflow server or database; by default tracking beside the bundle, which also keeps what "
             "the server does not accept, for `tracking sync`.",
         ),
-    ] = None,
-    track: Annotated[bool, typer.Option(help="Log the training to MLflow.")] = True,
-    threads: shared.Threads = 2,
+    ] = None
+    track: Annotated[bool, typer.Option(help="Log the training to MLflow.")] = True
+    threads: shared.Threads = 2
     processes: Annotated[
         int, typer.Option(min=1, help="Trials of the search that run at once; they share the threads.")
-    ] = 1,
-    dask: shared.Dask = None,
+    ] = 1
+    dask: shared.Dask = None
     memory: Annotated[
         int | None,
         typer.Option(
@@ -68,7 +77,18 @@ def train(
             metavar="SIZE",
             help="With training.thinning: limit for all processes together, by default 4GB.",
         ),
-    ] = None,
+    ] = None
+
+
+@in_group(Group.MODELS)
+def train(
+    paths: _Paths,
+    config: shared.Config,
+    out: shared.NewBundle,
+    search: _Search,
+    given: JobOptions,
+    as_of: shared.EarlierThan = None,
+    names: shared.Names = None,
 ) -> None:
     """Train on labelled records; write one sealed bundle and its evaluation.
 
@@ -78,31 +98,17 @@ def train(
     validation period without a test part) with its report. docs/configuration.md#the-search has the search, its time
     and memory, docs/tools.md#runs-of-trainings what MLflow gets, docs/files.md#training-past-memory larger histories.
     """
-    from scoring_model.configuration import load_configuration
     from scoring_model.training.job import Job, run_job
 
-    configuration = _with_search(load_configuration(config), trials=trials, budget=budget, params=params)
-    configuration = configuration.with_names(names)
-    if as_of is not None:
-        configuration = configuration.trained_as_of(as_of)
-    if memory is not None and configuration.training.thinning is None:
+    configuration = _configuration(config, names, as_of, search)
+    if given.memory is not None and configuration.training.thinning is None:
         raise typer.BadParameter("--memory is for a configuration with training.thinning")
-    job = Job(
-        source=paths,
-        configuration=configuration,
-        out=out,
-        resume=resume,
-        replace=replace,
-        signing_key=signing_key,
-        tracking_uri=tracking_uri,
-        track=track,
-        threads=threads,
-        processes=processes,
-        dask=dask,
-        **({} if memory is None else {"memory": memory}),
-    )
     console.prepare_training()
-    done = run_job(job, report=console.report)
+    job = Job(source=paths, configuration=configuration, out=out, **vars(given))
+    _say_trained(run_job(job, report=console.report))
+
+
+def _say_trained(done: "JobDone") -> None:
     console.say(f"bundle: {done.bundle}")
     console.say(f"parameters: {done.parameters}")
     console.say(f"evaluation of the {done.evaluated_part} period: {done.summary}")
@@ -111,25 +117,31 @@ def train(
     console.say(f"report: {done.report}")
 
 
-def _with_search(
-    configuration: "Configuration", *, trials: int | None, budget: str | None, params: Path | None
-) -> "Configuration":
-    """Apply the options of the search."""
-    from scoring_model.configuration import ConfigurationError, Tuned, read_settings, read_yaml
+def _configuration(path: Path, names: shared.Names, as_of: int | None, search: _Search) -> "Configuration":
+    """Read a configuration under the options of the command."""
+    from scoring_model.configuration import (
+        ConfigurationError,
+        Tuned,
+        load_configuration,
+        read_settings,
+        read_yaml,
+    )
     from scoring_model.records import parse_duration
 
-    given = {"--trials": trials, "--budget": budget, "--params": params}
-    named = [name for name, value in given.items() if value is not None]
+    configuration = load_configuration(path)
+    named = [f"--{name}" for name, value in vars(search).items() if value is not None]
     if len(named) > 1:
         raise ConfigurationError((f"{' and '.join(named)} exclude each other",))
     training = configuration.training
-    if params is not None:
-        training = dataclasses.replace(training, tuned=read_settings(Tuned, read_yaml(params)))
+    if search.params is not None:
+        training = replace(training, tuned=read_settings(Tuned, read_yaml(search.params)))
     elif named:
-        limit = None if budget is None else parse_duration(budget)
-        tuning = dataclasses.replace(training.tuning, trials=trials, budget=limit)
-        training = dataclasses.replace(training, tuning=tuning, tuned=None)
-    return dataclasses.replace(configuration, training=training)
+        limit = None if search.budget is None else parse_duration(search.budget)
+        training = replace(
+            training, tuning=replace(training.tuning, trials=search.trials, budget=limit), tuned=None
+        )
+    configuration = replace(configuration, training=training).with_names(names)
+    return configuration if as_of is None else configuration.trained_as_of(as_of)
 
 
 @tracking_app.command()

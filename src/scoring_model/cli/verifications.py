@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from scoring_model.cli import console, shared
 from scoring_model.cli.database import masters_of, with_store
+from scoring_model.cli.groups import Group, in_group
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from scoring_model.service.keys.keyring import Keyring
     from scoring_model.service.scoring.verifications import Replay
     from scoring_model.service.store import Store
@@ -18,7 +21,9 @@ if TYPE_CHECKING:
 CODES = {"same": 0, "different": 3, "erased": 4}
 """Exit codes by the result of a replay."""
 
-app = typer.Typer(name="verifications", help="Verifications of the service.", no_args_is_help=True)
+app = in_group(Group.DECISIONS)(
+    typer.Typer(name="verifications", help="Verifications of the service.", no_args_is_help=True)
+)
 
 
 @app.command()
@@ -27,10 +32,8 @@ def replay(
     database: shared.Database,
     bundles: Annotated[
         Path | None,
-        typer.Option(
-            envvar="SCORING_MODEL_BUNDLES",
-            show_envvar=False,
-            help="Directory with every bundle ever served; by default where `serve` keeps them.",
+        shared.setting(
+            "bundles", "Directory with every bundle ever served; by default where `serve` keeps them."
         ),
     ] = None,
     master_key: shared.MasterKey = None,
@@ -75,7 +78,7 @@ def list_all(
     from scoring_model.contract.outcome import Outcome
     from scoring_model.contract.texts import from_rfc3339
     from scoring_model.contract.verification import VerificationStatus
-    from scoring_model.service.inspection import list_verifications
+    from scoring_model.service.past.inspection import list_verifications
 
     for text, known in ((outcome, [*Outcome]), (status, [*VerificationStatus])):
         if text is not None and text not in known:
@@ -111,7 +114,7 @@ def show(
     For each link key the latest records; one without an id was erased or imported. No personal data are shown.
     """
     from scoring_model.contract.texts import from_text
-    from scoring_model.service.inspection import inspect
+    from scoring_model.service.past.inspection import inspect
 
     resource = from_text(verification)
     if resource is None:
@@ -120,7 +123,11 @@ def show(
     found = with_store(database, lambda store: inspect(store, keyring, resource))
     if as_json:
         console.say_json(found)
-        return
+    else:
+        _say_found(found)
+
+
+def _say_found(found: Mapping[str, Any]) -> None:
     for name in (
         "id",
         "clientId",
@@ -151,7 +158,7 @@ def show(
 
 async def _replay(store: Store, keyring: Keyring, resource: bytes, bundles: Path | None) -> Replay:
     from scoring_model.scorer.decider import Decider
-    from scoring_model.service.bundles import BundleShelf, BundlesMissing, read_bundle_directory
+    from scoring_model.service.activation.shelf import BundleShelf, BundlesMissing, read_bundle_directory
     from scoring_model.service.scoring.verifications import replay as decide_again
 
     directory = bundles or await read_bundle_directory(store) or Path("bundles")

@@ -8,14 +8,17 @@ import typer
 
 from scoring_model.cli import console, shared
 from scoring_model.cli.database import time_of, with_store
+from scoring_model.cli.groups import Group, in_group
 
 if TYPE_CHECKING:
-    from scoring_model.service.events import Delivery
+    from scoring_model.service.events.events import Delivery
 
 Webhook = Annotated[str | None, typer.Option(help="Only those to this webhook: its UUID.")]
 After = Annotated[str | None, typer.Option(help="Start after this delivery.")]
 
-app = typer.Typer(name="webhooks", help="Webhooks of the service and their deliveries.", no_args_is_help=True)
+app = in_group(Group.SERVICE)(
+    typer.Typer(name="webhooks", help="Webhooks of the service and their deliveries.", no_args_is_help=True)
+)
 
 
 @app.command()
@@ -30,7 +33,7 @@ def deliveries(
 ) -> None:
     """Show deliveries, oldest first, without contents and addresses."""
     from scoring_model.service.core.rows import DeliveryStatus
-    from scoring_model.service.events import list_deliveries
+    from scoring_model.service.events.events import list_deliveries
 
     known = [one.value for one in DeliveryStatus]
     if status is not None and status not in known:
@@ -76,8 +79,8 @@ def replay(
     as_json: shared.Json = False,
 ) -> None:
     """Send a delivery, or all deliveries of an event, again with the same webhook-id. A deliverer must be running."""
-    from scoring_model.service.events import message_id
-    from scoring_model.service.events import replay as send_again
+    from scoring_model.service.events.events import message_id
+    from scoring_model.service.events.events import replay as send_again
 
     wanted, at = _id_of(resource), shared.now()
     done = with_store(database, lambda store: send_again(store, wanted, now=at))
@@ -94,7 +97,7 @@ def replay(
 
 def _plain(delivery: Delivery) -> dict[str, object]:
     from scoring_model.contract.texts import to_text
-    from scoring_model.service.events import message_id
+    from scoring_model.service.events.events import message_id
 
     row, event = delivery.row, delivery.event
     return {

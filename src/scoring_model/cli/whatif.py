@@ -10,34 +10,42 @@ import typer
 
 from scoring_model.cli import console, shared
 from scoring_model.cli.database import settled, time_of
+from scoring_model.cli.groups import Group, in_group
 from scoring_model.cli.past import first_of, with_past
 
 if TYPE_CHECKING:
     from scoring_model.scorer import Scorer
-    from scoring_model.service.whatif import WhatIf
+    from scoring_model.service.past.whatif import WhatIf
 
 
+_Bundle = Annotated[Path, typer.Option(exists=True, file_okay=False, help="Bundle that decides again.")]
+_Out = Annotated[Path, typer.Option(help="File to write: .parquet, both verdicts of each verification.")]
+_Policy = Annotated[
+    Path | None,
+    typer.Option(
+        exists=True,
+        dir_okay=False,
+        help="Another policy for the bundle, YAML: keys of the section policy of a configuration, the others as in "
+        "the bundle, and thresholds (step_up_from, fail_from). It must be certified, as for `policy`.",
+    ),
+]
+_By = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="COLUMN",
+        help="Field, signal or ageBand to count by, besides the client; may be repeated.",
+    ),
+]
+
+
+@in_group(Group.DECISIONS)
 def whatif(
     database: shared.Database,
-    bundle: Annotated[Path, typer.Option(exists=True, file_okay=False, help="Bundle that decides again.")],
-    out: Annotated[Path, typer.Option(help="File to write: .parquet, both verdicts of each verification.")],
-    policy: Annotated[
-        Path | None,
-        typer.Option(
-            exists=True,
-            dir_okay=False,
-            help="Another policy for the bundle, YAML: keys of the section policy of a configuration, the others as in "
-            "the bundle, and thresholds (step_up_from, fail_from). It must be certified, as for `policy`.",
-        ),
-    ] = None,
+    bundle: _Bundle,
+    out: _Out,
+    policy: _Policy = None,
     report: shared.ReportFile = None,
-    by: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="COLUMN",
-            help="Field, signal or ageBand to count by, besides the client; may be repeated.",
-        ),
-    ] = None,
+    by: _By = None,
     since: shared.Since = None,
     master_key: shared.MasterKey = None,
     public_key: shared.PublicKey = None,
@@ -49,7 +57,7 @@ def whatif(
     again too, whether or not the bundle would have asked for them; what can't be decided again is counted by its
     reason. See docs/service.md#what-another-bundle-would-have-decided.
     """
-    from scoring_model.service.whatif import what_if
+    from scoring_model.service.past.whatif import what_if
 
     scorer, before = _scorer(bundle, policy, public_key), settled()
     with console.progress("deciding again") as progress:
@@ -70,9 +78,11 @@ def whatif(
             ),
         )
     if report is not None:
-        from scoring_model.service.whatif_report import write_whatif
+        from scoring_model.evaluation.report import write_html
+        from scoring_model.service.past.whatif_report import whatif_report
 
-        write_whatif(found, report, name=scorer.manifest.name, sentences=scorer.sentences, before=before)
+        name, sentences = scorer.manifest.name, scorer.sentences
+        write_html(whatif_report(found, name=name, sentences=sentences, before=before), report)
         console.report(f"report: {report}")
     if as_json:
         console.say_json({"out": str(out), **_json(found)})
@@ -101,8 +111,10 @@ def _scorer(bundle: Path, policy: Path | None, public_key: Path | None) -> Score
 def _json(found: WhatIf) -> dict[str, Any]:
     from dataclasses import asdict
 
-    from scoring_model.service.replay import NOT_REPLAYED
+    from scoring_model.decision.flips import FRAUD, GENUINE, kinds
+    from scoring_model.service.past.replay import NOT_REPLAYED
 
+    outcomes = sorted(kinds(found.matrix), key=lambda kind: kind[:2])
     return {
         "modelVersion": found.model_version,
         "policyVersion": found.policy_version,
@@ -113,19 +125,20 @@ def _json(found: WhatIf) -> dict[str, Any]:
         "days": found.days,
         "differ": found.differ,
         "outcomes": [
-            {"then": then, "whatif": new, "verifications": count}
-            for (then, new), count in sorted(found.outcomes.items())
+            {"then": then.value, "whatif": new.value, "verifications": int(counts.sum())}
+            for then, new, counts in outcomes
         ],
         "flips": [
             {
-                "then": then,
-                "whatif": new,
-                "verifications": flip.verifications,
-                "frauds": flip.frauds,
-                "genuine": flip.genuine,
-                "reasons": dict(flip.reasons.most_common()),
+                "then": then.value,
+                "whatif": new.value,
+                "verifications": int(counts.sum()),
+                "frauds": int(counts[FRAUD]),
+                "genuine": int(counts[GENUINE]),
+                "reasons": dict(found.reasons[then, new].most_common()),
             }
-            for (then, new), flip in sorted(found.flips.items())
+            for then, new, counts in outcomes
+            if then != new
         ],
         "groups": {
             column: [{"value": value, **asdict(group)} for value, group in groups.items()]
@@ -137,15 +150,15 @@ def _json(found: WhatIf) -> dict[str, Any]:
 
 
 def _show(found: WhatIf, out: Path) -> None:
-    from scoring_model.service.replay import NOT_REPLAYED
+    from scoring_model.decision.flips import kinds
+    from scoring_model.service.past.replay import NOT_REPLAYED
 
-    flipped = sum(flip.verifications for flip in found.flips.values())
     console.say(
-        f"{found.replayed} of {found.verifications} verifications decided again: {flipped} outcomes differ, and of the "
-        f"others {found.differ - flipped} scores or reasons: {out}"
+        f"{found.replayed} of {found.verifications} verifications decided again: {found.flipped} outcomes differ, and "
+        f"of the others {found.differ - found.flipped} scores or reasons: {out}"
     )
-    for (then, new), count in sorted(found.outcomes.items()):
-        console.say(f"{count:>10}  {then} then, {new} by the bundle")
+    for then, new, counts in sorted(kinds(found.matrix), key=lambda kind: kind[:2]):
+        console.say(f"{counts.sum():>10}  {then} then, {new} by the bundle")
     if found.own:
         console.say(
             f"{found.own} of them had been decided by this bundle: "

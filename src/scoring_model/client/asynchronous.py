@@ -66,20 +66,22 @@ class AsyncRunner:
         return prepared.checked(response)
 
 
-class _Group:
+class _AsyncGroup:
     def __init__(self, runner: AsyncRunner) -> None:
         self._runner = runner
 
 
-def _awaited(operation: Callable[P, Request[T]]) -> Callable[Concatenate[_Group, P], Coroutine[Any, Any, T]]:
-    async def method(self: _Group, /, *args: P.args, **kwargs: P.kwargs) -> T:
+def _awaited(
+    operation: Callable[P, Request[T]],
+) -> Callable[Concatenate[_AsyncGroup, P], Coroutine[Any, Any, T]]:
+    async def method(self: _AsyncGroup, /, *args: P.args, **kwargs: P.kwargs) -> T:
         return await self._runner.run(operation(*args, **kwargs))
 
     return as_method(method, operation)
 
 
-def _paged(first: Callable[P, Request[Page[T]]]) -> Callable[Concatenate[_Group, P], AsyncIterator[T]]:
-    async def method(self: _Group, /, *args: P.args, **kwargs: P.kwargs) -> AsyncIterator[T]:
+def _paged(first: Callable[P, Request[Page[T]]]) -> Callable[Concatenate[_AsyncGroup, P], AsyncIterator[T]]:
+    async def method(self: _AsyncGroup, /, *args: P.args, **kwargs: P.kwargs) -> AsyncIterator[T]:
         request: Request[Page[T]] | None = first(*args, **kwargs)
         while request is not None:
             page = await self._runner.run(request)
@@ -92,15 +94,15 @@ def _paged(first: Callable[P, Request[Page[T]]]) -> Callable[Concatenate[_Group,
 
 def _waiting(
     start: Callable[Concatenate[Session, P], Polling],
-) -> Callable[Concatenate[_Group, P], Coroutine[Any, Any, Verification]]:
+) -> Callable[Concatenate[_AsyncGroup, P], Coroutine[Any, Any, Verification]]:
     @wraps(start)
-    async def method(self: _Group, /, *args: P.args, **kwargs: P.kwargs) -> Verification:
+    async def method(self: _AsyncGroup, /, *args: P.args, **kwargs: P.kwargs) -> Verification:
         return await self._runner.wait(start(self._runner.session, *args, **kwargs))
 
     return method
 
 
-class AsyncIdentities(_Group):
+class AsyncIdentities(_AsyncGroup):
     """Persons' records."""
 
     create = _awaited(identities.create)
@@ -109,7 +111,7 @@ class AsyncIdentities(_Group):
     erase = _awaited(identities.erase)
 
 
-class AsyncVerifications(_Group):
+class AsyncVerifications(_AsyncGroup):
     """Scorings of persons."""
 
     create = _awaited(verifications.create)
@@ -119,7 +121,7 @@ class AsyncVerifications(_Group):
     erase_signals = _awaited(verifications.erase_signals)
 
 
-class AsyncWebhooks(_Group):
+class AsyncWebhooks(_AsyncGroup):
     """Where events are sent."""
 
     create = _awaited(webhooks.create)
@@ -132,13 +134,13 @@ class AsyncWebhooks(_Group):
     rotate_secret = _awaited(webhooks.rotate_secret)
 
 
-class AsyncLabels(_Group):
+class AsyncLabels(_AsyncGroup):
     """What became known about verifications."""
 
     create = _awaited(labels.create)
 
 
-class AsyncHealth(_Group):
+class AsyncHealth(_AsyncGroup):
     """The service itself."""
 
     live = _awaited(health.live)

@@ -63,20 +63,20 @@ class Runner:
         return prepared.checked(response)
 
 
-class _Group:
+class _BlockingGroup:
     def __init__(self, runner: Runner) -> None:
         self._runner = runner
 
 
-def _blocking(operation: Callable[P, Request[T]]) -> Callable[Concatenate[_Group, P], T]:
-    def method(self: _Group, /, *args: P.args, **kwargs: P.kwargs) -> T:
+def _blocking(operation: Callable[P, Request[T]]) -> Callable[Concatenate[_BlockingGroup, P], T]:
+    def method(self: _BlockingGroup, /, *args: P.args, **kwargs: P.kwargs) -> T:
         return self._runner.run(operation(*args, **kwargs))
 
     return as_method(method, operation)
 
 
-def _paged(first: Callable[P, Request[Page[T]]]) -> Callable[Concatenate[_Group, P], Iterator[T]]:
-    def method(self: _Group, /, *args: P.args, **kwargs: P.kwargs) -> Iterator[T]:
+def _paged(first: Callable[P, Request[Page[T]]]) -> Callable[Concatenate[_BlockingGroup, P], Iterator[T]]:
+    def method(self: _BlockingGroup, /, *args: P.args, **kwargs: P.kwargs) -> Iterator[T]:
         request: Request[Page[T]] | None = first(*args, **kwargs)
         while request is not None:
             page = self._runner.run(request)
@@ -88,15 +88,15 @@ def _paged(first: Callable[P, Request[Page[T]]]) -> Callable[Concatenate[_Group,
 
 def _waiting(
     start: Callable[Concatenate[Session, P], Polling],
-) -> Callable[Concatenate[_Group, P], Verification]:
+) -> Callable[Concatenate[_BlockingGroup, P], Verification]:
     @wraps(start)
-    def method(self: _Group, /, *args: P.args, **kwargs: P.kwargs) -> Verification:
+    def method(self: _BlockingGroup, /, *args: P.args, **kwargs: P.kwargs) -> Verification:
         return self._runner.wait(start(self._runner.session, *args, **kwargs))
 
     return method
 
 
-class Identities(_Group):
+class Identities(_BlockingGroup):
     """Persons' records."""
 
     create = _blocking(identities.create)
@@ -105,7 +105,7 @@ class Identities(_Group):
     erase = _blocking(identities.erase)
 
 
-class Verifications(_Group):
+class Verifications(_BlockingGroup):
     """Scorings of persons."""
 
     create = _blocking(verifications.create)
@@ -115,7 +115,7 @@ class Verifications(_Group):
     erase_signals = _blocking(verifications.erase_signals)
 
 
-class Webhooks(_Group):
+class Webhooks(_BlockingGroup):
     """Where events are sent."""
 
     create = _blocking(webhooks.create)
@@ -128,13 +128,13 @@ class Webhooks(_Group):
     rotate_secret = _blocking(webhooks.rotate_secret)
 
 
-class Labels(_Group):
+class Labels(_BlockingGroup):
     """What became known about verifications."""
 
     create = _blocking(labels.create)
 
 
-class Health(_Group):
+class Health(_BlockingGroup):
     """The service itself."""
 
     live = _blocking(health.live)

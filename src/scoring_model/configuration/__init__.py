@@ -7,7 +7,22 @@ from scoring_model.configuration.configuration import (
     load_configuration,
 )
 from scoring_model.configuration.findings import FindingSettings
-from scoring_model.configuration.gates import Gate, GateSettings, LookSettings, load_gates
+from scoring_model.configuration.gates import (
+    DifferenceGate,
+    DriftGate,
+    EarlyGate,
+    EstimateGate,
+    FigureGate,
+    FindingGate,
+    FlipGate,
+    Gate,
+    GateSettings,
+    GroupChangeGate,
+    GroupGapGate,
+    LookSettings,
+    PromiseGate,
+    load_gates,
+)
 from scoring_model.configuration.policy import ControlSettings, CostSettings, PolicySettings
 from scoring_model.configuration.reading import ConfigurationError, read_settings, read_yaml
 from scoring_model.configuration.training import (
@@ -25,14 +40,24 @@ __all__ = [
     "ConfigurationError",
     "ControlSettings",
     "CostSettings",
+    "DifferenceGate",
+    "DriftGate",
+    "EarlyGate",
+    "EstimateGate",
     "FeatureChoice",
+    "FigureGate",
+    "FindingGate",
     "FindingSettings",
+    "FlipGate",
     "Gate",
     "GateSettings",
+    "GroupChangeGate",
+    "GroupGapGate",
     "LeakageCheckName",
     "LeakageSettings",
     "LookSettings",
     "PolicySettings",
+    "PromiseGate",
     "RecordSettings",
     "SplitSettings",
     "ThinningSettings",

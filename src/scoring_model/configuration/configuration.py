@@ -24,7 +24,7 @@ from scoring_model.features import (
     MailProviders,
     SignalSettings,
 )
-from scoring_model.records import FileFormat, LabelSchema, Names, RecordSchema
+from scoring_model.records import FileFormat, LabelSchema, Names, OutcomeSchema, RecordSchema, StepUps
 from scoring_model.records.near_misses import did_you_mean
 
 
@@ -36,6 +36,10 @@ class RecordSettings:
     ----------
     columns : mapping of str to str
         Field of the contract to the column that holds it, where the names differ.
+    outcomes : OutcomeSchema
+        Words of what was decided, in the columns of `outcome` and `resolution`.
+    step_up_without_resolution : {"not_observed", "observed"}
+        Whether applicants who were stepped up went on, where no resolution says how that ended.
     format : FileFormat
         How values are written in files.
     max_bad_share : float
@@ -46,6 +50,8 @@ class RecordSettings:
 
     columns: Mapping[str, str] = field(default_factory=dict)
     labels: LabelSchema = field(default_factory=LabelSchema)
+    outcomes: OutcomeSchema = field(default_factory=OutcomeSchema)
+    step_up_without_resolution: StepUps = "not_observed"
     format: FileFormat = field(default_factory=FileFormat)
     max_bad_share: float = 0.01
     names: Names | None = None
@@ -61,8 +67,7 @@ class FeatureChoice:
     Parameters
     ----------
     families : tuple of str
-        Families of features of the record: names, dates, documents, addresses, images, signals. Links have
-        separate settings.
+        Families of features of the record. Links have separate settings.
     use_protected : tuple of str
         Protected attributes that features may read.
     exclude : tuple of str
@@ -120,6 +125,8 @@ class Configuration:
             columns=self.records.columns,
             signals={name: settings.type for name, settings in self.signals.items()},
             labels=self.records.labels,
+            outcomes=self.records.outcomes,
+            step_ups=self.records.step_up_without_resolution,
             format=self.records.format,
             names=self.records.names,
         )

@@ -24,7 +24,6 @@ from scoring_model.configuration.profiles import (
 )
 from scoring_model.configuration.proposal_windows import Lengths, propose_lengths
 from scoring_model.contract.fields import (
-    ADDRESS_FIELDS,
     EVENT_FIELDS,
     IDENTITY_FIELDS,
     REQUIRED_FIELDS,
@@ -32,6 +31,7 @@ from scoring_model.contract.fields import (
     signal_field,
 )
 from scoring_model.contract.rules import RuleError, country
+from scoring_model.features import DERIVED, FeatureMatrix, FeatureSettings, FittedState
 from scoring_model.history.parts import combined_codes
 from scoring_model.records import NEVER, cells, format_duration
 from scoring_model.records.encoding import encode, is_zoned
@@ -169,14 +169,17 @@ class Proposal:
     @property
     def families(self) -> tuple[str, ...]:
         """List the feature families that these columns support."""
-        needed = {
-            "names": ("firstName", "lastName"),
-            "addresses": ADDRESS_FIELDS,
-            "documents": ("documentType",),
-            "images": ("imageUrls",),
-        }
-        found = [name for name, fields in needed.items() if self.fields.keys() & set(fields)]
-        return (*found, "dates", "signals")
+        known = {*self.fields, *DERIVED}
+        return tuple(
+            family.name
+            for family in FeatureMatrix(FeatureSettings(), FittedState()).families
+            if family.name == "signals"
+            or any(
+                feature.protected is None and known.issuperset(feature.inputs)
+                for group in family.groups
+                for feature in group.features
+            )
+        )
 
     @property
     def identity_requires(self) -> tuple[str, ...]:

@@ -93,7 +93,7 @@ def read_settings(kind: type[T], plain: object) -> T:
     ConfigurationError
         With the first `MOST_VIOLATIONS` violations and the number of the others.
     """
-    of_keys: list[_UnknownKey | Violation] = []
+    of_keys: list[UnknownKey | Violation] = []
     known = _with_known_keys(kind, {} if plain is None else plain, (), of_keys)
     try:
         settings = TypeAdapter(kind).validate_python(known)
@@ -118,7 +118,7 @@ def _violations(item: ErrorDetails) -> Iterator[Violation]:
         yield Violation(pointer(*item["loc"]), item["type"], detail)
 
 
-class _UnknownKey(NamedTuple):
+class UnknownKey(NamedTuple):
     """A key that a section does not have."""
 
     section: tuple[str, ...]
@@ -131,14 +131,14 @@ class _UnknownKey(NamedTuple):
         return Violation(pointer(*self.section, self.key), "unknown_key", f"unknown key{hint}")
 
 
-def _limited(found: Sequence[_UnknownKey | Violation]) -> ConfigurationError:
+def _limited(found: Sequence[UnknownKey | Violation]) -> ConfigurationError:
     """Describe only the violations that are kept, since finding the nearest name of a key is slow."""
-    kept = [item.violation() if isinstance(item, _UnknownKey) else item for item in found[:MOST_VIOLATIONS]]
+    kept = [item.violation() if isinstance(item, UnknownKey) else item for item in found[:MOST_VIOLATIONS]]
     return ConfigurationError(kept, omitted=len(found) - len(kept))
 
 
 def _with_known_keys(
-    kind: Any, plain: object, where: tuple[str, ...], found: list[_UnknownKey | Violation]
+    kind: Any, plain: object, where: tuple[str, ...], found: list[UnknownKey | Violation]
 ) -> object:
     """Remove unknown keys and report them."""
     if isinstance(plain, list) and get_origin(kind) is tuple:
@@ -155,7 +155,7 @@ def _with_known_keys(
             found.append(Violation(pointer(*where, str(key)), "string_type", _NO_TEXT))
             continue
         if settings and key not in known:
-            found.append(_UnknownKey(where, key, known))
+            found.append(UnknownKey(where, key, known))
         else:
             result[key] = _with_known_keys(part(key), value, (*where, key), found)
     return result

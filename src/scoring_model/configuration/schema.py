@@ -81,7 +81,8 @@ def _keys(
     entries = plain.get("additionalProperties")
     if isinstance(entries, dict):
         yield f"{prefix}*", entries
-        yield from _keys(_resolved(entries, definitions), definitions, f"{prefix}*.")
+        for part in (entries, *entries.get("anyOf", ())):
+            yield from _keys(_resolved(part, definitions), definitions, f"{prefix}*.")
 
 
 def _resolved(plain: Mapping[str, Any], definitions: Mapping[str, Any]) -> Mapping[str, Any]:

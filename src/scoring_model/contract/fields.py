@@ -1,32 +1,20 @@
 """The names of the fields: those of the API, dotted for the parts of an address and for signals."""
 
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
+from scoring_model.contract.rules import IDENTITY_RULES
 from scoring_model.contract.violation import pointer
 
-PERSON_FIELDS: Final = ("firstName", "lastName", "dob", "citizenship", "documentType", "imageUrls")
-ADDRESS_PARTS: Final = ("line1", "line2", "city", "region", "postalCode", "country")
-ADDRESS_FIELDS: Final = tuple(f"address.{part}" for part in ADDRESS_PARTS)
 IDENTITY_ID: Final = "identityId"
 """Of an export of the service: the identity of a record."""
+IDENTITY_FIELDS: Final = tuple(IDENTITY_RULES)
+ADDRESS_FIELDS: Final = tuple(name for name in IDENTITY_FIELDS if name.startswith("address."))
 # References are names of things. They say nothing of the person: alone they make no record.
 REFERENCE_FIELDS: Final = ("externalId", "subjectId", IDENTITY_ID)
-IDENTITY_FIELDS: Final = (*PERSON_FIELDS, *ADDRESS_FIELDS, *REFERENCE_FIELDS)
-RequiredField = Literal[
-    "firstName",
-    "lastName",
-    "dob",
-    "citizenship",
-    "documentType",
-    "imageUrls",
-    "address.line1",
-    "address.line2",
-    "address.city",
-    "address.region",
-    "address.postalCode",
-    "address.country",
-    "externalId",
-]
+if TYPE_CHECKING:  # a checker of types knows only what is written out
+    RequiredField = str
+else:
+    RequiredField = Literal[tuple(name for name in IDENTITY_FIELDS if name not in REFERENCE_FIELDS[1:])]
 """A field of an identity that a configuration may require."""
 REQUIRED_FIELDS: Final[tuple[RequiredField, ...]] = (
     "firstName",
@@ -41,6 +29,8 @@ REQUIRED_FIELDS: Final[tuple[RequiredField, ...]] = (
 LABEL_FIELDS: Final = ("label", "labelKnownAt", "labelReportedAt")
 PROPENSITY: Final = "propensity"
 """Probability with which a record of this outcome of the policy passed, so that its label could become known."""
+DECIDED_FIELDS: Final = ("outcome", "resolution", "closedAt")
+"""What was finally decided about the applicant, how a step-up or review ended, and when the account was closed."""
 EVENT_FIELDS: Final = ("recordId", "eventTime", *LABEL_FIELDS, PROPENSITY)
 SIGNAL_PREFIX: Final = "signals."
 NESTED: Final = ("address", "signals")

@@ -186,15 +186,20 @@ _ATTRIBUTES: Final = tuple(
 _PARTS: Final = tuple((f"address.{field.alias}", name) for name, field in AddressInput.model_fields.items())
 
 
+ShownName = Annotated[Annotated[str, WithJsonSchema(_NAME)] | None, _HIDDEN]
+ShownCountry = Annotated[Annotated[str, WithJsonSchema(_COUNTRY)] | None, _HIDDEN]
+ShownPart = Annotated[Annotated[str, WithJsonSchema(_PART)] | None, _HIDDEN]
+
+
 class Address(Resource):
     """Where a person lives. Every part may be missing."""
 
-    line1: Annotated[Annotated[str, WithJsonSchema(_PART)] | None, _HIDDEN] = None
-    line2: Annotated[Annotated[str, WithJsonSchema(_PART)] | None, _HIDDEN] = None
-    city: Annotated[Annotated[str, WithJsonSchema(_PART)] | None, _HIDDEN] = None
-    region: Annotated[Annotated[str, WithJsonSchema(_PART)] | None, _HIDDEN] = None
-    postal_code: Annotated[Annotated[str, WithJsonSchema(_PART)] | None, _HIDDEN] = None
-    country: Annotated[Annotated[str, WithJsonSchema(_COUNTRY)] | None, _HIDDEN] = None
+    line1: ShownPart = None
+    line2: ShownPart = None
+    city: ShownPart = None
+    region: ShownPart = None
+    postal_code: ShownPart = None
+    country: ShownCountry = None
 
 
 class ValidationError(Resource):
@@ -210,17 +215,17 @@ class Identity(Resource):
     model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
 
     id: Annotated[Uuid, Field(description="UUID, version 7.")]
-    first_name: Annotated[Annotated[str, WithJsonSchema(_NAME)] | None, _HIDDEN] = None
-    last_name: Annotated[Annotated[str, WithJsonSchema(_NAME)] | None, _HIDDEN] = None
+    first_name: ShownName = None
+    last_name: ShownName = None
     dob: Annotated[Annotated[date, WithJsonSchema(_BIRTH_DATE)] | None, _HIDDEN] = None
-    citizenship: Annotated[Annotated[str, WithJsonSchema(_COUNTRY)] | None, _HIDDEN] = None
+    citizenship: ShownCountry = None
     document_type: Annotated[Annotated[str, WithJsonSchema(_DOCUMENT)] | None, _HIDDEN] = None
     image_urls: Annotated[
         tuple[Annotated[str, WithJsonSchema(_IMAGE_URL)], ...] | None,
-        Field(repr=False),
+        _HIDDEN,
         WithJsonSchema(_IMAGE_URLS),
     ] = None
-    address: Annotated[Address | None, Field(repr=False)] = None
+    address: Annotated[Address | None, _HIDDEN] = None
     external_id: Annotated[Annotated[str, WithJsonSchema(REFERENCE)] | None, _HIDDEN] = None
     validated: Annotated[
         bool,

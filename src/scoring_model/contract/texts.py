@@ -5,8 +5,9 @@ from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import Final
 
+from scoring_model.contract.units import SECOND
+
 EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-_SECOND: Final = 1_000_000
 _UUID: Final = re.compile("[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}")
 _TIME: Final = re.compile(
     r"\d{4}-\d{2}-\d{2}[Tt]\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?(?:[Zz]|[+-]\d{2}:\d{2})", re.ASCII
@@ -56,7 +57,7 @@ def rfc3339(micros: int) -> str:
     >>> rfc3339(1)
     '1970-01-01T00:00:00.000001Z'
     """
-    seconds, rest = divmod(micros, _SECOND)
+    seconds, rest = divmod(micros, SECOND)
     return f"{_whole_seconds(seconds)}.{rest:06d}Z"
 
 

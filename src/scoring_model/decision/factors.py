@@ -7,7 +7,7 @@ replay have nothing else; a factor makes its first statement whose facts all hol
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any, Final
 
@@ -140,17 +140,7 @@ class Factors:
 
     def to_json(self) -> dict[str, Any]:
         """Give the factors as a JSON document that reads back exactly."""
-        return {
-            "share": self.share,
-            "factors": [
-                {
-                    "features": list(factor.features),
-                    "statements": [_statement_json(statement) for statement in factor.statements],
-                }
-                for factor in self.factors
-            ],
-            "otherwise": _statement_json(self.otherwise),
-        }
+        return asdict(self)
 
     @classmethod
     def from_json(cls, document: object) -> "Factors":
@@ -181,11 +171,6 @@ def _problems(factors: Factors) -> Iterator[str]:
 
 def _repeated(names: Iterable[str]) -> list[str]:
     return sorted(name for name, count in Counter(names).items() if count > 1)
-
-
-def _statement_json(statement: Statement) -> dict[str, Any]:
-    facts = [{"rule": str(fact.rule), "columns": list(fact.columns)} for fact in statement.facts]
-    return {"code": statement.code, "sentence": statement.sentence, "facts": facts}
 
 
 def _read_factor(plain: Mapping[str, Any]) -> Factor:

@@ -83,6 +83,11 @@ class Forest:
         """Number of trees."""
         return len(self.tree_leaves) - 1
 
+    @property
+    def missing_left(self) -> BoolArray:
+        """Return whether a missing value goes left at each numeric split, NaN read as 0 where nothing is missing."""
+        return np.where(self.missing == Missing.NONE, self.threshold >= 0, self.default_left)
+
     def codes(self, category_set: int) -> IntArray:
         """Return the codes of one set, ascending."""
         return self.set_codes[self.set_starts[category_set] : self.set_starts[category_set + 1]]
@@ -114,6 +119,14 @@ class Forest:
         values: dict[str, object] = dict(arrays)
         values["feature_count"] = int(arrays["feature_count"].item())
         return cls(**values)  # type: ignore[arg-type]
+
+
+def check_rows(rows: FloatArray, width: int) -> None:
+    """Raise ValueError unless rows are float64 of shape (n, width)."""
+    if rows.dtype != np.float64 or rows.ndim != 2 or rows.shape[1] != width:
+        raise ValueError(
+            f"rows must be float64 of shape (n, {width}), got {rows.dtype} of shape {rows.shape}"
+        )
 
 
 _SPLITS: Final = ("category_set", "threshold", "missing", "default_left", "left", "right", "split_count")

@@ -112,8 +112,7 @@ class SplitDecisions:
         self._threshold = forest.threshold
         self._missing_zero = forest.missing == Missing.ZERO
         self._any_missing_zero = bool(self._missing_zero.any())
-        missing_left = np.where(forest.missing == Missing.NONE, forest.threshold >= 0, forest.default_left)
-        self._missing_left = missing_left & (forest.category_set < 0)
+        self._missing_left = forest.missing_left & (forest.category_set < 0)
         self._members = _members(forest)
 
     def left(self, row: FloatArray) -> BoolArray:

@@ -3,7 +3,7 @@
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Final, TypeAlias, TypeVar
 
 import numpy as np
@@ -20,6 +20,7 @@ from scoring_model.decision.document import (
     number,
     one_of,
 )
+from scoring_model.decision.scale import check_margins
 
 RESOLUTION: Final = 2.0**-30
 """Probabilities are multiples of this."""
@@ -100,9 +101,7 @@ class _Probability(ABC):
 
     def probabilities(self, margins: FloatArray) -> FloatArray:
         """Chances of fraud of many margins, of shape (n,), the same bits that `probability` gives."""
-        missing = int(np.count_nonzero(np.isnan(margins)))
-        if missing:
-            raise ValueError(f"margins: must be numbers, got NaN in {missing} of {len(margins)}")
+        check_margins(margins)
         return sigmoids(self._logits(margins))
 
     @abstractmethod
@@ -168,7 +167,7 @@ class Beta(_Probability):
 
     def to_json(self) -> dict[str, Any]:
         """Give the parameters as a JSON document that reads back exactly."""
-        return {"below": self.below, "above": self.above, "intercept": self.intercept}
+        return asdict(self)
 
     @classmethod
     def from_json(cls, document: Mapping[str, Any]) -> "Beta":
@@ -243,7 +242,7 @@ class Platt(_Probability):
 
     def to_json(self) -> dict[str, Any]:
         """Give the parameters as a JSON document that reads back exactly."""
-        return {"slope": self.slope, "intercept": self.intercept}
+        return asdict(self)
 
     @classmethod
     def from_json(cls, document: Mapping[str, Any]) -> "Platt":

@@ -87,9 +87,7 @@ class ScoreScale:
         -------
         ndarray of shape (n,), int64, 0 to 1000
         """
-        missing = int(np.count_nonzero(np.isnan(margins)))
-        if missing:
-            raise ValueError(f"margins: must be numbers, got NaN in {missing} of {len(margins)}")
+        check_margins(margins)
         return np.searchsorted(self.cuts, margins, side="right").astype(np.int64, copy=False)
 
     def to_json(self) -> dict[str, Any]:
@@ -103,6 +101,13 @@ class ScoreScale:
         return cls(
             cuts=np.array(document["cuts"], dtype=np.float64), extrapolated_from=document["extrapolated_from"]
         )
+
+
+def check_margins(margins: FloatArray) -> None:
+    """Raise ValueError if any margin is NaN."""
+    missing = int(np.count_nonzero(np.isnan(margins)))
+    if missing:
+        raise ValueError(f"margins: must be numbers, got NaN in {missing} of {len(margins)}")
 
 
 def nominal_share(score: int) -> float:

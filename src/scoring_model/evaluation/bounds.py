@@ -11,8 +11,8 @@ from scipy.special import betaincinv
 from scoring_model.arrays import FloatArray, IntArray
 from scoring_model.bundle import ScoreCounts
 from scoring_model.decision.rules import NEVER_REACHED, Promise
+from scoring_model.estimates import Estimate
 from scoring_model.evaluation.cost import at_or_above
-from scoring_model.evaluation.uncertainty import Share
 
 
 def _at_most(errors: IntArray | int, records: int, limit: float) -> Any:
@@ -45,12 +45,12 @@ def lower_limit(count: int, total: int, *, level: float) -> float:
     return float(betaincinv(count, total - count + 1, level)) if count else 0.0
 
 
-def exact_share(count: int, total: int) -> Share:
+def exact_share(count: int, total: int) -> Estimate:
     """Return the share of a count with its exact 95 % interval, 2.5 % on either side."""
     if total == 0:
-        return Share(count=0, total=0, share=None, low=None, high=None)
+        return Estimate(value=None, records=0, count=0, method="exact", absence="no records")
     low, high = lower_limit(count, total, level=0.025), upper_limit(count, total, level=0.025)
-    return Share(count=count, total=total, share=count / total, low=low, high=high)
+    return Estimate(value=count / total, low=low, high=high, records=total, count=count, method="exact")
 
 
 FALSE_REJECT: Final = "max_false_reject"

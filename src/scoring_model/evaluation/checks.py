@@ -4,12 +4,14 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from scoring_model.contract.outcome import Outcome
 from scoring_model.decision.rules import NEVER_REACHED, DecisionRules
 from scoring_model.decision.scale import MAX_SCORE
 from scoring_model.evaluation.coverage import Coverage, LeftOut
 from scoring_model.evaluation.day_draws import MIN_DAYS
 from scoring_model.evaluation.evaluated_records import EvaluatedRecords
 from scoring_model.evaluation.groups import MIN_RECORDS, GroupTable
+from scoring_model.evaluation.stopped import Stopped
 from scoring_model.figures import ERRORS
 from scoring_model.findings import Code, Finding, State, not_applicable
 from scoring_model.records import format_duration
@@ -25,6 +27,7 @@ def check_evaluation(
     yield check_groups(groups, records=len(records))
     yield check_scores(records, rules)
     yield check_maturity(coverage, records=len(records))
+    yield check_stopped(records)
 
 
 def check_groups(groups: Sequence[GroupTable], *, records: int) -> Finding:
@@ -36,7 +39,7 @@ def check_groups(groups: Sequence[GroupTable], *, records: int) -> Finding:
     for table in groups:
         others = [group for group in table.groups if group.value != table.reference]
         compared += len(others)
-        if count := sum(not all(group.rates[name].enough for name in ERRORS) for group in others):
+        if count := sum(any(group.rates[name].gap.absence for name in ERRORS) for group in others):
             few[table.column] = count
     small, listed = sum(few.values()), ", ".join(f"{column} {count:,}" for column, count in few.items())
     needed = (
@@ -83,6 +86,28 @@ def check_scores(records: EvaluatedRecords, rules: DecisionRules) -> Finding:
         count=count,
         records=total,
         figures={"extrapolated_from": start},
+    )
+
+
+def check_stopped(records: EvaluatedRecords) -> Finding:
+    """Count the applicants who were not observed, and those of them whom the model lets pass."""
+    if records.weights is not None:
+        return not_applicable(
+            Code.STOPPED, "records of a control group stand for the stopped ones", records=len(records)
+        )
+    if records.not_observed is None:
+        sentence = "no record says that its applicant was stopped"
+        return Finding(code=Code.STOPPED, state=State.CLEAR, sentence=sentence, records=len(records))
+    found = Stopped.of(records.not_observed)
+    share = found.records / (found.records + len(records))
+    return Finding(
+        code=Code.STOPPED,
+        state=State.FOUND,
+        sentence=f"{found.records:,} applicants ({share:.1%} of all) were stopped, or left before maturity, "
+        f"and what they were is not known; this model would pass {found.outcomes[Outcome.PASSED]:,} of them. "
+        f"Figures rest on the {len(records):,} who were observed",
+        count=found.records,
+        records=len(records),
     )
 
 

@@ -10,7 +10,7 @@ from typing import Final, TypeAlias
 import numpy as np
 
 from scoring_model.contract.rules import number as number_rule
-from scoring_model.evaluation.evaluated_records import EvaluationError
+from scoring_model.evaluation.evaluated_records import EvaluationError, refuse
 from scoring_model.records import Column, FileFormat, RecordSchema
 from scoring_model.records.cells import moment, number, plain
 from scoring_model.records.columns import Parsed, parse_column, parse_instants, parse_texts
@@ -102,13 +102,14 @@ class Source:
             if column in filled and parsed.missing.any():
                 rows = parsed.missing.nonzero()[0].tolist()
                 broken.setdefault((column, "must be there"), []).extend(rows)
-        if broken:
-            texts = [
+        refuse(
+            self.name,
+            (
                 f"{column}: {detail} ({len(rows):,} rows: {', '.join(map(str, rows[:_SHOWN]))}"
                 f"{', ...' if len(rows) > _SHOWN else ''})"
                 for (column, detail), rows in broken.items()
-            ]
-            raise EvaluationError(f"{self.name}: " + "; ".join(texts))
+            ),
+        )
 
 
 def values(parse: Callable[[object], object | None]) -> ColumnParser:

@@ -13,18 +13,19 @@ from scoring_model.contract.fields import signal_field
 from scoring_model.decision.rules import Decisions
 from scoring_model.evaluation.comparison import Comparison, compare_evaluations
 from scoring_model.evaluation.comparison_result import ComparedBundle
-from scoring_model.evaluation.evaluated_records import EvaluationError
+from scoring_model.evaluation.evaluated_records import refuse
 from scoring_model.evaluation.evaluation import Evaluation
 from scoring_model.evaluation.holdout import (
     MAX_BAD_SHARE,
     EvaluationOptions,
     evaluate_decisions,
+    evaluated,
     group_columns,
+    loaded,
     maturity_of,
     names_of,
     read_labelled,
     select_known,
-    training_folder,
 )
 from scoring_model.evaluation.labels import read_labels
 from scoring_model.evaluation.trained_records import trained_records, trained_until
@@ -32,6 +33,8 @@ from scoring_model.history import person_codes
 from scoring_model.records import RecordTable, format_duration
 from scoring_model.scorer import Scorer
 from scoring_model.scorer.frames import read_histories
+
+_SUBJECT: Final = "the bundles cannot be compared"
 
 _TIMED: Final = 100
 """Records whose decisions are timed one by one."""
@@ -70,36 +73,28 @@ def compare(
     NothingToEvaluate
         If no record has a known class.
     """
-    old, new = (one if isinstance(one, Scorer) else Scorer.load(one) for one in (champion, challenger))
+    (old, beside_old), (new, beside_new) = map(loaded, (champion, challenger))
     options = EvaluationOptions.of(
         by=by,
         as_of=as_of,
         label_maturity=label_maturity,
         matured_only=matured_only,
-        training=[
-            *training,
-            *(training_folder(one) for one in (champion, challenger) if not isinstance(one, Scorer)),
-        ],
+        training=[*training, *beside_old, *beside_new],
         mute=mute,
     )
-    if problems := list(_differing_uses(old, new, options)):
-        raise _refused(problems)
+    scorers = (old, new)
+    refuse(_SUBJECT, _differing_uses(*scorers, options))
     given = None if labels is None else read_labels(labels, old.contents.schema)
     readings = [
         read_labelled(scorer, records, given, by=options.by, max_bad_share=max_bad_share)
-        for scorer in (old, new)
+        for scorer in scorers
     ]
-    one, other = (reading.table for reading in readings)
-    _, *places = np.intersect1d(one.source_rows, other.source_rows, return_indices=True)
-    tables = one.take(places[0]), other.take(places[1])
-    if problems := list(_absent_signals((old, new), tables)):
-        raise _refused(problems)
     return _compared(
-        (old, new),
-        tables,
-        lambda: [
+        scorers,
+        [reading.table for reading in readings],
+        lambda tables, _: [
             _Decided.now(scorer, table, read_histories(scorer, history, scored=reading, recent=False))
-            for scorer, table, reading in zip((old, new), tables, readings, strict=True)
+            for scorer, table, reading in zip(scorers, tables, readings, strict=True)
         ],
         options=options,
         rows=readings[0].rows,
@@ -121,10 +116,6 @@ class RecordRows:
     table: RecordTable
     rows: FloatArray
     seconds: float
-
-    def take(self, places: IntArray) -> "RecordRows":
-        """Take records in the given order."""
-        return RecordRows(table=self.table.take(places), rows=self.rows[places], seconds=self.seconds)
 
 
 def compare_rows(
@@ -156,29 +147,19 @@ def compare_rows(
         If no record has a known class.
     """
     scorers = (champion, challenger)
-    if problems := list(_differing_uses(*scorers, options)):
-        raise _refused(problems)
-    old, new = records
-    _, *places = np.intersect1d(old.table.source_rows, new.table.source_rows, return_indices=True)
-    found = old.take(places[0]), new.take(places[1])
-    tables = found[0].table, found[1].table
-    if problems := list(_absent_signals(scorers, tables)):
-        raise _refused(problems)
+    refuse(_SUBJECT, _differing_uses(*scorers, options))
     return _compared(
         scorers,
-        tables,
-        lambda: [
-            _Decided.of(scorer, one.rows, one.seconds) for scorer, one in zip(scorers, found, strict=True)
+        [one.table for one in records],
+        lambda _, places: [
+            _Decided.of(scorer, one.rows[own], one.seconds)
+            for scorer, one, own in zip(scorers, records, places, strict=True)
         ],
         options=options,
         rows=total,
         files=files,
         notes=notes,
     )
-
-
-def _refused(problems: Sequence[str]) -> EvaluationError:
-    return EvaluationError("the bundles cannot be compared: " + "; ".join(problems))
 
 
 def _differing_uses(old: Scorer, new: Scorer, options: EvaluationOptions) -> Iterator[str]:
@@ -194,7 +175,7 @@ def _differing_uses(old: Scorer, new: Scorer, options: EvaluationOptions) -> Ite
         yield f"label_maturity differs: {lengths}; give one (--label-maturity)"
 
 
-def _absent_signals(scorers: tuple[Scorer, Scorer], tables: tuple[RecordTable, RecordTable]) -> Iterator[str]:
+def _absent_signals(scorers: tuple[Scorer, Scorer], tables: Sequence[RecordTable]) -> Iterator[str]:
     """Yield the signals that a model reads and no record has: its figures would be those of blind records."""
     for role, scorer, table in zip(("champion", "challenger"), scorers, tables, strict=True):
         read = {name for feature in scorer.matrix.features for name in feature.inputs}
@@ -248,27 +229,31 @@ def _milliseconds(scorer: Scorer, rows: FloatArray) -> float:
 
 def _compared(
     scorers: tuple[Scorer, Scorer],
-    tables: tuple[RecordTable, RecordTable],
-    decide: Callable[[], Sequence[_Decided]],
+    tables: Sequence[RecordTable],
+    decide: Callable[[Sequence[RecordTable], Sequence[IntArray]], Sequence[_Decided]],
     *,
     options: EvaluationOptions,
     rows: int,
     files: tuple[str, ...],
     notes: tuple[str, ...] = (),
 ) -> Comparison:
-    """Compare decisions, which are made once it is known that there is something to evaluate."""
+    """Compare decisions about the records that both tables have, by `source_rows`.
+
+    They are made, from the common records and their places in both tables, once there is something to evaluate.
+    """
+    one, other = (table.source_rows for table in tables)
+    _, *places = np.intersect1d(one, other, return_indices=True)
+    tables = [table.take(own) for table, own in zip(tables, places, strict=True)]
+    refuse(_SUBJECT, _absent_signals(scorers, tables))
     selection = select_known(scorers[0], tables[0], options, invalid=rows - len(tables[0]))
-    columns = group_columns(tables[0], options.by)
-    persons = person_codes(tables[0], alone=True)
-    decided = decide()
+    columns, persons = group_columns(tables[0], options.by), person_codes(tables[0], alone=True)
+    decided = decide(tables, places)
     evaluations = [
         evaluate_decisions(
             scorer,
             table,
-            one.decisions,
+            evaluated(table, one.decisions, selection, persons=persons, columns=columns),
             selection=selection,
-            persons=persons,
-            columns=columns,
             options=options,
             files=files,
         )
@@ -280,14 +265,10 @@ def _compared(
         row = one.rows[np.searchsorted(one.places, selection.rows[place])]
         return tuple(reason.code for reason in scorer.reasons(row))
 
-    bundles = tuple(
-        _bundle(scorer, one, evaluation)
-        for scorer, one, evaluation in zip(scorers, decided, evaluations, strict=True)
-    )
     return compare_evaluations(
         *evaluations,
         explain=explain,
-        bundles=bundles,
+        bundles=tuple(map(_bundle, scorers, decided, evaluations)),
         sentences={**scorers[0].sentences, **scorers[1].sentences},
         notes=(*_notes(scorers), *notes),
     )

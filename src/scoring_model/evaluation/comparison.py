@@ -4,23 +4,24 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from scoring_model.estimates import CHALLENGER, CHAMPION, Table
 from scoring_model.evaluation.comparison_result import ComparedBundle, ComparisonResult
 from scoring_model.evaluation.day_draws import DayDraws
 from scoring_model.evaluation.evaluation import Evaluation
 from scoring_model.evaluation.flips import (
     Explain,
+    changed,
     daily_changes,
     find_flips,
     flip_rates,
+    flips_by_day,
     group_flips,
 )
+from scoring_model.evaluation.gates import GateReport
 from scoring_model.evaluation.paired import paired_differences
-
-if TYPE_CHECKING:
-    from scoring_model.evaluation.gates import GateReport
-    from scoring_model.evaluation.report import ComparisonPlots
+from scoring_model.evaluation.report import ComparisonPlots, comparison_report, overview, write_html
 
 _NO_SENTENCES: Final[Mapping[str, str]] = MappingProxyType({})
 
@@ -32,14 +33,15 @@ class Comparison(ComparisonResult):
     champion: Evaluation
     challenger: Evaluation
 
-    @property
-    def plot(self) -> "ComparisonPlots":
-        """Plots as matplotlib axes, each alone; they need the extra ``[train]``."""
-        from scoring_model.evaluation.report import ComparisonPlots
+    def __repr__(self) -> str:
+        return overview(comparison_report(self))
 
+    @property
+    def plot(self) -> ComparisonPlots:
+        """Plots as matplotlib axes, each alone; they need the extra ``[train]``."""
         return ComparisonPlots(self)
 
-    def report(self, path: str | Path, *, gates: "GateReport | None" = None) -> None:
+    def report(self, path: str | Path, *, gates: GateReport | None = None) -> None:
         """Write the report as one HTML file, whole or not at all; it needs the extra ``[train]``.
 
         It holds the record ids of the examples, and no other value of a record but scores as dots of a picture.
@@ -53,9 +55,7 @@ class Comparison(ComparisonResult):
         ------
         MissingExtra
         """
-        from scoring_model.evaluation.report import write_comparison
-
-        write_comparison(self, path, gates=gates)
+        write_html(comparison_report(self, gates=gates), path)
 
 
 def compare_evaluations(
@@ -84,14 +84,20 @@ def compare_evaluations(
     differences = paired_differences(challenger, champion)
     old, new = champion.records, challenger.records
     draws = DayDraws.of(old.event_times)
+    by_day = flips_by_day(old, new, draws)
+    groups = {one.column: group_flips(old, new, draws, one.column) for one in champion.columns}
+    table = changed(differences) | Table.of(
+        flip_rates(by_day, draws), decided_by=CHALLENGER, against=CHAMPION
+    )
+    for _, changes in groups.values():
+        table |= changes
     return Comparison(
         champion=champion,
         challenger=challenger,
-        differences=differences,
-        flips=find_flips(old, new, draws, explain),
-        flip_rates=flip_rates(old, new, draws),
+        table=table,
+        flips=find_flips(old, new, by_day, draws, explain),
         daily=daily_changes(differences, records=len(old), days=draws.days),
-        groups=tuple(group_flips(old, new, draws, table.column) for table in champion.groups),
+        turned={column: turned for column, (turned, _) in groups.items()},
         bundles=bundles,
         sentences=sentences,
         notes=notes,

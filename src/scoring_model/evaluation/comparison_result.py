@@ -2,22 +2,21 @@
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from scoring_model.arrays import FloatArray
-from scoring_model.evaluation.flips import (
-    DailyChange,
-    Flip,
-    GroupFlipTable,
-)
+from scoring_model.arrays import FloatArray, IntArray
+from scoring_model.decision.flips import count_flips
+from scoring_model.estimates import OVERALL, Estimate, Key, Slice, Table
+from scoring_model.evaluation.document import document, frame, members
+from scoring_model.evaluation.flips import DailyChange, Flip, GroupCounts, GroupFlips, GroupFlipTable
+from scoring_model.evaluation.paired import pair_codes
 from scoring_model.evaluation.result import EvaluationResult
-from scoring_model.evaluation.simultaneous import half_widths
-from scoring_model.evaluation.uncertainty import Estimate, Interval
+from scoring_model.evaluation.uncertainty import half_widths
 from scoring_model.findings import Code, Finding, arranged
-from scoring_model.records import rfc3339
 
 if TYPE_CHECKING:
     import pandas
@@ -58,11 +57,6 @@ class ComparedBundle:
     trained_until: int | None
     trained_records: int | None
 
-    def to_json(self) -> dict[str, Any]:
-        """Give the bundle as a JSON document."""
-        until = self.trained_until
-        return asdict(self) | {"trained_until": None if until is None else rfc3339(until)}
-
 
 @dataclass(frozen=True, kw_only=True)
 class ComparisonResult:
@@ -71,16 +65,15 @@ class ComparisonResult:
     Parameters
     ----------
     champion, challenger : EvaluationResult
-    differences : mapping of str to Estimate
-        Of every figure, on the same draws of days.
+    table : Table
+        Every number of both models together: differences of every figure, on the same draws of days; the rates of
+        `FLIPS`; and the change of each rate of each group.
     flips : tuple of Flip
         Each kind of flip that occurs.
-    flip_rates : mapping of str to Estimate
-        As in `FLIP_RATES`.
     daily : tuple of DailyChange
         By outcome, in natural numbers.
-    groups : tuple of GroupFlipTable
-        One for each column.
+    turned : mapping of str to tuple of GroupCounts
+        Flips of each group by column.
     bundles : tuple of (ComparedBundle, ComparedBundle), or empty
         Champion and challenger.
     sentences : mapping of str to str
@@ -91,14 +84,37 @@ class ComparisonResult:
 
     champion: EvaluationResult
     challenger: EvaluationResult
-    differences: Mapping[str, Estimate]
+    table: Table = field(repr=False)
     flips: tuple[Flip, ...]
-    flip_rates: Mapping[str, Estimate]
     daily: tuple[DailyChange, ...]
-    groups: tuple[GroupFlipTable, ...]
+    turned: Mapping[str, tuple[GroupCounts, ...]] = field(repr=False)
     bundles: tuple[ComparedBundle, ...] = ()
     sentences: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+
+    @cached_property
+    def differences(self) -> Mapping[str, Estimate]:
+        """Difference of every figure, by name."""
+        return self.table.where(lambda key: key.part == OVERALL and key.form == "difference").named()
+
+    @cached_property
+    def flip_rates(self) -> Mapping[str, Estimate]:
+        """Shares of records that the challenger decides otherwise, by name; see `FLIPS`."""
+        return self.table.where(lambda key: key.form == "value").named()
+
+    @cached_property
+    def groups(self) -> tuple[GroupFlipTable, ...]:
+        """Flips and changes of rates of each group, one table for each column."""
+        changes = self.table.by(lambda key: key.part)
+
+        def group(column: str, counts: GroupCounts) -> GroupFlips:
+            part = Slice(kind="group", column=column, value=counts.value)
+            return GroupFlips(**asdict(counts), changes=changes[part].named())
+
+        return tuple(
+            GroupFlipTable(column=column, groups=tuple(group(column, one) for one in turned))
+            for column, turned in self.turned.items()
+        )
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -113,7 +129,12 @@ class ComparisonResult:
         """Return the number of days with records."""
         return self.champion.days
 
-    def benefits(self, signs: Mapping[str, int]) -> dict[str, Interval]:
+    @property
+    def matrix(self) -> IntArray:
+        """Count records by class and both outcomes, of `scoring_model.decision.flips.SHAPE`."""
+        return np.asarray(count_flips(pair_codes(self.champion.records, self.challenger.records))[0])
+
+    def benefits(self, signs: Mapping[str, int]) -> dict[str, Estimate]:
         """Give intervals of differences that hold for all named figures at once, with 95 % confidence.
 
         Parameters
@@ -123,14 +144,14 @@ class ComparisonResult:
 
         Returns
         -------
-        dict of str to Interval
+        dict of str to Estimate
             Of the benefit: the difference times the sign. Without ends where the difference has none, or is 0 in
             every draw.
         """
         names = [name for name, sign in signs.items() if self.differences[name].low is not None]
         drawn = np.array([self._drawn(name) * signs[name] for name in names]).T
         varied = [bool(np.ptp(drawn[~np.isnan(drawn[:, g]), g]) > 0) for g in range(len(names))]
-        found = dict.fromkeys(signs, Interval(low=None, high=None))
+        found = {name: self._benefit(name, sign) for name, sign in signs.items()}
         if not any(varied):
             return found
         values = np.array([[(self.differences[name].value or 0.0) * signs[name]] for name in names])
@@ -143,8 +164,17 @@ class ComparisonResult:
         )
         for name, value, width in zip(names, values[:, 0].tolist(), together[:, 0].tolist(), strict=True):
             if not math.isnan(width):
-                found[name] = Interval(low=value - width, high=value + width)
+                ends = {"simultaneous_low": value - width, "simultaneous_high": value + width}
+                found[name] = replace(found[name], **ends, absence="")
         return found
+
+    def _benefit(self, name: str, sign: int) -> Estimate:
+        """Give the difference times the sign, without ends."""
+        found = self.differences[name]
+        value = None if found.value is None else found.value * sign
+        return Estimate(
+            value=value, records=found.records, method="benefit", absence=found.absence or "no value"
+        )
 
     def _drawn(self, name: str) -> FloatArray:
         return self.challenger.draws[name] - self.champion.draws[name]
@@ -158,34 +188,26 @@ class ComparisonResult:
             Columns `part` (overall, or the column of the group), `value` (of the group), `figure`, `champion`,
             `challenger`, `difference`, `low`, `high` (for groups those that hold for all groups at once), `records`.
         """
-        import pandas
-
-        return pandas.DataFrame(list(self._rows()), columns=list(FRAME_COLUMNS))
+        return frame(FRAME_COLUMNS, self._rows())
 
     def _rows(self) -> Iterator[tuple[object, ...]]:
-        for name, found in self.differences.items():
-            values = self.champion.figures[name].value, self.challenger.figures[name].value
-            yield "overall", "", name, *values, found.value, found.low, found.high, found.records
-        for table, old, new in zip(self.groups, self.champion.groups, self.challenger.groups, strict=True):
-            for flips, before, after in zip(table.groups, old.groups, new.groups, strict=True):
-                for name, change in flips.changes.items():
-                    rates = before.rates[name].estimate.value, after.rates[name].estimate.value
-                    ends = change.value, change.simultaneous_low, change.simultaneous_high
-                    yield table.column, flips.value, name, *rates, *ends, flips.totals[name]
+        for key, one in self.table.where(lambda key: key.form == "difference").items():
+            own = Key(figure=key.figure, part=key.part)
+            values = self.champion.table[own].value, self.challenger.table[own].value
+            together = one.simultaneous_low, one.simultaneous_high
+            ends = (one.low, one.high) if key.part == OVERALL else together
+            where = key.part.column or key.part.kind, key.part.value
+            yield *where, key.figure.key, *values, one.value, *ends, one.records
 
     def to_json(self) -> dict[str, Any]:
         """Give the comparison as a JSON document, with the examples' record ids and no other value of a record."""
         return {
+            **members(self),
+            "differences": document(self.differences),
+            "flip_rates": document(self.flip_rates),
+            "groups": document(self.groups),
             "days": self.days,
             "records": len(self.champion.records),
-            "differences": {name: found.to_json() for name, found in self.differences.items()},
-            "flips": [asdict(flip) for flip in self.flips],
-            "flip_rates": {name: rate.to_json() for name, rate in self.flip_rates.items()},
-            "daily": [asdict(change) | {"sentence": str(change)} for change in self.daily],
-            "groups": [table.to_json() for table in self.groups],
-            "bundles": [bundle.to_json() for bundle in self.bundles],
-            "notes": list(self.notes),
-            "findings": [finding.to_json() for finding in self.findings],
-            "champion": self.champion.to_json(),
-            "challenger": self.challenger.to_json(),
+            "daily": [members(change) | {"sentence": str(change)} for change in self.daily],
+            "findings": document(self.findings),
         }

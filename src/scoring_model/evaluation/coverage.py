@@ -1,7 +1,7 @@
 """Selects the records of a table to evaluate, and counts the others by reason."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
@@ -9,36 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scoring_model.arrays import BoolArray, FloatArray, IntArray
-from scoring_model.records import RecordTable, format_duration, rfc3339
-
-
-def known_targets(
-    event_times: IntArray,
-    labels: NDArray[np.int8],
-    label_times: IntArray,
-    instant: int,
-    maturity: int,
-) -> NDArray[np.int8]:
-    """Return the known class of each record at an instant.
-
-    Parameters
-    ----------
-    event_times : ndarray of shape (n,), int64, microseconds since 1970-01-01 UTC
-    labels : ndarray of shape (n,), int8, 1 fraud, 0 genuine, -1 none
-    label_times : ndarray of shape (n,), int64, microseconds, the instant from which a label is known
-    instant : int
-        Microseconds since 1970-01-01 UTC; a label counts if it was known strictly before.
-    maturity : int
-        Microseconds after which a record without a known fraud label is genuine.
-
-    Returns
-    -------
-    ndarray of shape (n,), int8
-        1 fraud, 0 genuine, -1 not known.
-    """
-    known = label_times < instant
-    genuine = (known & (labels == 0)) | (event_times < instant - maturity)
-    return np.where(known & (labels == 1), 1, np.where(genuine, 0, -1)).astype(np.int8)
+from scoring_model.evaluation.document import members
+from scoring_model.records import RecordTable, format_duration
+from scoring_model.records.observation import observed, targets_at
 
 
 class LeftOut(StrEnum):
@@ -48,7 +21,7 @@ class LeftOut(StrEnum):
     AFTER_AS_OF = "after_as_of"
     UNLABELLED_IMMATURE = "unlabelled_immature"
     LABELLED_IMMATURE = "labelled_immature"
-    UNOBSERVABLE = "unobservable"
+    NOT_OBSERVED = "not_observed"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -98,16 +71,20 @@ class Coverage:
             LeftOut.AFTER_AS_OF: "happened at the as-of instant or later",
             LeftOut.UNLABELLED_IMMATURE: f"no label known at the as-of instant, and younger than {age}",
             LeftOut.LABELLED_IMMATURE: f"younger than {age}, though its label is known",
-            LeftOut.UNOBSERVABLE: "without propensity: it did not pass, or no control group was configured",
+            LeftOut.NOT_OBSERVED: "not observed: stopped, or without a propensity where others have one",
         }
         return {texts[reason]: count for reason, count in self.left_out.items() if count}
 
     def to_json(self) -> dict[str, Any]:
         """Return the coverage as a JSON document with a key for every reason."""
-        plain = asdict(self)
-        plain["as_of"] = rfc3339(self.as_of)
-        plain["label_maturity"] = format_duration(plain.pop("maturity"))
-        return {**plain, "rows": self.rows, "evaluated": self.evaluated}
+        plain = members(self)
+        del plain["maturity"]
+        return {
+            **plain,
+            "label_maturity": format_duration(self.maturity),
+            "rows": self.rows,
+            "evaluated": self.evaluated,
+        }
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -122,12 +99,19 @@ class Selection:
         1 fraud, 0 genuine.
     weights : ndarray of shape (m,), float64, or None
         How many records each stands for, 1 / propensity; None: each for itself.
+    stopped : ndarray of shape (s,), int64
+        Places of the records before the as-of instant that were not observed. Empty where a control group stands for
+        them.
+    stopped_labels : ndarray of shape (s,), int8
+        1 fraud, 0 genuine, -1 not known at the as-of instant.
     """
 
     rows: IntArray
     targets: NDArray[np.int8]
     coverage: Coverage
     weights: FloatArray | None = None
+    stopped: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    stopped_labels: NDArray[np.int8] = field(default_factory=lambda: np.empty(0, dtype=np.int8))
 
 
 def select(
@@ -143,12 +127,13 @@ def select(
         Whether to leave out every record not older than `maturity`, so that the same rule applies to frauds and
         genuine records.
     """
-    targets = known_targets(table.event_times, table.labels, table.label_times, as_of, maturity)
-    happened = (table.event_times < as_of) & ~table.unobservable
+    targets, seen = targets_at(table, as_of, maturity), observed(table, maturity)
+    happened = (table.event_times < as_of) & seen
     mature = table.event_times < as_of - maturity
-    labelled = targets >= 0  # every mature record is
+    labelled = targets >= 0  # every observed, mature record is
     chosen = happened & (mature if matured_only else labelled)
     rows = np.flatnonzero(chosen)
+    stopped = np.flatnonzero((table.event_times < as_of) & ~seen & (table.propensities is None))
 
     def count(mask: BoolArray) -> int:
         return int(np.count_nonzero(mask))
@@ -166,12 +151,7 @@ def select(
             LeftOut.AFTER_AS_OF: count(table.event_times >= as_of),
             LeftOut.UNLABELLED_IMMATURE: count(happened & ~labelled),
             LeftOut.LABELLED_IMMATURE: count(happened & labelled & ~chosen),
-            # Only where records have propensities, so that other documents stay as they were.
-            **(
-                {}
-                if table.propensities is None
-                else {LeftOut.UNOBSERVABLE: count((table.event_times < as_of) & table.unobservable)}
-            ),
+            LeftOut.NOT_OBSERVED: count((table.event_times < as_of) & ~seen),
         },
     )
     return Selection(
@@ -179,4 +159,6 @@ def select(
         targets=targets[rows],
         weights=None if table.propensities is None else 1.0 / table.propensities[rows],
         coverage=coverage,
+        stopped=stopped,
+        stopped_labels=targets[stopped],
     )

@@ -12,12 +12,11 @@ from scoring_model.bundle import ScoreCounts
 from scoring_model.configuration import CostSettings
 from scoring_model.decision.rules import NEVER_REACHED, Policy
 from scoring_model.decision.scale import MAX_SCORE
-from scoring_model.evaluation.capacity import DailyQueues
 from scoring_model.evaluation.cost import at_or_above, expected_cost
 from scoring_model.evaluation.day_draws import DayDraws
 from scoring_model.evaluation.decomposition import Reliability, measure_reliability
 from scoring_model.evaluation.evaluated_records import EvaluatedRecords
-from scoring_model.evaluation.figures import drawn_rankings
+from scoring_model.evaluation.figures import DailyQueues, drawn_rankings
 from scoring_model.evaluation.measures import Measures, measure_periods
 from scoring_model.evaluation.metrics import RankCounts, Ranking, divide
 from scoring_model.evaluation.uncertainty import band_of

@@ -1,19 +1,21 @@
-"""Decomposition of mean losses and reliability of probabilities, both by isotonic regression (CORP).
+"""How true probabilities are: bins, decomposition of mean losses, and reliability by isotonic regression (CORP).
 
 Dimitriadis, Gneiting and Jordan 2021, doi:10.1073/pnas.2016191118.
 """
 
-from dataclasses import asdict, dataclass
-from typing import Any, Final, Self
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from scoring_model.arrays import FloatArray, IntArray
+from scoring_model.estimates import Estimate
 from scoring_model.evaluation.day_draws import DayDraws, draw_days
 from scoring_model.evaluation.evaluated_records import EvaluatedRecords
 from scoring_model.evaluation.metrics import LEAST_PROBABILITY, log_losses, mean_of, squared_errors
-from scoring_model.evaluation.uncertainty import band_of
+from scoring_model.evaluation.uncertainty import band_of, share_of
 
 RESAMPLES: Final = 100
 _CELLS: Final = 1000
@@ -46,10 +48,6 @@ class Decomposition:
     discrimination: float
     uncertainty: float
     records: int
-
-    def to_json(self) -> dict[str, Any]:
-        """Give the parts as a JSON document."""
-        return asdict(self)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -244,3 +242,73 @@ def _cells(probabilities: FloatArray) -> tuple[IntArray, FloatArray]:
     order = np.argsort(probabilities, kind="stable")  # so that the order of records changes no bit
     sums = np.bincount(cells[order], probabilities[order], minlength=len(held))
     return cells, sums / np.bincount(cells, minlength=len(held))
+
+
+BINS = 10
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CalibrationBin:
+    """Records of similar probability.
+
+    Parameters
+    ----------
+    probability : float
+        Their mean probability of fraud, in [0, 1].
+    observed : Estimate
+        Frauds among them.
+    """
+
+    probability: float
+    observed: Estimate
+
+
+def calibration_table(
+    probabilities: FloatArray, labels: NDArray[np.integer], *, bins: int = BINS
+) -> tuple[CalibrationBin, ...]:
+    """Bin records by probability into bins of nearly equal numbers.
+
+    Records of equal probability share the bin of their median, so the table does not depend on the
+    order of the records, and has fewer bins if many are equal.
+
+    Parameters
+    ----------
+    probabilities : ndarray of shape (n,), float64, in [0, 1]
+    labels : ndarray of shape (n,), 1 fraud, 0 genuine
+
+    Returns
+    -------
+    tuple of CalibrationBin
+        By ascending probability; none of them empty.
+    """
+    distinct, where = np.unique(probabilities, return_inverse=True)
+    records = np.bincount(where, minlength=len(distinct))
+    frauds = np.bincount(where[labels == 1], minlength=len(distinct))
+    twice_middle = 2 * np.cumsum(records) - records
+    bin_of = twice_middle * bins // (2 * max(len(labels), 1))
+    rows = []
+    for number in np.unique(bin_of):
+        inside = bin_of == number
+        total = int(records[inside].sum())
+        mean = float(np.sum(records[inside] * distinct[inside])) / total
+        rows.append(CalibrationBin(probability=mean, observed=share_of(int(frauds[inside].sum()), total)))
+    return tuple(rows)
+
+
+def expected_calibration_error(table: Sequence[CalibrationBin]) -> float | None:
+    """Mean distance of predicted and observed shares, weighted by records.
+
+    Naeini, Cooper and Hauskrecht 2015, doi 10.1609/aaai.v29i1.9602, here with bins of equal numbers.
+
+    Returns
+    -------
+    float or None
+        In [0, 1]; None for an empty table.
+    """
+    records = sum(row.observed.records for row in table)
+    if not records:
+        return None
+    return (
+        sum(abs(row.probability * row.observed.records - (row.observed.count or 0)) for row in table)
+        / records
+    )

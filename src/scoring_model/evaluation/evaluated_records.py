@@ -1,6 +1,6 @@
 """The records that an evaluation rests on: decisions, labels and times side by side."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -8,11 +8,23 @@ from numpy.typing import NDArray
 
 from scoring_model.arrays import FloatArray, IntArray
 from scoring_model.decision.rules import Decisions
+from scoring_model.evaluation.stopped import NotObserved
 from scoring_model.records import Column
 
 
 class EvaluationError(ValueError):
     """Records or arrays that cannot be evaluated."""
+
+
+def refuse(subject: str, problems: Iterable[str]) -> None:
+    """Raise an error with all problems of a subject, if there are any.
+
+    Raises
+    ------
+    EvaluationError
+    """
+    if found := "; ".join(problems):
+        raise EvaluationError(f"{subject}: {found}")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -33,6 +45,8 @@ class EvaluatedRecords:
         Values by which groups are made, by name.
     weights : ndarray of shape (n,), float64, optional
         How many records each stands for, at least 1: 1 / propensity. None: each for itself.
+    not_observed : NotObserved, optional
+        Decisions about those whose class can't be known. None: nobody was stopped, or others stand for them.
     """
 
     decisions: Decisions
@@ -42,6 +56,7 @@ class EvaluatedRecords:
     persons: IntArray | None = None
     columns: Mapping[str, Column] = field(default_factory=dict)
     weights: FloatArray | None = None
+    not_observed: NotObserved | None = None
 
     @property
     def weight_of_each(self) -> FloatArray:

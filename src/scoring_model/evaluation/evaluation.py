@@ -3,35 +3,36 @@
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from scoring_model.bundle import ScoreCounts
 from scoring_model.configuration import CostSettings
-from scoring_model.contract.outcome import OUTCOMES, Outcome
+from scoring_model.contract.outcome import OUTCOMES
 from scoring_model.decision.rules import DecisionRules, Policy
 from scoring_model.decision.scale import MAX_SCORE
+from scoring_model.estimates import Estimate, Key, Slice, Table
 from scoring_model.evaluation.checks import check_evaluation
-from scoring_model.evaluation.control_cost import forecast_control_cost
+from scoring_model.evaluation.cost import forecast_control_cost
 from scoring_model.evaluation.coverage import Coverage
 from scoring_model.evaluation.curves import Curves
 from scoring_model.evaluation.day_draws import DayDraws
-from scoring_model.evaluation.decomposition import decompose
-from scoring_model.evaluation.evaluated_records import EvaluatedRecords, EvaluationError
+from scoring_model.evaluation.decomposition import calibration_table, decompose
+from scoring_model.evaluation.evaluated_records import EvaluatedRecords, refuse
 from scoring_model.evaluation.figures import Figures, measure_figures
-from scoring_model.evaluation.groups import measure_groups
+from scoring_model.evaluation.groups import GroupTable, measure_groups
 from scoring_model.evaluation.measures import measure, measure_periods
-from scoring_model.evaluation.reliability import calibration_table
+from scoring_model.evaluation.rates import errs
+from scoring_model.evaluation.report import Plots, Section, evaluation_report, overview, write_html
 from scoring_model.evaluation.result import EvaluationResult, Provenance
 from scoring_model.evaluation.stability import Stability, measure_stability
-from scoring_model.evaluation.uncertainty import Estimate, share_of, weighted_share
+from scoring_model.evaluation.stopped import Stopped, possible_share
+from scoring_model.evaluation.uncertainty import share_of, weighted_share
+from scoring_model.figures import CONTROL_COST, ERRORS, FIGURES, SCORE_SHARES
 from scoring_model.findings import Finding, arranged
 from scoring_model.records.times import DAY
-
-if TYPE_CHECKING:
-    from scoring_model.evaluation.report import Plots, Section
 
 _NO_GROUPS: Final[Mapping[str, str | None]] = MappingProxyType({})
 
@@ -39,14 +40,15 @@ _NO_GROUPS: Final[Mapping[str, str | None]] = MappingProxyType({})
 class Evaluation(EvaluationResult):
     """Decisions on records with known labels, with plots and a report."""
 
-    @property
-    def plot(self) -> "Plots":
-        """Plots as matplotlib axes, each alone; they need the extra ``[train]``."""
-        from scoring_model.evaluation.report import Plots
+    def __repr__(self) -> str:
+        return overview(evaluation_report(self, brief=True))
 
+    @property
+    def plot(self) -> Plots:
+        """Plots as matplotlib axes, each alone; they need the extra ``[train]``."""
         return Plots(self)
 
-    def report(self, path: str | Path, *, further: "Sequence[Section]" = ()) -> None:
+    def report(self, path: str | Path, *, further: Sequence[Section] = ()) -> None:
         """Write the report as one HTML file, whole or not at all; it needs the extra ``[train]``.
 
         Parameters
@@ -58,9 +60,7 @@ class Evaluation(EvaluationResult):
         ------
         MissingExtra
         """
-        from scoring_model.evaluation.report import write_report
-
-        write_report(self, path, further=further)
+        write_html(evaluation_report(self, further=further), path)
 
 
 def evaluate_records(
@@ -102,23 +102,23 @@ def evaluate_records(
     draws = DayDraws.of(records.event_times)
     figures = measure_figures(records, draws, costs=costs)
     months = records.event_times.astype("datetime64[us]").astype("datetime64[M]")
-    genuine_scores = records.decisions.scores[labels == 0]
-    groups = tuple(
+    columns = [
         measure_groups(records, draws, column, reference=reference) for column, reference in by.items()
-    )
+    ]
+    table = Table(dict(_single(records, policy, figures)))
+    for month, measures in measure_periods(records, months).items():
+        table |= Table.of(measures.figures, part=Slice(kind="month", value=month))
+    for _, measured in columns:
+        table |= measured
+    groups = [GroupTable.of(column, measured) for column, measured in columns]
     return Evaluation(
+        table=table,
         overall=measure(records.decisions, labels, records.weights),
-        figures=figures.estimates,
         decompositions=decompose(records.decisions.probabilities, labels),
         calibration=calibration_table(records.decisions.probabilities, labels),
-        score_shares={
-            score: share_of(int(np.count_nonzero(genuine_scores >= score)), len(genuine_scores))
-            for score in range(100, MAX_SCORE + 1, 100)
-        },
         extrapolated_from=rules.scale.extrapolated_from,
         stability=tuple(_stability(records, policy, figures)),
-        months=measure_periods(records, months),
-        groups=groups,
+        columns=tuple(column for column, _ in columns),
         curves=Curves(records=records, draws=draws, policy=policy, costs=costs, counts=counts),
         coverage=coverage,
         provenance=provenance,
@@ -126,39 +126,42 @@ def evaluate_records(
         days=draws.days,
         records=records,
         draws=figures.draws,
-        control_cost=_control_cost(records, policy),
+        stopped=None if records.not_observed is None else Stopped.of(records.not_observed),
     )
 
 
-def _control_cost(records: EvaluatedRecords, policy: Policy) -> Estimate | None:
-    if policy.control is None or not len(records):
-        return None
-    days = records.event_times // DAY
-    return forecast_control_cost(records, policy.control, days=int(days.max() - days.min()) + 1)
+def _single(records: EvaluatedRecords, policy: Policy, figures: Figures) -> Iterator[tuple[Key, Estimate]]:
+    """Yield the numbers of all records."""
+    yield from Table.of(figures.estimates).items()
+    scores = records.decisions.scores[records.labels == 0]
+    for score, figure in SCORE_SHARES.items():
+        yield Key(figure=figure), share_of(int(np.count_nonzero(scores >= score)), len(scores))
+    if policy.control is not None and len(records):
+        days = records.event_times // DAY
+        cost = forecast_control_cost(records, policy.control, days=int(days.max() - days.min()) + 1)
+        yield Key(figure=CONTROL_COST), cost
 
 
 def _stability(records: EvaluatedRecords, policy: Policy, figures: Figures) -> Iterator[Stability]:
     """Measure each error that a policy may bound on the class that it concerns."""
     limits = {promise.bound: promise.limit for promise in policy.promises}
-    passed, failed = OUTCOMES.index(Outcome.PASSED), OUTCOMES.index(Outcome.FAILED)
-    outcomes = records.decisions.outcomes
-    for name, label, errors in (
-        ("false_reject", 0, outcomes == failed),
-        ("step_up", 0, outcomes != passed),
-        ("missed_fraud", 1, outcomes == passed),
-    ):
-        rows = records.labels == label
+    for name in ERRORS:
+        error = FIGURES[name]
+        rows = records.labels == error.label
+        outcomes, weights = records.decisions.outcomes[rows], records.weights
+        errors = errs(error.key, outcomes)
         yield measure_stability(
-            f"max_{name}",
-            limits.get(f"max_{name}"),
-            errors[rows],
+            str(error.bound),
+            limits.get(str(error.bound)),
+            errors,
             records.event_times[rows],
-            drawn=figures.draws[name],
+            drawn=figures.draws[error.key],
             share=None
-            if records.weights is None
-            else weighted_share(
-                errors[rows], records.weights[rows], heaviest=float(records.weights.max(initial=1.0))
-            ),
+            if weights is None
+            else weighted_share(errors, weights[rows], heaviest=float(weights.max(initial=1.0))),
+            possible=None
+            if records.not_observed is None
+            else possible_share(name, outcomes, records.not_observed),
         )
 
 
@@ -195,5 +198,4 @@ def _check(records: EvaluatedRecords) -> None:
         for name, (rule, good) in kept.items()
         if not good.all()
     ]
-    if problems:
-        raise EvaluationError("evaluation: " + "; ".join(problems))
+    refuse("evaluation", problems)

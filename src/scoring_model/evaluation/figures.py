@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, Self
 
 import numpy as np
 
 from scoring_model.arrays import FloatArray, IntArray
 from scoring_model.configuration import CostSettings
-from scoring_model.evaluation.capacity import DailyQueues
+from scoring_model.estimates import Estimate
 from scoring_model.evaluation.cost import cost_of_cells
 from scoring_model.evaluation.day_draws import MIN_DAYS, DayDraws
 from scoring_model.evaluation.evaluated_records import EvaluatedRecords
@@ -21,14 +21,10 @@ from scoring_model.evaluation.metrics import (
     squared_errors,
     weighted_mean,
 )
-from scoring_model.evaluation.rates import CELLS, RATES, Rate, cell_codes, rate_counts
+from scoring_model.evaluation.rates import CELLS, RATES, cell_codes, rate_counts, rate_share
 from scoring_model.evaluation.uncertainty import (
-    Estimate,
-    Share,
-    interval_of,
+    drawn_estimate,
     share_estimate,
-    share_of,
-    weighted_share,
 )
 from scoring_model.figures import CAPACITIES, FPR_LIMITS
 
@@ -56,15 +52,14 @@ class _Figure:
     value: float
     drawn: FloatArray
     by_day: IntArray  # records of the denominator
-    share: Share | None = None  # of a rate
+    share: Estimate | None = None  # of a rate
 
     def estimate(self) -> Estimate:
         """Give the figure its interval, unless fewer than ten days hold records that it rests on."""
         drawn = self.drawn if np.count_nonzero(self.by_day) >= MIN_DAYS else self.drawn[:0]
         if self.share is not None:
             return share_estimate(self.share, drawn)
-        ends = interval_of(drawn)
-        return Estimate(value=known(self.value), low=ends.low, high=ends.high, records=int(self.by_day.sum()))
+        return drawn_estimate(self.value, drawn, int(self.by_day.sum()))
 
 
 def measure_figures(records: EvaluatedRecords, draws: DayDraws, *, costs: CostSettings | None) -> Figures:
@@ -110,6 +105,11 @@ def drawn_rankings(
         yield RankCounts(drawn[:, :size], drawn[:, size:])
 
 
+def ranking_figures(ranking: Ranking) -> dict[str, float | None]:
+    """Return the figures of a ranking; None where a class is absent."""
+    return dict(zip(_ranking_names(), map(known, _ranking_values(ranking.counts)), strict=True))
+
+
 def _ranking_names() -> Iterator[str]:
     yield from _RANKED
     for measure in ("recall", "precision"):
@@ -148,9 +148,7 @@ def _rates(records: EvaluatedRecords, draws: DayDraws, costs: CostSettings | Non
         yield replace(
             _ratio(name, draws, numerators[:, place], denominators[:, place]),
             by_day=by_day[:, place],
-            share=share_of(int(numerators[:, place].sum()), int(denominators[:, place].sum()))
-            if weights is None
-            else _weighted_share(codes, weights, RATES[name]),
+            share=rate_share(codes, weights, RATES[name]),
         )
     if costs is not None:
         everyone = counted.sum(axis=1)
@@ -158,13 +156,6 @@ def _rates(records: EvaluatedRecords, draws: DayDraws, costs: CostSettings | Non
         yield _Figure(
             name="cost", value=value.item(), drawn=cost_of_cells(draws.drawn(cells), costs), by_day=everyone
         )
-
-
-def _weighted_share(codes: IntArray, weights: FloatArray, rate: Rate) -> Share:
-    """Return a rate of records that stand for others, by their cells."""
-    held = np.isin(codes, list(rate.denominator))
-    errors = np.isin(codes[held], list(rate.numerator))
-    return weighted_share(errors, weights[held], heaviest=float(weights.max(initial=1.0)))
 
 
 def _queues(records: EvaluatedRecords, draws: DayDraws) -> Iterator[_Figure]:
@@ -187,3 +178,54 @@ def _ratio(
         drawn=divide(draws.drawn(numerators), draws.drawn(denominators)),
         by_day=denominators.astype(np.int64),
     )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class DailyQueues:
+    """Frauds by their place in the queue of their day; records with the same margin share their places.
+
+    Parameters
+    ----------
+    day_of : ndarray of shape (t,), int64
+        Day of each group of tied records that holds a fraud.
+    ahead, tied, frauds : ndarray of shape (t,), int64
+        Records of the day with a higher margin, records in the group, and frauds among these.
+    days, longest : int
+        Number of days, and records of the fullest one.
+    """
+
+    day_of: IntArray
+    ahead: IntArray
+    tied: IntArray
+    frauds: IntArray
+    days: int
+    longest: int
+
+    @classmethod
+    def of(cls, records: EvaluatedRecords, draws: DayDraws) -> Self:
+        """Rank the records of each day by margin."""
+        order = np.lexsort((-records.decisions.margins, draws.day_of))
+        days, margins = draws.day_of[order], records.decisions.margins[order]
+        new_day = np.diff(days, prepend=-1) != 0
+        starts = np.flatnonzero(new_day | (np.diff(margins, prepend=np.nan) != 0))
+        day_starts = np.flatnonzero(new_day)
+        tied = np.diff(starts, append=len(order))
+        frauds = np.add.reduceat(records.labels[order].astype(np.int64), starts) if len(order) else tied
+        held = frauds > 0
+        return cls(
+            day_of=days[starts][held],
+            ahead=(starts - day_starts[days[starts]])[held],
+            tied=tied[held],
+            frauds=frauds[held],
+            days=draws.days,
+            longest=int(np.diff(day_starts, append=len(order)).max(initial=0)),
+        )
+
+    def caught(self, capacity: int) -> FloatArray:
+        """Return the frauds reviewed on each day, of shape (days,).
+
+        Of tied records at the end of the queue, a random choice is reviewed: the mean over such choices.
+        """
+        reviewed = np.clip(capacity - self.ahead, 0, self.tied)
+        weights = self.frauds * reviewed / self.tied
+        return np.bincount(self.day_of, weights, minlength=self.days).astype(np.float64)

@@ -2,30 +2,28 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass
-from typing import Any, Final, TypeAlias
+from dataclasses import dataclass
+from typing import Final, TypeAlias
 
 import numpy as np
 
-from scoring_model.arrays import BoolArray, FloatArray, IntArray
+from scoring_model.arrays import IntArray
 from scoring_model.contract.outcome import OUTCOMES, Outcome
+from scoring_model.decision.flips import FRAUD, GENUINE, SHAPE, count_flips, kinds, turns
+from scoring_model.estimates import CHALLENGER, CHAMPION, OVERALL, Estimate, Slice, Table
 from scoring_model.evaluation.day_draws import MIN_DAYS, DayDraws
 from scoring_model.evaluation.evaluated_records import EvaluatedRecords
 from scoring_model.evaluation.grouping import Grouping
-from scoring_model.evaluation.groups import MIN_RECORDS, Difference
+from scoring_model.evaluation.groups import MIN_RECORDS, deviating
 from scoring_model.evaluation.metrics import divide
-from scoring_model.evaluation.paired import paired_variance
-from scoring_model.evaluation.rates import CELLS, RATES, cell_codes, rate_counts
-from scoring_model.evaluation.simultaneous import half_widths
-from scoring_model.evaluation.uncertainty import Estimate, rate_estimate
-from scoring_model.figures import GROUP_RATES
+from scoring_model.evaluation.paired import pair_codes, paired_variance
+from scoring_model.evaluation.rates import RATES, gained_and_lost, outcome_cells, rate_counts
+from scoring_model.evaluation.uncertainty import differing, rate_estimate
+from scoring_model.figures import FLIPS, GROUP_RATES
 
 EXAMPLES: Final = 5
 MOST_EXPLAINED: Final = 200
 """Records of one kind of flip whose reasons are counted."""
-
-FLIP_RATES: Final = ("all", "genuine_stricter", "genuine_milder", "fraud_stricter", "fraud_milder")
-"""Share of all records whose outcome differs; shares of each class with a stricter or milder outcome."""
 
 _PLURALS: Final = {Outcome.PASSED: "passes", Outcome.STEPPED_UP: "step-ups", Outcome.FAILED: "failures"}
 
@@ -90,8 +88,8 @@ class DailyChange:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class GroupFlips:
-    """Flips of the records with one value of a column.
+class GroupCounts:
+    """Records with one value of a column, by what the challenger makes of them.
 
     Parameters
     ----------
@@ -99,11 +97,6 @@ class GroupFlips:
         Records with a stricter (milder) outcome from the challenger.
     stricter_frauds, milder_frauds : int
         Frauds among them.
-    totals : mapping of str to int
-        Records in the denominator of each rate.
-    changes : mapping of str to Difference
-        Rate under the challenger minus that under the champion, by name as in `GROUP_RATES`. Without ends where the
-        denominator has fewer than `MIN_RECORDS` records or ten days.
     """
 
     value: str
@@ -112,8 +105,20 @@ class GroupFlips:
     milder: int
     stricter_frauds: int
     milder_frauds: int
-    totals: Mapping[str, int]
-    changes: Mapping[str, Difference]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class GroupFlips(GroupCounts):
+    """The same records, and how their rates change.
+
+    Parameters
+    ----------
+    changes : mapping of str to Estimate
+        Rate under the challenger minus that under the champion, by name as in `GROUP_RATES`. Without ends where the
+        denominator has fewer than `MIN_RECORDS` records or ten days.
+    """
+
+    changes: Mapping[str, Estimate]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -123,56 +128,46 @@ class GroupFlipTable:
     column: str
     groups: tuple[GroupFlips, ...]
 
-    def to_json(self) -> dict[str, Any]:
-        """Give the flips as a JSON document."""
-        return asdict(self)
+
+def flips_by_day(champion: EvaluatedRecords, challenger: EvaluatedRecords, draws: DayDraws) -> IntArray:
+    """Count the flips of each day, of shape (days, *SHAPE)."""
+    return count_flips(pair_codes(champion, challenger), draws.day_of, draws.days)
 
 
 def find_flips(
-    champion: EvaluatedRecords, challenger: EvaluatedRecords, draws: DayDraws, explain: Explain | None
-) -> tuple[Flip, ...]:
-    """Count the records of each kind of flip; kinds without records are left out."""
-    before, after = champion.decisions, challenger.decisions
-    kinds = before.outcomes.astype(np.int64) * len(OUTCOMES) + after.outcomes
-    moved = np.abs(after.scores - before.scores)
-    return tuple(
-        _flip(champion, int(kind), np.asarray(kinds == kind), moved, draws, explain)
-        for kind in np.unique(kinds[before.outcomes != after.outcomes])
-    )
-
-
-def _flip(
-    records: EvaluatedRecords,
-    kind: int,
-    flipped: BoolArray,
-    moved: IntArray,
+    champion: EvaluatedRecords,
+    challenger: EvaluatedRecords,
+    by_day: IntArray,
     draws: DayDraws,
     explain: Explain | None,
-) -> Flip:
-    old, new = divmod(kind, len(OUTCOMES))
-    rows, fraud = np.flatnonzero(flipped), records.labels == 1
-    shown = np.unique(np.linspace(0, len(rows) - 1, min(len(rows), MOST_EXPLAINED)).astype(np.int64))
-    chosen = [] if explain is None else rows[shown].tolist()
-    codes = Counter(code for row in chosen for code in (explain(row, new > old) if explain else ()))
-    farthest = rows[np.argsort(-moved[rows], kind="stable")][:EXAMPLES].tolist()
-    frauds = int(np.count_nonzero(records.labels[rows]))
-    return Flip(
-        champion=OUTCOMES[old],
-        challenger=OUTCOMES[new],
-        genuine=len(rows) - frauds,
-        frauds=frauds,
-        daily_genuine=_per_day(flipped & ~fraud, draws),
-        daily_frauds=_per_day(flipped & fraud, draws),
-        reasons=dict(sorted(codes.items(), key=lambda item: (-item[1], item[0]))),
-        explained=len(chosen),
-        examples=tuple(records.record_ids[row] for row in farthest) if records.record_ids else (),
-    )
+) -> tuple[Flip, ...]:
+    """Describe each kind of flip that occurs in counts of shape (days, *SHAPE)."""
+    before, after = champion.decisions, challenger.decisions
+    moved = np.abs(after.scores - before.scores)
+    records = by_day.sum(axis=(1, 2, 3))
 
+    def flip(old: Outcome, new: Outcome) -> Flip:
+        i, j = OUTCOMES.index(old), OUTCOMES.index(new)
+        rows = np.flatnonzero((before.outcomes == i) & (after.outcomes == j))
+        shown = np.unique(np.linspace(0, len(rows) - 1, min(len(rows), MOST_EXPLAINED)).astype(np.int64))
+        chosen = [] if explain is None else rows[shown].tolist()
+        codes = Counter(code for row in chosen for code in (explain(row, j > i) if explain else ()))
+        farthest = rows[np.argsort(-moved[rows], kind="stable")][:EXAMPLES].tolist()
+        genuine, frauds = by_day[:, GENUINE, i, j], by_day[:, FRAUD, i, j]
+        daily = (_rate(counts, records, draws).times(len(moved) / draws.days) for counts in (genuine, frauds))
+        return Flip(
+            champion=old,
+            challenger=new,
+            genuine=int(genuine.sum()),
+            frauds=int(frauds.sum()),
+            daily_genuine=next(daily),
+            daily_frauds=next(daily),
+            reasons=dict(sorted(codes.items(), key=lambda item: (-item[1], item[0]))),
+            explained=len(chosen),
+            examples=tuple(champion.record_ids[row] for row in farthest) if champion.record_ids else (),
+        )
 
-def _per_day(hits: BoolArray, draws: DayDraws) -> Estimate:
-    """Estimate how many records of a kind a day has."""
-    found = _rate(hits, np.ones_like(hits), draws)
-    return found.times(len(hits) / draws.days)
+    return tuple(flip(old, new) for old, new, _ in kinds(by_day.sum(axis=0)) if old is not new)
 
 
 def daily_changes(differences: Mapping[str, Estimate], *, records: int, days: int) -> tuple[DailyChange, ...]:
@@ -188,29 +183,21 @@ def daily_changes(differences: Mapping[str, Estimate], *, records: int, days: in
     )
 
 
-def flip_rates(
-    champion: EvaluatedRecords, challenger: EvaluatedRecords, draws: DayDraws
-) -> dict[str, Estimate]:
-    """Measure the shares of `FLIP_RATES`."""
-    fraud = champion.labels == 1
-    stricter, milder = _turns(champion, challenger)
-    pairs = (
-        (stricter | milder, np.ones_like(fraud)),
-        (stricter & ~fraud, ~fraud),
-        (milder & ~fraud, ~fraud),
-        (stricter & fraud, fraud),
-        (milder & fraud, fraud),
-    )
-    return {name: _rate(*pair, draws) for name, pair in zip(FLIP_RATES, pairs, strict=True)}
+def flip_rates(by_day: IntArray, draws: DayDraws) -> dict[str, Estimate]:
+    """Measure the shares of `FLIPS` from counts of shape (days, *SHAPE)."""
+    records, stricter, milder = turns(by_day)
+    pairs = {
+        "all": ((stricter + milder).sum(axis=1), records.sum(axis=1)),
+        "genuine_stricter": (stricter[:, GENUINE], records[:, GENUINE]),
+        "genuine_milder": (milder[:, GENUINE], records[:, GENUINE]),
+        "fraud_stricter": (stricter[:, FRAUD], records[:, FRAUD]),
+        "fraud_milder": (milder[:, FRAUD], records[:, FRAUD]),
+    }
+    return {name: _rate(*pairs[name], draws) for name in FLIPS}
 
 
-def _turns(champion: EvaluatedRecords, challenger: EvaluatedRecords) -> tuple[BoolArray, BoolArray]:
-    before, after = champion.decisions.outcomes, challenger.decisions.outcomes
-    return np.asarray(after > before), np.asarray(after < before)
-
-
-def _rate(hits: BoolArray, rows: BoolArray, draws: DayDraws) -> Estimate:
-    counts, totals = (draws.counts(mask.astype(np.int64), 2)[:, 1] for mask in (hits, rows))
+def _rate(counts: IntArray, totals: IntArray, draws: DayDraws) -> Estimate:
+    """Estimate a share from counts of shape (days,)."""
     drawn = divide(draws.drawn(counts), draws.drawn(totals))
     enough = np.count_nonzero(totals) >= MIN_DAYS
     return rate_estimate(int(counts.sum()), int(totals.sum()), drawn if enough else drawn[:0])
@@ -218,70 +205,60 @@ def _rate(hits: BoolArray, rows: BoolArray, draws: DayDraws) -> Estimate:
 
 def group_flips(
     champion: EvaluatedRecords, challenger: EvaluatedRecords, draws: DayDraws, column: str
-) -> GroupFlipTable:
+) -> tuple[tuple[GroupCounts, ...], Table]:
     """Count flips and measure the changes of rates for each group of a column."""
     grouping = Grouping.of(champion, column)
     size = len(grouping.values)
-    # A record's cell under both models at once: who flips, and the rates of either.
-    old, new = (cell_codes(one.labels, one.decisions.outcomes) for one in (champion, challenger))
-    pairs = draws.counts((grouping.codes * CELLS + old) * CELLS + new, size * CELLS * CELLS)
-    by_day = pairs.reshape(draws.days, size, CELLS, CELLS)
-    changes, totals = _changes(by_day, draws)
-    counts = by_day.sum(axis=0)
-    outcome = np.arange(CELLS) % len(OUTCOMES)
-    frauds = np.arange(CELLS) >= len(OUTCOMES)
-    strict, mild = outcome[None, :] > outcome[:, None], outcome[None, :] < outcome[:, None]
-    return GroupFlipTable(
-        column=column,
-        groups=tuple(
-            GroupFlips(
-                value=value,
-                records=int(found.sum()),
-                stricter=int(found[strict].sum()),
-                milder=int(found[mild].sum()),
-                stricter_frauds=int(found[strict & frauds[:, None]].sum()),
-                milder_frauds=int(found[mild & frauds[:, None]].sum()),
-                totals=dict(zip(GROUP_RATES, totals[g].astype(int).tolist(), strict=True)),
-                changes={name: changes[g][f] for f, name in enumerate(GROUP_RATES)},
-            )
-            for g, (value, found) in enumerate(zip(grouping.values, counts, strict=True))
-        ),
+    groups = draws.day_of * size + grouping.codes
+    by_day = count_flips(pair_codes(champion, challenger), groups, draws.days * size)
+    by_day = by_day.reshape(draws.days, size, *SHAPE)
+    found = turns(by_day.sum(axis=0))
+    counts = tuple(
+        GroupCounts(
+            value=value,
+            records=int(found.records[g].sum()),
+            stricter=int(found.stricter[g].sum()),
+            milder=int(found.milder[g].sum()),
+            stricter_frauds=int(found.stricter[g, FRAUD]),
+            milder_frauds=int(found.milder[g, FRAUD]),
+        )
+        for g, value in enumerate(grouping.values)
     )
+    table = Table()
+    for value, changes in zip(grouping.values, _changes(by_day, draws), strict=True):
+        table |= changed(changes, Slice(kind="group", column=column, value=value))
+    return counts, table
 
 
-def _changes(by_day: IntArray, draws: DayDraws) -> tuple[list[list[Difference]], FloatArray]:
-    """Measure the changes of rates, and their denominators, from counts of shape (days, g, 6, 6)."""
-    # The sum over the other model's outcome gives the cells of one model.
-    before, after = by_day.sum(axis=3), by_day.sum(axis=2)
-    gained, _ = rate_counts((after - before).sum(axis=0), GROUP_RATES)
+def changed(differences: Mapping[str, Estimate], part: Slice = OVERALL) -> Table:
+    """Make the table of what the challenger changes, challenger minus champion."""
+    return Table.of(differences, part=part, decided_by=CHALLENGER, against=CHAMPION, form="difference")
+
+
+def _changes(by_day: IntArray, draws: DayDraws) -> list[dict[str, Estimate]]:
+    """Measure the changes of rates of each group from counts of shape (days, g, *SHAPE)."""
+    before, after = outcome_cells(by_day)
     _, totals = rate_counts(before.sum(axis=0), GROUP_RATES)
     drawn_gained, _ = rate_counts(draws.drawn(after - before), GROUP_RATES)
     _, drawn_totals = rate_counts(draws.drawn(before), GROUP_RATES)
     held = np.count_nonzero(rate_counts(before, GROUP_RATES)[1], axis=0)
     enough = (totals >= MIN_RECORDS) & (held >= MIN_DAYS)
-    values = divide(gained, totals)
-    discordant = _discordant(by_day.sum(axis=0))
-    alone, together = half_widths(
-        values,
+    counts = by_day.sum(axis=0)
+    gained, lost = np.stack([gained_and_lost(RATES[name], counts) for name in GROUP_RATES], axis=-1)
+    parts = differing(
+        divide(gained - lost, totals),
         divide(drawn_gained, drawn_totals),
-        floor=paired_variance(gained, discordant, totals),
+        floor=paired_variance(gained - lost, gained + lost, totals),
         enough=enough,
         days=draws.days,
     )
-    ends = (
-        np.clip(end, -1, 1) for end in (values - alone, values + alone, values - together, values + together)
-    )
-    parts = np.stack([values, *ends], axis=-1)
-    return [[Difference.of(numbers.tolist()) for numbers in row] for row in parts], totals
-
-
-def _discordant(pairs: IntArray) -> FloatArray:
-    """Count the records that are in the numerator of a rate for one model alone, of shape (g, f)."""
-    found = []
-    for name in GROUP_RATES:
-        inside = np.array([cell in RATES[name].numerator for cell in range(CELLS)])
-        found.append(pairs[:, inside[:, None] != inside[None, :]].sum(axis=1))
-    return np.stack(found, axis=-1).astype(np.float64)
+    return [
+        {
+            name: deviating(parts[:, g, f], int(totals[g, f]), enough=bool(enough[g, f]))
+            for f, name in enumerate(GROUP_RATES)
+        }
+        for g in range(len(totals))
+    ]
 
 
 def describe_changes(changes: tuple[DailyChange, ...]) -> Iterator[str]:

@@ -8,15 +8,23 @@ from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from typing import Any, Final
 
-from scoring_model.configuration import Gate, GateSettings
-from scoring_model.escaping import for_markdown
+from scoring_model.configuration.gates import (
+    DifferenceGate,
+    FigureGate,
+    FindingGate,
+    Gate,
+    GateSettings,
+    GroupLimits,
+    Limits,
+    PairGate,
+    PromiseGate,
+    WindowGate,
+)
+from scoring_model.estimates import Estimate, Table
 from scoring_model.evaluation.comparison_result import ComparisonResult
-from scoring_model.evaluation.evaluated_records import EvaluationError
-from scoring_model.evaluation.groups import Difference
-from scoring_model.evaluation.markdown import ABSENT, draw_table
+from scoring_model.evaluation.evaluated_records import refuse
 from scoring_model.evaluation.result import EvaluationResult
 from scoring_model.evaluation.stability import Verdict
-from scoring_model.evaluation.uncertainty import Estimate, Interval
 from scoring_model.findings import CHECKS, Code, Finding, Severity, State, not_applicable
 
 
@@ -44,30 +52,34 @@ _STATES: Final = {
 }
 """The first state that occurs decides a gate on findings."""
 
+NEEDS_PAIR: Final = "needs two models: compare decides it"
+
 _SHOWN: Final = 3
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Measured:
+class Evidence:
     """The numbers behind one gate: of one figure, or of one group.
 
     Parameters
     ----------
     subject : str
         Name of the figure, of the bound or of the group; code of a finding, whose value is its count.
-    value, low, high : float or None
-        None where the records do not give it.
-    records : int
-        Records that it rests on.
+    estimate : Estimate
+        With the ends that decide: for groups those that hold for all of them at once.
     verdict : GateVerdict
     """
 
     subject: str
-    value: float | None
-    low: float | None
-    high: float | None
-    records: int
+    estimate: Estimate
     verdict: GateVerdict
+
+    def __str__(self) -> str:
+        one = self.estimate
+        value = "unknown" if one.value is None else f"{one.value:.4g}"
+        if one.low is None or one.high is None:
+            return f"{self.subject} {value}, without an interval, on {one.records:,} records"
+        return f"{self.subject} {value} ({one.low:.4g} to {one.high:.4g}) on {one.records:,} records"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -81,20 +93,23 @@ class GateResult:
     verdict : GateVerdict
     detail : str
         Why, as a sentence.
-    measured : tuple of Measured
+    measured : tuple of Evidence
     """
 
     name: str
     gate: Gate
     verdict: GateVerdict
     detail: str
-    measured: tuple[Measured, ...]
+    measured: tuple[Evidence, ...]
 
     def to_json(self) -> dict[str, Any]:
         """Give the result as a JSON document."""
-        plain = asdict(self)
-        plain["gate"] = {key: value for key, value in plain["gate"].items() if value is not None}
-        return plain
+        measured = (
+            {"subject": one.subject, **one.estimate.to_json(), "verdict": one.verdict}
+            for one in self.measured
+        )
+        gate = {key: value for key, value in asdict(self.gate).items() if value is not None}
+        return asdict(self) | {"gate": gate, "measured": list(measured)}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -104,13 +119,13 @@ class GateReport:
     Parameters
     ----------
     results : tuple of GateResult
-    benefits : mapping of str to Interval
+    benefits : mapping of str to Estimate
         For the figures of all `difference` gates, how much better the challenger is: intervals that hold for all of
         them at once. Empty without a comparison.
     """
 
     results: tuple[GateResult, ...]
-    benefits: dict[str, Interval]
+    benefits: dict[str, Estimate]
 
     @property
     def exit_code(self) -> int:
@@ -124,12 +139,12 @@ class GateReport:
     @property
     def improved(self) -> tuple[str, ...]:
         """Return the figures in which the challenger is significantly better."""
-        return tuple(name for name, one in self.benefits.items() if one.low is not None and one.low > 0)
+        return tuple(name for name, one in self.benefits.items() if (one.simultaneous_low or 0.0) > 0)
 
     @property
     def worsened(self) -> tuple[str, ...]:
         """Return the figures in which the challenger is significantly worse."""
-        return tuple(name for name, one in self.benefits.items() if one.high is not None and one.high < 0)
+        return tuple(name for name, one in self.benefits.items() if (one.simultaneous_high or 0.0) < 0)
 
     @property
     def promotes(self) -> bool:
@@ -152,15 +167,6 @@ class GateReport:
             "gates": [result.to_json() for result in self.results],
         }
 
-    def to_markdown(self) -> str:
-        """Give all gates as a Markdown table."""
-        rows = [(result.name, result.verdict.replace("_", " "), result.detail) for result in self.results]
-        better, worse = (for_markdown(", ".join(names)) or ABSENT for names in (self.improved, self.worsened))
-        lines = ["### Gates", draw_table(("Gate", "Verdict", "Why"), rows)]
-        if self.benefits:
-            lines.append(f"Significantly better: {better}. Significantly worse: {worse}.")
-        return "\n\n".join(lines) + "\n"
-
 
 def check_gates(
     settings: GateSettings, found: EvaluationResult | ComparisonResult, *, trained: int | None = 0
@@ -181,34 +187,81 @@ def check_gates(
     EvaluationError
         If gates name figures that do not exist, or columns that were not evaluated.
     """
-    comparison = found if isinstance(found, ComparisonResult) else None
-    evaluation = found.challenger if isinstance(found, ComparisonResult) else found
-    if problems := list(_unknown(settings, evaluation, comparison)):
-        raise EvaluationError("gates: " + "; ".join(problems))
-    counts = [trained, *(bundle.trained_records for bundle in (comparison.bundles if comparison else ()))]
-    findings = evaluation.findings if comparison is None else comparison.findings
-    obstacle = _obstacle(settings, evaluation, counts, findings)
+    judge = GateJudge(settings, found, trained)
     return GateReport(
-        results=tuple(
-            _check(name, gate, evaluation, comparison, obstacle)
-            if gate.findings is None
-            else _check_findings(name, gate, gate.findings, findings, settings.findings.mute)
-            for name, gate in settings.gates.items()
-        ),
-        benefits={} if comparison is None or obstacle else _benefits(settings, comparison),
+        results=tuple(judge.decide(name, gate) for name, gate in settings.gates.items()),
+        benefits=judge.benefits(),
     )
 
 
-def _unknown(
-    settings: GateSettings, evaluation: EvaluationResult, comparison: ComparisonResult | None
-) -> Iterator[str]:
-    columns = {table.column for table in evaluation.groups}
-    for name, gate in settings.gates.items():
-        figure = gate.figure or gate.difference
-        if figure is not None and figure not in evaluation.figures:
-            yield f"{name}: no figure {figure}; known are {', '.join(evaluation.figures)}"
-        if gate.column is not None and gate.column not in columns and (comparison or not gate.of_pair):
-            yield f"{name}: the evaluation has no groups by {gate.column}"
+class GateJudge:
+    """Decides gates on one evaluation, or on the challenger of a comparison; see `check_gates`.
+
+    Raises
+    ------
+    EvaluationError
+        If gates name figures that do not exist, or columns that were not evaluated.
+    """
+
+    def __init__(
+        self, settings: GateSettings, found: EvaluationResult | ComparisonResult, trained: int | None
+    ) -> None:
+        self._comparison = found if isinstance(found, ComparisonResult) else None
+        self._evaluation = found.challenger if isinstance(found, ComparisonResult) else found
+        refuse("gates", self._unknown(settings))
+        self._settings, self._findings = settings, found.findings
+        bundles = () if self._comparison is None else self._comparison.bundles
+        counts = [trained, *(bundle.trained_records for bundle in bundles)]
+        self._obstacle = _obstacle(settings, self._evaluation, counts, found.findings)
+
+    def _unknown(self, settings: GateSettings) -> Iterator[str]:
+        columns = {one.column for one in self._evaluation.columns}
+        for name, gate in settings.gates.items():
+            if isinstance(gate, GroupLimits) and gate.column not in columns and self._applies(gate):
+                yield f"{name}: the evaluation has no groups by {gate.column}"
+            elif (
+                isinstance(gate, FigureGate | DifferenceGate) and gate.limited not in self._evaluation.figures
+            ):
+                yield f"{name}: no figure {gate.limited}; known are {', '.join(self._evaluation.figures)}"
+
+    def _applies(self, gate: Gate) -> bool:
+        return self._comparison is not None or not isinstance(gate, PairGate)
+
+    def decide(self, name: str, gate: Gate) -> GateResult:
+        """Decide a gate."""
+        verdict, detail, measured = self._decide(gate)
+        return GateResult(name=name, gate=gate, verdict=verdict, detail=detail, measured=measured)
+
+    def _decide(self, gate: Gate) -> tuple[GateVerdict, str, tuple[Evidence, ...]]:
+        if isinstance(gate, FindingGate):
+            return _check_findings(gate.findings, self._findings, self._settings.findings.mute)
+        if isinstance(gate, WindowGate):
+            return GateVerdict.NOT_APPLICABLE, "needs a window: monitor decides it", ()
+        if not self._applies(gate):
+            return GateVerdict.NOT_APPLICABLE, NEEDS_PAIR, ()
+        measured = tuple(self._measure(gate))
+        if self._obstacle is None:
+            return *_verdict(gate, measured), measured
+        open_ = GateVerdict.NOT_ENOUGH_DATA
+        return open_, self._obstacle, tuple(replace(one, verdict=open_) for one in measured)
+
+    def _measure(self, gate: Gate) -> Iterator[Evidence]:
+        if isinstance(gate, PromiseGate):
+            yield from _promises(gate.promise, self._evaluation)
+        elif isinstance(gate, Limits):
+            pair = self._comparison if isinstance(gate, PairGate) else None
+            yield from limited(gate, self._evaluation.table if pair is None else pair.table)
+
+    def benefits(self) -> dict[str, Estimate]:
+        """Measure the benefit of every figure with a `difference` gate of one limit: above it, more is better."""
+        if self._comparison is None or self._obstacle:
+            return {}
+        signs = {
+            gate.difference: 1 if gate.above is not None else -1
+            for gate in self._settings.gates.values()
+            if isinstance(gate, DifferenceGate) and None in (gate.above, gate.below)
+        }
+        return self._comparison.benefits(signs)
 
 
 def _obstacle(
@@ -230,41 +283,9 @@ def _obstacle(
     return next((one.sentence for one in used), None)
 
 
-def _benefits(settings: GateSettings, comparison: ComparisonResult) -> dict[str, Interval]:
-    """Measure the benefit of every figure with a `difference` gate: more is better where it must lie above a limit."""
-    signs = {
-        gate.difference: 1 if gate.above is not None else -1
-        for gate in settings.gates.values()
-        if gate.difference is not None and (gate.above is None) != (gate.below is None)
-    }
-    return comparison.benefits(signs)
-
-
-def _check(
-    name: str,
-    gate: Gate,
-    evaluation: EvaluationResult,
-    comparison: ComparisonResult | None,
-    obstacle: str | None,
-) -> GateResult:
-    if gate.of_pair and comparison is None:
-        verdict, detail = GateVerdict.NOT_APPLICABLE, "needs two models: compare decides it"
-        return GateResult(name=name, gate=gate, verdict=verdict, detail=detail, measured=())
-    if gate.of_window:
-        verdict, detail = GateVerdict.NOT_APPLICABLE, "needs a window: monitor decides it"
-        return GateResult(name=name, gate=gate, verdict=verdict, detail=detail, measured=())
-    measured = tuple(_measure(gate, evaluation, comparison))
-    if obstacle is not None:
-        verdict, detail = GateVerdict.NOT_ENOUGH_DATA, obstacle
-        measured = tuple(replace(one, verdict=verdict) for one in measured)
-    else:
-        verdict, detail = _verdict(gate, measured)
-    return GateResult(name=name, gate=gate, verdict=verdict, detail=detail, measured=measured)
-
-
 def _check_findings(
-    name: str, gate: Gate, subject: str, findings: Sequence[Finding], mute: Sequence[str]
-) -> GateResult:
+    subject: str, findings: Sequence[Finding], mute: Sequence[str]
+) -> tuple[GateVerdict, str, tuple[Evidence, ...]]:
     """Check that some checks found nothing; a check that did not run is no pass."""
     codes = [
         code for code, check in CHECKS.items() if subject == code or _is_as_grave(check.severity, subject)
@@ -277,23 +298,17 @@ def _check_findings(
     else:
         detail = "; ".join(f"{one.code}: {one.sentence}" for one in causes) or "every check is muted"
     muted = [f"{one.code} ({one.count:,})" for one in findings if one.code in codes and one.code in mute]
-    return GateResult(
-        name=name,
-        gate=gate,
-        verdict=_STATES[state],
-        detail=f"{detail}; muted: {', '.join(muted)}" if muted else detail,
-        measured=tuple(
-            Measured(
-                subject=one.code.value,
-                value=None if one.state is State.NOT_APPLICABLE else float(one.count),
-                low=None,
-                high=None,
-                records=one.records,
-                verdict=_STATES[one.state],
-            )
-            for one in watched
-        ),
+    measured = tuple(
+        Evidence(
+            subject=one.code.value,
+            estimate=Estimate(
+                value=None if one.state is State.NOT_APPLICABLE else float(one.count), records=one.records
+            ),
+            verdict=_STATES[one.state],
+        )
+        for one in watched
     )
+    return _STATES[state], f"{detail}; muted: {', '.join(muted)}" if muted else detail, measured
 
 
 def _made(code: Code, findings: Sequence[Finding]) -> Sequence[Finding]:
@@ -304,57 +319,20 @@ def _is_as_grave(severity: Severity, least: str) -> bool:
     return least in list(Severity) and severity.rank >= Severity(least).rank
 
 
-def _verdict(gate: Gate, measured: Sequence[Measured]) -> tuple[GateVerdict, str]:
+def _verdict(gate: Gate, measured: Sequence[Evidence]) -> tuple[GateVerdict, str]:
     """Return the gravest verdict with a sentence that names who causes it."""
     if not measured:
-        what = "the policy makes no such promise" if gate.promise else "no group is large enough"
-        return GateVerdict.FAILED if gate.promise else GateVerdict.NOT_ENOUGH_DATA, what
+        if isinstance(gate, PromiseGate):
+            return GateVerdict.FAILED, "the policy makes no such promise"
+        return GateVerdict.NOT_ENOUGH_DATA, "no group is large enough"
     for verdict in (*_EXIT_CODES, GateVerdict.PASSED):
         causes = [one for one in measured if one.verdict is verdict]
         if causes:
-            return verdict, "; ".join(map(_describe, causes[:_SHOWN])) + (
-                ", ..." if len(causes) > _SHOWN else ""
-            )
+            return verdict, "; ".join(map(str, causes[:_SHOWN])) + (", ..." if len(causes) > _SHOWN else "")
     raise AssertionError("every measured gate has a verdict")
 
 
-def _describe(one: Measured) -> str:
-    value = "unknown" if one.value is None else f"{one.value:.4g}"
-    if one.low is None or one.high is None:
-        return f"{one.subject} {value}, without an interval, on {one.records:,} records"
-    return f"{one.subject} {value} ({one.low:.4g} to {one.high:.4g}) on {one.records:,} records"
-
-
-def _measure(
-    gate: Gate, evaluation: EvaluationResult, comparison: ComparisonResult | None
-) -> Iterator[Measured]:
-    if gate.promise is not None:
-        yield from _promises(gate.promise, evaluation)
-    elif gate.group_gap is not None and gate.rate is not None:
-        (table,) = (one for one in evaluation.groups if one.column == gate.group_gap)
-        for group in table.groups:
-            rate = group.rates[gate.rate]
-            if group.value != table.reference and rate.estimate.records >= gate.min_group:
-                yield _of_group(gate, group.value, rate.gap, rate.estimate.records)
-    elif gate.figure is not None:
-        yield _of_figure(gate, gate.figure, evaluation.figures[gate.figure])
-    elif comparison is not None:
-        yield from _measure_pair(gate, comparison)
-
-
-def _measure_pair(gate: Gate, comparison: ComparisonResult) -> Iterator[Measured]:
-    if gate.difference is not None:
-        yield _of_figure(gate, gate.difference, comparison.differences[gate.difference])
-    elif gate.flips is not None:
-        yield _of_figure(gate, gate.flips, comparison.flip_rates[gate.flips])
-    elif gate.rate is not None:
-        (table,) = (one for one in comparison.groups if one.column == gate.group_change)
-        for group in table.groups:
-            if group.totals[gate.rate] >= gate.min_group:
-                yield _of_group(gate, group.value, group.changes[gate.rate], group.totals[gate.rate])
-
-
-def _promises(promise: str, evaluation: EvaluationResult) -> Iterator[Measured]:
+def _promises(promise: str, evaluation: EvaluationResult) -> Iterator[Evidence]:
     verdicts = {
         Verdict.KEPT: GateVerdict.PASSED,
         Verdict.BROKEN: GateVerdict.BROKEN_PROMISE,
@@ -362,45 +340,30 @@ def _promises(promise: str, evaluation: EvaluationResult) -> Iterator[Measured]:
     }
     for one in evaluation.stability:
         if one.verdict is not None and promise in ("all", one.bound):
-            lows, highs = (one.share.low, one.low), (one.share.high, one.high)
-            yield Measured(
-                subject=one.bound,
-                value=one.share.share,
-                low=min((end for end in lows if end is not None), default=None),
-                high=max((end for end in highs if end is not None), default=None),
-                records=one.share.total,
-                verdict=verdicts[one.verdict],
-            )
+            yield Evidence(subject=one.bound, estimate=one.widest, verdict=verdicts[one.verdict])
 
 
-def _of_figure(gate: Gate, subject: str, estimate: Estimate) -> Measured:
-    ends = Interval(low=estimate.low, high=estimate.high)
-    return Measured(
-        subject=subject,
-        value=estimate.value,
-        low=ends.low,
-        high=ends.high,
-        records=estimate.records,
-        verdict=_beyond(gate, ends),
-    )
+def limited(gate: Limits, table: Table) -> Iterator[Evidence]:
+    """Compare the numbers of a table that a gate limits, those of groups by the ends that hold for all groups at once.
+
+    Small groups, and the group that others are compared with, are left out.
+    """
+    wanted = gate.limited, gate.form, gate.column
+    least = gate.min_group if isinstance(gate, GroupLimits) else 0
+    for key, one in table.where(lambda key: key.part.kind in ("overall", "group")).items():
+        if (key.figure.key, key.form, key.part.column) != wanted or key.against == key.part:
+            continue
+        if gate.column:
+            one = replace(one, low=one.simultaneous_low, high=one.simultaneous_high)
+        if one.records >= least:
+            subject = key.part.value or gate.subject
+            yield Evidence(subject=subject, estimate=one, verdict=_compared(gate, one))
 
 
-def _of_group(gate: Gate, subject: str, difference: Difference, records: int) -> Measured:
-    ends = Interval(low=difference.simultaneous_low, high=difference.simultaneous_high)
-    return Measured(
-        subject=subject,
-        value=difference.value,
-        low=ends.low,
-        high=ends.high,
-        records=records,
-        verdict=_beyond(gate, ends),
-    )
-
-
-def _beyond(gate: Gate, ends: Interval) -> GateVerdict:
+def _compared(limits: Limits, ends: Estimate) -> GateVerdict:
     """Compare the ends of an interval with the limits."""
     if ends.low is None or ends.high is None:
         return GateVerdict.NOT_ENOUGH_DATA
-    above = gate.above is None or ends.low > gate.above
-    below = gate.below is None or ends.high < gate.below
+    above = limits.above is None or ends.low > limits.above
+    below = limits.below is None or ends.high < limits.below
     return GateVerdict.PASSED if above and below else GateVerdict.FAILED

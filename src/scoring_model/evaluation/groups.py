@@ -1,20 +1,20 @@
 """Outcome and error rates by group, with gaps and ratios against the other records."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
-from typing import Any, Final, Self, TypeAlias
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Final, Self
 
 import numpy as np
 
 from scoring_model.arrays import BoolArray, FloatArray, IntArray
+from scoring_model.estimates import Estimate, Key, Slice, Table
 from scoring_model.evaluation.day_draws import MIN_DAYS, DayDraws
 from scoring_model.evaluation.evaluated_records import EvaluatedRecords, EvaluationError
 from scoring_model.evaluation.grouping import Grouping
 from scoring_model.evaluation.metrics import divide, known
 from scoring_model.evaluation.rates import CELLS, cell_codes, rate_counts
-from scoring_model.evaluation.simultaneous import half_widths
-from scoring_model.evaluation.uncertainty import Estimate, rate_estimate
-from scoring_model.figures import GROUP_RATES
+from scoring_model.evaluation.uncertainty import differing, half_widths, rate_estimate
+from scoring_model.figures import FIGURES, GROUP_RATES
 
 MIN_RECORDS: Final = 50
 """Fewest records in the denominators of a group's rate and of its reference for an interval of gap and ratio."""
@@ -22,30 +22,27 @@ MIN_RECORDS: Final = 50
 REST: Final = "rest"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Difference:
-    """A group's rate against that of the reference: a gap (difference) or a ratio.
+def deviating(numbers: FloatArray, records: int, *, enough: bool) -> Estimate:
+    """Make an estimate from its value, its ends alone, and those that hold for all groups at once.
 
     Parameters
     ----------
-    value : float or None
-        None without records, or for a ratio to a rate of 0.
-    low, high : float or None
-        95 % interval of this comparison alone. None without enough data; a ratio to a rate of 0 has no upper end.
-    simultaneous_low, simultaneous_high : float or None
-        All groups of the column lie inside theirs at once with 95 % confidence, for one rate.
+    numbers : ndarray of shape (5,), float64
+        NaN where unknown.
+    enough : bool
+        Whether there is enough data for ends.
     """
-
-    value: float | None
-    low: float | None
-    high: float | None
-    simultaneous_low: float | None
-    simultaneous_high: float | None
-
-    @classmethod
-    def of(cls, numbers: Sequence[float]) -> Self:
-        """Make it from its five numbers, NaN where unknown."""
-        return cls(**{part.name: known(number) for part, number in zip(fields(cls), numbers, strict=True)})
+    value, low, high, all_low, all_high = map(known, numbers.tolist())
+    return Estimate(
+        value=value,
+        low=low,
+        high=high,
+        simultaneous_low=all_low,
+        simultaneous_high=all_high,
+        records=records,
+        method="deviations",
+        absence="" if enough else "not enough data",
+    )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -54,22 +51,17 @@ class GroupRate:
 
     Parameters
     ----------
-    count : int
-        Records of the numerator.
     estimate : Estimate
-        The rate; `estimate.records` is its denominator.
-    enough : bool
-        Whether the group and its reference have `MIN_RECORDS` records in the denominator, on ten days. If not, gap and
-        ratio have no ends: "not enough data". Always false for the reference itself.
-    gap, ratio : Difference
-        Against the reference.
+        The rate.
+    gap, ratio : Estimate
+        Difference from the rate of the reference, and ratio to it. Without ends unless the group and its reference
+        have `MIN_RECORDS` records in the denominator, on ten days; always for the reference itself. A ratio to a rate
+        of 0 has no value and no upper end.
     """
 
-    count: int
     estimate: Estimate
-    enough: bool
-    gap: Difference
-    ratio: Difference
+    gap: Estimate
+    ratio: Estimate
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -93,8 +85,8 @@ class Group:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class GroupTable:
-    """The groups of one column.
+class GroupColumn:
+    """A column by whose values groups were made.
 
     Parameters
     ----------
@@ -102,8 +94,6 @@ class GroupTable:
         Field name, or `ageBand`.
     reference : str
         The value that each other group is compared with; `REST` compares each with all records outside it.
-    groups : tuple of Group
-        Most records first; then `MISSING` and `OTHER`.
     merged_values : int
         Number of values in `OTHER`.
     persons_known : bool
@@ -112,19 +102,49 @@ class GroupTable:
 
     column: str
     reference: str
-    groups: tuple[Group, ...]
     merged_values: int
     persons_known: bool
 
-    def to_json(self) -> dict[str, Any]:
-        """Give the groups as a JSON document."""
-        return asdict(self)
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class GroupTable(GroupColumn):
+    """The groups of one column.
+
+    Parameters
+    ----------
+    groups : tuple of Group
+        Most records first; then `MISSING` and `OTHER`.
+    """
+
+    groups: tuple[Group, ...]
+
+    @classmethod
+    def of(cls, column: GroupColumn, table: Table) -> Self:
+        """Read the groups of a column from a table with the numbers of all."""
+        own = table.where(lambda key: key.part.kind == "group" and key.part.column == column.column)
+        groups = (_group(part.value, measured) for part, measured in own.by(lambda key: key.part).items())
+        return cls(**asdict(column), groups=tuple(groups))
+
+
+def _group(value: str, measured: Table) -> Group:
+    forms = {form: one.named() for form, one in measured.by(lambda key: key.form).items()}
+    rates = {
+        name: GroupRate(estimate=one, gap=forms["difference"][name], ratio=forms["ratio"][name])
+        for name, one in forms["value"].items()
+    }
+    return Group(
+        value=value,
+        records=rates["passed"].estimate.records,
+        genuine=rates["false_reject"].estimate.records,
+        frauds=rates["missed_fraud"].estimate.records,
+        rates=rates,
+    )
 
 
 def measure_groups(
     records: EvaluatedRecords, draws: DayDraws, column: str, *, reference: str | None = None
-) -> GroupTable:
-    """Measure the rates of each group of one column.
+) -> tuple[GroupColumn, Table]:
+    """Measure the rates of each group of one column, with gaps and ratios.
 
     Parameters
     ----------
@@ -149,25 +169,29 @@ def measure_groups(
     other = by_day.sum(axis=1, keepdims=True) - by_day
     if place is not None:
         other = np.broadcast_to(by_day[:, place : place + 1], by_day.shape)
-    rates = _compare(_Rates.of(by_day, draws), _Rates.of(other, draws), draws.days, reference=place)
-    totals = by_day.sum(axis=0)
-    groups = (
-        Group(
-            value=value,
-            records=int(cells.sum()),
-            genuine=int(cells[: CELLS // 2].sum()),
-            frauds=int(cells[CELLS // 2 :].sum()),
-            rates=found,
-        )
-        for value, cells, found in zip(grouping.values, totals, rates, strict=True)
+    keys = [
+        Key(figure=FIGURES[name], part=Slice(kind="group", column=column, value=value))
+        for value in grouping.values
+        for name in GROUP_RATES
+    ]
+    against = (
+        Slice(kind="rest", column=column)
+        if reference is None
+        else Slice(kind="group", column=column, value=reference)
     )
-    return GroupTable(
+    compared = _compare(_Rates.of(by_day, draws), _Rates.of(other, draws), draws.days, reference=place)
+    estimates: dict[Key, Estimate] = {}
+    for key, (rate, gap, ratio) in zip(keys, compared, strict=True):
+        estimates[key] = rate
+        estimates[replace(key, against=against, form="difference")] = gap
+        estimates[replace(key, against=against, form="ratio")] = ratio
+    described = GroupColumn(
         column=column,
         reference=REST if reference is None else reference,
-        groups=tuple(groups),
         merged_values=grouping.merged,
         persons_known=records.persons is not None,
     )
+    return described, Table(estimates)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -229,52 +253,44 @@ def _logs(counts: FloatArray, totals: FloatArray) -> FloatArray:
     return np.asarray(np.log((counts + 0.5) / (totals + 1)))
 
 
-def _compare(own: _Rates, other: _Rates, days: int, *, reference: int | None) -> list[dict[str, GroupRate]]:
-    """Compare the rates of each group with those of its reference."""
+def _compare(
+    own: _Rates, other: _Rates, days: int, *, reference: int | None
+) -> Iterator[tuple[Estimate, Estimate, Estimate]]:
+    """Yield each rate of each group, with the gap and the ratio to that of its reference."""
     enough = own.enough & other.enough
     if reference is not None:
         enough[reference] = False
     drawn_rates = own.drawn_rates
-    gaps, gap_ends = _gaps(own, other, enough, days)
-    ratios, ratio_ends = _ratios(own, other, enough, days)
+    floor = own.variance() + other.variance()
+    gaps = differing(
+        own.rates - other.rates,
+        drawn_rates - other.drawn_rates,
+        floor=floor,
+        enough=enough,
+        days=days,
+    )
+    ratios = _ratios(own, other, enough, days)
 
-    def rate(g: int, f: int) -> GroupRate:
+    for g, f in np.ndindex(own.counts.shape):
         drawn = drawn_rates[:, g, f] if own.held[g, f] >= MIN_DAYS else np.empty(0)
-        return GroupRate(
-            count=int(own.counts[g, f]),
-            estimate=rate_estimate(int(own.counts[g, f]), int(own.totals[g, f]), drawn),
-            enough=bool(enough[g, f]),
-            gap=Difference.of([found[g, f] for found in (gaps, *gap_ends)]),
-            ratio=Difference.of([found[g, f] for found in (ratios, *ratio_ends)]),
+        rate = rate_estimate(int(own.counts[g, f]), int(own.totals[g, f]), drawn)
+        gap, ratio = (
+            deviating(numbers[:, g, f], rate.records, enough=bool(enough[g, f])) for numbers in (gaps, ratios)
         )
-
-    return [{name: rate(g, f) for f, name in enumerate(GROUP_RATES)} for g in range(len(own.counts))]
-
-
-_Ends: TypeAlias = tuple[FloatArray, FloatArray, FloatArray, FloatArray]
-"""Low and high of the intervals alone, then of the simultaneous ones."""
+        yield rate, gap, ratio
 
 
-def _gaps(own: _Rates, other: _Rates, enough: BoolArray, days: int) -> tuple[FloatArray, _Ends]:
-    gaps = own.rates - other.rates
-    drawn, floor = own.drawn_rates - other.drawn_rates, own.variance() + other.variance()
-    alone, together = half_widths(gaps, drawn, floor=floor, enough=enough, days=days)
-    ends = (gaps - alone, gaps + alone, gaps - together, gaps + together)
-    low, high, all_low, all_high = (np.clip(end, -1, 1) for end in ends)
-    return gaps, (low, high, all_low, all_high)
+def _ratios(own: _Rates, other: _Rates, enough: BoolArray, days: int) -> FloatArray:
+    """Compare on the scale of logarithms, with half an error and half another record added to each side.
 
-
-def _ratios(own: _Rates, other: _Rates, enough: BoolArray, days: int) -> tuple[FloatArray, _Ends]:
-    """Compare on the scale of logarithms, with half an error and half another record added to each side."""
+    Values and ends stand as those of `differing`.
+    """
     logs = _logs(own.counts, own.totals) - _logs(other.counts, other.totals)
     drawn = _logs(own.drawn_counts, own.drawn_totals) - _logs(other.drawn_counts, other.drawn_totals)
     floor = own.log_variance() + other.log_variance()
     alone, together = half_widths(logs, drawn, floor=floor, enough=enough, days=days)
 
-    def low(width: FloatArray) -> FloatArray:
-        return np.asarray(np.exp(logs - width) * (own.counts > 0))
-
-    def high(width: FloatArray) -> FloatArray:
-        return np.where(other.counts > 0, np.exp(logs + width), np.nan)
-
-    return divide(own.rates, other.rates), (low(alone), high(alone), low(together), high(together))
+    low, high = logs - np.stack([alone, together]), logs + np.stack([alone, together])
+    lows = np.exp(low) * (own.counts > 0)
+    highs = np.where(other.counts > 0, np.exp(high), np.nan)
+    return np.stack([divide(own.rates, other.rates), lows[0], highs[0], lows[1], highs[1]])

@@ -1,6 +1,6 @@
 """The decisions of a bundle on labelled records, made now or scored earlier."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -13,15 +13,16 @@ from scoring_model.configuration import CostSettings, FindingSettings
 from scoring_model.contract.fields import signal_field
 from scoring_model.contract.rules import SignalType
 from scoring_model.decision.rules import Decisions
-from scoring_model.evaluation.age_bands import AGE_BAND, age_bands
 from scoring_model.evaluation.column_reading import Source
 from scoring_model.evaluation.coverage import Coverage, Selection, select
-from scoring_model.evaluation.evaluated_records import EvaluatedRecords, EvaluationError
+from scoring_model.evaluation.evaluated_records import EvaluatedRecords, EvaluationError, refuse
 from scoring_model.evaluation.evaluation import Evaluation, evaluate_records
+from scoring_model.evaluation.grouping import AGE_BAND, age_bands
 from scoring_model.evaluation.importance import measure_importance, sample_rows
 from scoring_model.evaluation.labels import Labels, read_labels
 from scoring_model.evaluation.result import Provenance
 from scoring_model.evaluation.scored_files import is_scored, read_scored
+from scoring_model.evaluation.stopped import ASSUMED, NotObserved, Stopped
 from scoring_model.evaluation.trained_records import check_digests, check_period, training_findings
 from scoring_model.history import person_codes
 from scoring_model.records import NEVER, Column, RecordSchema, RecordTable, microseconds, parse_duration
@@ -88,8 +89,8 @@ class EvaluationOptions:
         as_of: str | int | None,
         label_maturity: str | int | None,
         matured_only: bool,
-        training: Sequence[str | Path],
-        mute: Sequence[str],
+        training: Sequence[str | Path] = (),
+        mute: Sequence[str] = (),
     ) -> Self:
         """Read options as `evaluate` takes them.
 
@@ -173,28 +174,22 @@ def evaluate(
     TooManyBadRows
         If more rows break the contract.
     """
-    scorer = bundle if isinstance(bundle, Scorer) else Scorer.load(bundle)
+    scorer, folders = loaded(bundle)
     options = EvaluationOptions.of(
         by=by,
         as_of=as_of,
         label_maturity=label_maturity,
         matured_only=matured_only,
-        training=[*training, *([] if isinstance(bundle, Scorer) else [training_folder(bundle)])],
+        training=[*training, *folders],
         mute=mute,
     )
-    if labels is not None:
-        given = read_labels(labels, scorer.contents.schema)
-        source = Source.open(records, PLAIN)
-        if is_scored(source):
-            for name, value in (("history", history), ("features", features)):
-                if value is not None:
-                    raise EvaluationError(
-                        f"{source.name}: {name}: is of no use to a file that was scored earlier"
-                    )
-            return _evaluate_scored(scorer, source, given, options)
-    reading = read_labelled(
-        scorer, records, None if labels is None else given, by=options.by, max_bad_share=max_bad_share
-    )
+    given = None if labels is None else read_labels(labels, scorer.contents.schema)
+    if given is not None and is_scored(source := Source.open(records, PLAIN)):
+        inputs = {"history": history, "features": features}
+        unused = (name for name, value in inputs.items() if value is not None)
+        refuse(source.name, (f"{name}: is of no use to a file that was scored earlier" for name in unused))
+        return _evaluate_scored(scorer, source, given, options)
+    reading = read_labelled(scorer, records, given, by=options.by, max_bad_share=max_bad_share)
     return evaluate_table(
         scorer,
         reading.table,
@@ -270,13 +265,12 @@ def evaluate_table(
         rows = features(table)
     else:
         rows = scorer.matrix.rows(table if history is None else history.append(table), before)
+    persons = person_codes(table, alone=True)
     evaluation = evaluate_decisions(
         scorer,
         table,
-        scorer.decide(rows),
+        evaluated(table, scorer.decide(rows), selection, persons=persons, columns=columns),
         selection=selection,
-        persons=person_codes(table, alone=True),
-        columns=columns,
         options=options,
         files=files,
     )
@@ -316,13 +310,12 @@ def _evaluate_scored(
         label_times=times,
         source_rows=np.arange(len(scored.record_ids)),
     )
+    selection = select_known(scorer, table, options, invalid=0)
     return evaluate_decisions(
         scorer,
         table,
-        scored.decisions,
-        selection=select_known(scorer, table, options, invalid=0),
-        persons=None,
-        columns=scored.columns,
+        evaluated(table, scored.decisions, selection, persons=None, columns=scored.columns),
+        selection=selection,
         options=options,
         files=scored.files,
         notes=(*scored.notes, *notes),
@@ -330,54 +323,100 @@ def _evaluate_scored(
     )
 
 
+def loaded(bundle: Scorer | str | Path) -> tuple[Scorer, list[Path]]:
+    """Load a bundle that is a path; its folder may also hold digests of the training."""
+    if isinstance(bundle, Scorer):
+        return bundle, []
+    return Scorer.load(bundle), [training_folder(bundle)]
+
+
+def evaluated(
+    table: RecordTable,
+    decisions: Decisions,
+    selection: Selection,
+    *,
+    persons: IntArray | None,
+    columns: Mapping[str, Column],
+) -> EvaluatedRecords:
+    """Take the selected records of a table, and the decisions about them."""
+    rows = selection.rows
+    return EvaluatedRecords(
+        decisions=decisions.take(rows),
+        labels=selection.targets,
+        event_times=table.event_times[rows],
+        record_ids=tuple([table.record_ids[row] for row in rows.tolist()]),
+        persons=None if persons is None else persons[rows],
+        columns={name: column.take(rows) for name, column in columns.items()},
+        weights=selection.weights,
+        not_observed=NotObserved(
+            outcomes=decisions.outcomes[selection.stopped].astype(np.int8), labels=selection.stopped_labels
+        )
+        if len(selection.stopped)
+        else None,
+    )
+
+
 def evaluate_decisions(
     scorer: Scorer,
     table: RecordTable,
-    decisions: Decisions,
+    records: EvaluatedRecords,
     *,
     selection: Selection,
-    persons: IntArray | None,
-    columns: Mapping[str, Column],
     options: EvaluationOptions,
     files: tuple[str, ...],
     notes: tuple[str, ...] = (),
     scored_earlier: bool = False,
 ) -> Evaluation:
     """Evaluate the decisions about the selected records of a table."""
-    rows, manifest = selection.rows, scorer.manifest
-    events = table.event_times[rows]
+    events = records.event_times
     costs = scorer.settings.get("policy", {}).get("costs")
     return evaluate_records(
-        EvaluatedRecords(
-            decisions=decisions.take(rows),
-            labels=selection.targets,
-            event_times=events,
-            record_ids=tuple([table.record_ids[row] for row in rows.tolist()]),
-            persons=None if persons is None else persons[rows],
-            columns={name: column.take(rows) for name, column in columns.items()},
-            weights=selection.weights,
-        ),
+        records,
         rules=scorer.rules,
         costs=None if costs is None else CostSettings(**costs),
         by=options.by,
         counts=scorer.score_counts,
         coverage=selection.coverage,
-        provenance=Provenance(
-            name=manifest.name,
-            model_version=manifest.model_version,
-            policy_version=manifest.policy_version,
+        provenance=provenance_of(
+            scorer,
+            events,
             files=files,
-            since=int(events.min()),
-            until=int(events.max()),
+            notes=(*notes, *_population(table, records)),
             scored_earlier=scored_earlier,
-            notes=notes if selection.weights is None else (*notes, WEIGHTED),
         ),
         findings=(
             check_period(scorer, events),
-            check_digests(scorer, table, rows, options.training, with_values=not scored_earlier),
+            check_digests(scorer, table, selection.rows, options.training, with_values=not scored_earlier),
             *training_findings(scorer),
         ),
         mute=(*options.mute, *scorer.settings.get("findings", {}).get("mute", ())),
+    )
+
+
+def _population(table: RecordTable, records: EvaluatedRecords) -> Iterator[str]:
+    """Say whom the figures are about, where that is not everyone."""
+    if records.weights is not None:
+        yield WEIGHTED
+    elif table.observed_until is None:
+        yield ASSUMED
+    elif records.not_observed is not None:
+        yield Stopped.of(records.not_observed).sentence(len(records))
+
+
+def provenance_of(
+    scorer: Scorer, events: IntArray, *, files: tuple[str, ...], notes: tuple[str, ...], scored_earlier: bool
+) -> Provenance:
+    """Describe a bundle and the records of some event times that it decided."""
+    manifest = scorer.manifest
+    return Provenance(
+        name=manifest.name,
+        model_version=manifest.model_version,
+        policy_version=manifest.policy_version,
+        files=files,
+        since=int(events.min()),
+        until=int(events.max()),
+        scored_earlier=scored_earlier,
+        notes=notes,
     )
 
 
@@ -387,7 +426,7 @@ def select_known(
     """Select the records with a known class; refuse to evaluate none."""
     selection = select(
         table,
-        as_of=latest_instant(table) + 1 if options.as_of is None else options.as_of,
+        as_of=table.latest_instant + 1 if options.as_of is None else options.as_of,
         maturity=maturity_of(scorer) if options.maturity is None else options.maturity,
         matured_only=options.matured_only,
         invalid=invalid,
@@ -402,12 +441,6 @@ def maturity_of(scorer: Scorer) -> int:
     if not scorer.settings:
         raise EvaluationError("label_maturity: must be given for a scorer that was not loaded from a bundle")
     return int(scorer.settings["training"]["split"]["label_maturity"])
-
-
-def latest_instant(table: RecordTable) -> int:
-    """Return the latest event or label, microseconds."""
-    known = table.label_times[table.label_times != NEVER]
-    return int(max(table.event_times.max(initial=0), known.max(initial=0)))
 
 
 def _labelled(table: RecordTable, labels: Labels, schema: RecordSchema) -> RecordTable:

@@ -7,9 +7,10 @@ from typing import Any, Final
 import numpy as np
 
 from scoring_model.arrays import FloatArray, IntArray
+from scoring_model.estimates import Estimate
 from scoring_model.evaluation.day_draws import draw_days
-from scoring_model.evaluation.uncertainty import Estimate, interval_of
-from scoring_model.features import FeatureMatrix
+from scoring_model.evaluation.uncertainty import drawn_estimate
+from scoring_model.features import Feature, FeatureMatrix
 from scoring_model.records.times import DAY
 
 MAX_ROWS: Final = 20_000
@@ -31,6 +32,8 @@ class Weight:
         Meaning and unit of a feature; empty for a family.
     categorical : bool
         Whether the values are codes without order.
+    categories : tuple of str
+        What the codes 0, 1, ... stand for; a higher code is a category that the training lacks. Empty for numbers.
     features : int
         Number of features: 1 for a feature.
     weight : Estimate
@@ -44,6 +47,7 @@ class Weight:
     categorical: bool
     features: int
     weight: Estimate
+    categories: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Give the weight as a JSON document."""
@@ -144,21 +148,11 @@ def measure_importance(
             categorical=feature.categorical,
             features=1,
             weight=estimate,
+            categories=_categories(feature, matrix),
         )
         for feature, estimate in zip(features, estimates, strict=False)
     ]
-    of_families = [
-        Weight(
-            name=kind,
-            family=kind,
-            sentence="",
-            unit="",
-            categorical=False,
-            features=int(members),
-            weight=estimate,
-        )
-        for kind, members, estimate in zip(kinds, member.sum(axis=0), estimates[len(features) :], strict=True)
-    ]
+    of_families = map(_family, kinds, member.sum(axis=0).tolist(), estimates[len(features) :])
     order = sorted(range(len(features)), key=lambda place: _heaviest(of_features[place]))
     return Importance(
         families=tuple(sorted(of_families, key=_heaviest)),
@@ -166,6 +160,19 @@ def measure_importance(
         records=records,
         values=rows[:, order],
         contributions=contributions[:, order],
+    )
+
+
+def _categories(feature: Feature, matrix: FeatureMatrix) -> tuple[str, ...]:
+    """Return the words of a feature's codes, where one field's vocabulary gives them."""
+    if not feature.categorical or len(feature.inputs) != 1:
+        return ()
+    return tuple(matrix.state.vocabulary(feature.inputs[0]).values)
+
+
+def _family(name: str, features: int, weight: Estimate) -> Weight:
+    return Weight(
+        name=name, family=name, sentence="", unit="", categorical=False, features=features, weight=weight
     )
 
 
@@ -180,8 +187,5 @@ def _estimates(sizes: FloatArray, event_times: IntArray) -> list[Estimate]:
     np.add.at(sums, day_of, sizes)
     weights, counts = draw_days(len(days)), np.bincount(day_of)
     drawn = weights @ sums / (weights @ counts)[:, np.newaxis]
-    found = []
-    for place, mean in enumerate(sums.sum(axis=0) / len(sizes)):
-        ends = interval_of(drawn[:, place])
-        found.append(Estimate(value=float(mean), low=ends.low, high=ends.high, records=len(sizes)))
-    return found
+    means = sums.sum(axis=0) / len(sizes)
+    return [drawn_estimate(mean, drawn[:, place], len(sizes)) for place, mean in enumerate(means)]

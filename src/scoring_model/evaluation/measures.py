@@ -1,20 +1,22 @@
 """Measures of one set of decisions, without intervals of days."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import Any, Self
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from scoring_model.arrays import BoolArray, FloatArray
-from scoring_model.contract.outcome import OUTCOMES, Outcome
+from scoring_model.arrays import FloatArray
 from scoring_model.decision.rules import Decisions
+from scoring_model.estimates import Estimate
+from scoring_model.evaluation.decomposition import calibration_table, expected_calibration_error
+from scoring_model.evaluation.document import members
 from scoring_model.evaluation.evaluated_records import EvaluatedRecords
+from scoring_model.evaluation.figures import ranking_figures
 from scoring_model.evaluation.metrics import Ranking, brier, log_loss
-from scoring_model.evaluation.reliability import calibration_table, expected_calibration_error
-from scoring_model.evaluation.uncertainty import Share, share_of, weighted_share
-from scoring_model.figures import ERRORS, FPR_LIMITS
+from scoring_model.evaluation.rates import CLASS_RATES, RATES, cell_codes, rate_share
+from scoring_model.figures import CALIBRATION_ERROR, ERRORS
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -23,50 +25,42 @@ class Measures:
 
     Parameters
     ----------
-    roc_auc, average_precision, brier, log_loss, ks : float or None
-        As in `metrics`; None where a class is absent.
-    calibration_error : float or None
-        Expected calibration error over ten bins of nearly equal numbers.
-    recalls, precisions : mapping of float to float or None
-        At each false positive rate of `FPR_LIMITS`.
-    genuine_outcomes, fraud_outcomes : mapping of Outcome to Share
-        Share of the class that gets each outcome.
-    false_reject : Share
-        Genuine records that failed: what `max_false_reject` bounds.
-    step_up : Share
-        Genuine records that were stepped up or failed: what `max_step_up` bounds.
-    missed_fraud : Share
-        Frauds that passed: what `max_missed_fraud` bounds.
+    figures : mapping of str to Estimate
+        Ranking, losses and the calibration error over ten bins of nearly equal numbers, without ends; the rates of
+        `CLASS_RATES` with those for independent records.
     """
 
-    records: int
-    genuine: int
-    frauds: int
-    roc_auc: float | None
-    average_precision: float | None
-    brier: float | None
-    log_loss: float | None
-    calibration_error: float | None
-    ks: float | None
-    recalls: Mapping[float, float | None]
-    precisions: Mapping[float, float | None]
-    genuine_outcomes: Mapping[Outcome, Share]
-    fraud_outcomes: Mapping[Outcome, Share]
-    false_reject: Share
-    step_up: Share
-    missed_fraud: Share
+    figures: Mapping[str, Estimate]
 
     @property
-    def errors(self) -> dict[str, Share]:
+    def records(self) -> int:
+        """Number of records."""
+        return self.figures["brier"].records
+
+    @property
+    def genuine(self) -> int:
+        """Number of genuine records."""
+        return self.figures["genuine_passed"].records
+
+    @property
+    def frauds(self) -> int:
+        """Number of frauds."""
+        return self.figures["fraud_passed"].records
+
+    @property
+    def calibration_error(self) -> float | None:
+        """Expected calibration error."""
+        return self.figures[CALIBRATION_ERROR.key].value
+
+    @property
+    def errors(self) -> dict[str, Estimate]:
         """The errors that a policy may bound, by name."""
-        return {name: getattr(self, name) for name in ERRORS}
+        return {name: self.figures[name] for name in ERRORS}
 
     def to_json(self) -> dict[str, Any]:
-        """Give the measures as a JSON document with all keys, also for absent measures."""
-        plain = asdict(self)
-        for name, key in (("recalls", "recall_at_fpr"), ("precisions", "precision_at_fpr")):
-            plain[key] = {f"{limit:g}": value for limit, value in plain.pop(name).items()}
-        return plain
+        """Give the measures as a JSON document."""
+        counts = {"records": self.records, "genuine": self.genuine, "frauds": self.frauds}
+        return {**counts, "calibration_error": self.calibration_error, **members(self)}
 
 
 def measure_periods(records: EvaluatedRecords, periods: NDArray[np.datetime64]) -> dict[str, Measures]:
@@ -93,43 +87,17 @@ def measure_periods(records: EvaluatedRecords, periods: NDArray[np.datetime64]) 
 def measure(decisions: Decisions, labels: NDArray[np.integer], weights: FloatArray | None = None) -> Measures:
     """Measure one set of decisions, whose records may stand for others; see `Measures`."""
     ranking, probabilities = Ranking.of(decisions.margins, labels, weights), decisions.probabilities
-    genuine, fraud = (_OfClass.of(decisions.outcomes, labels == label, weights) for label in (0, 1))
+    frauds, codes = int(np.count_nonzero(labels)), cell_codes(labels, decisions.outcomes)
+    losses = {"brier": brier, "log_loss": log_loss}
+    calibration_error = expected_calibration_error(calibration_table(probabilities, labels))
+    plain = {
+        **{name: (value, frauds) for name, value in ranking_figures(ranking).items()},
+        **{name: (loss(probabilities, labels, weights), len(labels)) for name, loss in losses.items()},
+        CALIBRATION_ERROR.key: (calibration_error, len(labels)),
+    }
     return Measures(
-        records=len(labels),
-        genuine=len(genuine.outcomes),
-        frauds=len(fraud.outcomes),
-        roc_auc=ranking.roc_auc(),
-        average_precision=ranking.average_precision(),
-        brier=brier(probabilities, labels, weights),
-        log_loss=log_loss(probabilities, labels, weights),
-        calibration_error=expected_calibration_error(calibration_table(probabilities, labels)),
-        ks=ranking.ks(),
-        recalls={limit: ranking.recall_at_fpr(limit) for limit in FPR_LIMITS},
-        precisions={limit: ranking.precision_at_fpr(limit) for limit in FPR_LIMITS},
-        genuine_outcomes={outcome: genuine.share(outcome) for outcome in OUTCOMES},
-        fraud_outcomes={outcome: fraud.share(outcome) for outcome in OUTCOMES},
-        false_reject=genuine.share(Outcome.FAILED),
-        step_up=genuine.share(Outcome.STEPPED_UP, Outcome.FAILED),
-        missed_fraud=fraud.share(Outcome.PASSED),
+        figures={
+            **{name: Estimate(value=value, records=rests_on) for name, (value, rests_on) in plain.items()},
+            **{name: rate_share(codes, weights, RATES[name]) for name in CLASS_RATES},
+        },
     )
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _OfClass:
-    """The outcomes of one class, with the weights of its records and the greatest one of all records."""
-
-    outcomes: NDArray[np.int8]
-    weights: FloatArray | None
-    heaviest: float
-
-    @classmethod
-    def of(cls, outcomes: NDArray[np.int8], rows: BoolArray, weights: FloatArray | None) -> Self:
-        heaviest = 1.0 if weights is None else float(weights.max(initial=1.0))
-        return cls(outcomes[rows], None if weights is None else weights[rows], heaviest)
-
-    def share(self, *outcomes: Outcome) -> Share:
-        """Return the share of some outcomes."""
-        found = np.isin(self.outcomes, [OUTCOMES.index(outcome) for outcome in outcomes])
-        if self.weights is None:
-            return share_of(int(np.count_nonzero(found)), len(found))
-        return weighted_share(found, self.weights, heaviest=self.heaviest)

@@ -8,10 +8,12 @@ from typing import Protocol
 
 import numpy as np
 
-from scoring_model.arrays import FloatArray
+from scoring_model.arrays import FloatArray, IntArray
+from scoring_model.decision.flips import count_flips, flip_codes
+from scoring_model.estimates import Estimate
 from scoring_model.evaluation.evaluated_records import EvaluatedRecords, EvaluationError
-from scoring_model.evaluation.rates import CELLS, RATES, Rate, cell_codes
-from scoring_model.evaluation.uncertainty import CONFIDENCE, Estimate, interval_of
+from scoring_model.evaluation.rates import RATES, gained_and_lost
+from scoring_model.evaluation.uncertainty import CONFIDENCE, drawn_estimate
 
 
 class Measured(Protocol):
@@ -58,9 +60,9 @@ def paired_differences(challenger: Measured, champion: Measured) -> Mapping[str,
         for name, figure in challenger.figures.items()
         if name in champion.figures
     }
-    pairs = _pairs(champion.records, challenger.records)
+    flips = count_flips(pair_codes(champion.records, challenger.records))[0]
     return {
-        name: _widened(found, pairs, RATES[name]) if name in RATES else found
+        name: _widened(found, *gained_and_lost(RATES[name], flips)) if name in RATES else found
         for name, found in differences.items()
     }
 
@@ -83,23 +85,20 @@ def paired_variance(gained: FloatArray, discordant: FloatArray, totals: FloatArr
     return np.asarray((discordant + 1 - gained**2 / size) / size**2)
 
 
-def _pairs(champion: EvaluatedRecords, challenger: EvaluatedRecords) -> FloatArray:
-    """Count records by their cells under both models, of shape (6, 6)."""
-    old, new = (cell_codes(one.labels, one.decisions.outcomes) for one in (champion, challenger))
-    counts = np.bincount(old * CELLS + new, minlength=CELLS * CELLS)
-    return counts.reshape(CELLS, CELLS).astype(np.float64)
+def pair_codes(champion: EvaluatedRecords, challenger: EvaluatedRecords) -> IntArray:
+    """Return the codes of `flip_codes` of the same records under both models, of shape (n,)."""
+    return flip_codes(champion.labels, champion.decisions.outcomes, challenger.decisions.outcomes)
 
 
-def _widened(difference: Estimate, pairs: FloatArray, rate: Rate) -> Estimate:
+def _widened(difference: Estimate, gained: FloatArray, lost: FloatArray) -> Estimate:
     """Let the interval of a rate's difference cover that for independent records."""
     if difference.value is None or difference.low is None or difference.high is None:
         return difference
-    inside = np.array([cell in rate.numerator for cell in range(CELLS)])
-    gained, lost = pairs[~inside][:, inside].sum(), pairs[inside][:, ~inside].sum()
     variance = paired_variance(gained - lost, gained + lost, np.array(float(difference.records)))
     half = NormalDist().inv_cdf(0.5 + CONFIDENCE / 2) * math.sqrt(float(variance))
     low, high = max(difference.value - half, -1.0), min(difference.value + half, 1.0)
-    return replace(difference, low=min(low, difference.low), high=max(high, difference.high))
+    low, high = min(low, difference.low), max(high, difference.high)
+    return replace(difference, low=low, high=high, method="days_and_pairs")
 
 
 def _same(one: EvaluatedRecords, other: EvaluatedRecords) -> bool:
@@ -112,6 +111,5 @@ def _same(one: EvaluatedRecords, other: EvaluatedRecords) -> bool:
 
 def _difference(one: Estimate, other: Estimate, drawn: FloatArray) -> Estimate:
     known = one.low is not None and other.low is not None
-    ends = interval_of(drawn if known else drawn[:0])
-    value = None if one.value is None or other.value is None else one.value - other.value
-    return Estimate(value=value, low=ends.low, high=ends.high, records=min(one.records, other.records))
+    value = np.nan if one.value is None or other.value is None else one.value - other.value
+    return drawn_estimate(value, drawn if known else drawn[:0], min(one.records, other.records))

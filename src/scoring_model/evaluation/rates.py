@@ -7,8 +7,11 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from scoring_model.arrays import FloatArray, IntArray
+from scoring_model.arrays import BoolArray, FloatArray, IntArray
 from scoring_model.contract.outcome import OUTCOMES, Outcome
+from scoring_model.decision.flips import UNLABELLED
+from scoring_model.estimates import Estimate
+from scoring_model.evaluation.uncertainty import share_of, weighted_share
 
 CELLS: Final = 2 * len(OUTCOMES)
 """Combinations of class (0 genuine, 1 fraud) and outcome; a cell's code is 3 * class + outcome."""
@@ -44,10 +47,45 @@ RATES: Final[dict[str, Rate]] = {
 }
 """Shares of all records, of genuine records and of frauds, by name."""
 
+CLASS_RATES: Final = (
+    *(f"{label}_{name}" for label in ("genuine", "fraud") for name in _NAMES),
+    *("false_reject", "step_up", "missed_fraud"),
+)
+"""Those of one class: what becomes of genuine records and of frauds, and the errors."""
+
+
+def errs(name: str, outcomes: NDArray[np.integer]) -> BoolArray:
+    """Return which outcomes a rate counts, for records of its class."""
+    return np.isin(outcomes, [cell % len(OUTCOMES) for cell in RATES[name].numerator])
+
 
 def cell_codes(labels: NDArray[np.integer], outcomes: NDArray[np.integer]) -> IntArray:
     """Return the code of the cell of each record, of shape (n,)."""
     return labels.astype(np.int64) * len(OUTCOMES) + outcomes
+
+
+def outcome_cells(flips: IntArray) -> tuple[IntArray, IntArray]:
+    """Sum flips of shape (..., *SHAPE) to the cells of the first and of the second decision, of shape (..., 6)."""
+    labelled = flips[..., :UNLABELLED, :, :]
+    first, second = (labelled.sum(axis=axis).reshape(*flips.shape[:-3], CELLS) for axis in (-1, -2))
+    return first, second
+
+
+def gained_and_lost(rate: Rate, flips: IntArray) -> tuple[FloatArray, FloatArray]:
+    """Count records that the second decision alone has in a numerator, and the first alone.
+
+    Parameters
+    ----------
+    flips : ndarray of shape (..., *SHAPE), int64
+
+    Returns
+    -------
+    gained, lost : ndarray of shape (...), float64
+    """
+    inside = np.array([float(cell in rate.numerator) for cell in range(CELLS)]).reshape(2, -1)
+    sums = "...kij,ki,kj->..."
+    labelled, outside = flips[..., :UNLABELLED, :, :], 1 - inside
+    return np.einsum(sums, labelled, outside, inside), np.einsum(sums, labelled, inside, outside)
 
 
 def rate_counts(
@@ -71,3 +109,12 @@ def rate_counts(
         for sets in ([rate.numerator for rate in chosen], [rate.denominator for rate in chosen])
     )
     return cells @ numerators, cells @ denominators
+
+
+def rate_share(codes: IntArray, weights: FloatArray | None, rate: Rate) -> Estimate:
+    """Return a rate of independent records, which may stand for others, by the codes of their cells."""
+    held = np.isin(codes, list(rate.denominator))
+    errors = np.isin(codes[held], list(rate.numerator))
+    if weights is None:
+        return share_of(int(np.count_nonzero(errors)), len(errors))
+    return weighted_share(errors, weights[held], heaviest=float(weights.max(initial=1.0)))

@@ -1,26 +1,26 @@
 """What an evaluation measured: data, without plots and pages."""
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 from scoring_model.arrays import FloatArray
 from scoring_model.contract.outcome import OUTCOMES, Outcome
 from scoring_model.decision.scale import nominal_share
+from scoring_model.estimates import OVERALL, Estimate, Form, Key, Table
 from scoring_model.evaluation.coverage import Coverage
 from scoring_model.evaluation.curves import Curves
-from scoring_model.evaluation.decomposition import Decomposition
+from scoring_model.evaluation.decomposition import CalibrationBin, Decomposition
+from scoring_model.evaluation.document import document, frame, members
 from scoring_model.evaluation.evaluated_records import EvaluatedRecords
-from scoring_model.evaluation.groups import GroupTable
+from scoring_model.evaluation.groups import GroupColumn, GroupTable
 from scoring_model.evaluation.importance import Importance
 from scoring_model.evaluation.measures import Measures
-from scoring_model.evaluation.reliability import CalibrationBin
 from scoring_model.evaluation.stability import Stability
-from scoring_model.evaluation.uncertainty import Estimate, Share
-from scoring_model.figures import ERRORS, FPR_LIMITS
+from scoring_model.evaluation.stopped import Stopped
+from scoring_model.figures import CONTROL_COST, ERRORS, FIGURES, SCORE_SHARES
 from scoring_model.findings import Finding
-from scoring_model.records import rfc3339
 
 if TYPE_CHECKING:
     import pandas
@@ -58,10 +58,6 @@ class Provenance:
     scored_earlier: bool
     notes: tuple[str, ...]
 
-    def to_json(self) -> dict[str, Any]:
-        """Give the provenance as a JSON document."""
-        return asdict(self) | {"since": rfc3339(self.since), "until": rfc3339(self.until)}
-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Applicants:
@@ -83,25 +79,20 @@ class EvaluationResult:
 
     Parameters
     ----------
-    figures : mapping of str to Estimate
-        Every figure with its interval, by name: `roc_auc`, `average_precision`, `ks`, `brier`, `log_loss`,
-        `recall_at_fpr_0.01` and `precision_at_fpr_0.01` (each of `FPR_LIMITS`), `recall_at_capacity_100` (each of
-        `CAPACITIES`: the K riskiest records of each day), `false_reject`, `step_up`, `missed_fraud`,
-        `genuine_passed`, `genuine_stepped_up`, `genuine_failed`, `fraud_passed`, `fraud_stepped_up`, `fraud_failed`
-        (shares of the class), `passed`, `stepped_up`, `failed` (shares of all records), `passed_frauds`,
-        `stepped_up_frauds`, `failed_frauds` (frauds with the outcome, as shares of all records), `fraud_share`, and
-        `cost` (expected cost of an applicant; absent if the policy has no costs).
+    table : Table
+        Every number that is a figure: of all records those of `FIGURES` (`cost` if the policy has costs), and what the
+        score promises of genuine records; of each month those of `Measures`; of each group the rates of `GROUP_RATES`
+        with gaps and ratios; and what the control group of the policy would cost over as many days as the records
+        span, if it has one (`forecast_control_cost`).
+    overall : Measures
+        Of all records, with the intervals for independent ones.
     decompositions : mapping of str to Decomposition or None
         Of `brier` and `log_loss`; None without records.
-    score_shares : mapping of int to Share
-        Genuine records at or above each hundred points: the score promises 10^(-s/250).
     extrapolated_from : int
         First extrapolated score of the scale, 1 to 1001.
     stability : tuple of Stability
         The three errors that a policy may bound, with the promises of this one and its verdict.
-    months : mapping of str to Measures
-        By calendar month in UTC, `YYYY-MM`, ascending; months without records are left out.
-    groups : tuple of GroupTable
+    columns : tuple of GroupColumn
         One for each column of `by`.
     curves : Curves
         Arrays for plots, each computed when first read.
@@ -119,20 +110,17 @@ class EvaluationResult:
         evaluations of the same records have the same draws of days.
     explain : callable or None
         Measures `importance`; None where the inputs of the model are not at hand.
-    control_cost : Estimate or None
-        What the control group of the policy would cost over as many days as the records span
-        (`forecast_control_cost`); None without one.
+    stopped : Stopped or None
+        Applicants who were not observed; None if nobody was stopped, or a control group stands for them.
     """
 
+    table: Table = field(repr=False)
     overall: Measures
-    figures: Mapping[str, Estimate]
     decompositions: Mapping[str, Decomposition | None]
     calibration: tuple[CalibrationBin, ...]
-    score_shares: Mapping[int, Share]
     extrapolated_from: int
     stability: tuple[Stability, ...]
-    months: Mapping[str, Measures]
-    groups: tuple[GroupTable, ...]
+    columns: tuple[GroupColumn, ...] = field(repr=False)
     curves: Curves = field(repr=False)
     coverage: Coverage | None
     provenance: Provenance | None
@@ -141,7 +129,33 @@ class EvaluationResult:
     records: EvaluatedRecords = field(repr=False)
     draws: Mapping[str, FloatArray] = field(repr=False)
     explain: Callable[[], Importance] | None = field(default=None, repr=False)
-    control_cost: Estimate | None = None
+    stopped: Stopped | None = None
+
+    @cached_property
+    def figures(self) -> Mapping[str, Estimate]:
+        """Every figure of all records with its interval, by name, such as `recall_at_fpr_0.01`; see `FIGURES`."""
+        return self.table.where(lambda key: key.part == OVERALL and key.figure.key in FIGURES).named()
+
+    @cached_property
+    def months(self) -> Mapping[str, Measures]:
+        """Measures by calendar month in UTC, `YYYY-MM`, ascending; months without records are left out."""
+        months = self.table.where(lambda key: key.part.kind == "month").by(lambda key: key.part.value)
+        return {month: Measures(figures=measured.named()) for month, measured in months.items()}
+
+    @cached_property
+    def groups(self) -> tuple[GroupTable, ...]:
+        """Rates of each group, one table for each column."""
+        return tuple(GroupTable.of(column, self.table) for column in self.columns)
+
+    @property
+    def score_shares(self) -> Mapping[int, Estimate]:
+        """Genuine records at or above each hundred points: the score promises 10^(-s/250)."""
+        return {score: self.table[Key(figure=figure)] for score, figure in SCORE_SHARES.items()}
+
+    @property
+    def control_cost(self) -> Estimate | None:
+        """What the control group of the policy would cost; None without one."""
+        return self.table.get(Key(figure=CONTROL_COST))
 
     @property
     def applicants(self) -> Mapping[Outcome, Applicants]:
@@ -168,28 +182,18 @@ class EvaluationResult:
             Columns `part` (overall, month, or the column of the group), `value` (month, or value of the group),
             `figure`, `estimate`, `low`, `high` and `records`. Months have Wilson's intervals, for independent records.
         """
-        import pandas
-
-        return pandas.DataFrame(list(_rows(self)), columns=list(FRAME_COLUMNS))
+        rows = (_row(key, one) for key, one in self.table.items())
+        return frame(FRAME_COLUMNS, (row for row in rows if row is not None))
 
     def to_json(self) -> dict[str, Any]:
         """Give the evaluation as a JSON document: stable keys, null where a class is absent."""
         return {
-            "coverage": None if self.coverage is None else self.coverage.to_json(),
-            "provenance": None if self.provenance is None else self.provenance.to_json(),
-            "overall": self.overall.to_json(),
-            "figures": {name: figure.to_json() for name, figure in self.figures.items()},
-            "uncertainty": self._uncertainty(),
-            "decompositions": {
-                name: None if parts is None else parts.to_json()
-                for name, parts in self.decompositions.items()
-            },
-            "applicants": {
-                outcome.value: {"everyone": found.everyone.to_json(), "frauds": found.frauds.to_json()}
-                for outcome, found in self.applicants.items()
-            },
-            "days": self.days,
-            "calibration": [row.to_json() for row in self.calibration],
+            **members(self),
+            "figures": document(self.figures),
+            "months": document(self.months),
+            "groups": document(self.groups),
+            "control_cost": document(self.control_cost),
+            "applicants": document(self.applicants),
             "score_shares": [
                 {
                     "score": score,
@@ -199,36 +203,17 @@ class EvaluationResult:
                 }
                 for score, share in self.score_shares.items()
             ],
-            "stability": [error.to_json() for error in self.stability],
-            "months": {month: measures.to_json() for month, measures in self.months.items()},
-            "groups": [table.to_json() for table in self.groups],
-            "findings": [finding.to_json() for finding in self.findings],
-            **({} if self.control_cost is None else {"control_cost": self.control_cost.to_json()}),
         }
 
-    def _uncertainty(self) -> dict[str, Any]:
-        """Give the intervals of the metrics in `overall` by the keys that they have there."""
-        ends = {name: {"low": figure.low, "high": figure.high} for name, figure in self.figures.items()}
-        plain: dict[str, Any] = {
-            name: ends[name] for name in ("roc_auc", "average_precision", "brier", "log_loss")
-        }
-        plain["recall_at_fpr"] = {f"{limit:g}": ends[f"recall_at_fpr_{limit:g}"] for limit in FPR_LIMITS}
-        return plain
+
+_ENDINGS: Final[Mapping[Form, str]] = {"value": "", "difference": "_gap", "ratio": "_ratio"}
 
 
-def _rows(evaluation: EvaluationResult) -> Iterator[tuple[object, ...]]:
-    """Yield the rows of `EvaluationResult.to_frame`."""
-    for name, figure in evaluation.figures.items():
-        yield "overall", "", name, figure.value, figure.low, figure.high, figure.records
-    for month, measures in evaluation.months.items():
-        for name in ERRORS:
-            share: Share = getattr(measures, name)
-            yield "month", month, name, share.share, share.low, share.high, share.total
-    for table in evaluation.groups:
-        for group in table.groups:
-            for name, rate in group.rates.items():
-                found = rate.estimate
-                yield table.column, group.value, name, found.value, found.low, found.high, found.records
-                for kind, against in (("gap", rate.gap), ("ratio", rate.ratio)):
-                    ends = against.simultaneous_low, against.simultaneous_high
-                    yield table.column, group.value, f"{name}_{kind}", against.value, *ends, found.records
+def _row(key: Key, one: Estimate) -> tuple[object, ...] | None:
+    """Return the row of a number in `EvaluationResult.to_frame`, if it has one."""
+    name, part = key.figure.key, key.part.column or key.part.kind
+    if name not in (ERRORS if part == "month" else FIGURES):
+        return None
+    together = one.simultaneous_low, one.simultaneous_high
+    ends = (one.low, one.high) if key.form == "value" else together
+    return part, key.part.value, f"{name}{_ENDINGS[key.form]}", one.value, *ends, one.records

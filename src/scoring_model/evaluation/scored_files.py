@@ -82,11 +82,8 @@ def read_scored(source: Source, scorer: Scorer, by: Iterable[str]) -> ScoredFile
         raise EvaluationError(f"{source.name}: recordId: must be distinct, {repeated:,} rows repeat one")
     _check_model(parsed["modelVersion"].column, scorer, source.name)
     scores = _numbers(parsed[SCORE])
-    margins = (
-        _numbers(parsed["margin"])
-        if "margin" in parsed
-        else _least_margins(scores, scorer.rules, source.name)
-    )
+    own = parsed.get("margin")
+    margins = _least_margins(scores, scorer.rules, source.name) if own is None else _numbers(own)
     decisions = scorer.rules.decide(margins)
     if differing := int(np.count_nonzero(decisions.scores != scores)):
         raise EvaluationError(

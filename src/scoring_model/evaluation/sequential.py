@@ -44,6 +44,9 @@ _CAUTION: Final = 1.28
 _LEAST_STEP: Final = 0.005
 """Share of the planned information that must be new for another look; less is kept for the next."""
 
+_DISAGREE: Final = 0.1
+"""Share of frauds about which two models are assumed to disagree, before any is trained."""
+
 _POINTS: Final = 801
 _REACH: Final = 7.0
 _NORMAL: Final = NormalDist()
@@ -196,6 +199,19 @@ def planned_information(plan: LookSettings) -> float:
     """Return the inverse variance of the difference at which the last look takes place."""
     needed = _NORMAL.inv_cdf(1 - plan.error) + _NORMAL.inv_cdf(plan.power)
     return _INFLATION * (needed / plan.gain) ** 2
+
+
+def needed_text(plan: LookSettings) -> str:
+    """Say before a training how many matured records a promotion takes.
+
+    Only frauds on which the models disagree tell them apart; how many disagree is known after the training alone, so
+    the text names the number for one in ten. The variance of a difference of paired shares is then 0.1 / n.
+    """
+    frauds = math.ceil(planned_information(plan) * _DISAGREE)
+    return (
+        f"a promotion takes matured records of at least {LEAST_DAYS} days, and about {frauds:,} matured frauds if the "
+        "models disagree about one in ten; fewer suffice for a difference larger than planned"
+    )
 
 
 def look_again(

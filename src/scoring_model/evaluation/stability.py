@@ -1,14 +1,16 @@
 """Stability of the errors of the policy over time, which an interval for independent records would hide."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Any, Final
+from typing import Any, Final, Self
 
 import numpy as np
 
 from scoring_model.arrays import BoolArray, FloatArray, IntArray
+from scoring_model.estimates import Estimate
 from scoring_model.evaluation.day_draws import MIN_DAYS
-from scoring_model.evaluation.uncertainty import Share, interval_of, share_of
+from scoring_model.evaluation.document import members
+from scoring_model.evaluation.uncertainty import drawn_estimate, share_of
 from scoring_model.records.times import DAY
 
 WINDOW_DAYS: Final = 14
@@ -28,7 +30,7 @@ class Window:
 
     since: str
     until: str
-    share: Share
+    share: Estimate
 
 
 class Verdict(StrEnum):
@@ -37,6 +39,13 @@ class Verdict(StrEnum):
     KEPT = "kept"
     BROKEN = "broken"
     UNDECIDED = "undecided"
+
+    @classmethod
+    def of(cls, low: float, high: float, limit: float) -> Self:
+        """Compare the ends of an interval with a limit that must not be exceeded."""
+        if high <= limit:
+            return cls("kept")
+        return cls("broken" if low > limit else "undecided")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -47,23 +56,38 @@ class Stability:
     ----------
     limit : float or None
         Limit promised by the policy; None without a promise.
-    share : Share
-        Share of errors among all records of the class.
-    low, high : float or None
-        95 % interval for the same share from days drawn with replacement; None with fewer than ten days.
+    share : Estimate
+        Share of errors among all records of the class, with the interval for independent records.
+    by_days : Estimate
+        The same share with the interval from days drawn with replacement.
     days : int
         Number of days with such records.
     worst : Window or None
         The recent window with the highest lower confidence limit; None without records.
+    possible : Estimate or None
+        Ends of the share over all labels that stopped applicants could have; None if nobody was stopped.
     """
 
     bound: str
     limit: float | None
-    share: Share
-    low: float | None
-    high: float | None
+    share: Estimate
+    by_days: Estimate
     days: int
     worst: Window | None
+    possible: Estimate | None = None
+
+    @property
+    def widest(self) -> Estimate:
+        """The share with the interval that the verdict rests on.
+
+        It covers that of independent records and of days, and every label that stopped applicants could have.
+        """
+        parts = [one for one in (self.share, self.by_days, self.possible) if one is not None]
+        lows, highs = (
+            [end for end in ends if end is not None]
+            for ends in ([one.low for one in parts], [one.high for one in parts])
+        )
+        return replace(self.share, low=min(lows, default=None), high=max(highs, default=None))
 
     @property
     def verdict(self) -> Verdict | None:
@@ -73,26 +97,14 @@ class Stability:
         """
         if self.limit is None:
             return None
-        ends = (self.share.low, self.share.high, self.low, self.high)
-        known = [end for end in ends if end is not None]
-        if len(known) < len(ends):
+        low, high = self.widest.low, self.widest.high
+        if low is None or high is None or self.by_days.low is None:
             return Verdict.UNDECIDED
-        if max(known) <= self.limit:
-            return Verdict.KEPT
-        return Verdict.BROKEN if min(known) > self.limit else Verdict.UNDECIDED
+        return Verdict.of(low, high, self.limit)
 
     def to_json(self) -> dict[str, Any]:
         """Give the error as a JSON document."""
-        worst = self.worst
-        window = None if worst is None else {"from": worst.since, "to": worst.until} | worst.share.to_json()
-        return {
-            "bound": self.bound,
-            "limit": self.limit,
-            "verdict": self.verdict,
-            **self.share.to_json(),
-            "day_blocks": {"low": self.low, "high": self.high, "days": self.days},
-            "worst_window": window,
-        }
+        return {**members(self), "verdict": self.verdict}
 
 
 def measure_stability(
@@ -102,7 +114,8 @@ def measure_stability(
     event_times: IntArray,
     *,
     drawn: FloatArray,
-    share: Share | None = None,
+    share: Estimate | None = None,
+    possible: Estimate | None = None,
 ) -> Stability:
     """Measure how an error moves over time.
 
@@ -117,23 +130,26 @@ def measure_stability(
         Microseconds since 1970-01-01 UTC.
     drawn : ndarray of shape (r,), float64
         The share of errors in every draw of days.
-    share : Share, optional
+    share : Estimate, optional
         Share of errors where records stand for others; the worst window counts each record once.
+    possible : Estimate, optional
+        Ends of the share over all labels that stopped applicants could have.
     """
     first = int(event_times.min() // DAY) if len(event_times) else 0
     days = event_times // DAY - first
     records = np.bincount(days).astype(np.int64)
     wrong = np.bincount(days[errors], minlength=len(records)).astype(np.int64)
     held = np.flatnonzero(records)
-    blocks = interval_of(drawn if len(held) >= MIN_DAYS else drawn[:0])
+    found = share or share_of(int(wrong.sum()), int(records.sum()))
+    blocks = drawn if len(held) >= MIN_DAYS else drawn[:0]
     return Stability(
         bound=bound,
         limit=limit,
-        share=share or share_of(int(wrong.sum()), int(records.sum())),
-        low=blocks.low,
-        high=blocks.high,
+        share=found,
+        by_days=drawn_estimate(np.nan if found.value is None else found.value, blocks, found.records),
         days=len(held),
         worst=_worst_window(wrong, records, first) if len(held) else None,
+        possible=possible,
     )
 
 
@@ -142,17 +158,18 @@ def _worst_window(wrong: IntArray, records: IntArray, first: int) -> Window:
     length = min(WINDOW_DAYS, len(records) - start)
     windows = [
         Window(
-            since=_date(first + since),
-            until=_date(first + since + length - 1),
+            since=date_of(first + since),
+            until=date_of(first + since + length - 1),
             share=share_of(
                 int(wrong[since : since + length].sum()), int(records[since : since + length].sum())
             ),
         )
         for since in range(start, len(records) - length + 1)
     ]
-    with_records = (window for window in windows if window.share.total)
+    with_records = (window for window in windows if window.share.records)
     return max(with_records, key=lambda window: (window.share.low or 0.0, window.since))
 
 
-def _date(day: int) -> str:
+def date_of(day: int) -> str:
+    """Write a day since 1970-01-01 as `YYYY-MM-DD`."""
     return str(np.datetime64(day, "D"))

@@ -1,45 +1,24 @@
-"""Figures with intervals: shares of counts, and percentiles of draws.
+"""Figures with intervals: shares of counts, percentiles of draws, and intervals that hold for several groups at once.
 
-Decision record: docs/adr/0021-intervals-and-groups.md.
+Those take the largest deviation of all groups in each draw (max-t): Westfall and Young 1993, ISBN 978-0-471-55761-6;
+Montiel Olea and Plagborg-Møller 2019, doi:10.1002/jae.2656. Decision record: docs/adr/0021-intervals-and-groups.md.
 """
 
 import math
-from dataclasses import asdict, dataclass, replace
+from dataclasses import replace
 from statistics import NormalDist
-from typing import Any, Final, Self
+from typing import Final
 
 import numpy as np
 
 from scoring_model.arrays import BoolArray, FloatArray
+from scoring_model.estimates import Absence, Estimate
+from scoring_model.evaluation.metrics import known
 
 CONFIDENCE: Final = 0.95
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Share:
-    """A count of a total, with a 95 % interval for the share behind it.
-
-    Parameters
-    ----------
-    count, total : int
-        0 <= count <= total.
-    share, low, high : float or None
-        In [0, 1], low <= share <= high; None when the total is 0. Where records stand for others, the share is that of
-        their weights, not `count` / `total`.
-    """
-
-    count: int
-    total: int
-    share: float | None
-    low: float | None
-    high: float | None
-
-    def to_json(self) -> dict[str, Any]:
-        """Give the share as a JSON document."""
-        return asdict(self)
-
-
-def share_of(count: int, total: int) -> Share:
+def share_of(count: int, total: int) -> Estimate:
     """Share of a count, with Wilson's score interval (1927, doi 10.1080/01621459.1927.10502953).
 
     Examples
@@ -48,12 +27,12 @@ def share_of(count: int, total: int) -> Share:
     0.0
     """
     if total == 0:
-        return Share(count=0, total=0, share=None, low=None, high=None)
+        return Estimate(value=None, records=0, count=0, method="wilson", absence="no records")
     low, high = _wilson(count / total, total)
-    return Share(count=count, total=total, share=count / total, low=low, high=high)
+    return Estimate(value=count / total, low=low, high=high, records=total, count=count, method="wilson")
 
 
-def weighted_share(errors: BoolArray, weights: FloatArray, *, heaviest: float) -> Share:
+def weighted_share(errors: BoolArray, weights: FloatArray, *, heaviest: float) -> Estimate:
     """Share of errors among independent records that stand for others, with an interval.
 
     The interval is Wilson's for the number of records without weights whose share would have the same variance (Korn
@@ -70,7 +49,7 @@ def weighted_share(errors: BoolArray, weights: FloatArray, *, heaviest: float) -
 
     Examples
     --------
-    >>> weighted_share(np.array([True, False]), np.array([1.0, 3.0]), heaviest=3.0).share
+    >>> weighted_share(np.array([True, False]), np.array([1.0, 3.0]), heaviest=3.0).value
     0.25
     """
     count, total = int(np.count_nonzero(errors)), len(errors)
@@ -86,7 +65,7 @@ def weighted_share(errors: BoolArray, weights: FloatArray, *, heaviest: float) -
         variance = squares[0] * (1 - share) ** 2 + squares[1] * share**2
         effective = share * (1 - share) * (wrong + right) ** 2 / variance
     low, high = _wilson(share, effective)
-    return Share(count=count, total=total, share=share, low=low, high=high)
+    return Estimate(value=share, low=low, high=high, records=total, count=count, method="wilson")
 
 
 def _wilson(share: float, total: float) -> tuple[float, float]:
@@ -98,58 +77,16 @@ def _wilson(share: float, total: float) -> tuple[float, float]:
     return (0.0 if share == 0 else centre - half), (1.0 if share == 1 else centre + half)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Interval:
-    """A 95 % interval.
-
-    Parameters
-    ----------
-    low, high : float or None
-        low <= high; None where it is unknown.
-    """
-
-    low: float | None
-    high: float | None
-
-    def to_json(self) -> dict[str, Any]:
-        """Give the interval as a JSON document."""
-        return {"low": self.low, "high": self.high}
+def effective_share(share: float, records: float) -> Estimate:
+    """Return an estimated share with Wilson's interval for the number of records that would give its variance."""
+    if records <= 0:
+        return Estimate(value=share, records=0, method="none", absence="no records")
+    low, high = _wilson(share, records)
+    return Estimate(value=share, low=low, high=high, records=round(records), method="wilson")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Estimate:
-    """A figure with its 95 % interval from whole days drawn with replacement.
-
-    Parameters
-    ----------
-    value : float or None
-        None where the records do not give it, such as recall without a fraud.
-    low, high : float or None
-        low <= high; None with fewer than ten days, or where the figure has no interval.
-    records : int
-        Records that it rests on: those of its denominator, such as the genuine ones for a false-reject rate; for
-        figures of the ranking, the frauds.
-    """
-
-    value: float | None
-    low: float | None
-    high: float | None
-    records: int
-
-    def times(self, factor: float) -> Self:
-        """Return the same figure in another unit."""
-        value, low, high = (
-            None if one is None else one * factor for one in (self.value, self.low, self.high)
-        )
-        return replace(self, value=value, low=low, high=high)
-
-    def to_json(self) -> dict[str, Any]:
-        """Give the figure as a JSON document."""
-        return asdict(self)
-
-
-def interval_of(values: FloatArray) -> Interval:
-    """Return percentiles of the values of draws.
+def interval_of(values: FloatArray) -> tuple[float | None, float | None]:
+    """Return the ends of the 95 % interval of the values of draws.
 
     Parameters
     ----------
@@ -158,25 +95,42 @@ def interval_of(values: FloatArray) -> Interval:
 
     Returns
     -------
-    Interval
-        Without ends if no draw has a value.
+    low, high : float or None
+        None if no draw has a value.
     """
     found = np.sort(values[~np.isnan(values)])
     if not len(found):
-        return Interval(low=None, high=None)
+        return None, None
     tail = round((1 - CONFIDENCE) / 2 * len(found))
-    return Interval(low=float(found[tail]), high=float(found[-1 - tail]))
+    return float(found[tail]), float(found[-1 - tail])
+
+
+def drawn_estimate(value: float, drawn: FloatArray, records: int) -> Estimate:
+    """Make the estimate of a number from its value in every draw of days.
+
+    Parameters
+    ----------
+    value : float
+        NaN where the records do not give it.
+    drawn : ndarray of shape (r,), float64
+        NaN in a draw that has none; r = 0 with fewer than ten days.
+    """
+    low, high = interval_of(drawn)
+    absence: Absence = "no value" if len(drawn) else "fewer than ten days"
+    if low is not None or not records:
+        absence = "no records" if low is None else ""
+    return Estimate(value=known(value), low=low, high=high, records=records, method="days", absence=absence)
 
 
 def band_of(values: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return `interval_of` of each column of an array of shape (r, m); NaN for None."""
     ends = [interval_of(column) for column in values.T]
-    low, high = (np.array([getattr(end, name) for end in ends], dtype=np.float64) for name in ("low", "high"))
+    low, high = np.array(ends, dtype=np.float64).reshape(-1, 2).T
     return low, high
 
 
 def rate_estimate(count: int, total: int, drawn: FloatArray) -> Estimate:
-    """Make the estimate of a share of counts.
+    """Make the estimate of a share of counts, with the draws of days that it has.
 
     Draws of few errors vary too little, and not at all without errors. So the interval also covers Wilson's.
 
@@ -188,10 +142,65 @@ def rate_estimate(count: int, total: int, drawn: FloatArray) -> Estimate:
     return share_estimate(share_of(count, total), drawn)
 
 
-def share_estimate(share: Share, drawn: FloatArray) -> Estimate:
-    """Make the estimate of a share, like `rate_estimate`."""
-    blocks = interval_of(drawn)
+def share_estimate(share: Estimate, drawn: FloatArray) -> Estimate:
+    """Widen the interval of a share, like `rate_estimate`."""
+    blocks = drawn_estimate(np.nan if share.value is None else share.value, drawn, share.records)
+    found = replace(blocks, count=share.count, method="days_and_wilson")
     if share.low is None or share.high is None or blocks.low is None or blocks.high is None:
-        return Estimate(value=share.share, low=None, high=None, records=share.total)
-    low, high = min(share.low, blocks.low), max(share.high, blocks.high)
-    return Estimate(value=share.share, low=low, high=high, records=share.total)
+        return found
+    return replace(found, low=min(share.low, blocks.low), high=max(share.high, blocks.high))
+
+
+def half_widths(
+    values: FloatArray, drawn: FloatArray, *, floor: FloatArray, enough: BoolArray, days: int
+) -> tuple[FloatArray, FloatArray]:
+    """Return the half widths of 95 % intervals around values of groups.
+
+    A group with few errors varies too little between draws. So its variance is at least `floor`, and its draws get
+    independent normal noise that makes up the difference.
+
+    Parameters
+    ----------
+    values : ndarray of shape (g, f), float64
+        f values of g groups.
+    drawn : ndarray of shape (r, g, f), float64
+        The same in every draw; NaN in a draw without such records.
+    floor : ndarray of shape (g, f), float64
+        Least variance of each value.
+    enough : ndarray of shape (g, f), bool
+        Groups with enough data; only these get a width, and only these count at once.
+    days : int
+        Number of days from which is drawn.
+
+    Returns
+    -------
+    alone, together : ndarray of shape (g, f), float64
+        Of each interval alone, and of all groups at once for each of the f values; NaN without enough data.
+    """
+    absent = np.full(values.shape, np.nan)
+    if not len(drawn) or not enough.any():
+        return absent, absent
+    moved = np.where(enough & np.isfinite(drawn), drawn - np.where(enough, values, 0.0), 0.0)
+    spread = np.mean(moved**2, axis=0) * days / (days - 1)
+    errors = np.sqrt(np.where(enough, np.maximum(spread, floor), 1.0))
+    missing = np.sqrt(np.where(enough, np.maximum(floor - spread, 0.0), 0.0))
+    noise = np.random.default_rng(0).standard_normal(drawn.shape)
+    deviations = np.abs(moved + noise * missing) / errors
+    alone = np.quantile(deviations, CONFIDENCE, axis=0)
+    together = np.maximum(np.quantile(deviations.max(axis=1), CONFIDENCE, axis=0), alone)
+    return np.where(enough, alone * errors, np.nan), np.where(enough, together * errors, np.nan)
+
+
+def differing(
+    values: FloatArray, drawn: FloatArray, *, floor: FloatArray, enough: BoolArray, days: int
+) -> FloatArray:
+    """Return differences of shares with the ends of their intervals, as `half_widths` makes them.
+
+    Returns
+    -------
+    ndarray of shape (5, g, f), float64
+        Values; ends of the intervals alone; ends of those of all groups at once. Ends are in [-1, 1].
+    """
+    alone, together = half_widths(values, drawn, floor=floor, enough=enough, days=days)
+    ends = np.stack([values - alone, values + alone, values - together, values + together])
+    return np.concatenate([values[None], np.clip(ends, -1, 1)])

@@ -1,22 +1,16 @@
 """Features: the catalogue, its value functions, and the matrix that evaluates them."""
 
-from scoring_model.features.catalogue import Family, Feature, Group
-from scoring_model.features.fingerprint import feature_versions, fingerprint, invented_table, record_at
-from scoring_model.features.links import delayed_columns, link_columns
+from scoring_model.features.catalogue import DERIVED, Family, Feature, Group, ReasonTopic
+from scoring_model.features.families import FAMILIES, FamilyName
+from scoring_model.features.fingerprint import feature_versions, fingerprint, invented_table
+from scoring_model.features.fitting import fit_state
 from scoring_model.features.matrix import FeatureMatrix, StartedRow
-from scoring_model.features.settings import (
-    FAMILIES,
-    FamilyName,
-    FeatureSettings,
-    KeySettings,
-    LinkSettings,
-    MailProviders,
-    SignalSettings,
-    Trend,
-)
-from scoring_model.features.state import FittedState, fit_state
+from scoring_model.features.settings import FeatureSettings, KeySettings, LinkSettings
+from scoring_model.features.signal_settings import MailProviders, SignalSettings, Trend
+from scoring_model.features.state import FittedState
 
 __all__ = [
+    "DERIVED",
     "FAMILIES",
     "Family",
     "FamilyName",
@@ -28,14 +22,12 @@ __all__ = [
     "KeySettings",
     "LinkSettings",
     "MailProviders",
+    "ReasonTopic",
     "SignalSettings",
     "StartedRow",
     "Trend",
-    "delayed_columns",
     "feature_versions",
     "fingerprint",
     "fit_state",
     "invented_table",
-    "link_columns",
-    "record_at",
 ]

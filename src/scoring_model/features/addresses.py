@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Hashable, Mapping
 
-from scoring_model.features.catalogue import MISSING, Family, Feature, Group
+from scoring_model.features.catalogue import MISSING, Family, Feature, Group, ReasonTopic, group_of
 from scoring_model.features.postal import REQUIRED, USUALLY, fits
 from scoring_model.features.spelling import plain, typed, typed_alike
 from scoring_model.features.state import NgramTable, Vocabulary
@@ -146,19 +146,18 @@ def family(countries: Vocabulary, lines: NgramTable) -> Family:
     return Family(
         name="addresses",
         version=VERSION,
+        reasons=_REASONS,
         groups=(
             Group(inputs=_FIELDS, features=_COMPLETENESS, function=completeness, views=_COMPLETENESS_VIEWS),
             Group(inputs=line1, features=_LINE + _LINE_IMPROBABLE, function=line_with_table),
-            Group(inputs=("address.line2",), features=(_LINE2,), function=length),
+            group_of(length, _LINE2),
             Group(inputs=code, features=_POSTAL, function=postal),
-            Group(inputs=_POSTAL_FORM.inputs, features=(_POSTAL_FORM,), function=postal_form),
+            group_of(postal_form, _POSTAL_FORM),
             Group(inputs=name, features=_CITY, function=city),
-            Group(inputs=line1 + name, features=(_REPEATED_CITY,), function=repeated_city),
-            Group(
-                inputs=_TYPING.inputs, features=(_TYPING,), function=typing, views=(typed_alike, typed_alike)
-            ),
-            Group(inputs=("address.region",), features=(_REGION,), function=length),
-            Group(inputs=("address.country",), features=(_COUNTRY,), function=country),
+            group_of(repeated_city, _REPEATED_CITY),
+            group_of(typing, _TYPING, (typed_alike, typed_alike)),
+            group_of(length, _REGION),
+            group_of(country, _COUNTRY),
         ),
     )
 
@@ -277,4 +276,79 @@ _COUNTRY = Feature(
     reason="ADDRESS_COUNTRY",
     sentence="Country of the address.",
     categorical=True,
+)
+
+_NO_LINE = ("NO_ADDRESS_LINE", "No first line of an address was given.")
+_REASONS = (
+    ReasonTopic(
+        code="ADDRESS_PARTS",
+        sentence="Which parts of the address were given counted against the {event}.",
+        about="the parts of the address",
+        positive=("address_parts",),
+        absence=("NO_ADDRESS", "No address was given."),
+        detail=(
+            "ADDRESS_INCOMPLETE",
+            "Parts that the address needs were not given.",
+            ("address_parts_wanting",),
+        ),
+    ),
+    ReasonTopic(
+        code="ADDRESS_FORM",
+        sentence="The form of the address counted against the {event}.",
+        about="the form of the address",
+        present=(
+            "address_line_length",
+            "address_line2_length",
+            "postal_code_length",
+            "city_length",
+            "region_length",
+        ),
+        absence=("NO_ADDRESS_TEXT", "No line, city, region or postal code of an address was given."),
+    ),
+    ReasonTopic(
+        code="ADDRESS_LINE",
+        sentence="The wording of the first line of the address counted against the {event}.",
+        about="the first line of the address",
+        present=("address_line_length",),
+        absence=_NO_LINE,
+        detail=(
+            "ADDRESS_PLACEHOLDER",
+            "The first line of the address has no word, or one that stands in for an address.",
+            ("address_line_placeholder",),
+        ),
+    ),
+    ReasonTopic(
+        code="ADDRESS_KIND",
+        sentence="The kind of place that the address names counted against the {event}.",
+        about="the kind of place that the address names",
+        present=("address_line_length",),
+        absence=_NO_LINE,
+        detail=(
+            "ADDRESS_NOT_A_HOME",
+            "The address names a post-office box, a hotel, a mailbox or somebody else's care.",
+            ("address_line_po_box", "address_line_care_of"),
+        ),
+    ),
+    ReasonTopic(
+        code="POSTAL_CODE",
+        sentence="That the postal code has the form of its country's counted against the {event}.",
+        about="the postal code",
+        present=("postal_code_foreign",),
+        absence=(
+            "NO_POSTAL_CODE_FORM",
+            "No postal code was given that could be compared with those of the country.",
+        ),
+        detail=(
+            "POSTAL_CODE_MISMATCH",
+            "The postal code does not have the form of its country's.",
+            ("postal_code_foreign",),
+        ),
+    ),
+    ReasonTopic(
+        code="ADDRESS_COUNTRY",
+        sentence="The country of the address counted against the {event}.",
+        about="the country of the address",
+        present=("address_country",),
+        absence=("NO_ADDRESS_COUNTRY", "No country of an address was given."),
+    ),
 )

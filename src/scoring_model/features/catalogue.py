@@ -1,12 +1,15 @@
 """Entries of the catalogue of features, and names that follow from the configuration."""
 
 import re
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 Direction = Literal[-1, 0, 1]
 """1 if a larger value can only raise the risk, -1 if it can only lower it, 0 if unconstrained."""
+
+DERIVED: Final = frozenset({"eventDay", "eventHour", "localDay", "localHour"})
+"""Inputs derived from the instant of the event."""
 
 MISSING = float("nan")
 """The result of a value function for a missing value."""
@@ -71,6 +74,47 @@ class Group:
     views: tuple[Callable[[Any], Hashable], ...] = ()
 
 
+def group_of(
+    function: Callable[..., tuple[float, ...]],
+    feature: Feature,
+    views: tuple[Callable[[Any], Hashable], ...] = (),
+) -> Group:
+    """Return the group of a single feature, whose inputs are the arguments of the function."""
+    return Group(inputs=feature.inputs, features=(feature,), function=function, views=views)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ReasonTopic:
+    """A factor that features belong to, and what is said of it. ``{event}`` stands for the word of the use.
+
+    A sentence states what the feature row shows, and carries no value: that something was given or was not, a property
+    that a column states, or the name of a factor that counted against the record. None claims that a value is unusual,
+    since a contribution does not show that.
+
+    Parameters
+    ----------
+    code, sentence : str
+        The sentence where the factor was given.
+    about : str
+        What the factor is about, for the sentence where the row does not show whether it was given.
+    present, positive : tuple of str
+        Columns that show that it was given: one of the former is not NaN, or one of the latter is above 0. None of
+        both for what every record has.
+    absence : (str, str) or None
+        Code and sentence where it was not given.
+    detail : (str, str, tuple of str) or None
+        Code and sentence that say more, where one of these columns is above 0 as well.
+    """
+
+    code: str
+    sentence: str
+    about: str = ""
+    present: tuple[str, ...] = ()
+    positive: tuple[str, ...] = ()
+    absence: tuple[str, str] | None = None
+    detail: tuple[str, str, tuple[str, ...]] | None = None
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Family:
     """Groups that belong together and change together.
@@ -79,11 +123,14 @@ class Family:
     ----------
     version : int
         Increased with every change of a value; part of the fingerprint.
+    reasons : tuple of ReasonTopic
+        The factors of its features.
     """
 
     name: str
     version: int
     groups: tuple[Group, ...]
+    reasons: tuple[ReasonTopic, ...] = ()
 
 
 def snake(name: str) -> str:
@@ -113,6 +160,40 @@ def read_name(kind: str, signal: str) -> str:
 def read_reason(kind: str, signal: str, aspect: str) -> str:
     """Return the reason code of one aspect of a signal that is read, such as ``EMAIL_PROVIDER``."""
     return f"{_upper_snake(read_name(kind, signal))}_{aspect}"
+
+
+def signal_reasons(
+    templates: Iterable[ReasonTopic], signal: str, *, title: str, kind: str | None = None
+) -> Iterator[ReasonTopic]:
+    """Yield the reasons of one signal.
+
+    Parameters
+    ----------
+    templates : iterable of ReasonTopic
+        With ``{title}`` for the title of the signal, and the ends of codes and columns; that of the signal itself is
+        empty.
+    kind : str, optional
+        Type of a signal that is read.
+    """
+    begin = f"signal_{snake(signal)}" if kind is None else f"{read_name(kind, signal)}_"
+
+    def code_of(end: str) -> str:
+        return read_reason(kind, signal, end) if kind is not None and end else signal_reason(signal)
+
+    def titled(text: str) -> str:
+        return text.replace("{title}", title)
+
+    for template in templates:
+        code, absence, detail = code_of(template.code), template.absence, template.detail
+        yield ReasonTopic(
+            code=code,
+            sentence=titled(template.sentence),
+            about=titled(template.about),
+            present=tuple(begin + column for column in template.present),
+            absence=absence and (f"NO_{code}", titled(absence[1])),
+            detail=detail
+            and (code_of(detail[0]), titled(detail[1]), tuple(begin + column for column in detail[2])),
+        )
 
 
 def read_features(

@@ -7,7 +7,7 @@ import math
 from dataclasses import replace
 from datetime import date
 
-from scoring_model.features.catalogue import MISSING, Family, Feature, Group
+from scoring_model.features.catalogue import MISSING, Family, Feature, Group, ReasonTopic, group_of
 from scoring_model.features.state import settled
 
 VERSION, LOCAL_VERSION = 2, 3
@@ -114,22 +114,14 @@ def family(*, local: bool = False) -> Family:
     return Family(
         name="dates",
         version=LOCAL_VERSION if local else VERSION,
+        reasons=_REASONS,
         groups=(
             Group(inputs=("dob",), features=_BIRTH, function=birth),
-            Group(
-                inputs=("dob", "eventDay"),
-                features=(_BIRTHDAY,),
-                function=birthday,
-                views=(month_and_day, in_leap_year),
-            ),
-            Group(inputs=("dob", "eventDay"), features=(_AGE,), function=age),
-            Group(inputs=("dob",), features=(_ROUND_YEAR,), function=year),
-            Group(
-                inputs=("localHour" if local else "eventHour",),
-                features=(_LOCAL_EVENT_HOUR if local else _HOUR,),
-                function=hour,
-            ),
-            Group(inputs=("eventDay",), features=(_WEEKDAY,), function=weekday),
+            group_of(birthday, _BIRTHDAY, (month_and_day, in_leap_year)),
+            group_of(age, _AGE),
+            group_of(year, _ROUND_YEAR),
+            group_of(hour, _LOCAL_EVENT_HOUR if local else _HOUR),
+            group_of(weekday, _WEEKDAY),
             *(of_zone if local else ()),
         ),
     )
@@ -205,4 +197,23 @@ _LOCAL_WEEKDAY = (
     _local("localDay", "weekend", "0 or 1", "Whether it is a Saturday or Sunday there."),
     _local("localDay", "weekday_sin", "sine", "Sine of the day of the week there on a circle of 7."),
     _local("localDay", "weekday_cos", "cosine", "Cosine of the day of the week there on a circle of 7."),
+)
+
+_NO_BIRTH_DATE = ("NO_BIRTH_DATE", "No date of birth was given.")
+_REASONS = (
+    ReasonTopic(
+        code="BIRTH_DATE",
+        sentence="The date of birth counted against the {event}.",
+        about="the date of birth",
+        present=("birth_day",),
+        absence=_NO_BIRTH_DATE,
+    ),
+    ReasonTopic(
+        code="AGE",
+        sentence="The age counted against the {event}.",
+        about="the age",
+        present=("birth_day",),
+        absence=_NO_BIRTH_DATE,
+    ),
+    ReasonTopic(code="EVENT_TIME", sentence="The hour or weekday of the {event} counted against it."),
 )

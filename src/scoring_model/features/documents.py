@@ -1,6 +1,6 @@
 """Features of the document and of the citizenship."""
 
-from scoring_model.features.catalogue import MISSING, Family, Feature, Group
+from scoring_model.features.catalogue import MISSING, Family, Feature, ReasonTopic, group_of
 from scoring_model.features.state import ShareTable, Vocabulary
 from scoring_model.records import DOCUMENT_TYPES
 
@@ -42,12 +42,13 @@ def family(citizenships: Vocabulary, documents: ShareTable) -> Family:
     return Family(
         name="documents",
         version=VERSION,
+        reasons=_REASONS,
         groups=(
-            Group(inputs=_DOCUMENT.inputs, features=(_DOCUMENT,), function=document),
-            Group(inputs=_RARITY.inputs, features=(_RARITY,), function=rarity),
-            Group(inputs=_CITIZENSHIP.inputs, features=(_CITIZENSHIP,), function=citizenship),
-            Group(inputs=_ABROAD.inputs, features=(_ABROAD,), function=abroad),
-            Group(inputs=_CONTRADICTION.inputs, features=(_CONTRADICTION,), function=contradiction),
+            group_of(document, _DOCUMENT),
+            group_of(rarity, _RARITY),
+            group_of(citizenship, _CITIZENSHIP),
+            group_of(abroad, _ABROAD),
+            group_of(contradiction, _CONTRADICTION),
         ),
     )
 
@@ -91,4 +92,33 @@ _CONTRADICTION = Feature(
     reason="DOCUMENT_TYPE",
     sentence="Whether a citizen shows a residence permit of the own country.",
     protected="citizenship",
+)
+
+_REASONS = (
+    ReasonTopic(
+        code="DOCUMENT_TYPE",
+        sentence="The type of document counted against the {event}.",
+        about="the type of document",
+        present=("document_type",),
+        absence=("NO_DOCUMENT_TYPE", "No type of document was given."),
+    ),
+    ReasonTopic(
+        code="CITIZENSHIP",
+        sentence="The citizenship counted against the {event}.",
+        about="the citizenship",
+        present=("citizenship",),
+        absence=("NO_CITIZENSHIP", "No citizenship was given."),
+    ),
+    ReasonTopic(
+        code="COUNTRIES",
+        sentence="That citizenship and country of the address agree counted against the {event}.",
+        about="citizenship and country of the address",
+        present=("citizenship_abroad",),
+        absence=("NO_COUNTRIES", "No citizenship was given together with a country of the address."),
+        detail=(
+            "COUNTRY_MISMATCH",
+            "Citizenship and country of the address differ.",
+            ("citizenship_abroad",),
+        ),
+    ),
 )

@@ -3,8 +3,8 @@
 import re
 from functools import lru_cache, partial
 
-from scoring_model.features.catalogue import MISSING, Group, read_features
-from scoring_model.features.settings import SignalSettings
+from scoring_model.features.catalogue import MISSING, Group, ReasonTopic, read_features
+from scoring_model.features.signal_settings import SignalSettings
 from scoring_model.features.spelling import plain, steps
 from scoring_model.features.state import FittedState, MailTables, NgramTable, Vocabulary
 from scoring_model.records.mail import MailAddress, read_mail
@@ -129,3 +129,33 @@ _LIKENESS = (
     ),
 )
 _NOTHING = (MISSING,) * (len(_FORM) + len(_PROVIDER) - 1)
+
+REASONS = (
+    ReasonTopic(
+        code="",
+        sentence="The {title} counted against the {event}.",
+        about="the {title}",
+        present=("unreadable",),
+        absence=("", "No {title} was given."),
+        detail=("UNREADABLE", "The {title} cannot be read as a mail address.", ("unreadable",)),
+    ),
+    ReasonTopic(
+        code="PROVIDER",
+        sentence="The provider of the {title} counted against the {event}.",
+        about="the provider of the {title}",
+        present=("disposable",),
+        absence=("", "No {title} with a provider was given."),
+        detail=(
+            "DISPOSABLE",
+            "The provider of the {title} gives addresses that are thrown away after use.",
+            ("disposable",),
+        ),
+    ),
+    ReasonTopic(
+        code="NAME",
+        sentence="How much the {title} is like the names counted against the {event}.",
+        about="how much the {title} is like the names",
+        present=("name_share",),
+        absence=("", "No {title} was given that could be compared with a name."),
+    ),
+)

@@ -14,7 +14,7 @@ from scoring_model.features.matrix import FeatureMatrix
 from scoring_model.features.settings import FeatureSettings, LinkSettings
 from scoring_model.features.state import FittedState
 from scoring_model.history import past_counts_of_rows
-from scoring_model.records import NEVER, NORMALISATION_VERSION, Column, Record, RecordTable, SignalType
+from scoring_model.records import NEVER, NORMALISATION_VERSION, Column, RecordTable, SignalType
 
 _START = 1_700_000_000_000_000
 _VISITS = 3
@@ -148,16 +148,6 @@ def invented_table(settings: FeatureSettings, state: FittedState) -> RecordTable
     )
 
 
-def record_at(table: RecordTable, row: int) -> Record:
-    """Return one record of a table, as if it had been parsed alone."""
-    codes = {name: int(column.codes[row]) for name, column in table.columns.items()}
-    return Record(
-        values={name: table.columns[name].values[code] for name, code in codes.items() if code >= 0},
-        event_time=int(table.event_times[row]),
-        record_id=table.record_ids[row],
-    )
-
-
 def _lengths(links: LinkSettings) -> list[int]:
     """List how far back the windows look."""
     specs = links.specs.values()
@@ -219,5 +209,5 @@ def fingerprint(matrix: FeatureMatrix) -> str:
     table = invented_table(matrix.settings, matrix.state)
     histories = past_counts_of_rows(table, range(len(table)), matrix.link_keys, matrix.specs)
     for row, history in enumerate(histories):
-        digest.update(matrix.row(record_at(table, row), history).astype("<f8").tobytes())
+        digest.update(matrix.row(table.record(row), history).astype("<f8").tobytes())
     return digest.hexdigest()

@@ -1,6 +1,6 @@
 """Features of the references to document images. The images themselves are never fetched."""
 
-from scoring_model.features.catalogue import MISSING, Family, Feature, Group
+from scoring_model.features.catalogue import MISSING, Family, Feature, Group, ReasonTopic
 from scoring_model.features.words import PICTURES, PUBLIC_HOSTS
 
 VERSION = 2
@@ -65,6 +65,7 @@ def family() -> Family:
     return Family(
         name="images",
         version=VERSION,
+        reasons=_REASONS,
         groups=(Group(inputs=("imageUrls",), features=_FEATURES, function=references),),
     )
 
@@ -90,5 +91,15 @@ _FEATURES = (
         "image_bare_hosts",
         "hosts",
         "Hosts of the document images that are numbers, or have a user or a port.",
+    ),
+)
+
+_REASONS = (
+    ReasonTopic(
+        code="DOCUMENT_IMAGES",
+        sentence="The references to document images counted against the {event}.",
+        about="document images",
+        positive=("image_count",),
+        absence=("NO_DOCUMENT_IMAGES", "No document image was given."),
     ),
 )

@@ -12,8 +12,8 @@ from functools import partial
 from ipaddress import ip_network
 from typing import Final
 
-from scoring_model.features.catalogue import MISSING, Group, read_features
-from scoring_model.features.settings import SignalSettings
+from scoring_model.features.catalogue import MISSING, Group, ReasonTopic, read_features
+from scoring_model.features.signal_settings import SignalSettings
 from scoring_model.features.state import NETWORK_BITS, FittedState
 from scoring_model.records.ip import IPV6_BITS, IpAddress, network_of, read_ip
 
@@ -89,4 +89,23 @@ _NAMES = ", ".join(f"{code} {name}" for code, name in enumerate(("public", *_RAN
 _RANGE = (
     ("special", "0 or 1", "Whether the {} is of a range that is not public."),
     ("range", "code", f"Range of the {{}}: {_NAMES}."),
+)
+
+REASONS = (
+    ReasonTopic(
+        code="",
+        sentence="The {title} counted against the {event}.",
+        about="the {title}",
+        present=("unreadable",),
+        absence=("", "No {title} was given."),
+        detail=("UNREADABLE", "The {title} cannot be read as an IP address.", ("unreadable",)),
+    ),
+    ReasonTopic(
+        code="RANGE",
+        sentence="The range of the {title} counted against the {event}.",
+        about="the range of the {title}",
+        present=("special",),
+        absence=("", "No {title} with a range was given."),
+        detail=("NOT_PUBLIC", "The {title} is of a range that is not public.", ("special",)),
+    ),
 )

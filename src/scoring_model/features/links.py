@@ -4,17 +4,25 @@ Tables use arrays; one record uses plain numbers, which are many times faster th
 same bits: counts are far below 2**53, integers become the nearest float, and quotients are rounded correctly.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import pairwise
 
 import numpy as np
 
 from scoring_model.arrays import FloatArray, IntArray
 from scoring_model.features import link_amounts
-from scoring_model.features.catalogue import MISSING, Feature, fraud_link_reason, link_reason, snake
+from scoring_model.features.catalogue import (
+    MISSING,
+    Feature,
+    ReasonTopic,
+    fraud_link_reason,
+    link_reason,
+    snake,
+)
 from scoring_model.features.settings import FeatureSettings
 from scoring_model.history import (
     NOTHING_BEFORE,
+    PERSON,
     CountKind,
     Counts,
     LinkCounts,
@@ -39,6 +47,8 @@ _UNITS = {
     "since_first_fraud": "seconds",
     "since_last_fraud": "seconds",
 }
+_WORDS = {"d": "days", "h": "hours", "m": "minutes", "s": "seconds"}
+_ONES = {"1d": "24 hours", "1h": "60 minutes", "1m": "60 seconds", "1s": "1 second"}
 _SENTENCES = {
     "records": "Earlier records {same}.",
     "persons": "Distinct persons {same}.",
@@ -81,14 +91,57 @@ def fraud_features(settings: FeatureSettings, delay: int) -> dict[int, tuple[str
     return {reach: tuple(names) for reach, names in sorted(found.items()) if names}
 
 
-def link_columns(key: LinkKey, spec: WindowSpec, kind: CountKind) -> list[str]:
-    """Return the columns of a count in the windows of a key, longest last, even if it is not requested."""
-    return [f"link_{key.name}_{_span(window)}_{kind}" for window in spec.windows]
+def link_reasons(settings: FeatureSettings, used: Collection[str]) -> Iterator[ReasonTopic]:
+    """Yield the reasons of every link key.
+
+    Parameters
+    ----------
+    used : collection of str
+        Names of the features in use.
+    """
+    for key in settings.links.link_keys:
+        spec = settings.links.specs[key.name]
+        same = "of the same person" if key.name == PERSON else f"with the same {key.name.replace('_', ' ')}"
+        code, columns, span = link_reason(key.name), *_counted(key, spec, "records", used)
+        yield ReasonTopic(
+            code=code,
+            sentence=f"An earlier {{event}} {same} is known.",
+            about=f"earlier records {same}",
+            positive=columns,
+            absence=(f"NO_{code}", f"No earlier {{event}} {same} is known from the {span}."),
+        )
+        code, columns, span = fraud_link_reason(key.name), *_counted(key, spec, "frauds", used)
+        # Of more records than the cap a window sees the latest alone.
+        seen = f"the latest {spec.cap} of the {span}"
+        yield ReasonTopic(
+            code=code,
+            sentence=f"An earlier {{event}} {same} is known to be fraud.",
+            about=f"frauds among earlier records {same}",
+            positive=columns,
+            absence=(f"NO_{code}", f"No earlier {{event}} {same} is known to be fraud ({seen})."),
+        )
 
 
-def delayed_columns(key: LinkKey, spec: WindowSpec, kind: CountKind) -> list[str]:
-    """Return the columns of a count in the delayed windows of a key."""
-    return [f"link_{key.name}_{_delayed_span(window)}_{kind}" for window in spec.delayed]
+def _counted(
+    key: LinkKey, spec: WindowSpec, kind: CountKind, used: Collection[str]
+) -> tuple[tuple[str, ...], str]:
+    """Return the columns that show that any window counts something, and what the windows are in words.
+
+    Of either sort of windows the longest one is needed, since it sees all, and the others that are in use are read.
+    """
+    sorts = [(list(map(_span, spec.windows)), f"{_in_words(spec.windows[-1])} before")]
+    if spec.delayed:
+        older = f"{_in_words(spec.delayed[-1])} before the last {_in_words(spec.delay)}"
+        sorts = [*(sorts if kind in spec.counts else ()), (list(map(_delayed_span, spec.delayed)), older)]
+    columns = [(f"link_{key.name}_{span}_{kind}", span == spans[-1]) for spans, _ in sorts for span in spans]
+    names = tuple(name for name, is_longest in columns if is_longest or name in used)
+    return names, " and the ".join(words for _, words in sorts)
+
+
+def _in_words(window: int) -> str:
+    """Write a window in words, such as ``90 days`` or ``24 hours``."""
+    text = format_duration(window)
+    return _ONES.get(text) or f"{text[:-1]} {_WORDS[text[-1]]}"
 
 
 def link_rows(spec: WindowSpec, counts: LinkCounts, amounts: Sequence[TableAmounts] = ()) -> FloatArray:
@@ -236,6 +289,19 @@ def _features_of(key: LinkKey, spec: WindowSpec, settings: FeatureSettings) -> I
             yield feature(f"{_span(window)}_{kind}", kind, _same(key, window))
     for kind in kinds_of(("since_last",)):
         yield feature(kind, kind, "")
+    yield from _features_of_amounts(key, spec, settings)
+    for window in spec.delayed:
+        for kind in _DELAYED:
+            same = f"{_same(key, window)} the last {format_duration(spec.delay)}"
+            yield feature(f"{_delayed_span(window)}_{kind}", kind, same)
+    if "change" in spec.counts:
+        yield from _features_of_changes(key, spec)
+    for kind in kinds_of(_WHOLE):
+        yield feature(kind, kind, "")
+
+
+def _features_of_amounts(key: LinkKey, spec: WindowSpec, settings: FeatureSettings) -> Iterator[Feature]:
+    """Yield the statistics of each amount in each window."""
     for place in spec.places:
         amount = spec.amounts[place]
         for window in spec.windows:
@@ -248,23 +314,20 @@ def _features_of(key: LinkKey, spec: WindowSpec, settings: FeatureSettings) -> I
                     sentence=link_amounts.sentence(statistic, amount.signal, _same(key, window), spec),
                     protected=settings.signals[amount.signal].protected,
                 )
-    for window in spec.delayed:
-        for kind in _DELAYED:
-            same = f"{_same(key, window)} the last {format_duration(spec.delay)}"
-            yield feature(f"{_delayed_span(window)}_{kind}", kind, same)
-    if "change" in spec.counts:
-        for shorter, longer in pairwise(spec.windows):
-            yield Feature(
-                name=f"link_{key.name}_{_span(shorter)}_{_span(longer)}_change",
-                inputs=key.fields or (key.name,),
-                unit="ratio",
-                reason=link_reason(key.name),
-                sentence=(
-                    f"Rate of earlier records {_same(key, shorter)} by their rate in the {_span(longer)} before."
-                ),
-            )
-    for kind in kinds_of(_WHOLE):
-        yield feature(kind, kind, "")
+
+
+def _features_of_changes(key: LinkKey, spec: WindowSpec) -> Iterator[Feature]:
+    """Yield the rate of each window by that of the next longer one."""
+    for shorter, longer in pairwise(spec.windows):
+        yield Feature(
+            name=f"link_{key.name}_{_span(shorter)}_{_span(longer)}_change",
+            inputs=key.fields or (key.name,),
+            unit="ratio",
+            reason=link_reason(key.name),
+            sentence=(
+                f"Rate of earlier records {_same(key, shorter)} by their rate in the {_span(longer)} before."
+            ),
+        )
 
 
 def _same(key: LinkKey, window: int) -> str:

@@ -14,14 +14,15 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
 from struct import Struct
-from typing import Final, TypeAlias, cast
+from typing import TypeAlias, cast
 
 import numpy as np
 
 from scoring_model.arrays import FloatArray, IntArray
-from scoring_model.features import addresses, dates, documents, images, links, names, signals
-from scoring_model.features.catalogue import MISSING, Family, Feature, Group
+from scoring_model.features import links
+from scoring_model.features.catalogue import DERIVED, MISSING, Family, Feature, Group, ReasonTopic
 from scoring_model.features.distinct import evaluate, number_column
+from scoring_model.features.families import FAMILIES, families_of
 from scoring_model.features.local_time import Offsets
 from scoring_model.features.settings import FeatureSettings
 from scoring_model.features.state import FittedState
@@ -40,9 +41,6 @@ from scoring_model.history import (
 from scoring_model.records import NEVER, Record, RecordTable
 from scoring_model.records.table import Column
 from scoring_model.records.times import DAY, HOUR
-
-_DERIVED: Final = frozenset({"eventDay", "eventHour", "localDay", "localHour"})
-"""Inputs derived from the instant of the event."""
 
 
 @dataclass(slots=True)  # not frozen: one is created per request, in a third of the time
@@ -82,7 +80,7 @@ class _Use:
 
     @classmethod
     def of(cls, group: Group, kept: IntArray) -> "_Use":
-        blank = () if _DERIVED.isdisjoint(group.inputs) else (MISSING,) * len(group.features)
+        blank = () if DERIVED.isdisjoint(group.inputs) else (MISSING,) * len(group.features)
         return cls(group, kept, blank)
 
 
@@ -99,25 +97,26 @@ class FeatureMatrix:
     @cached_property
     def families(self) -> tuple[Family, ...]:
         """Return the families of value functions, without links, which are computed from history."""
-        of_signals = {name: self.state.vocabulary(f"signals.{name}") for name in self.settings.signals}
-        every = (
-            names.family(self.state.names),
-            dates.family(local=self.settings.time_zone is not None),
-            documents.family(self.state.vocabulary("citizenship"), self.state.documents),
-            addresses.family(self.state.vocabulary("address.country"), self.state.lines),
-            images.family(),
-            signals.family(self.settings.signals, of_signals),
+        settings = self.settings
+        every = families_of(self.state, settings.signals, local=settings.time_zone is not None)
+        # Those of signals that are read go with the family of signals, and are named by their type.
+        return tuple(
+            family
+            for family in every
+            if (family.name if family.name in FAMILIES else "signals") in settings.families
         )
-        used = tuple(family for family in every if family.name in self.settings.families)
-        if "signals" not in self.settings.families:
-            return used
-        return (*used, *signals.read_families(self.settings.signals, self.state))
 
     @cached_property
     def catalogue(self) -> tuple[Feature, ...]:
         """Return every possible feature, in order."""
         of_values = [feature for group in self._groups for feature in group.features]
         return (*of_values, *links.link_features(self.settings))
+
+    @cached_property
+    def reasons(self) -> tuple[ReasonTopic, ...]:
+        """Return the factors of every possible feature and what is said of them, in order."""
+        of_values = [reason for family in self.families for reason in family.reasons]
+        return (*of_values, *links.link_reasons(self.settings, self.names))
 
     @cached_property
     def features(self) -> tuple[Feature, ...]:
@@ -371,7 +370,7 @@ class FeatureMatrix:
     def _dated_fields(self) -> tuple[str, ...]:
         """List the fields that are combined with the instant."""
         names = {name for use, _ in self._dated for name in use.group.inputs}
-        return tuple(sorted(names - _DERIVED))
+        return tuple(sorted(names - DERIVED))
 
     @cached_property
     def _needs_local(self) -> bool:

@@ -3,7 +3,7 @@
 import math
 from functools import cache
 
-from scoring_model.features.catalogue import MISSING, Family, Feature, Group
+from scoring_model.features.catalogue import MISSING, Family, Feature, Group, ReasonTopic
 from scoring_model.features.spelling import (
     CONSONANT,
     VOWEL,
@@ -99,6 +99,7 @@ def family(table: NgramTable) -> Family:
     return Family(
         name="names",
         version=VERSION,
+        reasons=_REASONS,
         groups=(
             Group(inputs=first, features=_of_one("first", _FORM + _IMPROBABLE), function=of_one),
             Group(inputs=last, features=_of_one("last", _FORM + _IMPROBABLE), function=of_one),
@@ -196,3 +197,34 @@ def _entropy(text: str) -> float:
 @cache
 def _weighed(count: int) -> float:
     return settled(count * math.log2(count))
+
+
+_NO_NAME = ("NO_NAME", "No name was given.")
+_REASONS = (
+    ReasonTopic(
+        code="NAME_FORM",
+        sentence="The form of the name counted against the {event}.",
+        about="the name",
+        present=("name_digits",),
+        absence=_NO_NAME,
+    ),
+    ReasonTopic(
+        code="NAME_RARITY",
+        sentence="How common the name is counted against the {event}.",
+        about="the name",
+        present=("name_digits",),
+        absence=_NO_NAME,
+    ),
+    ReasonTopic(
+        code="NAME_WORDS",
+        sentence="The words of the name counted against the {event}.",
+        about="the name",
+        present=("name_digits",),
+        absence=_NO_NAME,
+        detail=(
+            "NAME_NOT_OF_A_PERSON",
+            "The name holds a title, a word of companies, or one that stands in for a name.",
+            ("name_title", "name_placeholder"),
+        ),
+    ),
+)

@@ -2,8 +2,8 @@
 
 from functools import partial
 
-from scoring_model.features.catalogue import MISSING, Group, read_features
-from scoring_model.features.settings import SignalSettings
+from scoring_model.features.catalogue import MISSING, Group, ReasonTopic, read_features
+from scoring_model.features.signal_settings import SignalSettings
 from scoring_model.features.spelling import longest_run
 from scoring_model.features.state import FittedState
 from scoring_model.records.phone import KINDS, calling_code, read_phone
@@ -54,4 +54,30 @@ _NUMBER = (
 )
 _COUNTRY = (
     ("code_differs", "0 or 1", "Whether the {} lacks the calling code of the country of the address."),
+)
+
+REASONS = (
+    ReasonTopic(
+        code="",
+        sentence="The {title} counted against the {event}.",
+        about="the {title}",
+        present=("invalid",),
+        absence=("", "No {title} was given."),
+        detail=("INVALID", "The {title} is not a valid phone number.", ("invalid",)),
+    ),
+    ReasonTopic(
+        code="COUNTRY",
+        sentence="That the {title} has the calling code of the country of the address counted against the {event}.",
+        about="the calling code of the {title} and the country of the address",
+        present=("code_differs",),
+        absence=(
+            "",
+            "No {title} was given whose calling code could be compared with that of the country of the address.",
+        ),
+        detail=(
+            "COUNTRY_MISMATCH",
+            "The {title} does not have the calling code of the country of the address.",
+            ("code_differs",),
+        ),
+    ),
 )

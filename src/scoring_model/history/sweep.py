@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scoring_model.arrays import BoolArray, IntArray
-from scoring_model.compiled import compiled
+from scoring_model.compiled import compiled, inner
 from scoring_model.history.amounts import TableAmounts
 from scoring_model.history.counts import NOTHING_BEFORE
 from scoring_model.history.link_counts import LinkCounts
@@ -49,6 +49,8 @@ class _Linked:
     counted : ndarray of shape (k,), int64
         The positions that are counted.
     keys, times : ndarray of shape (m,), int64
+    pairs : ndarray of shape (m,), int64
+        Codes of the pairs of key and person.
     labels : tuple of ndarray
         Positions, instants and verdicts, sorted by key and instant.
     """
@@ -57,7 +59,13 @@ class _Linked:
     counted: IntArray
     keys: IntArray
     times: IntArray
+    pairs: IntArray
     labels: tuple[IntArray, IntArray, BoolArray]
+
+    @property
+    def rows(self) -> IntArray:
+        """The counted rows, in sorted order."""
+        return self.order[self.counted]
 
 
 def sweep(
@@ -102,52 +110,27 @@ def sweep(
     order = _grouped(np.argsort(times, kind="stable"), keys)
     if not len(order):
         return counts
-    counted = np.flatnonzero(order >= first)
-    rows = order[counted] - first
-    linked = _Linked(order - first, counted, keys[order], times[order], _labels_by_group(order, keys, labels))
-    pairs = _dense_pairs(linked.keys, _dense(persons[order]))
-    ends = _count(
-        linked,
-        pairs,
-        (spec.windows, 0, spec.cap),
-        counts.records,
-        counts.persons,
-        counts.frauds,
-        counts.since_last,
+    linked = _Linked(
+        order=order - first,
+        counted=np.flatnonzero(order >= first),
+        keys=keys[order],
+        times=times[order],
+        pairs=_dense_pairs(keys[order], _dense(persons[order])),
+        labels=_labels_by_group(order, keys, labels),
     )
-    starts = ends[:, None] - counts.records[rows]
+    limits = (spec.windows, 0, spec.cap)
+    ends = _count(linked, limits, counts.records, counts.persons, counts.frauds, counts.since_last)
+    starts = ends[:, None] - counts.records[linked.rows]
     seen = _Seen(starts[:, -1], ends, ends, ends)
     if spec.delayed:
-        old_ends = _count(
-            linked,
-            pairs,
-            (spec.delayed, spec.delay, spec.cap),
-            counts.delayed_records,
-            np.empty_like(counts.delayed_records),
-            counts.delayed_frauds,
-            np.empty_like(counts.since_last),
-        )
-        seen = seen.with_older(old_ends - counts.delayed_records[rows, -1], old_ends)
-    oldest = np.where(seen.old_ends > seen.old_starts, seen.old_starts, seen.starts)
-    any_seen = (seen.ends > seen.starts) | (seen.old_ends > seen.old_starts)
-    age = linked.times[counted] - linked.times[oldest]
-    counts.age[rows] = np.where(any_seen, age, NOTHING_BEFORE)
+        seen = _count_delayed(linked, spec, counts, seen)
+    _fill_ages(linked, counts, seen)
     if counts.known is not None:
-        found = counts.known
-        arrays = (seen.starts, seen.ends, seen.old_starts, seen.old_ends)
-        _time_frauds(
-            linked.order,
-            linked.keys,
-            linked.times,
-            *linked.labels,
-            *arrays,
-            spec.delay,
-            found.first,
-            found.last,
-            found.run,
-        )
+        known, arrays = counts.known, (seen.starts, seen.ends, seen.old_starts, seen.old_ends)
+        sorted_ = (linked.order, linked.keys, linked.times, *linked.labels)
+        _time_frauds(*sorted_, *arrays, spec.delay, known.first, known.last, known.run)
     for place, sums in zip(spec.places, counts.sums, strict=True):
-        sum_windows(sums, amounts[place], order, rows, starts, ends, spec.above)
+        sum_windows(sums, amounts[place], order, linked.rows, starts, ends, spec.above)
     return counts
 
 
@@ -172,9 +155,25 @@ class _Seen:
         return _Seen(self.starts, self.ends, np.minimum(old_starts, old_ends), old_ends)
 
 
+def _count_delayed(linked: _Linked, spec: WindowSpec, counts: LinkCounts, seen: _Seen) -> _Seen:
+    """Fill the counts of delayed windows; return the records seen with those that only these windows hold."""
+    records, unused = counts.delayed_records, np.empty_like(counts.delayed_records)
+    since_last = np.empty_like(counts.since_last)
+    limits = (spec.delayed, spec.delay, spec.cap)
+    ends = _count(linked, limits, records, unused, counts.delayed_frauds, since_last)
+    return seen.with_older(ends - records[linked.rows, -1], ends)
+
+
+def _fill_ages(linked: _Linked, counts: LinkCounts, seen: _Seen) -> None:
+    """Fill the time since the oldest record that is seen."""
+    has_older = seen.old_ends > seen.old_starts
+    oldest = np.where(has_older, seen.old_starts, seen.starts)
+    age = linked.times[linked.counted] - linked.times[oldest]
+    counts.age[linked.rows] = np.where((seen.ends > seen.starts) | has_older, age, NOTHING_BEFORE)
+
+
 def _count(
     linked: _Linked,
-    pairs: IntArray,
     limits: tuple[tuple[int, ...], int, int],
     records: NDArray[np.int32],
     persons: NDArray[np.int32],
@@ -188,7 +187,7 @@ def _count(
         linked.order,
         linked.keys,
         linked.times,
-        pairs,
+        linked.pairs,
         *linked.labels,
         np.array(lengths, dtype=np.int64),
         delay,
@@ -249,6 +248,53 @@ def _labels_by_group(
     return position[labels.rows[by_time]], labels.times[by_time], labels.frauds[by_time]
 
 
+@inner
+def _is_known(label: int, positions: IntArray, times: IntArray, keys: IntArray, key: int, at: int) -> bool:
+    """Return True if the next label is of a record of this key and was known before an instant."""
+    return label < len(positions) and times[label] < at and keys[positions[label]] == key
+
+
+@inner
+def _apply(
+    place: int, fraud: bool, is_fraud: BoolArray, low: IntArray, high: int, n_frauds: NDArray[np.int32]
+) -> None:
+    """Apply a label to its record, and to the windows that hold it."""
+    if is_fraud[place] != fraud:
+        is_fraud[place] = fraud
+        for w in range(len(low)):
+            if low[w] <= place < high:
+                n_frauds[w] += 1 if fraud else -1
+
+
+@inner
+def _enter(
+    visits: NDArray[np.int32],
+    pair: int,
+    fraud: bool,
+    n_persons: NDArray[np.int32],
+    n_frauds: NDArray[np.int32],
+) -> None:
+    """Let a record enter every window."""
+    for w in range(len(n_frauds)):
+        visits[w, pair] += 1
+        n_persons[w] += visits[w, pair] == 1
+        n_frauds[w] += fraud
+
+
+@inner
+def _frauds_after(
+    instant: int, times: IntArray, is_fraud: BoolArray, windows: tuple[tuple[int, int], tuple[int, int]]
+) -> int:
+    """Count the known frauds of windows, the later one first, back to an instant."""
+    found = 0
+    for low, high in windows:
+        for j in range(high - 1, low - 1, -1):
+            if times[j] <= instant:
+                break
+            found += is_fraud[j]
+    return found
+
+
 @compiled
 def _sweep_sorted(
     order: IntArray,
@@ -272,9 +318,8 @@ def _sweep_sorted(
     A row of history alone moves no pointer: those of the next counted row of its key pass it.
     """
     n, n_windows = len(order), len(windows)
-    visits = np.zeros(
-        (n_windows, n), dtype=np.int32
-    )  # for each pair of key and person; a pair belongs to one group
+    # For each pair of key and person; a pair belongs to one group.
+    visits = np.zeros((n_windows, n), dtype=np.int32)
     is_fraud = np.zeros(n, dtype=np.bool_)
     low = np.zeros(n_windows, dtype=np.int64)
     n_persons = np.zeros(n_windows, dtype=np.int32)
@@ -289,24 +334,12 @@ def _sweep_sorted(
         if order[i] < 0:
             continue
         at = times[i]
-        while (
-            label < len(label_positions)
-            and label_times[label] < at
-            and keys[label_positions[label]] == keys[i]
-        ):
-            j = label_positions[label]
-            if is_fraud[j] != label_frauds[label]:
-                is_fraud[j] = label_frauds[label]
-                for w in range(n_windows):
-                    if low[w] <= j < high:
-                        n_frauds[w] += 1 if is_fraud[j] else -1
+        while _is_known(label, label_positions, label_times, keys, keys[i], at):
+            _apply(label_positions[label], label_frauds[label], is_fraud, low, high, n_frauds)
             label += 1
         upto = at - delay
         while times[high] < upto:
-            for w in range(n_windows):
-                visits[w, pairs[high]] += 1
-                n_persons[w] += visits[w, pairs[high]] == 1
-                n_frauds[w] += is_fraud[high]
+            _enter(visits, pairs[high], is_fraud[high], n_persons, n_frauds)
             high += 1
         oldest_visible = times[high - cap] if high - start >= cap else times[start]
         for w in range(n_windows):
@@ -354,19 +387,14 @@ def _time_frauds(
             continue
         at = times[i]
         place += 1
-        same = before >= 0 and at == times[before]
-        if same:
+        if before >= 0 and at == times[before]:
             first[order[i]] = first[order[before]]
             last[order[i]] = last[order[before]]
             run[order[i]] = run[order[before]]
-        before = i
-        if same:
+            before = i
             continue
-        while (
-            label < len(label_positions)
-            and label_times[label] < at
-            and keys[label_positions[label]] == keys[i]
-        ):
+        before = i
+        while _is_known(label, label_positions, label_times, keys, keys[i], at):
             j = label_positions[label]
             known += int(label_frauds[label]) - int(is_fraud[j])
             is_fraud[j] = label_frauds[label]
@@ -374,7 +402,8 @@ def _time_frauds(
         if known == 0:
             continue
         counted, stopped, is_stopped = 0, at, False
-        for low, high in ((starts[place], ends[place]), (old_starts[place], old_ends[place])):
+        windows = ((starts[place], ends[place]), (old_starts[place], old_ends[place]))
+        for low, high in windows:
             for j in range(high - 1, low - 1, -1):
                 if is_fraud[j]:
                     if counted == 0:
@@ -383,11 +412,4 @@ def _time_frauds(
                     first[order[i]] = at - times[j]
                 elif not is_stopped and times[j] < at - delay:
                     stopped, is_stopped = times[j], True
-        if not is_stopped:
-            run[order[i]] = counted
-            continue
-        for low, high in ((starts[place], ends[place]), (old_starts[place], old_ends[place])):
-            for j in range(high - 1, low - 1, -1):
-                if times[j] <= stopped:
-                    break
-                run[order[i]] += is_fraud[j]
+        run[order[i]] = _frauds_after(stopped, times, is_fraud, windows) if is_stopped else counted

@@ -4,8 +4,8 @@ from scoring_model.monitoring.drift import Drift
 from scoring_model.monitoring.early import EarlyVerdict, Estimates, Knowledge
 from scoring_model.monitoring.gates import check_window_gates
 from scoring_model.monitoring.monitoring import Monitoring
+from scoring_model.monitoring.report import monitoring_summary
 from scoring_model.monitoring.result import JSON_VERSION, Maturity, PromiseBasis
-from scoring_model.monitoring.summary import monitoring_summary
 from scoring_model.monitoring.window import NothingToMonitor, monitor, monitor_rows
 
 __all__ = [

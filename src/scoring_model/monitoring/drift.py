@@ -3,17 +3,17 @@
 Decision record: docs/adr/0024-monitoring.md.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from statistics import NormalDist
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from scoring_model.arrays import FloatArray, IntArray
 from scoring_model.bundle import Profile, ReferenceDays
-from scoring_model.bundle.profile import SCORE_BINS, NumberProfile
+from scoring_model.bundle.profile import SCORE_BINS, CodeProfile, NumberProfile
 from scoring_model.bundle.reference_days import bin_counts, count_by_day, names_of_bins
 from scoring_model.contract.outcome import OUTCOMES
 from scoring_model.decision.rules import Decisions
@@ -22,17 +22,28 @@ from scoring_model.monitoring.categories import CategoryChange, category_changes
 from scoring_model.monitoring.shifts import (
     BLOCK_DAYS,
     MIN_BLOCKS,
-    Blocks,
+    MIN_DAYS,
+    MIN_WEEKS,
+    DayCounts,
     Shifts,
-    block_of_days,
-    gather_blocks,
     measure_shifts,
+    missing_weekdays,
+    weekday_of,
+    whole_days,
 )
 from scoring_model.records import RecordTable
 from scoring_model.records.times import DAY
 
 SCORE: Final = "score"
 OUTCOME: Final = "outcome"
+WEEKDAYS: Final = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+_OF_THE_WEEKDAY: Final = frozenset({"eventDay", "localDay"})
+"""Inputs of features that are the same for all records of a weekday, and so cannot drift."""
+
+FamilyName: TypeAlias = Literal["decisions", "categories", "numbers"]
+"""Of subjects with one limit: score and outcome; categories and yes or no; numbers."""
+
+_FAMILIES: Final[tuple[FamilyName, ...]] = ("decisions", "categories", "numbers")
 _NORMAL: Final = NormalDist()
 
 
@@ -79,10 +90,15 @@ class SubjectDrift:
         The property whose share moved most, for people.
     statistic : float
         Its difference in standard errors; 0 without a limit.
+    family : {"decisions", "categories", "numbers"}
+    limit : float or None
+        Of its statistic; None: the window or the reference is too short for a verdict.
     found : bool or None
-        Whether the statistic exceeds the limit of all subjects; None without a limit.
+        Whether the statistic exceeds the limit; None without a limit.
+    suspect : bool
+        Whether it is not found, but moved more than chance alone makes about one subject in a window move.
     reference, window : float
-        Share of records with the property.
+        Share of records with the property; of the reference on the weekdays of the window.
     smallest_share : float or None
         Smallest difference of this share that would have been found with a probability of 80 %; None without limit.
     smallest_shift : float or None
@@ -95,13 +111,31 @@ class SubjectDrift:
     name: str
     share_of: str
     statistic: float
+    family: FamilyName
+    limit: float | None
     found: bool | None
+    suspect: bool
     reference: float
     window: float
     smallest_share: float | None
     smallest_shift: float | None
     reference_missing: float | None
     window_missing: float | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class WeekdayTraffic:
+    """Records a day on one weekday; None where a sample has no such day.
+
+    Parameters
+    ----------
+    weekday : str
+    reference, window : float or None
+    """
+
+    weekday: str
+    reference: float | None
+    window: float | None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -126,10 +160,14 @@ class Drift:
     Parameters
     ----------
     subjects : tuple of SubjectDrift
-        Features, score and outcome, the largest statistic first.
-    limit : float or None
-        Without any drift one statistic or more exceeds it in 5 % of windows; None if there is no such limit.
+        Features, score and outcome, the largest statistic first, over its limit.
+    limits : mapping of str to float
+        Largest limit of each family. Without any drift one subject or more exceeds its limit in 5 % of windows. Empty:
+        the window or the reference is too short for a verdict.
+    traffic : tuple of WeekdayTraffic
+        From Monday on.
     reference_records, window_records : int
+        Records that were compared: those of whole days.
     reference_blocks, window_blocks, block_days : int
         Blocks of days that vary, and their length; 0 without a limit.
     categories : tuple of CategoryChange
@@ -142,7 +180,8 @@ class Drift:
     """
 
     subjects: tuple[SubjectDrift, ...]
-    limit: float | None
+    limits: Mapping[FamilyName, float]
+    traffic: tuple[WeekdayTraffic, ...]
     reference_records: int
     window_records: int
     reference_blocks: int
@@ -159,6 +198,25 @@ class Drift:
         return tuple(subject.name for subject in self.subjects if subject.found)
 
     @property
+    def suspects(self) -> tuple[str, ...]:
+        """Names of the subjects that moved more than about one does by chance, the largest statistic first."""
+        return tuple(subject.name for subject in self.subjects if subject.suspect)
+
+    @property
+    def limit(self) -> float | None:
+        """Largest limit of all families, in standard errors; None without a verdict."""
+        return max(self.limits.values(), default=None)
+
+    @property
+    def smallest_share(self) -> float | None:
+        """Change of a share that would have been found in half of the categories; without any, of the features."""
+        features = [
+            one for one in self.subjects if one.family != "decisions" and one.smallest_share is not None
+        ]
+        chosen = [one for one in features if one.family == "categories"] or features
+        return float(np.median([one.smallest_share or 0.0 for one in chosen])) if chosen else None
+
+    @property
     def smallest_shift(self) -> float | None:
         """Shift, in standard deviations, that would have been found in half of the ordered features."""
         known = [
@@ -170,7 +228,14 @@ class Drift:
 
     def to_json(self) -> dict[str, Any]:
         """Give the drift as a JSON document."""
-        return {**asdict(self), "found": list(self.found), "smallest_shift": self.smallest_shift}
+        return {
+            **asdict(self),
+            "found": list(self.found),
+            "suspects": list(self.suspects),
+            "limit": self.limit,
+            "smallest_share": self.smallest_share,
+            "smallest_shift": self.smallest_shift,
+        }
 
 
 def measure_drift(
@@ -196,54 +261,83 @@ def measure_drift(
     contributions : ndarray of shape (e, d), float64, or None
         To the margins of some records of the window, drawn at random.
     """
-    held, code = np.unique(event_times // DAY, return_inverse=True)
     comparable = tuple(days.thresholds.tolist()) == thresholds
-    parts = _parts(profile, with_features=rows is not None, with_outcomes=comparable)
-    counts = _window_counts(profile, matrix, rows, decisions, code.astype(np.int64), len(held))
-    hits, records = _hits(parts, counts), np.bincount(code, minlength=len(held)).astype(np.int64)
-    compared = _compare(parts, days, held, records, hits)
-    subjects = _subjects(
-        [one for part in parts for one in part.properties],
-        compared.reference.shares,
-        hits.sum(axis=0) / max(len(event_times), 1),
-        compared.shifts,
-        code_names(matrix),
+    constant = {one.name for one in matrix.features if set(one.inputs) <= _OF_THE_WEEKDAY}
+    parts = _parts(profile, constant, with_features=rows is not None, with_outcomes=comparable)
+    compared = _window_days(parts, profile, matrix, rows, decisions, event_times)
+    reference = DayCounts(
+        days=days.days,
+        records=days.records,
+        hits=_hits(parts, {"bins": days.bins, "scores": days.scores, "outcomes": days.outcomes}),
     )
+    families = [_FAMILIES.index(part.family) for part in parts for _ in part.properties]
+    shifts = measure_shifts(reference, compared, np.array(families, dtype=np.int64))
+    subjects = tuple(_subjects(parts, compared.shares, shifts, code_names(matrix)))
     explained = None if contributions is None else (int(days.explained[0]), len(contributions))
     return Drift(
-        subjects=tuple(sorted(subjects, key=lambda one: (-one.statistic, -abs(one.window - one.reference)))),
-        limit=compared.shifts.limit,
+        subjects=tuple(sorted(subjects, key=_strength)),
+        limits=_limits(subjects),
+        traffic=tuple(_traffic(reference, compared)),
         reference_records=profile.records,
-        window_records=len(event_times),
-        reference_blocks=len(compared.reference.records),
-        window_blocks=len(compared.window.records),
-        block_days=compared.length,
+        window_records=compared.total,
+        reference_blocks=shifts.reference_blocks,
+        window_blocks=shifts.window_blocks,
+        block_days=shifts.block_days,
         categories=() if rows is None else tuple(category_changes(profile, matrix, rows, table)),
         contributors=_contributors(days, contributions, matrix.names),
         explained=explained or (0, 0),
-        notes=tuple(_notes(compared, comparable=comparable, with_features=rows is not None)),
+        notes=(
+            *_verdict_notes(reference, compared, shifts),
+            *_notes(
+                len(event_times) - compared.total,
+                constant & profile.features.keys() if rows is not None else set(),
+                comparable=comparable,
+                with_features=rows is not None,
+            ),
+        ),
     )
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Compared:
-    """Blocks of reference and window, and their differences; `length` is that of the blocks in days."""
+def _window_days(
+    parts: "Sequence[_Part]",
+    profile: Profile,
+    matrix: FeatureMatrix,
+    rows: FloatArray | None,
+    decisions: Decisions,
+    event_times: IntArray,
+) -> DayCounts:
+    """Count the days of a window but for those that are cut; all if no verdict is possible without these."""
+    held, code = np.unique(event_times // DAY, return_inverse=True)
+    counts = _window_counts(profile, matrix, rows, decisions, code.astype(np.int64), len(held))
+    window = DayCounts(
+        days=held.astype(np.int64),
+        records=np.bincount(code, minlength=len(held)).astype(np.int64),
+        hits=_hits(parts, counts),
+    )
+    whole = whole_days(event_times)
+    return window.chosen(whole) if np.count_nonzero(whole) >= MIN_DAYS else window
 
-    reference: Blocks
-    window: Blocks
-    shifts: Shifts
-    length: int
+
+def _strength(one: SubjectDrift) -> tuple[float, float]:
+    return -one.statistic / (one.limit or 1.0), -abs(one.window - one.reference)
 
 
-def _compare(
-    parts: "Sequence[_Part]", days: ReferenceDays, held: IntArray, records: IntArray, hits: IntArray
-) -> _Compared:
-    length = _block_length(days)
-    before = _hits(parts, {"bins": days.bins, "scores": days.scores, "outcomes": days.outcomes})
-    reference = gather_blocks(days.records, before, block_of_days(days.days, length=length))
-    window = gather_blocks(records, hits, block_of_days(held, length=length))
-    shifts = measure_shifts(reference, window)
-    return _Compared(reference=reference, window=window, shifts=shifts, length=length)
+def _limits(subjects: Sequence[SubjectDrift]) -> dict[FamilyName, float]:
+    found: dict[FamilyName, float] = {}
+    for one in subjects:
+        if one.limit is not None:
+            found[one.family] = max(found.get(one.family, 0.0), one.limit)
+    return found
+
+
+def _traffic(reference: DayCounts, window: DayCounts) -> Iterator[WeekdayTraffic]:
+    for number, name in enumerate(WEEKDAYS):
+        means = [
+            float(days.records[own].mean()) if own.any() else None
+            for days in (reference, window)
+            for own in [weekday_of(days.days) == number]
+        ]
+        yield WeekdayTraffic(weekday=name, reference=means[0], window=means[1])
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -251,51 +345,67 @@ class _Part:
     """Properties of one subject, and how their counts follow from those of its bins."""
 
     source: Literal["bins", "scores", "outcomes"]
+    family: FamilyName
     columns: slice
     properties: tuple[Property, ...]
     holds: NDArray[np.int64]
 
 
-def _parts(profile: Profile, *, with_features: bool, with_outcomes: bool) -> list[_Part]:
+def _parts(
+    profile: Profile, constant: Collection[str], *, with_features: bool, with_outcomes: bool
+) -> list[_Part]:
     slices = names_of_bins(profile)
-    parts = []
-    for name, feature in sorted(profile.features.items()) if with_features else ():
-        bins = len(feature.shares) + 1
-        if isinstance(feature, NumberProfile):
-            kinds = [Property(subject=name, kind="above", value=border) for border in feature.borders]
-            holds = np.triu(np.ones((bins, bins), dtype=np.int64), 1).T[:, : len(kinds)]
-            holds[-1] = 0
-        else:
-            kinds = [Property(subject=name, kind="code", value=float(code)) for code in feature.codes]
-            kinds.append(Property(subject=name, kind="other"))
-            holds = np.eye(bins, dtype=np.int64)[:, : len(kinds)]
-        kinds.append(Property(subject=name, kind="missing"))
-        last = np.zeros((bins, 1), dtype=np.int64)
-        last[-1] = 1
-        parts.append(
-            _Part(
-                source="bins",
-                columns=slices[name],
-                properties=tuple(kinds),
-                holds=np.hstack([holds, last]),
-            )
-        )
+    parts = [
+        _feature_part(name, feature, slices[name])
+        for name, feature in (sorted(profile.features.items()) if with_features else ())
+        if name not in constant
+    ]
     above = np.triu(np.ones((SCORE_BINS, SCORE_BINS), dtype=np.int64)).T
     scores = tuple(
         Property(subject=SCORE, kind="at_least", value=10.0 * place) for place in range(1, SCORE_BINS)
     )
-    parts.append(_Part(source="scores", columns=slice(0, SCORE_BINS), properties=scores, holds=above[:, 1:]))
+    parts.append(
+        _Part(
+            source="scores",
+            family="decisions",
+            columns=slice(0, SCORE_BINS),
+            properties=scores,
+            holds=above[:, 1:],
+        )
+    )
     if with_outcomes:
         outcomes = (Property(subject=OUTCOME, kind="not_passed"), Property(subject=OUTCOME, kind="failed"))
         parts.append(
             _Part(
                 source="outcomes",
+                family="decisions",
                 columns=slice(0, len(OUTCOMES)),
                 properties=outcomes,
                 holds=np.array([[0, 0], [1, 0], [1, 1]]),
             )
         )
     return parts
+
+
+def _feature_part(name: str, feature: NumberProfile | CodeProfile, columns: slice) -> _Part:
+    """Describe a feature by its values above each border, or with each code, and without a value."""
+    bins = len(feature.shares) + 1
+    family: FamilyName = "categories"
+    if isinstance(feature, NumberProfile):
+        family = "numbers" if len(feature.borders) > 1 else family
+        kinds = [Property(subject=name, kind="above", value=border) for border in feature.borders]
+        holds = np.triu(np.ones((bins, bins), dtype=np.int64), 1).T[:, : len(kinds)]
+        holds[-1] = 0
+    else:
+        kinds = [Property(subject=name, kind="code", value=float(code)) for code in feature.codes]
+        kinds.append(Property(subject=name, kind="other"))
+        holds = np.eye(bins, dtype=np.int64)[:, : len(kinds)]
+    kinds.append(Property(subject=name, kind="missing"))
+    last = np.zeros((bins, 1), dtype=np.int64)
+    last[-1] = 1
+    return _Part(
+        source="bins", family=family, columns=columns, properties=tuple(kinds), holds=np.hstack([holds, last])
+    )
 
 
 def _hits(parts: Sequence[_Part], counts: Mapping[str, IntArray]) -> IntArray:
@@ -323,20 +433,39 @@ def _window_counts(
     }
 
 
-def _block_length(days: ReferenceDays) -> int:
-    """Return the length of blocks: a week, or a day where the reference has too few weeks."""
-    weeks = len(np.unique(block_of_days(days.days)))
-    return BLOCK_DAYS if weeks >= MIN_BLOCKS else 1
-
-
-def _notes(compared: _Compared, *, comparable: bool, with_features: bool) -> Iterator[str]:
-    if not comparable:
-        yield "The policy changed after the training: outcomes are not compared with those of the reference period."
-    if compared.length < BLOCK_DAYS:
+def _verdict_notes(reference: DayCounts, window: DayCounts, found: Shifts) -> Iterator[str]:
+    """Say why there is no verdict, or what a limit does not know."""
+    if len(window.days) < MIN_DAYS:
+        yield (
+            f"The window has {len(window.days):,} days. Counts and rates are shown, without a verdict on drift: fewer "
+            f"than {MIN_DAYS} days say nothing of how days differ."
+        )
+    elif len(missing := missing_weekdays(reference, window)):
+        yield (
+            f"The window has a {WEEKDAYS[missing[0]]}, of which the reference period has fewer than {MIN_WEEKS}. "
+            "Counts and rates are shown, without a verdict on drift."
+        )
+    elif found.limits is None:
+        yield "Differences have no limit here: the samples are too small for a verdict on drift."
+    elif found.block_days < BLOCK_DAYS:
         yield (
             f"The reference period is shorter than {MIN_BLOCKS} weeks: limits rest on variation between single days, "
             "and variation from week to week is unknown."
         )
+
+
+def _notes(
+    left_out: int, constant: Collection[str], *, comparable: bool, with_features: bool
+) -> Iterator[str]:
+    if left_out:
+        yield f"{left_out:,} records of the first or last day are not compared, since that day is not whole."
+    if constant:
+        yield (
+            "Both samples have the same weekdays, so these features cannot drift and are not compared: "
+            f"{', '.join(sorted(constant))}."
+        )
+    if not comparable:
+        yield "The policy changed after the training: outcomes are not compared with those of the reference period."
     if not with_features:
         yield (
             "The records were scored earlier, and the file holds no features: only the score and the outcomes are "
@@ -345,29 +474,39 @@ def _notes(compared: _Compared, *, comparable: bool, with_features: bool) -> Ite
 
 
 def _subjects(
-    properties: Sequence[Property],
-    reference: FloatArray,
+    parts: "Sequence[_Part]",
     window: FloatArray,
     found: Shifts,
     names: Mapping[str, Sequence[str]],
 ) -> Iterator[SubjectDrift]:
-    places: dict[str, list[int]] = {}
-    for place, one in enumerate(properties):
-        places.setdefault(one.subject, []).append(place)
-    for name, own in places.items():
-        own_places = np.array(own)
-        top = int(own_places[np.argmax(found.statistics[own_places])])
-        missing = next((place for place in own if properties[place].kind == "missing"), None)
+    properties, stop = [one for part in parts for one in part.properties], 0
+    for part in parts:
+        start, stop = stop, stop + len(part.properties)
+        own, name = np.arange(start, stop), part.properties[0].subject
+        if found.limits is None:  # what moved most, without a verdict
+            strengths = np.abs(window[own] - found.reference[own])
+        else:
+            strengths = found.statistics[own] / np.where(found.tested[own], found.limits[own], 1.0)
+        top = int(own[np.argmax(strengths)])
+        judged = found.limits is not None
+        limit = _known(found.limits[top]) if found.limits is not None else None
+        suspected = _known(found.suspect_limits[top]) if found.suspect_limits is not None else None
+        statistic = float(found.statistics[top])
+        drifted = limit is not None and statistic > limit
+        missing = next((place for place in own.tolist() if properties[place].kind == "missing"), None)
         yield SubjectDrift(
             name=name,
             share_of=properties[top].describe(names.get(name, ())),
-            statistic=0.0 if found.limit is None else float(found.statistics[top]),
-            found=None if found.limit is None else bool(found.statistics[top] > found.limit),
-            reference=float(reference[top]),
+            statistic=statistic,
+            family=part.family,
+            limit=limit,
+            found=drifted if judged else None,
+            suspect=suspected is not None and statistic > suspected and not drifted,
+            reference=float(found.reference[top]),
             window=float(window[top]),
             smallest_share=_known(found.smallest[top]),
-            smallest_shift=_smallest_shift(properties, own_places, reference, found),
-            reference_missing=None if missing is None else float(reference[missing]),
+            smallest_shift=_smallest_shift(properties, own, found.reference, found),
+            reference_missing=None if missing is None else float(found.reference[missing]),
             window_missing=None if missing is None else float(window[missing]),
         )
 

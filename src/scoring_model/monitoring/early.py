@@ -1,7 +1,7 @@
 """What is known of promises before labels mature: from the rate of step-ups alone, and from probabilities."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, Final
 
@@ -13,9 +13,12 @@ from scoring_model.bundle import ReferenceDays
 from scoring_model.bundle.reference_days import count_by_day
 from scoring_model.decision.probability import Calibration
 from scoring_model.decision.rules import Decisions, Policy
-from scoring_model.evaluation.stability import Verdict
-from scoring_model.evaluation.uncertainty import CONFIDENCE, Estimate, Share, interval_of, share_of
-from scoring_model.figures import ERRORS
+from scoring_model.estimates import Estimate
+from scoring_model.evaluation.document import members
+from scoring_model.evaluation.rates import CELLS, cell_codes, errs, rate_counts
+from scoring_model.evaluation.stability import Verdict, date_of
+from scoring_model.evaluation.uncertainty import CONFIDENCE, drawn_estimate, share_of
+from scoring_model.figures import ERRORS, FIGURES, bounded
 from scoring_model.monitoring.recalibration import (
     MaturedCounts,
     Recalibration,
@@ -26,10 +29,6 @@ from scoring_model.monitoring.recalibration import (
 from scoring_model.monitoring.sequences import confidence_sequence, rate_alarm
 from scoring_model.monitoring.shifts import MIN_BLOCKS, block_of_days
 from scoring_model.records.times import DAY
-
-OUTCOMES_COUNTED: Final[Mapping[str, int]] = {"max_step_up": 1, "max_false_reject": 2}
-"""Least code of the outcomes that each bound on genuine applicants counts."""
-
 
 MIN_FRAUDS: Final = 20
 """Fewest frauds of the reference period for an estimate."""
@@ -52,14 +51,13 @@ class EarlyVerdict:
         Promised share.
     cap : float
         Largest share of frauds that is assumed, in [0, 1).
-    counted : Share
-        Applicants with such an outcome, of all.
-    low, high : float
-        95 % confidence sequence for the mean rate of all applicants: it holds however often one looks.
-    genuine_low, genuine_high : float
-        Ends for genuine applicants.
+    rate : Estimate
+        Applicants with such an outcome, of all, with a 95 % confidence sequence: it holds however often one looks.
+    genuine : Estimate
+        Ends for genuine applicants, whose own share is not known.
     verdict : Verdict
-        Kept if `genuine_high` is at most the limit, broken if `genuine_low` is above it, else undecided.
+        Kept if the upper end for genuine applicants is at most the limit, broken if the lower one is above it, else
+        undecided.
     undecidable_from, undecidable_to : float
         Between these rates of all applicants no number of records decides, since frauds might explain the difference.
     alarm : str or None
@@ -74,11 +72,8 @@ class EarlyVerdict:
     bound: str
     limit: float
     cap: float
-    counted: Share
-    low: float
-    high: float
-    genuine_low: float
-    genuine_high: float
+    rate: Estimate
+    genuine: Estimate
     verdict: Verdict
     undecidable_from: float
     undecidable_to: float
@@ -89,13 +84,12 @@ class EarlyVerdict:
     @property
     def is_silent(self) -> bool:
         """Whether no number of records at the observed rate would decide."""
-        return self.counted.share is not None and (
-            self.undecidable_from < self.counted.share <= self.undecidable_to
-        )
+        rate = self.rate.value
+        return rate is not None and self.undecidable_from < rate <= self.undecidable_to
 
     def to_json(self) -> dict[str, Any]:
         """Give the verdict as a JSON document."""
-        return {**asdict(self), "silent": self.is_silent}
+        return {**members(self), "silent": self.is_silent}
 
 
 def early_verdicts(
@@ -116,10 +110,12 @@ def early_verdicts(
     days = event_times // DAY - first
     records = np.bincount(days).astype(np.int64)
     for promise in policy.promises:
-        if promise.bound not in OUTCOMES_COUNTED:
+        error = bounded(promise.bound)
+        if error.rests_on != "genuine":
             continue
-        counted = outcomes >= OUTCOMES_COUNTED[promise.bound]
+        counted = errs(error.key, outcomes)
         events = np.bincount(days[counted], minlength=len(records)).astype(np.int64)
+        found = share_of(int(events.sum()), len(outcomes))
         low, high = confidence_sequence(int(events.sum()), len(outcomes), error=_ERROR)
         ends = max((low - cap) / (1 - cap), 0.0), min(high / (1 - cap), 1.0)
         least = promise.limit * (1 - cap)
@@ -128,28 +124,15 @@ def early_verdicts(
             bound=promise.bound,
             limit=promise.limit,
             cap=cap,
-            counted=share_of(int(events.sum()), len(outcomes)),
-            low=low,
-            high=high,
-            genuine_low=ends[0],
-            genuine_high=ends[1],
-            verdict=_verdict(*ends, promise.limit),
+            rate=replace(found, low=low, high=high, method="sequence"),
+            genuine=replace(found, value=None, low=ends[0], high=ends[1], count=None, method="sequence"),
+            verdict=Verdict.of(*ends, promise.limit),
             undecidable_from=least,
             undecidable_to=least + cap,
-            alarm=None if alarm.raised is None else _date(first + alarm.raised),
-            since=None if alarm.since is None else _date(first + alarm.since),
+            alarm=None if alarm.raised is None else date_of(first + alarm.raised),
+            since=None if alarm.since is None else date_of(first + alarm.since),
             evidence=float(np.exp(min(alarm.log_evidence.max(), 700.0))),
         )
-
-
-def _verdict(low: float, high: float, limit: float) -> Verdict:
-    if high <= limit:
-        return Verdict.KEPT
-    return Verdict.BROKEN if low > limit else Verdict.UNDECIDED
-
-
-def _date(day: int) -> str:
-    return str(np.datetime64(day, "D"))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -208,7 +191,7 @@ class Period:
         First and last day with records, `YYYY-MM-DD`.
     estimated : mapping of str to Estimate
         By name: `false_reject`, `step_up`, `missed_fraud`. The intervals are of what will be realised.
-    realised : mapping of str to Share
+    realised : mapping of str to Estimate
         Of the matured records alone; empty unless all records of the period are mature.
     records : int
     """
@@ -216,18 +199,8 @@ class Period:
     since: str
     until: str
     estimated: Mapping[str, Estimate]
-    realised: Mapping[str, Share]
+    realised: Mapping[str, Estimate]
     records: int
-
-    def to_json(self) -> dict[str, Any]:
-        """Give the period as a JSON document."""
-        return {
-            "from": self.since,
-            "to": self.until,
-            "records": self.records,
-            "estimated": {name: one.to_json() for name, one in self.estimated.items()},
-            "realised": {name: one.to_json() for name, one in self.realised.items()},
-        }
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -265,19 +238,6 @@ class Estimates:
     history_records: int
     history_frauds: int
     contradiction: float | None
-
-    def to_json(self) -> dict[str, Any]:
-        """Give the estimates as a JSON document."""
-        return {
-            "knowledge": self.knowledge,
-            "reason": self.reason,
-            "overall": {name: one.to_json() for name, one in self.overall.items()},
-            "periods": [one.to_json() for one in self.periods],
-            "matured_frauds": self.matured_frauds,
-            "history_records": self.history_records,
-            "history_frauds": self.history_frauds,
-            "contradiction": self.contradiction,
-        }
 
 
 def estimate_errors(
@@ -442,8 +402,8 @@ def _estimate(
         span = event_times[rows] // DAY
         parts.append(
             Period(
-                since=_date(int(span.min())),
-                until=_date(int(span.max())),
+                since=date_of(int(span.min())),
+                until=date_of(int(span.max())),
                 estimated=rates(cells[0] == period),
                 realised=_realised(decisions.outcomes[rows], targets[rows]),
                 records=len(rows),
@@ -463,33 +423,19 @@ def _rate(
     name: str, expected: FloatArray, drawn: FloatArray, records: IntArray, outcomes: IntArray
 ) -> Estimate:
     """Estimate one error from the frauds of its cells."""
-    if name == "missed_fraud":
-        wrong, means, sums = outcomes == 0, expected, drawn
-    else:
-        wrong = outcomes >= OUTCOMES_COUNTED[f"max_{name}"]
-        means, sums = records - expected, records - drawn
+    wrong = errs(name, outcomes)
+    means, sums = (expected, drawn) if FIGURES[name].label else (records - expected, records - drawn)
     total, totals = float(means.sum()), sums.sum(axis=1)
     shares = sums[:, wrong].sum(axis=1)[totals > 0] / totals[totals > 0]
-    ends = interval_of(shares)
-    return Estimate(
-        value=float(means[wrong].sum()) / total if total else None,
-        low=ends.low,
-        high=ends.high,
-        records=round(total),
-    )
+    value = float(means[wrong].sum()) / total if total else np.nan
+    return replace(drawn_estimate(value, shares, round(total)), method="recalibration")
 
 
-def _realised(outcomes: NDArray[np.int8], targets: NDArray[np.int8]) -> dict[str, Share]:
+def _realised(outcomes: NDArray[np.int8], targets: NDArray[np.int8]) -> dict[str, Estimate]:
     """Count the errors of a period; nothing unless all its records are mature."""
     if np.any(targets < 0):
         return {}
-    genuine, frauds = outcomes[targets == 0], outcomes[targets == 1]
+    counts = rate_counts(np.bincount(cell_codes(targets, outcomes), minlength=CELLS), ERRORS)
     return {
-        "false_reject": _count(genuine >= 2),
-        "step_up": _count(genuine >= 1),
-        "missed_fraud": _count(frauds == 0),
+        name: share_of(int(wrong), int(total)) for name, wrong, total in zip(ERRORS, *counts, strict=True)
     }
-
-
-def _count(wrong: Sequence[bool] | NDArray[np.bool_]) -> Share:
-    return share_of(int(np.count_nonzero(wrong)), len(wrong))

@@ -1,10 +1,23 @@
 """Checks gates on a monitored window: of drift, of promises before labels, of estimates, and of matured records."""
 
-from collections.abc import Iterator
-from dataclasses import replace
-
-from scoring_model.configuration import Gate, GateSettings
-from scoring_model.evaluation import EvaluationError, GateReport, GateResult, GateVerdict, check_gates
+from scoring_model.configuration.gates import (
+    DriftGate,
+    EarlyGate,
+    EstimateGate,
+    Gate,
+    GateSettings,
+    PairGate,
+    WindowGate,
+)
+from scoring_model.evaluation.evaluated_records import refuse
+from scoring_model.evaluation.gates import (
+    NEEDS_PAIR,
+    GateJudge,
+    GateReport,
+    GateResult,
+    GateVerdict,
+    limited,
+)
 from scoring_model.evaluation.stability import Verdict
 from scoring_model.monitoring.result import MonitoringResult
 
@@ -22,63 +35,48 @@ def check_window_gates(settings: GateSettings, found: MonitoringResult) -> GateR
     EvaluationError
         If gates name features or figures that do not exist, or columns that were not evaluated.
     """
-    if problems := list(_unknown(settings, found)):
-        raise EvaluationError("gates: " + "; ".join(problems))
-    of_matured = {name: gate for name, gate in settings.gates.items() if not gate.of_window}
-    matured = _matured_results(settings, of_matured, found)
-    return GateReport(
-        results=tuple(
-            _of_window(name, gate, found, settings) if gate.of_window else matured[name]
+    subjects = {_ALL, *(one.name for one in found.drift.subjects)}
+    refuse(
+        "gates",
+        (
+            f"{name}: {gate.drift} was not compared: no such feature, or the file was scored earlier"
             for name, gate in settings.gates.items()
+            if isinstance(gate, DriftGate) and gate.drift not in subjects
         ),
-        benefits={},
     )
+    judge = None if found.matured is None else GateJudge(settings, found.matured, found.trained)
+
+    def decide(name: str, gate: Gate) -> GateResult:
+        if judge is not None and not isinstance(gate, WindowGate):
+            return judge.decide(name, gate)
+        verdict, detail = _decide(gate, found, allow_trained=settings.allow_trained)
+        return GateResult(name=name, gate=gate, verdict=verdict, detail=detail, measured=())
+
+    return GateReport(results=tuple(decide(name, gate) for name, gate in settings.gates.items()), benefits={})
 
 
-def _unknown(settings: GateSettings, found: MonitoringResult) -> Iterator[str]:
-    subjects = {one.name for one in found.drift.subjects}
-    for name, gate in settings.gates.items():
-        if gate.drift is not None and gate.drift not in {_ALL, *subjects}:
-            yield f"{name}: {gate.drift} was not compared: no such feature, or the file was scored earlier"
-
-
-def _matured_results(
-    settings: GateSettings, gates: dict[str, Gate], found: MonitoringResult
-) -> dict[str, GateResult]:
-    if not gates:
-        return {}
-    if found.matured is not None:
-        own = replace(settings, gates=gates)
-        return {one.name: one for one in check_gates(own, found.matured, trained=found.trained).results}
-    return {
-        name: GateResult(
-            name=name,
-            gate=gate,
-            verdict=GateVerdict.NOT_APPLICABLE if gate.of_pair else GateVerdict.NOT_ENOUGH_DATA,
-            detail="needs two models: compare decides it" if gate.of_pair else "no matured labelled records",
-            measured=(),
-        )
-        for name, gate in gates.items()
-    }
-
-
-def _of_window(name: str, gate: Gate, found: MonitoringResult, settings: GateSettings) -> GateResult:
-    if found.trained and not settings.allow_trained:
-        verdict = GateVerdict.NOT_ENOUGH_DATA
+def _decide(gate: Gate, found: MonitoringResult, *, allow_trained: bool) -> tuple[GateVerdict, str]:
+    """Decide a gate without matured records."""
+    if isinstance(gate, PairGate):
+        return GateVerdict.NOT_APPLICABLE, NEEDS_PAIR
+    if not isinstance(gate, WindowGate):
+        return GateVerdict.NOT_ENOUGH_DATA, "no matured labelled records"
+    if found.trained and not allow_trained:
         detail = f"{found.trained:,} records are from the period that the model was trained and validated on"
-    elif gate.drift is not None:
-        verdict, detail = _drift(gate.drift, found)
-    elif gate.early is not None:
-        verdict, detail = _early(gate.early, found)
-    else:
-        verdict, detail = _estimate(gate, found)
-    return GateResult(name=name, gate=gate, verdict=verdict, detail=detail, measured=())
+        return GateVerdict.NOT_ENOUGH_DATA, detail
+    match gate:
+        case DriftGate():
+            return _drift(gate.drift, found)
+        case EarlyGate():
+            return _early(gate.early, found)
+        case EstimateGate():
+            return _estimate(gate, found)
 
 
 def _drift(subject: str, found: MonitoringResult) -> tuple[GateVerdict, str]:
     drift = found.drift
-    if drift.limit is None:
-        return GateVerdict.NOT_ENOUGH_DATA, "drift has no limit for this bundle"
+    if not drift.limits:
+        return GateVerdict.NOT_ENOUGH_DATA, "drift has no limit here"
     names = [name for name in drift.found if subject in (_ALL, name)]
     if names:
         return GateVerdict.FAILED, f"drift in {', '.join(names[:3])}{', ...' if len(names) > 3 else ''}"
@@ -95,18 +93,18 @@ def _early(bound: str, found: MonitoringResult) -> tuple[GateVerdict, str]:
             when = "" if one.alarm is None else f", alarm on {one.alarm}"
             return (
                 GateVerdict.BROKEN_PROMISE,
-                f"{one.bound}: at least {one.genuine_low:.4g} of genuine{when}",
+                f"{one.bound}: at least {one.genuine.low:.4g} of genuine{when}",
             )
     texts = (f"{one.bound} {one.verdict}" for one in chosen)
     return GateVerdict.PASSED, f"none is proved to be broken: {', '.join(texts)}"
 
 
-def _estimate(gate: Gate, found: MonitoringResult) -> tuple[GateVerdict, str]:
-    if gate.estimate is None or gate.estimate not in found.estimates.overall:
+def _estimate(gate: EstimateGate, found: MonitoringResult) -> tuple[GateVerdict, str]:
+    evidence = next(limited(gate, found.table), None)
+    if evidence is None:
         return GateVerdict.NOT_ENOUGH_DATA, found.estimates.reason
-    one = found.estimates.overall[gate.estimate]
+    one = evidence.estimate
     if one.low is None or one.high is None or one.value is None:
         return GateVerdict.NOT_ENOUGH_DATA, f"{gate.estimate} has no interval"
-    inside = (gate.above is None or one.low > gate.above) and (gate.below is None or one.high < gate.below)
     detail = f"{gate.estimate} {one.value:.4g} ({one.low:.4g} to {one.high:.4g}), estimated"
-    return GateVerdict.PASSED if inside else GateVerdict.FAILED, detail
+    return evidence.verdict, detail

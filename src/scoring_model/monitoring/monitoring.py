@@ -1,22 +1,22 @@
 """What a window of new records says about a bundle, with plots and a report."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from scoring_model.evaluation.report import overview, write_html
+from scoring_model.monitoring.plots import MonitoringPlots
+from scoring_model.monitoring.report import monitoring_report
 from scoring_model.monitoring.result import MonitoringResult
-
-if TYPE_CHECKING:
-    from scoring_model.monitoring.plots import MonitoringPlots
 
 
 class Monitoring(MonitoringResult):
     """What a window says about a bundle."""
 
-    @property
-    def plot(self) -> "MonitoringPlots":
-        """Plots as matplotlib axes, each alone; they need the extra ``[train]``."""
-        from scoring_model.monitoring.plots import MonitoringPlots
+    def __repr__(self) -> str:
+        return overview(monitoring_report(self))
 
+    @property
+    def plot(self) -> MonitoringPlots:
+        """Plots as matplotlib axes, each alone; they need the extra ``[train]``."""
         return MonitoringPlots(self)
 
     def report(self, path: str | Path) -> None:
@@ -26,6 +26,4 @@ class Monitoring(MonitoringResult):
         ------
         MissingExtra
         """
-        from scoring_model.monitoring.report import write_monitoring_report
-
-        write_monitoring_report(self, path)
+        write_html(monitoring_report(self), path)

@@ -1,220 +1,340 @@
-"""The report of a monitored window: one HTML file in the style of an evaluation's."""
+"""The report of a monitored window."""
 
-from pathlib import Path
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from scoring_model.evaluation.report import Section, Table
-from scoring_model.evaluation.report.cards import Card
-from scoring_model.evaluation.report.figures import Figure, absent, drawn, range_text
-from scoring_model.evaluation.report.page import render_page, write_page
-from scoring_model.evaluation.report.scales import day, percent, unbroken
+from scoring_model.evaluation.report import Card, Cell, Drawing, Grid, Report, Section, Text
+from scoring_model.evaluation.report.evaluation_page import provenance_section
+from scoring_model.evaluation.report.markdown import markdown
+from scoring_model.evaluation.report.section import Row, Tone
+from scoring_model.evaluation.report.sections.ranking import figures_grid
+from scoring_model.evaluation.report.words import (
+    ABSENT,
+    VERDICT_TONES,
+    day,
+    estimate_text,
+    percent,
+    signed,
+    unbroken,
+)
+from scoring_model.evaluation.report.words import titles as titles_of
 from scoring_model.evaluation.stability import Verdict
 from scoring_model.figures import ERRORS, FIGURES, bounded
-from scoring_model.monitoring.plots import MonitoringPlots
+from scoring_model.monitoring.drift import Drift, SubjectDrift
+from scoring_model.monitoring.drift_sentences import drift_sentence, traffic_sentence
+from scoring_model.monitoring.early import EarlyVerdict
+from scoring_model.monitoring.plots import draw_contributors, draw_drift, draw_estimated
 from scoring_model.monitoring.result import MonitoringResult
-from scoring_model.monitoring.summary import (
-    DRIFT_HEADS,
-    VERDICTS,
-    drift_cells,
-    drift_sentence,
-    early_sentence,
-)
-from scoring_model.records import rfc3339
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from scoring_model.evaluation.uncertainty import Estimate, Share
     from scoring_model.monitoring.early import Estimates, Period
 
-_TONES: Final = {True: "good", False: "bad", None: "open"}
-_RESTS: Final = {True: "Rests on like data", False: "Rests on other data", None: "Unknown"}
-_VERDICT_TONES: Final = {Verdict.KEPT: "good", Verdict.BROKEN: "bad", Verdict.UNDECIDED: "open"}
+_RESTS: Final[dict[bool | None, tuple[Tone, str]]] = {
+    True: ("good", "Rests on like data"),
+    False: ("bad", "Rests on other data"),
+    None: ("open", "Unknown"),
+}
 _TOP: Final = 15
 _ROWS: Final = 40
+_SUBJECT: Final = {
+    "subject": "Subject",
+    "name": "In files",
+    "share_of": "Share of",
+    "reference": "Reference",
+    "window": "Window",
+    "visible": "Smallest visible",
+    "statistic": "Statistic",
+    "drift": "Drift",
+}
 
 
-def write_monitoring_report(found: MonitoringResult, path: str | Path) -> None:
-    """Write the report of a window as one HTML file, whole or not at all.
-
-    Raises
-    ------
-    MissingExtra
-        Without matplotlib or Jinja2, which the extra ``[train]`` brings.
-    """
-    write_page(render_monitoring(found), path)
+def monitoring_summary(monitoring: MonitoringResult) -> str:
+    """Describe a monitored window in Markdown."""
+    return markdown(monitoring_report(monitoring), drawings=False)
 
 
-def render_monitoring(found: MonitoringResult) -> str:
-    """Return the report of a window as HTML; equal results give equal text."""
-    plots, provenance = MonitoringPlots(found), found.provenance
-    return render_page(
-        "monitoring.html.j2",
+def monitoring_report(monitoring: MonitoringResult) -> Report:
+    """Describe a monitored window."""
+    provenance = monitoring.provenance
+    return Report(
         kicker="Monitoring report",
         title=f"{provenance.name}: monitoring",
         name=provenance.name,
         basis=(
-            f"Model {provenance.model_version}, policy {provenance.policy_version}. {found.records:,} records from "
-            f"{day(provenance.since)} to {day(provenance.until)}; {found.refused:,} rows refused."
+            f"Model {provenance.model_version}, policy {provenance.policy_version}. {monitoring.records:,} records "
+            f"from {day(provenance.since)} to {day(provenance.until)}; {monitoring.refused:,} rows refused."
         ),
-        lead=drift_sentence(found.drift),
-        promises=_promise_cards(found),
-        rates=_rate_cards(found),
-        maturity=found.maturity.describe(),
-        notes=(*found.notes, *found.drift.notes),
-        sections=[
-            _drift_section(found, plots),
-            _estimates_section(found, plots),
-            _matured_section(found),
-            _provenance(found),
-        ],
+        first=tuple(_first(monitoring)),
+        sections=(
+            _drift(monitoring.drift, monitoring.titles),
+            _estimates(monitoring),
+            _matured(monitoring),
+            provenance_section(provenance),
+        ),
     )
 
 
-def _promise_cards(found: MonitoringResult) -> tuple[Card, ...]:
-    return tuple(
-        Card(
-            tone=_TONES[one.rests],
-            head=_RESTS[one.rests],
-            title=bounded(one.bound).title,
-            sentence=f"At most {percent(one.limit)} promised. {one.reason}",
-            detail="",
+def _first(monitoring: MonitoringResult) -> Iterator[Section]:
+    leads = (headline(monitoring), drift_sentence(titled(monitoring.drift, monitoring.titles)))
+    yield Section(
+        name="verdict",
+        title="Is the model still what it was?",
+        texts=tuple(Text(text=text, kind="lead") for text in leads),
+    )
+    yield _cards(
+        "bases",
+        "Promises: do they rest on data like these?",
+        (
+            Card(
+                tone=_RESTS[one.rests][0],
+                head=_RESTS[one.rests][1],
+                title=bounded(one.bound).title,
+                sentence=f"At most {percent(one.limit)} promised. {one.reason}",
+            )
+            for one in monitoring.promises
+        ),
+        missing="The policy promises nothing.",
+    )
+    yield _cards(
+        "early",
+        "Before labels: what rates of outcomes show",
+        map(_early, monitoring.early),
+        missing="No promise to genuine applicants can be judged by rates alone.",
+    )
+    notes = (*monitoring.notes, *monitoring.drift.notes)
+    yield Section(
+        name="maturity",
+        title="Matured labels",
+        texts=(
+            monitoring.maturity.describe(),
+            *(f"{finding}." for finding in monitoring.findings),
+            *(Text(text=note, kind="note") for note in notes),
+        ),
+    )
+
+
+def _cards(name: str, title: str, cards: Iterator[Card], *, missing: str) -> Section:
+    made = tuple(cards)
+    return Section(
+        name=name, title=title, cards=made, texts=() if made else (Text(text=missing, kind="missing"),)
+    )
+
+
+def headline(monitoring: MonitoringResult) -> str:
+    """Say in one sentence whether the model is worse than promised, or what is missing to know."""
+    early = {one.bound: Verdict.BROKEN if one.alarm else one.verdict for one in monitoring.early}
+    matured = () if monitoring.matured is None else monitoring.matured.stability
+    verdicts = {one.bound: [early.get(one.bound)] for one in monitoring.promises}
+    for error in matured:
+        verdicts.get(error.bound, []).append(error.verdict)
+    if not verdicts:
+        return "The policy promises nothing, so nothing is judged."
+    broken = [bound for bound, found in verdicts.items() if Verdict.BROKEN in found]
+    if broken:
+        return f"Worse than promised: {_titles(broken)}."
+    open_ = [bound for bound, found in verdicts.items() if Verdict.KEPT not in found]
+    if not open_:
+        return "As promised: every promise is kept."
+    young = monitoring.maturity.immature
+    missing = (
+        f"{young:,} records are too young for their labels"
+        if young
+        else "the records are too few for a verdict"
+    )
+    return f"Can’t know yet: {_titles(open_)}; {missing}."
+
+
+def _titles(bounds: list[str]) -> str:
+    return ", ".join(bounded(bound).title for bound in bounds)
+
+
+def _early(one: EarlyVerdict) -> Card:
+    return Card(
+        tone="bad" if one.alarm else VERDICT_TONES[one.verdict],
+        head="Broken: alarm" if one.alarm else one.verdict.capitalize(),
+        title=bounded(one.bound).title,
+        sentence=early_sentence(one),
+    )
+
+
+def early_sentence(one: EarlyVerdict) -> str:
+    """Say what the rate of an outcome shows, and where it shows nothing."""
+    share = one.rate.value or 0.0
+    text = (
+        f"{share:.2%} of {one.rate.records:,} applicants (95 % confidence sequence {one.rate.low:.2%} to "
+        f"{one.rate.high:.2%}). "
+        f"With at most {one.cap:.2%} frauds, that is {one.genuine.low:.2%} to {one.genuine.high:.2%} of the genuine "
+        f"ones; promised are at most {one.limit:.2%}."
+    )
+    if one.alarm is not None:
+        text += f" Alarm on {one.alarm}: the rate most likely lies above what the promise allows since {one.since}."
+    if one.is_silent:
+        text += (
+            f" Between {one.undecidable_from:.2%} and {one.undecidable_to:.2%} such a rate says nothing, however many "
+            "records there are: frauds might explain the difference."
         )
-        for one in found.promises
+    return text
+
+
+def titled(drift: Drift, titles: Mapping[str, str]) -> Drift:
+    """Return a drift whose subjects and contributors have the titles of their features as names."""
+    return replace(
+        drift,
+        subjects=tuple(replace(one, name=titles.get(one.name, one.name)) for one in drift.subjects),
+        contributors=tuple(replace(one, name=titles.get(one.name, one.name)) for one in drift.contributors),
     )
 
 
-def _rate_cards(found: MonitoringResult) -> tuple[Card, ...]:
-    return tuple(
-        Card(
-            tone="bad" if one.alarm else _VERDICT_TONES[one.verdict],
-            head="Broken: alarm" if one.alarm else VERDICTS[one.verdict].capitalize(),
-            title=bounded(one.bound).title,
-            sentence=early_sentence(one),
-            detail="",
-        )
-        for one in found.early
+def _drift(named: Drift, titles: Mapping[str, str]) -> Section:
+    drift = titled(named, titles)
+    return Section(
+        name="drift",
+        title="Drift",
+        texts=(traffic_sentence(drift), *drift.notes),
+        drawings=(_moved(drift), _contributors(drift)),
+        grids=(_subjects(named, titles), _missing(drift), _categories(drift)),
     )
 
 
-def _drift_section(found: MonitoringResult, plots: MonitoringPlots) -> Section:
-    drift = found.drift
+def _subjects(drift: Drift, titles: Mapping[str, str]) -> Grid:
     shown = drift.subjects[:_ROWS]
-    rows = tuple(drift_cells(one) for one in shown)
     caption = f"The {len(shown):,} largest statistics of {len(drift.subjects):,}"
-    tables = [Table(caption=caption, heads=DRIFT_HEADS, rows=rows)]
-    missing = sorted(
+    rows = (_subject(one, titles.get(one.name, one.name)) for one in shown)
+    return Grid.of("subjects", caption, _SUBJECT, rows)
+
+
+def _subject(one: SubjectDrift, title: str) -> Row:
+    verdict = (
+        Cell(text="unknown", tone="open")
+        if one.found is None
+        else Cell(text="drift", tone="bad")
+        if one.found
+        else Cell(text="suspect", tone="open")
+        if one.suspect
+        else Cell(text="no", tone="good")
+    )
+    return (
+        Cell(text=title, key=one.name),
+        one.name,
+        one.share_of,
+        f"{one.reference:.2%}",
+        f"{one.window:.2%}",
+        ABSENT if one.smallest_share is None else f"{one.smallest_share:.2%}",
+        ABSENT if one.found is None else f"{one.statistic:.1f}",
+        verdict,
+    )
+
+
+def _missing(drift: Drift) -> Grid:
+    moved = sorted(
         (abs(one.window_missing - one.reference_missing), one.name, one.reference_missing, one.window_missing)
         for one in drift.subjects
         if one.reference_missing is not None and one.window_missing is not None
     )[::-1]
-    tables.append(
-        Table(
-            caption=f"Missing values: the {min(_TOP, len(missing))} shares of {len(missing):,} that moved most",
-            heads=("Feature", "Reference", "Window"),
-            rows=tuple((name, percent(old), percent(new)) for _, name, old, new in missing[:_TOP]),
-        )
-    )
-    changes = tuple((one.field, one.value, one.change, f"{one.records:,}") for one in drift.categories)
-    tables.append(
-        Table(
-            caption="New and vanished categories",
-            heads=("Field", "Category", "Change", "Records"),
-            rows=changes,
-        )
-    )
-    return Section(
-        name="drift",
-        title="Drift",
-        texts=(drift_sentence(drift), *drift.notes),
-        figures=(_drift_figure(found, plots), _contributor_figure(found, plots)),
-        tables=tuple(tables),
-    )
+    caption = f"Missing values: the {min(_TOP, len(moved))} shares of {len(moved):,} that moved most"
+    heads = {"feature": "Feature", "reference": "Reference", "window": "Window"}
+    rows = [(name, percent(old), percent(new)) for _, name, old, new in moved[:_TOP]]
+    return Grid.of("missing", caption, heads, rows)
 
 
-def _drift_figure(found: MonitoringResult, plots: MonitoringPlots) -> Figure:
-    name, title, drift = "subjects", "What moved most", found.drift
-    if drift.limit is None:
-        return absent(name, title, "Differences have no limit, since the bundle holds no counts by day.")
+def _categories(drift: Drift) -> Grid:
+    rows = [
+        (Cell(text=one.field, key=f"{one.field}: {one.value}"), one.value, one.change, f"{one.records:,}")
+        for one in drift.categories
+    ]
+    heads = {"field": "Field", "category": "Category", "change": "Change", "records": "Records"}
+    return Grid.of("categories", "New and vanished categories", heads, rows)
+
+
+def _moved(drift: Drift) -> Drawing:
+    name, title = "moved", "What moved most"
+    if not drift.limits:
+        missing = "Differences have no limit here; the notes say why."
+        return Drawing(name=name, title=title, missing=missing)
     first = drift.subjects[0]
-    return drawn(
-        name,
-        title,
-        draw=lambda ax: plots.drift(ax=ax, top=_TOP),
-        alt=f"Bars of statistics; the largest is {first.name} with {first.statistic:.1f}, the limit {drift.limit:.1f}.",
+    rows = [(one.name, f"{one.statistic:.2f}") for one in drift.subjects[:_TOP]]
+    return Drawing(
+        name=name,
+        title=title,
+        draw=lambda ax: draw_drift(ax, drift, _TOP),
+        alt=(
+            f"Bars of statistics over their limits; the largest is {first.name} with {first.statistic:.1f} standard "
+            f"errors, its limit {first.limit or 0:.1f}."
+        ),
         caption=(
-            f"For each subject the difference of its share that moved most. The limit holds for all "
-            f"{len(drift.subjects):,} subjects together. {drift.window_records:,} records of the window, "
+            f"For each subject the difference of its share that moved most, over the limit of its family. "
+            f"{len(drift.subjects):,} subjects, {drift.window_records:,} records of the window, "
             f"{drift.reference_records:,} of the reference."
         ),
-        table=Table(
-            caption="What moved most",
-            heads=("Subject", "Statistic"),
-            rows=tuple((one.name, f"{one.statistic:.2f}") for one in drift.subjects[:_TOP]),
-        ),
+        grid=Grid.of(name, title, {"subject": "Subject", "statistic": "Statistic"}, rows),
         height=4.4,
     )
 
 
-def _contributor_figure(found: MonitoringResult, plots: MonitoringPlots) -> Figure:
-    name, title, drift = "contributors", "What moves the score", found.drift
+def _contributors(drift: Drift) -> Drawing:
+    name, title = "contributors", "What moves the score"
     if not drift.contributors:
-        return absent(name, title, "The window or the bundle holds no contributions of features.")
+        missing = "The window or the bundle holds no contributions of features."
+        return Drawing(name=name, title=title, missing=missing)
     first = drift.contributors[0]
-    return drawn(
-        name,
-        title,
-        draw=lambda ax: plots.contributors(ax=ax),
+    rows = [(one.name, signed(one.shift, digits=4)) for one in drift.contributors[:_TOP]]
+    return Drawing(
+        name=name,
+        title=title,
+        draw=lambda ax: draw_contributors(ax, drift, 10),
         alt=f"Bars of shifts of the mean margin; the largest is {first.name} with {first.shift:+.3f} log-odds.",
         caption=(
             "Mean exact Shapley value of each feature in the window minus that in the reference; over all features "
             f"they sum to the shift of the mean margin. From {drift.explained[1]:,} records of the window and "
             f"{drift.explained[0]:,} of the reference, drawn at random."
         ),
-        table=Table(
-            caption="Shifts of the mean margin",
-            heads=("Feature", "Log-odds"),
-            rows=tuple((one.name, f"{one.shift:+.4f}") for one in drift.contributors[:_TOP]),
-        ),
+        grid=Grid.of(name, "Shifts of the mean margin", {"feature": "Feature", "shift": "Log-odds"}, rows),
         height=3.6,
     )
 
 
-def _estimates_section(found: MonitoringResult, plots: MonitoringPlots) -> Section:
-    estimates = found.estimates
-    lead = estimates.reason if estimates.overall else f"Can’t know. {estimates.reason}"
-    rows = tuple(
-        (FIGURES[name].title, _share(one.value, one), f"{one.records:,}")
+def _estimates(monitoring: MonitoringResult) -> Section:
+    estimates = monitoring.estimates
+    rows = [
+        (Cell(text=FIGURES[name].title, key=name), estimate_text(one), f"{one.records:,}")
         for name, one in estimates.overall.items()
-    )
-    heads = ("Error", "Estimated", "Of (expected)")
+    ]
+    heads = {"error": "Error", "estimated": "Estimated", "records": "Of (expected)"}
     return Section(
         name="estimates",
         title="Estimates before labels",
         texts=(
-            lead,
+            estimates.reason if estimates.overall else f"Can’t know. {estimates.reason}",
             "Estimates assume that a probability means what it meant on matured records, so that only the mix of "
             "applicants may change. Their 95% intervals are of what will be realised: with the error of the "
             "calibration, the variation between blocks of days, and chance.",
         ),
-        figures=(_estimates_figure(estimates, plots),),
-        tables=(Table(caption="The whole window", heads=heads, rows=rows),),
+        drawings=(_periods(estimates, monitoring),),
+        grids=(Grid.of("estimates", "The whole window", heads, rows),),
     )
 
 
-def _estimates_figure(estimates: "Estimates", plots: MonitoringPlots) -> Figure:
+def _periods(estimates: "Estimates", monitoring: MonitoringResult) -> Drawing:
     name, title = "estimated", "Estimated and realised"
     if not estimates.periods:
-        return absent(name, title, estimates.reason)
+        return Drawing(name=name, title=title, missing=estimates.reason)
 
     def draw(*axes: "Axes") -> None:
         for ax, error in zip(axes, ERRORS, strict=True):
-            plots.estimated(error, ax=ax)
+            draw_estimated(ax, error, estimates, monitoring.promises)
 
     mature = sum(bool(period.realised) for period in estimates.periods)
-    return drawn(
-        name,
-        title,
+    heads = {"since": "From", "records": "Records"} | {
+        f"{kind}_{error}": f"{title}, {kind}"
+        for error, title in titles_of(ERRORS).items()
+        for kind in ("estimated", "realised")
+    }
+    return Drawing(
+        name=name,
+        title=title,
         draw=draw,
         alt=(
             f"Three panels of {len(estimates.periods)} periods with estimated errors; beside them realised errors of "
@@ -224,94 +344,60 @@ def _estimates_figure(estimates: "Estimates", plots: MonitoringPlots) -> Figure:
             "Periods begin on the day below. Bars: 95% intervals. Realised errors are those of periods whose records "
             "are all mature."
         ),
-        table=Table(
-            caption="Estimated and realised errors by period",
-            heads=(
-                "From",
-                "Records",
-                *(
-                    f"{FIGURES[error].title}, {kind}"
-                    for error in ERRORS
-                    for kind in ("estimated", "realised")
-                ),
-            ),
-            rows=tuple(_period_cells(period) for period in estimates.periods),
-        ),
+        grid=Grid.of(name, "Estimated and realised errors by period", heads, map(_period, estimates.periods)),
         height=7.0,
         rows=3,
     )
 
 
-def _period_cells(period: "Period") -> tuple[str, ...]:
+def _period(period: "Period") -> Row:
     cells = []
     for error in ERRORS:
-        estimate, share = period.estimated[error], period.realised.get(error)
-        cells += [_share(estimate.value, estimate), "–" if share is None else _share(share.share, share)]
-    return unbroken(period.since), f"{period.records:,}", *cells
+        realised = period.realised.get(error)
+        cells += [
+            estimate_text(period.estimated[error]),
+            ABSENT if realised is None else estimate_text(realised),
+        ]
+    return Cell(text=unbroken(period.since), key=period.since), f"{period.records:,}", *cells
 
 
-def _share(value: float | None, one: "Estimate | Share") -> str:
-    return "–" if value is None else f"{percent(value)} ({range_text(one.low, one.high)})"
-
-
-def _matured_section(found: MonitoringResult) -> Section:
-    name, title, evaluation = "matured", "Matured labels", found.matured
-    text = found.maturity.describe()
+def _matured(monitoring: MonitoringResult) -> Section:
+    name, title, evaluation = "matured", "Matured labels", monitoring.matured
     if evaluation is None:
-        return Section(
-            name=name, title=title, texts=(text, "There are no metrics without labelled, matured records.")
-        )
+        text = "There are no metrics without labelled, matured records."
+        return Section(name=name, title=title, texts=(text,))
     overall = evaluation.overall
-    rows = tuple(
+    rows = [
         (
-            bounded(row.bound).title,
-            _share(row.share.share, row.share),
-            f"{row.share.total:,}",
-            "–" if row.limit is None else f"at most {percent(row.limit)}",
-            "–" if row.verdict is None else VERDICTS[row.verdict],
+            Cell(text=bounded(row.bound).title, key=bounded(row.bound).key),
+            estimate_text(row.share),
+            f"{row.share.records:,}",
+            ABSENT if row.limit is None else f"at most {percent(row.limit)}",
+            Cell(text=row.verdict or ABSENT, tone=VERDICT_TONES[row.verdict]),
         )
         for row in evaluation.stability
-    )
-    ranking = tuple(
-        (
-            label,
-            "–"
-            if one.value is None
-            else f"{one.value:.4f} ({range_text(one.low, one.high, '{:.4f}'.format)})",
-        )
-        for label, one in (
-            (FIGURES[name].title, evaluation.figures[name]) for name in ("roc_auc", "log_loss", "fraud_share")
-        )
-    )
+    ]
+    heads = {
+        "error": "Error",
+        "observed": "Observed",
+        "records": "Of",
+        "limit": "Promised",
+        "verdict": "Verdict",
+    }
     return Section(
         name=name,
         title=title,
         texts=(
-            text,
             f"{overall.genuine:,} genuine records and {overall.frauds:,} frauds are mature; “evaluate --matured-only” "
             "writes the whole report on them.",
         ),
-        tables=(
-            Table(
-                caption="Errors of matured records",
-                heads=("Error", "Observed", "Of", "Promised", "Verdict"),
-                rows=rows,
+        grids=(
+            Grid.of("matured-errors", "Errors of matured records", heads, rows),
+            figures_grid(
+                evaluation,
+                ["roc_auc", "log_loss", "fraud_share"],
+                name="matured-figures",
+                caption="Ranking and probability",
             ),
-            Table(caption="Ranking and probability", heads=("Figure", "Value"), rows=ranking),
         ),
     )
-
-
-def _provenance(found: MonitoringResult) -> Section:
-    provenance = found.provenance
-    rows = (
-        ("Use", provenance.name),
-        ("Model version", provenance.model_version),
-        ("Policy version", provenance.policy_version),
-        ("Files", ", ".join(provenance.files) or "none: records were passed as a frame"),
-        ("First event", rfc3339(provenance.since)),
-        ("Last event", rfc3339(provenance.until)),
-        ("Decisions were made", "earlier" if provenance.scored_earlier else "by this command"),
-    )
-    table = Table(caption="Where the numbers come from", heads=("What", "Value"), rows=rows)
-    return Section(name="provenance", title="Provenance", texts=found.notes, tables=(table,))

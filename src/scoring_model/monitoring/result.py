@@ -1,12 +1,17 @@
 """What a window of new records says about a bundle: drift, promises before labels, estimates, matured labels."""
 
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 from scoring_model.decision.rules import Policy
+from scoring_model.estimates import Slice, Table
 from scoring_model.evaluation import Evaluation
+from scoring_model.evaluation.document import document, frame, members
+from scoring_model.evaluation.late_frauds import LateFrauds
 from scoring_model.evaluation.result import Provenance
+from scoring_model.findings import Finding
 from scoring_model.monitoring.drift import OUTCOME, SCORE, Drift
 from scoring_model.monitoring.early import EarlyVerdict, Estimates
 from scoring_model.records import format_duration, rfc3339
@@ -69,8 +74,11 @@ class Maturity:
 
     def to_json(self) -> dict[str, Any]:
         """Give the counts as a JSON document."""
-        plain = asdict(self) | {"as_of": rfc3339(self.as_of), "immature_share": self.immature_share}
-        return {**plain, "maturity": format_duration(self.maturity)}
+        return {
+            **members(self),
+            "immature_share": self.immature_share,
+            "maturity": format_duration(self.maturity),
+        }
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -106,6 +114,9 @@ class MonitoringResult:
         bundle does not say.
     drift : Drift
     maturity : Maturity
+    late : LateFrauds or None
+        How many frauds become known after the label maturity; None with too few known frauds.
+    findings : tuple of Finding
     early : tuple of EarlyVerdict
         Promises to genuine applicants, judged without labels; empty without a cap on the prevalence.
     estimates : Estimates
@@ -116,6 +127,8 @@ class MonitoringResult:
     provenance : Provenance
     notes : tuple of str
         Sentences on what was assumed or could not be done.
+    titles : mapping of str to str
+        What each feature says, by name; not part of any document.
     """
 
     records: int
@@ -123,28 +136,34 @@ class MonitoringResult:
     trained: int | None
     drift: Drift
     maturity: Maturity
+    late: LateFrauds | None
+    findings: tuple[Finding, ...]
     early: tuple[EarlyVerdict, ...]
     estimates: Estimates
     matured: Evaluation | None = field(repr=False)
     promises: tuple[PromiseBasis, ...]
     provenance: Provenance
     notes: tuple[str, ...]
+    titles: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+    @cached_property
+    def table(self) -> Table:
+        """Errors of the window and of its periods: as expected before labels, and as measured on matured records."""
+        table = Table.of(self.estimates.overall, form="expected")
+        for period in self.estimates.periods:
+            part = Slice(kind="period", value=period.since)
+            table |= Table.of(period.estimated, part=part, form="expected")
+            table |= Table.of(period.realised, part=part)
+        return table
 
     def to_json(self) -> dict[str, Any]:
         """Give everything as a JSON document with stable keys; `version` is `JSON_VERSION`."""
         return {
             "version": JSON_VERSION,
-            "provenance": self.provenance.to_json(),
-            "records": self.records,
-            "refused": self.refused,
-            "trained": self.trained,
-            "drift": self.drift.to_json(),
-            "maturity": self.maturity.to_json(),
-            "early": [one.to_json() for one in self.early],
-            "estimates": self.estimates.to_json(),
-            "matured": None if self.matured is None else self.matured.to_json(),
-            "promises": [asdict(one) for one in self.promises],
-            "notes": list(self.notes),
+            **members(self),
+            "findings": [one.to_json() for one in self.findings],
+            "late": None if self.late is None else self.late.to_json(),
+            "matured": document(self.matured),
         }
 
     def to_frame(self) -> "pandas.DataFrame":
@@ -156,9 +175,7 @@ class MonitoringResult:
             Columns `part` (drift, early, estimated, realised or matured), `name` (subject, bound, or first day of the
             period; empty for the window), `figure`, `value`, `low`, `high` and `records`.
         """
-        import pandas
-
-        return pandas.DataFrame(list(_rows(self)), columns=list(FRAME_COLUMNS))
+        return frame(FRAME_COLUMNS, _rows(self))
 
 
 def _rows(found: MonitoringResult) -> Iterator[tuple[object, ...]]:
@@ -166,16 +183,11 @@ def _rows(found: MonitoringResult) -> Iterator[tuple[object, ...]]:
         for figure in ("statistic", "reference", "window", "smallest_share"):
             yield "drift", subject.name, figure, getattr(subject, figure), None, None, found.records
     for early in found.early:
-        counted = early.counted
-        yield "early", early.bound, "rate", counted.share, early.low, early.high, counted.total
-    for name, estimate in found.estimates.overall.items():
-        yield "estimated", "", name, estimate.value, estimate.low, estimate.high, estimate.records
-    for period in found.estimates.periods:
-        for name, estimate in period.estimated.items():
-            ends = estimate.low, estimate.high
-            yield "estimated", period.since, name, estimate.value, *ends, estimate.records
-        for name, share in period.realised.items():
-            yield "realised", period.since, name, share.share, share.low, share.high, share.total
+        rate = early.rate
+        yield "early", early.bound, "rate", rate.value, rate.low, rate.high, rate.records
+    for key, one in found.table.items():
+        part = "estimated" if key.form == "expected" else "realised"
+        yield part, key.part.value, key.figure.key, one.value, one.low, one.high, one.records
     for name, estimate in () if found.matured is None else found.matured.figures.items():
         yield "matured", "", name, estimate.value, estimate.low, estimate.high, estimate.records
 
@@ -197,7 +209,7 @@ def promise_bases(policy: Policy, drift: Drift, used: frozenset[str]) -> Iterato
     for promise in policy.promises:
         about_frauds = promise.bound == "max_missed_fraud"
         causes = drifted if about_frauds else [name for name in drifted if name in _DECIDED]
-        if drift.limit is None:
+        if not drift.limits:
             rests, reason = (
                 None,
                 "Drift has no limit here: nothing says whether the window is like the reference.",

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from scoring_model.arrays import FloatArray
 from scoring_model.bundle import Profile, ReferenceDays, SealedFiles, read_bundle
+from scoring_model.configuration import CostSettings
 from scoring_model.decision.gains import split_gains
 from scoring_model.decision.rules import Decisions
 from scoring_model.evaluation import (
@@ -17,33 +18,42 @@ from scoring_model.evaluation import (
     EvaluationError,
     EvaluationOptions,
     RecordRows,
-    known_targets,
 )
 from scoring_model.evaluation.column_reading import Source
-from scoring_model.evaluation.coverage import select
+from scoring_model.evaluation.delays import score_dependence
 from scoring_model.evaluation.holdout import (
     MAX_BAD_SHARE,
     evaluate_decisions,
+    evaluated,
     group_columns,
-    latest_instant,
     maturity_of,
     names_of,
+    provenance_of,
     read_labelled,
+    select_known,
 )
 from scoring_model.evaluation.importance import sample_rows
 from scoring_model.evaluation.labels import Labels, read_labels
-from scoring_model.evaluation.result import Provenance
+from scoring_model.evaluation.late_frauds import (
+    KnownFrauds,
+    LateFrauds,
+    MatureRecords,
+    late_frauds_finding,
+    measure_late_frauds,
+)
 from scoring_model.evaluation.scored_files import is_scored, read_scored
 from scoring_model.evaluation.trained_records import trained_until
 from scoring_model.evaluation.uncertainty import share_of
+from scoring_model.findings import arranged
 from scoring_model.history import person_codes
-from scoring_model.monitoring.drift import measure_drift
+from scoring_model.monitoring.drift import Drift, measure_drift
 from scoring_model.monitoring.early import NO_RECORDS, MaturedRecords, early_verdicts, estimate_errors
 from scoring_model.monitoring.monitoring import Monitoring
 from scoring_model.monitoring.result import Maturity, promise_bases
-from scoring_model.records import NEVER, Names, RecordTable, microseconds, parse_duration
+from scoring_model.records import NEVER, Names, RecordTable
 from scoring_model.records.file_format import PLAIN
 from scoring_model.records.labels import UNLABELLED
+from scoring_model.records.observation import observed, targets_at
 from scoring_model.scorer import Scorer
 from scoring_model.scorer.frames import read_histories
 
@@ -118,7 +128,7 @@ def monitor(
     """
     sealed = bundle if isinstance(bundle, SealedFiles) else read_bundle(Path(bundle))
     scorer = Scorer.of(sealed, threads=threads).with_names(names)
-    options = _options(by, as_of, label_maturity)
+    options = EvaluationOptions.of(by=by, as_of=as_of, label_maturity=label_maturity, matured_only=True)
     found = _read_window(
         scorer,
         _files_of(window),
@@ -171,35 +181,27 @@ def monitor_rows(
         decisions=scorer.decide(records.rows),
         rows=records.rows,
         earlier=NO_RECORDS,
+        frauds=KnownFrauds.of(records.table),
         refused=refused,
         files=files,
         notes=notes,
     )
-    return _monitor(sealed, scorer, window, _options(by, as_of, label_maturity), cap=prevalence_cap)
-
-
-def _options(
-    by: Sequence[str], as_of: str | int | None, label_maturity: str | int | None
-) -> EvaluationOptions:
-    return EvaluationOptions(
-        by=dict.fromkeys(by),
-        as_of=microseconds(as_of) if isinstance(as_of, str) else as_of,
-        maturity=parse_duration(label_maturity) if isinstance(label_maturity, str) else label_maturity,
-        matured_only=True,
-    )
+    options = EvaluationOptions.of(by=by, as_of=as_of, label_maturity=label_maturity, matured_only=True)
+    return _monitor(sealed, scorer, window, options, cap=prevalence_cap)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class _Window:
     """Records of a window with their decisions; `rows` is None for those that were scored earlier.
 
-    `earlier` are the matured records of the history.
+    `earlier` are the matured records of the history, `frauds` those of history and window.
     """
 
     table: RecordTable
     decisions: Decisions
     rows: FloatArray | None
     earlier: MaturedRecords
+    frauds: KnownFrauds
     refused: int
     files: tuple[str, ...]
     notes: tuple[str, ...]
@@ -246,6 +248,7 @@ def _read_window(
         earlier=MaturedRecords(
             margins=decisions.margins[: len(targets)], event_times=past.event_times[first:], targets=targets
         ),
+        frauds=KnownFrauds.of(past, table),
         refused=reading.rows - len(table),
         files=names_of(window),
         notes=(),
@@ -298,6 +301,7 @@ def _read_scored(scorer: Scorer, source: Source, labels: Labels | None, by: Sequ
         decisions=scored.decisions,
         rows=None,
         earlier=NO_RECORDS,
+        frauds=KnownFrauds.of(table),
         refused=0,
         files=scored.files,
         notes=scored.notes,
@@ -309,55 +313,107 @@ def _monitor(
 ) -> Monitoring:
     if cap is not None and not 0 <= cap < 1:
         raise EvaluationError(f"prevalence_cap: must be at least 0 and below 1, got {cap}")
-    profile, days = Profile.of(sealed), ReferenceDays.of(sealed)
-    table, decisions, policy = window.table, window.decisions, scorer.rules.policy
+    days, table, decisions = ReferenceDays.of(sealed), window.table, window.decisions
     options = _dated(options, scorer, table)
     maturity, targets = _matured(table, options)
     labelled = bool(np.any(table.labels != UNLABELLED))
-    drift = measure_drift(
-        profile=profile,
-        days=days,
-        decisions=decisions,
-        event_times=table.event_times,
-        thresholds=(policy.step_up_from, policy.fail_from),
-        rows=window.rows,
-        matrix=scorer.matrix,
-        table=table,
-        contributions=_contributions(scorer, window.rows),
-    )
+    drift = _drift(scorer, Profile.of(sealed), days, window)
     used_cap = _default_cap(days) if cap is None else cap
-    until = trained_until(scorer)
-    trained = None if until is None else int(np.count_nonzero(table.event_times < until))
-    splits, _ = split_gains(scorer.contents.forest)
-    used = frozenset(name for name, count in zip(scorer.matrix.names, splits.tolist(), strict=True) if count)
-    unlabelled = np.full(len(table), -1, dtype=np.int8)
+    trained = _trained(scorer, table)
+    late = _late_frauds(scorer, window, maturity, targets)
     return Monitoring(
         records=len(table),
         refused=window.refused,
+        titles={one.name: one.sentence.removesuffix(".") for one in scorer.matrix.features},
         trained=trained,
         drift=drift,
         maturity=maturity,
+        late=late,
+        findings=arranged(
+            [late_frauds_finding(late, maturity=maturity.maturity, records=len(table))],
+            mute=(*options.mute, *scorer.settings.get("findings", {}).get("mute", ())),
+        ),
         early=()
         if used_cap is None
-        else tuple(early_verdicts(policy, decisions.outcomes, table.event_times, cap=used_cap)),
+        else tuple(early_verdicts(scorer.rules.policy, decisions.outcomes, table.event_times, cap=used_cap)),
         estimates=estimate_errors(
             days,
             scorer.rules.calibration,
             decisions,
             table.event_times,
-            targets if labelled else unlabelled,
+            targets if labelled else np.full_like(targets, -1),
             window.earlier,
         ),
         matured=_evaluate(scorer, window, options) if labelled and maturity.matured else None,
-        promises=tuple(promise_bases(policy, drift, used)),
-        provenance=_provenance(scorer, window),
+        promises=tuple(promise_bases(scorer.rules.policy, drift, _used(scorer))),
+        provenance=provenance_of(
+            scorer,
+            table.event_times,
+            files=window.files,
+            notes=window.notes,
+            scored_earlier=window.rows is None,
+        ),
         notes=tuple(_notes(window, labelled=labelled, cap=used_cap, is_default=cap is None, trained=trained)),
     )
 
 
+def _late_frauds(
+    scorer: Scorer, window: _Window, maturity: Maturity, targets: NDArray[np.int8]
+) -> LateFrauds | None:
+    """Measure how late frauds become known, and what that changes of the mature records."""
+    table, mature = window.table, targets >= 0
+    costs = scorer.settings.get("policy", {}).get("costs")
+    known = (table.labels == 1) & (table.label_times < maturity.as_of) & observed(table, 0)
+    found = measure_late_frauds(
+        window.frauds,
+        as_of=maturity.as_of,
+        maturity=maturity.maturity,
+        mature=MatureRecords(
+            event_times=table.event_times[mature],
+            outcomes=window.decisions.outcomes[mature],
+            frauds=targets[mature] == 1,
+            costs=None if costs is None else CostSettings(**costs),
+        ),
+    )
+    if found is None:
+        return None
+    times = table.event_times[known]
+    dependence = score_dependence(
+        table.label_times[known] - times, maturity.as_of - times, window.decisions.margins[known]
+    )
+    return replace(found, dependence=dependence)
+
+
+def _trained(scorer: Scorer, table: RecordTable) -> int | None:
+    """Count the records on which the bundle may have been trained."""
+    until = trained_until(scorer)
+    return None if until is None else int(np.count_nonzero(table.event_times < until))
+
+
+def _drift(scorer: Scorer, profile: Profile, days: ReferenceDays, window: _Window) -> Drift:
+    policy = scorer.rules.policy
+    return measure_drift(
+        profile=profile,
+        days=days,
+        decisions=window.decisions,
+        event_times=window.table.event_times,
+        thresholds=(policy.step_up_from, policy.fail_from),
+        rows=window.rows,
+        matrix=scorer.matrix,
+        table=window.table,
+        contributions=_contributions(scorer, window.rows),
+    )
+
+
+def _used(scorer: Scorer) -> frozenset[str]:
+    """Return the features that the model reads."""
+    splits, _ = split_gains(scorer.contents.forest)
+    return frozenset(name for name, count in zip(scorer.matrix.names, splits.tolist(), strict=True) if count)
+
+
 def _dated(options: EvaluationOptions, scorer: Scorer, table: RecordTable) -> EvaluationOptions:
     """Set the instant and the maturity where they are not given."""
-    as_of = latest_instant(table) + 1 if options.as_of is None else options.as_of
+    as_of = table.latest_instant + 1 if options.as_of is None else options.as_of
     age = maturity_of(scorer) if options.maturity is None else options.maturity
     return replace(options, as_of=as_of, maturity=age)
 
@@ -365,8 +421,7 @@ def _dated(options: EvaluationOptions, scorer: Scorer, table: RecordTable) -> Ev
 def _matured(table: RecordTable, options: EvaluationOptions) -> tuple[Maturity, NDArray[np.int8]]:
     """Count matured records; also return their classes, -1 for immature ones."""
     as_of, age = options.as_of or 0, options.maturity or 0
-    targets = known_targets(table.event_times, table.labels, table.label_times, as_of, age)
-    counted = ~table.unobservable
+    targets, counted = targets_at(table, as_of, age), observed(table, age)
     mature = counted & (table.event_times < as_of - age)
     young = counted & ~mature
     found = Maturity(
@@ -383,20 +438,14 @@ def _matured(table: RecordTable, options: EvaluationOptions) -> tuple[Maturity, 
 def _evaluate(scorer: Scorer, window: _Window, options: EvaluationOptions) -> Evaluation:
     """Evaluate the matured records alone."""
     table = window.table
-    selection = select(
-        table,
-        as_of=options.as_of or 0,
-        maturity=options.maturity or 0,
-        matured_only=True,
-        invalid=window.refused,
-    )
+    selection = select_known(scorer, table, options, invalid=window.refused)
+    persons = None if window.rows is None else person_codes(table, alone=True)
+    columns = group_columns(table, options.by)
     return evaluate_decisions(
         scorer,
         table,
-        window.decisions,
+        evaluated(table, window.decisions, selection, persons=persons, columns=columns),
         selection=selection,
-        persons=None if window.rows is None else person_codes(table, alone=True),
-        columns=group_columns(table, options.by),
         options=options,
         files=window.files,
         notes=window.notes,
@@ -413,20 +462,6 @@ def _contributions(scorer: Scorer, rows: FloatArray | None) -> FloatArray | None
 def _default_cap(days: ReferenceDays) -> float | None:
     share = share_of(int(days.frauds.sum()), int(days.records.sum()))
     return None if share.high is None else min(CAP_FACTOR * share.high, 0.5)
-
-
-def _provenance(scorer: Scorer, window: _Window) -> Provenance:
-    manifest, times = scorer.manifest, window.table.event_times
-    return Provenance(
-        name=manifest.name,
-        model_version=manifest.model_version,
-        policy_version=manifest.policy_version,
-        files=window.files,
-        since=int(times.min()),
-        until=int(times.max()),
-        scored_earlier=window.rows is None,
-        notes=window.notes,
-    )
 
 
 def _notes(

@@ -9,7 +9,7 @@ from scoring_model.contract.texts import rfc3339
 from scoring_model.records.file_format import FileFormat
 from scoring_model.records.normalisation import NORMALISATION_VERSION, normaliser
 from scoring_model.records.record import InvalidRecord, Record, RowViolation, parse_record
-from scoring_model.records.schema import LabelSchema, Names, RecordSchema
+from scoring_model.records.schema import LabelSchema, Names, OutcomeSchema, RecordSchema, StepUps
 from scoring_model.records.table import NEVER, Column, RecordTable, digest
 from scoring_model.records.times import (
     Duration,
@@ -31,6 +31,7 @@ __all__ = [
     "InvalidRecord",
     "LabelSchema",
     "Names",
+    "OutcomeSchema",
     "Record",
     "RecordSchema",
     "RecordTable",
@@ -39,6 +40,7 @@ __all__ = [
     "RuleError",
     "ShareOrDuration",
     "SignalType",
+    "StepUps",
     "digest",
     "format_duration",
     "microseconds",

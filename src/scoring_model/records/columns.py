@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 
 from scoring_model.arrays import BoolArray, IntArray
-from scoring_model.contract.fields import EVENT_FIELDS, REFERENCE_FIELDS
+from scoring_model.contract.fields import DECIDED_FIELDS, EVENT_FIELDS, REFERENCE_FIELDS
 from scoring_model.contract.rules import (
     LARGEST_IDENTIFIER,
     SHORTEST_LIMIT,
@@ -249,7 +249,7 @@ def _repeated(column: Column) -> BoolArray:
 def _empty(parsed: Mapping[str, Parsed], rows: int) -> BoolArray:
     empty = np.ones(rows, dtype=np.bool_)
     for field, column in parsed.items():
-        if field not in EVENT_FIELDS and field not in REFERENCE_FIELDS:
+        if field not in (*EVENT_FIELDS, *DECIDED_FIELDS, *REFERENCE_FIELDS):
             empty &= column.missing
     return empty
 

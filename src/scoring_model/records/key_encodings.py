@@ -10,8 +10,9 @@ from functools import cache, partial
 from itertools import pairwise
 from typing import Any, Final, TypeAlias
 
+from scoring_model.contract import rules
 from scoring_model.contract.fields import SIGNAL_PREFIX
-from scoring_model.contract.rules import COUNTRIES
+from scoring_model.contract.rules import COUNTRIES, IDENTITY_RULES
 from scoring_model.records.ip import IPV6_BITS, network_of, read_ip
 from scoring_model.records.mail import read_mail
 from scoring_model.records.normalisation import Normaliser, fold, letters_of, normaliser
@@ -226,15 +227,7 @@ DATE_ENCODINGS: Final[Mapping[str, KeyEncoding]] = {
 
 _SIGNAL_ENCODINGS: Final = {**TEXT_ENCODINGS, **READING_ENCODINGS}
 _TEXT_FIELDS: Final = frozenset(
-    {
-        "firstName",
-        "lastName",
-        "address.line1",
-        "address.line2",
-        "address.city",
-        "address.region",
-        "address.postalCode",
-    }
+    field for field, rule in IDENTITY_RULES.items() if rule in (rules.name, rules.address_part)
 )
 
 

@@ -3,7 +3,13 @@
 from collections.abc import Collection, Iterable
 from typing import Final
 
-from scoring_model.contract.fields import LABEL_FIELDS, REFERENCE_FIELDS, SIGNAL_PREFIX, signal_field
+from scoring_model.contract.fields import (
+    DECIDED_FIELDS,
+    LABEL_FIELDS,
+    REFERENCE_FIELDS,
+    SIGNAL_PREFIX,
+    signal_field,
+)
 from scoring_model.records.near_misses import near_misses
 from scoring_model.records.schema import RecordSchema
 
@@ -40,8 +46,8 @@ def schema_of(columns: Collection[str], schema: RecordSchema, *, marked: bool = 
     Returns
     -------
     RecordSchema
-        `schema.contract` for a marked source, and for one without any of the mapped columns that has `eventTime`; else
-        the schema.
+        `schema.exported` for a marked source; `schema.contract` for one that has `eventTime` and none of the mapped
+        columns; else the schema.
 
     Raises
     ------
@@ -50,7 +56,7 @@ def schema_of(columns: Collection[str], schema: RecordSchema, *, marked: bool = 
     """
     held = set(columns)
     if marked and _EVENT in held:
-        return schema.contract
+        return schema.exported(held)
     # The bare name of a signal is valid in both, so it decides only where nothing else does.
     own = {field: name for field, name in schema.columns.items() if name != field.removeprefix(SIGNAL_PREFIX)}
     own = own or {field: name for field, name in schema.columns.items() if name != field}
@@ -62,7 +68,8 @@ def schema_of(columns: Collection[str], schema: RecordSchema, *, marked: bool = 
         return schema.contract
     if schema.names is not None:
         return schema.contract if schema.names == "contract" else schema
-    needed = {name for field, name in own.items() if field not in LABEL_FIELDS} or {*own.values()}
+    later = (*LABEL_FIELDS, *DECIDED_FIELDS)
+    needed = {name for field, name in own.items() if field not in later} or {*own.values()}
     if held.issuperset(needed | theirs):
         problem = f"has its own columns {_some(needed)} and also the contract's {_some(theirs)}"
         raise MissingColumns((f"{problem}: say which count with --names own or --names contract",))
@@ -106,7 +113,8 @@ def unused_columns(columns: Iterable[str], schema: RecordSchema) -> tuple[str, .
 
 def _needed(schema: RecordSchema, *, labelled: bool) -> Iterable[str]:
     known = [] if schema.labels.delay is not None else ["labelKnownAt"]
-    mapped = [field for field in schema.columns if labelled or field not in LABEL_FIELDS]
+    known_later = (*LABEL_FIELDS, *DECIDED_FIELDS)
+    mapped = [field for field in schema.columns if labelled or field not in known_later]
     return dict.fromkeys([_EVENT, *(["label", *known] if labelled else []), *mapped])
 
 

@@ -9,8 +9,9 @@ import unicodedata
 from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeAlias
 
+from scoring_model.contract import rules
 from scoring_model.contract.fields import SIGNAL_PREFIX
-from scoring_model.contract.rules import HTTPS
+from scoring_model.contract.rules import HTTPS, IDENTITY_RULES, ValueRule
 
 NORMALISATION_VERSION: Final = 1
 Normaliser: TypeAlias = Callable[[Any], str | None]
@@ -204,23 +205,18 @@ def normaliser(field: str) -> Normaliser:
     return normalise_signal if field.startswith(SIGNAL_PREFIX) else NORMALISERS[field]
 
 
+_OF_RULES: Final[Mapping[ValueRule, Normaliser]] = {
+    rules.name: normalise_name,
+    rules.image_urls: normalise_url,
+    rules.address_part: normalise_text,
+}
 NORMALISERS: Final[Mapping[str, Normaliser]] = {
-    "firstName": normalise_name,
-    "lastName": normalise_name,
-    "dob": normalise_signal,
-    "citizenship": normalise_signal,
-    "documentType": normalise_signal,
-    "imageUrls": normalise_url,
+    **{field: _OF_RULES.get(rule, normalise_signal) for field, rule in IDENTITY_RULES.items()},
     "address.line1": normalise_line,
     "address.line2": normalise_line,
-    "address.city": normalise_text,
-    "address.region": normalise_text,
     "address.postalCode": normalise_postal,
-    "address.country": normalise_signal,
-    "externalId": normalise_signal,
-    "subjectId": normalise_signal,
-    "identityId": normalise_signal,
 }
+"""Those of the fields of an identity: by the rule of a field, but for lines and postal codes."""
 
 
 def fold(text: str) -> str:

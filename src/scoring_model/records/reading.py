@@ -11,7 +11,7 @@ from typing import Any, Final, TypeVar
 import numpy as np
 
 from scoring_model.arrays import BoolArray, FloatArray, IntArray
-from scoring_model.contract.fields import EVENT_FIELDS, PROPENSITY, signal_field
+from scoring_model.contract.fields import DECIDED_FIELDS, EVENT_FIELDS, PROPENSITY, signal_field
 from scoring_model.contract.rules import TEXT_RULES, Rule, ValueRule, image_urls, propensity, reference
 from scoring_model.records import cells
 from scoring_model.records.cells import Cell
@@ -30,6 +30,7 @@ from scoring_model.records.encoding import encode, is_typed, is_zoned
 from scoring_model.records.files import file_sheet, frame_sheet
 from scoring_model.records.labels import UNLABELLED, label_cell, label_rule, label_times
 from scoring_model.records.layout import MissingColumns, check_layout, schema_of, unused_columns
+from scoring_model.records.observation import UNKNOWN, observed_until, outcome_rule, resolution_rule
 from scoring_model.records.recent import without_old_rows
 from scoring_model.records.record import InvalidRecord, Record, RowViolation, field_rules, in_order
 from scoring_model.records.schema import RecordSchema
@@ -38,7 +39,9 @@ from scoring_model.records.sources import file_paths
 from scoring_model.records.table import NEVER, Column, RecordTable
 
 INSTANTS: Final = ("eventTime", "labelKnownAt", "labelReportedAt")
-DATED: Final = (*INSTANTS, "dob")
+_CLOSED: Final = "closedAt"
+_TIMES: Final = (*INSTANTS, _CLOSED)
+DATED: Final = (*_TIMES, "dob")
 
 T = TypeVar("T")
 
@@ -216,10 +219,8 @@ def read_record(row: Mapping[str, object], schema: RecordSchema) -> Record:
     reading = _reading([_read_sheet(sheet, schema, labelled=False)], schema, ())
     if reading.violations:
         raise InvalidRecord(found for _, found in reading.violations)
-    table = reading.table
-    codes = {name: int(column.codes[0]) for name, column in table.columns.items()}
-    values = {name: table.columns[name].values[code] for name, code in codes.items() if code >= 0}
-    return Record(values, int(table.event_times[0]), table.record_ids[0] if own_id in row else None)
+    record = reading.table.record(0)
+    return record if own_id in row else replace(record, record_id=None)
 
 
 @dataclass(frozen=True)
@@ -360,7 +361,7 @@ def _column(
     if guessed is None:
         guessed = () if schema.format.dates or field not in DATED else guess_dates(_dates_unlike_iso(raw))
     formats = schema.format.dates or guessed
-    if field in INSTANTS:
+    if field in _TIMES:
         zone = UTC if is_zoned(given) else schema.format.zone or UTC
         read = cells.moment(formats) if formats else cells.plain
         return parse_instants(field, raw, read, zone), guessed
@@ -390,6 +391,10 @@ def _parser(field: str, schema: RecordSchema, formats: tuple[str, ...]) -> tuple
         return label_cell, label_rule(schema.labels)
     if field == PROPENSITY:
         return cells.number, propensity
+    if field == "outcome":
+        return cells.text, outcome_rule(schema.outcomes)
+    if field == "resolution":
+        return cells.text, resolution_rule(schema.outcomes)
     return cells.field_cells(schema, formats)[field], field_rules(schema)[field]
 
 
@@ -420,12 +425,24 @@ def _table(
         record_ids=_record_ids(parsed, kept, first_row),
         event_times=events,
         columns={
-            field: found.column.take(kept) for field, found in parsed.items() if field not in EVENT_FIELDS
+            field: found.column.take(kept)
+            for field, found in parsed.items()
+            if field not in (*EVENT_FIELDS, *DECIDED_FIELDS)
         },
         labels=labels,
         label_times=label_times(labels, events, known, reported, schema.labels.delay),
         source_rows=kept,
         propensities=_propensities(parsed, kept),
+        observed_until=(
+            observed_until(
+                gather("outcome", UNKNOWN).astype(np.int8),
+                gather("resolution", UNKNOWN).astype(np.int8),
+                gather(_CLOSED, NEVER),
+                step_ups=schema.step_ups,
+            )
+            if parsed.keys() & set(DECIDED_FIELDS)
+            else None
+        ),
     )
 
 

@@ -1,12 +1,13 @@
 """The schema of the records of one use: columns, signals and labels."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Final, Literal, TypeAlias
 
 from scoring_model.contract.fields import (
+    DECIDED_FIELDS,
     EVENT_FIELDS,
     IDENTITY_FIELDS,
     PROPENSITY,
@@ -20,6 +21,12 @@ from scoring_model.records.times import DAY, Duration
 
 Names: TypeAlias = Literal["contract", "own"]
 """Whose names and spellings a file has: the contract's, as an export of the service, or the company's own."""
+
+StepUps: TypeAlias = Literal["observed", "not_observed"]
+"""What is assumed of applicants who were stepped up and of whom no resolution is known."""
+
+_EXPORTED: Final = {"outcome": "scoringOutcome", "resolution": "resolution", "closedAt": "closedAt"}
+"""Columns of an export that say what was finally decided."""
 
 MAX_LABEL_DELAY: Final = 36_525 * DAY  # a century in microseconds: more indicates a wrong unit
 
@@ -69,6 +76,58 @@ class LabelSchema:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class OutcomeSchema:
+    """Spelling of outcomes and resolutions in a file; case is ignored.
+
+    Parameters
+    ----------
+    passed, stepped_up, failed : tuple of str
+        Values of the column of `outcome`: the final one, whoever decided.
+    approved, declined, abandoned : tuple of str
+        Values of the column of `resolution`: how a step-up or review ended.
+
+    Raises
+    ------
+    Invalid
+        If a list is empty, or two lists of one column share a value.
+    """
+
+    passed: tuple[str, ...] = ("PASSED",)
+    stepped_up: tuple[str, ...] = ("STEPPED_UP",)
+    failed: tuple[str, ...] = ("FAILED",)
+    approved: tuple[str, ...] = ("APPROVED",)
+    declined: tuple[str, ...] = ("DECLINED",)
+    abandoned: tuple[str, ...] = ("ABANDONED",)
+
+    def __post_init__(self) -> None:
+        violations = []
+        for lists in (self.outcomes, self.resolutions):
+            violations += [
+                Violation(pointer(name), "empty", "must have a value")
+                for name, words in lists.items()
+                if not words
+            ]
+            for (name, words), (other, more) in combinations(lists.items(), 2):
+                shared = {word.lower() for word in words} & {word.lower() for word in more}
+                violations += [
+                    Violation("", "repeated", f"{word!r} is both {name} and {other}")
+                    for word in sorted(shared)
+                ]
+        if violations:
+            raise Invalid(violations)
+
+    @property
+    def outcomes(self) -> Mapping[str, tuple[str, ...]]:
+        """Return the words of each outcome, in the order of their codes."""
+        return {"passed": self.passed, "stepped_up": self.stepped_up, "failed": self.failed}
+
+    @property
+    def resolutions(self) -> Mapping[str, tuple[str, ...]]:
+        """Return the words of each resolution, in the order of their codes."""
+        return {"approved": self.approved, "declined": self.declined, "abandoned": self.abandoned}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class RecordSchema:
     """Fields of the records of one use, and their columns in a file.
 
@@ -80,6 +139,10 @@ class RecordSchema:
         The signals to read, by name without prefix. Others are accepted and ignored.
     labels : LabelSchema
         Values of labels and the delay until they are known.
+    outcomes : OutcomeSchema
+        Values of outcomes and resolutions.
+    step_ups : {"observed", "not_observed"}
+        What is assumed of applicants who were stepped up and of whom no resolution is known.
     format : FileFormat
         How values are written in files.
     names : {"contract", "own"}, optional
@@ -94,11 +157,13 @@ class RecordSchema:
     columns: Mapping[str, str] = field(default_factory=dict)
     signals: Mapping[str, SignalType] = field(default_factory=dict)
     labels: LabelSchema = field(default_factory=LabelSchema)
+    outcomes: OutcomeSchema = field(default_factory=OutcomeSchema)
+    step_ups: StepUps = "not_observed"
     format: FileFormat = field(default_factory=FileFormat)
     names: Names | None = None
 
     def __post_init__(self) -> None:
-        known = (*self.fields, *self.event_fields)
+        known = (*self.fields, *self.event_fields, *DECIDED_FIELDS)
         violations = [
             Violation(
                 pointer("columns", name), Rule.UNKNOWN_FIELD, f"unknown field{did_you_mean(name, known)}"
@@ -115,7 +180,7 @@ class RecordSchema:
             for name in self.format.values
             if name not in self.fields
         ]
-        uses = Counter(map(self.column_of, known))
+        uses = Counter(map(self.column_of, (*self.fields, *self.event_fields)))
         violations += [
             Violation("/columns", "repeated", f"{uses[column]} fields are read from column {column!r}")
             for column in uses
@@ -131,19 +196,32 @@ class RecordSchema:
 
     @property
     def event_fields(self) -> tuple[str, ...]:
-        """List the fields of the event and its label.
+        """List the fields of the event, its label and what was decided.
 
-        A column named `propensity` stays that of a signal, where the schema says so.
+        Columns of decisions are read where they are mapped: a column that is called `outcome` may be anything. One
+        named `propensity` stays that of a signal, where the schema says so.
         """
-        if PROPENSITY in self.signals or PROPENSITY in self.columns.values():
-            return tuple(name for name in EVENT_FIELDS if name != PROPENSITY or name in self.columns)
-        return EVENT_FIELDS
+        taken = PROPENSITY in self.signals or PROPENSITY in self.columns.values()
+        given = (name for name in EVENT_FIELDS if name != PROPENSITY or not taken or name in self.columns)
+        return (*given, *(name for name in DECIDED_FIELDS if name in self.columns))
 
     @property
     def contract(self) -> "RecordSchema":
-        """The schema of the same records with the names and spellings of the contract, as an export has them."""
+        """The schema of the same records with the names and spellings of the contract."""
         form = FileFormat(separator=self.format.separator, encoding=self.format.encoding)
-        return replace(self, columns={}, labels=LabelSchema(delay=self.labels.delay), format=form)
+        labels, outcomes = LabelSchema(delay=self.labels.delay), OutcomeSchema()
+        return replace(self, columns={}, labels=labels, outcomes=outcomes, format=form)
+
+    def exported(self, columns: Collection[str]) -> "RecordSchema":
+        """Return the schema of the same records in an export of the service, which says what was decided.
+
+        Parameters
+        ----------
+        columns : collection of str
+            Names in the export.
+        """
+        decided = {field: name for field, name in _EXPORTED.items() if name in columns}
+        return replace(self.contract, columns=decided)
 
     def column_of(self, name: str) -> str:
         """Return the name of the column of a field."""

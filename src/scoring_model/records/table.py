@@ -110,6 +110,9 @@ class RecordTable:
     propensities : ndarray of shape (n,), float64, or None
         Probability, in (0, 1], with which a record like this one passed, so that its label could become known; NaN
         where it did not pass, or none is known. None: the source says nothing of it, and all labels count alike.
+    observed_until : ndarray of shape (n,), int64, or None
+        Microseconds up to which the applicant was observed, see `records.observation`. None: the source does not say
+        what was decided, so it is assumed that nobody was stopped.
     """
 
     record_ids: tuple[str, ...]
@@ -119,6 +122,7 @@ class RecordTable:
     label_times: IntArray
     source_rows: IntArray
     propensities: FloatArray | None = None
+    observed_until: IntArray | None = None
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, RecordTable):
@@ -130,6 +134,7 @@ class RecordTable:
                 np.array_equal(mine, theirs) for mine, theirs in zip(self._arrays, other._arrays, strict=True)
             )
             and np.array_equal(self._propensities, other._propensities, equal_nan=True)
+            and np.array_equal(self._observed_until, other._observed_until)
         )
 
     __hash__ = None  # type: ignore[assignment]
@@ -150,6 +155,12 @@ class RecordTable:
     def __len__(self) -> int:
         return len(self.record_ids)
 
+    def record(self, row: int) -> Record:
+        """Return one record, as if it had been parsed alone."""
+        codes = {field: int(column.codes[row]) for field, column in self.columns.items()}
+        values = {field: self.columns[field].values[code] for field, code in codes.items() if code >= 0}
+        return Record(values, int(self.event_times[row]), self.record_ids[row])
+
     @property
     def _arrays(self) -> tuple[NDArray[np.integer], ...]:
         return self.event_times, self.labels, self.label_times, self.source_rows
@@ -159,11 +170,14 @@ class RecordTable:
         return np.full(len(self), np.nan) if self.propensities is None else self.propensities
 
     @property
-    def unobservable(self) -> BoolArray:
-        """Return the mask of records whose labels do not count, since nobody can observe those of all like them."""
-        if self.propensities is None:
-            return np.zeros(len(self), dtype=np.bool_)
-        return np.isnan(self.propensities)
+    def _observed_until(self) -> IntArray:
+        return np.full(len(self), NEVER) if self.observed_until is None else self.observed_until
+
+    @property
+    def latest_instant(self) -> int:
+        """Return the latest event or label, microseconds since 1970-01-01 UTC; 0 without records."""
+        known = self.label_times[self.label_times != NEVER]
+        return int(max(self.event_times.max(initial=0), known.max(initial=0)))
 
     def column(self, field: str) -> Column:
         """Return the column of a field, all missing if the source lacks it."""
@@ -190,6 +204,7 @@ class RecordTable:
             label_times=self.label_times[rows],
             source_rows=self.source_rows[rows],
             propensities=None if self.propensities is None else self.propensities[rows],
+            observed_until=None if self.observed_until is None else self.observed_until[rows],
         )
 
     def before(self, instant: int) -> "RecordTable":
@@ -212,6 +227,11 @@ class RecordTable:
             label_times=np.where(known, self.label_times, NEVER),
         )
 
+    def labelled_from(self, instant: int) -> BoolArray:
+        """Find the records whose label became known at an instant (microseconds) or later, shape (n,)."""
+        found: BoolArray = (self.labels >= 0) & (self.label_times >= instant)
+        return found
+
     def append(self, other: "RecordTable") -> "RecordTable":
         """Append the records of another table, such as the continuation of a history."""
         fields = dict.fromkeys((*self.columns, *other.columns))
@@ -226,6 +246,11 @@ class RecordTable:
                 None
                 if self.propensities is None and other.propensities is None
                 else np.concatenate([self._propensities, other._propensities])
+            ),
+            observed_until=(
+                None
+                if self.observed_until is None and other.observed_until is None
+                else np.concatenate([self._observed_until, other._observed_until])
             ),
         )
 
@@ -244,6 +269,8 @@ def digest(table: RecordTable) -> str:
         found.update(array.astype(array.dtype.newbyteorder("<")).tobytes())
     if table.propensities is not None:
         found.update(b"propensity" + table.propensities.astype("<f8").tobytes())
+    if table.observed_until is not None:
+        found.update(b"observed" + table.observed_until.astype("<i8").tobytes())
     for field in sorted(table.columns):
         column = table.columns[field]
         if len(column.values):

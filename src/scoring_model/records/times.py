@@ -13,15 +13,16 @@ import numpy as np
 
 from scoring_model.arrays import IntArray
 from scoring_model.contract.texts import EPOCH
+from scoring_model.contract.units import DAY as DAY
+from scoring_model.contract.units import HOUR as HOUR
+from scoring_model.contract.units import MINUTE
+from scoring_model.contract.units import SECOND as SECOND
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
     from pydantic_core import CoreSchema
 
-SECOND: Final = 1_000_000
-HOUR: Final = 3_600 * SECOND
-DAY: Final = 24 * HOUR
 _MICROSECOND: Final = timedelta(microseconds=1)
 EARLIEST: Final = (datetime.min.replace(tzinfo=UTC) - EPOCH) // _MICROSECOND
 LATEST: Final = (datetime.max.replace(tzinfo=UTC) - EPOCH) // _MICROSECOND
@@ -32,7 +33,7 @@ _TIME: Final = re.compile(
     re.ASCII,
 )
 _DURATION: Final = re.compile(r"(\d{1,6})(d|h|m|s)", re.ASCII)
-_UNITS: Final = {"d": DAY, "h": HOUR, "m": 60 * SECOND, "s": SECOND}
+_UNITS: Final = {"d": DAY, "h": HOUR, "m": MINUTE, "s": SECOND}
 _PER_SECOND: Final = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
 

@@ -1,6 +1,5 @@
 """The folder of a challenger between the runs that look at it."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,8 +7,8 @@ from typing import Final
 
 from scoring_model.bundle.reader import read_manifest
 from scoring_model.records import rfc3339
-from scoring_model.records.atomic import atomic_file
-from scoring_model.service.activations import Versions
+from scoring_model.records.atomic import write_json
+from scoring_model.service.activation.activations import Versions
 
 _PREFIX: Final = "challenger-"
 
@@ -58,9 +57,3 @@ class Challenger:
     def decide(self, document: Mapping[str, object]) -> None:
         """Keep the decision: it is not looked at again."""
         write_json(self._decision, document)
-
-
-def write_json(path: Path, document: object) -> None:
-    """Write a JSON document for its owner alone, whole or not at all."""
-    with atomic_file(path, private=True) as unfinished:
-        unfinished.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")

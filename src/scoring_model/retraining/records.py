@@ -18,21 +18,23 @@ from scoring_model.contract.outcome import Outcome
 from scoring_model.contract.rules import SignalType
 from scoring_model.evaluation.holdout import with_columns
 from scoring_model.records import NEVER, RecordSchema, RecordTable, rfc3339
+from scoring_model.records.atomic import write_json
 from scoring_model.records.labels import UNLABELLED
+from scoring_model.records.observation import STOPPED
 from scoring_model.records.quarantine import accept
 from scoring_model.records.reading import read_records
 from scoring_model.records.sheet import CONTRACT_MARK
 from scoring_model.records.times import DAY
-from scoring_model.retraining.challenger import Challenger, write_json
+from scoring_model.retraining.challenger import Challenger
 from scoring_model.retraining.settings import Report, Retraining
-from scoring_model.service.export import clients_of_one_history, export_file, private_parquet
+from scoring_model.service.core.clock import SKEW
 from scoring_model.service.keys.data_keys import Vault
-from scoring_model.service.scoring.score import SKEW
+from scoring_model.service.past.export import clients_of_one_history, export_file, private_parquet
 from scoring_model.service.settings import masked
 from scoring_model.service.store import with_store
 
 if TYPE_CHECKING:
-    from scoring_model.service.export import ExportedFile
+    from scoring_model.service.past.export import ExportedFile
     from scoring_model.service.store import Store
 
 _FRESH: Final = DAY
@@ -41,8 +43,7 @@ _FRESH: Final = DAY
 _EXPORT: Final = "export.parquet"
 _RECORDS: Final = "records.parquet"
 _RUN: Final = "run.json"
-_LABEL: Final = "label"
-_OUTCOME: Final = "policyOutcome"
+_DECIDED: Final = "scoringOutcome"
 _TIME: Final = "eventTime"
 _INSTANT: Final = pa.timestamp("us", "UTC")
 
@@ -147,7 +148,10 @@ def _past(
 
 
 def contract_table(table: RecordTable, signals: Mapping[str, SignalType]) -> pa.Table:
-    """Return records as columns with the names and spellings of the contract; others than fields keep their names."""
+    """Return records as columns with the names and spellings of the contract; others than fields keep their names.
+
+    Of what was decided they say what a reader needs: whether, and until when, the applicant was observed.
+    """
 
     def instants(micros: IntArray) -> pa.Array:
         return pa.array(micros, mask=micros == NEVER).cast(_INSTANT)
@@ -162,8 +166,12 @@ def contract_table(table: RecordTable, signals: Mapping[str, SignalType]) -> pa.
             cells = cells.cast(pa.bool_())  # records hold 0 and 1
         columns[name if name in kinds else name.removeprefix(SIGNAL_PREFIX)] = cells
     words = pa.array(["genuine", "fraud"])
-    columns[_LABEL] = words.take(pa.array(table.labels, mask=table.labels == UNLABELLED))
+    columns["label"] = words.take(pa.array(table.labels, mask=table.labels == UNLABELLED))
     columns["labelKnownAt"] = instants(table.label_times)
+    if (until := table.observed_until) is not None:
+        stopped = until == STOPPED
+        columns[_DECIDED] = pa.array([Outcome.PASSED, Outcome.FAILED]).take(pa.array(stopped.astype(np.int8)))
+        columns["closedAt"] = instants(np.where(stopped, NEVER, until))
     if table.propensities is not None:
         columns[PROPENSITY] = pa.array(table.propensities, from_pandas=True)
     return pa.table(columns)
@@ -207,26 +215,24 @@ def _export(
 
 
 def _with_propensities(past: Sequence[pa.Table], ours: pa.Table, report: Report) -> list[pa.Table]:
-    """Return the tables, in which records whose labels can't become known have no propensity.
-
-    Without a control group these are those that failed and have no label: nobody finds out what they were, and they
-    would count as genuine once they are old enough.
-    """
+    """Return the tables with a propensity for each record, or without a control group for none."""
     own = ours.column(PROPENSITY)
     if own.null_count == len(own):
-        unknown = pc.and_(pc.equal(ours.column(_OUTCOME), Outcome.FAILED), pc.is_null(ours.column(_LABEL)))
-        stopped = pc.sum(unknown).as_py() or 0
-        if not stopped:
-            return [*past, ours.drop_columns(PROPENSITY)]
-        report(f"{stopped} records failed and have no label: they are history only")
-        own = pc.if_else(unknown, pa.scalar(None, pa.float64()), pa.scalar(1.0))
-    tables = [
-        table
-        if PROPENSITY in table.column_names
-        else table.append_column(PROPENSITY, pa.array(np.ones(len(table))))
-        for table in past
+        stopped = pc.sum(pc.not_equal(ours.column(_DECIDED), Outcome.PASSED)).as_py() or 0
+        if stopped:
+            report(
+                f"{stopped} applicants were stopped or stepped up: without a label nobody knows what they were"
+            )
+        return [*past, ours.drop_columns(PROPENSITY)]
+    return [
+        *(
+            table
+            if PROPENSITY in table.column_names
+            else table.append_column(PROPENSITY, pa.array(np.ones(len(table))))
+            for table in past
+        ),
+        ours,
     ]
-    return [*tables, ours.set_column(ours.column_names.index(PROPENSITY), PROPENSITY, own)]
 
 
 def _plain(table: pa.Table) -> pa.Table:

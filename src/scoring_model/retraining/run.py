@@ -1,11 +1,7 @@
 """The steps of a retraining, each skipped when an earlier run that was killed has done it."""
 
-import fcntl
-import os
 import shutil
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -16,17 +12,24 @@ from scoring_model.configuration import load_configuration, load_gates
 from scoring_model.contract.fields import signal_field
 from scoring_model.evaluation import NothingToEvaluate
 from scoring_model.evaluation.holdout import group_columns, read_labelled, training_folder
-from scoring_model.evaluation.sequential import Answer, Look
+from scoring_model.evaluation.sequential import Answer, Look, needed_text
 from scoring_model.evaluation.trained_records import trained_until
+from scoring_model.locks import locked
 from scoring_model.records import RecordSchema, rfc3339
+from scoring_model.records.atomic import write_json
 from scoring_model.records.files import file_ending
-from scoring_model.retraining.challenger import Challenger, write_json
+from scoring_model.retraining.challenger import Challenger
 from scoring_model.retraining.records import Records, collect_records, cut, forget_records
 from scoring_model.retraining.settings import Report, Retraining, RetrainingError
 from scoring_model.scorer import Scorer
-from scoring_model.service.activating import ActivationRefused, activate
-from scoring_model.service.activations import Versions, fetch, living, read_activations
-from scoring_model.service.bundles import BundleShelf, BundlesMissing, is_intact, read_bundle_directory
+from scoring_model.service.activation.activating import ActivationRefused, activate
+from scoring_model.service.activation.activations import Versions, fetch, living, read_activations
+from scoring_model.service.activation.shelf import (
+    BundleShelf,
+    BundlesMissing,
+    is_intact,
+    read_bundle_directory,
+)
 from scoring_model.service.store import with_store
 from scoring_model.training.job import Job, run_job
 from scoring_model.training.mlflow_runs import log_run
@@ -113,23 +116,17 @@ def retrain(given: Retraining, *, clock: "Clock", report: Report = lambda text: 
     for path in given.past:
         file_ending(path)
     given.work.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with _alone(given.work):
+    with locked(given.work, busy=RetrainingError(f"{given.work}: another run is at work")):
         _tidy(given.work)
         return _Run(given, clock, report).answer()
 
 
-@contextmanager
-def _alone(work: Path) -> Iterator[None]:
-    """Refuse a second run in the folder."""
-    handle = os.open(work, os.O_RDONLY)
-    try:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise RetrainingError(f"{work}: another run is at work") from None
-        yield
-    finally:
-        os.close(handle)
+def _trained_until(*scorers: Scorer) -> int:
+    """Return the instant from which on none of some models was trained."""
+    ends = [end for scorer in scorers if (end := trained_until(scorer)) is not None]
+    if len(ends) < len(scorers):
+        raise RetrainingError("a bundle does not hold its split: the records of its training are not known")
+    return max(ends)
 
 
 def _tidy(work: Path) -> None:
@@ -255,6 +252,7 @@ class _Run:
             if not other.is_decided and other != challenger:
                 shutil.rmtree(other.folder)  # its training failed, or no registry has it
         challenger.folder.mkdir(exist_ok=True)
+        self._report(needed_text(self._gates.looks))
         job = Job(
             source=records.file,
             configuration=self._configuration.trained_as_of(records.as_of),
@@ -278,14 +276,7 @@ class _Run:
         `crowned` becomes the champion, once the records can be compared.
         """
         given = self._given
-        ends = [
-            trained_until(one) for one in (old, Scorer.load(challenger.bundle, public_key=given.public_key))
-        ]
-        if any(end is None for end in ends):
-            raise RetrainingError(
-                "a bundle does not hold its split: the records of its training are not known"
-            )
-        since = max(end for end in ends if end is not None)
+        since = _trained_until(old, Scorer.load(challenger.bundle, public_key=given.public_key))
         earlier, fresh = cut(records, since)
         self._report(f"{fresh.num_rows} records from {rfc3339(since)} on, which neither model was trained on")
         by = dict.fromkeys(self._gates.columns(pair=True))

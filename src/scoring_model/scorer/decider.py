@@ -76,8 +76,8 @@ class Decider:
         If this machine or package version does not reproduce the golden rows of the bundle.
     """
 
-    def __new__(cls, manifest: object, *_: object, **__: object) -> Self:
-        """Refuse a path, which only `load` reads."""
+    def __new__(cls, manifest: object = None, *_: object, **__: object) -> Self:
+        """Refuse a path, which only `load` reads; a copy is made without arguments."""
         if isinstance(manifest, str | Path):
             raise TypeError(f"call {cls.__name__}.load(path) to read a bundle")
         return super().__new__(cls)

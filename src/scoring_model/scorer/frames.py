@@ -124,7 +124,8 @@ class RepeatedRecords(ValueError):
     def __init__(self, count: int, example: str) -> None:
         super().__init__(
             f"{count:,} records of the history are also scored, by their recordId ({example}): leave them out of one "
-            "of both; for score and features --allow-repeats (allow_repeats=True) leaves them out of the history"
+            "of both; for score, features and explain --allow-repeats (allow_repeats=True) leaves them out of the "
+            "history"
         )
 
 
@@ -185,7 +186,7 @@ def read_histories(
     scorer: RecordScorer,
     history: Any,
     *,
-    scored: Reading | None = None,
+    scored: Reading | Record | None = None,
     recent: bool = True,
     allow_repeats: bool = False,
 ) -> RecordTable | None:
@@ -194,7 +195,7 @@ def read_histories(
     Parameters
     ----------
     history : frame or path, or a list of them, or None; or a RecordTable, which is returned as it is
-    scored : Reading, optional
+    scored : Reading or Record, optional
         The records whose features are computed.
     recent : bool
         Whether older history than the scored records can see may be left out.
@@ -215,26 +216,30 @@ def read_histories(
         return history
     sources = [] if history is None else history if isinstance(history, list | tuple) else [history]
     schema, since, ids = scorer.contents.schema, None, None
-    if scored is not None and len(scored.table):
-        ids = None if scored.ids is None else pa.array(scored.table.record_ids, pa.string())
-        since = int(scored.table.event_times.min()) - scorer.matrix.reach if recent else None
+    if isinstance(scored, Record):
+        table, has_ids = RecordTable.of(scored), scored.record_id is not None
+    elif scored is not None:
+        table, has_ids = scored.table, scored.ids is not None
+    if scored is not None and len(table):
+        ids = pa.array(table.record_ids, pa.string()) if has_ids else None
+        since = int(table.event_times.min()) - scorer.matrix.reach if recent else None
     readings = [read_records(source, schema, labelled=False, since=since, ids=ids) for source in sources]
     tables = [reading.table for reading in readings]
     if scored is not None and scorer.matrix.link_keys:
-        tables = list(_without_repeats(readings, scored, allow_repeats=allow_repeats))
+        tables = list(_without_repeats(readings, table, has_ids=has_ids, allow_repeats=allow_repeats))
     return reduce(RecordTable.append, tables) if tables else None
 
 
 def _without_repeats(
-    readings: Sequence[Reading], scored: Reading, *, allow_repeats: bool
+    readings: Sequence[Reading], scored: RecordTable, *, has_ids: bool, allow_repeats: bool
 ) -> Iterator[RecordTable]:
     """Yield histories without the records that are scored; raise if they must not be there."""
     secret, equal, copies = token_bytes(SECRET_BYTES), 0, list[str]()
-    known, own = frozenset(scored.table.record_ids), None
+    known, own = frozenset(scored.record_ids), None
     for reading in readings:
         table = reading.table
-        if scored.ids is None or reading.ids is None:
-            own = content_digests(scored.table, secret) if own is None else own
+        if not has_ids or reading.ids is None:
+            own = content_digests(scored, secret) if own is None else own
             equal += int(np.count_nonzero(among(content_digests(table, secret), own)))
             yield table
             continue

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from scoring_model.arrays import BoolArray, FloatArray, IntArray
 from scoring_model.compiled import compiled, inner
-from scoring_model.decision.forest import ZERO, Forest, Missing
+from scoring_model.decision.forest import ZERO, Forest, Missing, check_rows
 
 _BLOCK: Final = 256  # rows whose values and masks stay in the L2 cache
 _BITS: Final = 64
@@ -39,8 +39,7 @@ class LeafMasks:
     """
 
     def __init__(self, forest: Forest) -> None:
-        left = np.where(forest.missing == Missing.NONE, forest.threshold >= 0, forest.default_left)
-        kind = np.where(left, _MISSING_LEFT, _MISSING_RIGHT)
+        kind = np.where(forest.missing_left, _MISSING_LEFT, _MISSING_RIGHT)
         kind[forest.category_set >= 0] = _CATEGORY
         zero_missing = np.zeros(forest.feature_count, np.bool_)
         zero_missing[forest.feature[forest.missing == Missing.ZERO]] = True
@@ -87,10 +86,7 @@ class LeafMasks:
         ValueError
             If the rows have another type or width.
         """
-        if rows.dtype != np.float64 or rows.ndim != 2 or rows.shape[1] != self._feature_count:
-            raise ValueError(
-                f"rows must be float64 of shape (n, {self._feature_count}), got {rows.dtype} of shape {rows.shape}"
-            )
+        check_rows(rows, self._feature_count)
         rows, margins = np.ascontiguousarray(rows), np.empty(len(rows))
         if threads == 1:
             _fill(rows, *self._arrays, margins)

@@ -190,7 +190,7 @@ class Scorer(RecordScorer):
         as_of : str, date or datetime, optional
             Instant: labels that became known then or later do not count. Records of any time are scored.
         allow_repeats : bool
-            Whether records of the history with the `recordId` of a record of the frame are left out of it.
+            Whether records of the history with the `recordId` of a scored record are left out of it.
 
         Returns
         -------
@@ -203,12 +203,12 @@ class Scorer(RecordScorer):
         InvalidRecord
             For one record that breaks the contract, with all its problems.
         RepeatedRecords
-            If the history has records with the `recordId` of one of the frame, and these are not left out.
+            If the history has records with the `recordId` of a scored one, and these are not left out.
 
         Warns
         -----
         EqualRecords
-            If records of a history equal records of the frame, and one of both has no ids.
+            If records of a history equal scored ones, and one of both has no ids.
         """
         if unknown:
             raise TypeError(
@@ -224,12 +224,12 @@ class Scorer(RecordScorer):
         instant = None if as_of is None else microseconds(as_of)
         if record is None:
             return frames.score_frame(self, data, history=history, as_of=instant, allow_repeats=allow_repeats)
-        past = frames.read_histories(self, history)
+        past = frames.read_histories(self, history, scored=record, allow_repeats=allow_repeats)
         if past is not None and instant is not None:
             past = past.labelled_before(instant)
         return self.score_record(record, history=past)
 
-    def explain(self, data: Any, *, history: Any = None) -> Explanation:
+    def explain(self, data: Any, *, history: Any = None, allow_repeats: bool = False) -> Explanation:
         """Explain the score of one record.
 
         Parameters
@@ -238,18 +238,23 @@ class Scorer(RecordScorer):
             One record with the names that `score` takes.
         history : frame or path, or a list of them, optional
             Earlier records, as for `score`; a RecordTable is taken as it is.
+        allow_repeats : bool
+            As for `score`.
 
         Raises
         ------
         InvalidRecord
             If the record breaks the contract, with all its problems.
+        RepeatedRecords
+            As for `score`.
         """
         from scoring_model.scorer import frames
 
         record = frames.one_record(self, data)
         if record is None:
             raise TypeError("explain takes one record: call contributions(frame, history=...) for many")
-        row = self.row_of(record, frames.read_histories(self, history))
+        past = frames.read_histories(self, history, scored=record, allow_repeats=allow_repeats)
+        row = self.row_of(record, past)
         return Explanation(
             decision=self.decide_row(row),
             base=self.base,

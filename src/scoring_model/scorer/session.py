@@ -9,6 +9,7 @@ import onnxruntime
 from scoring_model.arrays import FloatArray
 from scoring_model.bundle.contents import GRAPH
 from scoring_model.bundle.errors import ContentInvalid
+from scoring_model.decision.forest import check_rows
 
 BLOCK_ROWS: Final = 256
 """Approximate number of rows per thread and task."""
@@ -80,11 +81,7 @@ class MarginSession:
         ValueError
             If the rows have another type or width.
         """
-        if rows.dtype != np.float64 or rows.ndim != 2 or rows.shape[1] != self.feature_count:
-            raise ValueError(
-                f"rows must be float64 of shape (n, {self.feature_count}), "
-                f"got {rows.dtype} of shape {rows.shape}"
-            )
+        check_rows(rows, self.feature_count)
         rows = np.ascontiguousarray(rows)
         margins = np.empty(len(rows))
         step = self._rows_per_call * max(1, BLOCK_ROWS // self._rows_per_call)

@@ -23,18 +23,19 @@ from asyncio.subprocess import PIPE, Process
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any, Final
 
+from scoring_model.contract.units import SECOND
 from scoring_model.service.core.faults import log_fault, log_notice
+from scoring_model.service.core.stop_signals import cancelled_by_signals
 from scoring_model.service.settings import ServiceSettings
 from scoring_model.service.standard_error import install, is_explained, text_of
-from scoring_model.service.stop_signals import cancelled_by_signals
 from scoring_model.worker_process import show_faults
 
 if TYPE_CHECKING:
     from scoring_model.service.http.settings import HttpSettings
+    from scoring_model.service.requests.commit_queue import QueueLimits
 
 _DESCRIPTORS: Final = 256
 """File descriptors for everything but connections: database, deliveries, files."""
-_MICROSECONDS: Final = 1_000_000
 _COLLECT_AFTER: Final = 20_000  # net allocations of objects that can be in a cycle
 
 READY: Final = b"ready\n"
@@ -73,9 +74,9 @@ async def _answer(settings: ServiceSettings, listener: socket.socket, *, ready: 
             trusted_proxies=settings.networks,
             max_connections=connections_within_descriptors(settings.max_connections),
             max_connections_per_address=settings.max_connections_per_address,
-            head_seconds=settings.head_timeout / _MICROSECONDS,
-            body_seconds=settings.body_timeout / _MICROSECONDS,
-            write_seconds=settings.write_timeout / _MICROSECONDS,
+            head_seconds=settings.head_timeout / SECOND,
+            body_seconds=settings.body_timeout / SECOND,
+            write_seconds=settings.write_timeout / SECOND,
             access_log=settings.request_log,
         )
         app, close = await open_application(settings, http)
@@ -84,7 +85,7 @@ async def _answer(settings: ServiceSettings, listener: socket.socket, *, ready: 
         freeze_gc()
         ready()
         # Once started, the server handles the signals itself.
-        grace, notice = (settings.shutdown_grace / _MICROSECONDS, settings.shutdown_notice / _MICROSECONDS)
+        grace, notice = (settings.shutdown_grace / SECOND, settings.shutdown_notice / SECOND)
         try:
             await run(app, http, sockets=[listener], close=close, grace_seconds=grace, notice_seconds=notice)
         except Exception as error:
@@ -107,10 +108,9 @@ async def open_application(
     """Open store, service and deliverer; returns the application and a function that closes all of them."""
     from scoring_model.bundle.seal import load_public_key
     from scoring_model.service.core.clock import SystemClock
-    from scoring_model.service.delivering import Requests, WatchedStore, delivering
+    from scoring_model.service.delivery.delivering import Requests, WatchedStore, delivering
     from scoring_model.service.http import create_app
     from scoring_model.service.keys.keyring import load_master_keys
-    from scoring_model.service.scoring.commit_queue import QueueLimits
     from scoring_model.service.service import open_service
     from scoring_model.service.store import open_store
 
@@ -125,19 +125,13 @@ async def open_application(
             public_key=None if settings.public_key is None else load_public_key(settings.public_key),
             keyring=lambda: load_master_keys(settings.master_source),
             clock=clock,
-            limits=QueueLimits(
-                batch=settings.max_batch,
-                waiting=settings.queue_limit,
-                wait_seconds=settings.queue_wait / _MICROSECONDS,
-                scoring_seconds=settings.scoring_timeout / _MICROSECONDS,
-                commit_seconds=settings.commit_timeout / _MICROSECONDS,
-            ),
+            limits=_queue_limits(settings),
             development=settings.development,
             links_kept_for=settings.links_kept_for,
         )
         opened.push_async_callback(service.close)
         if settings.deliver:
-            grace = settings.shutdown_grace / _MICROSECONDS
+            grace = settings.shutdown_grace / SECOND
             requests = Requests(committed=committed, oldest_waits=lambda: service.queue.oldest_waits)
             await opened.enter_async_context(
                 delivering(
@@ -148,6 +142,18 @@ async def open_application(
     except BaseException:
         await opened.aclose()
         raise
+
+
+def _queue_limits(settings: ServiceSettings) -> QueueLimits:
+    from scoring_model.service.requests.commit_queue import QueueLimits
+
+    return QueueLimits(
+        batch=settings.max_batch,
+        waiting=settings.queue_limit,
+        wait_seconds=settings.queue_wait / SECOND,
+        scoring_seconds=settings.scoring_timeout / SECOND,
+        commit_seconds=settings.commit_timeout / SECOND,
+    )
 
 
 def freeze_gc() -> None:
@@ -244,7 +250,7 @@ async def _stop(process: Process, settings: ServiceSettings) -> None:
     with contextlib.suppress(ProcessLookupError):
         process.send_signal(signal.SIGTERM)
     try:
-        await asyncio.wait_for(process.wait(), grace / _MICROSECONDS + KILL_AFTER)
+        await asyncio.wait_for(process.wait(), grace / SECOND + KILL_AFTER)
     except TimeoutError:
         log_notice(f"worker {process.pid} did not stop in time and is killed")
         process.kill()

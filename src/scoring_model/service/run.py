@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from scoring_model.service.bundles import BundleShelf
+from scoring_model.service.activation.shelf import BundleShelf
 from scoring_model.service.core.faults import log_notice
 from scoring_model.service.process import serve, supervise
 from scoring_model.service.settings import ServiceSettings, sqlite_path
@@ -121,7 +121,7 @@ async def prepare(settings: ServiceSettings, *, report: Report) -> ServiceSettin
     from scoring_model.bundle.errors import FilesRefused
     from scoring_model.bundle.reader import read_manifest
     from scoring_model.bundle.seal import load_public_key
-    from scoring_model.service.bundles import write_bundle_directory
+    from scoring_model.service.activation.shelf import write_bundle_directory
     from scoring_model.service.store import open_store
 
     key = None if settings.public_key is None else load_public_key(settings.public_key)
@@ -145,8 +145,8 @@ async def prepare(settings: ServiceSettings, *, report: Report) -> ServiceSettin
 
 async def _complete(store: Store, shelf: BundleShelf, key: Ed25519PublicKey | None) -> None:
     """Write the bundles that other machines activated to the directory, which must then hold all that ever served."""
-    from scoring_model.service.activations import Versions, fetch
-    from scoring_model.service.bundles import BundlesMissing
+    from scoring_model.service.activation.activations import Versions, fetch
+    from scoring_model.service.activation.shelf import BundlesMissing
 
     async with store.reading() as reader:
         served = [Versions(row.model_version, row.policy_version) for row in await reader.bundles()]
@@ -159,7 +159,7 @@ async def _complete(store: Store, shelf: BundleShelf, key: Ed25519PublicKey | No
 async def _report_active(store: Store, given: Manifest, report: Report) -> None:
     """Say so if the activated bundle is served instead of the given one."""
     from scoring_model.contract.texts import rfc3339
-    from scoring_model.service.activations import Versions, read_activations
+    from scoring_model.service.activation.activations import Versions, read_activations
 
     active = (await read_activations(store)).active
     if active is not None and Versions.of(active) != (given.model_version, given.policy_version):

@@ -6,33 +6,40 @@ import dataclasses
 import ipaddress
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import MISSING, dataclass, field, fields
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    Final,
+    NamedTuple,
+    Self,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
+from scoring_model.contract.units import SECOND
 from scoring_model.contract.violation import Invalid, Violation, pointer
-from scoring_model.records.near_misses import near_misses
-from scoring_model.records.times import Duration
-from scoring_model.service.delivery.egress import Egress, broken_egress, broken_networks
+
+# Every command takes options from here, so what is not needed for them is imported later.
+if TYPE_CHECKING:
+    from pydantic import GetCoreSchemaHandler
+    from pydantic_core import CoreSchema
+
+    from scoring_model.service.delivery.egress import Egress
 
 PREFIX: Final = "SCORING_MODEL_"
 """Prefix of the environment variables that the service reads; unknown variables with it are rejected."""
 
+DATABASES: Final = "sqlite:///relative.db, sqlite:////absolute.db or postgresql://..."
+DEFAULT_GRACE: Final = 30
+"""Seconds."""
+
+_KEY_SOURCES: Final = "file:PATH, env:NAME or command:WORDS"
 _MILLISECOND: Final = 1000
-_SECOND: Final = 1_000_000
-_LISTS: Final = ("trusted_proxies", "egress_networks")
 _COUNTS: Final = ("workers", "queue_limit", "max_batch", "max_connections", "max_connections_per_address")
-_DURATIONS: Final = (
-    "scoring_timeout",
-    "commit_timeout",
-    "queue_wait",
-    "head_timeout",
-    "body_timeout",
-    "write_timeout",
-    "links_kept_for",
-    "shutdown_notice",
-    "shutdown_grace",
-)
 _MAY_BE_ZERO: Final = ("links_kept_for", "shutdown_notice")
 # Up to the last @ of a word: a password without percent-encoding may contain one.
 _USER_PASSWORD: Final = re.compile(r"(://[^\s:/?#]*):\S*@")
@@ -50,9 +57,29 @@ def masked(text: str) -> str:
     return _QUERY_PASSWORD.sub(r"\1***", _USER_PASSWORD.sub(r"\1:***@", text))
 
 
+class _ReadAsDuration:
+    """Reads text such as ``2s`` as microseconds."""
+
+    def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
+        from scoring_model.records.times import Duration
+
+        return handler.generate_schema(Duration)
+
+
+_Time = Annotated[int, _ReadAsDuration()]
+
+
+class Help(str):
+    """The help of an option of commands."""
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ServiceSettings:
     """The settings of the service; see docs/service.md. Durations are integer microseconds.
+
+    Names, types, defaults and helps are those of the options of commands; see `SETTINGS`.
 
     Raises
     ------
@@ -60,39 +87,58 @@ class ServiceSettings:
         With all violations. The first part of each pointer is the name of a setting.
     """
 
-    bundle: Path
-    bundles: Path | None = (
-        None  # with every bundle ever served with the database; by default that of `bundle`
+    bundle: Annotated[Path, Help("Directory of the bundle to serve.")]
+    bundles: Annotated[
+        Path | None, Help("Directory with every bundle ever served; by default the bundle's.")
+    ] = None
+    database: Annotated[str, Help(f"{DATABASES}.")] = field(repr=False)
+    # A command may contain secrets.
+    master_key: Annotated[str | None, Help(f"{_KEY_SOURCES}; for SQLite by default file:<database>.key.")] = (
+        field(default=None, repr=False)
     )
-    database: str = field(repr=False)
-    master_key: str | None = field(default=None, repr=False)  # a command may contain secrets
-    host: str = "127.0.0.1"
-    port: int = 8000
-    workers: int = 1
-    deliver: bool = True
-    development: bool = False
-    egress_networks: tuple[str, ...] = ()
-    egress_proxy: str | None = field(default=None, repr=False)
-    trusted_proxies: tuple[str, ...] = ()
-    public_key: Path | None = None
-    request_log: bool = True
-    scoring_timeout: Duration = 2 * _SECOND  # after which a verification is answered with 202
-    commit_timeout: Duration = 5 * _SECOND  # after which an uncommitted change is refused
-    queue_wait: Duration = _SECOND  # estimated, above which a change is refused at arrival
-    queue_limit: int = 2000  # waiting changes, above which further ones are refused at arrival
-    max_batch: int = 32  # changes that share one transaction
-    max_connections: int = 4096  # of one process; above it the oldest one without good credentials is closed
-    max_connections_per_address: int = 1024  # without good credentials, of one IPv4 address or /64 of IPv6
-    head_timeout: Duration = 20 * _SECOND
-    body_timeout: Duration = 30 * _SECOND
-    write_timeout: Duration = 30 * _SECOND  # within which a client must read what was written to it
-    links_kept_for: Duration = 0  # at least the longest window of the bundle, whatever is set
-    shutdown_notice: Duration = (
-        0  # a stopping process still accepts connections, but reports that it is not ready
+    host: Annotated[str, Help("Name or address to listen on.")] = "127.0.0.1"
+    port: Annotated[int, Help("Port to listen on; 0 for a free one.")] = 8000
+    workers: Annotated[int, Help("Serving processes; above 1 with PostgreSQL only.")] = 1
+    deliver: Annotated[bool, Help("Deliver events to webhooks.")] = True
+    development: Annotated[bool, Help("Allow webhooks with plain http and on this machine.")] = False
+    egress_networks: Annotated[
+        tuple[str, ...], Help("Special networks that webhooks may use, separated by commas.")
+    ] = ()
+    egress_proxy: Annotated[str | None, Help("http://host:port of a CONNECT proxy for deliveries.")] = field(
+        default=None, repr=False
     )
-    shutdown_grace: Duration = (
-        30 * _SECOND
-    )  # after which a stopping process cancels requests, and then deliveries
+    trusted_proxies: Annotated[
+        tuple[str, ...], Help("Networks whose forwarding headers are trusted, separated by commas.")
+    ] = ()
+    public_key: Annotated[
+        Path | None,
+        Help("Ed25519 public key, PEM: each bundle that is read must carry its signature."),
+    ] = None
+    request_log: Annotated[bool, Help("Log each request as a line of JSON on standard error.")] = True
+    scoring_timeout: Annotated[_Time, Help("Time after which a verification is PENDING.")] = 2 * SECOND
+    commit_timeout: Annotated[_Time, Help("Time after which a change is refused.")] = 5 * SECOND
+    queue_wait: Annotated[_Time, Help("Estimated wait above which a change is refused at arrival.")] = SECOND
+    queue_limit: Annotated[int, Help("Most changes in the queue.")] = 2000
+    max_batch: Annotated[int, Help("Changes that share a transaction.")] = 32
+    # Above it the oldest one without good credentials is closed.
+    max_connections: Annotated[int, Help("Connections that one process holds.")] = 4096
+    # Of one IPv4 address or /64 of IPv6.
+    max_connections_per_address: Annotated[int, Help("Most unauthenticated ones from one address.")] = 1024
+    head_timeout: Annotated[_Time, Help("Time within which headers must arrive.")] = 20 * SECOND
+    body_timeout: Annotated[_Time, Help("Time within which a body must arrive.")] = 30 * SECOND
+    write_timeout: Annotated[_Time, Help("Time within which a client must read its answer.")] = 30 * SECOND
+    links_kept_for: Annotated[
+        _Time, Help("Time for which link records are kept; at least the bundle's longest window.")
+    ] = 0
+    # A stopping process still accepts connections, but reports that it is not ready.
+    shutdown_notice: Annotated[_Time, Help("Time for load balancers to notice the shutdown.")] = 0
+    shutdown_grace: Annotated[
+        _Time,
+        Help(
+            "Time for requests under way to end at shutdown, and then the same for delivery attempts; "
+            f"{DEFAULT_GRACE}s by default."
+        ),
+    ] = DEFAULT_GRACE * SECOND
 
     def __post_init__(self) -> None:
         if violations := [*_broken_numbers(self), *_broken_sources(self)]:
@@ -116,6 +162,8 @@ class ServiceSettings:
     @property
     def egress(self) -> Egress:
         """The rules for destinations of deliveries."""
+        from scoring_model.service.delivery.egress import Egress
+
         return Egress(networks=self.egress_networks, proxy=self.egress_proxy, development=self.development)
 
     def to_plain(self) -> dict[str, Any]:
@@ -126,9 +174,54 @@ class ServiceSettings:
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any]) -> Self:
         """Create settings from the result of `to_plain`."""
-        paths = {name: Path(plain[name]) for name in ("bundle", "bundles", "public_key") if plain[name]}
-        lists = {name: tuple(plain[name]) for name in _LISTS}
+        paths = {name: Path(text) for name, text in plain.items() if text and SETTINGS[name].kind is Path}
+        lists = {name: tuple(texts) for name, texts in plain.items() if SETTINGS[name].is_list}
         return cls(**{**plain, **paths, **lists})
+
+
+class Setting(NamedTuple):
+    """A setting as commands and the environment give it.
+
+    Parameters
+    ----------
+    kind : type
+        Path, int, bool or str: of a value on the command line. Durations and lists are text there.
+    default : object
+        None if it has none, or is none.
+    variable : str
+        Of the environment.
+    """
+
+    kind: type
+    help: str
+    default: Any
+    variable: str
+    is_list: bool
+    is_duration: bool
+
+
+def _settings() -> Iterator[tuple[str, Setting]]:
+    hints = get_type_hints(ServiceSettings, include_extras=True)
+    for one in fields(ServiceSettings):
+        hint, *notes = get_args(hints[one.name])
+        is_list = get_origin(hint) is tuple
+        is_duration = any(isinstance(note, _ReadAsDuration) for note in notes)
+        kinds = (str,) if is_list or is_duration else get_args(hint) or (hint,)
+        yield (
+            one.name,
+            Setting(
+                kind=kinds[0],
+                help=next(note for note in notes if isinstance(note, Help)),
+                default=None if one.default is MISSING else one.default,
+                variable=PREFIX + one.name.upper(),
+                is_list=is_list,
+                is_duration=is_duration,
+            ),
+        )
+
+
+SETTINGS: Final[Mapping[str, Setting]] = dict(_settings())
+"""The settings by name."""
 
 
 def _broken_numbers(settings: ServiceSettings) -> Iterator[Violation]:
@@ -139,7 +232,7 @@ def _broken_numbers(settings: ServiceSettings) -> Iterator[Violation]:
     for name in _COUNTS:
         if (count := getattr(settings, name)) < 1:
             yield Violation(pointer(name), "out_of_range", f"must be at least 1, got {count}")
-    for name in _DURATIONS:
+    for name in [name for name, setting in SETTINGS.items() if setting.is_duration]:
         value = getattr(settings, name)
         is_off = name in _MAY_BE_ZERO and value == 0
         if value < _MILLISECOND and not is_off:  # a bare number, read as microseconds
@@ -150,6 +243,8 @@ def _broken_numbers(settings: ServiceSettings) -> Iterator[Violation]:
 
 
 def _broken_sources(settings: ServiceSettings) -> Iterator[Violation]:
+    from scoring_model.service.delivery.egress import broken_egress, broken_networks
+
     try:
         if settings.workers > 1 and sqlite_path(settings.database) is not None:
             detail = "must be 1 with SQLite: use PostgreSQL for several processes"
@@ -174,8 +269,7 @@ def sqlite_path(database: str) -> Path | None:
     try:
         address = parse_address(database)
     except BadAddress:
-        kinds = "sqlite:///relative.db, sqlite:////absolute.db or postgresql://..."
-        detail = f"must be {kinds}, got text of {len(database)} characters"
+        detail = f"must be {DATABASES}, got text of {len(database)} characters"
         raise Invalid([Violation("/database", "not_listed", detail)]) from None
     if isinstance(address, PostgresAddress):
         return None
@@ -196,12 +290,12 @@ def master_source(database: str, master_key: str | None) -> str:
     path = sqlite_path(database)
     if master_key is None:
         if path is None:
-            detail = "is required with PostgreSQL: file:PATH, env:NAME or command:WORDS"
+            detail = f"is required with PostgreSQL: {_KEY_SOURCES}"
             raise Invalid([Violation("/master_key", "missing", detail)])
         return f"file:{path}.key"
     kind, _, rest = master_key.partition(":")
     if kind not in ("file", "env", "command") or not rest:
-        detail = "must be file:PATH, env:NAME or command:WORDS"
+        detail = f"must be {_KEY_SOURCES}"
         raise Invalid([Violation("/master_key", "not_listed", detail)])
     return master_key
 
@@ -242,7 +336,7 @@ def load_settings(
         if not unknown:
             return settings
     sources = {name: f"{name} in {file}" for name in filed}
-    sources |= {name: _variable(name) for name in variables}
+    sources |= {name: SETTINGS[name].variable for name in variables}
     sources |= {name: f"--{name.replace('_', '-')}" for name in given}
     raise ConfigurationError((*(_line(one, sources) for one in violations), *unknown))
 
@@ -254,7 +348,9 @@ def _line(violation: Violation, sources: Mapping[str, str]) -> str:
 
 def _variables(environment: Mapping[str, str]) -> tuple[dict[str, object], tuple[str, ...]]:
     """Return the settings among the variables, and a line for each unknown variable with `PREFIX`."""
-    known = {_variable(setting.name): setting.name for setting in fields(ServiceSettings)}
+    from scoring_model.records.near_misses import near_misses
+
+    known = {setting.variable: name for name, setting in SETTINGS.items()}
     values: dict[str, object] = {}
     unknown = []
     for variable in sorted(environment):
@@ -263,15 +359,11 @@ def _variables(environment: Mapping[str, str]) -> tuple[dict[str, object], tuple
         name, text = known.get(variable), environment[variable]
         if name is None:
             near = near_misses(variable.removeprefix(PREFIX).lower(), tuple(known.values()))
-            hint = f"did you mean {_variable(near[0])}?" if near else f"known are {', '.join(known)}"
+            hint = f"did you mean {SETTINGS[near[0]].variable}?" if near else f"known are {', '.join(known)}"
             unknown.append(f"{variable}: unknown variable; {hint}")
         elif text:
-            values[name] = items(text) if name in _LISTS else text
+            values[name] = items(text) if SETTINGS[name].is_list else text
     return values, tuple(unknown)
-
-
-def _variable(name: str) -> str:
-    return PREFIX + name.upper()
 
 
 def items(text: str) -> list[str]:

@@ -4,7 +4,9 @@ from enum import IntEnum
 from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
+
+from scoring_model.arrays import BoolArray
 
 EventArray: TypeAlias = NDArray[np.void]
 
@@ -91,6 +93,11 @@ EVENT = np.dtype(
 def blank(size: int) -> EventArray:
     """Make plans of zeros."""
     return np.zeros(size, dtype=EVENT)
+
+
+def put(events: EventArray, field: str, values: ArrayLike, where: BoolArray) -> None:
+    """Write a field of some plans, in place."""
+    events[field] = np.where(where, values, events[field])
 
 
 def in_order(parts: list[EventArray]) -> EventArray:

@@ -10,7 +10,7 @@ from scoring_model.synthetic.behaviour import Population, addresses_at, behave, 
 from scoring_model.synthetic.campaigns import Members, Plot, Slice, common, drifting, gather, own
 from scoring_model.synthetic.countries import WEIGHTS
 from scoring_model.synthetic.draws import Draws
-from scoring_model.synthetic.events import TEMPORARY_MAIL, EventArray, Kind
+from scoring_model.synthetic.events import TEMPORARY_MAIL, EventArray, Kind, put
 from scoring_model.synthetic.people import homes, households, settle
 
 RING = Plot(name="ring", kind=Kind.RING, share=(0.0047, 0.0038), sizes=(2, 3, 4, 6, 9, 14, 24), hours=300.0)
@@ -67,10 +67,10 @@ def _invented(draws: Draws, members: Members) -> EventArray:
     sloppy = _sloppiness(draws, members)
     odd = draws.chance("invented.name", sloppy * drifting(0.75, 0.4, progress), events["key"])
     styles = draws.choice("invented.name.style", (0.0, 0.4, 0.17, 0.25, 0.08, 0.1), events["key"])
-    events["name_style"] = np.where(odd, styles, events["name_style"])
+    put(events, "name_style", styles, odd)
     dated = draws.chance("invented.date", sloppy * drifting(0.6, 0.3, progress), events["key"])
     dates = draws.choice("invented.date.style", (0.0, 0.5, 0.2, 0.3), events["key"])
-    events["date_style"] = np.where(dated, dates, events["date_style"])
+    put(events, "date_style", dates, dated)
     _share(draws, members, "device", draws.chance("invented.device", 0.5, members.group), 1)
     _slip(draws, members, sloppy)
     return events
@@ -93,8 +93,8 @@ def _stolen(draws: Draws, members: Members, population: Population) -> EventArra
     events["address"] = np.where(kept, known, own(draws, "member.address", members))
     # By somebody of the house, who has the device and the papers at hand.
     familiar = kept & draws.chance("stolen.familiar", 0.7, events["key"])
-    events["device"] = np.where(familiar, events["device"], common(draws, "group.device", members))
-    events["image"] = np.where(familiar, events["image"], own(draws, "member.image", members))
+    put(events, "device", common(draws, "group.device", members), ~familiar)
+    put(events, "image", own(draws, "member.image", members), ~familiar)
     events["mail_age"] = mail_ages(draws, events["key"], fresh=0.2)
     _slip(draws, members, _sloppiness(draws, members))
     return events
@@ -134,7 +134,7 @@ def _share(draws: Draws, members: Members, field: str, groups: BoolArray, among:
     """Let the members of some groups share a field, with a few exceptions."""
     shared = groups & draws.chance(f"share.{field}", 0.75, members.events["key"])
     keys = common(draws, f"group.{field}", members, np.asarray(among, dtype=np.int64))
-    members.events[field] = np.where(shared, keys, members.events[field])
+    put(members.events, field, keys, shared)
 
 
 def _slip(draws: Draws, members: Members, sloppy: FloatArray) -> None:
@@ -144,11 +144,11 @@ def _slip(draws: Draws, members: Members, sloppy: FloatArray) -> None:
     events["vpn"] |= vpn
     source = draws.choice("slip.ip.country", WEIGHTS, members.group)
     abroad = draws.chance("slip.ip", sloppy * 0.5, keys)
-    events["ip"] = np.where(abroad, source, events["ip"])
+    put(events, "ip", source, abroad)
     fresh = draws.chance("slip.mail", sloppy * drifting(0.8, 0.6, progress), keys)
     young = np.floor(draws.lognormal("slip.mail.age", 4.0, 1.2, keys))
-    events["mail_age"] = np.where(fresh, young, events["mail_age"])
+    put(events, "mail_age", young, fresh)
     temporary = draws.chance("slip.temporary", sloppy * drifting(0.25, 0.12, progress), keys)
-    events["mail"] = np.where(temporary, TEMPORARY_MAIL, events["mail"])
+    put(events, "mail", TEMPORARY_MAIL, temporary)
     quick = draws.chance("slip.form", sloppy * drifting(0.65, 0.45, progress), keys)
-    events["form"] = np.where(quick, form_seconds(draws, keys, quick=1.0), events["form"])
+    put(events, "form", form_seconds(draws, keys, quick=1.0), quick)

@@ -1,11 +1,9 @@
 """Hard negatives: honest groups that look like fraud, such as shared houses, offices, families with one phone."""
 
-import numpy as np
-
 from scoring_model.synthetic.behaviour import behave
 from scoring_model.synthetic.campaigns import Members, Plot, Slice, common, gather, own
 from scoring_model.synthetic.draws import Draws
-from scoring_model.synthetic.events import WORK_MAIL, Channel, EventArray, Kind
+from scoring_model.synthetic.events import WORK_MAIL, Channel, EventArray, Kind, put
 from scoring_model.synthetic.people import settle
 from scoring_model.synthetic.seasons import Calendar
 
@@ -62,11 +60,11 @@ def _share_office(draws: Draws, members: Members) -> None:
     events["ip"] = members.country
     events["vpn"] = draws.chance("office.vpn", 0.35, members.group)
     work = draws.chance("office.mail", 0.7, events["key"])
-    events["mail"] = np.where(work, WORK_MAIL, events["mail"])
+    put(events, "mail", WORK_MAIL, work)
     tablet = draws.chance("office.tablet", 0.55, members.group)
-    events["device"] = np.where(tablet, common(draws, "group.device", members, 2), events["device"])
+    put(events, "device", common(draws, "group.device", members, 2), tablet)
     address = draws.chance("office.address", 0.3, members.group)
-    events["address"] = np.where(address, common(draws, "group.address", members), events["address"])
+    put(events, "address", common(draws, "group.address", members), address)
 
 
 def _share_helper(draws: Draws, members: Members) -> None:
@@ -74,8 +72,8 @@ def _share_helper(draws: Draws, members: Members) -> None:
     events = members.events
     events["device"] = common(draws, "group.device", members)
     opened = draws.chance("helper.mail", 0.5, events["key"])
-    events["mail_age"] = np.where(opened, 0.0, events["mail_age"])
-    events["channel"] = np.where(opened, int(Channel.PARTNER), events["channel"])
+    put(events, "mail_age", 0.0, opened)
+    put(events, "channel", int(Channel.PARTNER), opened)
 
 
 def _share_upload(draws: Draws, members: Members) -> None:
@@ -88,4 +86,4 @@ def _share_phone(draws: Draws, members: Members) -> None:
     events = members.events
     events["address"] = common(draws, "group.address", members)
     shared = draws.chance("family.phone", 0.75, members.group)
-    events["device"] = np.where(shared, common(draws, "group.device", members), events["device"])
+    put(events, "device", common(draws, "group.device", members), shared)

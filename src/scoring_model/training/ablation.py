@@ -7,13 +7,14 @@ import numpy as np
 
 from scoring_model.arrays import BoolArray, FloatArray
 from scoring_model.configuration import Tuned
+from scoring_model.estimates import Estimate
 from scoring_model.evaluation.day_draws import DayDraws
 from scoring_model.evaluation.figures import drawn_rankings
 from scoring_model.evaluation.importance import family_names
 from scoring_model.evaluation.metrics import Ranking
-from scoring_model.evaluation.uncertainty import Estimate, interval_of
-from scoring_model.training.fitting import fit
-from scoring_model.training.preparation import FeatureOptions, Prepared
+from scoring_model.evaluation.uncertainty import drawn_estimate
+from scoring_model.training.fitting import FeatureOptions, fit
+from scoring_model.training.preparation import Prepared
 
 FALSE_POSITIVE_RATE: Final = 0.01
 """False positive rate at which recalls are compared."""
@@ -70,9 +71,8 @@ def measure_recall_lost(
     found = {}
     for kind in kinds:
         without, drawn_without = recalls(of_feature != kind)
-        ends = interval_of(drawn - drawn_without)
         frauds = int(np.count_nonzero(targets == 1))
-        found[kind] = Estimate(value=recall - without, low=ends.low, high=ends.high, records=frauds)
+        found[kind] = drawn_estimate(recall - without, drawn - drawn_without, frauds)
     return found
 
 

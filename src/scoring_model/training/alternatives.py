@@ -8,7 +8,7 @@ from typing import Final
 
 from scoring_model.arrays import IntArray
 from scoring_model.decision.rules import NEVER_REACHED, Policy
-from scoring_model.evaluation import Share
+from scoring_model.estimates import Estimate
 from scoring_model.evaluation.bounds import exact_share
 from scoring_model.evaluation.cost import ExpectedCost, at_or_above
 from scoring_model.figures import ERRORS, FIGURES
@@ -36,7 +36,7 @@ class Alternative:
     step_up_from, fail_from : int, 1 to 1001
     certified : bool
         Whether it keeps all bounds with the required confidence.
-    false_reject, step_up, missed_fraud : Share
+    false_reject, step_up, missed_fraud : Estimate
         Errors limited by the bounds, with exact individual 95 % intervals.
     caught_by_step_up : float or None
         Share of frauds that the step-up catches, given its effectiveness; None without costs.
@@ -48,10 +48,10 @@ class Alternative:
     fail_from: int
     chosen: bool
     certified: bool
-    false_reject: Share
-    step_up: Share
-    missed_fraud: Share
-    fraud_stepped_up: Share
+    false_reject: Estimate
+    step_up: Estimate
+    missed_fraud: Estimate
+    fraud_stepped_up: Estimate
     caught_by_step_up: float | None
     expected_cost: float | None
 
@@ -103,9 +103,10 @@ class Alternatives:
     def _preface(self) -> str:
         chosen = self.chosen
         text = (
-            f"On the validation part: {chosen.step_up.total:,} genuine persons and {chosen.missed_fraud.total:,} rings "
-            "of frauds, one record of each. Intervals are Clopper and Pearson's, at 95 %, each by itself; a certified "
-            f"pair keeps all bounds together with a confidence of {self.confidence:.4g}. The chosen pair is marked *."
+            f"On the validation part: {chosen.step_up.records:,} genuine persons and {chosen.missed_fraud.records:,} "
+            "rings of frauds, one record of each. Intervals are Clopper and Pearson's, at 95 %, each by itself; a "
+            f"certified pair keeps all bounds together with a confidence of {self.confidence:.4g}. The chosen pair is "
+            "marked *."
         )
         if self.prevalence is not None:
             text += f" Costs are per record, of which {self.prevalence:.2%} are frauds."
@@ -178,8 +179,8 @@ class _Measure:
             missed_fraud=exact_share(self._rings - caught, self._rings),
             fraud_stepped_up=stepped_up,
             caught_by_step_up=None
-            if effect is None or stepped_up.share is None
-            else effect * stepped_up.share,
+            if effect is None or stepped_up.value is None
+            else effect * stepped_up.value,
             expected_cost=None if cost is None else cost.at(step_up_from, fail_from),
         )
 
@@ -192,10 +193,10 @@ def _header() -> list[str]:
 
 def _cells(row: Alternative) -> Iterable[str]:
     yield from map(str, (row.step_up_from, row.fail_from, int(row.chosen), int(row.certified)))
-    yield from map(str, (row.step_up.total, row.missed_fraud.total))
+    yield from map(str, (row.step_up.records, row.missed_fraud.records))
     for name in _SHARES:
-        share: Share = getattr(row, name)
-        yield from map(_number, (share.share, share.low, share.high))
+        share: Estimate = getattr(row, name)
+        yield from map(_number, (share.value, share.low, share.high))
     yield from map(_number, (row.caught_by_step_up, row.expected_cost))
 
 
@@ -213,7 +214,7 @@ def _shown_cells(row: Alternative) -> tuple[str, ...]:
     )
 
 
-def _interval(share: Share) -> str:
-    if share.share is None:
+def _interval(share: Estimate) -> str:
+    if share.value is None:
         return "–"
-    return f"{share.share:.2%} ({share.low:.2%} to {share.high:.2%})"
+    return f"{share.value:.2%} ({share.low:.2%} to {share.high:.2%})"

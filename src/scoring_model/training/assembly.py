@@ -1,8 +1,8 @@
 """From a fitted forest to a bundle: scale, probability, policy, evaluation, golden rows, profile and card."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, replace
-from functools import cache
+from dataclasses import asdict, dataclass, replace
+from functools import cache, cached_property
 from importlib.metadata import version
 from typing import Final
 
@@ -40,7 +40,7 @@ from scoring_model.evaluation.bounds import tested_scores
 from scoring_model.evaluation.importance import Importance, measure_importance, sample_rows
 from scoring_model.features import MailProviders
 from scoring_model.findings import Finding
-from scoring_model.records import digest, rfc3339
+from scoring_model.records import OutcomeSchema, digest, rfc3339
 from scoring_model.scorer.session import MarginSession
 from scoring_model.training.alternatives import Alternatives
 from scoring_model.training.calibration import CalibrationChoice, choose_calibration
@@ -87,61 +87,165 @@ def assemble(
         If the validation period does not suffice; the message names what is missing. The last one holds the bundle with
         a policy that passes everyone.
     """
-    names = prepared.matrix.names
-    bare = MarginSession(to_onnx(forest, cuts=None, feature_names=names), threads=threads)
-    margins = bare.margins(prepared.rows[prepared.split.validation])
+    margins, stopped = _margins(prepared, forest, threads)
     calibration = _calibrate(prepared, margins)
-    rules, alternatives, counts = fit_rules(
-        margins,
-        prepared.split.validation_targets,
-        persons=prepared.genuine_persons,
-        rings=prepared.fraud_rings,
-        until=prepared.split.boundaries.validation_to,
-        settings=configuration.policy,
-        calibration=calibration.calibration,
-    )
-    graph = to_onnx(forest, cuts=rules.scale.cuts, feature_names=names)
-    session = MarginSession(graph, threads=threads)
-    evaluation = _evaluate(prepared, session, rules, configuration, counts, findings)
-    evaluation = replace(evaluation, explain=_explain(prepared, forest))
-    contents = Contents(
-        schema=configuration.schema,
-        features=prepared.matrix,
-        graph=graph,
-        forest=forest,
-        rules=rules,
-        reasons=FactualReasons(
-            reason_factors(prepared.matrix, use=configuration.use, share=configuration.policy.reason_share),
-            names,
-        ),
-        golden=_golden(prepared, forest, session, rules, seed=configuration.training.seed),
-        identity_requires=configuration.use.identity_requires,
-    )
+    rules, alternatives, counts = _fit_rules(prepared, margins, stopped, configuration.policy, calibration)
+    model = _Model(prepared, configuration, forest, rules, threads)
+    evaluation = model.evaluate(counts, findings)
     data = _data(prepared)
+    described = {
+        CONFIGURATION: json_bytes(resolved(configuration, tuned)),
+        EVALUATION: json_bytes(evaluation_document(evaluation, prepared.split.evaluated)),
+        **model.reference(margins),
+        SCORE_COUNTS: counts.to_bytes(),
+        CARD: describe(
+            prepared,
+            model.contents,
+            evaluation,
+            configuration,
+            alternatives=alternatives,
+            calibration=calibration,
+            data=data,
+        ).encode(),
+    }
+    libraries = {library: version(library) for library in LIBRARIES}
     bundle = Bundle(
-        name=configuration.name,
-        contents=contents,
-        described={
-            CONFIGURATION: json_bytes(resolved(configuration, tuned)),
-            EVALUATION: json_bytes(evaluation_document(evaluation, prepared.split.evaluated)),
-            **_reference(prepared, forest, rules, margins),
-            SCORE_COUNTS: counts.to_bytes(),
-            CARD: describe(
-                prepared,
-                contents,
-                evaluation,
-                configuration,
-                alternatives=alternatives,
-                calibration=calibration,
-                data=data,
-            ).encode(),
-        },
-        data=data,
-        libraries={library: version(library) for library in LIBRARIES},
+        name=configuration.name, contents=model.contents, described=described, data=data, libraries=libraries
     )
     if shortfalls := find_shortfalls(counts, configuration.policy):
         raise InfeasiblePolicy(shortfalls, alternatives=alternatives, bundle=bundle)
     return bundle, evaluation, alternatives
+
+
+def _margins(prepared: Prepared, forest: Forest, threads: int) -> tuple[FloatArray, FloatArray]:
+    """Return the margins of the validation part and of the stopped ones of its period, by the graph without scores."""
+    session = MarginSession(to_onnx(forest, cuts=None, feature_names=prepared.matrix.names), threads=threads)
+    parts = prepared.split
+    return session.margins(prepared.rows[parts.validation]), session.margins(prepared.rows[parts.stopped])
+
+
+def _calibrate(prepared: Prepared, margins: FloatArray) -> CalibrationChoice:
+    times = prepared.table.event_times[prepared.split.validation]
+    return choose_calibration(margins, prepared.split.validation_targets, times)
+
+
+def _fit_rules(
+    prepared: Prepared,
+    margins: FloatArray,
+    stopped: FloatArray,
+    settings: PolicySettings,
+    calibration: CalibrationChoice,
+) -> tuple[DecisionRules, Alternatives, ScoreCounts]:
+    return fit_rules(
+        margins,
+        prepared.split.validation_targets,
+        stopped=stopped,
+        persons=prepared.genuine_persons,
+        rings=prepared.fraud_rings,
+        until=prepared.split.boundaries.validation_to,
+        settings=settings,
+        calibration=calibration.calibration,
+    )
+
+
+@dataclass(frozen=True)
+class _Model:
+    """A forest with its rules, and the records that describe it."""
+
+    prepared: Prepared
+    configuration: Configuration
+    forest: Forest
+    rules: DecisionRules
+    threads: int
+
+    @cached_property
+    def graph(self) -> bytes:
+        """The graph of margin and score."""
+        return to_onnx(self.forest, cuts=self.rules.scale.cuts, feature_names=self.prepared.matrix.names)
+
+    @cached_property
+    def session(self) -> MarginSession:
+        """What runs the graph."""
+        return MarginSession(self.graph, threads=self.threads)
+
+    @cached_property
+    def contents(self) -> Contents:
+        """What decides."""
+        matrix, use = self.prepared.matrix, self.configuration.use
+        factors = reason_factors(matrix, use=use, share=self.configuration.policy.reason_share)
+        return Contents(
+            schema=self.configuration.schema,
+            features=matrix,
+            graph=self.graph,
+            forest=self.forest,
+            rules=self.rules,
+            reasons=FactualReasons(factors, matrix.names),
+            golden=self._golden(),
+            identity_requires=use.identity_requires,
+        )
+
+    def evaluate(self, counts: ScoreCounts, findings: Sequence[Finding]) -> Evaluation:
+        """Evaluate the model on the test period, or on the validation period without one."""
+        prepared, settings = self.prepared, self.configuration
+        part = prepared.split.evaluated
+        records = EvaluatedRecords(
+            decisions=self.rules.decide(self.session.margins(prepared.rows[part.rows])),
+            labels=part.targets,
+            event_times=prepared.table.event_times[part.rows],
+            persons=prepared.persons[part.rows],
+        )
+        evaluation = evaluate_records(
+            records,
+            rules=self.rules,
+            costs=settings.policy.costs,
+            counts=counts,
+            findings=findings,
+            mute=settings.findings.mute,
+        )
+        return replace(evaluation, explain=_explain(prepared, self.forest))
+
+    def _golden(self) -> Golden:
+        prepared, train = self.prepared, self.prepared.split.train
+        rows = invent_rows(
+            prepared.rows[train],
+            persons=prepared.persons[train],
+            count=_INVENTED_ROWS,
+            seed=self.configuration.training.seed,
+            categorical=prepared.feature_options["categorical"],
+            thresholds=_thresholds(self.forest),
+        )
+        rows = rows[choose_rows(rows, self.session.margins(rows), count=GOLDEN_ROWS)]
+        return Golden(rows=rows, decisions=self.rules.decide(self.session.margins(rows)))
+
+    def reference(self, margins: FloatArray) -> dict[str, bytes]:
+        """Describe the rows of the validation period: shares, and counts by day."""
+        prepared, policy = self.prepared, self.rules.policy
+        validation: IntArray = prepared.split.validation
+        rows, persons = prepared.rows[validation], prepared.persons[validation]
+        names, decisions = prepared.matrix.names, self.rules.decide(margins)
+        profile = measure_profile(
+            rows,
+            decisions.scores,
+            names=names,
+            persons=persons,
+            categorical=prepared.feature_options["categorical"],
+        )
+        explain = Contributions(self.forest).explain
+        drawn = sample_rows(len(rows), limit=EXPLAINED_REFERENCES)
+        days = measure_reference_days(
+            rows,
+            profile=profile,
+            names=names,
+            persons=persons,
+            event_times=prepared.table.event_times[validation],
+            margins=margins,
+            scores=decisions.scores,
+            outcomes=decisions.outcomes,
+            targets=prepared.split.validation_targets,
+            thresholds=(policy.step_up_from, policy.fail_from),
+            contributions=np.array([explain(row) for row in rows[drawn]]),
+        )
+        return {PROFILE: profile.to_bytes(), REFERENCE_DAYS: days.to_bytes()}
 
 
 def resolved(configuration: Configuration, tuned: Tuned) -> dict[str, object]:
@@ -155,6 +259,10 @@ def resolved(configuration: Configuration, tuned: Tuned) -> dict[str, object]:
     plain["training"]["tuned"] = asdict(tuned)
     # Later settings stand in bundles that use them.
     plain["policy"] = configuration.policy.to_json()
+    if configuration.records.outcomes == OutcomeSchema():
+        del plain["records"]["outcomes"]
+    if configuration.records.step_up_without_resolution == "not_observed":
+        del plain["records"]["step_up_without_resolution"]
     if configuration.features.mail_providers == MailProviders():
         del plain["features"]["mail_providers"]
     if configuration.use.identity_requires == REQUIRED_FIELDS:
@@ -169,15 +277,11 @@ def resolved(configuration: Configuration, tuned: Tuned) -> dict[str, object]:
     return plain
 
 
-def _calibrate(prepared: Prepared, margins: FloatArray) -> CalibrationChoice:
-    times = prepared.table.event_times[prepared.split.validation]
-    return choose_calibration(margins, prepared.split.validation_targets, times)
-
-
 def fit_rules(
     margins: FloatArray,
     targets: NDArray[np.int8],
     *,
+    stopped: FloatArray,
     persons: IntArray,
     rings: IntArray,
     until: int,
@@ -190,8 +294,11 @@ def fit_rules(
     ----------
     margins : ndarray of shape (n,), float64
     targets : ndarray of shape (n,), 1 fraud, 0 genuine
+    stopped : ndarray of shape (s,), float64
+        Margins of records that were not observed: for bounds on the errors of genuine applicants each is genuine.
     persons, rings : ndarray of int64
-        Places of the tested records: one for each genuine person, and one for each ring of frauds.
+        Places of the tested records, in `margins` followed by `stopped`: one for each person that is or may be genuine,
+        and one for each ring of frauds.
     until : int
         End of the validation part, microseconds since 1970-01-01 UTC.
 
@@ -203,7 +310,7 @@ def fit_rules(
     scale = fit_scale(margins[targets == 0])
     scores = scale.scores(margins)
     counts = ScoreCounts.of_scores(
-        persons=scores[persons],
+        persons=np.concatenate([scores, scale.scores(stopped)])[persons],
         rings=scores[rings],
         genuine=scores[targets == 0],
         frauds=scores[targets == 1],
@@ -223,31 +330,6 @@ def find_shortfalls(counts: ScoreCounts, settings: PolicySettings) -> tuple[Shor
     scores = tested_scores(counts)
     found = certify(*scores, settings=settings).shortfalls()
     return possible_now(found, *scores, limits=settings.limits(), confidence=settings.confidence)
-
-
-def _evaluate(
-    prepared: Prepared,
-    session: MarginSession,
-    rules: DecisionRules,
-    configuration: Configuration,
-    counts: ScoreCounts,
-    findings: Sequence[Finding],
-) -> Evaluation:
-    part = prepared.split.evaluated
-    records = EvaluatedRecords(
-        decisions=rules.decide(session.margins(prepared.rows[part.rows])),
-        labels=part.targets,
-        event_times=prepared.table.event_times[part.rows],
-        persons=prepared.persons[part.rows],
-    )
-    return evaluate_records(
-        records,
-        rules=rules,
-        costs=configuration.policy.costs,
-        counts=counts,
-        findings=findings,
-        mute=configuration.findings.mute,
-    )
 
 
 def evaluation_document(evaluation: Evaluation, part: EvaluatedPart) -> dict[str, object]:
@@ -273,60 +355,12 @@ def _explain(prepared: Prepared, forest: Forest) -> Callable[[], Importance]:
     )
 
 
-def _golden(
-    prepared: Prepared, forest: Forest, session: MarginSession, rules: DecisionRules, *, seed: int
-) -> Golden:
-    train = prepared.split.train
-    rows = invent_rows(
-        prepared.rows[train],
-        persons=prepared.persons[train],
-        count=_INVENTED_ROWS,
-        seed=seed,
-        categorical=prepared.feature_options["categorical"],
-        thresholds=_thresholds(forest),
-    )
-    rows = rows[choose_rows(rows, session.margins(rows), count=GOLDEN_ROWS)]
-    return Golden(rows=rows, decisions=rules.decide(session.margins(rows)))
-
-
 def _thresholds(forest: Forest) -> dict[int, FloatArray]:
     numeric = forest.category_set < 0
     return {
         int(feature): np.unique(forest.threshold[numeric & (forest.feature == feature)])
         for feature in np.unique(forest.feature[numeric])
     }
-
-
-def _reference(
-    prepared: Prepared, forest: Forest, rules: DecisionRules, margins: FloatArray
-) -> dict[str, bytes]:
-    """Describe the rows of the validation period: shares, and counts by day."""
-    validation: IntArray = prepared.split.validation
-    rows, persons = prepared.rows[validation], prepared.persons[validation]
-    names, decisions = prepared.matrix.names, rules.decide(margins)
-    profile = measure_profile(
-        rows,
-        decisions.scores,
-        names=names,
-        persons=persons,
-        categorical=prepared.feature_options["categorical"],
-    )
-    explain = Contributions(forest).explain
-    drawn = sample_rows(len(rows), limit=EXPLAINED_REFERENCES)
-    days = measure_reference_days(
-        rows,
-        profile=profile,
-        names=names,
-        persons=persons,
-        event_times=prepared.table.event_times[validation],
-        margins=margins,
-        scores=decisions.scores,
-        outcomes=decisions.outcomes,
-        targets=prepared.split.validation_targets,
-        thresholds=(rules.policy.step_up_from, rules.policy.fail_from),
-        contributions=np.array([explain(row) for row in rows[drawn]]),
-    )
-    return {PROFILE: profile.to_bytes(), REFERENCE_DAYS: days.to_bytes()}
 
 
 def _data(prepared: Prepared) -> dict[str, object]:

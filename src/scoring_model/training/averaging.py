@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 from scoring_model.arrays import FloatArray
 from scoring_model.configuration import Tuned
 from scoring_model.decision.forest import Forest
-from scoring_model.training.fitting import fit
+from scoring_model.training.fitting import FeatureOptions, fit
 from scoring_model.training.model_text import parse_forest
-from scoring_model.training.preparation import FeatureOptions
 
 if TYPE_CHECKING:
     import lightgbm as lgb

@@ -12,7 +12,7 @@ from scoring_model.decision.scale import MAX_SCORE, ScoreScale
 from scoring_model.escaping import for_markdown
 from scoring_model.evaluation import Evaluation
 from scoring_model.features import Feature
-from scoring_model.figures import ERRORS, FIGURES
+from scoring_model.figures import CALIBRATION_ERROR, ERRORS, FIGURES, HEADLINES
 from scoring_model.findings import LIMIT, Code, Finding
 from scoring_model.records import rfc3339
 from scoring_model.training.alternatives import Alternatives
@@ -114,19 +114,12 @@ def _evaluated(prepared: Prepared, evaluation: Evaluation, calibration: Calibrat
 
 def _metrics(evaluation: Evaluation) -> str:
     overall = evaluation.overall
-    shown = [
-        "roc_auc",
-        "average_precision",
-        *(f"recall_at_fpr_{limit:g}" for limit in overall.recalls),
-        "brier",
-        "log_loss",
-    ]
-    figures = [(FIGURES[name].title, evaluation.figures[name]) for name in shown]
+    figures = [(FIGURES[name].title, evaluation.figures[name]) for name in HEADLINES]
     shares = {FIGURES[name].title: overall.errors[name] for name in ERRORS}
     rows: list[Sequence[Cell]] = [
         *((title, figure.value, figure.low, figure.high) for title, figure in figures),
-        ("Expected calibration error", overall.calibration_error, None, None),
-        *((metric, share.share, share.low, share.high) for metric, share in shares.items()),
+        (CALIBRATION_ERROR.title, overall.calibration_error, None, None),
+        *((metric, share.value, share.low, share.high) for metric, share in shares.items()),
     ]
     return table(("Metric", "Value", "95 % from", "to"), rows)
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from scoring_model.configuration import Configuration, Tuned
+from scoring_model.evaluation.late_frauds import KnownFrauds, check_late_frauds
 from scoring_model.features.blind_windows import check_windows
 from scoring_model.findings import Code, Finding, State, not_applicable
 from scoring_model.training.preparation import Prepared
@@ -14,7 +15,7 @@ _NAMED: Final = 20
 
 
 def check_prepared(prepared: Prepared, configuration: Configuration) -> Iterator[Finding]:
-    """Check windows, features and the evaluated part, before the search."""
+    """Check windows, features, the evaluated part and the delays of labels, before the search."""
     yield check_windows(
         prepared.table, configuration.feature_settings, configured_delay=configuration.records.labels.delay
     )
@@ -22,6 +23,12 @@ def check_prepared(prepared: Prepared, configuration: Configuration) -> Iterator
         prepared.useless, records=len(prepared.split.train), dropped=configuration.features.drop_useless
     )
     yield check_evaluated_part(prepared.split)
+    yield check_late_frauds(
+        KnownFrauds.of(prepared.table),
+        as_of=prepared.split.boundaries.as_of,
+        maturity=configuration.training.split.label_maturity,
+        records=len(prepared.table),
+    )
 
 
 def check_features(useless: Mapping[str, str], *, records: int, dropped: bool) -> Finding:

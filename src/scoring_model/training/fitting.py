@@ -1,8 +1,8 @@
 """One booster from rows and targets: the same bytes with any number of threads."""
 
 import re
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,22 @@ Params = Mapping[str, float | int | bool]
 _THREADS = re.compile(r"^\[num_threads: \d+\]$", flags=re.MULTILINE)
 
 
+class FeatureOptions(TypedDict):
+    """Options of the columns for search and fit.
+
+    Parameters
+    ----------
+    categorical : tuple of int
+        Indices of the categorical features.
+    monotone : tuple of d int
+        1 if a larger value can only raise the risk, -1 if it can only lower it, else 0.
+    """
+
+    feature_names: tuple[str, ...]
+    categorical: tuple[int, ...]
+    monotone: tuple[int, ...]
+
+
 def import_lightgbm_alone() -> None:
     """Import LightGBM without the libraries that it looks for, which take seconds and are not used here.
 
@@ -35,12 +51,10 @@ def fit(
     *,
     params: Params,
     rounds: int,
-    feature_names: Sequence[str],
-    categorical: Sequence[int],
-    monotone: Sequence[int],
     seed: int,
     threads: int,
     weights: FloatArray | None = None,
+    **features: Unpack[FeatureOptions],
 ) -> "lgb.Booster":
     """Train a binary booster.
 
@@ -53,16 +67,14 @@ def fit(
         LightGBM parameters, see `Params`; absent ones keep LightGBM's default.
     rounds : int
         Number of trees, at least 1.
-    categorical : sequence of int
-        Indices of the categorical features.
-    monotone : sequence of d int
-        1 if a larger value can only raise the risk, -1 if it can only lower it, else 0.
     seed : int
         From 0 to 2**31 - 1.
     threads : int
         At least 1. The model does not depend on it.
     weights : ndarray of shape (n,), float64, optional
         How much each record counts.
+    features
+        Of `FeatureOptions`.
 
     Returns
     -------
@@ -74,15 +86,14 @@ def fit(
     ValueError
         If parameters are not allowed or shapes do not agree; the message lists all problems.
     """
-    _check(rows, targets, params, rounds, feature_names, monotone)
+    _check(rows, targets, params, rounds, features)
+    monotone = list(features["monotone"])
     settings = {
         **params,
         **fixed_params(seed=seed, threads=threads),
-        "monotone_constraints": list(monotone) if any(monotone) else None,
+        "monotone_constraints": monotone if any(monotone) else None,
     }
-    dataset = binned(
-        rows, targets, feature_names=feature_names, categorical=categorical, params=settings, weights=weights
-    )
+    dataset = binned(rows, targets, features=features, params=settings, weights=weights)
     import lightgbm as lgb
 
     booster = lgb.train(settings, dataset, num_boost_round=rounds)
@@ -110,8 +121,7 @@ def binned(
     rows: FloatArray,
     targets: NDArray[np.int8],
     *,
-    feature_names: Sequence[str],
-    categorical: Sequence[int],
+    features: FeatureOptions,
     params: Mapping[str, object],
     weights: FloatArray | None = None,
 ) -> "lgb.Dataset":
@@ -122,8 +132,8 @@ def binned(
         np.ascontiguousarray(rows, dtype=np.float64),
         label=targets.astype(np.float64),
         weight=weights,
-        feature_name=list(feature_names),
-        categorical_feature=list(categorical),
+        feature_name=list(features["feature_names"]),
+        categorical_feature=list(features["categorical"]),
         params=dict(params),
     )
 
@@ -143,8 +153,7 @@ def _check(
     targets: NDArray[np.int8],
     params: Params,
     rounds: int,
-    feature_names: Sequence[str],
-    monotone: Sequence[int],
+    features: FeatureOptions,
 ) -> None:
     problems = check_params(params)
     if rounds < 1:
@@ -153,10 +162,11 @@ def _check(
         problems.append(
             f"rows and targets must have shapes (n, d) and (n,), got {rows.shape} and {targets.shape}"
         )
-    for name, values in (("feature_names", feature_names), ("monotone", monotone)):
-        if rows.ndim == 2 and len(values) != rows.shape[1]:
-            problems.append(
-                f"{name} must have one entry for each of {rows.shape[1]} features, got {len(values)}"
-            )
+    for name, count in (
+        ("feature_names", len(features["feature_names"])),
+        ("monotone", len(features["monotone"])),
+    ):
+        if rows.ndim == 2 and count != rows.shape[1]:
+            problems.append(f"{name} must have one entry for each of {rows.shape[1]} features, got {count}")
     if problems:
         raise ValueError("; ".join(problems))

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scoring_model.arrays import FloatArray, IntArray
-from scoring_model.training.fitting import binned, genuine_weights
+from scoring_model.training.fitting import FeatureOptions, binned, genuine_weights
 
 if TYPE_CHECKING:
     import lightgbm as lgb
@@ -28,7 +28,7 @@ class FoldError(ValueError):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class Fold:
+class SearchFold:
     """One origin: the binned rows before and after it.
 
     Attributes
@@ -100,13 +100,12 @@ def build_folds(
     targets: NDArray[np.int8],
     cuts: Sequence[tuple[IntArray, IntArray]],
     *,
-    feature_names: Sequence[str],
-    categorical: Sequence[int],
+    features: FeatureOptions,
     params: Mapping[str, object],
     thinning: float,
     seed: int,
     genuine_weight: float = 1.0,
-) -> list[Fold]:
+) -> list[SearchFold]:
     """Bin all rows once; each fold uses a subset of them.
 
     Bins are quantiles of the features only, so the influence of later rows leaks no target.
@@ -122,8 +121,7 @@ def build_folds(
     everything = binned(
         rows,
         targets,
-        feature_names=feature_names,
-        categorical=categorical,
+        features=features,
         params=params,
         weights=None if genuine_weight == 1 else genuine_weights(targets, genuine_weight),
     )
@@ -144,7 +142,7 @@ def _fold(
     thinning: float,
     rng: np.random.Generator,
     genuine_weight: float,
-) -> Fold:
+) -> SearchFold:
     rows, judged = cut
     train = everything.subset(rows.tolist()).construct()
     genuine = rows[targets[rows] == 0]
@@ -153,7 +151,7 @@ def _fold(
     if kept < len(genuine):
         chosen = np.union1d(rows[targets[rows] == 1], rng.choice(genuine, kept, replace=False))
         thinned = everything.subset(chosen.tolist()).construct()
-    return Fold(
+    return SearchFold(
         train=train,
         thinned=thinned,
         validation=everything.subset(judged.tolist()).construct(),

@@ -7,7 +7,7 @@ import numpy as np
 
 from scoring_model.bundle import ScoreCounts
 from scoring_model.configuration import PolicySettings
-from scoring_model.evaluation.coverage import select
+from scoring_model.evaluation.coverage import Selection, select
 from scoring_model.history import person_codes
 from scoring_model.records import RecordTable, digest, rfc3339
 from scoring_model.scorer import Scorer
@@ -70,17 +70,7 @@ def count_fresh(
     """
     _refuse_old(table, after)
     as_of = latest_instant(table.event_times, table.label_times) + 1 if as_of is None else as_of
-    selection = select(table, as_of=as_of, maturity=maturity, matured_only=True)
-    if table.propensities is not None:
-        # The tests of the bounds are for plain records.
-        kept = np.isin(np.arange(len(table)), selection.rows)
-        drawn = thinned(table.propensities, kept, np.argsort(table.event_times, kind="stable"))[
-            selection.rows
-        ]
-        selection = replace(selection, rows=selection.rows[drawn], targets=selection.targets[drawn])
-    if not len(selection.rows):
-        reasons = "; ".join(f"{count}: {reason}" for reason, count in selection.coverage.describe().items())
-        raise NotFresh(f"no fresh record counts ({reasons or 'there are no records'})")
+    selection = _select_plain(table, as_of, maturity)
     scores = score_table(scorer, table, history=history, reasons=False).decisions.scores[selection.rows]
     whole = table if history is None else history.append(table)
     rows = selection.rows + (len(whole) - len(table))
@@ -103,6 +93,20 @@ def count_fresh(
         "policy_to": rfc3339(int(times.max())),
     }
     return FreshSample(counts=counts, origin=origin)
+
+
+def _select_plain(table: RecordTable, as_of: int, maturity: int) -> Selection:
+    """Select the records that count, as a plain sample of all: the tests of the bounds are for such records."""
+    selection = select(table, as_of=as_of, maturity=maturity, matured_only=True)
+    if table.propensities is not None:
+        kept = np.isin(np.arange(len(table)), selection.rows)
+        order = np.argsort(table.event_times, kind="stable")
+        drawn = thinned(table.propensities, kept, order)[selection.rows]
+        selection = replace(selection, rows=selection.rows[drawn], targets=selection.targets[drawn])
+    if not len(selection.rows):
+        reasons = "; ".join(f"{count}: {reason}" for reason, count in selection.coverage.describe().items())
+        raise NotFresh(f"no fresh record counts ({reasons or 'there are no records'})")
+    return selection
 
 
 def _refuse_old(table: RecordTable, after: int) -> None:

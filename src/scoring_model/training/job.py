@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 import yaml
@@ -21,7 +21,8 @@ from scoring_model.evaluation import summary
 from scoring_model.evaluation.result import Provenance
 from scoring_model.evaluation.training_digests import TrainingDigests
 from scoring_model.findings import Finding
-from scoring_model.records.atomic import atomic_file
+from scoring_model.parallel import Workers, open_workers
+from scoring_model.records.atomic import json_text, write_whole
 from scoring_model.records.quarantine import accept, write_quarantine
 from scoring_model.records.reading import read_records
 from scoring_model.records.sheet import UnreadableSource
@@ -29,6 +30,7 @@ from scoring_model.records.sources import file_paths
 from scoring_model.records.stored import StoredFile
 from scoring_model.training.assembly import evaluation_document
 from scoring_model.training.certification import InfeasiblePolicy
+from scoring_model.training.fitting import import_lightgbm_alone
 from scoring_model.training.leakage import LeakageError
 from scoring_model.training.mlflow_runs import TrackedRun, without_credentials
 from scoring_model.training.report import training_sections
@@ -36,10 +38,6 @@ from scoring_model.training.run import Training, run_prepared, run_training
 from scoring_model.training.run_description import describe
 from scoring_model.training.thinned_files import prepare_files
 from scoring_model.training.tracking import TrackingError, track
-from scoring_model.training.trial_workers import cluster_at
-
-if TYPE_CHECKING:
-    from scoring_model.cluster import Cluster
 
 _EVALUATION: Final = "evaluation.json"
 _FINDINGS: Final = "findings.json"
@@ -73,8 +71,8 @@ class Job:
     dask : str, optional
         Address of a Dask scheduler, or ``local:N``, whose workers run the trials instead, one each at once, and
         with thinning read the sources and compute link features.
-    memory : int
-        Bytes for the reading of records that `training.thinning` thins; others are read as a whole.
+    memory : int, optional
+        Bytes for the reading of records that `training.thinning` thins, by default 4 GB; others are read as a whole.
     """
 
     source: Path | str | Sequence[Path | str]
@@ -88,7 +86,7 @@ class Job:
     threads: int = 2
     processes: int = 1
     dask: str | None = None
-    memory: int = 4_000_000_000
+    memory: int | None = None
 
     @property
     def sources(self) -> list[str]:
@@ -147,8 +145,8 @@ def run_job(job: Job, *, report: Callable[[str], None] = lambda text: None) -> J
         Before reading, if `out` exists and must not be replaced, or is not a bundle.
     TooManyBadRows
         After writing the refused rows to ``quarantine.csv``.
-    LostCluster
-        If the Dask scheduler or its workers cannot be reached; the trials so far are in the journal.
+    LostWorker
+        If a process ended, or the Dask scheduler cannot be reached; the trials so far are in the journal.
     DifferentVersions
         If the scheduler or a worker has other versions of packages.
     LeakageError
@@ -164,8 +162,8 @@ def run_job(job: Job, *, report: Callable[[str], None] = lambda text: None) -> J
     signing_key = None if job.signing_key is None else load_private_key(job.signing_key)
     job.folder.mkdir(parents=True, exist_ok=True)
     try:
-        with cluster_at(job.dask) as cluster:
-            training = _train(job, cluster, report)
+        with open_workers(job.processes, job.dask, extra="train", prepare=import_lightgbm_alone) as workers:
+            training = _train(job, workers, report)
     except LeakageError as error:
         _write_file(job, _FINDINGS, _findings(error.findings))
         raise
@@ -195,7 +193,7 @@ def run_job(job: Job, *, report: Callable[[str], None] = lambda text: None) -> J
     )
 
 
-def _train(job: Job, cluster: "Cluster | None", report: Callable[[str], None]) -> Training:
+def _train(job: Job, workers: Workers, report: Callable[[str], None]) -> Training:
     configuration = job.configuration
     run: Callable[..., Training]
     if configuration.training.thinning is None:
@@ -213,9 +211,9 @@ def _train(job: Job, cluster: "Cluster | None", report: Callable[[str], None]) -
             configuration,
             work=job.folder / "work",
             quarantine=job.folder / _QUARANTINE,
-            memory=job.memory,
+            memory=4_000_000_000 if job.memory is None else job.memory,
             processes=job.threads,
-            cluster=cluster,
+            stages=None if job.dask is None else workers,
             report=report,
         )
         run = partial(run_prepared, prepared)
@@ -224,8 +222,7 @@ def _train(job: Job, cluster: "Cluster | None", report: Callable[[str], None]) -
         journal=_journal(job),
         resume=job.resume,
         threads=job.threads,
-        processes=job.processes,
-        cluster=cluster,
+        workers=workers,
         report=report,
         keep_parameters=lambda tuned: _write_file(job, _PARAMETERS, _yaml(tuned)),
         recall_lost=True,
@@ -256,14 +253,14 @@ def _journal(job: Job) -> Path:
 
 def _write(job: Job, training: Training) -> None:
     texts = {
-        "split.json": _json([asdict(segment) for segment in training.split.summaries]),
+        "split.json": json_text([asdict(segment) for segment in training.split.summaries]),
         _FINDINGS: _findings(training.evaluation.findings),
-        _EVALUATION: _json(evaluation_document(training.evaluation, training.split.evaluated)),
+        _EVALUATION: json_text(evaluation_document(training.evaluation, training.split.evaluated)),
         _SUMMARY: _summary(job, training),
         _THRESHOLDS: training.alternatives.to_csv(),
     }
     if training.evaluation.importance is not None:
-        texts["importance.json"] = _json(training.evaluation.importance.to_json())
+        texts["importance.json"] = json_text(training.evaluation.importance.to_json())
     for name, text in texts.items():
         _write_file(job, name, text)
     evaluation = replace(training.evaluation, provenance=_provenance(job, training))
@@ -282,7 +279,7 @@ def _digest(training: Training) -> TrainingDigests:
 
 
 def _findings(findings: Sequence[Finding]) -> str:
-    return _json([finding.to_json() for finding in findings])
+    return json_text([finding.to_json() for finding in findings])
 
 
 def _provenance(job: Job, training: Training) -> Provenance | None:
@@ -304,13 +301,8 @@ def _provenance(job: Job, training: Training) -> Provenance | None:
 
 def _write_file(job: Job, name: str, text: str) -> Path:
     path = job.folder / name
-    with atomic_file(path, private=True) as partial:
-        partial.write_text(text, encoding="utf-8")
+    write_whole(path, text, private=True)
     return path
-
-
-def _json(plain: object) -> str:
-    return json.dumps(plain, indent=2) + "\n"
 
 
 def _yaml(tuned: Tuned) -> str:

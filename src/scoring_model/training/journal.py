@@ -1,6 +1,5 @@
 """The journal of a tuning: an Optuna study in one file that survives a kill and refuses other data."""
 
-import fcntl
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -10,6 +9,8 @@ import optuna
 from optuna.storages import JournalStorage
 from optuna.storages.journal import JournalFileBackend, JournalFileOpenLock
 from optuna.trial import TrialState
+
+from scoring_model.locks import locked
 
 _STUDY = "tuning"
 _HEAD = b'{"op_code":'  # start of every line that Optuna writes
@@ -56,11 +57,9 @@ def open_study(
     if not resume and path.exists():
         raise JournalError(f"the journal {path.name} exists; pass --resume (resume=True) to continue it")
     path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("ab+") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            raise JournalError(f"the journal {path.name} is in use by another process") from error
+    with locked(
+        path, create=True, busy=JournalError(f"the journal {path.name} is in use by another process")
+    ):
         _cut_torn_tail(path)
         study = _load(path, pruner)
         _match(study, fingerprint, path.name)

@@ -36,6 +36,7 @@ from scoring_model.evaluation.bounds import tested_scores
 from scoring_model.records import RecordTable
 from scoring_model.records.quarantine import accept
 from scoring_model.records.reading import read_records
+from scoring_model.records.schema import Names
 from scoring_model.scorer import Scorer
 from scoring_model.scorer.frames import read_histories
 from scoring_model.training.alternatives import Alternatives
@@ -56,8 +57,8 @@ if TYPE_CHECKING:
 
 _STALE: Final = (
     "What depends on thresholds or costs was measured under the policy named here, not under that of this bundle: "
-    "genuine_outcomes, fraud_outcomes, false_reject, step_up, missed_fraud, figures of these names and of outcomes, "
-    "cost, applicants, stability and groups. The other measures depend on the model alone."
+    "figures of outcomes and errors (false_reject, step_up, missed_fraud), cost, applicants, "
+    "stability and groups. The other measures depend on the model alone."
 )
 
 
@@ -146,6 +147,7 @@ def change_policy(
     history: Sequence[Any] = (),
     as_of: int | None = None,
     max_bad_share: float = 0.01,
+    names: Names | None = None,
     threads: int = 2,
 ) -> PolicyChange:
     """Choose another policy for a sealed bundle; its model, scale and probability stay as they are.
@@ -171,6 +173,8 @@ def change_policy(
         Instant, microseconds since 1970-01-01 UTC, before which labels of `data` count.
     max_bad_share : float
         Share of rows of `data`, in [0, 1], that may break the contract.
+    names : {"contract", "own"}, optional
+        Whose names count in a file that has the columns of both.
 
     Raises
     ------
@@ -186,10 +190,23 @@ def change_policy(
     if data is None:
         basis = _former_records(sealed, settings)
     else:
-        reading = read_records(data, scorer.contents.schema, labelled=True)
+        reader = scorer.with_names(names)
+        reading = read_records(data, reader.contents.schema, labelled=True)
         accept(reading, max_share=max_bad_share)
-        past = read_histories(scorer, history, scored=reading, recent=False)
+        past = read_histories(reader, history, scored=reading, recent=False)
         basis = _fresh_records(sealed, scorer, settings, reading.table, past, as_of)
+    return _changed(sealed, scorer, settings, plain, basis, thresholds)
+
+
+def _changed(
+    sealed: SealedFiles,
+    scorer: Scorer,
+    settings: PolicySettings,
+    plain: Mapping[str, Any],
+    basis: "_Basis",
+    thresholds: Thresholds | None,
+) -> PolicyChange:
+    """Choose thresholds that the basis certifies, and describe the bundle under them."""
     policy, alternatives = _choose(basis, settings, thresholds)
     policy = replace(policy, control=settings.control_group)
     contents = scorer.contents.under(policy, reason_share=settings.reason_share)

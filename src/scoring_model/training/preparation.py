@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Final, TypedDict
+from typing import Final
 
 import numpy as np
 
@@ -13,7 +13,8 @@ from scoring_model.configuration import Configuration
 from scoring_model.features import FeatureMatrix, fit_state
 from scoring_model.history import PERSON, key_codes, person_codes
 from scoring_model.records import RecordTable
-from scoring_model.training.fitting import genuine_weights
+from scoring_model.records.observation import observed
+from scoring_model.training.fitting import FeatureOptions, genuine_weights
 from scoring_model.training.split import Split, split
 from scoring_model.training.thinning import KeptRecords, Thinning, keep
 from scoring_model.training.useless import find_useless
@@ -95,14 +96,6 @@ def _unite(parents: list[int], place: int, other: int) -> None:
     parents[second] = first
 
 
-class FeatureOptions(TypedDict):
-    """Options of the columns for search and fit."""
-
-    feature_names: tuple[str, ...]
-    categorical: tuple[int, ...]
-    monotone: tuple[int, ...]
-
-
 def feature_options(matrix: FeatureMatrix) -> FeatureOptions:
     """Return names, categorical columns and directions of the features in use."""
     return FeatureOptions(
@@ -156,9 +149,17 @@ class Prepared:
 
     @cached_property
     def genuine_persons(self) -> IntArray:
-        """Return the indices in the validation part of one genuine record per person."""
+        """Return one record for each person that is genuine or may be, since it was stopped.
+
+        Returns
+        -------
+        ndarray of int64
+            Indices in the validation part, followed by `split.stopped`.
+        """
         places, rows = self._validated(0)
-        return places[one_of_each(self.persons[rows])]
+        stopped = self.split.stopped
+        places = np.concatenate([places, len(self.split.validation) + np.arange(len(stopped))])
+        return places[one_of_each(self.persons[np.concatenate([rows, stopped])])]
 
     @cached_property
     def fraud_rings(self) -> IntArray:
@@ -199,6 +200,7 @@ def prepare(records: RecordTable | KeptRecords, configuration: Configuration) ->
             persons,
             configuration.split,
             propensities=table.propensities,
+            observed=observed(table, configuration.split.label_maturity),
         )
         if isinstance(records, RecordTable)
         else records.split(persons, configuration.split)

@@ -11,6 +11,8 @@ import numpy as np
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 
+from scoring_model.parallel.progress import time_left
+
 _PRIOR_WEIGHT: Final = 4
 """Weight of the prior of `_survival`, in trials."""
 
@@ -111,15 +113,8 @@ class Status:
     def __str__(self) -> str:
         trials = f"{self.trials} trials" if self.limit is None else f"{self.trials} of {self.limit} trials"
         best = "none" if self.best is None else f"{self.best:.4f}"
-        return f"{trials}, best {best}, {self._time_left()}"
-
-    def _time_left(self) -> str:
-        if self.seconds_left is None:
-            return "estimating the time left"
-        minutes, seconds = divmod(round(self.seconds_left), 60)
-        hours, minutes = divmod(minutes, 60)
-        clock = f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"
-        return f"about {clock} left"
+        left = "estimating the time left" if self.seconds_left is None else time_left(self.seconds_left)
+        return f"{trials}, best {best}, {left}"
 
 
 @contextmanager

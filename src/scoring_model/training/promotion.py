@@ -1,7 +1,6 @@
 """Promotion: moves the alias of the champion when every gate holds, and keeps the evidence with the version."""
 
 import hashlib
-import json
 import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -20,10 +19,10 @@ from scoring_model.evaluation import (
     evaluate,
     trained_records,
 )
-from scoring_model.evaluation.report import render_comparison, render_report
+from scoring_model.evaluation.report import Report, comparison_report, evaluation_report, html
 from scoring_model.evaluation.sequential import Answer, Look, Looks, read_looks
 from scoring_model.records import Names
-from scoring_model.records.atomic import atomic_file
+from scoring_model.records.atomic import json_text, write_whole
 from scoring_model.scorer import Scorer
 from scoring_model.training.mlflow_runs import client_of, pages
 from scoring_model.training.registry import (
@@ -130,29 +129,22 @@ def promote(
     """
     if first and looks is not None:
         raise EvaluationError("looks compare with a champion: decide about the first one without them")
-    challenger = Scorer.load(bundle, public_key=public_key, threads=threads).with_names(names)
+
+    def load(path: Path) -> Scorer:
+        return Scorer.load(path, public_key=public_key, threads=threads).with_names(names)
+
+    challenger = load(bundle)
     with tempfile.TemporaryDirectory() as folder:
         found = call_within(_SECONDS, partial(_fetch, uri, challenger.manifest, Path(folder)))
-        if (found.champion_bundle is None) != first:
-            held = found.champion
-            raise TrackingError(
-                f"no version of {found.name} has the alias {CHAMPION}; --first promotes without one"
-                if held is None
-                else f"version {held} of {found.name} is the {CHAMPION}; leave out --first to compare with it"
-            )
-        champion = None
-        if found.champion_bundle is not None:
-            champion = Scorer.load(found.champion_bundle, public_key=public_key, threads=threads)
-            champion = champion.with_names(names)
+        _refuse_other_champion(found, first=first)
+        champion = None if found.champion_bundle is None else load(found.champion_bundle)
     report(f"version {found.version} of {found.name} against {found.champion or 'no champion'}")
     judged = _judge(champion, challenger, records, gates, looks, options or {})
-    evidence = {
-        **judged.evidence,
-        "promotion": {"name": found.name, "version": found.version, "champion": found.champion},
-    }
+    named = {"name": found.name, "version": found.version, "champion": found.champion}
+    evidence = {**judged.evidence, "promotion": named}
     artifact = None
     if judged.promotes:
-        artifact = call_within(_SECONDS, partial(_move, uri, found, evidence, judged.page()))
+        artifact = call_within(_SECONDS, partial(_move, uri, found, evidence, html(judged.page())))
     return Promotion(
         name=found.name,
         version=found.version,
@@ -165,6 +157,17 @@ def promote(
     )
 
 
+def _refuse_other_champion(found: "_Registered", *, first: bool) -> None:
+    """Refuse if there is a champion and none is expected, or the other way round."""
+    if (found.champion_bundle is None) != first:
+        held = found.champion
+        raise TrackingError(
+            f"no version of {found.name} has the alias {CHAMPION}; --first promotes without one"
+            if held is None
+            else f"version {held} of {found.name} is the {CHAMPION}; leave out --first to compare with it"
+        )
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Judged:
     """The gates, whether they promote, the evidence as a JSON document, and what renders the report as HTML."""
@@ -172,7 +175,7 @@ class _Judged:
     report: GateReport
     promotes: bool
     evidence: Mapping[str, Any]
-    page: Callable[[], str]
+    page: Callable[[], Report]
     look: Look | None = None
 
 
@@ -192,7 +195,7 @@ def _judge(
             report=gated,
             promotes=gated.exit_code == 0,
             evidence=evaluation.to_json() | {"gates": gated.to_json()},
-            page=partial(render_report, evaluation),
+            page=partial(evaluation_report, evaluation),
         )
     earlier = Looks(champion=champion.manifest.seal, challenger=challenger.manifest.seal, plan=gates.looks)
     if looks is not None and looks.exists():
@@ -200,12 +203,11 @@ def _judge(
     comparison = compare(champion, challenger, records, **options)
     gated = check_gates(gates, comparison)
     evidence = comparison.to_json() | {"gates": gated.to_json()}
-    page = partial(render_comparison, comparison, gates=gated)
+    page = partial(comparison_report, comparison, gates=gated)
     if looks is None:
         return _Judged(report=gated, promotes=gated.promotes, evidence=evidence, page=page)
     known = earlier.add(comparison, gates_pass=gated.passes)
-    with atomic_file(looks) as unfinished:
-        unfinished.write_text(json.dumps(known.to_json(), indent=2) + "\n", encoding="utf-8")
+    write_whole(looks, json_text(known.to_json()))
     look = known.looks[-1]
     return _Judged(
         report=gated,
@@ -246,7 +248,7 @@ def _fetch(uri: str, manifest: Manifest, folder: Path) -> _Registered:
 def _move(uri: str, found: _Registered, evidence: Mapping[str, Any], page: str) -> str:
     """Store evidence and report, then move the alias, unless another version has become the champion meanwhile."""
     client = client_of(uri)
-    text = json.dumps(evidence, indent=2) + "\n"
+    text = json_text(evidence)
     digest = hashlib.sha256(text.encode()).hexdigest()
     artifact = f"promotion/{digest[:16]}.json"
     client.log_text(found.run_id, text, artifact)

@@ -2,10 +2,9 @@
 
 from collections.abc import Iterator
 
-from scoring_model.decision.rules import NEVER_REACHED
-from scoring_model.evaluation.report import Section, Table
-from scoring_model.evaluation.report.figures import share_text
-from scoring_model.evaluation.report.scales import unbroken
+from scoring_model.evaluation.report import Grid, Section
+from scoring_model.evaluation.report.words import ABSENT, estimate_text, threshold_text, titles, unbroken
+from scoring_model.figures import ERRORS
 from scoring_model.training.alternatives import Alternatives
 from scoring_model.training.split import Split
 from scoring_model.training.thinning import Thinning
@@ -32,7 +31,15 @@ def _split(split: Split, thinning: Thinning | None) -> Section:
         )
         for part in split.summaries
     )
-    heads = ("Part", "From", "To", "Records", "Genuine", "Frauds", "Left out")
+    heads = {
+        "part": "Part",
+        "since": "From",
+        "until": "To",
+        "records": "Records",
+        "genuine": "Genuine",
+        "frauds": "Frauds",
+        "left_out": "Left out",
+    }
     return Section(
         name="split",
         title="Data and split",
@@ -41,7 +48,7 @@ def _split(split: Split, thinning: Thinning | None) -> Section:
             f"this report is about the {split.evaluated.name} part.",
             *([] if thinning is None else [f"{thinning.sentence}."]),
         ),
-        tables=(Table(caption="Parts of the history", heads=heads, rows=rows),),
+        grids=(Grid.of("split", "Parts of the history", heads, rows),),
     )
 
 
@@ -49,29 +56,28 @@ def _other_thresholds(alternatives: Alternatives) -> Section:
     chosen = alternatives.chosen
     rows = tuple(
         (
-            f"{row.step_up_from} and {'never' if row.fail_from == NEVER_REACHED else row.fail_from}"
-            + (", chosen" if row.chosen else ""),
+            f"{row.step_up_from} and {threshold_text(row.fail_from)}" + (", chosen" if row.chosen else ""),
             "yes" if row.certified else "no",
-            *(share_text(share) for share in (row.false_reject, row.step_up, row.missed_fraud)),
-            "–" if row.expected_cost is None else f"{row.expected_cost:#.4g}",
+            *(estimate_text(share) for share in (row.false_reject, row.step_up, row.missed_fraud)),
+            ABSENT if row.expected_cost is None else f"{row.expected_cost:#.4g}",
         )
         for row in alternatives.rows
         if chosen.is_beside(row)
     )
-    heads = ("Stepped up and failed from", "Certified", "Genuine who fail", "Genuine stepped up or failed")
+    heads = {
+        "thresholds": "Stepped up and failed from",
+        "certified": "Certified",
+        **titles(ERRORS),
+        "cost": "Expected cost",
+    }
+    caption = "Pairs that share a threshold with the chosen one, at multiples of a hundred"
     return Section(
         name="other-thresholds",
         title="Other thresholds on the validation part",
         texts=(
-            f"On {chosen.step_up.total:,} genuine persons and {chosen.missed_fraud.total:,} rings of frauds, one "
+            f"On {chosen.step_up.records:,} genuine persons and {chosen.missed_fraud.records:,} rings of frauds, one "
             "record of each. Intervals are Clopper and Pearson’s, each by itself; a certified pair keeps all bounds "
             f"together with a confidence of {alternatives.confidence:.4g}.",
         ),
-        tables=(
-            Table(
-                caption="Pairs that share a threshold with the chosen one, at multiples of a hundred",
-                heads=(*heads, "Frauds that pass", "Expected cost"),
-                rows=rows,
-            ),
-        ),
+        grids=(Grid.of("other-thresholds", caption, heads, rows),),
     )

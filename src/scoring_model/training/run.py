@@ -1,18 +1,18 @@
 """Training from records to a bundle."""
 
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from typing import Any
 
 from scoring_model.bundle import Bundle
-from scoring_model.configuration import Configuration, Tuned, TuningSettings, load_configuration
+from scoring_model.configuration import Configuration, Tuned, load_configuration
+from scoring_model.decision.forest import Forest
 from scoring_model.evaluation import Evaluation
 from scoring_model.findings import Finding, arranged
+from scoring_model.parallel import HERE, Workers
 from scoring_model.records import RecordTable, microseconds, rfc3339
 from scoring_model.records.quarantine import accept
 from scoring_model.records.reading import read_records
@@ -27,9 +27,6 @@ from scoring_model.training.preparation import Prepared, prepare
 from scoring_model.training.split import Split
 from scoring_model.training.thinning import Thinning
 from scoring_model.training.tuning import Tuning, is_cut_short, tune
-
-if TYPE_CHECKING:
-    from scoring_model.cluster import Cluster
 
 Report = Callable[[str], None]
 
@@ -100,37 +97,48 @@ def train(data: Any, configuration: Configuration | str | Path, *, as_of: str | 
     return run_training(reading.table, configuration).bundle
 
 
-def run_training(
-    table: RecordTable,
-    configuration: Configuration,
-    *,
-    journal: Path | None = None,
-    resume: bool = False,
-    threads: int = 2,
-    processes: int = 1,
-    cluster: "Cluster | None" = None,
-    progress: bool = True,
-    report: Report = lambda text: None,
-    keep_parameters: Callable[[Tuned], object] = lambda tuned: None,
-    recall_lost: bool = False,
-) -> Training:
-    """Run leakage checks, search, fit, calibrate, choose thresholds, evaluate, and make a bundle.
+@dataclass(frozen=True, kw_only=True)
+class RunOptions:
+    """How to run a training; the bundle depends on none of this.
 
     Parameters
     ----------
     journal : Path, optional
         File for the trials of the search; without one they are kept in memory.
+    resume : bool
+        Whether to continue the journal.
     threads : int
-        Threads of the search and the fit; the bundle does not depend on them.
-    processes : int
-        Number of concurrent trials of the search; they share the threads.
-    cluster : Cluster, optional
-        Dask cluster whose workers run the trials instead, one each at once (`scoring_model.cluster.connect`).
+        Threads of the search and the fit.
+    workers : Workers
+        Run the trials of the search, one each at once; they share the threads (`scoring_model.parallel.open_workers`).
+    progress : bool
+        Whether to show a bar on a terminal.
+    report : callable
+        Gets lines of text.
     keep_parameters : callable
         Gets the parameters of the model before the fit, so that a later error does not lose the result of the search.
     recall_lost : bool
-        Whether to measure the recall that is lost without each family of features: a fit for each, of all frauds and
-        a tenth of the genuine records, but at least 20,000 of them.
+        Whether to measure the recall that is lost without each family of features: a fit for each
+        (`ablation.measure_recall_lost`).
+    """
+
+    journal: Path | None = None
+    resume: bool = False
+    threads: int = 2
+    workers: Workers = HERE
+    progress: bool = True
+    report: Report = lambda text: None
+    keep_parameters: Callable[[Tuned], object] = lambda tuned: None
+    recall_lost: bool = False
+
+
+def run_training(table: RecordTable, configuration: Configuration, **options: Any) -> Training:
+    """Run leakage checks, search, fit, calibrate, choose thresholds, evaluate, and make a bundle.
+
+    Parameters
+    ----------
+    options
+        As for `RunOptions`.
 
     Raises
     ------
@@ -143,102 +151,28 @@ def run_training(
         Before the search, if features leak future information or labels.
     JournalError
         If the journal cannot be used.
-    TrialWorkerError, LostCluster
+    LostWorker
         If a process of the search ended; its earlier results are in the journal.
     """
+    report = RunOptions(**options).report
     prepared = prepare(table, configuration)
     if (as_of := configuration.training.split.as_of) is not None:
-        known = (table.event_times < as_of) & (table.labels >= 0)
-        late = int(np.count_nonzero(known & (table.label_times >= as_of)))
-        report(left_out_text(as_of, int(np.count_nonzero(table.event_times >= as_of)), late))
-    return run_prepared(
-        prepared,
-        configuration,
-        journal=journal,
-        resume=resume,
-        threads=threads,
-        processes=processes,
-        cluster=cluster,
-        progress=progress,
-        report=report,
-        keep_parameters=keep_parameters,
-        recall_lost=recall_lost,
-    )
+        after = table.event_times >= as_of
+        late = table.labelled_from(as_of) & ~after
+        report(left_out_text(as_of, int(after.sum()), int(late.sum())))
+    return run_prepared(prepared, configuration, **options)
 
 
-def run_prepared(
-    prepared: Prepared,
-    configuration: Configuration,
-    *,
-    journal: Path | None = None,
-    resume: bool = False,
-    threads: int = 2,
-    processes: int = 1,
-    cluster: "Cluster | None" = None,
-    progress: bool = True,
-    report: Report = lambda text: None,
-    keep_parameters: Callable[[Tuned], object] = lambda tuned: None,
-    recall_lost: bool = False,
-) -> Training:
+def run_prepared(prepared: Prepared, configuration: Configuration, **options: Any) -> Training:
     """Do what `run_training` does, from prepared records."""
-    report(f"{prepared.rows.shape[1]} features")
-    if prepared.thinning is not None:
-        report(prepared.thinning.sentence)
-    for segment in prepared.split.summaries:
-        if segment.records:
-            report(str(segment))
-    mute = configuration.findings.mute
-    findings = arranged(check_prepared(prepared, configuration), mute=mute)
-    _report_findings(findings, report)
-    refuse_hopeless(len(prepared.genuine_persons), len(prepared.fraud_rings), settings=configuration.policy)
-    leakage = configuration.training.leakage_checks
-    leaks = arranged(run_leakage_checks(prepared, leakage, seed=configuration.training.seed), mute=mute)
-    _report_findings(leaks, report)
-    refuse_leaks((*findings, *leaks), leakage.tolerate)
-    tuning = None
-    tuned = configuration.training.tuned
-    if tuned is None:
-        tuning = _search(
-            prepared,
-            configuration,
-            journal,
-            resume=resume,
-            threads=threads,
-            processes=processes,
-            cluster=cluster,
-            progress=progress,
-            report=report,
-        )
-        tuned = Tuned(params=tuning.params, rounds=tuning.rounds)
-        report(f"{len(tuning.trials)} trials, best recall {tuning.value:.4f} in {tuning.rounds} trees")
-    keep_parameters(tuned)
-    forest = fit_forest(
-        prepared.rows[prepared.split.train],
-        prepared.split.train_targets,
-        tuned=tuned,
-        seed=configuration.training.seed,
-        seeds=configuration.training.seeds,
-        threads=threads,
-        weights=prepared.train_weights,
-        **prepared.feature_options,
-    )
-    bundle, evaluation, alternatives = assemble(
-        prepared,
-        forest,
-        configuration,
-        tuned,
-        findings=(*findings, *leaks, _check_parameters(prepared, tuned, configuration.training.tuning)),
-        threads=threads,
-    )
-    reported = {finding.code for finding in (*findings, *leaks)}
-    _report_findings([one for one in evaluation.findings if one.code not in reported], report)
-    if recall_lost and (explain := evaluation.explain) is not None:
-        lost = measure_recall_lost(prepared, tuned, seed=configuration.training.seed, threads=threads)
-        evaluation = replace(evaluation, explain=lambda: replace(explain(), recall_lost=lost))
-    policy = bundle.contents.rules.policy
-    report(
-        f"model {bundle.model_version}: STEPPED_UP from {policy.step_up_from}, FAILED from {policy.fail_from}"
-    )
+    run = _Run(prepared, configuration, RunOptions(**options))
+    run.describe_records()
+    findings = run.check_records()
+    tuning, tuned = run.find_parameters()
+    forest = run.fit(tuned)
+    bundle, evaluation, alternatives = run.assemble(forest, tuned, findings)
+    evaluation = run.measure_recall_lost(evaluation, tuned)
+    run.describe_model(bundle)
     return Training(
         bundle=bundle,
         evaluation=evaluation,
@@ -249,6 +183,127 @@ def run_prepared(
         tuning=tuning,
         tuned=tuned,
     )
+
+
+@dataclass(frozen=True)
+class _Run:
+    """The steps of a training, in order."""
+
+    prepared: Prepared
+    configuration: Configuration
+    options: RunOptions
+
+    def describe_records(self) -> None:
+        """Report the features and the parts."""
+        report, prepared = self.options.report, self.prepared
+        report(f"{prepared.rows.shape[1]} features")
+        if prepared.thinning is not None:
+            report(prepared.thinning.sentence)
+        for segment in prepared.split.summaries:
+            if segment.records:
+                report(str(segment))
+
+    def check_records(self) -> tuple[Finding, ...]:
+        """Refuse records that leak, or with which no model keeps the bounds."""
+        prepared, training = self.prepared, self.configuration.training
+        findings = self._reported(check_prepared(prepared, self.configuration))
+        refuse_hopeless(
+            len(prepared.genuine_persons), len(prepared.fraud_rings), settings=self.configuration.policy
+        )
+        leaks = self._reported(run_leakage_checks(prepared, training.leakage_checks, seed=training.seed))
+        refuse_leaks((*findings, *leaks), training.leakage_checks.tolerate)
+        return (*findings, *leaks)
+
+    def find_parameters(self) -> tuple[Tuning | None, Tuned]:
+        """Return the configured parameters, or search for some; hand them to who keeps them."""
+        tuning, tuned = None, self.configuration.training.tuned
+        if tuned is None:
+            tuning = self._search()
+            tuned = Tuned(params=tuning.params, rounds=tuning.rounds)
+            self.options.report(
+                f"{len(tuning.trials)} trials, best recall {tuning.value:.4f} in {tuning.rounds} trees"
+            )
+        self.options.keep_parameters(tuned)
+        return tuning, tuned
+
+    def fit(self, tuned: Tuned) -> Forest:
+        """Fit the model on the train part."""
+        prepared, training = self.prepared, self.configuration.training
+        return fit_forest(
+            prepared.rows[prepared.split.train],
+            prepared.split.train_targets,
+            tuned=tuned,
+            seed=training.seed,
+            seeds=training.seeds,
+            threads=self.options.threads,
+            weights=prepared.train_weights,
+            **prepared.feature_options,
+        )
+
+    def assemble(
+        self, forest: Forest, tuned: Tuned, findings: Sequence[Finding]
+    ) -> tuple[Bundle, Evaluation, Alternatives]:
+        """Make the bundle, and report what its evaluation found besides."""
+        bundle, evaluation, alternatives = assemble(
+            self.prepared,
+            forest,
+            self.configuration,
+            tuned,
+            findings=(*findings, self._check_parameters(tuned)),
+            threads=self.options.threads,
+        )
+        reported = {finding.code for finding in findings}
+        _report_findings(
+            [one for one in evaluation.findings if one.code not in reported], self.options.report
+        )
+        return bundle, evaluation, alternatives
+
+    def measure_recall_lost(self, evaluation: Evaluation, tuned: Tuned) -> Evaluation:
+        """Let the evaluation explain what each family of features is worth, if asked for."""
+        explain = evaluation.explain
+        if not self.options.recall_lost or explain is None:
+            return evaluation
+        seed, threads = self.configuration.training.seed, self.options.threads
+        lost = measure_recall_lost(self.prepared, tuned, seed=seed, threads=threads)
+        return replace(evaluation, explain=lambda: replace(explain(), recall_lost=lost))
+
+    def describe_model(self, bundle: Bundle) -> None:
+        """Report the version and the thresholds."""
+        policy = bundle.contents.rules.policy
+        self.options.report(
+            f"model {bundle.model_version}: STEPPED_UP from {policy.step_up_from}, FAILED from {policy.fail_from}"
+        )
+
+    def _search(self) -> Tuning:
+        training, options, split = self.configuration.training, self.options, self.prepared.split
+        with tempfile.TemporaryDirectory() as folder:
+            return tune(
+                self.prepared.rows[split.train],
+                split.train_targets,
+                self.prepared.table.event_times[split.train],
+                settings=training.tuning,
+                seed=training.seed,
+                threads=options.threads,
+                journal=Path(folder) / "trials.journal" if options.journal is None else options.journal,
+                resume=options.resume,
+                workers=options.workers,
+                progress=options.progress,
+                report=options.report,
+                genuine_weight=self.prepared.genuine_weight,
+                **self.prepared.feature_options,
+            )
+
+    def _reported(self, found: Iterable[Finding]) -> tuple[Finding, ...]:
+        """Mute and arrange findings, and report them."""
+        findings = arranged(found, mute=self.configuration.findings.mute)
+        _report_findings(findings, self.options.report)
+        return findings
+
+    def _check_parameters(self, tuned: Tuned) -> Finding:
+        split, settings = self.prepared.split, self.configuration.training.tuning
+        times = self.prepared.table.event_times[split.train]
+        cut_short = is_cut_short(tuned.rounds, split.train_targets, times, settings)
+        return check_parameters(tuned, cut_short_at=settings.max_rounds if cut_short else None)
 
 
 def left_out_text(as_of: int, records: int, labels: int) -> str:
@@ -266,40 +321,3 @@ def _report_findings(findings: Sequence[Finding], report: Report) -> None:
             report(str(finding))
     if others := [str(finding) for finding in findings if not finding.is_open]:
         report(f"checks: {'; '.join(others)}")
-
-
-def _check_parameters(prepared: Prepared, tuned: Tuned, settings: TuningSettings) -> Finding:
-    times = prepared.table.event_times[prepared.split.train]
-    cut_short = is_cut_short(tuned.rounds, prepared.split.train_targets, times, settings)
-    return check_parameters(tuned, cut_short_at=settings.max_rounds if cut_short else None)
-
-
-def _search(
-    prepared: Prepared,
-    configuration: Configuration,
-    journal: Path | None,
-    *,
-    resume: bool,
-    threads: int,
-    processes: int,
-    cluster: "Cluster | None",
-    progress: bool,
-    report: Report,
-) -> Tuning:
-    with tempfile.TemporaryDirectory() as folder:
-        return tune(
-            prepared.rows[prepared.split.train],
-            prepared.split.train_targets,
-            prepared.table.event_times[prepared.split.train],
-            settings=configuration.training.tuning,
-            seed=configuration.training.seed,
-            threads=threads,
-            journal=Path(folder) / "trials.journal" if journal is None else journal,
-            resume=resume,
-            processes=processes,
-            cluster=cluster,
-            progress=progress,
-            report=report,
-            genuine_weight=prepared.genuine_weight,
-            **prepared.feature_options,
-        )

@@ -7,13 +7,16 @@ import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from importlib.metadata import distributions
+from itertools import chain
 from pathlib import Path
-from typing import Any, Final
+from typing import Final, TypeAlias
 
 from scoring_model.bundle import Manifest, read_bundle
 from scoring_model.configuration import Configuration
 from scoring_model.contract.fields import EVENT_FIELDS, signal_field
+from scoring_model.estimates import Estimate, Key
 from scoring_model.evaluation import Evaluation
+from scoring_model.figures import FIGURES, HEADLINES, MEASURED, SCORE_SHARES, bounded
 from scoring_model.records import SignalType, format_duration, microseconds, rfc3339
 from scoring_model.records.schema import RecordSchema
 from scoring_model.training.mlflow_model import write_model
@@ -60,26 +63,8 @@ def describe(
     report : Path, optional
         The report of the training, which becomes an artifact.
     """
-    manifest, policy = read_bundle(bundle).manifest, training.bundle.contents.rules.policy
-    part, split = training.split.evaluated, configuration.split
+    manifest, part = read_bundle(bundle).manifest, training.split.evaluated
     start, end = rfc3339(part.start), rfc3339(part.end)
-    params = {
-        **training.tuned.params,
-        "rounds": training.tuned.rounds,
-        "seed": configuration.training.seed,
-        "seeds": configuration.training.seeds,
-        "step_up_from": policy.step_up_from,
-        "fail_from": policy.fail_from,
-        "as_of": rfc3339(training.split.boundaries.as_of),
-        **{
-            f"split.{name}": format_duration(length) if length and isinstance(length, int) else length
-            for name, length in (
-                ("train", split.train),
-                ("validation", split.validation),
-                ("test", split.test),
-            )
-        },
-    }
     tags = _tags(manifest) | {f"{part.name}.from": start, f"{part.name}.to": end}
     write_model(scratch / MODEL)
     write_plots(training.evaluation, scratch / PLOTS)
@@ -93,7 +78,7 @@ def describe(
         name=f"{manifest.model_version} policy {manifest.policy_version} {part.name} {start[:16]}Z to {end[:16]}Z",
         started=started,
         ended=ended,
-        params={name: str(value) for name, value in params.items()},
+        params={name: str(value) for name, value in _params(training, configuration).items()},
         metrics=dict(metrics(training.evaluation, prefix="" if part.name == "test" else f"{part.name}_")),
         tags=tags,
         dataset={**_dataset(manifest, source), "schema": column_schema(configuration.schema)},
@@ -103,6 +88,24 @@ def describe(
             **({} if report is None else {"report.html": report}),
         },
     )
+
+
+def _params(training: Training, configuration: Configuration) -> dict[str, object]:
+    policy, split = training.bundle.contents.rules.policy, configuration.split
+    lengths = {"train": split.train, "validation": split.validation, "test": split.test}
+    return {
+        **training.tuned.params,
+        "rounds": training.tuned.rounds,
+        "seed": configuration.training.seed,
+        "seeds": configuration.training.seeds,
+        "step_up_from": policy.step_up_from,
+        "fail_from": policy.fail_from,
+        "as_of": rfc3339(training.split.boundaries.as_of),
+        **{
+            f"split.{name}": format_duration(length) if length and isinstance(length, int) else length
+            for name, length in lengths.items()
+        },
+    }
 
 
 def describe_bundle(bundle: Path, *, scratch: Path) -> RunRecord:
@@ -156,8 +159,7 @@ def write_plots(evaluation: Evaluation, folder: Path) -> None:
     """Write pictures of an evaluation for MLflow's pages, without those that its records are too few for."""
     from matplotlib.figure import Figure
 
-    from scoring_model.evaluation.report.plot import NothingToDraw
-    from scoring_model.evaluation.report.style import styled
+    from scoring_model.evaluation.report.style import NothingToDraw, styled
 
     folder.mkdir()
     for name in _PLOTS:
@@ -200,23 +202,50 @@ def metrics(evaluation: Evaluation, *, prefix: str = "") -> Iterator[tuple[str, 
     prefix : str
         Begins each name, to separate metrics of the validation part from those of test parts.
     """
-    document = evaluation.to_json()
-    yield from _numbers(document["overall"], prefix)
-    yield from _numbers(document["uncertainty"], prefix)
-    for share in document["score_shares"]:
-        ends = {end: share[end] for end in ("share", "low", "high")}
-        yield from _numbers({f"score_{share['score']}": ends}, prefix)
-    for error in document["stability"]:
-        moved = {"days": error["day_blocks"], "worst_window": error["worst_window"] or {}}
-        yield from _numbers({error["bound"].removeprefix("max_"): moved}, prefix)
+    for name, value in chain(_overall(evaluation), _ends(evaluation), _moved(evaluation)):
+        if value is not None:
+            yield f"{prefix}{name}", float(value)
 
 
-def _numbers(document: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, float]]:
-    for key, value in document.items():
-        if isinstance(value, Mapping):
-            yield from _numbers(value, f"{prefix}{key}_")
-        elif isinstance(value, int | float):
-            yield f"{prefix}{key}", float(value)
+_Named: TypeAlias = Iterator[tuple[str, float | None]]
+
+
+def _overall(evaluation: Evaluation) -> _Named:
+    overall = evaluation.overall
+    for count in ("records", "genuine", "frauds"):
+        yield count, getattr(overall, count)
+    for name, one in overall.figures.items():
+        if one.count is None:
+            yield MEASURED[name].metric, one.value
+        else:
+            yield from _share(MEASURED[name].metric, one)
+
+
+def _ends(evaluation: Evaluation) -> _Named:
+    for figure in (FIGURES[name] for name in HEADLINES):
+        yield f"{figure.metric}_low", evaluation.figures[figure.key].low
+        yield f"{figure.metric}_high", evaluation.figures[figure.key].high
+    for figure in SCORE_SHARES.values():
+        yield from _share(figure.metric, evaluation.table[Key(figure=figure)], counts=False)
+
+
+def _moved(evaluation: Evaluation) -> _Named:
+    for error in evaluation.stability:
+        name = bounded(error.bound).key
+        yield f"{name}_days_low", error.by_days.low
+        yield f"{name}_days_high", error.by_days.high
+        yield f"{name}_days_days", error.days
+        if error.worst is not None:
+            yield from _share(f"{name}_worst_window", error.worst.share)
+
+
+def _share(name: str, share: Estimate, *, counts: bool = True) -> _Named:
+    if counts:
+        yield f"{name}_count", share.count
+        yield f"{name}_total", share.records
+    yield f"{name}_share", share.value
+    yield f"{name}_low", share.low
+    yield f"{name}_high", share.high
 
 
 def column_schema(schema: RecordSchema) -> str:

@@ -20,7 +20,7 @@ import numpy as np
 
 from scoring_model.arrays import FloatArray
 from scoring_model.configuration import TuningSettings
-from scoring_model.training.folds import Fold, smooth_recall
+from scoring_model.training.folds import SearchFold, smooth_recall
 
 if TYPE_CHECKING:
     import lightgbm as lgb
@@ -55,7 +55,7 @@ class Rung:
 
 
 def run_trial(
-    folds: Sequence[Fold], params: Mapping[str, object], settings: TuningSettings
+    folds: Sequence[SearchFold], params: Mapping[str, object], settings: TuningSettings
 ) -> Generator[Rung, None, None]:
     """Train from rung to rung, lazily.
 
@@ -65,7 +65,7 @@ def run_trial(
 
     Parameters
     ----------
-    folds : sequence of Fold
+    folds : sequence of SearchFold
         At least one, the cheapest first.
     params : Mapping
         LightGBM parameters, complete, with those of `space.suggest`.
@@ -110,7 +110,9 @@ class _Course:
     LightGBM's own sum depends on its threads.
     """
 
-    def __init__(self, fold: Fold, train: "lgb.Dataset", share: float, params: Mapping[str, object]) -> None:
+    def __init__(
+        self, fold: SearchFold, train: "lgb.Dataset", share: float, params: Mapping[str, object]
+    ) -> None:
         import lightgbm as lgb
 
         self._fold = fold

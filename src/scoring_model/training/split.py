@@ -4,7 +4,7 @@ Decision record: docs/adr/0013-labels-and-splits.md.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Final, Literal
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from scoring_model.arrays import BoolArray, FloatArray, IntArray
 from scoring_model.configuration import SplitSettings
-from scoring_model.evaluation import known_targets
+from scoring_model.records.observation import known_targets
 from scoring_model.records.table import NEVER
 from scoring_model.records.times import DAY
 
@@ -172,7 +172,7 @@ BURN_IN, TRAIN, VALIDATION, GAP_BEFORE_TEST, TEST = 0, 1, 3, 4, 5
 JUDGED: Final = (VALIDATION, TEST)
 """Segments that are kept whole."""
 SHARED: Final = "the person also appears in validation or test"
-_STOPPED: Final = "without propensity: it did not pass, or no control group was configured"
+_STOPPED: Final = "not observed: stopped, or without a propensity where others have one"
 _THINNED: Final = "left out by chance, so that each record stands for equally many"
 NO_TEST_PART: Final = (
     "There is no test part (training.split.test is 0): the evaluation rests on the validation part. Scale, "
@@ -256,6 +256,9 @@ class Split:
         1 fraud, 0 genuine, in the order of their part.
     train_weights : ndarray of float64, or None
         How many records each training record stands for, in relation to their mean. None: all count alike.
+    stopped : ndarray of int64
+        Rows of the validation period that were not observed and are no known frauds, in order of event time: bounds
+        on the errors of genuine applicants count each as genuine. Empty where a control group stands for them.
     """
 
     burn_in: IntArray
@@ -268,6 +271,7 @@ class Split:
     boundaries: SplitBoundaries
     summaries: tuple[PartSummary, ...]
     train_weights: FloatArray | None = None
+    stopped: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
 
     @property
     def evaluated(self) -> EvaluatedPart:
@@ -312,6 +316,7 @@ def split(
     settings: SplitSettings,
     *,
     propensities: FloatArray | None = None,
+    observed: BoolArray | None = None,
     boundaries: SplitBoundaries | None = None,
     usable: BoolArray | None = None,
 ) -> Split:
@@ -319,6 +324,9 @@ def split(
 
     Training uses the labels known at the start of validation, like a training at that moment; validation and test use
     those known at the as-of instant. Persons in validation or test are removed from the training rows.
+
+    A record that was not observed has no class with age alone, and is in neither validation nor test, whatever its
+    label: those whose label is known are selected. With a label it may train.
 
     Where records have propensities, those without one are in no part. Training weights the others by 1 / propensity.
     Validation and test keep each with a probability of the lowest propensity in them / its own: what is left is a
@@ -331,6 +339,8 @@ def split(
     label_times : ndarray of shape (n,), int64, microseconds, the instant from which a label is known
     persons : ndarray of shape (n,), int64, code of the person; negative: unknown, different from all others
     propensities : ndarray of shape (n,), float64, in (0, 1], NaN where there is none, optional
+    observed : ndarray of shape (n,), bool, optional
+        Records that were observed until they were mature (`records.observation`); by default all.
     boundaries : SplitBoundaries, optional
         Those of the whole history, if these are only some of its records.
     usable : ndarray of shape (n,), bool, optional
@@ -348,27 +358,24 @@ def split(
     if boundaries is None:
         boundaries = find_boundaries(event_times, label_times, settings)
     segments = segments_of(event_times, boundaries)
-    targets = targets_of(event_times, labels, label_times, segments, boundaries, settings.label_maturity)
-    present = np.ones(len(event_times), np.bool_) if usable is None else usable
-    targets = np.where(present, targets, np.int8(-1))
-    judged = np.isin(segments, JUDGED)
-    order = np.argsort(event_times, kind="stable")
-    left_out = {SHARED: present & (segments == TRAIN) & _seen_in(persons, judged)}
+    seen = np.ones(len(event_times), np.bool_) if observed is None else observed
     if propensities is not None:
-        stopped = np.isnan(propensities) & (judged | (segments == TRAIN)) & ~left_out[SHARED]
-        kept = judged & ~stopped & (targets >= 0)
-        left_out |= {_STOPPED: stopped, _THINNED: kept & ~thinned(propensities, kept, order)}
+        seen = seen & ~np.isnan(propensities)
+    present = np.ones(len(event_times), np.bool_) if usable is None else usable
+    known = targets_of(event_times, labels, label_times, seen, segments, boundaries, settings.label_maturity)
+    targets = np.where(present, known, np.int8(-1))
+    order = np.argsort(event_times, kind="stable")
+    left_out = _left_out(segments, targets, seen, present, persons, propensities, order)
     summaries = _summaries(event_times, segments, targets, left_out, boundaries)
     _refuse_thin_parts(summaries, boundaries, settings)
-    if settings.gaps == 1:  # the empty segments of a gap and a test part that do not exist
-        summaries = summaries[:GAP_BEFORE_TEST] + summaries[TEST + 1 :]
     used = (targets >= 0) & ~_any_of(left_out)
-    burn_in = (segments == BURN_IN) & present
-    train, validation, test = (
-        order[(used & (segments == part))[order]] for part in (TRAIN, VALIDATION, TEST)
+    maybe_genuine = ~seen & present & (targets != 1) & (propensities is None) & (segments == VALIDATION)
+    used |= (segments == BURN_IN) & present
+    burn_in, train, validation, test = (
+        order[(used & (segments == part))[order]] for part in (BURN_IN, TRAIN, VALIDATION, TEST)
     )
     return Split(
-        burn_in=order[burn_in[order]],
+        burn_in=burn_in,
         train=train,
         validation=validation,
         test=test,
@@ -376,9 +383,30 @@ def split(
         validation_targets=targets[validation],
         test_targets=targets[test],
         boundaries=boundaries,
-        summaries=summaries,
+        summaries=_existing(summaries, settings),
         train_weights=None if propensities is None else _relative(1.0 / propensities[train]),
+        stopped=order[maybe_genuine[order]],
     )
+
+
+def _left_out(
+    segments: NDArray[np.intp],
+    targets: NDArray[np.int8],
+    seen: BoolArray,
+    present: BoolArray,
+    persons: IntArray,
+    propensities: FloatArray | None,
+    order: IntArray,
+) -> dict[str, BoolArray]:
+    """Return by reason which records no part uses."""
+    judged, in_train = np.isin(segments, JUDGED), segments == TRAIN
+    shared = present & in_train & _seen_in(persons, judged)
+    if propensities is None:
+        stopped = ~seen & present & (judged | (in_train & (targets < 0))) & ~shared
+        return {SHARED: shared} | ({_STOPPED: stopped} if stopped.any() else {})
+    stopped = ~seen & (judged | in_train) & ~shared  # a weight is known of the observed alone
+    kept = judged & ~stopped & (targets >= 0)
+    return {SHARED: shared, _STOPPED: stopped, _THINNED: kept & ~thinned(propensities, kept, order)}
 
 
 def thinned(propensities: FloatArray, kept: BoolArray, order: IntArray) -> BoolArray:
@@ -412,13 +440,16 @@ def targets_of(
     event_times: IntArray,
     labels: NDArray[np.int8],
     label_times: IntArray,
+    observed: BoolArray,
     segments: NDArray[np.intp],
     boundaries: SplitBoundaries,
     maturity: int,
 ) -> NDArray[np.int8]:
     """Return the target of each record of a part known at the part's instant, -1 for all others."""
-    to_train = known_targets(event_times, labels, label_times, boundaries.validation_from, maturity)
-    to_judge = known_targets(event_times, labels, label_times, boundaries.as_of, maturity)
+    to_train, to_judge = (
+        known_targets(event_times, labels, label_times, instant, maturity, observed=observed)
+        for instant in (boundaries.validation_from, boundaries.as_of)
+    )
     judged = np.isin(segments, JUDGED)
     return np.where(segments == TRAIN, to_train, np.where(judged, to_judge, np.int8(-1)))
 
@@ -457,6 +488,11 @@ def _summaries(
             )
         )
     return tuple(rows)
+
+
+def _existing(summaries: tuple[PartSummary, ...], settings: SplitSettings) -> tuple[PartSummary, ...]:
+    """Leave out the empty segments of a gap and a test part that do not exist."""
+    return summaries if settings.gaps != 1 else summaries[:GAP_BEFORE_TEST] + summaries[TEST + 1 :]
 
 
 def _refuse_thin_parts(

@@ -10,14 +10,13 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache, reduce
 from pathlib import Path
 from secrets import token_hex
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 
 from scoring_model.arrays import BoolArray, FloatArray, IntArray
-from scoring_model.batch import links
+from scoring_model.batch import links, process_settings
 from scoring_model.batch.dataset import absolute_location, describe_files, scan_source
-from scoring_model.batch.engine import Progress, Runner, Workers
 from scoring_model.batch.plan import Limits, Plan, Request, Source, Stage, Work
 from scoring_model.batch.segments import Rows, read_segment, write_private
 from scoring_model.batch.sources import list_files
@@ -31,6 +30,8 @@ from scoring_model.batch.stages import (
 )
 from scoring_model.configuration import Configuration
 from scoring_model.features import FeatureMatrix, FittedState
+from scoring_model.parallel import Workers, in_order, open_workers
+from scoring_model.parallel.progress import Progress
 from scoring_model.records import RecordTable
 from scoring_model.records.layout import MissingColumns
 from scoring_model.records.quarantine import QUARANTINE_COLUMNS, accept_counts, quarantine_lines
@@ -38,9 +39,6 @@ from scoring_model.records.reading import field_columns
 from scoring_model.training.preparation import Prepared, prepare
 from scoring_model.training.split import JUDGED
 from scoring_model.training.thinning import FACTS, KeptRecords, Thinning, by_time, choose, record_facts
-
-if TYPE_CHECKING:
-    from scoring_model.cluster import Cluster
 
 _RECORD: Final = 600
 """Bytes of the values of a kept record."""
@@ -59,7 +57,7 @@ def prepare_files(
     memory: int = 4_000_000_000,
     limits: Limits | None = None,
     processes: int = 2,
-    cluster: "Cluster | None" = None,
+    stages: Workers | None = None,
     report: Callable[[str], None] = lambda _: None,
 ) -> Prepared:
     """Prepare the records of files that `training.thinning` keeps, equal to `prepare` of all their records.
@@ -78,8 +76,8 @@ def prepare_files(
         Records of a part and link rows of a piece; by default as many as the memory allows.
     processes : int
         With more than one, the caller's module must be importable without running this (`if __name__ == "__main__"`).
-    cluster : Cluster, optional
-        Dask cluster whose workers run the two stages instead; each thread needs as much memory as one of the
+    stages : Workers, optional
+        Those of a Dask cluster, which run the two stages instead; each thread needs as much memory as one of the
         processes. The kept records themselves are read here. `work` and the sources have the same paths everywhere.
 
     Raises
@@ -88,18 +86,18 @@ def prepare_files(
         If the kept records need more memory.
     TooManyBadRows, UnreadableSource, MissingColumns, SplitError
         As for a training in memory.
-    LostWorker, LostCluster
+    LostWorker
         If a process ended.
     """
     work, sources = work.absolute(), list(map(absolute_location, sources))
     matrix = FeatureMatrix(configuration.feature_settings, FittedState())
     Work(work).remove()  # of a training that was killed
     try:
-        with Workers(processes) as workers:
-            run = _Run(
+        with open_workers(processes, prepare=process_settings.configure_worker) as workers:
+            run = _FileRun(
                 key=_Key(folder=str(work), run=token_hex(8), configuration=configuration),
                 workers=workers,
-                stages=workers if cluster is None else cluster,
+                stages=stages or workers,
                 memory=memory,
                 report=report,
             )
@@ -180,7 +178,6 @@ def _run_task(key: _Key, stage: Stage, task: int) -> int:
 class _ReadUnit:
     """The kept records of a unit, and its violations."""
 
-    task: int
     table: RecordTable | None
     rows: int
     good: int
@@ -202,7 +199,6 @@ def _read_unit(key: _Key, task: int) -> _ReadUnit:
         counts.update((found.field, found.code) for _, found in part.reading.violations)
         lines.append(quarantine_of(here, unit, part))
     return _ReadUnit(
-        task=task,
         table=joined(tables) if tables else None,
         rows=unit.unit.rows,
         good=good,
@@ -219,12 +215,12 @@ def joined(tables: Sequence[RecordTable]) -> RecordTable:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Run:
+class _FileRun:
     """A call of `prepare_files`."""
 
     key: _Key
     workers: Workers
-    stages: Runner
+    stages: Workers
     memory: int
     report: Callable[[str], None]
 
@@ -277,7 +273,7 @@ class _Run:
         tasks = [(self.key, stage, task) for task in range(plan.tasks(stage))]
         total = sum(records_of(plan, stage, task) for task in range(len(tasks)))
         progress = Progress(name=stage, total=total, report=self.report)
-        for records in self.stages.run(_run_task, tasks):
+        for _, records in self.stages.run(_run_task, tasks):
             progress.add(records)
 
     def _facts(self) -> Iterator[Rows]:
@@ -306,11 +302,11 @@ class _Run:
         """Read the kept records in the order of the source, and list the violations of all others."""
         tasks = [(self.key, task) for task in range(len(self.here.units))]
         progress = Progress(name="read", total=self.here.plan.sources[0].rows, report=self.report)
-        units = []
-        for unit in self.workers.run(_read_unit, tasks):
+        read = dict[int, _ReadUnit]()
+        for task, unit in self.workers.run(_read_unit, tasks):
             progress.add(unit.rows)
-            units.append(unit)
-        units.sort(key=lambda unit: unit.task)
+            read[task] = unit
+        units = in_order(read.items())
         lines = [quarantine_lines([QUARANTINE_COLUMNS]), *(unit.quarantine for unit in units)]
         write_private(quarantine, "".join(lines).encode())
         rows, good = sum(unit.rows for unit in units), sum(unit.good for unit in units)

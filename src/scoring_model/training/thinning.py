@@ -27,6 +27,7 @@ from scoring_model.configuration import Configuration, SplitSettings, ThinningSe
 from scoring_model.evaluation.training_digests import content_digests
 from scoring_model.features import FeatureMatrix
 from scoring_model.records import NEVER, RecordTable
+from scoring_model.records.observation import observed
 from scoring_model.training.split import (
     BURN_IN,
     JUDGED,
@@ -45,8 +46,10 @@ from scoring_model.training.split import (
     targets_of,
 )
 
-FACTS: Final = np.dtype([("row", "<i8"), ("time", "<i8"), ("label", "i1"), ("known", "<i8"), ("draw", "<u8")])
-"""What decides whether a record is kept: row, event time, label, time from which the label counts, draw.
+FACTS: Final = np.dtype(
+    [("row", "<i8"), ("time", "<i8"), ("label", "i1"), ("known", "<i8"), ("observed", "?"), ("draw", "<u8")]
+)
+"""What decides whether a record is kept: row, event time, label, time from which it counts, whether observed, draw.
 
 The draw is a hash, uniform below 2**64.
 """
@@ -77,6 +80,7 @@ def record_facts(table: RecordTable, configuration: Configuration, first_row: in
     facts = np.zeros(len(table), FACTS)
     facts["row"] = table.source_rows + first_row
     facts["time"], facts["label"], facts["known"] = table.event_times, table.labels, table.label_times
+    facts["observed"] = observed(table, configuration.split.label_maturity)
     key = f"training.thinning {configuration.training.seed}".encode()
     digests = content_digests(table, configuration.schema.fields, key)
     facts["draw"] = digests.view("<u8")[::2]
@@ -177,6 +181,7 @@ class KeptRecords:
             table.label_times,
             persons,
             settings,
+            observed=observed(table, settings.label_maturity),
             boundaries=self.thinning.boundaries,
             usable=self.used,
         )
@@ -249,7 +254,8 @@ def _placed(
 ) -> tuple[NDArray[np.intp], NDArray[np.int8]]:
     """Return segment and target of each record."""
     segments = segments_of(facts["time"], boundaries)
-    return segments, targets_of(facts["time"], facts["label"], facts["known"], segments, boundaries, maturity)
+    known = facts["label"], facts["known"], facts["observed"]
+    return segments, targets_of(facts["time"], *known, segments, boundaries, maturity)
 
 
 def _ends(chunks: Iterable[Facts], checked: int) -> tuple[int, int | None, int]:

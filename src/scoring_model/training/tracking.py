@@ -1,6 +1,5 @@
 """Logs a training to a server, or to the folder next to its bundle, and copies the runs of a folder later."""
 
-import fcntl
 import os
 import threading
 from collections.abc import Callable, Iterator
@@ -11,6 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
+from scoring_model.locks import locked
 from scoring_model.training.mlflow_runs import (
     FINISHED,
     KEY_TAG,
@@ -120,7 +120,9 @@ def sync(
     """
     done: list[TrackedRun] = []
     failures: dict[str, str] = {}
-    with _locked(folder):
+    if not (folder / _DATABASE).is_file():
+        raise TrackingError(f"{folder}: holds no {_DATABASE}")
+    with locked(folder):  # concurrent syncs would copy each run twice
         complete, incomplete = _read(folder)
         addressed = [(target, record) for server, record in complete if (target := uri or server)]
         for target, record in addressed:
@@ -214,24 +216,8 @@ def _log_to_folder(folder: Path, record: RunRecord) -> TrackedRun:
         raise TrackingError(f"{folder}: {_summary_of(error)}") from error
 
 
-@contextmanager
-def _locked(folder: Path) -> Iterator[None]:
-    """Wait until no other process syncs the folder, since concurrent syncs would copy each run twice."""
-    try:
-        handle = os.open(folder, os.O_RDONLY)
-    except OSError as error:
-        raise TrackingError(f"{folder}: {error.strerror}") from None
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(handle)
-
-
 def _read(folder: Path) -> tuple[list[tuple[str | None, RunRecord]], int]:
     """Read the complete runs of a folder, each with its server, by the end of their training; count the others."""
-    if not (folder / _DATABASE).is_file():
-        raise TrackingError(f"{folder}: holds no {_DATABASE}")
     try:
         client = client_of(_uri_of(folder))
         uses = {found.experiment_id: found.name for found in pages(client.search_experiments)}

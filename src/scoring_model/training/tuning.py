@@ -9,13 +9,13 @@ import math
 import statistics
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Any, Final, Unpack
 
 import numpy as np
 import optuna
@@ -24,16 +24,14 @@ from optuna.trial import FrozenTrial, TrialState
 
 from scoring_model.arrays import FloatArray, IntArray
 from scoring_model.configuration import TuningSettings
-from scoring_model.training.fitting import fixed_params
+from scoring_model.parallel import HERE, Workers
+from scoring_model.training.fitting import FeatureOptions
 from scoring_model.training.folds import FoldError, cut_folds
 from scoring_model.training.journal import open_study
 from scoring_model.training.progress import Status, TrialTime, seconds_left, show_progress
 from scoring_model.training.rungs import Rung
 from scoring_model.training.space import STARTING_POINTS, VERSION, suggest
 from scoring_model.training.trial_workers import RunTrial, SearchContext, trial_workers
-
-if TYPE_CHECKING:
-    from scoring_model.cluster import Cluster
 
 REDUCTION_FACTOR: Final = 2
 """One in this many trials continues from a rung."""
@@ -69,19 +67,16 @@ def tune(
     targets: NDArray[np.int8],
     event_times: IntArray,
     *,
-    feature_names: Sequence[str],
-    categorical: Sequence[int],
-    monotone: Sequence[int],
     settings: TuningSettings,
     seed: int,
     threads: int,
     journal: Path,
     resume: bool,
     progress: bool,
-    processes: int = 1,
-    cluster: "Cluster | None" = None,
+    workers: Workers = HERE,
     genuine_weight: float = 1.0,
     report: Callable[[str], None] = lambda text: None,
+    **features: Unpack[FeatureOptions],
 ) -> Tuning:
     """Search parameters with TPE and successive halving over rolling-origin folds.
 
@@ -94,7 +89,7 @@ def tune(
     rows : ndarray of shape (n, d), float64
     targets : ndarray of shape (n,), 1 fraud, 0 genuine
     event_times : ndarray of shape (n,), int64, microseconds
-    feature_names, categorical, monotone, seed
+    seed, features
         As for `fitting.fit`.
     settings : TuningSettings
         The limit is exceeded until one trial is complete.
@@ -102,10 +97,8 @@ def tune(
         Threads of all processes together; each has at least one.
     resume : bool
         Whether to continue an existing journal; if the limit is below its number of trials, the first ones count.
-    processes : int
-        Number of concurrent trials, at least 1.
-    cluster : Cluster, optional
-        Runs the trials, one for each of its workers at once; they read the rows from files beside the journal.
+    workers : Workers
+        Run the trials, one each at once; those of a cluster read the rows from files beside the journal.
     genuine_weight : float
         Weight of each genuine record, at least 1; a fraud weighs 1.
     report : callable
@@ -115,40 +108,21 @@ def tune(
     ----------
     Li et al. 2020, "A System for Massively Parallel Hyperparameter Tuning" (ASHA), arXiv:1810.05934.
     """
-    if cluster is not None:
-        processes = len(cluster.addresses)
-    fixed = fixed_params(seed=seed, threads=max(1, threads // processes))
-    if any(monotone):
-        fixed["monotone_constraints"] = list(monotone)
-    sizes = [len(train) for train, _ in cut_folds(event_times, targets, settings.folds)]
-    fingerprint = _fingerprint(
-        {"rows": rows, "targets": targets, "event times": event_times},
-        [list(feature_names), list(categorical), list(monotone)],
-        settings,
-        seed,
-        genuine_weight,
-    )
     context = SearchContext(
-        feature_names=tuple(feature_names),
-        categorical=tuple(categorical),
-        fixed=fixed,
+        features=features,
         settings=settings,
         seed=seed,
+        threads=max(1, threads // workers.objects),
         genuine_weight=genuine_weight,
     )
+    sizes = [len(train) for train, _ in cut_folds(event_times, targets, settings.folds)]
+    data = (rows, targets, event_times)
+    fingerprint = _fingerprint(*data, context)
     with _quiet(), open_study(journal, fingerprint=fingerprint, resume=resume, pruner=Halving()) as study:
-        search = _Search(study, settings, seed=seed, processes=processes)
+        search = _Search(study, settings, seed=seed, processes=workers.objects)
         with show_progress(search.status, shown=progress, report=report):
             if search.wants_more:  # a finished search needs no bins
-                with trial_workers(
-                    context,
-                    rows,
-                    targets,
-                    event_times,
-                    processes=processes,
-                    cluster=cluster,
-                    shared=None if cluster is None else journal.parent,
-                ) as all_workers:
+                with trial_workers(context, *data, workers=workers, shared=journal.parent) as all_workers:
                     search.run(all_workers)
         done = _finished(study)
     return _result(_counted(done, settings.trials), sizes, len(rows))
@@ -414,20 +388,19 @@ def _scaled(found: Sequence[int], sizes: Sequence[int], size: int) -> int:
 
 
 def _fingerprint(
-    columns: Mapping[str, NDArray[np.generic]],
-    features: list[object],
-    settings: TuningSettings,
-    seed: int,
-    genuine_weight: float,
+    rows: FloatArray, targets: NDArray[np.int8], event_times: IntArray, context: SearchContext
 ) -> dict[str, str]:
     """Return digests, by name, of all inputs that determine a trial, without the number of trials."""
+    columns: dict[str, NDArray[Any]] = {"rows": rows, "targets": targets, "event times": event_times}
+    settings, features, weight = context.settings, context.features, context.genuine_weight
+    described = [list(features["feature_names"]), list(features["categorical"]), list(features["monotone"])]
     search = [settings.fpr, settings.folds, settings.max_rounds, settings.patience, settings.thinning]
     return {
         **{name: _digest(np.ascontiguousarray(column).data) for name, column in columns.items()},
-        "features": _digest(json.dumps(features).encode()),
+        "features": _digest(json.dumps(described).encode()),
         "settings": _digest(json.dumps(search).encode()),
-        "seed": str(seed),
-        **({} if genuine_weight == 1 else {"weight of genuine records": str(genuine_weight)}),
+        "seed": str(context.seed),
+        **({} if weight == 1 else {"weight of genuine records": str(weight)}),
         "search space": str(VERSION),
         "libraries": " ".join(f"{name} {version(name)}" for name in ("lightgbm", "numpy", "optuna")),
     }

@@ -9,7 +9,8 @@ from comparison_use import compared
 from report_use import Page
 from scoring_model.configuration import load_gates
 from scoring_model.evaluation import Comparison, check_gates
-from scoring_model.evaluation.report import NothingToDraw, render_comparison
+from scoring_model.evaluation.report import NothingToDraw, comparison_report
+from scoring_model.evaluation.report import html as rendered
 
 GATES = """gates:
   recall: {difference: recall_at_fpr_0.01, above: -0.5}
@@ -32,13 +33,13 @@ def html(comparison: Comparison, tmp_path_factory: pytest.TempPathFactory) -> st
     """Its report with gates."""
     path = tmp_path_factory.mktemp("gates") / "gates.yaml"
     path.write_text(GATES)
-    return render_comparison(comparison, gates=check_gates(load_gates(path), comparison))
+    return rendered(comparison_report(comparison, gates=check_gates(load_gates(path), comparison)))
 
 
 @pytest.fixture(scope="module")
 def ungated(comparison: Comparison) -> str:
     """Its report without gates."""
-    return render_comparison(comparison)
+    return rendered(comparison_report(comparison))
 
 
 def test_the_page_is_one_file(html: str) -> None:
@@ -93,7 +94,7 @@ def test_every_figure_has_its_paired_interval(comparison: Comparison, html: str)
 
 def test_equal_models_change_nothing() -> None:
     """Without a flip the page says so, and draws no flips."""
-    text = Page.of(render_comparison(compared(0.0, noise=0.0, size=600))).text
+    text = Page.of(rendered(comparison_report(compared(0.0, noise=0.0, size=600)))).text
     assert "No record gets another outcome from the challenger." in text
     assert "Not drawn. No record has another outcome." in text
     assert "Clearly better" not in text
@@ -106,13 +107,13 @@ def test_small_changes_are_counted_on_10_000_applicants() -> None:
     assert change is not None
     assert abs(15 * change) < 1  # fifteen records a day
     number, more = f"{abs(10_000 * change):,.0f}", "more" if change > 0 else "fewer"
-    text = Page.of(render_comparison(comparison)).text
+    text = Page.of(rendered(comparison_report(comparison))).text
     assert f"{number} {more} step-ups out of 10,000 applicants" in text
 
 
 def test_few_days_have_no_intervals() -> None:
     """With five days the page says so, and calls nothing better or worse."""
-    text = Page.of(render_comparison(compared(size=400, days=5))).text
+    text = Page.of(rendered(comparison_report(compared(size=400, days=5)))).text
     assert "The records lie on 5 days, too few for intervals." in text
     assert "No figure is clearly better or worse." in text
 

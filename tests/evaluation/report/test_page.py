@@ -8,7 +8,8 @@ import pytest
 from report_use import Page, evaluated
 from scoring_model.contract.outcome import Outcome
 from scoring_model.evaluation import Evaluation
-from scoring_model.evaluation.report import Section, Table, render_report
+from scoring_model.evaluation.report import Grid, Section, evaluation_report
+from scoring_model.evaluation.report import html as rendered
 
 KEPT = {"max_false_reject": 0.05, "max_step_up": 0.9, "max_missed_fraud": 0.9}
 
@@ -22,7 +23,7 @@ def evaluation() -> Evaluation:
 @pytest.fixture(scope="module")
 def html(evaluation: Evaluation) -> str:
     """Its report."""
-    return render_report(evaluation)
+    return rendered(evaluation_report(evaluation))
 
 
 def test_the_page_is_one_file(html: str) -> None:
@@ -71,28 +72,28 @@ def test_a_promise_is_judged_by_its_whole_interval(html: str) -> None:
             ("No promise : Frauds that pass Nothing is promised.", f"Undecided : {stepped} 11% promised."),
         ),
     ):
-        text = Page.of(render_report(evaluated(limits=limits))).text
+        text = Page.of(rendered(evaluation_report(evaluated(limits=limits)))).text
         assert all(word in text for word in words), words
 
 
 def test_a_region_that_is_not_drawn_is_explained(html: str) -> None:
     """Rules without counts of scores say so; rules without promises certify nothing."""
     assert "came without the counts of scores that certify pairs" in Page.of(html).text
-    text = Page.of(render_report(evaluated(genuine=300, frauds=30))).text
+    text = Page.of(rendered(evaluation_report(evaluated(genuine=300, frauds=30)))).text
     assert "The policy promises nothing, so no pair is certified." in text
 
 
 @pytest.mark.parametrize(("genuine", "frauds"), [(300, 0), (0, 40), (0, 0)])
 def test_an_absent_class_is_named(genuine: int, frauds: int) -> None:
     """Drawings that need both classes give the reason for their absence, and no number is invented."""
-    page = Page.of(render_report(evaluated(genuine=genuine, frauds=frauds)))
+    page = Page.of(rendered(evaluation_report(evaluated(genuine=genuine, frauds=frauds))))
     assert page.text.count("Not drawn.") >= 3
     assert not re.search(r"\bnan\b", page.text)
 
 
 def test_few_days_have_no_intervals() -> None:
     """With five days the page says so instead of drawing bands, and no promise is judged."""
-    text = Page.of(render_report(evaluated(days=5, limits=KEPT))).text
+    text = Page.of(rendered(evaluation_report(evaluated(days=5, limits=KEPT)))).text
     assert "The records lie on 5 days, too few for intervals." in text
     assert "There is no band, since the records lie on fewer than ten days." in text
     assert "Kept" not in text
@@ -101,9 +102,9 @@ def test_few_days_have_no_intervals() -> None:
 
 def test_values_are_text() -> None:
     """Markup in further parts is shown, not run."""
-    table = Table(caption="<i>", heads=("<b>", "x"), rows=(("<script>alert(1)</script>", "1"),))
-    part = Section(name="more", title="<u>", tables=(table,))
-    html = render_report(evaluated(genuine=50, frauds=0, days=3), further=[part])
+    grid = Grid.of("more", "<i>", {"a": "<b>", "b": "x"}, [("<script>alert(1)</script>", "1")])
+    part = Section(name="more", title="<u>", grids=(grid,))
+    html = rendered(evaluation_report(evaluated(genuine=50, frauds=0, days=3), further=[part]))
     assert "<script>alert" not in html
     assert "&lt;script&gt;alert(1)" in html
 
@@ -117,7 +118,7 @@ def test_values_of_groups_are_text() -> None:
         "long " * 30,
         *(f"value {n}" for n in range(20)),
     ]
-    html = render_report(evaluated(groups=values))
+    html = rendered(evaluation_report(evaluated(groups=values)))
     page = Page.of(html)
     assert "script" not in page.tags
     assert any(values[0] in label for label in page.drawings)

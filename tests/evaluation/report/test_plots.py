@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import matplotlib as mpl
 import numpy as np
@@ -59,3 +60,19 @@ def test_a_missing_library_names_its_extra() -> None:
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout == "reports and plots need matplotlib: pip install 'scoring-model[train]'\n"
+
+
+def test_markdown_needs_no_pictures() -> None:
+    """A whole report is written as Markdown where neither matplotlib nor Jinja2 is installed."""
+    script = (
+        "import sys; sys.path.insert(0, 'tests/support')\n"
+        "sys.modules['matplotlib'] = sys.modules['jinja2'] = None\n"
+        "from report_use import evaluated\n"
+        "from scoring_model.evaluation.report import evaluation_report, markdown\n"
+        "print(markdown(evaluation_report(evaluated())).count('| '))"
+    )
+    root = Path(__file__).parents[3]
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=root
+    )
+    assert int(done.stdout) > 500

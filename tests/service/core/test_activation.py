@@ -13,18 +13,18 @@ from scoring_model.bundle import read_bundle
 from scoring_model.bundle.manifest import MANIFEST
 from scoring_model.decision.rules import Policy
 from scoring_model.scorer import Scorer
-from scoring_model.service.activating import (
+from scoring_model.service.activation.activating import (
     ActivationRefused,
     ActivationUnanswered,
     activate,
     list_bundles,
     roll_back_and_wait,
 )
-from scoring_model.service.activations import Activations, NoEarlierBundle
+from scoring_model.service.activation.activations import Activations, NoEarlierBundle
 from scoring_model.service.core.rows import ActivationState, BundleActivationRow, BundleRow
 from scoring_model.service.keys.data_keys import Vault
 from scoring_model.service.keys.link_hashes import Masks
-from scoring_model.service.retention import noted_window
+from scoring_model.service.retention.kept import noted_window
 from scoring_model.service.scoring.rehearsal import RehearsalFailed, rehearse
 from scoring_model.service.scoring.scoring import Scoring
 from scoring_model.service.scoring.served import ServedBundle

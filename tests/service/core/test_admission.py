@@ -3,7 +3,7 @@
 import pytest
 
 from scoring_model.service.core.errors import Overloaded
-from scoring_model.service.scoring.commit_queue import LONGEST_RETRY, Admission
+from scoring_model.service.requests.commit_queue import LONGEST_RETRY, Admission
 
 FLOODING, OTHER = 1, 2
 

@@ -5,9 +5,9 @@ import math
 import pytest
 
 from linked_use import AMOUNT
-from scoring_model.service.clients import Caller
+from scoring_model.service.clients.clients import Caller
 from scoring_model.service.keys.link_hashes import Masks
-from scoring_model.service.scoring.commit_queue import QueueLimits
+from scoring_model.service.requests.commit_queue import QueueLimits
 from service_use import World, applicants, opened, together, with_service
 
 DEVICE = {"deviceId": "d"}

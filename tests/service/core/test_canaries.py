@@ -21,12 +21,12 @@ from scoring_model.contract.identity import IdentityStatus
 from scoring_model.contract.outcome import Outcome
 from scoring_model.contract.texts import to_text
 from scoring_model.features import FeatureMatrix
-from scoring_model.service.clients import Caller
+from scoring_model.service.clients.clients import Caller
 from scoring_model.service.core import ids
 from scoring_model.service.core.errors import RequestError
 from scoring_model.service.keys.keyring import Unreadable
-from scoring_model.service.labels import LabelLine, import_labels
-from scoring_model.service.scoring.commit_queue import QueueLimits
+from scoring_model.service.labels.imports import LabelLine, import_labels
+from scoring_model.service.requests.commit_queue import QueueLimits
 from scoring_model.service.scoring.verifications import NotReplayable, replay
 from service_use import (
     MASTERS,

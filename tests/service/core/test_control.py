@@ -15,14 +15,14 @@ from scoring_model.contract.outcome import Outcome
 from scoring_model.contract.verification import Verification
 from scoring_model.decision.control import Control, ControlArm
 from scoring_model.scorer import Scorer
-from scoring_model.service.clients import Caller
+from scoring_model.service.clients.clients import Caller
 from scoring_model.service.core.rows import ControlDayRow, VerificationRow
-from scoring_model.service.export import export_file
 from scoring_model.service.keys.data_keys import Vault
-from scoring_model.service.label_report import label_delays
-from scoring_model.service.labels import LabelLine, import_labels
+from scoring_model.service.labels.imports import LabelLine, import_labels
+from scoring_model.service.labels.report import label_delays
+from scoring_model.service.past.export import export_file
+from scoring_model.service.past.whatif import what_if
 from scoring_model.service.scoring.verifications import Replay, replay
-from scoring_model.service.whatif import what_if
 from scoring_model.training.run import Training
 from service_use import (
     HOUR,

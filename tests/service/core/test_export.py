@@ -14,12 +14,12 @@ from scoring_model.contract.outcome import Outcome
 from scoring_model.contract.texts import to_text
 from scoring_model.records import parse_record, rfc3339
 from scoring_model.scorer import Scorer
-from scoring_model.service import past_pages
-from scoring_model.service.clients import Caller
-from scoring_model.service.export import export_pages
+from scoring_model.service.clients.clients import Caller
 from scoring_model.service.keys.data_keys import Vault
-from scoring_model.service.labels import LabelLine, import_labels
-from scoring_model.service.scoring.commit_queue import QueueLimits
+from scoring_model.service.labels.imports import LabelLine, import_labels
+from scoring_model.service.past import pages
+from scoring_model.service.past.export import export_pages
+from scoring_model.service.requests.commit_queue import QueueLimits
 from service_use import (
     HOUR,
     MASTERS,
@@ -110,7 +110,7 @@ async def test_records_are_those_of_one_client_in_the_order_of_their_events(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Pages cover all records of only one client, also when equal instants meet at the end of a page."""
-    monkeypatch.setattr(past_pages, "PAGE", 3)
+    monkeypatch.setattr(pages, "PAGE", 3)
     caller, mate = await world.client("bank"), await world.client("bank")
     made = []
     for number in range(9):

@@ -15,8 +15,7 @@ from scoring_model.contract.label import LabelReport
 from scoring_model.contract.texts import to_text
 from scoring_model.records import rfc3339
 from scoring_model.records.reading import read_records
-from scoring_model.service import history_import
-from scoring_model.service.clients import Caller, Permission, create_client
+from scoring_model.service.clients.clients import Caller, Permission, create_client
 from scoring_model.service.core.errors import Unavailable
 from scoring_model.service.core.rows import (
     ClientRow,
@@ -26,8 +25,9 @@ from scoring_model.service.core.rows import (
     LinkRow,
     VerificationRow,
 )
-from scoring_model.service.history_import import HistoryImport, HistoryImported, ImportRefused
-from scoring_model.service.retention import Ages, sweep
+from scoring_model.service.past import history_import
+from scoring_model.service.past.history_import import HistoryImport, HistoryImported, ImportRefused
+from scoring_model.service.retention.sweeping import Ages, sweep
 from scoring_model.service.store import Transaction
 from service_use import HOUR, START, World, table, together, with_service
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from scoring_model.service.retention import KEPT_SINCE, kept_since, warn_of_short_history
-from scoring_model.service.scoring.score import SKEW
+from scoring_model.service.core.clock import SKEW
+from scoring_model.service.retention.kept import KEPT_SINCE, kept_since, warn_of_short_history
 from service_use import HOUR, START, World, opened, run_story
 
 pytestmark = pytest.mark.anyio

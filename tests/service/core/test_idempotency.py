@@ -21,8 +21,8 @@ from scoring_model.service.core.errors import (
     WebhookLimit,
 )
 from scoring_model.service.core.rows import IdempotencyRow, IdentityRow
-from scoring_model.service.idempotency import LIFETIME, Answer
-from scoring_model.service.scoring.commit_queue import QueueLimits
+from scoring_model.service.requests.commit_queue import QueueLimits
+from scoring_model.service.requests.idempotency import LIFETIME, Answer
 from scoring_model.service.scoring.scoring import Scoring
 from scoring_model.service.store import StoreUnavailable
 from service_use import (
@@ -165,7 +165,7 @@ async def test_idempotency_under_way_is_a_conflict(world: World) -> None:
     assert await world.verify(caller, signals={"vpn": True}, key="k") == replace(made, replayed=True)
 
 
-@with_service(limits=QueueLimits(commit_seconds=0.2))
+@with_service(limits=QueueLimits(commit_seconds=2.0))
 async def test_idempotency_what_was_given_up_and_made_all_the_same_is_replayed(world: World) -> None:
     """A retry after a timeout gets the created resource, not a second one."""
     caller = await world.client()

@@ -14,7 +14,7 @@ from scoring_model.contract.verification import VerificationStatus
 from scoring_model.service.core import ids
 from scoring_model.service.core.errors import IdentityNotValidated, Invalid, NotFound, Unavailable
 from scoring_model.service.core.rows import IdentityRow, PersonKeyRow
-from scoring_model.service.identities import Persons, seal_reference
+from scoring_model.service.identities.persons import Persons, seal_reference
 from scoring_model.service.keys.data_keys import Vault
 from scoring_model.service.keys.keyring import KeyEncryptionKey, Keyring, Unreadable
 from service_use import (

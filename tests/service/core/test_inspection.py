@@ -1,14 +1,13 @@
 """What operators see: lists, one verification with all that belongs to it, and the report of labels."""
 
-import numpy as np
 import pytest
 
 from scoring_model.contract.texts import to_text
 from scoring_model.records import rfc3339
 from scoring_model.records.times import DAY
-from scoring_model.service.clients import Caller
-from scoring_model.service.inspection import inspect, list_verifications
-from scoring_model.service.label_report import known_within, label_delays
+from scoring_model.service.clients.clients import Caller
+from scoring_model.service.labels.report import label_delays
+from scoring_model.service.past.inspection import inspect, list_verifications
 from service_use import HOUR, MASTERS, START, World, applicants, with_service
 from stored_rows import webhook_row
 
@@ -117,18 +116,3 @@ async def test_labels_are_reported_with_their_delays_and_contradictions(world: W
     assert totals == {outcome: outcomes.count(outcome) for outcome in totals}
     assert sum(covered.fraud for covered in found.coverage.values()) == 3
     assert sum(covered.genuine for covered in found.coverage.values()) == 1
-
-
-def test_delays_of_young_events_do_not_shorten_the_estimate() -> None:
-    """Of exponential delays that are seen only when they are over, the estimate finds the true quantile."""
-    rng = np.random.default_rng(5)
-    ages = rng.integers(1, 120 * DAY, 200_000)
-    delays = rng.exponential(20 * DAY, len(ages)).astype(np.int64)
-    seen = delays <= ages
-    times, shares = known_within(delays[seen], ages[seen])
-    whole = 1 - np.exp(-120 / 20)
-    for share in (0.5, 0.9, 0.95):
-        true = -20 * np.log(1 - share * whole)
-        assert times[np.searchsorted(shares, share)] / DAY == pytest.approx(true, rel=0.05)
-    naive = np.quantile(delays[seen], 0.95) / DAY
-    assert naive < 0.9 * -20 * np.log(1 - 0.95 * whole)

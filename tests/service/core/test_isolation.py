@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from scoring_model.contract.outcome import Outcome
-from scoring_model.service.clients import Caller
+from scoring_model.service.clients.clients import Caller
 from scoring_model.service.core.errors import Unavailable
-from scoring_model.service.labels import LabelLine, import_labels
+from scoring_model.service.labels.imports import LabelLine, import_labels
 from service_use import (
     HOUR,
     SECOND,

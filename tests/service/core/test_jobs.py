@@ -5,7 +5,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scoring_model.service.scoring.jobs import CHANGE, FairQueue, Job, JobKind
+from scoring_model.service.requests.jobs import CHANGE, FairQueue, Job, JobKind
 
 LATE: JobKind[Any, Any] = JobKind(doing="", run=CHANGE.run, late=CHANGE.run)
 

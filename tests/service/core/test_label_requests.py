@@ -1,24 +1,27 @@
 """Labels that clients report: an answer for each, what is kept of a request that fails halfway, and whose they are."""
 
 import asyncio
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from scoring_model.contract.label import LabelReport
+from scoring_model.contract.label import LabelInput, LabelReport
 from scoring_model.contract.texts import to_text
 from scoring_model.contract.violation import MOST_ERRORS
 from scoring_model.records import rfc3339
-from scoring_model.service.clients import Caller
+from scoring_model.service.clients.clients import Caller
 from scoring_model.service.core.errors import IdempotencyMismatch, Invalid, Unavailable
 from scoring_model.service.core.ids import new_id
 from scoring_model.service.core.rows import LabelRow, VerificationRow
-from scoring_model.service.idempotency import Answer
-from scoring_model.service.label_requests import Visit
-from scoring_model.service.label_rows import MOST_KEPT, ROWS
-from scoring_model.service.labels import LabelLine, import_labels
+from scoring_model.service.labels import requests
+from scoring_model.service.labels.imports import LabelLine, import_labels
+from scoring_model.service.labels.requests import AT_ONCE, IDS_AT_ONCE, Visit
+from scoring_model.service.labels.rows import MOST_KEPT, ROWS
+from scoring_model.service.requests.idempotency import Answer
+from scoring_model.service.store import Reader
 from service_use import HOUR, START, World, applicants, request_of, table, with_service
 
 FRAUDS = "link_device_1d_frauds"
@@ -169,9 +172,9 @@ async def test_a_label_of_an_identity_is_of_all_its_verifications(world: World) 
 
 @with_service
 async def test_transactions_of_labels_are_short_and_a_failure_is_repeated(world: World) -> None:
-    """250 labels are three transactions; when the last fails, the same request does the rest and then replays."""
+    """A transaction has few labels; when the third fails, the same request does the rest and then replays."""
     caller = await world.client()
-    made = await many(world, await identified(world, caller), 2 * ROWS + 50)
+    made = await many(world, await identified(world, caller), 2 * AT_ONCE + 50)
     rows = [label(one.id) for one in made]
     at_work = world.store.knocking
     sizes: list[int] = []
@@ -185,9 +188,9 @@ async def test_transactions_of_labels_are_short_and_a_failure_is_repeated(world:
     with pytest.raises(Unavailable):
         await answered(world, caller, rows, "k")
     world.store.before_each = None
-    assert (at_work, sizes[:3]) == (0, [0, ROWS, 2 * ROWS])
+    assert (at_work, sizes[:3]) == (0, [0, AT_ONCE, 2 * AT_ONCE])
     again = (await answered(world, caller, rows, "k")).resource
-    assert (again.created, again.unchanged) == (50, 2 * ROWS)
+    assert (again.created, again.unchanged) == (50, 2 * AT_ONCE)
     replayed = await answered(world, caller, rows, "k")
     assert replayed.replayed
     assert replayed.resource == again
@@ -231,10 +234,47 @@ async def test_a_request_that_cannot_pay_does_no_work(world: World) -> None:
 
 
 @with_service(url="sqlite_url")
+async def test_others_get_a_turn_between_slices_of_a_request(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between two turns of others few labels are checked, few ids are counted and few pairs are stored."""
+    caller = await world.client()
+    first = await identified(world, caller)
+    await many(world, first, 2 * IDS_AT_ONCE)
+    slices: list[Counter[str]] = [Counter()]
+
+    def counted(name: str, owner: Any, attribute: str, size: Callable[..., int]) -> None:
+        usual = getattr(owner, attribute)
+
+        def call(*arguments: Any, **named: Any) -> Any:
+            slices[-1][name] += size(*arguments)
+            return usual(*arguments, **named)
+
+        monkeypatch.setattr(owner, attribute, call)
+
+    usual = world.service.queue.lull
+
+    async def lull() -> None:
+        await usual()
+        slices.append(Counter())
+
+    counted("checked", LabelInput, "parse", lambda *_: 1)
+    counted("ids", Reader, "ids_of_identity", lambda _reader, _identity, limit, _after: limit)
+    counted("stored", requests, "append_all", lambda _transaction, batch, _clock: len(batch))
+    monkeypatch.setattr(world.service.queue, "lull", lull)
+    rows = [about(first, rfc3339(START - at)) for at in range(4)] + [label(first.id)] * 96
+    report = (await answered(world, caller, rows)).resource
+    assert report.refused == 0
+    most = {name: max(part[name] for part in slices) for name in ("checked", "ids", "stored")}
+    assert most == {"checked": AT_ONCE, "ids": IDS_AT_ONCE, "stored": AT_ONCE}
+    assert all(len(part) == 1 or "stored" not in part for part in slices)
+
+
+@with_service(url="sqlite_url")
 async def test_requests_take_turns(world: World) -> None:
     """A small request waits for one batch of a large one that came before."""
     caller, neighbour = await world.client(), await world.client()
-    made = await many(world, await identified(world, caller), 3 * ROWS)
+    made = await many(world, await identified(world, caller), 3 * AT_ONCE)
     other = await on_device(world, neighbour)
     world.store.gate.clear()
     first = asyncio.create_task(answered(world, caller, [label(one.id) for one in made]))
@@ -250,7 +290,7 @@ async def test_requests_take_turns(world: World) -> None:
 async def test_work_stops_when_the_caller_has_gone(world: World) -> None:
     """Nothing is stored after the batch that is under way, and the client may ask again at once."""
     caller = await world.client()
-    made = await many(world, await identified(world, caller), 3 * ROWS)
+    made = await many(world, await identified(world, caller), 3 * AT_ONCE)
     rows = [label(one.id) for one in made]
     asked: list[None] = []
 
@@ -261,8 +301,8 @@ async def test_work_stops_when_the_caller_has_gone(world: World) -> None:
 
     with pytest.raises(ConnectionResetError):
         await answered(world, caller, rows, visit=Visit(stay=stay))
-    assert len(await table(world.url, LabelRow)) == ROWS
-    assert (await answered(world, caller, rows)).resource.created == 2 * ROWS
+    assert len(await table(world.url, LabelRow)) == AT_ONCE
+    assert (await answered(world, caller, rows)).resource.created == 2 * AT_ONCE
 
 
 @with_service

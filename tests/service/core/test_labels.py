@@ -4,11 +4,11 @@ import struct
 from collections.abc import Sequence
 
 from scoring_model.contract.outcome import Outcome
-from scoring_model.service.clients import Caller
+from scoring_model.service.clients.clients import Caller
 from scoring_model.service.core import ids
 from scoring_model.service.core.rows import LabelRow, LinkRow
-from scoring_model.service.labels import Imported, LabelLine, import_labels
-from scoring_model.service.scoring.commit_queue import QueueLimits
+from scoring_model.service.labels.imports import Imported, LabelLine, import_labels
+from scoring_model.service.requests.commit_queue import QueueLimits
 from service_use import HOUR, START, World, applicants, opened, table, with_service
 
 FRAUDS = "link_device_1d_frauds"

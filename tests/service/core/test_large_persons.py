@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pytest
 
 from outside_client import HOOK
-from scoring_model.service.clients import Caller
+from scoring_model.service.clients.clients import Caller
 from scoring_model.service.core.errors import Unavailable
 from scoring_model.service.core.ids import new_id
 from scoring_model.service.core.rows import DeliveryRow, IdentityRow, Row, VerificationRow

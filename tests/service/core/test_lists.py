@@ -1,7 +1,7 @@
 """Lists: combinations of filters against a loop over all rows, whatever is written meanwhile, and whose they are."""
 
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from itertools import count, product
 from typing import Any
 
@@ -9,11 +9,11 @@ import pytest
 
 from scoring_model.contract.delivery import DELIVERY_STATUSES
 from scoring_model.contract.texts import to_text
-from scoring_model.service.clients import Caller
+from scoring_model.service.clients.clients import Caller
 from scoring_model.service.core.errors import NotFound
 from scoring_model.service.core.rows import DeliveryRow, Row, VerificationRow
-from scoring_model.service.lists import Cursors, ListFilter, merged
-from scoring_model.service.store import Position, lists
+from scoring_model.service.requests.lists import Cursors, ListFilter, merged
+from scoring_model.service.store import Page, Position, Reader, lists
 from service_use import START, World, applicants, table, with_service
 from stored_rows import event_row, new_id, verification_row, webhook_row
 
@@ -21,14 +21,36 @@ SECOND = 1_000_000
 
 
 @pytest.fixture(autouse=True)
-def few_are_checked(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """A page checks three rows at most, so that few rows reach every case."""
+def few_are_checked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A page checks three rows at most, two at a time, so that few rows reach every case."""
     monkeypatch.setattr(lists, "SCAN", 3)
-    for cached in (lists.matching, lists.last_checked):
-        cached.cache_clear()
-    yield
-    for cached in (lists.matching, lists.last_checked):
-        cached.cache_clear()
+    monkeypatch.setattr(lists, "STEP", 2)
+
+
+@with_service(url="sqlite_url")
+async def test_others_get_a_turn_between_steps_of_a_page(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A page that finds nothing checks its rows a step at a time, and holds no connection in between."""
+    caller = await world.client()
+    monkeypatch.setattr(lists, "SCAN", 5)
+    await write(world, verifications(caller.client, [], []))
+    seen: list[int | None] = []
+    check, lull = Reader.check, world.service.queue.lull
+
+    async def checked(reader: Reader, page: Page, rows: int) -> Any:
+        seen.append(rows)
+        return await check(reader, page, rows)
+
+    async def noted() -> None:
+        seen.append(None)
+        await lull()
+
+    monkeypatch.setattr(Reader, "check", checked)
+    monkeypatch.setattr(world.service.queue, "lull", noted)
+    wanted = ListFilter(model_version="none")
+    rows, end = await world.service.verifications.page(caller, wanted, after=None, limit=9)
+    assert (rows, end is None, seen) == ([], False, [None, 2, None, 2, None, 1])
 
 
 async def write(world: World, rows: Sequence[Row]) -> None:

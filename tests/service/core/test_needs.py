@@ -17,13 +17,13 @@ from scoring_model.decision.rules import Policy
 from scoring_model.records.reading import read_records
 from scoring_model.scorer import Scorer
 from scoring_model.scorer.frames import feature_rows, score_table
-from scoring_model.service.activating import activate, roll_back_and_wait
-from scoring_model.service.clients import Caller
+from scoring_model.service.activation.activating import activate, roll_back_and_wait
+from scoring_model.service.clients.clients import Caller
 from scoring_model.service.core.errors import IdentityNotValidated, Invalid
-from scoring_model.service.export import export_file
 from scoring_model.service.keys.data_keys import Vault
+from scoring_model.service.past.export import export_file
+from scoring_model.service.past.whatif import what_if
 from scoring_model.service.scoring.verifications import Replay, replay
-from scoring_model.service.whatif import what_if
 from scoring_model.training.run import Training
 from service_use import (
     HOUR,

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scoring_model.service.scoring.payload import pack_stored, signals_are_gone, unpack_payload
+from scoring_model.service.core.payload import pack_stored, signals_are_gone, unpack_payload
 
 scalars = (
     st.booleans()

@@ -10,11 +10,11 @@ from unittest import mock
 import pytest
 
 from scoring_model.contract.verification import VerificationStatus
-from scoring_model.service.clients import Caller
+from scoring_model.service.clients.clients import Caller
 from scoring_model.service.core.errors import Unavailable
 from scoring_model.service.core.rows import VerificationRow
+from scoring_model.service.requests.commit_queue import QueueLimits
 from scoring_model.service.scoring import pending as work
-from scoring_model.service.scoring.commit_queue import QueueLimits
 from scoring_model.service.scoring.pending import LEASE
 from scoring_model.service.scoring.scoring import Scoring
 from scoring_model.service.store import StoreUnavailable

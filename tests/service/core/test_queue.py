@@ -10,10 +10,10 @@ import asyncpg
 import pytest
 
 from scoring_model.contract.verification import VerificationStatus
-from scoring_model.service.clients import Caller
+from scoring_model.service.clients.clients import Caller
 from scoring_model.service.core.errors import NotFound, Overloaded, Unavailable
-from scoring_model.service.scoring.commit_queue import QueueLimits
-from scoring_model.service.scoring.jobs import Done
+from scoring_model.service.requests.commit_queue import LULL_SECONDS, QueueLimits
+from scoring_model.service.requests.jobs import Done
 from scoring_model.service.store import StoreUnavailable, Transaction
 from scoring_model.service.store.postgres import lock_number
 from service_use import (
@@ -278,7 +278,7 @@ def test_no_commit_in_time_is_unavailable_and_what_was_given_up_is_not_made(
         await world.queue.change(Owner("p"), set_fact("next"))
         assert await facts(world, "waiting", "next") == [False, True]
 
-    run_story(store_url, sealed, story, limits=QueueLimits(commit_seconds=0.1))
+    run_story(store_url, sealed, story, limits=QueueLimits(commit_seconds=1.0))
 
 
 def test_who_goes_away_while_it_waits_is_passed_over(store_url: str, sealed: Path) -> None:
@@ -339,3 +339,39 @@ def test_closing_answers_everything(store_url: str, sealed: Path) -> None:
         assert all(await facts(world, "f0", "f5"))
 
     run_story(store_url, sealed, story, limits=QueueLimits(batch=2))
+
+
+def test_large_work_waits_for_other_requests_and_not_for_its_own(sqlite_url: str, sealed: Path) -> None:
+    """A lull comes once no other request is admitted, or late; one caller at a time gets it."""
+
+    async def story(world: World) -> None:
+        queue = world.service.queue
+        loop = asyncio.get_running_loop()
+
+        async def waited() -> float:
+            began = loop.time()
+            await queue.lull()
+            return loop.time() - began
+
+        queue.enter(1)
+        with queue.aside():
+            assert await waited() < LULL_SECONDS
+            queue.enter(2)
+            assert await waited() >= LULL_SECONDS
+            queue.leave(2)
+            assert await waited() < LULL_SECONDS
+        queue.leave(1)
+        returned: list[int] = []
+        iterations = 0
+
+        async def slice_of_work() -> None:
+            await queue.lull()
+            returned.append(iterations)
+
+        tasks = [asyncio.create_task(slice_of_work()) for _ in range(20)]
+        while not all(task.done() for task in tasks):
+            iterations += 1
+            await asyncio.sleep(0)
+        assert len(set(returned)) == len(returned)
+
+    run_story(sqlite_url, sealed, story)

@@ -10,7 +10,7 @@ from reason_oracle import Earlier, History, is_true
 from scoring_model.decision.rules import Policy
 from scoring_model.records import parse_record, rfc3339
 from scoring_model.scorer import Scorer
-from scoring_model.service.labels import LabelLine, import_labels
+from scoring_model.service.labels.imports import LabelLine, import_labels
 from scoring_model.training.run import Training
 from service_use import HOUR, World, applicants, run_story, save_under, signals_of
 

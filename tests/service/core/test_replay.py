@@ -10,11 +10,11 @@ from scoring_model.bundle import BundleError
 from scoring_model.contract.outcome import OUTCOMES, Outcome
 from scoring_model.decision.rules import Policy
 from scoring_model.scorer.decider import Decider
-from scoring_model.service.bundles import BundleShelf
+from scoring_model.service.activation.shelf import BundleShelf
 from scoring_model.service.core import ids
+from scoring_model.service.core.payload import pack_stored, unpack_payload
 from scoring_model.service.keys.keyring import KeyEncryptionKey, Keyring
-from scoring_model.service.scoring.commit_queue import QueueLimits
-from scoring_model.service.scoring.payload import pack_stored, unpack_payload
+from scoring_model.service.requests.commit_queue import QueueLimits
 from scoring_model.service.scoring.verifications import NotReplayable, Replay, replay
 from scoring_model.training.run import Training
 from service_use import (

@@ -12,8 +12,8 @@ import pytest
 
 from scoring_model.contract.event import EventType
 from scoring_model.records.times import DAY
-from scoring_model.service import retention
 from scoring_model.service.core import ids
+from scoring_model.service.core.clock import SKEW
 from scoring_model.service.core.faults import FAULTS
 from scoring_model.service.core.rows import (
     TABLES,
@@ -24,17 +24,11 @@ from scoring_model.service.core.rows import (
     LinkRow,
     Row,
 )
-from scoring_model.service.events import NewEvent, write_events
-from scoring_model.service.idempotency import LIFETIME
-from scoring_model.service.retention import (
-    KEPT_SINCE,
-    Ages,
-    Housekeeping,
-    note_window,
-    noted_window,
-    sweep,
-)
-from scoring_model.service.scoring.score import SKEW
+from scoring_model.service.events.events import NewEvent, write_events
+from scoring_model.service.requests.idempotency import LIFETIME
+from scoring_model.service.retention import sweeping
+from scoring_model.service.retention.kept import KEPT_SINCE, note_window, noted_window
+from scoring_model.service.retention.sweeping import Ages, Housekeeping, sweep
 from scoring_model.service.store import (
     TRUNCATION_FACT,
     Expiring,
@@ -56,10 +50,10 @@ CUTOFFS = AGES.cutoffs(now=NOW, longest=WINDOW)
 SWEEPER = """
 import asyncio, sys
 from scoring_model.service.core import ids
-from scoring_model.service import retention
+from scoring_model.service.retention import sweeping
 from scoring_model.service.store import open_store
 
-retention.BATCH, retention.PAUSE = 10, 0.02
+sweeping.BATCH, sweeping.PAUSE = 10, 0.02
 
 def reported(kind, count):
     if count >= 30:
@@ -67,7 +61,7 @@ def reported(kind, count):
 
 async def main(url, now):
     store = await open_store(url, seconds=60)
-    await retention.sweep(store, retention.Ages().cutoffs(now=now, longest=None), progress=reported)
+    await sweeping.sweep(store, sweeping.Ages().cutoffs(now=now, longest=None), progress=reported)
 
 asyncio.run(main(sys.argv[1], int(sys.argv[2])))
 """
@@ -135,8 +129,8 @@ async def test_a_dry_run_counts_the_same_and_changes_nothing(
     store: Store, store_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Not a row, not a fact; also where stretches are short."""
-    monkeypatch.setattr(retention, "BATCH", 2)
-    monkeypatch.setattr(retention, "PAUSE", 0)
+    monkeypatch.setattr(sweeping, "BATCH", 2)
+    monkeypatch.setattr(sweeping, "PAUSE", 0)
     for earlier in range(3):
         await write(store, *rows_at(0, earlier)[0])
     await write(store, LinkRow(new_id(), 5, b"p", packed((7, 1))), *rows_at(0, 0)[1])
@@ -173,8 +167,8 @@ async def test_an_interrupted_walk_goes_on_when_it_is_run_again(
     store: Store, store_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Wherever it is interrupted, no event is deleted before its deliveries, and the final rows are the same."""
-    monkeypatch.setattr(retention, "BATCH", 2)
-    monkeypatch.setattr(retention, "PAUSE", 0)
+    monkeypatch.setattr(sweeping, "BATCH", 2)
+    monkeypatch.setattr(sweeping, "PAUSE", 0)
     staying = rows_at(0, 0)[1]
     for transactions in range(9):
         await write(store, *[row for earlier in (1, 2) for row in rows_at(0, earlier)[0]])
@@ -216,8 +210,8 @@ async def test_several_walks_at_a_time_delete_everything_once(
     store: Store, store_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The reported deletions of concurrent runs add up to the expired rows."""
-    monkeypatch.setattr(retention, "BATCH", 7)
-    monkeypatch.setattr(retention, "PAUSE", 0)
+    monkeypatch.setattr(sweeping, "BATCH", 7)
+    monkeypatch.setattr(sweeping, "PAUSE", 0)
     rows = [row for earlier in range(1, 31) for row in rows_at(0, earlier)[0]]
     await write(store, *rows)
     other = await open_store(store_url)
@@ -287,7 +281,7 @@ async def test_housekeeping_goes_on_after_an_error(
             raise errors.pop(0)
         swept.set()
 
-    monkeypatch.setattr(retention, "INTERVAL", 0.001)
+    monkeypatch.setattr(sweeping, "INTERVAL", 0.001)
     monkeypatch.setattr(Housekeeping, "walk", walk)
     task = asyncio.create_task(Housekeeping(store=store, clock=SetClock(), longest=WINDOW).run())
     async with asyncio.timeout(20):

@@ -14,11 +14,11 @@ from scoring_model.contract.outcome import OUTCOMES, Outcome
 from scoring_model.contract.verification import VerificationStatus
 from scoring_model.records import rfc3339
 from scoring_model.scorer import Scorer
-from scoring_model.service.clients import Caller
+from scoring_model.service.clients.clients import Caller
 from scoring_model.service.core.errors import IdentityNotValidated, Unavailable
 from scoring_model.service.core.rows import PersonKeyRow, VerificationRow
-from scoring_model.service.idempotency import Answer
 from scoring_model.service.keys.keyring import KeyEncryptionKey, Keyring
+from scoring_model.service.requests.idempotency import Answer
 from service_use import (
     HOUR,
     MASTERS,

@@ -10,10 +10,10 @@ from databases import Databases
 from scoring_model.contract.outcome import Outcome
 from scoring_model.decision.rules import Policy
 from scoring_model.scorer import Scorer
+from scoring_model.service.activation.links import HistoryMismatch
+from scoring_model.service.clients.credentials import FAILURES_PER_MINUTE
 from scoring_model.service.core.rows import BundleRow, FactRow
-from scoring_model.service.credentials import FAILURES_PER_MINUTE
 from scoring_model.service.keys.keyring import KeyEncryptionKey, Keyring, UnknownMasterKey
-from scoring_model.service.service import HistoryMismatch
 from scoring_model.service.store import StoreUnavailable, open_store
 from scoring_model.training.run import Training
 from service_use import (

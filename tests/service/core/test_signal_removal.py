@@ -8,14 +8,16 @@ import pytest
 
 from scoring_model.contract.outcome import Outcome
 from scoring_model.contract.texts import to_text
-from scoring_model.service import retention
-from scoring_model.service.clients import Caller
+from scoring_model.service.clients.clients import Caller
 from scoring_model.service.core import ids
 from scoring_model.service.core.rows import VerificationRow
-from scoring_model.service.export import export_pages
 from scoring_model.service.keys.data_keys import Vault
 from scoring_model.service.keys.keyring import KeyEncryptionKey, Keyring, UnknownMasterKey
-from scoring_model.service.retention import Ages, OldSignals, Pruned, Removed, prune, remove_signals
+from scoring_model.service.past.export import export_pages
+from scoring_model.service.retention import signals
+from scoring_model.service.retention.prune import Pruned, prune
+from scoring_model.service.retention.signals import OldSignals, Removed, remove_signals
+from scoring_model.service.retention.sweeping import Ages
 from scoring_model.service.scoring.verifications import Replay, replay
 from service_use import (
     HOUR,
@@ -116,7 +118,7 @@ async def test_a_dry_run_counts_the_same_and_changes_nothing_of_it(
     world: World, sealed: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of several stretches; those without signals do not count."""
-    monkeypatch.setattr(retention, "SIGNALS_BATCH", 2)
+    monkeypatch.setattr(signals, "SIGNALS_BATCH", 2)
     reported: list[int] = []
     caller = await world.client()
     identity = await world.identity(caller, applicants(sealed)[0].identity)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from scoring_model.contract.outcome import Outcome
-from scoring_model.service.clients import Caller
+from scoring_model.service.clients.clients import Caller
 from scoring_model.service.core import ids
 from scoring_model.service.core.errors import IdentityNotValidated, Invalid, NotFound
 from service_use import World, applicants, run_story, signals_of, verification_body

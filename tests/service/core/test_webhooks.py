@@ -11,14 +11,11 @@ import delivery_use
 from scoring_model.contract.event import EventType
 from scoring_model.contract.resource import instant
 from scoring_model.contract.webhook import Webhook, WebhookContext, WebhookInput
-from scoring_model.service.clients import Caller
+from scoring_model.service.clients.clients import Caller
 from scoring_model.service.core import ids
 from scoring_model.service.core.errors import Invalid, NotFound, WebhookLimit
 from scoring_model.service.core.rows import DeliveryRow, WebhookRow
-from scoring_model.service.keys.data_keys import rotate
-from scoring_model.service.keys.keyring import KeyEncryptionKey, Keyring, Unreadable
-from scoring_model.service.keys.secrets import Secrets
-from scoring_model.service.webhooks import (
+from scoring_model.service.events.webhooks import (
     associated_data,
     destination_of,
     new_secret,
@@ -27,6 +24,9 @@ from scoring_model.service.webhooks import (
     updated,
     wants,
 )
+from scoring_model.service.keys.data_keys import rotate
+from scoring_model.service.keys.keyring import KeyEncryptionKey, Keyring, Unreadable
+from scoring_model.service.keys.secrets import Secrets
 from service_use import (
     HOUR,
     MASTERS,

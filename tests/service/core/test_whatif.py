@@ -7,17 +7,22 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
 from program import Captured, refused, run
 from scoring_model.contract.outcome import Outcome
 from scoring_model.contract.texts import to_text
+from scoring_model.decision.flips import UNLABELLED, flip_codes
 from scoring_model.decision.rules import Policy
+from scoring_model.evaluation.grouping import OTHER
 from scoring_model.scorer import Scorer
+from scoring_model.service.activation.links import LINKS_FACT
 from scoring_model.service.keys.data_keys import Vault
-from scoring_model.service.retention import KEPT_SINCE, remove_signals
-from scoring_model.service.service import LINKS_FACT
+from scoring_model.service.past.whatif import GroupTally, GroupTurns
+from scoring_model.service.retention.kept import KEPT_SINCE
+from scoring_model.service.retention.signals import remove_signals
 from service_use import HOUR, MASTERS, START, Made, World, applicants, signals_of, with_service
 
 
@@ -119,3 +124,22 @@ async def test_what_cannot_be_decided_again_is_named(
     await set_fact(world, LINKS_FACT, b"{}")
     assert "link keys" in await asyncio.to_thread(refused, capsys, *words, "--out", tmp_path / "b.parquet")
     assert not (tmp_path / "b.parquet").exists()
+
+
+def test_groups_of_pages_add_up_and_values_of_few_persons_are_one_group() -> None:
+    """Counts are those of a loop over all pages; a value of fewer than five persons is not named."""
+    rng = np.random.default_rng(0)
+    values = ["large"] * 30 + ["few"] * 30 + ["rare"] * 2
+    persons = [b"%d" % (row % (4 if value == "few" else 30)) for row, value in enumerate(values)]
+    before, after = rng.integers(0, 3, (2, len(values)))
+    codes = flip_codes(np.full(len(values), UNLABELLED), before, after)
+    tally = GroupTally()
+    for rows in np.array_split(rng.permutation(len(values)), 4):
+        tally.add([values[row] for row in rows], [persons[row] for row in rows], codes[rows])
+    large = np.array(values) == "large"
+    assert tally.result() == {
+        name: GroupTurns(
+            int(rows.sum()), int((after > before)[rows].sum()), int((after < before)[rows].sum())
+        )
+        for name, rows in (("large", large), (OTHER, ~large))
+    }

@@ -9,11 +9,12 @@ import pytest
 from standardwebhooks.webhooks import Webhook
 
 from delivery_use import Sent, World, run_story
+from scoring_model.contract.units import HOUR, SECOND
 from scoring_model.service.core.rows import DeliveryStatus, EventRow
 from scoring_model.service.delivery.deliverer import DeliveryLimits
-from scoring_model.service.delivery.results import DELAYS, DISABLE_AFTER, HOUR, SECOND
+from scoring_model.service.delivery.results import DELAYS, DISABLE_AFTER
 from scoring_model.service.delivery.sender import Reply
-from scoring_model.service.webhooks import new_secret
+from scoring_model.service.events.webhooks import new_secret
 from service_use import START, table
 
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scoring_model.service.core.rows import WebhookRow
-from scoring_model.service.delivery.fair_queue import FairQueue, LeasedDelivery, host_and_port
+from scoring_model.service.delivery.fair_queue import DeliveryQueue, LeasedDelivery, host_and_port
 from scoring_model.service.store import DueWebhook
 from stored_rows import delivery_row, event_row, webhook_row
 
@@ -33,7 +33,7 @@ def deliveries(webhook: WebhookRow, count: int, leased_until: int = 100) -> list
     ]
 
 
-def begun(queue: FairQueue, until: int = 100) -> list[LeasedDelivery]:
+def begun(queue: DeliveryQueue, until: int = 100) -> list[LeasedDelivery]:
     """Begin all permitted attempts."""
     found = []
     while (leased := queue.next(until=until)) is not None:
@@ -42,14 +42,14 @@ def begun(queue: FairQueue, until: int = 100) -> list[LeasedDelivery]:
 
 
 def ended(
-    queue: FairQueue, some: Sequence[LeasedDelivery], *, answered: bool = True, seconds: float = 0.1
+    queue: DeliveryQueue, some: Sequence[LeasedDelivery], *, answered: bool = True, seconds: float = 0.1
 ) -> list[bool]:
     """End attempts; report for each whether its client had more due."""
     return [queue.done(leased, answered=answered, seconds=seconds) for leased in some]
 
 
 def lease(
-    queue: FairQueue, webhooks: Sequence[WebhookRow], *, taken: int, batch: int = PLENTY
+    queue: DeliveryQueue, webhooks: Sequence[WebhookRow], *, taken: int, batch: int = PLENTY
 ) -> Counter[int]:
     """Lease what the shares allow when everything is due; how much each client got."""
     shares = queue.shares([due(webhook) for webhook in webhooks], capacity=taken - queue.held, batch=batch)
@@ -62,7 +62,7 @@ def lease(
 
 def test_clients_have_equal_shares_however_many_webhooks_they_have() -> None:
     """A batch is divided by clients first, and by their webhooks then."""
-    queue, many = FairQueue(at_once=9, per_destination=9), [hook(f"{n}.example") for n in range(50)]
+    queue, many = DeliveryQueue(at_once=9, per_destination=9), [hook(f"{n}.example") for n in range(50)]
     one = hook("other.example", client=2)
     shares = queue.shares([due(webhook) for webhook in [*many, one]], capacity=PLENTY, batch=60)
     assert shares.pop(one.id) == 30
@@ -71,7 +71,10 @@ def test_clients_have_equal_shares_however_many_webhooks_they_have() -> None:
 
 def test_clients_take_turns_where_a_batch_is_too_small_for_all() -> None:
     """A client without a share of a batch comes first in the next."""
-    queue, hooks = FairQueue(at_once=9, per_destination=9), [hook(client=client) for client in range(1, 6)]
+    queue, hooks = (
+        DeliveryQueue(at_once=9, per_destination=9),
+        [hook(client=client) for client in range(1, 6)],
+    )
     for expected in ({1, 2}, {3, 4}, {5, 1}, {2, 3}):
         lease(queue, hooks, taken=PLENTY, batch=2)
         assert {leased.webhook.client for leased in queue.clear()} == expected
@@ -79,7 +82,7 @@ def test_clients_take_turns_where_a_batch_is_too_small_for_all() -> None:
 
 def test_no_more_is_leased_than_is_due() -> None:
     """The unused share of a webhook goes to others."""
-    queue, few, many = FairQueue(at_once=9, per_destination=9), hook(client=1), hook(client=2)
+    queue, few, many = DeliveryQueue(at_once=9, per_destination=9), hook(client=1), hook(client=2)
     assert queue.shares([due(few, 2), due(many, 50)], capacity=PLENTY, batch=20) == {few.id: 2, many.id: 18}
 
 
@@ -95,7 +98,7 @@ def test_a_client_that_begins_finds_room_whatever_others_hold(
 
     Its share depends only on the number of the others.
     """
-    queue = FairQueue(at_once=at_once, per_destination=2 * at_once)
+    queue = DeliveryQueue(at_once=at_once, per_destination=2 * at_once)
     others = [hook(f"{n}.{client}.example", client) for client, of in enumerate(greedy, 1) for n in range(of)]
     lease(queue, others, taken=taken)
     begun(queue)
@@ -109,7 +112,7 @@ def test_a_client_that_begins_finds_room_whatever_others_hold(
 
 def test_a_client_alone_leaves_room_within_its_share() -> None:
     """A hanging destination of a client does not take the share of its others."""
-    queue, hanging, quick = FairQueue(at_once=30, per_destination=100), hook(), hook("two.example")
+    queue, hanging, quick = DeliveryQueue(at_once=30, per_destination=100), hook(), hook("two.example")
     assert lease(queue, [hanging], taken=60) == {1: 20}
     assert len(begun(queue)) == 10
     assert lease(queue, [hanging, quick], taken=60) == {1: 7}
@@ -118,7 +121,7 @@ def test_a_client_alone_leaves_room_within_its_share() -> None:
 
 def test_attempts_take_turns() -> None:
     """Clients take turns, and the destinations of each, in the order of the deliveries of each."""
-    queue = FairQueue(at_once=100, per_destination=100)
+    queue = DeliveryQueue(at_once=100, per_destination=100)
     many, one = [hook(f"{n}.example") for n in range(3)], hook("other.example", client=2)
     given = {webhook.id: deliveries(webhook, 2) for webhook in [*many, one]}
     for some in given.values():
@@ -140,7 +143,7 @@ def test_attempts_take_turns() -> None:
 
 def test_a_destination_is_shared_by_clients() -> None:
     """One client has at most half of the attempts to a host and port; another begins at once."""
-    queue, one, two = FairQueue(at_once=1_000, per_destination=8), hook(), hook(client=2)
+    queue, one, two = DeliveryQueue(at_once=1_000, per_destination=8), hook(), hook(client=2)
     queue.add(deliveries(one, 10))
     some = begun(queue)
     assert len(some) == 4
@@ -156,7 +159,7 @@ def test_the_slow_and_silent_get_fewer_attempts_at_once(*, answered: bool, secon
 
     Of a slow lane no more is leased than twice as much; that of another client to the same destination is not slow.
     """
-    queue, webhook, other = FairQueue(at_once=100, per_destination=16), hook(), hook(client=2)
+    queue, webhook, other = DeliveryQueue(at_once=100, per_destination=16), hook(), hook(client=2)
     queue.add(deliveries(webhook, 16))
     some = begun(queue)
     assert len(some) == 8
@@ -171,7 +174,7 @@ def test_the_slow_and_silent_get_fewer_attempts_at_once(*, answered: bool, secon
 
 def test_the_end_of_an_attempt_says_whether_more_is_due() -> None:
     """The queue reports once that a client's share had no room for all due deliveries."""
-    queue, webhook, other = FairQueue(at_once=100, per_destination=100), hook(), hook(client=2)
+    queue, webhook, other = DeliveryQueue(at_once=100, per_destination=100), hook(), hook(client=2)
     lease(queue, [webhook], taken=9)
     queue.add(deliveries(other, 2))
     some = begun(queue)
@@ -184,7 +187,7 @@ def test_the_end_of_an_attempt_says_whether_more_is_due() -> None:
 
 def test_no_attempt_outlasts_its_lease() -> None:
     """A delivery whose lease would end within the attempt is released."""
-    queue, webhook = FairQueue(at_once=100, per_destination=100), hook()
+    queue, webhook = DeliveryQueue(at_once=100, per_destination=100), hook()
     old, new = deliveries(webhook, 2, leased_until=99), deliveries(webhook, 1, leased_until=100)
     queue.add([old[0], *new, old[1]])
     assert begun(queue, until=100) == new
@@ -193,7 +196,7 @@ def test_no_attempt_outlasts_its_lease() -> None:
 
 def test_what_waits_for_a_webhook_is_dropped() -> None:
     """Only the webhook's own deliveries are removed, not those of others on the same host."""
-    queue, gone, stays = FairQueue(at_once=100, per_destination=100), hook(), hook()
+    queue, gone, stays = DeliveryQueue(at_once=100, per_destination=100), hook(), hook()
     kept = deliveries(stays, 2)
     queue.add([*deliveries(gone, 3), *kept])
     queue.drop(gone.id)
@@ -203,7 +206,7 @@ def test_what_waits_for_a_webhook_is_dropped() -> None:
 
 def test_all_that_waits_is_let_go() -> None:
     """Attempts under way stay."""
-    queue, webhook = FairQueue(at_once=100, per_destination=4), hook()
+    queue, webhook = DeliveryQueue(at_once=100, per_destination=4), hook()
     given = deliveries(webhook, 4)
     queue.add(given)
     some = begun(queue)

@@ -7,8 +7,8 @@ import pytest
 from scoring_model.contract.event import EventType
 from scoring_model.service.core.rows import DeliveryRow, DeliveryStatus, EventRow, WebhookRow
 from scoring_model.service.delivery.fan_out import MOST_CLIENTS, FannedOut, deliveries_of, fan_out, gets
+from scoring_model.service.events.webhooks import pack_event_types, unpack_event_types, wants
 from scoring_model.service.store import Store
-from scoring_model.service.webhooks import pack_event_types, unpack_event_types, wants
 from service_use import START
 from store_story import run_story, write
 from stored_rows import event_row, webhook_row

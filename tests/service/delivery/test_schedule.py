@@ -8,13 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from scoring_model.contract.units import HOUR, MINUTE, SECOND
 from scoring_model.service.core.rows import DeliveryStatus
 from scoring_model.service.delivery.results import (
     DELAYS,
     DISABLE_AFTER,
-    HOUR,
-    MINUTE,
-    SECOND,
     DisabledReason,
     RetryDecision,
     after_attempt,

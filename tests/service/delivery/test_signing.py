@@ -11,10 +11,10 @@ from standardwebhooks.webhooks import Webhook, WebhookVerificationError
 from scoring_model.contract.event import EventType
 from scoring_model.service.core.rows import WebhookRow
 from scoring_model.service.delivery.signing import payload, secrets_of, signed_headers
-from scoring_model.service.events import message_id, webhook_data
+from scoring_model.service.events.events import message_id, webhook_data
+from scoring_model.service.events.webhooks import associated_data, new_secret
 from scoring_model.service.keys.keyring import Unreadable
 from scoring_model.service.keys.secrets import Secrets
-from scoring_model.service.webhooks import associated_data, new_secret
 from service_use import START
 from stored_rows import event_row, new_id, webhook_row
 

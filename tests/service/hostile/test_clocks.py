@@ -10,13 +10,14 @@ import pytest
 
 from scoring_model.cli import main
 from scoring_model.contract.event import EventType
-from scoring_model.service import service as services
-from scoring_model.service.clients import Caller
+from scoring_model.service import readiness
+from scoring_model.service.clients.clients import Caller
+from scoring_model.service.core.clock import SKEW
 from scoring_model.service.core.errors import Unavailable
 from scoring_model.service.core.rows import LinkRow
 from scoring_model.service.delivery.fan_out import fan_out
-from scoring_model.service.retention import future_links
-from scoring_model.service.scoring.score import LONGEST_RETRY, SKEW
+from scoring_model.service.retention.future_links import future_links
+from scoring_model.service.scoring.score import LONGEST_RETRY
 from service_use import HOUR, SECOND, START, World, applicants, id_of, run_story
 from store_story import write_to
 
@@ -32,7 +33,7 @@ async def behind(world: World) -> int:
 
 @pytest.fixture(autouse=True)
 def _looks_always(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(services, "CLOCK_INTERVAL", 0.0)
+    monkeypatch.setattr(readiness, "CLOCK_INTERVAL", 0.0)
 
 
 def test_link_records_of_the_future_are_found_and_deleted(store_url: str, sealed: Path) -> None:

@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 
 from scoring_model.records.times import DAY
-from scoring_model.service.clients import Caller
+from scoring_model.service.clients.clients import Caller
 from scoring_model.service.core.faults import FAULTS
-from scoring_model.service.identities import parse_identity
+from scoring_model.service.identities.assessment import parse_identity
 from scoring_model.service.keys.link_hashes import Linker
 from scoring_model.service.keys.secrets import load_or_create
-from scoring_model.service.labels import LabelLine, import_labels
+from scoring_model.service.labels.imports import LabelLine, import_labels
 from scoring_model.service.store import TRUNCATION_FACT, Store, open_store
 from scoring_model.service.store.sqlite_file import COMPLETE, DELAYED
 from service_use import MASTERS, START, World, applicants, eventually, file_of, run_story, select

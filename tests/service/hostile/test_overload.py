@@ -9,10 +9,10 @@ from typing import Any
 
 import httpx
 
-from scoring_model.service.clients import Permission, create_client
+from scoring_model.service.clients.clients import Permission, create_client
 from scoring_model.service.core.clock import SystemClock
 from scoring_model.service.http import HttpSettings, create_app
-from scoring_model.service.scoring.commit_queue import QueueLimits
+from scoring_model.service.requests.commit_queue import QueueLimits
 from scoring_model.service.service import open_service
 from scoring_model.service.store import open_store
 from service_use import MASTERS, HeldStore, eventually

@@ -2,7 +2,7 @@
 
 from fake_service import Client
 from scoring_model.service.core.rows import BundleActivationRow
-from scoring_model.service.service import Readiness, ServedSince
+from scoring_model.service.readiness import ProcessState, ServedSince
 from scoring_model.service.store import StoreUnavailable
 from service_use import START
 
@@ -36,7 +36,7 @@ def test_ready_says_what_operators_should_know() -> None:
     """Since when an erasure is incomplete, how far the clock is behind, what serves, and what does not and why."""
     client = Client()
     refused = BundleActivationRow(3, START, "m2", "p2", 0, "REFUSED", "ops", 2, "a margin is not finite")
-    client.service.ready = Readiness(
+    client.service.ready = ProcessState(
         erasure_incomplete_since=START,
         clock_behind=172_800_999_999,
         serves=ServedSince(

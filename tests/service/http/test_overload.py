@@ -1,16 +1,18 @@
 """What HTTP answers when the service is overloaded."""
 
 import asyncio
+import gc
 import io
 import json
 import os
 import time
+import weakref
 from typing import Any
 
 import pytest
 
 from fake_service import GOOD, PERSON, Client
-from scoring_model.service.core.errors import Overloaded
+from scoring_model.service.core.errors import NotFound, Overloaded
 from scoring_model.service.http import HttpSettings, context
 from scoring_model.service.store import Bucket
 
@@ -70,6 +72,21 @@ def test_admission_comes_after_credentials_and_before_the_rate_limit() -> None:
     assert client.ask("POST", PATH, json=BODY).status_code == 503
     client.service.overload = None
     assert client.ask("POST", PATH, json=BODY).status_code == 429
+
+
+def test_a_refused_request_is_freed_at_once() -> None:
+    """Error, frames and body refer to each other in no cycle, which a collection of garbage would have to find."""
+    client = Client()
+    error = NotFound()
+    client.service.fault, freed = error, weakref.ref(error)
+    gc.disable()
+    try:
+        assert client.ask("POST", PATH, json=BODY).status_code == 404
+        client.service.fault = None
+        del error
+        assert freed() is None
+    finally:
+        gc.enable()
 
 
 def test_reading_needs_no_admission() -> None:

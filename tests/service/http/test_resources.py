@@ -2,9 +2,11 @@
 
 from fake_service import HOOK, NOW, PERSON, SECRET, Client
 from scoring_model.contract.fields import REQUIRED_FIELDS, field_pointer
+from scoring_model.contract.identity import IdentityInput
 from scoring_model.contract.texts import from_text
 from scoring_model.records import rfc3339
-from scoring_model.service.identities import TOO_YOUNG, StoredIdentity, shown
+from scoring_model.service.identities.assessment import TOO_YOUNG
+from scoring_model.service.identities.persons import StoredIdentity, shown
 from stored_rows import identity_row
 
 TIME = rfc3339(NOW)
@@ -19,10 +21,10 @@ def test_identity_is_shown_with_every_field() -> None:
     assert answer.headers["location"] == f"/scoring/v1/identities/{body['id']}"
     parts = dict.fromkeys(("line1", "line2", "city", "region", "postalCode", "country"))
     assert body == {
+        **dict.fromkeys(str(field.alias) for field in IdentityInput.model_fields.values()),
         **PERSON,
         "id": body["id"],
         "address": {**parts, "line1": "12 Example Street", "country": "GB"},
-        "externalId": None,
         "validated": True,
         "status": "VALIDATED",
         "missingFields": [],

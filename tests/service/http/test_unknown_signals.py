@@ -10,13 +10,13 @@ from typing import Any
 import httpx
 import pytest
 
-from scoring_model.service.clients import NewClient, Permission, create_client
+from scoring_model.service.clients.clients import NewClient, Permission, create_client
+from scoring_model.service.clients.unknown_signals import MOST_HINTS, MOST_NAMES, list_unknown_signals
 from scoring_model.service.core.faults import FAULTS
 from scoring_model.service.core.rows import UnknownSignalRow, VerificationRow
 from scoring_model.service.http import create_app
 from scoring_model.service.http.settings import HttpSettings
 from scoring_model.service.store import StoreUnavailable
-from scoring_model.service.unknown_signals import MOST_HINTS, MOST_NAMES, list_unknown_signals
 from service_use import START, World, opened, run_story, table
 
 PATH = "/scoring/v1/verifications"

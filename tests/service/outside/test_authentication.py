@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
-from scoring_model.service.clients import Permission, create_client, revoke
+from scoring_model.service.clients.clients import Permission, create_client, revoke
 from scoring_model.service.core.clock import SystemClock
 from scoring_model.service.http import HttpSettings, create_app
 from scoring_model.service.keys.keyring import KeyEncryptionKey, Keyring

@@ -86,6 +86,18 @@ def test_a_hundred_requests_at_once_cost_little(
     assert peak(service) - before < MEBIBYTES
 
 
+def test_a_second_request_is_refused_before_its_body_is_read(client: OutsideClient) -> None:
+    """While the body of a client's first report is on its way, the head of the next one is enough for a 429."""
+    head = client.head("POST", LABELS, "content-type: application/json", "content-length: 100000")
+    with Wire(client.port) as first, Wire(client.port) as second:
+        first.send(head, b"{")
+        until(lambda: client.ask("POST", LABELS, {}).status == 429, "the first report")
+        second.send(head)
+        answer = second.answer()
+        assert answer is not None
+        assert (answer.status, answer.json["code"]) == (429, "one_at_a_time")
+
+
 def test_lists_and_erasures_of_large_persons_cost_little(
     service: Running, folder: Path, client: OutsideClient, neighbour: OutsideClient, labelled: str
 ) -> None:

@@ -26,11 +26,11 @@ from scoring_model.history import key_codes
 from scoring_model.records.reading import read_records
 from scoring_model.scorer import Scorer
 from scoring_model.service.core.rows import ClientRow
-from scoring_model.service.labels import Imported, LabelLine, import_labels
+from scoring_model.service.labels.imports import Imported, LabelLine, import_labels
 from scoring_model.service.store import Store
 from service_use import SetClock
 
-EVENTS = 1_000
+EVENTS = 500
 CONNECTIONS = 4
 """To each of the two processes."""
 
@@ -111,7 +111,7 @@ def labelled(everything: list[Application], rng: random.Random) -> Iterator[Appl
 
 
 def test_a_file_scores_alike_through_the_service(served: Any, linked: Scorer, tmp_path: Path) -> None:
-    """A thousand applications and their labels over 8 connections, only those with a common link key in order."""
+    """Hundreds of applications and their labels over 8 connections, only those with a common link key in order."""
     everything = list(labelled(applications(EVENTS, seed=6, months=5), random.Random(5)))
     source = write_lines(tmp_path / "history.jsonl", [application.record() for application in everything])
     keys = link_keys(linked, source, everything)

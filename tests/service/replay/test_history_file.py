@@ -11,7 +11,7 @@ from replay_client import IDENTITIES, VERIFICATIONS, Credentials, connected, new
 from replay_verdicts import Stored, Verdict, columns, differences, exported, scored, stored, write_lines
 from scoring_model.contract.texts import from_text
 from scoring_model.scorer import Scorer
-from scoring_model.service.labels import LabelLine, import_labels
+from scoring_model.service.labels.imports import LabelLine, import_labels
 
 ANN = {
     "firstName": "Ann",

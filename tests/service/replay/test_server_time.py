@@ -21,7 +21,7 @@ from replay_client import VERIFICATIONS, Credentials, Traffic, connected, new_cl
 from replay_verdicts import Verdict, columns, differences, scored, stored
 from scoring_model.scorer import Scorer
 
-EVENTS = 1_000
+EVENTS = 600
 CONNECTIONS = 4
 """To each of the two processes."""
 

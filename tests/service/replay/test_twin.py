@@ -19,11 +19,11 @@ from program import Captured, run
 from scoring_model.contract.outcome import Outcome
 from scoring_model.contract.texts import to_text
 from scoring_model.scorer import Scorer
-from scoring_model.service.clients import Caller
+from scoring_model.service.clients.clients import Caller
 from scoring_model.service.keys.data_keys import Vault
-from scoring_model.service.labels import LabelLine, import_labels
-from scoring_model.service.past_pages import LATEST, past_pages
-from scoring_model.service.replay import Replayer
+from scoring_model.service.labels.imports import LabelLine, import_labels
+from scoring_model.service.past.pages import LATEST, past_pages
+from scoring_model.service.past.replay import Replayer
 from scoring_model.service.store import EARLIEST
 from service_use import MASTERS, SetClock, World, opened
 
@@ -82,12 +82,10 @@ async def feed(
 
 async def replayed(world: World, scorer: Scorer) -> Mapping[bytes, Any]:
     """The decisions of a bundle about the verifications of a service, by id."""
-    async with world.store.reading() as reader:
-        clients = {row.client: row for row in await reader.clients()}
     replayer = Replayer(world.store, world.secrets, scorer)
     found: dict[bytes, Any] = {}
-    async for page in past_pages(world.store, Vault(MASTERS), list(clients), since=EARLIEST, before=LATEST):
-        scores, _ = await replayer.replay(clients[page.client], page)
+    async for page in past_pages(world.store, Vault(MASTERS), since=EARLIEST, before=LATEST):
+        scores, _ = await replayer.replay(page)
         found |= scores
     return found
 

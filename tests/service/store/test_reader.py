@@ -88,7 +88,7 @@ async def test_resources_are_their_clients_own(store: Store, reader: Reader) -> 
     assert await reader.webhook(2, webhook.id) is None
     assert await reader.verification_by_id(verification.id) == verification
     assert await reader.verification_by_id(identity.id) is None
-    assert await reader.webhooks(2, None, 10) == []
+    assert await reader.webhooks(2, b"", 10) == []
 
 
 async def test_an_identity_comes_with_its_persons_key(store: Store, reader: Reader) -> None:
@@ -228,7 +228,7 @@ async def test_webhooks_come_page_by_page(store: Store, reader: Reader) -> None:
     """Pages put together are all webhooks of the client in the order of their ids."""
     rows = [webhook_row() for _ in range(5)]
     await write(store, *reversed(rows), webhook_row(client=2))
-    first = await reader.webhooks(1, None, 3)
+    first = await reader.webhooks(1, b"", 3)
     assert first + await reader.webhooks(1, first[-1].id, 3) == rows
     assert await reader.webhooks(1, rows[-1].id, 3) == []
 

@@ -6,23 +6,24 @@ from collections.abc import Iterator
 import asyncpg
 
 from scoring_model.service.core.rows import DeliveryStatus
-from scoring_model.service.store import lists, statements
+from scoring_model.service.store import Reader, Transaction, lists, statements
 from scoring_model.service.store.expiry import EXPIRY
+from scoring_model.service.store.queries import Query
 from scoring_model.service.store.sqlite_file import native
 from scoring_model.service.store.statements import Each
 
-FOR_OPERATORS = {"BUNDLES", "CLIENTS", "OTHER_MASTERS", "IMPORTING", "OUTCOMES"}
+FOR_OPERATORS = {"bundles", "clients", "keys_under_other_masters", "set_importing", "OUTCOMES"}
 SORTED = {
-    "API_KEYS",
+    "api_keys",
     "LABELS",
-    "DELIVERIES_OF_EVENT",
+    "deliveries_of",
     *(f"LIST {status} {client} webhook" for status in (None, *DeliveryStatus) for client in ("--", "client")),
     "SOME_DUE",
-    *(f"MATCHING {index.name}" for index in lists.Index),
+    "LABELLED",
 }
 """These sort what one client, person, verification, event or webhook has of its own, and what a limit bounds."""
 
-OF_ACTIVATIONS = {"ACTIVATIONS", "LATEST_ACTIVATION", "SERVING_PROCESSES", "FORGET_PROCESSES"}
+OF_ACTIVATIONS = {"activations", "latest_activation", "serving_processes", "forget_processes"}
 """No request runs these, and their tables have a row for each activation and process."""
 
 QUEUES = ("verifications_pending", "events_waiting", "deliveries_due", "deliveries_webhook")
@@ -47,9 +48,14 @@ OF_LISTS = {
     for index in lists.Index
     for name, statement in (
         ("PAGE", lists.rows(index)),
-        ("MATCHING", lists.matching(index, ("status",))),
-        ("LAST CHECKED", lists.last_checked(index)),
+        ("CHECKED", lists.checked(index, ("status",))),
     )
+}
+QUERIES = {
+    name: query.statement
+    for kind in (Reader, Transaction)
+    for name, query in vars(kind).items()
+    if isinstance(query, Query)
 }
 HISTORIES = {
     f"HISTORIES{' between' if between else ''}": statements.histories(2, between=between)
@@ -60,7 +66,7 @@ HISTORIES = {
 def shared() -> Iterator[tuple[str, str, str]]:
     """Every shared statement that runs for requests: its name, as SQLite runs it, and as a server does."""
     for name, value in (
-        vars(statements) | vars(lists) | BY_IDS | LISTS | OF_LISTS | SWEEPS | HISTORIES
+        vars(statements) | vars(lists) | QUERIES | BY_IDS | LISTS | OF_LISTS | SWEEPS | HISTORIES
     ).items():
         if name.startswith("_") or name in FOR_OPERATORS | OF_ACTIVATIONS:
             continue

@@ -54,13 +54,15 @@ def test_a_sound_history_has_no_leak(prepared: Prepared) -> None:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_a_copy_of_the_label_is_found(small_table: RecordTable, small_use: Configuration, seed: int) -> None:
+def test_a_copy_of_the_label_is_found(prepared: Prepared, seed: int) -> None:
     """A signal that copies the label, and one that does so with noise, are found and named."""
     rng = np.random.default_rng(seed)
-    fraud = (small_table.labels == 1).astype(np.float64)
-    noisy = fraud + rng.normal(0, 0.25, len(small_table))
+    fraud = (prepared.table.labels == 1).astype(np.float64)
+    noisy = fraud + rng.normal(0, 0.25, len(fraud))
     for values in (fraud, noisy):
-        leaky = prepare(with_signal(small_table, values.tolist()), small_use)
+        rows = prepared.rows.copy()
+        rows[:, prepared.matrix.names.index("signal_form_seconds")] = values
+        leaky = replace(prepared, rows=rows)
         found = check_single_features(leaky, SETTINGS, seed=seed)
         assert (found.state, found.names) == (State.FOUND, ("signal_form_seconds",))
         assert "signal_form_seconds has an AUC of " in found.sentence

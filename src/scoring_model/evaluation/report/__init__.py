@@ -1,25 +1,33 @@
-"""Reports of evaluations and comparisons: one HTML file, and its plots one by one.
+"""Reports of results: sections as data, rendered as one HTML file or as Markdown, and plots one by one.
 
-Drawing needs matplotlib and Jinja2 of the extra ``[train]``; nothing here is imported before a report is asked for.
+Drawing needs matplotlib and Jinja2 of the extra ``[train]``; neither is imported before HTML or a plot is asked for.
 """
 
-from scoring_model.evaluation.report.comparison_page import render_comparison, write_comparison
+from scoring_model.evaluation.report.comparison_page import comparison_report
 from scoring_model.evaluation.report.comparison_plot import ComparisonPlots
-from scoring_model.evaluation.report.figures import Table
-from scoring_model.evaluation.report.page import render_report, write_report
-from scoring_model.evaluation.report.plot import NothingToDraw, Plots
-from scoring_model.evaluation.report.sections.section import Section
-from scoring_model.evaluation.report.style import MissingExtra
+from scoring_model.evaluation.report.evaluation_page import evaluation_report
+from scoring_model.evaluation.report.html import html, write_html
+from scoring_model.evaluation.report.markdown import markdown, overview
+from scoring_model.evaluation.report.plot import Plots
+from scoring_model.evaluation.report.section import Card, Cell, Drawing, Grid, Report, Section, Text
+from scoring_model.evaluation.report.style import MissingExtra, NothingToDraw
 
 __all__ = [
+    "Card",
+    "Cell",
     "ComparisonPlots",
+    "Drawing",
+    "Grid",
     "MissingExtra",
     "NothingToDraw",
     "Plots",
+    "Report",
     "Section",
-    "Table",
-    "render_comparison",
-    "render_report",
-    "write_comparison",
-    "write_report",
+    "Text",
+    "comparison_report",
+    "evaluation_report",
+    "html",
+    "markdown",
+    "overview",
+    "write_html",
 ]

@@ -1,80 +1,78 @@
-"""The page of a comparison: two models on the same records."""
+"""The report of a comparison: two models on the same records."""
 
-from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import TYPE_CHECKING, Final
+import math
+from collections.abc import Iterator, Sequence
+from typing import Final
 
 from scoring_model.contract.outcome import OUTCOMES
+from scoring_model.decision.flips import FRAUD
+from scoring_model.estimates import Estimate
 from scoring_model.evaluation.comparison_result import ComparisonResult
 from scoring_model.evaluation.day_draws import MIN_DAYS
 from scoring_model.evaluation.flips import daily_changes
-from scoring_model.evaluation.report.cards import gate_cards, promise_cards
-from scoring_model.evaluation.report.comparison_plot import ComparisonPlots
-from scoring_model.evaluation.report.figures import Table, range_text
-from scoring_model.evaluation.report.first_screen import OUTCOME_TITLES, count_text, left_out_texts
-from scoring_model.evaluation.report.page import render_page, write_page
-from scoring_model.evaluation.report.scales import day
+from scoring_model.evaluation.gates import GateReport, GateVerdict
+from scoring_model.evaluation.report.first_screen import left_out_section, promise_cards, unknown_section
+from scoring_model.evaluation.report.gate_section import gates_section
+from scoring_model.evaluation.report.markdown import markdown
+from scoring_model.evaluation.report.section import Cell, Grid, Report, Row, Section, Text
 from scoring_model.evaluation.report.sections.changes import changes_sections
 from scoring_model.evaluation.report.sections.differences import differences_section
 from scoring_model.evaluation.report.sections.findings import findings_section, limiting
-from scoring_model.evaluation.report.sections.flips import flips_section
+from scoring_model.evaluation.report.sections.flips import flips_section, matrix_grid
 from scoring_model.evaluation.report.sections.models import models_section
-from scoring_model.figures import FIGURES
+from scoring_model.evaluation.report.words import (
+    OUTCOME_TITLES,
+    adding_up,
+    count_text,
+    day,
+    estimate_text,
+    range_text,
+    shared_counts,
+    signed_count,
+    tone_of,
+)
+from scoring_model.evaluation.result import APPLICANTS
+from scoring_model.figures import ERRORS, FIGURES, RANKING
 from scoring_model.findings import Code
 
-if TYPE_CHECKING:
-    from scoring_model.evaluation.gates import GateReport
-    from scoring_model.evaluation.uncertainty import Estimate
-
-_APPLICANTS: Final = 10_000
 _UNKNOWN: Final = (
     "The labels arose under the decisions of whichever model, or none, was deciding then. How applicants would act "
     "whom only the challenger steps up or fails, and which frauds it would deter, is not known."
 )
 
 
-def write_comparison(
-    comparison: ComparisonResult, path: str | Path, *, gates: "GateReport | None" = None
-) -> None:
-    """Write the report of a comparison as one HTML file, whole or not at all.
-
-    Raises
-    ------
-    MissingExtra
-        Without matplotlib or Jinja2, which the extra ``[train]`` brings.
-    """
-    write_page(render_comparison(comparison, gates=gates), path)
+def comparison_summary(comparison: ComparisonResult, *, gates: GateReport | None = None) -> str:
+    """Describe a comparison in Markdown: its report without the numbers of curves."""
+    return markdown(comparison_report(comparison, gates=gates), drawings=False)
 
 
-def render_comparison(comparison: ComparisonResult, *, gates: "GateReport | None" = None) -> str:
-    """Return the report of a comparison as HTML; equal comparisons give equal text."""
-    plots = ComparisonPlots(comparison)
+def comparison_report(comparison: ComparisonResult, *, gates: GateReport | None = None) -> Report:
+    """Describe a comparison, and what the gates decide about it."""
     name = "Two models" if not comparison.bundles else comparison.bundles[0].name
-    return render_page(
-        "comparison.html.j2",
+    warnings = limiting(comparison.findings, Code.MIXED_MATURITY)
+    return Report(
         kicker="Comparison of two models",
         title=f"{name}: comparison",
         name=f"{name}: champion and challenger",
         basis=_basis(comparison),
-        leads=_leads(comparison),
-        changes=(_daily(comparison), _applicants(comparison)),
-        matrix=_matrix(comparison),
-        note=_note(comparison),
-        gates=None if gates is None else gate_cards(gates),
-        verdict="" if gates is None else _verdict(gates),
-        promises=promise_cards(comparison.challenger.stability),
-        unknown=_unknown(comparison),
-        left_out=left_out_texts(
-            comparison.challenger.coverage,
-            warnings=limiting(comparison.findings, Code.MIXED_MATURITY),
+        first=(
+            _changes(comparison, gates),
+            gates_section(gates),
+            Section(
+                name="judged-promises",
+                title="Promises of the challenger",
+                cards=promise_cards(comparison.challenger.stability),
+            ),
+            unknown_section(_unknown(comparison)),
+            left_out_section(comparison.challenger.coverage, warnings=warnings),
         ),
-        sections=[
-            differences_section(comparison, plots),
-            flips_section(comparison, plots),
-            *changes_sections(comparison, plots),
+        sections=(
+            differences_section(comparison),
+            flips_section(comparison),
+            *changes_sections(comparison),
             findings_section(comparison.findings),
             models_section(comparison),
-        ],
+        ),
     )
 
 
@@ -91,97 +89,161 @@ def _basis(comparison: ComparisonResult) -> str:
     return f"{counted}, from {day(provenance.since)} to {day(provenance.until)}.{files}"
 
 
-def _leads(comparison: ComparisonResult) -> tuple[str, ...]:
+def headline(comparison: ComparisonResult, gates: GateReport | None) -> str:
+    """Say in one sentence whether the challenger is better, or what is missing to know."""
+    if comparison.days < MIN_DAYS:
+        missing = MIN_DAYS - comparison.days
+        return f"Can’t know yet: intervals need {MIN_DAYS} days with records, {missing} more than there are."
+    if gates is not None:
+        return _by_gates(comparison, gates)
+    tones = {
+        name: tone_of(name, comparison.differences[name].low, comparison.differences[name].high)
+        for name in (*RANKING, *ERRORS)
+    }
+    worse, better = ([name for name in tones if tones[name] == tone] for tone in ("worse", "better"))
+    if worse:
+        return f"Not better: clearly worse in {_named(worse)}."
+    if better:
+        return f"Better: clearly better in {_named(better)}, and in no figure of ranking or errors clearly worse."
+    return f"Can’t know yet: no difference is larger than chance.{_missing(comparison)}"
+
+
+def _by_gates(comparison: ComparisonResult, gates: GateReport) -> str:
+    if gates.promotes:
+        return f"Better: every gate passed, with {_named(gates.improved)} significantly better."
+    failed = [
+        one.name for one in gates.results if one.verdict in (GateVerdict.FAILED, GateVerdict.BROKEN_PROMISE)
+    ]
+    if failed:
+        return f"Not better: {len(failed)} of {len(gates.results)} gates failed ({', '.join(failed)})."
+    if gates.passes:
+        return f"Not better: every gate passed, but no figure is significantly better.{_missing(comparison)}"
+    open_ = [one.name for one in gates.results if one.verdict is GateVerdict.NOT_ENOUGH_DATA]
+    return f"Can’t know yet: not enough data for {', '.join(open_)}.{_missing(comparison)}"
+
+
+def _named(figures: Sequence[str]) -> str:
+    return ", ".join(FIGURES[name].title for name in figures)
+
+
+def _missing(comparison: ComparisonResult) -> str:
+    """Say how many frauds more would tell the difference that is nearest to clear from chance, if it stays as it is.
+
+    The width of an interval falls with the root of the number of records.
+    """
+    frauds, least = comparison.champion.overall.frauds, math.inf
+    for name in RANKING:
+        found = comparison.differences[name]
+        if found.value and found.low is not None and found.high is not None:
+            least = min(least, ((found.high - found.low) / 2 / found.value) ** 2)
+    more = frauds * (least - 1)
+    if not 0 < more < math.inf:
+        return ""
+    return f" If differences stay as measured, about {math.ceil(more):,} more frauds would show the clearest of them."
+
+
+def _changes(comparison: ComparisonResult, gates: GateReport | None) -> Section:
     """Say in natural numbers what changes."""
+    counts = comparison.matrix
+    cells = (
+        [f"{count:,} ({frauds:,} frauds)" for count, frauds in zip(*row, strict=True)]
+        for row in zip(counts.sum(axis=0).tolist(), counts[FRAUD].tolist(), strict=True)
+    )
+    matrix = matrix_grid(
+        cells,
+        old="Champion",
+        new="Challenger",
+        caption="Flip matrix: records by the outcome from the champion and from the challenger",
+    )
+    return Section(
+        name="changes",
+        title="What changes",
+        texts=tuple(
+            Text(text=text, kind="lead") for text in (headline(comparison, gates), *_leads(comparison))
+        ),
+        grids=(_daily(comparison), _applicants(comparison), matrix),
+        notes=(Text(text=_note(comparison), kind="note"),),
+    )
+
+
+def _leads(comparison: ComparisonResult) -> Iterator[str]:
     if not len(comparison.champion.records):
-        return ("There are no evaluated records.",)
+        yield "There are no evaluated records."
+        return
     if not comparison.flips:
-        return ("No record gets another outcome from the challenger.",)
-    flipped = comparison.flip_rates["all"].times(_APPLICANTS)
-    share = f"Out of 10,000 applicants {_ends(flipped, count_text)} get another outcome from the challenger."
-    return (*_natural(comparison), share)
+        yield "No record gets another outcome from the challenger."
+        return
+    yield from _natural(comparison)
+    flipped = estimate_text(comparison.flip_rates["all"].times(APPLICANTS), count_text, endless="")
+    yield f"Out of 10,000 applicants {flipped} get another outcome from the challenger."
 
 
 def _natural(comparison: ComparisonResult) -> Iterator[str]:
     """Describe changes a day, or of 10,000 applicants where a day has less than one."""
     changes, span = comparison.daily, "a day"
     if max(abs(change.everyone.value or 0.0) for change in changes) < 1:
-        changes = daily_changes(comparison.differences, records=_APPLICANTS, days=1)
+        changes = daily_changes(comparison.differences, records=APPLICANTS, days=1)
         span = "out of 10,000 applicants"
     for change in changes[1:]:
         yield f"{change.describe(span)}{_interval(change.everyone)}."
 
 
-def _interval(found: "Estimate") -> str:
-    return "" if found.low is None else f" (95% interval {range_text(found.low, found.high, _signed)})"
+def _interval(change: Estimate) -> str:
+    if change.low is None:
+        return ""
+    return f" (95% interval {range_text(change.low, change.high, signed_count)})"
 
 
-def _ends(found: "Estimate", write: Callable[[float], str]) -> str:
-    """Write a number of applicants with its interval."""
-    number = "–" if found.value is None else write(found.value)
-    return number if found.low is None else f"{number} ({range_text(found.low, found.high, write)})"
-
-
-def _signed(value: float) -> str:
-    text = count_text(abs(value))
-    if text == "0":
-        return text
-    return f"+{text}" if value > 0 else f"\N{MINUS SIGN}{text}"
-
-
-def _daily(comparison: ComparisonResult) -> Table:
-    rows = tuple(
-        (OUTCOME_TITLES[change.outcome], _ends(change.everyone, _signed), _ends(change.frauds, _signed))
-        for change in comparison.daily
-    )
-    return Table(
-        caption="Changes a day: challenger minus champion, with 95% intervals",
-        heads=("Outcome", "Applicants", "Frauds among them"),
-        rows=rows,
-    )
-
-
-def _applicants(comparison: ComparisonResult) -> Table:
-    """List the outcomes of 10,000 applicants, and of the frauds among them, under both models."""
-    rows = tuple(
+def _daily(comparison: ComparisonResult) -> Grid:
+    rows: list[Row] = [
         (
-            title,
-            *(
-                count_text(_APPLICANTS * (one.figures[name].value or 0.0))
-                for one in (comparison.champion, comparison.challenger)
-            ),
-            _ends(comparison.differences[name].times(_APPLICANTS), _signed),
+            Cell(text=OUTCOME_TITLES[change.outcome], key=change.outcome.lower()),
+            *(estimate_text(one, signed_count, endless="") for one in (change.everyone, change.frauds)),
         )
-        for title, name in (
-            *((OUTCOME_TITLES[outcome], outcome.lower()) for outcome in OUTCOMES),
-            *(
-                (f"Frauds {OUTCOME_TITLES[outcome].lower()}", f"{outcome.lower()}_frauds")
-                for outcome in OUTCOMES
-            ),
+        for change in comparison.daily
+    ]
+    heads = {"outcome": "Outcome", "applicants": "Applicants", "frauds": "Frauds among them"}
+    return Grid.of("daily", "Changes a day: challenger minus champion, with 95% intervals", heads, rows)
+
+
+def _applicants(comparison: ComparisonResult) -> Grid:
+    """List the outcomes of 10,000 applicants, and of the frauds among them, under both models."""
+    models = [model.figures for model in (comparison.champion, comparison.challenger)]
+    names = [outcome.lower() for outcome in OUTCOMES]
+    counts = [shared_counts([figures[name].value or 0.0 for name in names], APPLICANTS) for figures in models]
+    frauds = [
+        adding_up([APPLICANTS * (figures[f"{name}_frauds"].value or 0.0) for name in names])
+        for figures in models
+    ]
+    rows: list[Row] = [
+        (
+            Cell(text=OUTCOME_TITLES[outcome], key=outcome.lower()),
+            *(f"{model[place]:,}" for model in counts),
+            _change(comparison, outcome.lower()),
         )
-    )
-    return Table(
-        caption="Out of 10,000 applicants, with 95% intervals of the change",
-        heads=("Outcome", "Champion", "Challenger", "Change"),
-        rows=rows,
+        for place, outcome in enumerate(OUTCOMES)
+    ]
+    rows += [
+        (
+            Cell(text=f"Frauds {OUTCOME_TITLES[outcome].lower()}", key=f"{outcome.lower()}_frauds"),
+            *(count_text(model[place]) for model in frauds),
+            _change(comparison, f"{outcome.lower()}_frauds"),
+        )
+        for place, outcome in enumerate(OUTCOMES)
+    ]
+    heads = {
+        "outcome": "Outcome",
+        "champion": "Champion",
+        "challenger": "Challenger",
+        "change": "Change",
+    }
+    return Grid.of(
+        "both-applicants", "Out of 10,000 applicants, with 95% intervals of the change", heads, rows
     )
 
 
-def _matrix(comparison: ComparisonResult) -> Table:
-    """Count records by both outcomes."""
-    old, new = (one.records.decisions.outcomes for one in (comparison.champion, comparison.challenger))
-    fraud = comparison.champion.records.labels == 1
-    rows = []
-    for code, outcome in enumerate(OUTCOMES):
-        cells = [(old == code) & (new == other) for other in range(len(OUTCOMES))]
-        texts = (f"{int(cell.sum()):,} ({int((cell & fraud).sum()):,} frauds)" for cell in cells)
-        rows.append((OUTCOME_TITLES[outcome], *texts))
-    heads = ("Champion", *(f"Challenger {OUTCOME_TITLES[outcome].lower()}" for outcome in OUTCOMES))
-    return Table(
-        caption="Flip matrix: records by the outcome from the champion and from the challenger",
-        heads=heads,
-        rows=tuple(rows),
-    )
+def _change(comparison: ComparisonResult, figure: str) -> str:
+    return estimate_text(comparison.differences[figure].times(APPLICANTS), signed_count, endless="")
 
 
 def _note(comparison: ComparisonResult) -> str:
@@ -195,38 +257,14 @@ def _note(comparison: ComparisonResult) -> str:
     return f"{text} Intervals are paired: both models are measured on the same draws of whole days."
 
 
-def _verdict(gates: "GateReport") -> str:
-    """Say what the gates decide."""
-    passed = sum(result.verdict == "passed" for result in gates.results)
-    counted = f"{passed} of {len(gates.results)} gates passed."
-    parts = [
-        f"Significantly {word}: {', '.join(FIGURES[name].title for name in names)}."
-        for word, names in (("better", gates.improved), ("worse", gates.worsened))
-        if names
-    ]
-    if not gates.benefits:
-        parts.append("Better and worse were not judged.")
-    elif not gates.improved:
-        parts.append("No figure is significantly better.")
-    end = (
-        "The challenger may be promoted."
-        if gates.promotes
-        else "The challenger is not promoted on these records."
-    )
-    return " ".join((counted, *parts, end))
-
-
-def _unknown(comparison: ComparisonResult) -> tuple[str, ...]:
+def _unknown(comparison: ComparisonResult) -> Iterator[str]:
     """List what limits the figures."""
-    notes = tuple(f"{note[:1].upper()}{note[1:]}." for note in comparison.notes)
-    days = (
-        (f"The records lie on {comparison.days:,} days, too few for intervals.",)
-        if comparison.days < MIN_DAYS
-        else ()
-    )
-    groups = () if comparison.groups else ("No groups were asked for: name columns with --by.",)
-    bundles = (
-        () if comparison.bundles else ("Size and latency are not known: the models came without bundles.",)
-    )
-    trained = limiting(comparison.findings, Code.TRAINING_PERIOD, Code.TRAINING_RECORDS)
-    return (*trained, *notes, *days, *groups, *bundles, _UNKNOWN)
+    yield from limiting(comparison.findings, Code.TRAINING_PERIOD, Code.TRAINING_RECORDS)
+    yield from (f"{note[:1].upper()}{note[1:]}." for note in comparison.notes)
+    if comparison.days < MIN_DAYS:
+        yield f"The records lie on {comparison.days:,} days, too few for intervals."
+    if not comparison.groups:
+        yield "No groups were asked for: name columns with --by."
+    if not comparison.bundles:
+        yield "Size and latency are not known: the models came without bundles."
+    yield _UNKNOWN

@@ -1,113 +1,97 @@
-"""The first screen: what happens to 10,000 applicants, and which records were left out."""
+"""The first screen: what happens to 10,000 applicants, what is promised, and which records were left out."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
-from scoring_model.contract.outcome import OUTCOMES, Outcome
-from scoring_model.evaluation.report.figures import Table
-from scoring_model.evaluation.report.scales import day
-from scoring_model.evaluation.result import Applicants, EvaluationResult
+from scoring_model.contract.outcome import OUTCOMES
+from scoring_model.evaluation.report.section import Card, Cell, Grid, Section, Text
+from scoring_model.evaluation.report.words import (
+    ABSENT,
+    OUTCOME_TITLES,
+    VERDICT_TONES,
+    adding_up,
+    capital,
+    count_text,
+    day,
+    ends_text,
+    percent,
+    shared_counts,
+)
+from scoring_model.evaluation.result import APPLICANTS, EvaluationResult
+from scoring_model.evaluation.stability import Stability, Verdict
+from scoring_model.figures import bounded
 from scoring_model.records import rfc3339
 
 if TYPE_CHECKING:
     from scoring_model.evaluation.coverage import Coverage
-    from scoring_model.evaluation.uncertainty import Estimate
 
-OUTCOME_TITLES: Final = {
-    Outcome.PASSED: "Passed",
-    Outcome.STEPPED_UP: "Stepped up",
-    Outcome.FAILED: "Failed",
+_HAPPENED: Final = {
+    "max_false_reject": "genuine records failed",
+    "max_step_up": "genuine records were stepped up or failed",
+    "max_missed_fraud": "frauds passed",
+}
+"""By bound, what happened to the records that are counted."""
+
+_HEADS: Final = {
+    Verdict.KEPT: "Kept",
+    Verdict.BROKEN: "Broken",
+    Verdict.UNDECIDED: "Undecided",
+    None: "No promise",
+}
+_APPLICANTS: Final = {
+    "outcome": "Outcome",
+    "applicants": "Applicants",
+    "frauds": "Frauds among them",
+    "share": "Of applicants",
+    "fraud_share": "Of frauds",
 }
 
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class OutcomeRow:
-    """Applicants of 10,000 with one outcome; texts."""
-
-    name: str
-    title: str
-    count: str
-    range: str
-    frauds: str
-    noun: str
-    frauds_range: str
-    share: float
-    fraud_share: float | None
+_WIDEST: Final = 0.5
+"""Widest range of a share that is printed: a wider one says next to nothing."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ApplicantTexts:
-    """What happens to 10,000 applicants."""
-
-    title: str
-    lead: str
-    rows: tuple[OutcomeRow, ...]
-    note: str
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class LeftOutTexts:
-    """Which records were left out."""
-
-    texts: tuple[str, ...]
-    warnings: tuple[str, ...]
-    table: Table | None
-
-
-def applicant_texts(evaluation: EvaluationResult) -> ApplicantTexts:
+def applicants_section(evaluation: EvaluationResult) -> Section:
     """Describe what happens to 10,000 applicants who are as the evaluated records."""
-    title, overall = "Out of 10,000 applicants", evaluation.overall
+    name, title, overall = "applicants", "Out of 10,000 applicants", evaluation.overall
     if not overall.records:
-        return ApplicantTexts(title=title, lead="", rows=(), note="There are no evaluated records.")
-    found = evaluation.applicants
-    numbers = {outcome: found[outcome].frauds.value or 0.0 for outcome in OUTCOMES}
-    return ApplicantTexts(
+        missing = Text(text="There are no evaluated records.", kind="missing")
+        return Section(name=name, title=title, texts=(missing,))
+    everyone = [evaluation.applicants[outcome].everyone for outcome in OUTCOMES]
+    frauds = [evaluation.applicants[outcome].frauds for outcome in OUTCOMES]
+    counts = shared_counts([(one.value or 0.0) / APPLICANTS for one in everyone], APPLICANTS)
+    numbers = adding_up([one.value or 0.0 for one in frauds])
+    rows = [
+        (
+            Cell(text=OUTCOME_TITLES[outcome], key=outcome.lower()),
+            _with_ends(f"{count:,}", ends_text(whole, count_text)),
+            _with_ends(count_text(number), ends_text(part, count_text)),
+            Cell(text=percent(count / APPLICANTS), bar=count / APPLICANTS),
+            Cell(text=percent(number / sum(numbers)), bar=number / sum(numbers)) if sum(numbers) else ABSENT,
+        )
+        for outcome, whole, part, count, number in zip(
+            OUTCOMES, everyone, frauds, counts, numbers, strict=True
+        )
+    ]
+    return Section(
+        name=name,
         title=title,
-        lead=_lead(numbers),
-        rows=tuple(_row(outcome, found[outcome], sum(numbers.values())) for outcome in OUTCOMES),
-        note=_note(evaluation),
+        texts=(Text(text=_lead(numbers), kind="lead"),),
+        grids=(Grid.of(name, "What happens to 10,000 applicants", _APPLICANTS, rows),),
+        notes=(Text(text=_note(evaluation), kind="note"),),
     )
 
 
-def _lead(numbers: Mapping[Outcome, float]) -> str:
+def _with_ends(count: str, ends: str) -> str:
+    return count if ends == ABSENT else f"{count} ({ends})"
+
+
+def _lead(numbers: Sequence[float]) -> str:
     """State the fate of the frauds, or that there are none."""
-    total = sum(numbers.values())
-    if not total:
+    if not sum(numbers):
         return "None of the evaluated records is a known fraud."
-    return (
-        f"{count_text(total)} of them are frauds: {count_text(numbers[Outcome.PASSED])} pass, "
-        f"{count_text(numbers[Outcome.STEPPED_UP])} are stepped up and {count_text(numbers[Outcome.FAILED])} fail."
-    )
-
-
-def _row(outcome: Outcome, found: Applicants, all_frauds: float) -> OutcomeRow:
-    frauds = count_text(found.frauds.value or 0.0)
-    return OutcomeRow(
-        name=outcome.value.lower(),
-        title=OUTCOME_TITLES[outcome],
-        count=count_text(found.everyone.value or 0.0),
-        range=ends_text(found.everyone),
-        frauds=frauds,
-        noun="is a fraud" if frauds == "1" else "are frauds",
-        frauds_range=ends_text(found.frauds),
-        share=(found.everyone.value or 0.0) / 10_000,
-        fraud_share=(found.frauds.value or 0.0) / all_frauds if all_frauds else None,
-    )
-
-
-def count_text(value: float) -> str:
-    """Write a number of applicants: with a digit after the point below 10, unless it is whole."""
-    return f"{value:,.1f}" if 0.05 <= value < 9.95 and abs(value - round(value)) >= 0.05 else f"{value:,.0f}"
-
-
-def ends_text(found: "Estimate") -> str:
-    """Write the interval of a number of applicants; nothing where there is none."""
-    return (
-        ""
-        if found.low is None or found.high is None
-        else f"{count_text(found.low)} to {count_text(found.high)}"
-    )
+    passed, stepped_up, failed = map(count_text, numbers)
+    frauds = count_text(sum(numbers))
+    return f"{frauds} of them are frauds: {passed} pass, {stepped_up} are stepped up and {failed} fail."
 
 
 def _note(evaluation: EvaluationResult) -> str:
@@ -121,16 +105,89 @@ def _note(evaluation: EvaluationResult) -> str:
     return f"{text} Ranges are 95% intervals, from drawing the {days:,} days with replacement."
 
 
-def left_out_texts(
-    coverage: "Coverage | None", *, split: bool = False, warnings: tuple[str, ...] = ()
-) -> LeftOutTexts:
+def promises_section(evaluation: EvaluationResult) -> Section:
+    """Judge each error that a policy may bound."""
+    note = (
+        "The policy promises nothing; the errors are shown with their intervals."
+        if all(error.limit is None for error in evaluation.stability)
+        else "Verdicts compare each promise with the evaluated records: the wider of the interval from drawing whole "
+        "days and Wilson’s for independent records. The promise itself is about one record of each person, and of each "
+        "ring of frauds, in the population that the thresholds were chosen on."
+    )
+    if any(error.possible is not None for error in evaluation.stability):
+        note += " Verdicts also allow for every label that the stopped applicants could have."
+    return Section(
+        name="judged-promises",
+        title="Promises",
+        cards=promise_cards(evaluation.stability),
+        notes=(Text(text=note, kind="note"),),
+    )
+
+
+def promise_cards(stability: Sequence[Stability]) -> tuple[Card, ...]:
+    """Describe each error that a policy may bound."""
+    return tuple(map(_promise, stability))
+
+
+def _promise(error: Stability) -> Card:
+    share = error.share
+    promised = "Nothing is promised." if error.limit is None else f"At most {percent(error.limit)} promised."
+    if share.value is None:
+        observed, detail = "Nothing observed.", "No evaluated record belongs to this class."
+    else:
+        observed = _observed(error)
+        counted = f"{share.count:,} of {share.records:,} {_HAPPENED[error.bound]}, on {error.days:,} days."
+        detail = f"{counted} {_reason(error)}".strip()
+    return Card(
+        tone=VERDICT_TONES[error.verdict],
+        head=_HEADS[error.verdict],
+        title=bounded(error.bound).title,
+        sentence=f"{promised} {observed}",
+        detail=detail,
+    )
+
+
+def _observed(error: Stability) -> str:
+    """Write the share of errors: of whom it was observed, and what that leaves open about the stopped ones."""
+    share, ends = percent(error.share.value or 0.0), error.widest
+    if error.possible is None:
+        return f"{share} observed (95% interval {ends_text(ends)})."
+    low, high = error.possible.low or 0.0, 1.0 if error.possible.high is None else error.possible.high
+    if high - low > _WIDEST:
+        return f"{share} of those who were observed; of all applicants: can’t know."
+    return f"{share} of those who were observed; {ends_text(ends)} of all, whatever the stopped ones were."
+
+
+def _reason(error: Stability) -> str:
+    """Say why the verdict is what it is."""
+    if error.verdict is None:
+        return ""
+    if error.possible is not None:
+        return {
+            Verdict.KEPT: "Even the worst labels that the stopped applicants could have keep it.",
+            Verdict.BROKEN: "Even the best labels that the stopped applicants could have break it.",
+            Verdict.UNDECIDED: "The labels of the stopped applicants decide; a control group would show them.",
+        }[error.verdict]
+    if error.verdict is Verdict.UNDECIDED:
+        return (
+            "The interval contains the limit."
+            if error.by_days.low is not None
+            else "Too few days for a verdict."
+        )
+    side = "at or below" if error.verdict is Verdict.KEPT else "above"
+    return f"The whole interval lies {side} the limit."
+
+
+def left_out_section(
+    coverage: "Coverage | None", *, split: bool = False, warnings: Sequence[str] = ()
+) -> Section:
     """Describe which records were left out and why.
 
     Parameters
     ----------
     split : bool
         Whether a part of the report describes the split that chose the records.
-    warnings : tuple of str
+    warnings : sequence of str
         Sentences on what the choice does to the results.
     """
     if coverage is None:
@@ -140,20 +197,45 @@ def left_out_texts(
             else "before the evaluation"
         )
         text = f"The records were chosen {where}; the evaluation left none of them out."
-        return LeftOutTexts(texts=(text,), warnings=(), table=None)
+        return counted_out("Records", text, ())
     left = coverage.rows - coverage.evaluated
-    counted = f"labels count if known by {day(coverage.as_of)} ({rfc3339(coverage.as_of)[11:16]} UTC)"
-    if not left:
-        text = f"None: all {coverage.rows:,} records are evaluated; {counted}."
-        return LeftOutTexts(texts=(text,), warnings=warnings, table=None)
-    text = f"{left:,} of {coverage.rows:,} records are left out, {coverage.evaluated:,} are evaluated; {counted}."
-    rows = tuple((_sentence(reason), f"{count:,}") for reason, count in coverage.describe().items())
-    return LeftOutTexts(
-        texts=(text,),
-        warnings=warnings,
-        table=Table(caption="Records left out", heads=("Reason", "Records"), rows=rows),
+    counted = (
+        f"{', matured ones only' if coverage.matured_only else ''}; labels count if known by {day(coverage.as_of)} "
+        f"({rfc3339(coverage.as_of)[11:16]} UTC)"
+    )
+    text = (
+        f"{left:,} of {coverage.rows:,} records are left out, {coverage.evaluated:,} are evaluated{counted}."
+        if left
+        else f"None: all {coverage.rows:,} records are evaluated{counted}."
+    )
+    rows = [(capital(reason), f"{count:,}") for reason, count in coverage.describe().items()]
+    return counted_out("Records", text, rows, warnings=warnings)
+
+
+def counted_out(
+    what: str, text: str, rows: Sequence[tuple[str, str]], *, warnings: Sequence[str] = ()
+) -> Section:
+    """Say how many were left out, and why.
+
+    Parameters
+    ----------
+    what : str
+        What is counted.
+    rows : sequence of (reason, number)
+    """
+    heads = {"reason": "Reason", "number": what}
+    return Section(
+        name="left-out",
+        title="Records left out",
+        texts=(text, *(Text(text=one, kind="warning") for one in warnings)),
+        grids=(Grid.of("left-out", f"{what} left out", heads, rows),) if rows else (),
     )
 
 
-def _sentence(text: str) -> str:
-    return text[:1].upper() + text[1:]
+def unknown_section(texts: Iterator[str]) -> Section:
+    """List what limits the figures."""
+    return Section(
+        name="unknown",
+        title="What is not known",
+        texts=tuple(Text(text=text, kind="item") for text in texts),
+    )

@@ -9,10 +9,16 @@ import html
 import io
 import re
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Concatenate, Final, Literal, ParamSpec, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scoring_model.arrays import FloatArray
+from scoring_model.evaluation.report.words import tick
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -48,6 +54,30 @@ WIDTH: Final = 5.4
 
 BAND: Final = 0.18
 """Opacity of bands."""
+
+ROW: Final = 0.27
+"""Height of a row of names in inches."""
+
+SMALL, NOTE, TITLE = 9, 9.5, 10.5
+"""Sizes of text in points: beside marks, at edges, and of titles of one of several panels."""
+
+DOTTED, DASHED, LONG = (0, (1, 2)), (0, (4, 2)), (0, (5, 3))
+"""Lines: of what is compared with, of thresholds, and of levels."""
+
+LIMIT: Final[Mapping[str, Any]] = {
+    "loc": "right", "color": ACCENT, "fontsize": NOTE, "fontweight": "normal",
+}  # fmt: skip
+"""Look of the title that names a limit."""
+
+COLOURS: Final[Mapping[str, str]] = {
+    "false_reject": GENUINE,
+    "step_up": GENUINE,
+    "missed_fraud": FRAUD,
+    "passed": GENUINE,
+    "stepped_up": GENUINE,
+    "failed": GENUINE,
+}
+"""Colour of each rate: that of the class that it concerns, genuine for rates of all records."""
 
 _SETTINGS: Final[Mapping[str, Any]] = {
     "font.family": "sans-serif",
@@ -131,6 +161,76 @@ def given_axes(ax: "Axes | None") -> "Iterator[Axes]":
         yield plt.subplots(layout="constrained")[1]
 
 
+_P = ParamSpec("_P")
+
+
+def drawn(
+    ax: "Axes | None",
+    draw: "Callable[Concatenate[Axes, _P], object]",
+    *args: _P.args,
+    **options: _P.kwargs,
+) -> "Axes":
+    """Draw in the axes, or in new ones in the style of the report, and return them."""
+    with given_axes(ax) as axes:
+        draw(axes, *args, **options)
+    return axes
+
+
+def figure_of(ax: "Axes") -> Any:
+    """Return the figure that axes belong to."""
+    return ax.get_figure(root=True)
+
+
+def row_names(ax: "Axes", names: Sequence[str], places: Sequence[int] | NDArray[np.integer]) -> None:
+    """Name rows of marks, without lines between them."""
+    ax.set_yticks(places, list(names), parse_math=False)
+    ax.set_ylim(-0.6, len(names) - 0.4)
+    ax.grid(visible=False, axis="y")
+
+
+def share_ticks(ax: "Axes", which: Literal["x", "y"]) -> None:
+    """Write the ticks of an axis as shares."""
+    getattr(ax, f"{which}axis").set_major_formatter(lambda value, _: tick(value))
+
+
+def log_shares(ax: "Axes", which: Literal["x", "y"], low: float, high: float = 1.0) -> None:
+    """Make an axis logarithmic from `low` to `high`, two shares above 0, with round ticks."""
+    powers = [10.0**power for power in range(-6, 1)]
+    ticks = [power for power in powers if 0.999 * low <= power <= 1.001 * high]
+    if len(ticks) < 3:
+        ticks = [step * power for power in powers for step in (1, 2, 5)]
+        ticks = [share for share in ticks if 0.999 * low <= share <= 1.001 * high]
+    getattr(ax, f"set_{which}scale")("log")
+    getattr(ax, f"set_{which}lim")(low, high)
+    _set_ticks(ax, which, ticks)
+
+
+def sqrt_shares(ax: "Axes", which: Literal["x", "y"], high: float) -> None:
+    """Scale an axis by square roots from 0 to `high`: small shares stay readable, and 0 is on the axis."""
+    getattr(ax, f"set_{which}scale")("function", functions=(_root, np.square))
+    getattr(ax, f"set_{which}lim")(0, high)
+    ticks: list[float] = []
+    for share in (0, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1):
+        if share <= 1.001 * high and (not ticks or np.sqrt(share) - np.sqrt(ticks[-1]) > 0.1 * np.sqrt(high)):
+            ticks.append(share)
+    _set_ticks(ax, which, ticks)
+
+
+def _set_ticks(ax: "Axes", which: str, ticks: list[float]) -> None:
+    axis = getattr(ax, f"{which}axis")
+    axis.set_ticks(ticks, [tick(share) for share in ticks])
+    axis.set_ticks([], minor=True)
+
+
+def _root(values: FloatArray) -> FloatArray:
+    return np.sqrt(np.maximum(values, 0.0))
+
+
+def numbers(values: Sequence[float | None]) -> FloatArray:
+    """Return values with NaN for None, which no mark shows."""
+    return np.array(values, dtype=np.float64)
+
+
 def to_svg(figure: "Figure", *, name: str, label: str) -> str:
     """Write a figure as an SVG element for a page.
 
@@ -170,6 +270,10 @@ def _for_page(text: str, name: str, label: str) -> str:
         svg = svg.replace(colour, f"var(--{token})")
     head = f'<svg xmlns:xlink="http://www.w3.org/1999/xlink" {view[0]} role="img" aria-label="{html.escape(label)}">'
     return head + svg.strip()
+
+
+class NothingToDraw(ValueError):
+    """The result lacks the numbers of a plot."""
 
 
 class MissingExtra(ImportError):

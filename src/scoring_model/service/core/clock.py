@@ -1,7 +1,10 @@
 """The clock of the service, injected so that tests and replays can set it."""
 
 import time
-from typing import Protocol
+from typing import Final, Protocol
+
+SKEW: Final = 5_000_000
+"""Microseconds by which the newest event of a history may be ahead of the clock."""
 
 
 class Clock(Protocol):

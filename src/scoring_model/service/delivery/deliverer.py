@@ -14,13 +14,13 @@ from random import Random
 from typing import Final
 
 from scoring_model.contract.event import EventType
+from scoring_model.contract.units import SECOND
 from scoring_model.service.core.clock import Clock
 from scoring_model.service.core.faults import log_fault
 from scoring_model.service.core.rows import DeliveryRow, DeliveryStatus, EventRow, WebhookRow
-from scoring_model.service.delivery.fair_queue import FairQueue, LeasedDelivery
+from scoring_model.service.delivery.fair_queue import DeliveryQueue, LeasedDelivery
 from scoring_model.service.delivery.fan_out import fan_out
 from scoring_model.service.delivery.results import (
-    SECOND,
     Result,
     ResultWriter,
     RetryDecision,
@@ -29,10 +29,10 @@ from scoring_model.service.delivery.results import (
 )
 from scoring_model.service.delivery.sender import EXCERPT_LENGTH, Reply, Sender
 from scoring_model.service.delivery.signing import payload, secrets_of, signed_headers
-from scoring_model.service.events import message_id
+from scoring_model.service.events.events import message_id
+from scoring_model.service.events.webhooks import destination_of
 from scoring_model.service.keys.secrets import Secrets
-from scoring_model.service.store import Store, StoreUnavailable, Transaction
-from scoring_model.service.webhooks import destination_of
+from scoring_model.service.store import Store, Transaction, attempt
 
 LEASE: Final = 60 * SECOND
 """Microseconds for which a delivery is leased to a process."""
@@ -188,7 +188,7 @@ class Deliverer:
         self._rng = rng or Random()
         self._woken = woken or asyncio.Event()
         self._oldest_waits = oldest_waits or (lambda: 0.0)
-        self._queue = FairQueue(at_once=limits.at_once, per_destination=limits.per_destination)
+        self._queue = DeliveryQueue(at_once=limits.at_once, per_destination=limits.per_destination)
         self._rate_controller = RateController(floor=limits.floor)
         self._results = ResultWriter(
             store=store,
@@ -260,13 +260,7 @@ class Deliverer:
 
     async def _poll(self) -> int:
         self._woken.clear()
-        try:
-            return await self.step()
-        except StoreUnavailable:
-            return 0  # the next poll retries
-        except Exception as error:
-            log_fault("looking for deliveries", error)
-            return 0
+        return await attempt("looking for deliveries", self.step) or 0
 
     async def _rest(self, found: int) -> None:
         """Wait before the next poll, except after a full batch."""

@@ -91,7 +91,7 @@ class Client:
         return self.waiting + self.running
 
 
-class FairQueue:
+class DeliveryQueue:
     """Leased deliveries that wait or are being sent.
 
     At most `at_once` attempts run concurrently, and at most `per_destination` to one destination.

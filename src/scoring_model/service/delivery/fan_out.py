@@ -13,8 +13,8 @@ from scoring_model.service.core import ids
 from scoring_model.service.core.rows import DeliveryRow, DeliveryStatus, EventRow, WebhookRow
 from scoring_model.service.delivery.fair_queue import in_turn
 from scoring_model.service.delivery.results import DELAYS
+from scoring_model.service.events.webhooks import unpack_event_types, wants
 from scoring_model.service.store import Transaction
-from scoring_model.service.webhooks import unpack_event_types, wants
 
 MOST_CLIENTS: Final = 32
 """Maximum number of clients whose events one transaction takes."""

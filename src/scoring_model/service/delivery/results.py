@@ -14,16 +14,13 @@ from random import Random
 from typing import Final, NamedTuple
 
 from scoring_model.contract.event import EventType
+from scoring_model.contract.units import HOUR, MINUTE, SECOND
 from scoring_model.service.core.clock import Clock
 from scoring_model.service.core.faults import log_fault
 from scoring_model.service.core.rows import DeliveryRow, DeliveryStatus, WebhookRow
 from scoring_model.service.delivery.sender import Reply
-from scoring_model.service.events import NewEvent, webhook_data, write_events
+from scoring_model.service.events.events import NewEvent, webhook_data, write_events
 from scoring_model.service.store import Store, StoreUnavailable, Transaction
-
-SECOND: Final = 1_000_000
-MINUTE: Final = 60 * SECOND
-HOUR: Final = 60 * MINUTE
 
 DELAYS: Final = (
     0,
@@ -267,7 +264,7 @@ class ResultWriter:
     async def _disable(self, webhook: WebhookRow, reason: DisabledReason) -> None:
         try:
             async with self._store.reading() as reader:
-                scopes = {client.client: client.pool for client in await reader.clients()}
+                scopes = await reader.history_scopes()
             async with self._store.writing([scopes[webhook.client]]) as transaction:
                 await _disable(transaction, webhook, reason, now=self._clock.now())
         except StoreUnavailable:

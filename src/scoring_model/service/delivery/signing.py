@@ -7,13 +7,13 @@ from collections.abc import Iterable
 from typing import Final
 
 from scoring_model.contract.texts import rfc3339
+from scoring_model.contract.units import SECOND
 from scoring_model.service.core.rows import EventRow, WebhookRow
-from scoring_model.service.events import numbered
+from scoring_model.service.events.events import numbered
+from scoring_model.service.events.webhooks import associated_data
 from scoring_model.service.keys.secrets import Secrets
-from scoring_model.service.webhooks import associated_data
 
 _PREFIX: Final = "whsec_"
-_SECOND: Final = 1_000_000
 
 
 def payload(event: EventRow) -> bytes:
@@ -35,7 +35,7 @@ def signed_headers(message: str, body: bytes, secrets: Iterable[str], *, now: in
     ----------
     Standard Webhooks 1.0, "Signature scheme" and "Webhook headers".
     """
-    timestamp = str(now // _SECOND)
+    timestamp = str(now // SECOND)
     content = b".".join((message.encode(), timestamp.encode(), body))
     return {
         "webhook-id": message,

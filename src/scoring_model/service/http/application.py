@@ -10,6 +10,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from scoring_model.contract.resource import instant
+from scoring_model.contract.units import SECOND
 from scoring_model.service.core.clock import Clock
 from scoring_model.service.core.errors import NotFound
 from scoring_model.service.http.authentication import AuthenticationMiddleware
@@ -30,7 +31,7 @@ from scoring_model.service.http.settings import HttpSettings
 from scoring_model.service.http.verifications import PATH
 
 if TYPE_CHECKING:
-    from scoring_model.service.service import Readiness as ServiceReadiness
+    from scoring_model.service.readiness import ProcessState
     from scoring_model.service.service import Service
 
 LEAVING: Final = "leaving"
@@ -169,11 +170,11 @@ def _public_pages(service: "Service") -> list[PublicPage]:
     ]
 
 
-def _shown(found: "ServiceReadiness") -> Readiness:
+def _shown(found: "ProcessState") -> Readiness:
     since, serves, refused = found.erasure_incomplete_since, found.serves, found.serves.refused
     return Readiness(
         erasure_incomplete_since=None if since is None else instant(since),
-        clock_behind_seconds=found.clock_behind // 1_000_000,
+        clock_behind_seconds=found.clock_behind // SECOND,
         model_version=serves.model_version,
         policy_version=serves.policy_version,
         serving_since=instant(serves.since),

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from scoring_model.service.clients import Caller
+from scoring_model.service.clients.clients import Caller
 from scoring_model.service.core.errors import Overloaded
 from scoring_model.service.http.context import AUTHENTICATED, CONTEXT, FLAGS, RequestContext
 from scoring_model.service.http.errors import RateLimited, TooManyFailures, Unauthorized

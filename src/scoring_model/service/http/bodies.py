@@ -116,8 +116,9 @@ def read_json(raw: bytes) -> object:
         if not text.isascii() and _FORBIDDEN.search(text):
             raise MalformedBody(_CHARACTERS)
         # Most bodies can't break this rule or that of nesting, and need no traversal.
-        if "\\u" in text or text.count("{") + text.count("[") > DEPTH:
-            _check_parts(value)
+        is_escaped = "\\u" in text
+        if is_escaped or text.count("{") + text.count("[") > DEPTH:
+            _check_parts(value, texts=is_escaped)
     except UnicodeDecodeError:
         raise MalformedBody("The body must be UTF-8.") from None
     except RecursionError:
@@ -158,8 +159,8 @@ _STRICT_DECODER: Final = json.JSONDecoder(
 )
 
 
-def _check_parts(value: object) -> None:
-    """Check all strings and names, level by level."""
+def _check_parts(value: object, *, texts: bool) -> None:
+    """Check the nesting and, if asked for, all strings and names, level by level."""
     level = [value]
     depth = 0
     while level:
@@ -169,7 +170,9 @@ def _check_parts(value: object) -> None:
         depth += bool(objects or arrays)
         if depth > DEPTH:
             raise MalformedBody(_TOO_DEEP)
-        texts = [item for item in level if type(item) is str]
-        if any(_FORBIDDEN.search(text) for text in chain(texts, *objects)):
-            raise MalformedBody(_CHARACTERS)
+        # One search for all of a level: each character is judged by itself.
+        if texts:
+            joined = "".join(chain((item for item in level if type(item) is str), *objects))
+            if not joined.isascii() and _FORBIDDEN.search(joined):
+                raise MalformedBody(_CHARACTERS)
         level = [*chain.from_iterable(arrays), *chain.from_iterable(map(dict.values, objects))]

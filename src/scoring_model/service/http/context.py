@@ -16,7 +16,7 @@ from typing import Final, TextIO
 from pydantic_core import to_json
 
 from scoring_model.contract.texts import rfc3339
-from scoring_model.service.clients import Caller
+from scoring_model.service.clients.clients import Caller
 from scoring_model.service.core.clock import Clock
 from scoring_model.service.core.faults import FAULTS, chain_of, line_of
 from scoring_model.service.core.ids import new_request_id

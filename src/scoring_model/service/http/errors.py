@@ -12,12 +12,13 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from scoring_model.contract.problem import ConflictProblem, Problem, ValidationProblem
-from scoring_model.service.clients import Permission
+from scoring_model.service.clients.clients import Permission
 from scoring_model.service.core.errors import (
     Conflict,
     IdentityNotValidated,
     Invalid,
     NotFound,
+    OneAtATime,
     Overloaded,
     RequestError,
     TooManyRequests,
@@ -205,6 +206,7 @@ class ErrorMiddleware:
         self._log = log
         self._overloads = Turnstile(per_second=PER_SECOND, at_once=AT_ONCE)
         self._failures = Turnstile(per_second=FAILURES_PER_SECOND, at_once=FAILURES_AT_ONCE)
+        self._excesses = Turnstile(per_second=EXCESSES_PER_SECOND, at_once=FAILURES_AT_ONCE)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -233,8 +235,12 @@ class ErrorMiddleware:
                 log_fault(context, shown)
             if isinstance(shown, Unauthorized | TooManyFailures):
                 await self._failures.turn()
+            elif isinstance(shown, RateLimited | OneAtATime):
+                await self._excesses.turn()
             if not context.status:  # otherwise a response has begun
                 await problem(shown, context.request_id)(scope, receive, send_with_headers)
+            # Else error and frame would refer to each other, with the whole request, until a collection of garbage.
+            del shown
         finally:
             self._log.write(context, time.perf_counter() - began)
 
@@ -267,6 +273,9 @@ FAILURES_PER_SECOND: Final = 250
 
 FAILURES_AT_ONCE: Final = 4
 """Maximum number of these per iteration of the event loop: about a millisecond of work."""
+
+EXCESSES_PER_SECOND: Final = 500
+"""Answers per second to clients that ask for more than they may, such as a hundred reports of labels at once."""
 
 MOST_WAITING: Final = 4_096
 """Callers that wait at a turnstile at most: those who come when it is full pass at once."""

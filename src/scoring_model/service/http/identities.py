@@ -7,7 +7,7 @@ from starlette.responses import Response
 
 from scoring_model.contract.identity import Identity, IdentityInput
 from scoring_model.contract.resource import example
-from scoring_model.service.clients import Permission
+from scoring_model.service.clients.clients import Permission
 from scoring_model.service.http.lists import OF_IDENTITIES, page
 from scoring_model.service.http.operation import Call, Operation, cacheable, created, plain
 

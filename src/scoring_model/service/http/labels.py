@@ -8,10 +8,10 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 
 from scoring_model.contract.label import LabelReport, LabelsInput
-from scoring_model.service.clients import Permission
+from scoring_model.service.clients.clients import Permission
 from scoring_model.service.http.authentication import spend
 from scoring_model.service.http.operation import Call, JsonResponse, Operation
-from scoring_model.service.label_requests import Visit
+from scoring_model.service.labels.requests import Visit
 
 PATH: Final = "/scoring/v1/labels"
 

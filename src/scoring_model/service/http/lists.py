@@ -18,7 +18,7 @@ from scoring_model.contract.verification import VerificationStatus
 from scoring_model.contract.violation import Violation
 from scoring_model.service.core.errors import Invalid
 from scoring_model.service.http.operation import PAGE, Call, Parameter
-from scoring_model.service.lists import CURSOR_LENGTH, ListFilter
+from scoring_model.service.requests.lists import CURSOR_LENGTH, ListFilter
 from scoring_model.service.store import Position
 
 R = TypeVar("R", bound=Resource)

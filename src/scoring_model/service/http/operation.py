@@ -1,6 +1,5 @@
 """Operations (a method of a path), the checks of their requests, and successful responses."""
 
-import asyncio
 import base64
 import hashlib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -18,13 +17,13 @@ from scoring_model.contract.texts import from_text, to_text
 from scoring_model.contract.verification import Verification
 from scoring_model.contract.violation import MOST_ERRORS, Violation, pointer
 from scoring_model.contract.webhook import Webhook
-from scoring_model.service.clients import Caller, Permission
+from scoring_model.service.clients.clients import Caller, Permission
 from scoring_model.service.core.errors import BatchUnsupported, Invalid, OneAtATime, parsed
 from scoring_model.service.http.bodies import check_media_type, read_body, read_json
 from scoring_model.service.http.context import CONTEXT, RequestContext
 from scoring_model.service.http.errors import BodyTooLarge, Forbidden, MethodNotAllowed
 from scoring_model.service.http.settings import HttpSettings
-from scoring_model.service.idempotency import Answer, IdempotentRequest
+from scoring_model.service.requests.idempotency import Answer, IdempotentRequest
 
 if TYPE_CHECKING:
     from scoring_model.service.service import Service
@@ -169,21 +168,27 @@ class Endpoint:
             raise RuntimeError("an operation needs an authenticated caller")
         if operation.permission not in context.caller.permissions:
             raise Forbidden(operation.permission)
-        client = context.caller.client
         if operation.single:
-            # Before the body is read: a hundred of them cost little more than one.
-            if client in self._under_way:
-                raise OneAtATime
-            self._under_way.add(client)
-        try:
-            if operation.single:
-                await asyncio.sleep(0)  # meanwhile those that have arrived with it are refused
-            call = await self._read(operation, context.caller, scope, receive)
-            response = await operation.answer(call)
-        finally:
-            if operation.single:
-                self._under_way.remove(client)
+            response = await self._answer_alone(operation, context.caller, scope, receive)
+        else:
+            response = await operation.answer(await self._read(operation, context.caller, scope, receive))
         await response(scope, receive, send)
+
+    async def _answer_alone(
+        self, operation: Operation, caller: Caller, scope: Scope, receive: Receive
+    ) -> Response:
+        """Answer a large request: only one of each client at a time, and others go first."""
+        # Before the body is read: a hundred of them cost little more than one.
+        if caller.client in self._under_way:
+            raise OneAtATime
+        self._under_way.add(caller.client)
+        queue = self._service.queue
+        try:
+            with queue.aside():
+                await queue.lull()  # meanwhile those that have arrived with it are refused
+                return await operation.answer(await self._read(operation, caller, scope, receive))
+        finally:
+            self._under_way.remove(caller.client)
 
     async def _read(self, operation: Operation, caller: Caller, scope: Scope, receive: Receive) -> Call:
         context: RequestContext = scope[CONTEXT]

@@ -12,7 +12,7 @@ from scoring_model.contract.resource import Nothing, example
 from scoring_model.contract.rules import RuleError
 from scoring_model.contract.texts import to_text
 from scoring_model.contract.webhook import Webhook, WebhookInput, WebhookUpdate
-from scoring_model.service.clients import Permission
+from scoring_model.service.clients.clients import Permission
 from scoring_model.service.core.errors import Invalid
 from scoring_model.service.http.lists import LIMIT, OF_DELIVERIES, parsed_query
 from scoring_model.service.http.lists import page as answered_page

@@ -5,15 +5,12 @@ wraps; the others only unwrap keys from before a rotation. Empty lines and lines
 """
 
 import base64
-import fcntl
 import hashlib
 import os
 import shlex
 import signal
 import stat
 import subprocess
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -22,6 +19,7 @@ from typing import Final
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
+from scoring_model.locks import locked
 from scoring_model.records.atomic import atomic_file
 
 KEY_BYTES: Final = 32
@@ -164,7 +162,9 @@ def add_master_key(path: Path) -> None:
     """
     target = path.resolve()
     try:
-        with _locked(target.parent):
+        with locked(
+            target.parent
+        ):  # of two keys added concurrently, one would be lost, with everything it wraps
             _add_primary_key(target, source=f"file:{path}")
     except OSError as error:
         raise MasterKeyError(f"file:{path}: {error.strerror}") from None
@@ -181,17 +181,6 @@ def _add_primary_key(path: Path, *, source: str) -> None:
             if before is not None and before.st_uid != os.geteuid():
                 os.fchown(handle, before.st_uid, before.st_gid)
             file.write(f"{generate_master_key()}\n{text}")
-
-
-@contextmanager
-def _locked(folder: Path) -> Iterator[None]:
-    """Lock a directory: of two keys added concurrently, one would be lost, with everything it wraps."""
-    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(handle)
 
 
 def _read_file(path: Path) -> str:

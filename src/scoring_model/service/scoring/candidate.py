@@ -10,16 +10,16 @@ from scoring_model.contract.verification import VerificationContext, Verificatio
 from scoring_model.contract.violation import Violation
 from scoring_model.features import FeatureMatrix, StartedRow
 from scoring_model.records import RecordSchema
-from scoring_model.service.clients import Caller
+from scoring_model.service.clients.clients import Caller
+from scoring_model.service.clients.unknown_signals import UnknownSignals
 from scoring_model.service.core import ids
 from scoring_model.service.core.clock import Clock
 from scoring_model.service.core.errors import IdentityNotValidated, Invalid, parsed
 from scoring_model.service.core.rows import PersonKeyRow, VerificationRow
-from scoring_model.service.identities import Persons
+from scoring_model.service.identities.persons import Persons
 from scoring_model.service.keys.data_keys import DataKey
 from scoring_model.service.keys.link_hashes import Linker, Links
 from scoring_model.service.store import Reader, Store
-from scoring_model.service.unknown_signals import UnknownSignals
 
 _UNKNOWN_IDENTITY: Final = Violation("/identityId", "not_found", "must be an identity of this client")
 _UNKNOWN_PREVIOUS: Final = Violation(

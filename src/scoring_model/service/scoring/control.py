@@ -12,12 +12,12 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple, Self
 
 from scoring_model.contract.outcome import Outcome
+from scoring_model.contract.units import DAY
 from scoring_model.decision.control import Control
 from scoring_model.decision.rules import Policy
-from scoring_model.records.times import DAY
 from scoring_model.service.core.rows import ControlPassRow, VerificationRow
 from scoring_model.service.keys.secrets import Purpose, Secrets
-from scoring_model.service.retention import kept_since
+from scoring_model.service.retention.kept import kept_since
 from scoring_model.service.scoring.score import Placed, Score
 from scoring_model.service.store import Store, Transaction
 
@@ -103,7 +103,7 @@ class ControlGroup:
         arm = self._control.arm(decided.outcome)
         if is_repeat or arm is None or not arm.admits(*counts):
             return False
-        await transaction.count_controlled(key)
+        await transaction.count_controlled(*key)
         return True
 
 

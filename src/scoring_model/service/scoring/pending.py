@@ -8,7 +8,7 @@ from scoring_model.service.core.clock import Clock
 from scoring_model.service.core.errors import Invalid, RequestError, Unavailable
 from scoring_model.service.core.faults import log_fault
 from scoring_model.service.core.rows import VerificationRow
-from scoring_model.service.scoring.commit_queue import CommitQueue
+from scoring_model.service.requests.commit_queue import CommitQueue
 from scoring_model.service.scoring.scoring import MAX_ATTEMPTS
 from scoring_model.service.scoring.served import Serving
 from scoring_model.service.store import Store, StoreUnavailable
@@ -73,7 +73,7 @@ class PendingWork:
                 await transaction.settle(rows)
         if rows:
             async with self._store.reading() as reader:
-                scopes = {client.client: client.pool for client in await reader.clients()}
+                scopes = await reader.history_scopes()
             await asyncio.gather(*(self._finish(row, scopes[row.client]) for row in rows))
         return len(rows)
 

@@ -91,7 +91,7 @@ async def _rehearse(
 ) -> Rehearsed:
     loop, done = asyncio.get_running_loop(), Rehearsed()
     async with store.reading() as reader:
-        scopes = {client.client: client.pool for client in await reader.clients()}
+        scopes = await reader.history_scopes()
     before, left = _AFTER_ALL, MOST
     while left:
         async with store.reading() as reader:

@@ -15,19 +15,17 @@ import numpy as np
 
 from scoring_model.arrays import FloatArray
 from scoring_model.contract.outcome import OUTCOMES, Outcome
+from scoring_model.contract.units import SECOND
 from scoring_model.features import FeatureMatrix
 from scoring_model.history import Counts, count_before
 from scoring_model.records.record import is_empty
 from scoring_model.scorer.scorer import Scorer
-from scoring_model.service.core.clock import Clock
+from scoring_model.service.core.clock import SKEW, Clock
 from scoring_model.service.core.errors import Unavailable
 from scoring_model.service.core.rows import LinkRow
 from scoring_model.service.keys.link_hashes import Masks
 from scoring_model.service.scoring.candidate import Candidate
 from scoring_model.service.store import Past, Reader, Transaction
-
-SKEW: Final = 5_000_000
-"""Microseconds by which the newest event of a history may be ahead of the clock."""
 
 LONGEST_RETRY: Final = 60
 """Maximum `Retry-After` in seconds when a history is ahead of the clock: an operator may repair it sooner."""
@@ -126,7 +124,7 @@ class History:
         seen = [self._events[value] for _, value in candidate.links.hashes]
         newest = max((events[0][0] for events in seen if events), default=present - 1)
         if newest - present > SKEW:
-            raise Unavailable(min(math.ceil((newest - present) / 1_000_000), LONGEST_RETRY))
+            raise Unavailable(min(math.ceil((newest - present) / SECOND), LONGEST_RETRY))
         return max(present, newest + 1)
 
     def counts(self, candidate: Candidate, instant: int) -> dict[str, Counts]:

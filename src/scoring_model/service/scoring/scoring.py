@@ -17,18 +17,18 @@ from scoring_model.service.core.errors import (
     RequestError,
     Unavailable,
 )
+from scoring_model.service.core.payload import pack_stored
 from scoring_model.service.core.rows import LinkRow, PersonKeyRow, VerificationRow
-from scoring_model.service.events import events_of_verification, write_events
-from scoring_model.service.identities import seal_reference
+from scoring_model.service.events.events import events_of_verification, write_events
+from scoring_model.service.identities.persons import seal_reference
 from scoring_model.service.keys.data_keys import DataKey, Vault
 from scoring_model.service.keys.keyring import UnknownMasterKey
 from scoring_model.service.keys.link_hashes import Masks
 from scoring_model.service.keys.secrets import Purpose, Secrets
-from scoring_model.service.lists import subject_hash
+from scoring_model.service.requests.jobs import Done, JobKind
+from scoring_model.service.requests.lists import subject_hash
 from scoring_model.service.scoring.candidate import Candidate
 from scoring_model.service.scoring.control import ControlGroup, Draw
-from scoring_model.service.scoring.jobs import Done, JobKind
-from scoring_model.service.scoring.payload import pack_stored
 from scoring_model.service.scoring.score import History, Score, place, score
 from scoring_model.service.store import Transaction
 

@@ -1,6 +1,5 @@
 """Operations on verifications: create, read, erase signals, and replay decisions."""
 
-import asyncio
 import json
 from collections.abc import Callable, Iterable, Mapping
 from enum import StrEnum
@@ -14,20 +13,25 @@ from scoring_model.contract.resource import instant
 from scoring_model.contract.texts import to_text
 from scoring_model.contract.verification import ReasonCode, Verification, VerificationStatus
 from scoring_model.scorer.decider import Decider
-from scoring_model.service.clients import Caller
+from scoring_model.service.clients.clients import Caller
 from scoring_model.service.core.clock import Clock
 from scoring_model.service.core.errors import HistoryIncomplete, NotFound, Unavailable
 from scoring_model.service.core.rows import BundleRow, IdempotencyRow, VerificationRow
-from scoring_model.service.idempotency import Answer, IdempotencyRecord, IdempotencyStore, IdempotentRequest
-from scoring_model.service.identities import Persons, erase
+from scoring_model.service.identities.persons import Persons, erase
 from scoring_model.service.keys.data_keys import Vault
 from scoring_model.service.keys.keyring import Keyring, Unreadable
 from scoring_model.service.keys.link_hashes import Linker
 from scoring_model.service.keys.secrets import Purpose, Secrets, load_or_create
-from scoring_model.service.lists import ListFilter, merged
-from scoring_model.service.scoring.commit_queue import CommitQueue
+from scoring_model.service.requests.commit_queue import CommitQueue
+from scoring_model.service.requests.idempotency import (
+    Answer,
+    IdempotencyRecord,
+    IdempotencyStore,
+    IdempotentRequest,
+)
+from scoring_model.service.requests.jobs import Done
+from scoring_model.service.requests.lists import ListFilter, merged, read_page
 from scoring_model.service.scoring.control import ControlGroup, explains
-from scoring_model.service.scoring.jobs import Done
 from scoring_model.service.scoring.scoring import IMPORT_RETRY_SECONDS
 from scoring_model.service.scoring.served import Serving
 from scoring_model.service.store import Index, Page, Position, Reader, Store, Transaction
@@ -153,19 +157,21 @@ class Verifications:
                 )
                 for index, key, filters in searched
             ]
-            rows, end = merged([await reader.page(page) for page in pages], limit)
+        rows, end = merged([await read_page(self._store, page, self._queue.lull) for page in pages], limit)
+        async with self._store.reading() as reader:
             keys = await reader.person_keys(
                 list({row.key_id: None for row in rows if row.payload is not None})
             )
-            shown = []
-            for place, row in enumerate(rows, 1):
+            for row in rows:
                 await self._find_sentences(reader, row)
-                key = keys.get(row.key_id)
-                opened = None if key is None else self._persons.open_key(key)
-                subject = None if opened is None else self._persons.verification_payload(row, opened)[1]
-                shown.append(self._shown(row, subject))
-                if place % _TURN == 0:
-                    await asyncio.sleep(0)  # other requests get a turn
+        shown = []
+        for place, row in enumerate(rows):
+            if place % _TURN == 0:
+                await self._queue.lull()
+            key = keys.get(row.key_id)
+            opened = None if key is None else self._persons.open_key(key)
+            subject = None if opened is None else self._persons.verification_payload(row, opened)[1]
+            shown.append(self._shown(row, subject))
         return shown, end
 
     async def _searched(
@@ -306,7 +312,7 @@ async def replay(
             values = await persons.record_values(reader, row, key)
         except Unreadable:
             return Replay.DIFFERENT
-        scopes = {client.client: client.pool for client in await reader.clients()}
+        scopes = await reader.history_scopes()
     if packed is None or secrets.digest(Purpose.ROW, packed) != row.row_digest:
         return Replay.DIFFERENT
     decider = find(row.model_version or "", row.policy_version)

@@ -5,14 +5,13 @@ that kind is opened.
 """
 
 import asyncio
-import fcntl
-import os
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Final, TypeVar
+from typing import Final, TypeVar
 
+from scoring_model.locks import locked
 from scoring_model.service.store.buckets import Bucket
 from scoring_model.service.store.errors import (
     AlreadyServed,
@@ -29,7 +28,9 @@ from scoring_model.service.store.errors import (
 )
 from scoring_model.service.store.expiry import Cutoffs, Expiring, Key, KeyRange
 from scoring_model.service.store.lists import EARLIEST, FIRST, Index, Page, Position
+from scoring_model.service.store.look_ups import LookUps
 from scoring_model.service.store.reader import TRUNCATION_FACT, WHOLE_DATABASE, Past, Reader
+from scoring_model.service.store.steps import attempt
 from scoring_model.service.store.transaction import (
     ERASED_NOTHING,
     Advanced,
@@ -57,6 +58,7 @@ __all__ = [
     "Index",
     "Key",
     "KeyRange",
+    "LookUps",
     "NotDurable",
     "Page",
     "Past",
@@ -73,6 +75,7 @@ __all__ = [
     "Store",
     "StoreUnavailable",
     "Transaction",
+    "attempt",
     "migrate",
     "open_store",
     "parse_address",
@@ -142,22 +145,18 @@ def serving(url: str) -> Iterator[None]:
         yield
         return
     path = address.path.resolve()
-    with _lock_file(path.with_name(path.name + ".lock")) as lock:  # closing it releases the lock
+    busy = AlreadyServed(
+        f"another process serves {path.name}: a file of SQLite is served by one process, "
+        "a database of PostgreSQL by any number"
+    )
+    with ExitStack() as held:
         try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise AlreadyServed(
-                f"another process serves {path.name}: a file of SQLite is served by one process, "
-                "a database of PostgreSQL by any number"
-            ) from None
+            held.enter_context(locked(path.with_name(path.name + ".lock"), create=True, busy=busy))
+        except OSError as error:
+            raise StoreUnavailable(
+                f"The lock beside the database can't be opened: {error.strerror}"
+            ) from error
         yield
-
-
-def _lock_file(path: Path) -> IO[bytes]:
-    try:
-        return open(path, "wb", opener=lambda name, flags: os.open(name, flags, 0o600))
-    except OSError as error:
-        raise StoreUnavailable(f"The lock beside the database can't be opened: {error.strerror}") from error
 
 
 async def open_store(

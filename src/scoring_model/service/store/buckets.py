@@ -11,8 +11,10 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
+from scoring_model.contract.units import SECOND
+
 if TYPE_CHECKING:
-    from scoring_model.service.store.postgres_connection import Connection
+    from scoring_model.service.store.postgres_connection import PostgresConnection
 
 SLACK: Final = 1e-6
 """Tokens by which a bucket may be overdrawn: more than a client within its quota can lose by rounding. The overdraft is
@@ -20,8 +22,6 @@ owed, so it does not accumulate."""
 
 MOST_BUCKETS: Final = 65_536
 """Maximum number of buckets in memory; the least recently used is evicted, which makes it full again."""
-
-_SECOND: Final = 1_000_000
 
 _AHEAD: Final = "b.at > excluded.at + excluded.capacity / excluded.per_second * 1e6"
 _TOKENS: Final = (
@@ -99,10 +99,10 @@ class MemoryBuckets:
         wrong clock: the bucket is reset.
         """
         tokens, at = self._levels.pop(key, (float(capacity), now))
-        if at - now > capacity / per_second * _SECOND:
+        if at - now > capacity / per_second * SECOND:
             tokens, at = float(capacity), now
         else:
-            gained = max(0, now - at) * per_second / _SECOND
+            gained = max(0, now - at) * per_second / SECOND
             tokens, at = min(float(capacity), tokens + gained), max(now, at)
         allowed = tokens + SLACK >= size
         if allowed:
@@ -134,9 +134,9 @@ class BucketTable:
         Opens a separate connection that does not wait for the disk.
     """
 
-    def __init__(self, connect: "Callable[[], Awaitable[Connection]]") -> None:
+    def __init__(self, connect: "Callable[[], Awaitable[PostgresConnection]]") -> None:
         self._connect = connect
-        self._connection: Connection | None = None
+        self._connection: PostgresConnection | None = None
         self._wishes: list[_Wish] = []
         self._task: asyncio.Task[None] | None = None
         self._forgotten = 0.0

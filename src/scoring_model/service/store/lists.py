@@ -11,11 +11,14 @@ from enum import Enum
 from functools import cache
 from typing import Any, Final, NamedTuple
 
-from scoring_model.service.core.rows import TABLES, DeliveryRow, EventRow, IdentityRow, Row, VerificationRow
-from scoring_model.service.store.statements import Each, columns, select, select_each
+from scoring_model.service.core.rows import TABLES, DeliveryRow, IdentityRow, Row, VerificationRow
+from scoring_model.service.store.statements import Each, columns, select_each
 
 SCAN: Final = 1_000
 """Rows that one page checks at most."""
+
+STEP: Final = 100
+"""Rows that one statement checks at most; other requests get a turn between statements."""
 
 
 class Position(NamedTuple):
@@ -99,20 +102,10 @@ def rows(index: Index) -> str:
 
 
 @cache
-def matching(index: Index, filters: tuple[str, ...]) -> str:
-    """Return a query for the positions of at most `$5` rows whose columns have the values `$6`, ...; see `SCAN`."""
-    named = ", ".join(("created_at", "id", *(name for name in filters if name not in Position._fields)))
+def checked(index: Index, filters: tuple[str, ...]) -> str:
+    """Return a query for at most `$5` rows: position, and whether the columns have the values `$6`, ..."""
     conditions = " AND ".join(f"{name} = ${place}" for place, name in enumerate(filters, 6))
-    return (
-        f"SELECT created_at, id FROM (SELECT {named} {index.rows} LIMIT {SCAN}) AS checked "
-        f"WHERE {conditions} ORDER BY created_at DESC, id DESC LIMIT $5"
-    )
-
-
-@cache
-def last_checked(index: Index) -> str:
-    """Return a query for the position of the last row that `matching` checks, if it does not reach the end."""
-    return f"SELECT created_at, id {index.rows} LIMIT 1 OFFSET {SCAN - 1}"
+    return f"SELECT created_at, id, {conditions} {index.rows} LIMIT $5"
 
 
 BY_IDS: Final[Mapping[type[Row], Each]] = {
@@ -120,15 +113,12 @@ BY_IDS: Final[Mapping[type[Row], Each]] = {
 }
 LABELLED: Final = (
     "SELECT l.number, l.verification_id, l.label, l.known_at, l.told_at, v.completed_at, v.outcome, v.policy_outcome "
-    "FROM labels l JOIN verifications v ON v.id = l.verification_id WHERE l.number > $1 AND v.completed_at IS NOT NULL "
-    "ORDER BY l.number LIMIT $2"
+    "FROM labels l JOIN verifications v ON v.id = l.verification_id "
+    "WHERE (l.verification_id, l.number) > ($1, $2) AND v.completed_at IS NOT NULL "
+    "ORDER BY l.verification_id, l.number LIMIT $3"
 )
 OUTCOMES: Final = "SELECT outcome, count(*) FROM verifications WHERE status = 'COMPLETED' GROUP BY outcome"
 LINKS_OF: Final = (
     "SELECT time, person, labels, (SELECT count(*) FROM links WHERE hash = $1) FROM links WHERE hash = $1 "
     "ORDER BY time DESC, tie DESC LIMIT $2"
 )
-COMPLETED_AT: Final = select(
-    VerificationRow, "WHERE client = $1 AND status = 'COMPLETED' AND completed_at = $2 ORDER BY id"
-)
-EVENTS_OF: Final = select(EventRow, "WHERE client = $1 AND resource = $2 ORDER BY sequence")

@@ -4,7 +4,6 @@ Transactions are READ COMMITTED. A separate statement takes the locks before any
 locks and reads would see the data from before the lock.
 """
 
-import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from functools import cache
@@ -15,15 +14,17 @@ from scoring_model.service.core.rows import ClientRow, DeliveryRow, LabelRow, Ro
 from scoring_model.service.store import statements as sql
 from scoring_model.service.store.buckets import BucketTable
 from scoring_model.service.store.errors import SchemaMissing, StoreUnavailable
+from scoring_model.service.store.look_ups import LookUps
 from scoring_model.service.store.postgres_connection import (
-    Connection,
     Pool,
+    PostgresConnection,
     check_schema,
     connect,
     migrate,
     require_durable,
 )
-from scoring_model.service.store.reader import Past, Reader, Values
+from scoring_model.service.store.queries import Values
+from scoring_model.service.store.reader import Past, Reader
 from scoring_model.service.store.statements import Each
 from scoring_model.service.store.transaction import Transaction
 
@@ -67,35 +68,19 @@ class PooledReader(PostgresReader):
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
-        self._wanted: dict[bytes, asyncio.Future[Values | None]] = {}
-        self._looking_up: asyncio.Task[None] | None = None
+        self._identities = LookUps(self._look_up)
 
     async def _rows(self, statement: str, *arguments: object) -> Sequence[Values]:
         async with self._pool.lend() as connection:
             return await connection.fetch(statement, *arguments)
 
     async def _identity_and_key(self, resource: bytes) -> Values | None:
-        if resource not in self._wanted:
-            self._wanted[resource] = asyncio.get_running_loop().create_future()
-        found = self._wanted[resource]
-        if self._looking_up is None:
-            self._looking_up = asyncio.create_task(self._look_up())
-        return await asyncio.shield(found)  # other callers still need it if this one is cancelled
+        return await self._identities.find(resource)
 
-    async def _look_up(self) -> None:
-        while self._wanted:
-            wanted, self._wanted = self._wanted, {}
-            try:
-                rows = await self._each(sql.IDENTITY_AND_KEY, [(resource,) for resource in wanted])
-            except Exception as error:
-                for future in wanted.values():
-                    future.set_exception(error)
-                    future.exception()  # mark as retrieved, in case all callers were cancelled
-            else:
-                found = {row[0]: row for row in rows}
-                for resource, future in wanted.items():
-                    future.set_result(found.get(resource))
-        self._looking_up = None
+    async def _look_up(self, resources: Sequence[bytes]) -> dict[bytes, Values | None]:
+        rows = await self._each(sql.IDENTITY_AND_KEY, [(resource,) for resource in resources])
+        found = {row[0]: row for row in rows}
+        return {resource: found.get(resource) for resource in resources}
 
 
 class PostgresTransaction(PostgresReader, Transaction):
@@ -103,8 +88,8 @@ class PostgresTransaction(PostgresReader, Transaction):
 
     _is_server = True
 
-    def __init__(self, connection: Connection, locked: frozenset[str]) -> None:
-        self._connection: Connection | None = connection
+    def __init__(self, connection: PostgresConnection, locked: frozenset[str]) -> None:
+        self._connection: PostgresConnection | None = connection
         self.locked = locked
         self._waiting: dict[type[Row], list[Values]] = {}
 
@@ -120,7 +105,7 @@ class PostgresTransaction(PostgresReader, Transaction):
                 waiting[LabelRow] = [(None, *row) for row in waiting[LabelRow]]
             await self._open().fetch(_insertion(tuple(waiting)), *waiting.values())
 
-    def _open(self) -> Connection:
+    def _open(self) -> PostgresConnection:
         if self._connection is None:
             raise StoreUnavailable("PostgreSQL: the transaction has ended")
         return self._connection
@@ -213,7 +198,9 @@ async def open_postgres(dsn: str, *, create: bool, seconds: float, connections: 
     return PostgresStore(pool, buckets)
 
 
-async def _begin(connection: Connection, history_scopes: Sequence[str], *, wait: bool) -> frozenset[str]:
+async def _begin(
+    connection: PostgresConnection, history_scopes: Sequence[str], *, wait: bool
+) -> frozenset[str]:
     """Begin and lock in one round trip; returns the locked scopes.
 
     Without `wait`, only some locks may be granted: a second round trip finds out which.

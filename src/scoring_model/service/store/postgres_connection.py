@@ -47,7 +47,7 @@ _AWAY: Final = (
 _GONE: Final = (asyncpg.InterfaceError, asyncpg.InternalClientError, OSError, TimeoutError, EOFError)
 
 
-class Connection:
+class PostgresConnection:
     """An asyncpg connection that raises the errors of the store."""
 
     def __init__(self, connection: asyncpg.Connection) -> None:
@@ -77,7 +77,7 @@ class Connection:
             self._connection.terminate()
 
 
-async def connect(dsn: str, *, seconds: float, settings: dict[str, str] | None = None) -> Connection:
+async def connect(dsn: str, *, seconds: float, settings: dict[str, str] | None = None) -> PostgresConnection:
     """Open a connection.
 
     Parameters
@@ -115,10 +115,10 @@ async def connect(dsn: str, *, seconds: float, settings: dict[str, str] | None =
                 raise
     except Exception as error:
         raise translate(error) from None
-    return Connection(connection)
+    return PostgresConnection(connection)
 
 
-async def require_durable(connection: Connection) -> None:
+async def require_durable(connection: PostgresConnection) -> None:
     """Check that the server writes commits to its disk.
 
     Raises
@@ -147,11 +147,11 @@ class Pool:
     def __init__(self, dsn: str, *, size: int, seconds: float) -> None:
         self._dsn = dsn
         self._seconds = seconds
-        self._idle: list[Connection] = []
+        self._idle: list[PostgresConnection] = []
         self._free = asyncio.Semaphore(size)
         self._closed = False
 
-    async def take(self) -> Connection:
+    async def take(self) -> PostgresConnection:
         """Borrow a connection; call `give_back` afterwards.
 
         Raises
@@ -176,7 +176,7 @@ class Pool:
             self._free.release()
             raise
 
-    def give_back(self, connection: Connection, *, sound: bool) -> None:
+    def give_back(self, connection: PostgresConnection, *, sound: bool) -> None:
         """Return a connection; one that is not sound is closed."""
         self._free.release()
         if sound and not connection.is_closed() and not self._closed:
@@ -185,7 +185,7 @@ class Pool:
             connection.terminate()
 
     @asynccontextmanager
-    async def lend(self) -> AsyncIterator[Connection]:
+    async def lend(self) -> AsyncIterator[PostgresConnection]:
         """Borrow a connection for statements outside a transaction."""
         connection = await self.take()
         sound = False
@@ -202,7 +202,7 @@ class Pool:
             await self._idle.pop().close()
 
 
-async def check_schema(connection: Connection) -> None:
+async def check_schema(connection: PostgresConnection) -> None:
     """Raise `SchemaRefused` unless the tables have this version.
 
     Raises
@@ -241,7 +241,7 @@ async def migrate(dsn: str, *, seconds: float, only_new: bool = False) -> None:
         connection.terminate()
 
 
-async def _version(connection: Connection) -> tuple[str | None, list[str]]:
+async def _version(connection: PostgresConnection) -> tuple[str | None, list[str]]:
     tables = [str(name) for (name,) in await connection.fetch(_TABLES)]
     if VERSION_TABLE not in tables:
         return None, tables

@@ -28,7 +28,8 @@ from scoring_model.service.core.rows import (
 from scoring_model.service.store import lists
 from scoring_model.service.store import statements as sql
 from scoring_model.service.store.expiry import EXPIRY, NEVER, Cutoffs, Expiring, Key, KeyRange
-from scoring_model.service.store.statements import Each
+from scoring_model.service.store.queries import Values, row_of, rows_by_key, rows_of, rows_of_each, takes
+from scoring_model.service.store.statements import Each, for_each, select
 
 TRUNCATION_FACT: Final = "truncation_required"
 """Name of the fact that an erasure on SQLite sets until the write-ahead log is truncated. Its value is the instant of
@@ -39,9 +40,6 @@ WHOLE_DATABASE: Final = "*"
 
 Past = tuple[Any, ...]
 """Time, person and packed labels of one earlier event under a link key, and any requested amounts; see `LinkRow`."""
-
-Values = Sequence[Any]
-"""A raw row of the database."""
 
 R = TypeVar("R", bound=Row)
 
@@ -99,57 +97,57 @@ class Reader(ABC):
         rows = await self._rows(sql.FACT, name)
         return rows[0][1] if rows else None
 
-    async def bundles(self) -> list[BundleRow]:
-        """Return every bundle ever served, in the order of first use."""
-        return await self._all(BundleRow, sql.BUNDLES)
+    bundles = rows_of(BundleRow, "ORDER BY first_served_at, model_version, policy_version", takes())
+    """Every bundle ever served, in the order of first use."""
 
     async def bundle_files(self, model_version: str, policy_version: str) -> Mapping[str, bytes]:
         """Return the files of a bundle by name; none unless it was to be activated."""
         rows = await self._all(BundleFileRow, sql.BUNDLE_FILES, model_version, policy_version)
         return {row.name: row.content for row in rows}
 
-    async def activations(self) -> list[BundleActivationRow]:
-        """Return the succession of served bundles, latest first."""
-        return await self._all(BundleActivationRow, sql.ACTIVATIONS)
+    activations = rows_of(BundleActivationRow, "ORDER BY number DESC", takes())
+    """The succession of served bundles, latest first."""
 
-    async def latest_activation(self) -> BundleActivationRow | None:
-        """Return the last step of that succession."""
-        return await self._first(BundleActivationRow, sql.LATEST_ACTIVATION)
+    latest_activation = row_of(BundleActivationRow, "ORDER BY number DESC LIMIT 1", takes())
+    """The last step of that succession."""
 
-    async def serving_processes(self) -> list[ServingProcessRow]:
-        """Return what the processes last reported, including those that ended without a word."""
-        return await self._all(ServingProcessRow, sql.SERVING_PROCESSES)
+    serving_processes = rows_of(ServingProcessRow, "ORDER BY host, pid, process", takes())
+    """What the processes last reported, including those that ended without a word."""
 
-    async def control_days(self, first: int, last: int) -> list[ControlDayRow]:
-        """Return the counts of control groups on some days since 1970-01-01, both included, in order."""
-        return await self._all(ControlDayRow, sql.CONTROL_DAYS, first, last)
+    control_days = rows_of(
+        ControlDayRow,
+        "WHERE day >= $1 AND day <= $2 ORDER BY day, history_scope, policy_outcome",
+        takes(int, int),
+    )
+    """The counts of control groups on some days since 1970-01-01, both included, in order."""
 
-    async def control_passes(self, digests: Sequence[bytes]) -> Mapping[bytes, ControlPassRow]:
-        """Return who passed in a control group and is still kept, by digest."""
-        rows = await self._each(sql.CONTROL_PASSES, [(digest,) for digest in digests])
-        return {row[0]: ControlPassRow._make(row) for row in rows}
+    control_passes = rows_by_key(ControlPassRow, "digest")
+    """Who passed in a control group and is still kept, by digest."""
 
     async def credentials(self, digests: Sequence[bytes]) -> Mapping[bytes, tuple[ApiKeyRow, ClientRow]]:
         """Return API keys with their clients by SHA-256 of the keys, including revoked and expired ones."""
         rows = await self._each(sql.CREDENTIALS, [(digest,) for digest in digests])
         return {row[0]: cast("tuple[ApiKeyRow, ClientRow]", split(row, ApiKeyRow, ClientRow)) for row in rows}
 
-    async def clients(self) -> list[ClientRow]:
-        """Return all clients, ordered by number."""
-        return await self._all(ClientRow, sql.CLIENTS)
+    clients = rows_of(ClientRow, "ORDER BY client", takes())
+    """All clients, ordered by number."""
 
-    async def api_keys(self, client: int) -> list[ApiKeyRow]:
-        """Return all API keys of a client, including revoked and expired ones, oldest first."""
-        return await self._all(ApiKeyRow, sql.API_KEYS, client)
+    async def history_scopes(self) -> dict[int, str]:
+        """Return the history scope of each client."""
+        return {row.client: row.pool for row in await self.clients()}
 
-    async def unknown_signals(self, clients: Sequence[int]) -> list[UnknownSignalRow]:
-        """Return the counts of unknown signals of some clients, ordered by client and name."""
-        rows = await self._each(sql.UNKNOWN_SIGNALS, [(client,) for client in sorted(clients)])
-        return list(map(UnknownSignalRow._make, rows))
+    api_keys = rows_of(ApiKeyRow, "WHERE client = $1 ORDER BY created_at, digest", takes(int))
+    """All API keys of a client, including revoked and expired ones, oldest first."""
 
-    async def identity(self, client: int, resource: bytes) -> IdentityRow | None:
-        """Return an identity of this client."""
-        return await self._first(IdentityRow, sql.IDENTITY, resource, client)
+    unknown_signals = rows_of_each(
+        UnknownSignalRow,
+        for_each(select(UnknownSignalRow, "WHERE client"), "ORDER BY client, name", kind="bigint"),
+        int,
+    )
+    """The counts of unknown signals of some clients; by client in ascending order if they are, and by name."""
+
+    identity = row_of(IdentityRow, "WHERE client = $1 AND id = $2", takes(int, bytes))
+    """An identity of a client."""
 
     async def identity_and_key(
         self, client: int, resource: bytes
@@ -168,48 +166,49 @@ class Reader(ABC):
         rows = await self._each(sql.IDENTITY_AND_KEY, [(resource,)])
         return rows[0] if rows else None
 
-    async def verification(self, client: int, resource: bytes) -> VerificationRow | None:
-        """Return a verification of this client."""
-        return await self._first(VerificationRow, sql.VERIFICATION, resource, client)
+    verification = row_of(VerificationRow, "WHERE client = $1 AND id = $2", takes(int, bytes))
+    """A verification of a client."""
 
-    async def verification_by_id(self, resource: bytes) -> VerificationRow | None:
-        """Return a verification of any client, for operators' commands."""
-        return await self._first(VerificationRow, sql.VERIFICATION_BY_ID, resource)
+    verification_by_id = row_of(VerificationRow, "WHERE id = $1", takes(bytes))
+    """A verification of any client, for operators' commands."""
 
-    async def verifications_by_ids(self, resources: Sequence[bytes]) -> list[VerificationRow]:
-        """Return verifications of any client."""
-        rows = await self._each(lists.BY_IDS[VerificationRow], [(resource,) for resource in resources])
-        return list(map(VerificationRow._make, rows))
+    verifications_by_ids = rows_of_each(VerificationRow, lists.BY_IDS[VerificationRow], bytes)
+    """Verifications of any client."""
 
-    async def identities_by_ids(self, resources: Sequence[bytes]) -> Mapping[bytes, IdentityRow]:
-        """Return identities of any client, by id."""
-        rows = await self._each(lists.BY_IDS[IdentityRow], [(resource,) for resource in resources])
-        return {row[0]: IdentityRow._make(row) for row in rows}
+    identities_by_ids = rows_by_key(IdentityRow, "id")
+    """Identities of any client, by id."""
 
     async def page(self, page: lists.Page) -> tuple[list[Any], lists.Position | None]:
-        """Read a page of a list, latest first.
+        """Read a page of a list without filters, latest first.
 
         Returns
         -------
         rows : list of Row
-            At most `page.limit`; with filters perhaps fewer although more follow.
+            At most `page.limit`.
         end : Position or None
             Where the next page begins; None if this is the last one.
         """
-        if not page.filters:
-            rows = await self._all(page.index.kind, lists.rows(page.index), *page.bounds, page.limit + 1)
-            if len(rows) <= page.limit:
-                return rows, None
-            return rows[: page.limit], _position(rows[page.limit - 1])
-        statement = lists.matching(page.index, tuple(page.filters))
-        found = await self._rows(statement, *page.bounds, page.limit + 1, *page.filters.values())
-        rows = await self._by_ids(page.index.kind, [value for _, value in found[: page.limit]])
-        if len(found) > page.limit:
-            return rows, lists.Position(*found[page.limit - 1])
-        last = await self._rows(lists.last_checked(page.index), *page.bounds)
-        return rows, lists.Position(*last[0]) if last else None
+        rows = await self._all(page.index.kind, lists.rows(page.index), *page.bounds, page.limit + 1)
+        if len(rows) <= page.limit:
+            return rows, None
+        return rows[: page.limit], _position(rows[page.limit - 1])
 
-    async def _by_ids(self, kind: type[Row], resources: Sequence[bytes]) -> list[Any]:
+    async def check(self, page: lists.Page, rows: int) -> tuple[list[lists.Position], lists.Position | None]:
+        """Check the filters of a page on the next `rows` rows.
+
+        Returns
+        -------
+        matching : list of Position
+            The rows that pass, latest first.
+        end : Position or None
+            The last row that was checked; None if fewer are left.
+        """
+        statement = lists.checked(page.index, tuple(page.filters))
+        found = await self._rows(statement, *page.bounds, rows, *page.filters.values())
+        end = lists.Position(*found[-1][:2]) if len(found) == rows else None
+        return [lists.Position(at, resource) for at, resource, passes in found if passes], end
+
+    async def listed(self, kind: type[Row], resources: Sequence[bytes]) -> list[Any]:
         """Return rows that still exist, latest first."""
         statement = lists.BY_IDS[kind]
         rows = [kind._make(row) for row in await self._each(statement, [(one,) for one in resources])]
@@ -225,13 +224,13 @@ class Reader(ABC):
         """Return COMPLETED verifications of a client ordered by (completed_at, id), strictly after a pair."""
         return await self._all(VerificationRow, sql.COMPLETED, client, *(after or BEFORE_ALL), limit)
 
-    async def verifications(self, after: bytes, limit: int) -> list[VerificationRow]:
-        """Return verifications of all clients ordered by id, strictly after one."""
-        return await self._all(VerificationRow, sql.VERIFICATIONS, after, limit)
+    verifications = rows_of(VerificationRow, "WHERE id > $1 ORDER BY id LIMIT $2", takes(bytes, int))
+    """Verifications of all clients ordered by id, strictly after one; at most a number."""
 
-    async def latest_completed(self, before: bytes, limit: int) -> list[VerificationRow]:
-        """Return COMPLETED verifications of all clients with ids below one, latest first."""
-        return await self._all(VerificationRow, sql.LATEST_COMPLETED, before, limit)
+    latest_completed = rows_of(
+        VerificationRow, "WHERE status = 'COMPLETED' AND id < $1 ORDER BY id DESC LIMIT $2", takes(bytes, int)
+    )
+    """COMPLETED verifications of all clients with ids below one, latest first; at most a number."""
 
     async def labels(self, verification_ids: Sequence[bytes]) -> Mapping[bytes, list[tuple[str, int, int]]]:
         """Return label, known_at and told_at of each labelled verification, in the order of reporting."""
@@ -241,14 +240,14 @@ class Reader(ABC):
             found.setdefault(row.verification_id, []).append((row.label, row.known_at, row.told_at))
         return found
 
-    async def labelled(self, after: int, limit: int) -> Sequence[Values]:
-        """Return labels after a number, in the order of reporting, with what they are about.
+    async def labelled(self, after: tuple[bytes, int], limit: int) -> Sequence[Values]:
+        """Return labels after a pair (verification_id, number), in this order, with what they are about.
 
         Returns
         -------
-        sequence of (number, verification_id, label, known_at, told_at, completed_at, outcome)
+        sequence of (number, verification_id, label, known_at, told_at, completed_at, outcome, policy_outcome)
         """
-        return await self._rows(lists.LABELLED, after, limit)
+        return await self._rows(lists.LABELLED, *after, limit)
 
     async def outcomes(self) -> Mapping[str, int]:
         """Count the completed verifications of each outcome, by a look at all of them."""
@@ -258,36 +257,34 @@ class Reader(ABC):
         """Return the latest link records under a hash as (time, person, labels, number of all), for operators."""
         return await self._rows(lists.LINKS_OF, value, limit)
 
-    async def completed_at(self, client: int, instant: int) -> list[VerificationRow]:
-        """Return the COMPLETED verifications of a client with an event time."""
-        return await self._all(VerificationRow, lists.COMPLETED_AT, client, instant)
+    completed_at = rows_of(
+        VerificationRow,
+        "WHERE client = $1 AND status = 'COMPLETED' AND completed_at = $2 ORDER BY id",
+        takes(int, int),
+    )
+    """The COMPLETED verifications of a client with an event time."""
 
-    async def events_of(self, client: int, resource: bytes) -> list[EventRow]:
-        """Return the events of a resource in their order, by a look at all of its client, for operators."""
-        return await self._all(EventRow, lists.EVENTS_OF, client, resource)
+    events_of = rows_of(EventRow, "WHERE client = $1 AND resource = $2 ORDER BY sequence", takes(int, bytes))
+    """The events of a client's resource in their order, by a look at all of its client, for operators."""
 
-    async def person_keys(self, key_ids: Sequence[bytes]) -> Mapping[bytes, PersonKeyRow]:
-        """Return the person keys that still exist, by id."""
-        rows = await self._each(sql.PERSON_KEYS, [(value,) for value in key_ids])
-        return {row[0]: PersonKeyRow._make(row) for row in rows}
+    person_keys = rows_by_key(PersonKeyRow, "key_id")
+    """The person keys that still exist, by id."""
 
     async def persons(self, persons: Sequence[tuple[int, bytes]]) -> Mapping[tuple[int, bytes], PersonKeyRow]:
         """Return the keys of persons by client and pseudonym."""
         rows = map(PersonKeyRow._make, await self._each(sql.PERSONS, persons))
         return {(row.client, cast(bytes, row.person)): row for row in rows}
 
-    async def idempotency(self, digests: Sequence[bytes]) -> Mapping[bytes, IdempotencyRow]:
-        """Return recorded answers by digest."""
-        rows = await self._each(sql.IDEMPOTENCY, [(digest,) for digest in digests])
-        return {row[0]: IdempotencyRow._make(row) for row in rows}
+    idempotency = rows_by_key(IdempotencyRow, "digest")
+    """Recorded answers by digest."""
 
-    async def webhook(self, client: int, resource: bytes) -> WebhookRow | None:
-        """Return a webhook of this client."""
-        return await self._first(WebhookRow, sql.WEBHOOK, resource, client)
+    webhook = row_of(WebhookRow, "WHERE client = $1 AND id = $2", takes(int, bytes))
+    """A webhook of a client."""
 
-    async def webhooks(self, client: int, after: bytes | None, limit: int) -> list[WebhookRow]:
-        """Return webhooks of a client ordered by id, strictly after one."""
-        return await self._all(WebhookRow, sql.WEBHOOKS, client, after or b"", limit)
+    webhooks = rows_of(
+        WebhookRow, "WHERE client = $1 AND id > $2 ORDER BY id LIMIT $3", takes(int, bytes, int)
+    )
+    """Webhooks of a client ordered by id, strictly after one; at most a number."""
 
     async def delivery(self, resource: bytes) -> tuple[DeliveryRow, EventRow] | None:
         """Return a delivery and its event, of any client, for operators' commands."""
@@ -330,9 +327,8 @@ class Reader(ABC):
         pairs = [found[resource] for resource in resources if resource in found]
         return cast("list[tuple[DeliveryRow, EventRow]]", pairs)
 
-    async def deliveries_of(self, event: bytes) -> list[DeliveryRow]:
-        """Return all deliveries of an event ordered by id, for operators' commands."""
-        return await self._all(DeliveryRow, sql.DELIVERIES_OF_EVENT, event)
+    deliveries_of = rows_of(DeliveryRow, "WHERE event = $1 ORDER BY id", takes(bytes))
+    """All deliveries of an event ordered by id, for operators' commands."""
 
     async def newest_event(self, after: int) -> int | None:
         """Return the latest event after an instant; None if there is none or its link records were deleted.

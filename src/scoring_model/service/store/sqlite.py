@@ -20,7 +20,8 @@ from scoring_model.service.core.rows import TABLES, Row
 from scoring_model.service.store import statements as sql
 from scoring_model.service.store.buckets import MemoryBuckets
 from scoring_model.service.store.errors import SchemaMissing, StoreUnavailable
-from scoring_model.service.store.reader import TRUNCATION_FACT, Past, Reader, Values
+from scoring_model.service.store.queries import Values
+from scoring_model.service.store.reader import TRUNCATION_FACT, Past, Reader
 from scoring_model.service.store.sqlite_file import (
     WriteAheadLog,
     check_schema,

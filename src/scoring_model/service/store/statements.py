@@ -11,19 +11,13 @@ from typing import Final
 from scoring_model.service.core.rows import (
     TABLES,
     ApiKeyRow,
-    BundleActivationRow,
     BundleFileRow,
-    BundleRow,
     ClientRow,
-    ControlDayRow,
-    ControlPassRow,
     DeliveryRow,
     DeliveryStatus,
     EventRow,
     FactRow,
-    IdempotencyRow,
     IdentityRow,
-    ImportedRow,
     LabelRow,
     PersonKeyRow,
     Row,
@@ -122,41 +116,20 @@ def select_each(kind: type[Row], key: str, rest: str = "") -> Each:
 
 
 FACT: Final = select(FactRow, "WHERE name = $1")
-SET_FACT: Final = (
-    "INSERT INTO facts (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value"
-)
 DELETE_FACT: Final = "DELETE FROM facts WHERE name = $1"
-BUNDLES: Final = select(BundleRow, "ORDER BY first_served_at, model_version, policy_version")
 BUNDLE_FILES: Final = select(BundleFileRow, "WHERE model_version = $1 AND policy_version = $2 ORDER BY name")
-DELETE_BUNDLE_FILES: Final = "DELETE FROM bundle_files WHERE model_version = $1 AND policy_version = $2"
-ACTIVATIONS: Final = select(BundleActivationRow, "ORDER BY number DESC")
-LATEST_ACTIVATION: Final = select(BundleActivationRow, "ORDER BY number DESC LIMIT 1")
-SERVING_PROCESSES: Final = select(ServingProcessRow, "ORDER BY host, pid, process")
 _REPORTED: Final = ", ".join(f"{name} = excluded.{name}" for name in ServingProcessRow._fields[1:])
 REPORT_PROCESS: Final = f"{insert_one(ServingProcessRow)} ON CONFLICT (process) DO UPDATE SET {_REPORTED}"
-FORGET_PROCESSES: Final = "DELETE FROM serving_processes WHERE process = $1 OR seen_at < $2"
-LATEST_COMPLETED: Final = select(
-    VerificationRow, "WHERE status = 'COMPLETED' AND id < $1 ORDER BY id DESC LIMIT $2"
-)
 CREDENTIALS: Final = for_each(
     f"SELECT {columns(ApiKeyRow, 'k.')}, {columns(ClientRow, 'c.')} "
     "FROM api_keys k JOIN clients c ON c.client = k.client WHERE k.digest"
 )
-CLIENTS: Final = select(ClientRow, "ORDER BY client")
 _NEW_CLIENT: Final = ", ".join(name for name in ClientRow._fields if name != "client")
 NEW_CLIENT: Final = (
     f"INSERT INTO clients ({_NEW_CLIENT}) VALUES ({places(1, len(ClientRow._fields) - 1)}) RETURNING client"
 )
 OWN_POOL: Final = "UPDATE clients SET pool = CAST(client AS TEXT) WHERE client = $1"
-REVOKE_CLIENT: Final = "UPDATE clients SET revoked_at = $2 WHERE client = $1 AND revoked_at IS NULL"
-SET_SCOPES: Final = "UPDATE clients SET scopes = $2 WHERE client = $1"
-API_KEYS: Final = select(ApiKeyRow, "WHERE client = $1 ORDER BY created_at, digest")
-REVOKE_API_KEY: Final = "UPDATE api_keys SET revoked_at = $2 WHERE digest = $1 AND revoked_at IS NULL"
-EXPIRE_API_KEY: Final = "UPDATE api_keys SET expires_at = $2 WHERE digest = $1"
 
-UNKNOWN_SIGNALS: Final = for_each(
-    select(UnknownSignalRow, "WHERE client"), "ORDER BY client, name", kind="bigint"
-)
 _ADD_REQUESTS: Final = (
     "ON CONFLICT (client, name) DO UPDATE SET nearest = excluded.nearest, last_seen = excluded.last_seen, "
     "requests = unknown_signals.requests + excluded.requests"
@@ -166,15 +139,11 @@ COUNT_UNKNOWN_SIGNALS: Final = Each(
     f"{insert_kinds([UnknownSignalRow])} {_ADD_REQUESTS}",
     takes_rows=True,
 )
-DELETE_UNKNOWN_SIGNALS: Final = for_each("DELETE FROM unknown_signals WHERE client", kind="bigint")
 
-IDENTITY: Final = select(IdentityRow, "WHERE id = $1 AND client = $2")
 IDENTITY_AND_KEY: Final = for_each(
     f"SELECT {columns(IdentityRow, 'i.')}, {columns(PersonKeyRow, 'k.')} "
     "FROM identities i LEFT JOIN person_keys k ON k.key_id = i.key_id WHERE i.id"
 )
-VERIFICATION: Final = select(VerificationRow, "WHERE id = $1 AND client = $2")
-VERIFICATION_BY_ID: Final = select(VerificationRow, "WHERE id = $1")
 IDS_OF_IDENTITY: Final = (
     "SELECT id FROM verifications WHERE identity_id = $1 AND id > $2 ORDER BY id LIMIT $3"
 )
@@ -189,9 +158,6 @@ NEWEST_EVENT: Final = (
     "ORDER BY newest.completed_at DESC, newest.id DESC LIMIT 1) AND v.completed_at > $1 "
     # A verification has the concatenated hashes of its link records, 16 bytes each: the first is enough.
     "AND EXISTS (SELECT 1 FROM links l WHERE l.hash = substr(v.links, 1, 16) AND l.time = v.completed_at)"
-)
-SETTLE: Final = update_by_id(
-    VerificationRow, "id", ("client", "created_at"), "AND verifications.status = 'PENDING'"
 )
 _WAITING: Final = (
     "SELECT id FROM verifications WHERE status = 'PENDING' AND (leased_until IS NULL OR leased_until < $1) "
@@ -210,14 +176,6 @@ COUNT_DRAWN: Final = (
     "drawn = control_draws.drawn + 1, repeats = control_draws.repeats + excluded.repeats, "
     "expected_cost = control_draws.expected_cost + excluded.expected_cost RETURNING drawn, expected_cost"
 )
-COUNT_CONTROLLED: Final = (
-    "UPDATE control_draws SET passed = passed + 1 "
-    "WHERE history_scope = $1 AND day = $2 AND policy_outcome = $3"
-)
-CONTROL_DAYS: Final = select(
-    ControlDayRow, "WHERE day >= $1 AND day <= $2 ORDER BY day, history_scope, policy_outcome"
-)
-CONTROL_PASSES: Final = select_each(ControlPassRow, "digest")
 
 
 def _past(amounts: int) -> str:
@@ -258,15 +216,12 @@ def ties(amounts: int) -> str:
 
 
 LABELS: Final = select_each(LabelRow, "verification_id", "ORDER BY number")
-PERSON_KEYS: Final = select_each(PersonKeyRow, "key_id")
 PERSONS: Final = Each(
     select(PersonKeyRow, "WHERE client = $1 AND person = $2"),
     f"SELECT {columns(PersonKeyRow, 'k.')} FROM person_keys k "
     "JOIN unnest($1::bigint[], $2::bytea[]) AS wanted(client, person) "
     "ON k.client = wanted.client AND k.person = wanted.person",
 )
-REWRAP: Final = update_by_id(PersonKeyRow, "key_id", ("client", "person"), "")
-OTHER_MASTERS: Final = select(PersonKeyRow, "WHERE master_id <> $1 LIMIT $2")
 DELETE_KEY: Final = "DELETE FROM person_keys WHERE key_id = $1"
 
 
@@ -292,20 +247,12 @@ ERASE_VERIFICATIONS: Final = for_each(
     "WHERE (payload IS NOT NULL OR links IS NOT NULL OR subject IS NOT NULL) AND id"
 )
 
-IDEMPOTENCY: Final = select_each(IdempotencyRow, "digest")
-FORGET_ANSWERS: Final = for_each("DELETE FROM idempotency WHERE digest")
 
-WEBHOOK: Final = select(WebhookRow, "WHERE id = $1 AND client = $2")
-WEBHOOKS: Final = select(WebhookRow, "WHERE client = $1 AND id > $2 ORDER BY id LIMIT $3")
 UPDATE_WEBHOOK: Final = update_by_id(
     WebhookRow, "id", ("client", "created_at"), "", growing=("succeeded_at",)
 )
-TOUCH_WEBHOOK: Final = "UPDATE webhooks SET succeeded_at = $2 WHERE id = $1 AND succeeded_at < $2"
 WEBHOOKS_OF: Final = for_each(select(WebhookRow, "WHERE client"), kind="bigint")
-DELETE_WEBHOOK: Final = "DELETE FROM webhooks WHERE id = $1"
-IMPORTING: Final = "UPDATE clients SET importing = $2 WHERE pool = $1"
 HAS_VERIFICATION: Final = "SELECT 1 FROM verifications WHERE client = $1 LIMIT 1"
-IMPORTED: Final = select_each(ImportedRow, "record")
 LABEL_IMPORTED: Final = Each(
     "UPDATE imported_records SET labels = $2 WHERE record = $1",
     "UPDATE imported_records SET labels = given.labels FROM unnest($1::bytea[], $2::bytea[]) "
@@ -354,7 +301,6 @@ LABEL_TIMES: Final = Each(
 )
 """Labelled events may be anywhere in the history of a hash, so their newest instant is stored separately."""
 
-VERIFICATIONS: Final = select(VerificationRow, "WHERE id > $1 ORDER BY id LIMIT $2")
 RESEAL: Final = Each(
     "UPDATE verifications SET payload = $3 WHERE id = $1 AND payload = $2 RETURNING id",
     "WITH found AS (SELECT v.id, given.new FROM unnest($1::bytea[], $2::bytea[], $3::bytea[]) AS given(id, old, new) "
@@ -453,7 +399,6 @@ DELIVERY: Final = f"SELECT {_DELIVERY} FROM deliveries d JOIN events e ON e.id =
 DELIVERIES_BY_IDS: Final = for_each(
     f"SELECT {_DELIVERY} FROM deliveries d JOIN events e ON e.id = d.event WHERE d.id"
 )
-DELIVERIES_OF_EVENT: Final = select(DeliveryRow, "WHERE event = $1 ORDER BY id")
 DELIVER_AGAIN: Final = (
     "UPDATE deliveries SET status = 'WAITING', attempts = 0, due_at = $2, leased_until = NULL, "
     "finished_at = NULL WHERE id = $1 AND status <> 'WAITING' RETURNING id"

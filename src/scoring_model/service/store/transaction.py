@@ -22,8 +22,16 @@ from scoring_model.service.core.rows import (
 from scoring_model.service.store import statements as sql
 from scoring_model.service.store.buckets import Bucket
 from scoring_model.service.store.expiry import EXPIRY, Cutoffs, KeyRange
+from scoring_model.service.store.queries import (
+    command,
+    command_of_each,
+    rows_by_key,
+    rows_of,
+    takes,
+    update_of_each,
+)
 from scoring_model.service.store.reader import BEFORE_ALL, Reader, beginning_with, split
-from scoring_model.service.store.statements import Each
+from scoring_model.service.store.statements import Each, for_each, update_by_id
 
 _LABEL: Final = struct.Struct("<qb")
 
@@ -104,25 +112,28 @@ class Transaction(Reader):
             await self._rows(sql.OWN_POOL, client)
         return client
 
-    async def delete_bundle_files(self, model_version: str, policy_version: str) -> None:
-        """Delete the files of a bundle, to replace them."""
-        await self._rows(sql.DELETE_BUNDLE_FILES, model_version, policy_version)
+    delete_bundle_files = command(
+        "DELETE FROM bundle_files WHERE model_version = $1 AND policy_version = $2", takes(str, str)
+    )
+    """Delete the files of a bundle, by model and policy version, to replace them."""
 
     async def report_process(self, row: ServingProcessRow) -> None:
         """Write what a process reports, over its last report."""
         await self._rows(sql.REPORT_PROCESS, *row)
 
-    async def forget_processes(self, process: bytes, before: int) -> None:
-        """Delete the report of a process, and those that were written before an instant."""
-        await self._rows(sql.FORGET_PROCESSES, process, before)
+    forget_processes = command(
+        "DELETE FROM serving_processes WHERE process = $1 OR seen_at < $2", takes(bytes, int)
+    )
+    """Delete the report of a process, and those that were written before an instant."""
 
     async def count_unknown_signals(self, rows: Sequence[UnknownSignalRow]) -> None:
         """Add the requests of each row to those of its client and name."""
         await self._each(sql.COUNT_UNKNOWN_SIGNALS, rows)
 
-    async def delete_unknown_signals(self, clients: Sequence[int]) -> None:
-        """Delete the counts of unknown signals of some clients."""
-        await self._each(sql.DELETE_UNKNOWN_SIGNALS, [(client,) for client in clients])
+    delete_unknown_signals = command_of_each(
+        for_each("DELETE FROM unknown_signals WHERE client", kind="bigint"), int
+    )
+    """Delete the counts of unknown signals of some clients."""
 
     async def advance(self, counts: Mapping[int, int]) -> Mapping[int, "Advanced"]:
         """Advance the event sequence of each client by a count.
@@ -138,18 +149,15 @@ class Transaction(Reader):
             for client, before, listens, importing in rows
         }
 
-    async def set_importing(self, history_scope: str, importing: bool) -> None:
-        """Say of all clients of a history scope whether their history is being imported."""
-        await self._rows(sql.IMPORTING, history_scope, int(importing))
+    set_importing = command("UPDATE clients SET importing = $2 WHERE pool = $1", takes(str, int))
+    """Say of all clients of a history scope whether their history is being imported."""
 
     async def has_verification(self, client: int) -> bool:
         """Return True if a client has a verification of any status."""
         return bool(await self._rows(sql.HAS_VERIFICATION, client))
 
-    async def imported(self, records: Sequence[bytes]) -> Mapping[bytes, ImportedRow]:
-        """Return imported records that are still kept, by hash."""
-        rows = await self._each(sql.IMPORTED, [(record,) for record in records])
-        return {row[0]: ImportedRow._make(row) for row in rows}
+    imported = rows_by_key(ImportedRow, "record")
+    """Imported records that are still kept, by hash."""
 
     async def label_imported(self, labels: Mapping[bytes, bytes]) -> None:
         """Replace the packed labels of imported records."""
@@ -181,13 +189,17 @@ class Transaction(Reader):
         drawn, cost = (await self._rows(sql.COUNT_DRAWN, *key, int(is_repeat), expected_cost))[0]
         return drawn, cost
 
-    async def count_controlled(self, key: tuple[str, int, str]) -> None:
-        """Count one of the drawn verifications of a key as one that passed."""
-        await self._rows(sql.COUNT_CONTROLLED, *key)
+    count_controlled = command(
+        "UPDATE control_draws SET passed = passed + 1 WHERE history_scope = $1 AND day = $2 AND policy_outcome = $3",
+        takes(str, int, str),
+    )
+    """Count one of the drawn verifications of a history scope, day and outcome of the policy as one that passed."""
 
-    async def settle(self, rows: Sequence[VerificationRow]) -> frozenset[bytes]:
-        """Update verifications that are still PENDING; returns their ids."""
-        return frozenset([row[0] for row in await self._each(sql.SETTLE, rows)])
+    settle = update_of_each(
+        update_by_id(VerificationRow, "id", ("client", "created_at"), "AND verifications.status = 'PENDING'"),
+        VerificationRow,
+    )
+    """Update verifications that are still PENDING; returns their ids."""
 
     async def lease_pending(self, now: int, until: int, limit: int) -> list[VerificationRow]:
         """Lease PENDING verifications without a current lease, oldest first."""
@@ -238,17 +250,17 @@ class Transaction(Reader):
             until = ErasedUntil(*map(tuple, last))
         return Erased([IdentityRow._make(row) for row in rows], until)
 
-    async def set_fact(self, name: str, value: bytes) -> None:
-        """Insert or replace a fact."""
-        await self._rows(sql.SET_FACT, name, value)
+    set_fact = command(
+        "INSERT INTO facts (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+        takes(str, bytes),
+    )
+    """Insert or replace a fact."""
 
-    async def delete_fact(self, name: str) -> None:
-        """Delete a fact if it exists."""
-        await self._rows(sql.DELETE_FACT, name)
+    delete_fact = command(sql.DELETE_FACT, takes(str))
+    """Delete a fact if it exists."""
 
-    async def forget_answers(self, digests: Sequence[bytes]) -> None:
-        """Delete recorded answers by digest, so that their keys can be reused."""
-        await self._each(sql.FORGET_ANSWERS, [(digest,) for digest in digests])
+    forget_answers = command_of_each(for_each("DELETE FROM idempotency WHERE digest"), bytes)
+    """Delete recorded answers by digest, so that their keys can be reused."""
 
     async def drop(self, key_range: KeyRange, cutoffs: Cutoffs) -> int:
         """Delete the old rows of a range from `Reader.key_range`; returns their number.
@@ -271,28 +283,26 @@ class Transaction(Reader):
         await self.require_truncation()
         return resealed
 
-    async def rewrap(self, rows: Sequence[PersonKeyRow]) -> None:
-        """Update the wrapped keys of persons that still exist."""
-        await self._each(sql.REWRAP, rows)
+    rewrap = update_of_each(update_by_id(PersonKeyRow, "key_id", ("client", "person"), ""), PersonKeyRow)
+    """Update the wrapped keys of persons that still exist; returns their ids."""
 
-    async def keys_under_other_masters(self, master_id: bytes, limit: int) -> list[PersonKeyRow]:
-        """Return person keys that are wrapped by another master key."""
-        return await self._all(PersonKeyRow, sql.OTHER_MASTERS, master_id, limit)
+    keys_under_other_masters = rows_of(PersonKeyRow, "WHERE master_id <> $1 LIMIT $2", takes(bytes, int))
+    """Person keys that are wrapped by another master key than one; at most a number."""
 
     async def update_webhook(self, row: WebhookRow) -> None:
         """Update a webhook except id, client and created_at; its last success never moves back."""
         await self._each(sql.UPDATE_WEBHOOK, [row])
 
-    async def touch_webhook(self, resource: bytes, succeeded_at: int) -> None:
-        """Record that a delivery to a webhook succeeded, unless a later success is known.
+    touch_webhook = command(
+        "UPDATE webhooks SET succeeded_at = $2 WHERE id = $1 AND succeeded_at < $2", takes(bytes, int)
+    )
+    """Record that a delivery to a webhook succeeded at an instant, unless a later success is known.
 
-        Call it in the order of ids for several webhooks: other transactions may update the same ones.
-        """
-        await self._rows(sql.TOUCH_WEBHOOK, resource, succeeded_at)
+    Call it in the order of ids for several webhooks: other transactions may update the same ones.
+    """
 
-    async def delete_webhook(self, resource: bytes) -> None:
-        """Delete a webhook if it exists."""
-        await self._rows(sql.DELETE_WEBHOOK, resource)
+    delete_webhook = command("DELETE FROM webhooks WHERE id = $1", takes(bytes))
+    """Delete a webhook if it exists."""
 
     async def webhooks_of(self, clients: Sequence[int]) -> list[WebhookRow]:
         """Return all webhooks of some clients, including inactive ones, ordered by id."""
@@ -396,21 +406,21 @@ class Transaction(Reader):
         dropped = await self._rows(self._of_dialect(sql.DROP_DELIVERIES), webhook, now, DROPPED_AT_ONCE)
         return len(dropped) == DROPPED_AT_ONCE
 
-    async def revoke_api_key(self, digest: bytes, at: int) -> None:
-        """Revoke an API key unless it is already revoked."""
-        await self._rows(sql.REVOKE_API_KEY, digest, at)
+    revoke_api_key = command(
+        "UPDATE api_keys SET revoked_at = $2 WHERE digest = $1 AND revoked_at IS NULL", takes(bytes, int)
+    )
+    """Revoke an API key at an instant unless it is already revoked."""
 
-    async def expire_api_key(self, digest: bytes, at: int) -> None:
-        """Set the expiry of an API key."""
-        await self._rows(sql.EXPIRE_API_KEY, digest, at)
+    expire_api_key = command("UPDATE api_keys SET expires_at = $2 WHERE digest = $1", takes(bytes, int))
+    """Set the expiry of an API key."""
 
-    async def set_scopes(self, client: int, scopes: str) -> None:
-        """Replace the permissions of a client."""
-        await self._rows(sql.SET_SCOPES, client, scopes)
+    set_scopes = command("UPDATE clients SET scopes = $2 WHERE client = $1", takes(int, str))
+    """Replace the permissions of a client."""
 
-    async def revoke_client(self, client: int, at: int) -> None:
-        """Revoke a client unless it is already revoked."""
-        await self._rows(sql.REVOKE_CLIENT, client, at)
+    revoke_client = command(
+        "UPDATE clients SET revoked_at = $2 WHERE client = $1 AND revoked_at IS NULL", takes(int, int)
+    )
+    """Revoke a client at an instant unless it is already revoked."""
 
 
 class Store(Protocol):

@@ -1,26 +1,24 @@
 """What a backtest found, with plots and a report."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from scoring_model.evaluation.report import overview, write_html
+from scoring_model.training.backtest.plots import BacktestPlots
+from scoring_model.training.backtest.report import backtest_report
 from scoring_model.training.backtest.result import BacktestResult
-
-if TYPE_CHECKING:
-    from scoring_model.training.backtest.plots import BacktestPlots
 
 
 class Backtest(BacktestResult):
     """How models that are trained again and again would have fared."""
 
-    @property
-    def plot(self) -> "BacktestPlots":
-        """Plots as matplotlib axes, each alone; they need the extra ``[train]``."""
-        from scoring_model.training.backtest.plots import BacktestPlots
+    def __repr__(self) -> str:
+        return overview(backtest_report(self))
 
+    @property
+    def plot(self) -> BacktestPlots:
+        """Plots as matplotlib axes, each alone; they need the extra ``[train]``."""
         return BacktestPlots(self)
 
     def report(self, path: str | Path) -> None:
         """Write the report as one HTML file, whole or not at all; it needs the extra ``[train]``."""
-        from scoring_model.training.backtest.report import write_backtest_report
-
-        write_backtest_report(self, Path(path))
+        write_html(backtest_report(self), path)

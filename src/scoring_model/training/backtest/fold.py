@@ -93,8 +93,10 @@ class FoldTask:
         Tables fitted on the fold's burn-in.
     matrix : str
         File of the feature rows that were computed with this state.
+    stopped : ndarray of int64
+        Rows of the validation period that were not observed.
     persons, rings : ndarray of int64
-        Places in the validation part of the tested records.
+        Places of the tested records, in the validation part followed by `stopped`.
     judged : Labelled
         Records of all periods from the fold's instant on, in order of time.
     bounds : ndarray of shape (p + 1,), int64
@@ -113,6 +115,7 @@ class FoldTask:
     train_to: int
     validation: Labelled
     validation_to: int
+    stopped: IntArray
     persons: IntArray
     rings: IntArray
     judged: Labelled
@@ -260,6 +263,7 @@ class _Fold:
         rules, alternatives, counts = fit_rules(
             margins,
             validation.targets,
+            stopped=session.margins(self._take(task.stopped)),
             persons=task.persons,
             rings=task.rings,
             until=task.validation_to,

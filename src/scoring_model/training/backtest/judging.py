@@ -10,17 +10,19 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import binom
 
-from scoring_model.arrays import BoolArray, FloatArray
+from scoring_model.arrays import FloatArray
 from scoring_model.configuration import CostSettings
-from scoring_model.contract.outcome import OUTCOMES, Outcome
 from scoring_model.decision.rules import Decisions, Promise
-from scoring_model.evaluation import Estimate, EvaluatedRecords, paired_differences
-from scoring_model.evaluation.bounds import MISSED_FRAUD, exact_share
+from scoring_model.estimates import Estimate
+from scoring_model.evaluation import EvaluatedRecords, paired_differences
+from scoring_model.evaluation.bounds import exact_share
 from scoring_model.evaluation.day_draws import DayDraws
 from scoring_model.evaluation.figures import Figures, measure_figures
 from scoring_model.evaluation.metrics import known
+from scoring_model.evaluation.rates import errs
 from scoring_model.evaluation.stability import Verdict
-from scoring_model.evaluation.uncertainty import interval_of
+from scoring_model.evaluation.uncertainty import drawn_estimate
+from scoring_model.figures import FIGURES, bounded
 from scoring_model.training.backtest.fold import MODEL_FIGURES, RANKED, FoldOutcome
 from scoring_model.training.backtest.plan import History, Plan, PlannedFold, names_of
 from scoring_model.training.backtest.result import (
@@ -46,7 +48,6 @@ WORTH: Final = (
 """Figures of a cadence; `cost` is there if the policy has costs."""
 
 _EXPLAINED_SHARE: Final = 0.95
-_PASSED, _FAILED = OUTCOMES.index(Outcome.PASSED), OUTCOMES.index(Outcome.FAILED)
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,8 +167,9 @@ class Judge:
         persons, rings = self._tested[period]
         for plain in self._outcomes[model].document["promises"]:
             promise = Promise(**plain)
-            tested = outcomes[rings if promise.bound == MISSED_FRAUD else persons]
-            errors = int(np.count_nonzero(_errors(promise.bound, tested)))
+            error = bounded(promise.bound)
+            tested = outcomes[rings if error.label else persons]
+            errors = int(np.count_nonzero(errs(error.key, tested)))
             yield PromiseMonth(
                 cadence=cadence,
                 period=self._names[period],
@@ -182,10 +184,10 @@ class Judge:
     @cached_property
     def _tested(self) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
         """Return the places, in each period, of one record of each genuine person and of each ring of frauds."""
-        judged = self._plan.judged
+        judged, nobody = self._plan.judged, np.empty(0, dtype=np.int64)
         spans = [self._span(period) for period in range(len(self._names))]
         return [
-            self._history.tested(judged.rows[span], judged.targets[span], self._history.as_of)
+            self._history.tested(judged.rows[span], judged.targets[span], nobody, self._history.as_of)
             for span in spans
         ]
 
@@ -262,7 +264,7 @@ class Judge:
             figures={
                 name: self._mean_difference(
                     [(period, values[place], draws[:, place]) for period, values, draws in found],
-                    label=0 if name in ("step_up", "false_reject") else 1,
+                    label=FIGURES[name].label,
                 )
                 for place, name in enumerate(MODEL_FIGURES)
             },
@@ -272,9 +274,9 @@ class Judge:
         """Average a difference over the periods that have it; its records are those of the class."""
         held = [one for one in found if np.isfinite(one[1])]
         if not held:
-            return Estimate(value=None, low=None, high=None, records=0)
+            return Estimate(value=None, records=0, method="days", absence="no records")
         records = sum(int((self._plan.judged.targets[self._span(one[0])] == label).sum()) for one in held)
-        return _estimate(
+        return drawn_estimate(
             float(np.mean([one[1] for one in held])), np.mean([one[2] for one in held], axis=0), records
         )
 
@@ -303,7 +305,7 @@ class Judge:
                 **size,
                 figures=_named(RANKED, values[place]),
                 differences={
-                    name: _estimate(
+                    name: drawn_estimate(
                         values[place, column] - values[-1, column],
                         draws[place, :, column] - draws[-1, :, column],
                         frauds,
@@ -332,7 +334,7 @@ def tally(months: Sequence[PromiseMonth]) -> tuple[PromiseTally, ...]:
     """Count the verdicts of each promise, and the broken ones that chance explains."""
     groups: dict[tuple[str, str], list[PromiseMonth]] = {}
     for month in months:
-        if month.share.total:
+        if month.share.records:
             groups.setdefault((month.cadence, month.bound), []).append(month)
     return tuple(_tally(cadence, bound, found) for (cadence, bound), found in groups.items())
 
@@ -352,18 +354,6 @@ def _tally(cadence: str, bound: str, months: Sequence[PromiseMonth]) -> PromiseT
         explained=int(binom.ppf(_EXPLAINED_SHARE, judged, chance)),
         p_value=float(f"{binom.sf(broken - 1, judged, chance):.6g}"),
     )
-
-
-def _errors(bound: str, outcomes: NDArray[np.int8]) -> BoolArray:
-    """Return which outcomes are errors that a policy bounds."""
-    if bound == MISSED_FRAUD:
-        return np.asarray(outcomes == _PASSED)
-    return np.asarray(outcomes == _FAILED if bound == "max_false_reject" else outcomes != _PASSED)
-
-
-def _estimate(value: float, drawn: FloatArray, records: int) -> Estimate:
-    ends = interval_of(drawn)
-    return Estimate(value=known(value), low=ends.low, high=ends.high, records=records)
 
 
 def _named(names: Sequence[str], values: FloatArray) -> dict[str, float | None]:

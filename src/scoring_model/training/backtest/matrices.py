@@ -1,9 +1,6 @@
 """Feature rows in files that all folds share, and the tasks that name them."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from threading import Lock
 from typing import Final
 
 import numpy as np
@@ -32,7 +29,6 @@ class Matrices:
 
     def __init__(self, history: History, plan: Plan, folder: Path) -> None:
         self._history, self._plan, self._folder = history, plan, folder
-        self._lock = Lock()
         self._settings = history.configuration.feature_settings
         self._last = plan.folds[-1].split.burn_in
         self.state = fit_state(history.table.take(self._last), self._settings)
@@ -44,21 +40,19 @@ class Matrices:
         """Return the rows of the last fold, mapped from the file."""
         return np.asarray(np.load(self._folder / self._shared, mmap_mode="r"))
 
-    @contextmanager
-    def task_of(self, number: int) -> Iterator[FoldTask]:
-        """Prepare a fold; its own file of rows, if it needs one, is removed at the end."""
+    def task_of(self, number: int) -> FoldTask:
+        """Prepare a fold, with a file of rows of its own if it needs one."""
         fold = self._plan.folds[number]
         if np.array_equal(fold.split.burn_in, self._last):
-            yield self._task(number, self.state, self._shared)
-            return
-        name = MATRIX.format(f"{number:04d}")
-        with self._lock:  # one at a time, to save memory
-            state = fit_state(self._history.table.take(fold.split.burn_in), self._settings)
-            self._write_rows(self._folder / name, state)
-        try:
-            yield self._task(number, state, name)
-        finally:
-            (self._folder / name).unlink()
+            return self._task(number, self.state, self._shared)
+        name = _file_of(number)
+        state = fit_state(self._history.table.take(fold.split.burn_in), self._settings)
+        self._write_rows(self._folder / name, state)
+        return self._task(number, state, name)
+
+    def remove(self, number: int) -> None:
+        """Remove the file of rows that a fold has for itself, if it has one."""
+        (self._folder / _file_of(number)).unlink(missing_ok=True)
 
     def _write_rows(self, path: Path, state: FittedState) -> None:
         """Write the shared rows with the values of other tables."""
@@ -84,6 +78,7 @@ class Matrices:
             train_to=b.train_to,
             validation=_labelled(fold.split.validation, fold.split.validation_targets, times),
             validation_to=b.validation_to,
+            stopped=fold.split.stopped,
             persons=fold.persons,
             rings=fold.rings,
             judged=_labelled(judged, targets, times),
@@ -91,6 +86,10 @@ class Matrices:
             explained=sample_rows(int(bounds[1]), limit=EXPLAINED),
             learning=number in spread(len(plan.folds), LEARNING_FOLDS),
         )
+
+
+def _file_of(number: int) -> str:
+    return MATRIX.format(f"{number:04d}")
 
 
 def _labelled(rows: IntArray, targets: NDArray[np.int8], times: IntArray) -> Labelled:

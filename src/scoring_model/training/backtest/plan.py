@@ -8,11 +8,12 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from scoring_model.arrays import IntArray
+from scoring_model.arrays import BoolArray, IntArray
 from scoring_model.configuration import Configuration, SplitSettings
 from scoring_model.evaluation.coverage import Selection, select
 from scoring_model.history import PERSON, key_codes, person_codes
 from scoring_model.records import NEVER, RecordTable, digest
+from scoring_model.records.observation import observed
 from scoring_model.records.times import DAY, HOUR
 from scoring_model.training.backtest.calendar import (
     BacktestError,
@@ -74,6 +75,11 @@ class History:
         return person_codes(self.table, alone=True)
 
     @cached_property
+    def observed(self) -> BoolArray:
+        """Return the mask of records that were observed until they were mature."""
+        return observed(self.table, self.configuration.split.label_maturity)
+
+    @cached_property
     def keys(self) -> tuple[IntArray, ...]:
         """Return the codes of persons and of the other link keys, by which frauds form rings."""
         keys = self.configuration.feature_settings.links.link_keys
@@ -84,11 +90,20 @@ class History:
         known = np.flatnonzero(self.table.event_times < before)
         return find_rings([codes[known] for codes in self.keys], np.searchsorted(known, rows))
 
-    def tested(self, rows: IntArray, targets: NDArray[np.int8], before: int) -> tuple[IntArray, IntArray]:
-        """Return the places, in `rows`, of one record of each genuine person and one of each ring of frauds."""
+    def tested(
+        self, rows: IntArray, targets: NDArray[np.int8], stopped: IntArray, before: int
+    ) -> tuple[IntArray, IntArray]:
+        """Return the places of one record of each person that is or may be genuine, and one of each ring of frauds.
+
+        Parameters
+        ----------
+        stopped : ndarray of shape (s,), int64
+            Rows that were not observed. Places are those in `rows` followed by these.
+        """
         genuine, frauds = (np.flatnonzero(targets == target) for target in (0, 1))
+        genuine = np.concatenate([genuine, len(rows) + np.arange(len(stopped))])
         return (
-            genuine[one_of_each(self.persons[rows[genuine]])],
+            genuine[one_of_each(self.persons[np.concatenate([rows, stopped])[genuine]])],
             frauds[one_of_each(self.rings(rows[frauds], before))],
         )
 
@@ -285,12 +300,15 @@ def _fold(history: History, period: int, as_of: int, settings: SplitSettings) ->
         np.where(known, table.label_times[rows], NEVER),
         history.persons[rows],
         settings,
+        observed=history.observed[rows],
     )
     parts = replace(
         parts,
-        **{name: rows[getattr(parts, name)] for name in ("burn_in", "train", "validation", "test")},
+        **{
+            name: rows[getattr(parts, name)] for name in ("burn_in", "train", "validation", "test", "stopped")
+        },
     )
-    persons, rings = history.tested(parts.validation, parts.validation_targets, as_of)
+    persons, rings = history.tested(parts.validation, parts.validation_targets, parts.stopped, as_of)
     refuse_hopeless(len(persons), len(rings), settings=history.configuration.policy)
     return PlannedFold(
         period=period, as_of=as_of, settings=settings, split=parts, persons=persons, rings=rings

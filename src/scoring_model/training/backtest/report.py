@@ -1,59 +1,50 @@
-"""The report of a backtest: one HTML file in the style of the report of an evaluation."""
+"""The report of a backtest, in the words of the report of an evaluation."""
 
 from collections.abc import Iterator
-from pathlib import Path
 
-from scoring_model.decision.rules import NEVER_REACHED
-from scoring_model.evaluation import Estimate
-from scoring_model.evaluation.report import Section, Table
-from scoring_model.evaluation.report.figures import range_text
-from scoring_model.evaluation.report.page import render_page, write_page
-from scoring_model.evaluation.report.scales import unbroken
+from scoring_model.estimates import Estimate
+from scoring_model.evaluation.report import Cell, Grid, Report, Section, Text
+from scoring_model.evaluation.report.evaluation_page import origin_grid
+from scoring_model.evaluation.report.markdown import section_markdown
+from scoring_model.evaluation.report.section import Row
+from scoring_model.evaluation.report.words import points, range_text, threshold_text, unbroken
 from scoring_model.figures import bounded
 from scoring_model.training.backtest.calendar import day_text
-from scoring_model.training.backtest.plots import BacktestPlots
-from scoring_model.training.backtest.result import NEVER_RETRAINED, BacktestResult, PromiseTally
+from scoring_model.training.backtest.result import NEVER_RETRAINED, BacktestResult, Fold, PromiseTally
 from scoring_model.training.backtest.sections import (
     ageing_section,
     cadences_section,
-    difference_text,
+    difference_cell,
     families_section,
     history_section,
     promises_section,
-    signed_points,
 )
 
 
-def write_backtest_report(backtest: BacktestResult, path: Path) -> None:
-    """Write the report of a backtest as one HTML file, whole or not at all."""
-    write_page(render_backtest(backtest), path)
+def backtest_summary(backtest: BacktestResult) -> str:
+    """Describe a backtest in Markdown: the first screen of its report."""
+    report = backtest_report(backtest)
+    return "\n\n".join((report.basis, *map(section_markdown, report.first))) + "\n"
 
 
-def render_backtest(backtest: BacktestResult) -> str:
-    """Return the report of a backtest as HTML; equal backtests give equal text."""
-    plots = BacktestPlots(backtest)
-    return render_page(
-        "backtest.html.j2",
+def backtest_report(backtest: BacktestResult) -> Report:
+    """Describe a backtest."""
+    return Report(
         kicker="Backtest report",
         title=f"{backtest.name}: backtest",
         name=backtest.name,
         basis=_basis(backtest),
-        summary=_summary(backtest),
-        sections=[
-            promises_section(backtest, plots),
-            cadences_section(backtest, plots),
-            ageing_section(backtest, plots),
-            history_section(backtest, plots),
-            families_section(backtest, plots),
+        first=(_summary(backtest),),
+        sections=(
+            promises_section(backtest),
+            cadences_section(backtest),
+            ageing_section(backtest),
+            history_section(backtest),
+            families_section(backtest),
             _folds(backtest),
             _provenance(backtest),
-        ],
+        ),
     )
-
-
-def summary_of(backtest: BacktestResult) -> tuple[str, ...]:
-    """Return the result in a few sentences."""
-    return (_basis(backtest), *_summary(backtest).texts)
 
 
 def _basis(backtest: BacktestResult) -> str:
@@ -68,14 +59,14 @@ def _basis(backtest: BacktestResult) -> str:
 
 def _summary(backtest: BacktestResult) -> Section:
     return Section(
-        name="summary",
+        name="summary-of-all",
         title="What happened",
         texts=(
-            _promise_sentence(backtest),
+            Text(text=_promise_sentence(backtest), kind="lead"),
             *_cadence_sentences(backtest),
             _left_out(backtest),
         ),
-        tables=(_tally_table(backtest),),
+        grids=(_tallies(backtest),),
     )
 
 
@@ -103,15 +94,15 @@ def _cadence_sentences(backtest: BacktestResult) -> Iterator[str]:
             + (
                 ""
                 if cost is None
-                else f" The expected cost of an applicant changed by {difference_text('cost', cost)}."
+                else f" The expected cost of an applicant changed by {difference_cell('cost', cost).text}."
             )
         )
 
 
-def _points(found: Estimate) -> str:
-    if found.value is None:
+def _points(difference: Estimate) -> str:
+    if difference.value is None:
         return "an unknown number of points"
-    return f"{signed_points(found.value)} points (95% interval {range_text(found.low, found.high, signed_points)})"
+    return f"{points(difference.value)} points (95% interval {range_text(difference.low, difference.high, points)})"
 
 
 def _left_out(backtest: BacktestResult) -> str:
@@ -119,43 +110,48 @@ def _left_out(backtest: BacktestResult) -> str:
     return f"Records that are not judged: {listed or 'none'}."
 
 
-def _tally_table(backtest: BacktestResult) -> Table:
-    heads = (
-        "Promise",
-        "Trained every",
-        "Judged",
-        "Kept",
-        "Undecided",
-        "Broken",
-        "Chance explains",
-        "p-value",
-    )
-    return Table(
-        caption=f"Promises by {backtest.unit}, and how many broken ones chance explains",
-        heads=heads,
-        rows=tuple(_tally_row(one) for one in backtest.tallies),
-    )
+def _tallies(backtest: BacktestResult) -> Grid:
+    heads = {
+        "promise": "Promise",
+        "cadence": "Trained every",
+        "judged": "Judged",
+        "kept": "Kept",
+        "undecided": "Undecided",
+        "broken": "Broken",
+        "explained": "Chance explains",
+        "p_value": "p-value",
+    }
+    caption = f"Promises by {backtest.unit}, and how many broken ones chance explains"
+    return Grid.of("tallies", caption, heads, map(_tally, backtest.tallies))
 
 
-def _tally_row(one: PromiseTally) -> tuple[str, ...]:
-    counts = (one.judged, one.kept, one.undecided, one.broken)
-    title = bounded(one.bound).title
+def _tally(one: PromiseTally) -> Row:
     return (
-        title,
+        Cell(text=bounded(one.bound).title, key=f"{one.bound} {one.cadence}"),
         one.cadence,
-        *(f"{count:,}" for count in counts),
+        *(f"{count:,}" for count in (one.judged, one.kept, one.undecided, one.broken)),
         f"up to {one.explained:,}",
         f"{one.p_value:.2g}",
     )
 
 
 def _folds(backtest: BacktestResult) -> Section:
-    impossible = tuple((unbroken(day_text(one.as_of)), _sentence(one.reason)) for one in backtest.impossible)
+    impossible = [(unbroken(day_text(one.as_of)), _sentence(one.reason)) for one in backtest.impossible]
     has_test = any(part.part == "test" for fold in backtest.folds for part in fold.parts)
     test = (
         "The configuration keeps a test part, which a backtest does not need: without it (training.split.test: 0) "
         "models rest on later records.",
     )
+    sides = {"genuine": "Genuine", "frauds": "Frauds"}
+    heads = {
+        "as_of": "As of",
+        "train": "Train",
+        **{f"train_{side}": title for side, title in sides.items()},
+        "validation": "Validation",
+        **{f"validation_{side}": title for side, title in sides.items()},
+        "thresholds": "Stepped up and failed from",
+        "failure": "No model",
+    }
     return Section(
         name="folds",
         title="Folds",
@@ -164,40 +160,30 @@ def _folds(backtest: BacktestResult) -> Section:
             "the earlier one in use.",
             *(test if has_test else ()),
         ),
-        tables=(
-            _fold_table(backtest),
-            Table(
-                caption="Instants at which no model can be trained", heads=("Instant", "Why"), rows=impossible
+        grids=(
+            Grid.of("folds", "Folds", heads, map(_fold, backtest.folds)),
+            Grid.of(
+                "impossible",
+                "Instants at which no model can be trained",
+                {"as_of": "Instant", "why": "Why"},
+                impossible,
             ),
         ),
     )
 
 
-def _fold_table(backtest: BacktestResult) -> Table:
-    rows = []
-    for fold in backtest.folds:
-        train, validation = (
-            next(p for p in fold.parts if p.part == part) for part in ("train", "validation")
-        )
-        thresholds = (
-            "–" if fold.step_up_from is None else f"{_score(fold.step_up_from)} and {_score(fold.fail_from)}"
-        )
-        rows.append(
-            (
-                unbroken(day_text(fold.as_of)),
-                unbroken(f"{train.start[:10]} to {train.end[:10]}"),
-                f"{train.genuine:,}",
-                f"{train.frauds:,}",
-                unbroken(f"{validation.start[:10]} to {validation.end[:10]}"),
-                f"{validation.genuine:,}",
-                f"{validation.frauds:,}",
-                thresholds,
-                _sentence(fold.failure or ""),
-            )
-        )
-    sides = ("Genuine", "Frauds")
-    heads = ("As of", "Train", *sides, "Validation", *sides, "Stepped up and failed from", "No model")
-    return Table(caption="Folds", heads=heads, rows=tuple(rows))
+def _fold(fold: Fold) -> Row:
+    cells = [unbroken(day_text(fold.as_of))]
+    for name in ("train", "validation"):
+        part = next(part for part in fold.parts if part.part == name)
+        days = unbroken(f"{part.start[:10]} to {part.end[:10]}")
+        cells += [days, f"{part.genuine:,}", f"{part.frauds:,}"]
+    thresholds = (
+        threshold_text(None)
+        if fold.step_up_from is None
+        else f"{threshold_text(fold.step_up_from)} and {threshold_text(fold.fail_from)}"
+    )
+    return *cells, thresholds, _sentence(fold.failure or "")
 
 
 def _sentence(text: str) -> str:
@@ -205,20 +191,15 @@ def _sentence(text: str) -> str:
     return text.replace(" (", "\N{NO-BREAK SPACE}(")
 
 
-def _score(threshold: int | None) -> str:
-    return "never" if threshold == NEVER_REACHED else str(threshold)
-
-
 def _provenance(backtest: BacktestResult) -> Section:
     checks = ", ".join(f"{one.code} {one.verdict}" for one in backtest.findings)
     rows = (
         ("Use", backtest.name),
         ("Files", ", ".join(backtest.files) or "none: records were passed as a frame"),
-        ("Records", f"{backtest.data['records']:,}"),
-        ("First event", backtest.data["from"]),
-        ("Last event", backtest.data["to"]),
-        ("Labels count if known before", backtest.data["as_of"]),
+        ("Records", f"{backtest.data.records:,}"),
+        ("First event", backtest.data.first),
+        ("Last event", backtest.data.last),
+        ("Labels count if known before", backtest.data.as_of),
         ("Leakage checks, once, on the latest fold", checks),
     )
-    table = Table(caption="Where the numbers come from", heads=("What", "Value"), rows=rows)
-    return Section(name="provenance", title="Provenance", tables=(table,))
+    return Section(name="provenance", title="Provenance", grids=(origin_grid(rows),))

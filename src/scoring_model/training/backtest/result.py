@@ -1,14 +1,17 @@
 """What a backtest found."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 from scoring_model.arrays import IntArray
 from scoring_model.configuration import SplitSettings, Tuned
 from scoring_model.decision.rules import Promise
-from scoring_model.evaluation import Estimate, Share
+from scoring_model.estimates import Decider, Estimate, Key, Slice, Table
+from scoring_model.evaluation.document import frame, members
 from scoring_model.evaluation.stability import Verdict
+from scoring_model.figures import bounded
 from scoring_model.findings import Finding
 from scoring_model.records import format_duration, rfc3339
 from scoring_model.training.backtest.plan import ImpossibleFold
@@ -67,19 +70,9 @@ class Fold:
 
     def to_json(self) -> dict[str, Any]:
         """Give the fold as a JSON document."""
-        return {
-            "as_of": rfc3339(self.as_of),
-            "split": {name: _length(value) for name, value in self.settings.parts.items()},
-            "parts": [asdict(part) for part in self.parts],
-            "failure": self.failure,
-            "step_up_from": self.step_up_from,
-            "fail_from": self.fail_from,
-            "promises": [asdict(promise) for promise in self.promises],
-            "tuned": None if self.tuned is None else asdict(self.tuned),
-            "features": self.features,
-            "useless": dict(self.useless),
-            "families": {name: weight.to_json() for name, weight in self.families.items()},
-        }
+        plain = members(self)
+        del plain["settings"]
+        return {**plain, "split": {name: _length(value) for name, value in self.settings.parts.items()}}
 
 
 def _length(value: float) -> float | str:
@@ -96,7 +89,7 @@ class PromiseMonth:
         Instant of the training of the model in use.
     delta : float
         Chance with which the promise may be false, and level of this test.
-    share : Share
+    share : Estimate
         Errors among one record of each genuine person, or of each ring of frauds, of the period.
     verdict : Verdict
         Broken if so many errors have a probability of at most `delta` where the share is the limit, kept if so few
@@ -109,7 +102,7 @@ class PromiseMonth:
     bound: str
     limit: float
     delta: float
-    share: Share
+    share: Estimate
     verdict: Verdict
 
 
@@ -229,6 +222,31 @@ class LearningPoint:
     differences: Mapping[str, Estimate]
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class JudgedHistory:
+    """The records that a backtest read.
+
+    Parameters
+    ----------
+    sha256 : str
+        Hash of the records.
+    records : int
+    first, last, as_of : str
+        First and last event, and the instant before which labels count, in RFC 3339.
+    """
+
+    sha256: str
+    records: int
+    first: str
+    last: str
+    as_of: str
+
+    def to_json(self) -> dict[str, Any]:
+        """Give the period as `from` and `to`."""
+        period = {"from": self.first, "to": self.last, "as_of": self.as_of}
+        return {"sha256": self.sha256, "records": self.records, **period}
+
+
 @dataclass(frozen=True, kw_only=True)
 class BacktestResult:
     """What a backtest found, as data; see `Backtest`.
@@ -239,8 +257,7 @@ class BacktestResult:
         Name of the use.
     files : tuple of str
         Names of the files of records, without folders; empty for frames.
-    data : mapping of str to plain values
-        Hash, number and period of the records, and the instant before which labels count.
+    data : JudgedHistory
     window : str
         'expanding' or 'rolling'.
     unit : str
@@ -276,7 +293,7 @@ class BacktestResult:
 
     name: str
     files: tuple[str, ...]
-    data: Mapping[str, Any]
+    data: JudgedHistory
     window: str
     unit: str
     confidence: float
@@ -296,6 +313,37 @@ class BacktestResult:
     record_ids: tuple[str, ...] = field(repr=False)
     scores: Mapping[int, IntArray] = field(repr=False)
 
+    @cached_property
+    def table(self) -> Table:
+        """Every number that is a figure: of cadences, of their pairs, of single models, of models by age and history.
+
+        Differences of ages are means over periods, against models of age 0; those of histories are against the whole
+        train part.
+        """
+        table = Table()
+        for one in self.cadences:
+            table |= Table.of(one.figures, decided_by=Decider(name=one.cadence))
+        for pair in self.differences:
+            cadence, other = Decider(name=pair.cadence), Decider(name=pair.against)
+            table |= Table.of(pair.figures, decided_by=cadence, against=other, form="difference")
+        for month in self.promises:
+            decided_by = Decider(name=month.cadence, trained=month.as_of)
+            key = Key(figure=bounded(month.bound), part=_period(month.period), decided_by=decided_by)
+            table |= {key: month.share}
+        for model in self.models:
+            records = model.genuine + model.frauds
+            values = {name: Estimate(value=value, records=records) for name, value in model.figures.items()}
+            trained = Decider(trained=model.as_of)
+            table |= Table.of(values, part=_period(model.period), decided_by=trained)
+        for aged in self.ageing:
+            age = Decider(age=aged.age)
+            table |= Table.of(aged.figures, decided_by=age, against=Decider(age=0), form="difference")
+        for point in self.learning:
+            whole = Decider(trained=point.as_of)
+            fitted = replace(whole, share=point.share)
+            table |= Table.of(point.differences, decided_by=fitted, against=whole, form="difference")
+        return table
+
     def to_frame(self) -> "pandas.DataFrame":
         """Give every figure as a row.
 
@@ -305,66 +353,45 @@ class BacktestResult:
             Columns `part` (cadence, difference, promise, model, ageing, learning, family), `cadence`, `at` (period,
             age, or instant of the training), `figure`, `estimate`, `low`, `high` and `records`.
         """
-        import pandas
-
-        return pandas.DataFrame(list(self._rows()), columns=list(FRAME_COLUMNS))
+        return frame(FRAME_COLUMNS, self._rows())
 
     def _rows(self) -> Iterator[tuple[object, ...]]:
-        for one in self.cadences:
-            yield from _estimates("cadence", one.cadence, "", one.figures)
-        for pair in self.differences:
-            yield from _estimates("difference", f"{pair.cadence} - {pair.against}", "", pair.figures)
-        for month in self.promises:
-            share = month.share
-            ends = share.low, share.high, share.total
-            yield "promise", month.cadence, month.period, month.bound, share.share, *ends
-        for model in self.models:
-            for name, value in model.figures.items():
-                at = f"{rfc3339(model.as_of)[:10]} in {model.period}"
-                yield "model", "", at, name, value, None, None, model.genuine + model.frauds
-        for aged in self.ageing:
-            yield from _estimates("ageing", "", str(aged.age), aged.figures)
-        for point in self.learning:
-            at = f"{rfc3339(point.as_of)[:10]} {point.share:g}"
-            yield from _estimates("learning", "", at, point.differences)
+        for key, one in self.table.items():
+            yield *_cells(key), one.value, one.low, one.high, one.records
         for fold in self.folds:
-            yield from _estimates("family", "", rfc3339(fold.as_of)[:10], fold.families)
+            for name, one in fold.families.items():
+                cells = "family", "", rfc3339(fold.as_of)[:10], name
+                yield *cells, one.value, one.low, one.high, one.records
 
     def to_json(self) -> dict[str, Any]:
         """Give the result as a JSON document with stable keys."""
         return {
             "format": FORMAT,
-            "name": self.name,
-            "files": list(self.files),
-            "data": dict(self.data),
-            "window": self.window,
-            "unit": self.unit,
-            "confidence": self.confidence,
+            **members(self),
             "periods": {
                 name: {"genuine": genuine, "frauds": frauds}
                 for name, (genuine, frauds) in self.periods.items()
             },
-            "left_out": dict(self.left_out),
-            "folds": [fold.to_json() for fold in self.folds],
-            "impossible": [_dated(asdict(one)) for one in self.impossible],
-            "findings": [finding.to_json() for finding in self.findings],
-            "promises": [_dated(asdict(one)) for one in self.promises],
-            "tallies": [asdict(one) for one in self.tallies],
-            "cadences": [asdict(one) for one in self.cadences],
-            "differences": [asdict(one) for one in self.differences],
-            "models": [_dated(asdict(one)) for one in self.models],
-            "ageing": [asdict(one) for one in self.ageing],
-            "learning": [_dated(asdict(one)) for one in self.learning],
         }
 
 
-def _dated(plain: dict[str, Any]) -> dict[str, Any]:
-    """Write the instants of a document as text."""
-    return {name: rfc3339(value) if name in ("as_of", "since") else value for name, value in plain.items()}
+def _period(name: str) -> Slice:
+    return Slice(kind="period", value=name)
 
 
-def _estimates(
-    part: str, cadence: str, at: str, figures: Mapping[str, Estimate]
-) -> Iterator[tuple[object, ...]]:
-    for name, found in figures.items():
-        yield part, cadence, at, name, found.value, found.low, found.high, found.records
+def _cells(key: Key) -> tuple[str, str, str, str | None]:
+    """Return the columns of the frame that say what a number is."""
+    name, decided_by = key.figure.key, key.decided_by
+    day = "" if decided_by.trained is None else rfc3339(decided_by.trained)[:10]
+    match key:
+        case Key(decided_by=Decider(name="", trained=None)):
+            return "ageing", "", str(decided_by.age), name
+        case Key(decided_by=Decider(name=""), form="difference"):
+            return "learning", "", f"{day} {decided_by.share:g}", name
+        case Key(decided_by=Decider(name="")):
+            return "model", "", f"{day} in {key.part.value}", name
+        case Key(against=Decider(name=other)):
+            return "difference", f"{decided_by.name} - {other}", "", name
+        case Key(part=Slice(kind="period")):
+            return "promise", decided_by.name, key.part.value, key.figure.bound
+    return "cadence", decided_by.name, "", name

@@ -5,39 +5,36 @@ Decision record: docs/adr/0025-backtests.md.
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from scoring_model.configuration import Configuration, Tuned, load_configuration
 from scoring_model.decision.rules import Promise
 from scoring_model.evaluation import Estimate
+from scoring_model.evaluation.late_frauds import KnownFrauds, check_late_frauds
 from scoring_model.features import FeatureMatrix
 from scoring_model.findings import Finding
+from scoring_model.parallel import Workers, open_workers
+from scoring_model.parallel.progress import time_left
 from scoring_model.records import microseconds, rfc3339
 from scoring_model.records.quarantine import accept
 from scoring_model.records.reading import read_records
 from scoring_model.records.sources import file_paths
 from scoring_model.training.backtest.backtest import Backtest
 from scoring_model.training.backtest.calendar import BacktestError, day_text, parse_cadences
-from scoring_model.training.backtest.fold import FoldOutcome, Shared
+from scoring_model.training.backtest.fold import FoldOutcome, Shared, train_fold
 from scoring_model.training.backtest.judging import Judge, tally
 from scoring_model.training.backtest.matrices import Matrices
 from scoring_model.training.backtest.plan import History, Plan, PlannedFold, Window, make_plan, names_of
-from scoring_model.training.backtest.result import Fold
-from scoring_model.training.backtest.workers import TrainFold, fold_workers
+from scoring_model.training.backtest.result import Fold, JudgedHistory
 from scoring_model.training.backtest.workspace import Workspace, run_key
+from scoring_model.training.fitting import import_lightgbm_alone
 from scoring_model.training.leakage import refuse_leaks, run_leakage_checks
 from scoring_model.training.preparation import Prepared
-from scoring_model.training.trial_workers import cluster_at
-
-if TYPE_CHECKING:
-    from scoring_model.cluster import Cluster
 
 Report = Callable[[str], None]
 
@@ -93,8 +90,8 @@ def backtest(
     ------
     BacktestError
         If no fold is possible, or none gives a model, with the reason of each; or if `work` cannot be used.
-    LostCluster
-        If the Dask scheduler or its workers cannot be reached; finished folds are kept for `resume`.
+    LostWorker
+        If a process ended, or the Dask scheduler cannot be reached; finished folds are kept for `resume`.
     DifferentVersions
         If the scheduler or a worker has other versions of packages.
     TooManyBadRows
@@ -102,11 +99,7 @@ def backtest(
     LeakageError
         If features leak future information or labels.
     """
-    if not isinstance(configuration, Configuration):
-        configuration = load_configuration(configuration)
-    if as_of is not None:
-        instant = as_of if isinstance(as_of, int) else microseconds(as_of)
-        configuration = configuration.trained_as_of(instant)
+    configuration = _configured(configuration, as_of)
     cadences = parse_cadences(cadence)
     reading = read_records(data, configuration.schema, labelled=True)
     report(f"{len(reading.table)} records read, {reading.rows - len(reading.table)} rows refused")
@@ -126,18 +119,27 @@ def backtest(
         window=plan.window,
         folds=folds,
     )
-    with cluster_at(dask) as cluster, _work_folder(work) as folder:
+    with (
+        open_workers(processes, dask, extra="train", prepare=import_lightgbm_alone) as workers,
+        _work_folder(work) as folder,
+    ):
         workspace = Workspace(folder, key, resume=resume)
         try:
-            _train_all(
-                history, plan, workspace, processes=processes, cluster=cluster, threads=threads, report=report
-            )
+            _train_all(history, plan, workspace, workers=workers, threads=threads, report=report)
         except BaseException:
             workspace.keep_finished()
             raise
         result = _result(history, plan, workspace, files=_file_names(data))
         workspace.remove()
     return result
+
+
+def _configured(configuration: Configuration | str | Path, as_of: str | int | None) -> Configuration:
+    if not isinstance(configuration, Configuration):
+        configuration = load_configuration(configuration)
+    if as_of is None:
+        return configuration
+    return configuration.trained_as_of(as_of if isinstance(as_of, int) else microseconds(as_of))
 
 
 @contextmanager
@@ -158,8 +160,7 @@ def _train_all(
     plan: Plan,
     workspace: Workspace,
     *,
-    processes: int,
-    cluster: "Cluster | None",
+    workers: Workers,
     threads: int,
     report: Report,
 ) -> None:
@@ -173,35 +174,19 @@ def _train_all(
     if workspace.findings is None:
         workspace.keep_findings(_check_leakage(history, plan, matrices, report))
     sizes = [len(fold.split.train) for fold in plan.folds]
-    progress, waiting = _Progress(missing, sizes, report), list(missing)
-    running = min(processes if cluster is None else cluster.processes, max(len(missing), 1))
+    progress = _Progress(missing, sizes, report)
     shared = Shared(
         folder=workspace.folder.absolute(),
         configuration=history.configuration,
-        threads=max(threads // running, 1),
+        threads=max(threads // max(min(workers.processes, len(missing)), 1), 1),
     )
-
-    def keep_training(train: TrainFold) -> None:
-        while True:
-            try:
-                number = waiting.pop()
-            except IndexError:
-                return
-            with matrices.task_of(number) as task:
-                outcome = train(task)
-            workspace.save(number, outcome)
-            progress.done(number, plan.folds[number], outcome)
-
-    with fold_workers(shared, running, cluster) as workers:
-        if running == 1:
-            keep_training(workers[0])
-            return
-        with ThreadPoolExecutor(running) as pool:
-            try:
-                for ended in [pool.submit(keep_training, train) for train in workers]:
-                    ended.result()
-            finally:
-                waiting.clear()  # after an error no further fold begins
+    order = missing[::-1]
+    tasks = ((matrices.task_of(number), shared) for number in order)
+    for place, outcome in workers.run(train_fold, tasks):
+        number = order[place]
+        workspace.save(number, outcome)
+        matrices.remove(number)
+        progress.done(number, plan.folds[number], outcome)
 
 
 def _check_leakage(history: History, plan: Plan, matrices: Matrices, report: Report) -> tuple[Finding, ...]:
@@ -219,7 +204,15 @@ def _check_leakage(history: History, plan: Plan, matrices: Matrices, report: Rep
         matrix=FeatureMatrix(history.configuration.feature_settings, matrices.state),
         rows=matrices.rows,
     )
-    found = run_leakage_checks(prepared, training.leakage_checks, seed=training.seed)
+    found = (
+        *run_leakage_checks(prepared, training.leakage_checks, seed=training.seed),
+        check_late_frauds(
+            KnownFrauds.of(history.table),
+            as_of=history.as_of,
+            maturity=training.split.label_maturity,
+            records=len(history.table),
+        ),
+    )
     report("checks: " + "; ".join(map(str, found)))
     refuse_leaks(found, training.leakage_checks.tolerate)
     return found
@@ -229,27 +222,26 @@ class _Progress:
     """Reports finished folds, and the time left by the number of training records."""
 
     def __init__(self, missing: Sequence[int], sizes: Sequence[int], report: Report) -> None:
-        self._sizes, self._report, self._lock = sizes, report, Lock()
+        self._sizes, self._report = sizes, report
         self._left, self._total = set(missing), len(missing)
         self._started = time.monotonic()
         self._work = sum(sizes[number] for number in missing)
 
     def done(self, number: int, fold: PlannedFold, outcome: FoldOutcome) -> None:
         """Report a fold."""
-        with self._lock:
-            self._left.discard(number)
-            left = sum(self._sizes[one] for one in self._left)
-            seconds = (time.monotonic() - self._started) * left / max(self._work - left, 1)
-            document = outcome.document
-            found = (
-                f"no model: {document['failure']}"
-                if document["failure"] is not None
-                else f"STEPPED_UP from {document['step_up_from']}, FAILED from {document['fail_from']}"
-            )
-            self._report(
-                f"{self._total - len(self._left)} of {self._total} folds, as of {day_text(fold.as_of)}: {found}; "
-                f"about {int(seconds) // 60}:{int(seconds) % 60:02} left"
-            )
+        self._left.discard(number)
+        left = sum(self._sizes[one] for one in self._left)
+        seconds = (time.monotonic() - self._started) * left / max(self._work - left, 1)
+        document = outcome.document
+        found = (
+            f"no model: {document['failure']}"
+            if document["failure"] is not None
+            else f"STEPPED_UP from {document['step_up_from']}, FAILED from {document['fail_from']}"
+        )
+        self._report(
+            f"{self._total - len(self._left)} of {self._total} folds, as of {day_text(fold.as_of)}: {found}; "
+            f"{time_left(seconds)}"
+        )
 
 
 def _result(history: History, plan: Plan, workspace: Workspace, *, files: tuple[str, ...]) -> Backtest:
@@ -262,25 +254,15 @@ def _result(history: History, plan: Plan, workspace: Workspace, *, files: tuple[
     judge, configuration, table = Judge(history, plan, outcomes), history.configuration, history.table
     promises = judge.promises()
     cadences, differences = judge.cadences()
-    targets = [plan.judged.targets[start:end] for start, end in pairwise(plan.bounds)]
     return Backtest(
         name=configuration.name,
         files=files,
-        data={
-            "sha256": history.sha256,
-            "records": len(table),
-            "from": rfc3339(int(table.event_times.min())),
-            "to": rfc3339(int(table.event_times.max())),
-            "as_of": rfc3339(history.as_of),
-        },
+        data=_data(history),
         window=plan.window,
         unit=str(plan.unit),
         confidence=configuration.policy.confidence,
         has_costs=configuration.policy.costs is not None,
-        periods={
-            name: (int((found == 0).sum()), int((found == 1).sum()))
-            for name, found in zip(names_of(plan), targets, strict=True)
-        },
+        periods=_periods(plan),
         left_out=_left_out(history, plan),
         folds=folds,
         impossible=plan.impossible,
@@ -299,6 +281,26 @@ def _result(history: History, plan: Plan, workspace: Workspace, *, files: tuple[
             if fold.failure is None
         },
     )
+
+
+def _data(history: History) -> JudgedHistory:
+    times = history.table.event_times
+    return JudgedHistory(
+        sha256=history.sha256,
+        records=len(times),
+        first=rfc3339(int(times.min())),
+        last=rfc3339(int(times.max())),
+        as_of=rfc3339(history.as_of),
+    )
+
+
+def _periods(plan: Plan) -> dict[str, tuple[int, int]]:
+    """Count genuine records and frauds of each period."""
+    targets = [plan.judged.targets[start:end] for start, end in pairwise(plan.bounds)]
+    return {
+        name: (int((found == 0).sum()), int((found == 1).sum()))
+        for name, found in zip(names_of(plan), targets, strict=True)
+    }
 
 
 def _left_out(history: History, plan: Plan) -> dict[str, int]:

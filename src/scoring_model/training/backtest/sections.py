@@ -1,25 +1,50 @@
 """The parts of the report of a backtest that hold its figures."""
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Final
 
-from scoring_model.evaluation import Estimate
-from scoring_model.evaluation.report import Section, Table
-from scoring_model.evaluation.report.figures import Figure, absent, drawn, range_text
-from scoring_model.evaluation.report.names import is_decimal
-from scoring_model.evaluation.report.scales import percent, unbroken
+from scoring_model.estimates import Estimate
+from scoring_model.evaluation.report import Cell, Drawing, Grid, Section
+from scoring_model.evaluation.report.section import Row
+from scoring_model.evaluation.report.words import (
+    ABSENT,
+    VERDICT_TONES,
+    Writer,
+    change_writer,
+    estimate_text,
+    is_decimal,
+    percent,
+    slug,
+    titles,
+    tone_of,
+    unbroken,
+)
 from scoring_model.figures import FIGURES, bounded
 from scoring_model.training.backtest.calendar import day_text
 from scoring_model.training.backtest.fold import RANKED
 from scoring_model.training.backtest.judging import WORTH
-from scoring_model.training.backtest.plots import RECALL, BacktestPlots, family_shares
+from scoring_model.training.backtest.plots import (
+    RECALL,
+    draw_ageing,
+    draw_cadences,
+    draw_families,
+    draw_learning,
+    draw_models,
+    draw_promise,
+    family_shares,
+)
 from scoring_model.training.backtest.result import Ageing, BacktestResult, PromiseMonth
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-def promises_section(backtest: BacktestResult, plots: BacktestPlots) -> Section:
+_HISTORY: Final = "Whether more history helps"
+_CARRY: Final = "Which features carry the models"
+
+
+def promises_section(backtest: BacktestResult) -> Section:
     """Show every promise in every period."""
     cadences = list(dict.fromkeys(one.cadence for one in backtest.promises))
     return Section(
@@ -35,54 +60,60 @@ def promises_section(backtest: BacktestResult, plots: BacktestPlots) -> Section:
             f"the test. The p-value is the probability of at least as many. Models share training records and "
             f"{backtest.unit}s share persons, so the true number varies more than this distribution says.",
         ),
-        figures=tuple(_promise_figure(backtest, plots, cadence) for cadence in cadences),
+        drawings=tuple(_promises(backtest, cadence) for cadence in cadences),
     )
 
 
-def _promise_figure(backtest: BacktestResult, plots: BacktestPlots, cadence: str) -> Figure:
-    found = [one for one in backtest.promises if one.cadence == cadence]
-    bounds = list(dict.fromkeys(one.bound for one in found))
+def _promises(backtest: BacktestResult, cadence: str) -> Drawing:
+    periods = [one for one in backtest.promises if one.cadence == cadence]
+    bounds = list(dict.fromkeys(one.bound for one in periods))
 
     def draw(*axes: "Axes") -> None:
         for ax, bound in zip(axes, bounds, strict=True):
-            plots.promise(cadence, bound, ax=ax)
+            draw_promise(ax, [one for one in periods if one.bound == bound])
             ax.label_outer()
 
-    broken = [one for one in found if one.verdict == "broken"]
-    where = ", ".join(f"{bounded(one.bound).title.lower()} in {one.period}" for one in broken)
-    return drawn(
-        f"promises-{cadence}",
-        f"Errors by {backtest.unit}, trained every {cadence}",
+    broken = ", ".join(
+        f"{bounded(one.bound).title.lower()} in {one.period}" for one in periods if one.verdict == "broken"
+    )
+    heads = {
+        "period": backtest.unit.title(),
+        "as_of": "Model as of",
+        "promise": "Promise",
+        "limit": "Limit",
+        "errors": "Errors",
+        "records": "Of",
+        "share": "Share",
+        "verdict": "Verdict",
+    }
+    return Drawing(
+        name=f"promises-{cadence}",
+        title=f"Errors by {backtest.unit}, trained every {cadence}",
         draw=draw,
-        alt=f"One panel for each promise, by {backtest.unit}. Broken: {where or 'none'}.",
+        alt=f"One panel for each promise, by {backtest.unit}. Broken: {broken or 'none'}.",
         caption="Bars: exact 95% intervals of each period by itself. Crosses: broken promises.",
-        table=_promise_table(backtest, cadence),
+        grid=Grid.of(
+            f"promises-{cadence}", f"Promises, trained every {cadence}", heads, map(_promise, periods)
+        ),
         height=1.0 + 1.7 * len(bounds),
         rows=len(bounds),
     )
 
 
-def _promise_table(backtest: BacktestResult, cadence: str) -> Table:
-    rows = tuple(_promise_row(one) for one in backtest.promises if one.cadence == cadence)
-    heads = (backtest.unit.title(), "Model as of", "Promise", "Limit", "Errors", "Of", "Share", "Verdict")
-    return Table(caption=f"Promises, trained every {cadence}", heads=heads, rows=rows)
-
-
-def _promise_row(one: PromiseMonth) -> tuple[str, ...]:
-    share = one.share
+def _promise(one: PromiseMonth) -> Row:
     return (
-        unbroken(one.period),
+        Cell(text=unbroken(one.period), key=f"{one.period} {one.bound}"),
         unbroken(day_text(one.as_of)),
         bounded(one.bound).title,
         percent(one.limit),
-        f"{share.count:,}",
-        f"{share.total:,}",
-        f"{percent(share.share)} ({range_text(share.low, share.high)})",
-        str(one.verdict),
+        f"{one.share.count:,}",
+        f"{one.share.records:,}",
+        estimate_text(one.share),
+        Cell(text=str(one.verdict), tone=VERDICT_TONES[one.verdict]),
     )
 
 
-def cadences_section(backtest: BacktestResult, plots: BacktestPlots) -> Section:
+def cadences_section(backtest: BacktestResult) -> Section:
     """Show the figures of the cadences and their differences."""
     shown = ["missed_fraud", "step_up", RECALL, *(["cost"] if backtest.has_costs else [])]
     cost = (
@@ -99,83 +130,70 @@ def cadences_section(backtest: BacktestResult, plots: BacktestPlots) -> Section:
             "days for both. The ranking across models is that of the scores.",
             *cost,
         ),
-        figures=tuple(_cadence_figure(backtest, plots, figure) for figure in shown),
-        tables=(_cadence_table(backtest), _difference_table(backtest)),
+        drawings=tuple(_differences(backtest, figure) for figure in shown),
+        grids=(_cadences(backtest), _all_differences(backtest)),
     )
 
 
-def _cadence_figure(backtest: BacktestResult, plots: BacktestPlots, figure: str) -> Figure:
-    title = FIGURES[figure].title
-    rows = tuple(
-        (f"{pair.cadence} minus {pair.against}", difference_text(figure, pair.figures[figure]))
+def _differences(backtest: BacktestResult, figure: str) -> Drawing:
+    title, name = FIGURES[figure].title, f"cadences-{slug(figure)}"
+    rows = [
+        (f"{pair.cadence} minus {pair.against}", difference_cell(figure, pair.figures[figure]))
         for pair in backtest.differences
-    )
-    return drawn(
-        f"cadences-{figure.replace('_', '-').replace('.', '-')}",
-        f"{title}: differences of cadences",
-        draw=lambda ax: plots.cadences(figure, ax=ax),
-        alt=f"{title}. " + "; ".join(f"{name}: {value}" for name, value in rows) + ".",
+    ]
+    return Drawing(
+        name=name,
+        title=f"{title}: differences of cadences",
+        draw=lambda ax: draw_cadences(ax, backtest.differences, figure),
+        alt=f"{title}. " + "; ".join(f"{pair}: {difference.text}" for pair, difference in rows) + ".",
         caption="The more frequent cadence minus the other, with 95% intervals.",
-        table=Table(caption=f"{title}, differences", heads=("Cadences", "Difference"), rows=rows),
+        grid=Grid.of(
+            name, f"{title}, differences", {"cadences": "Cadences", "difference": "Difference"}, rows
+        ),
         height=0.9 + 0.32 * len(rows),
     )
 
 
-def _cadence_table(backtest: BacktestResult) -> Table:
+def _cadences(backtest: BacktestResult) -> Grid:
     names = [name for name in WORTH if name in backtest.cadences[0].figures]
-    rows = tuple(
-        (one.cadence, f"{one.models:,}", *(_value(name, one.figures[name]) for name in names))
+    rows = [
+        (
+            one.cadence,
+            f"{one.models:,}",
+            *(estimate_text(one.figures[name], _writer(name)) for name in names),
+        )
         for one in backtest.cadences
-    )
-    heads = ("Trained every", "Models in use", *(FIGURES[name].title for name in names))
-    return Table(caption="Figures of each cadence, with 95% intervals", heads=heads, rows=rows)
+    ]
+    heads = {"cadence": "Trained every", "models": "Models in use", **titles(names)}
+    return Grid.of("cadences", "Figures of each cadence, with 95% intervals", heads, rows)
 
 
-def _difference_table(backtest: BacktestResult) -> Table:
+def _all_differences(backtest: BacktestResult) -> Grid:
     names = [name for name in WORTH if name in backtest.differences[0].figures]
-    rows = tuple(
+    rows: list[Row] = [
         (
             f"{pair.cadence} minus {pair.against}",
-            *(difference_text(name, pair.figures[name]) for name in names),
+            *(difference_cell(name, pair.figures[name]) for name in names),
         )
         for pair in backtest.differences
-    )
-    return Table(
-        caption="Differences of cadences; shares in percentage points",
-        heads=("Cadences", *(FIGURES[name].title for name in names)),
-        rows=rows,
-    )
+    ]
+    heads = {"cadences": "Cadences", **titles(names)}
+    return Grid.of("differences", "Differences of cadences; shares in percentage points", heads, rows)
 
 
-def _value(name: str, found: Estimate) -> str:
-    if found.value is None:
-        return "–"
-    write: Callable[[float], str] = _number if is_decimal(name) else percent
-    return f"{write(found.value)} ({range_text(found.low, found.high, write)})"
+def _writer(figure: str) -> Writer:
+    return "{:#.4g}".format if is_decimal(figure) else percent
 
 
-def difference_text(name: str, found: Estimate) -> str:
+def difference_cell(figure: str, difference: Estimate) -> Cell:
     """Write a difference with its interval: shares in percentage points."""
-    if found.value is None:
-        return "–"
-    write = _signed_number if is_decimal(name) else signed_points
-    return f"{write(found.value)} ({range_text(found.low, found.high, write)})"
+    return Cell(
+        text=estimate_text(difference, change_writer(figure)),
+        tone=tone_of(figure, difference.low, difference.high),
+    )
 
 
-def _number(value: float) -> str:
-    return f"{value:#.4g}"
-
-
-def _signed_number(value: float) -> str:
-    return f"{value:+.4f}".replace("-", "\N{MINUS SIGN}")
-
-
-def signed_points(share: float) -> str:
-    """Write a difference of shares in percentage points, with its sign."""
-    return f"{100 * share:+.2f}".replace("-", "\N{MINUS SIGN}")
-
-
-def ageing_section(backtest: BacktestResult, plots: BacktestPlots) -> Section:
+def ageing_section(backtest: BacktestResult) -> Section:
     """Show every model in every later period, and old models against fresh ones."""
     return Section(
         name="ageing",
@@ -184,145 +202,158 @@ def ageing_section(backtest: BacktestResult, plots: BacktestPlots) -> Section:
             f"Every model also decided about all later {backtest.unit}s. An old model is compared with the one trained "
             f"just before the same {backtest.unit}, so that an easy or difficult {backtest.unit} changes nothing.",
         ),
-        figures=(_models_figure(backtest, plots), _ageing_figure(backtest, plots)),
+        drawings=(partial(_models, backtest), _ageing(backtest)),
     )
 
 
-def _models_figure(backtest: BacktestResult, plots: BacktestPlots) -> Figure:
+def _models(backtest: BacktestResult) -> Drawing:
     name, title = "models", f"Recall at 1% false positives by {backtest.unit}"
     if all(model.figures[RECALL] is None for model in backtest.models):
-        return absent(name, title, "No period has both classes.")
+        return Drawing(name=name, title=title, missing="No period has both classes.")
     first = min(model.as_of for model in backtest.models)
-    return drawn(
-        name,
-        title,
-        draw=lambda ax: plots.models(ax=ax),
+    return Drawing(
+        name=name,
+        title=title,
+        draw=lambda ax: draw_models(ax, backtest.models, RECALL),
         alt=f"Two lines by {backtest.unit}: models trained just before it, and the first model of {day_text(first)}.",
         caption="Where the lines part, the first model has aged. The numbers are those of all models.",
-        table=_models_table(backtest),
+        grid=_model_grid(backtest),
     )
 
 
-def _ageing_figure(backtest: BacktestResult, plots: BacktestPlots) -> Figure:
+def _model_grid(backtest: BacktestResult) -> Grid:
+    rows: list[Row] = [
+        (
+            Cell(text=unbroken(day_text(model.as_of)), key=f"{day_text(model.as_of)} {model.period}"),
+            unbroken(model.period),
+            str(model.age),
+            f"{model.genuine:,}",
+            f"{model.frauds:,}",
+            *_values(model.figures),
+        )
+        for model in backtest.models
+    ]
+    heads = {
+        "as_of": "Model as of",
+        "period": backtest.unit.title(),
+        "age": "Age",
+        "genuine": "Genuine",
+        "frauds": "Frauds",
+        **titles(backtest.models[0].figures),
+    }
+    return Grid.of("models", f"Every model in every later {backtest.unit}", heads, rows)
+
+
+def _values(figures: Mapping[str, float | None]) -> Iterator[str]:
+    """Write values without intervals."""
+    for name, value in figures.items():
+        yield ABSENT if value is None else f"{value:.3f}" if is_decimal(name) else percent(value)
+
+
+def _ageing(backtest: BacktestResult) -> Drawing:
     name, title = "ageing-difference", "Old model minus fresh model"
     if not backtest.ageing:
-        return absent(name, title, "No period was decided by two models.")
-    rows = tuple(_aged_row(aged) for aged in backtest.ageing)
-    heads = (
-        "Age",
-        f"{backtest.unit.title()}s",
-        *(FIGURES[figure].title for figure in backtest.ageing[0].figures),
-    )
+        return Drawing(name=name, title=title, missing="No period was decided by two models.")
     last = backtest.ageing[-1]
-    return drawn(
-        name,
-        f"{title}, recall at 1% false positives",
-        draw=lambda ax: plots.ageing(ax=ax),
+    heads = {"age": "Age", "periods": f"{backtest.unit.title()}s", **titles(backtest.ageing[0].figures)}
+    return Drawing(
+        name=name,
+        title=f"{title}, recall at 1% false positives",
+        draw=lambda ax: draw_ageing(ax, backtest.ageing, RECALL, backtest.unit),
         alt=(
             f"Difference of recall by age, from 1 to {last.age} {backtest.unit}s. At age {last.age}: "
-            f"{difference_text(RECALL, last.figures[RECALL])} points."
+            f"{difference_cell(RECALL, last.figures[RECALL]).text} points."
         ),
         caption=(
             "Mean over the periods with both models, with 95% intervals from the same draws of days. Higher ages rest "
             "on fewer periods, and on earlier models."
         ),
-        table=Table(caption=f"{title}; shares in percentage points", heads=heads, rows=rows),
+        grid=Grid.of(name, f"{title}; shares in percentage points", heads, map(_aged, backtest.ageing)),
     )
 
 
-def _aged_row(aged: Ageing) -> tuple[str, ...]:
-    differences = (difference_text(name, found) for name, found in aged.figures.items())
+def _aged(aged: Ageing) -> Row:
+    differences = (difference_cell(name, difference) for name, difference in aged.figures.items())
     return str(aged.age), f"{aged.periods:,}", *differences
 
 
-def _models_table(backtest: BacktestResult) -> Table:
-    rows = tuple(
-        (
-            unbroken(day_text(model.as_of)),
-            unbroken(model.period),
-            str(model.age),
-            f"{model.genuine:,}",
-            f"{model.frauds:,}",
-            *(_plain(name, value) for name, value in model.figures.items()),
-        )
-        for model in backtest.models
-    )
-    names = tuple(FIGURES[name].title for name in backtest.models[0].figures)
-    heads = ("Model as of", backtest.unit.title(), "Age", "Genuine", "Frauds", *names)
-    return Table(caption=f"Every model in every later {backtest.unit}", heads=heads, rows=rows)
-
-
-def _plain(name: str, value: float | None) -> str:
-    if value is None:
-        return "–"
-    return f"{value:.3f}" if is_decimal(name) else percent(value)
-
-
-def history_section(backtest: BacktestResult, plots: BacktestPlots) -> Section:
+def history_section(backtest: BacktestResult) -> Section:
     """Show models of shorter histories."""
-    name, title = "history", "Whether more history helps"
-    text = (
-        "For some folds the model is fitted again on the latest eighth, quarter and half of its train part, with the "
-        "same parameters, features and fitted tables, and ranks all judged records after the fold. Parts with too few "
-        "frauds are left out."
+    return Section(
+        name="history",
+        title=_HISTORY,
+        texts=(
+            "For some folds the model is fitted again on the latest eighth, quarter and half of its train part, with "
+            "the same parameters, features and fitted tables, and ranks all judged records after the fold. Parts with "
+            "too few frauds are left out.",
+        ),
+        drawings=(_learning(backtest),),
     )
+
+
+def _learning(backtest: BacktestResult) -> Drawing:
+    name = "learning"
     if not backtest.learning:
-        figure = absent("learning", title, "No model of a shorter history was fitted.")
-        return Section(name=name, title=title, texts=(text,), figures=(figure,))
-    heads = ("Model as of", "Train part from", "Share", "Records", "Frauds")
-    rows = tuple(
+        return Drawing(name=name, title=_HISTORY, missing="No model of a shorter history was fitted.")
+    rows: list[Row] = [
         (
-            unbroken(day_text(point.as_of)),
+            Cell(text=unbroken(day_text(point.as_of)), key=f"{day_text(point.as_of)} {point.share:g}"),
             unbroken(day_text(point.since)),
             percent(point.share, digits=3),
             f"{point.records:,}",
             f"{point.frauds:,}",
-            *(_plain(figure, point.figures[figure]) for figure in RANKED),
-            *(difference_text(figure, point.differences[figure]) for figure in RANKED),
+            *_values({figure: point.figures[figure] for figure in RANKED}),
+            *(difference_cell(figure, point.differences[figure]) for figure in RANKED),
         )
         for point in backtest.learning
-    )
-    names = [FIGURES[figure].title for figure in RANKED]
-    table = Table(
-        caption="Models of shorter histories; differences are to the whole train part",
-        heads=(*heads, *names, *(f"{one}: difference" for one in names)),
-        rows=rows,
-    )
-    figure = drawn(
-        "learning",
-        "Recall at 1% false positives by length of the train part",
-        draw=lambda ax: plots.learning(ax=ax),
+    ]
+    heads = {
+        "as_of": "Model as of",
+        "since": "Train part from",
+        "share": "Share",
+        "records": "Records",
+        "frauds": "Frauds",
+        **titles(RANKED),
+        **{f"{figure}_difference": f"{title}: difference" for figure, title in titles(RANKED).items()},
+    }
+    return Drawing(
+        name=name,
+        title="Recall at 1% false positives by length of the train part",
+        draw=lambda ax: draw_learning(ax, backtest.learning, RECALL),
         alt="One line for each fold, over the share of the train part that is used, from an eighth to the whole.",
         caption="A line that still rises at its right end says that more history would help.",
-        table=table,
+        grid=Grid.of(
+            name, "Models of shorter histories; differences are to the whole train part", heads, rows
+        ),
     )
-    return Section(name=name, title=title, texts=(text,), figures=(figure,))
 
 
-def families_section(backtest: BacktestResult, plots: BacktestPlots) -> Section:
+def families_section(backtest: BacktestResult) -> Section:
     """Show which families of features carry the models."""
-    name, title = "families", "Which features carry the models"
-    shares = family_shares(backtest)
-    explained = max((w.records for fold in backtest.folds for w in fold.families.values()), default=0)
+    explained = max((one.records for fold in backtest.folds for one in fold.families.values()), default=0)
     text = (
         "Share of each family of features in the sum of mean absolute contributions: exact Shapley values of at most "
         f"{explained:,} records of the first {backtest.unit} after each fold, drawn at random."
     )
+    return Section(name="families", title=_CARRY, texts=(text,), drawings=(_families(backtest),))
+
+
+def _families(backtest: BacktestResult) -> Drawing:
+    name, shares = "family-shares", family_shares(backtest)
     if not shares:
-        figure = absent("family-shares", title, "No record was explained.")
-        return Section(name=name, title=title, texts=(text,), figures=(figure,))
-    names = list(dict.fromkeys(family for found in shares.values() for family in found))
-    rows = tuple(
-        (unbroken(day_text(as_of)), *(percent(found.get(family)) for family in names))
-        for as_of, found in shares.items()
-    )
-    figure = drawn(
-        "family-shares",
-        "Share of each family by fold",
-        draw=lambda ax: plots.families(ax=ax),
+        return Drawing(name=name, title=_CARRY, missing="No record was explained.")
+    names = list(dict.fromkeys(family for fold in shares.values() for family in fold))
+    rows = [
+        (unbroken(day_text(as_of)), *(percent(fold.get(family)) for family in names))
+        for as_of, fold in shares.items()
+    ]
+    heads = {"as_of": "Model as of", **{family: family for family in names}}
+    return Drawing(
+        name=name,
+        title="Share of each family by fold",
+        draw=lambda ax: draw_families(ax, backtest),
         alt="One line for each family over the instants of the folds: " + ", ".join(names) + ".",
         caption="Shares of one fold sum to 100%.",
-        table=Table(caption="Share of each family", heads=("Model as of", *names), rows=rows),
+        grid=Grid.of(name, "Share of each family", heads, rows),
         height=4.2,
     )
-    return Section(name=name, title=title, texts=(text,), figures=(figure,))

@@ -14,7 +14,7 @@ import numpy as np
 
 from scoring_model.configuration import Configuration
 from scoring_model.findings import Finding
-from scoring_model.records.atomic import atomic_file
+from scoring_model.records.atomic import write_whole
 from scoring_model.training.assembly import LIBRARIES
 from scoring_model.training.backtest.calendar import BacktestError
 from scoring_model.training.backtest.fold import JOURNAL, FoldOutcome
@@ -127,5 +127,4 @@ class Workspace:
         return self.folder / _FOLD.format(f"{number:04d}")
 
     def _write(self, name: str, content: bytes) -> None:
-        with atomic_file(self.folder / name) as partial:
-            partial.write_bytes(content)
+        write_whole(self.folder / name, content)

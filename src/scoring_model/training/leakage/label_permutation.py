@@ -83,18 +83,16 @@ def _shuffled(table: RecordTable, rng: np.random.Generator) -> RecordTable:
 
 def _learn(prepared: Prepared, rows: FloatArray, targets: BoolArray, half: int, *, seed: int) -> FloatArray:
     """Score the second half with a quick model of the first."""
-    options = prepared.feature_options
+    # No monotone constraints, since a leak may violate them.
+    options = prepared.feature_options | {"monotone": (0,) * rows.shape[1]}
     booster = fit(
         rows[:half],
         targets[:half].astype(np.int8),
         params=_QUICK,
         rounds=_ROUNDS,
-        feature_names=options["feature_names"],
-        categorical=options["categorical"],
-        # No monotone constraints, since a leak may violate them.
-        monotone=[0] * len(options["feature_names"]),
         seed=seed,
         threads=1,  # more threads are slower on so few records
+        **options,
     )
     return np.asarray(booster.predict(rows[half:], raw_score=True, num_threads=1), dtype=np.float64)
 

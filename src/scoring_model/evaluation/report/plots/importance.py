@@ -6,66 +6,73 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from scoring_model.arrays import FloatArray
-from scoring_model.evaluation.report.scales import shortened
-from scoring_model.evaluation.report.style import ACCENT, LOW_TO_HIGH, MUTED
+from scoring_model.evaluation.importance import Importance, Weight
+from scoring_model.evaluation.report.style import (
+    ACCENT,
+    LOW_TO_HIGH,
+    MUTED,
+    NOTE,
+    NothingToDraw,
+    numbers,
+    row_names,
+)
+from scoring_model.evaluation.report.words import (
+    category_name,
+    feature_title,
+    frequent_codes,
+    in_days,
+    shortened,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.colors import Colormap
 
-ROW: Final = 0.27
-"""Height of one bar in inches."""
-
 GREY: Final = "#8c8c8c"
+
+_NAMED: Final = 4
+"""Categories that are named under a drawing."""
 
 _SWARM: Final = 3000
 """Largest number of marks of one feature."""
 
 
-def draw_importance(
-    ax: "Axes", *, names: Sequence[str], means: FloatArray, ends: tuple[FloatArray, FloatArray] | None
-) -> None:
-    """Draw mean absolute contributions as bars, with intervals.
+def measured(importance: Importance | None) -> Importance:
+    """Return the importance, or say why there is none."""
+    if importance is None:
+        raise NothingToDraw(
+            "importance: the evaluation explained no records; decisions that were made earlier "
+            "come without the values of features"
+        )
+    return importance
 
-    Parameters
-    ----------
-    means : ndarray of shape (k,), float64
-        In log-odds, descending.
-    ends : tuple of ndarray of shape (k,), optional
-    """
-    places = np.arange(len(names))[::-1]
+
+def draw_weights(ax: "Axes", weights: Sequence[Weight]) -> None:
+    """Draw mean absolute contributions as bars, with intervals."""
+    places = np.arange(len(weights))[::-1]
+    means, lows, highs = (
+        numbers([getattr(one.weight, part) for one in weights]) for part in ("value", "low", "high")
+    )
     ax.barh(places, means, height=0.62, color=ACCENT, alpha=0.75)
-    if ends is not None:
-        ax.hlines(places, *ends, color=MUTED, lw=2.2)
-    ax.set_yticks(places, [shortened(name) for name in names])
-    ax.set_ylim(-0.6, len(names) - 0.4)
+    if np.isfinite(lows).all():
+        ax.hlines(places, lows, highs, color=MUTED, lw=2.2)
+    row_names(ax, [shortened(feature_title(one)) for one in weights], places)
     ax.set_xlim(left=0)
     ax.locator_params(axis="x", nbins=5)
-    ax.grid(visible=False, axis="y")
     ax.set_xlabel("Mean absolute contribution, log-odds")
 
 
-def draw_beeswarm(
-    ax: "Axes",
-    *,
-    names: Sequence[str],
-    values: FloatArray,
-    contributions: FloatArray,
-    categorical: Sequence[bool],
-) -> None:
-    """Draw the contributions of features to single records, coloured by the rank of the value; rasterised.
+def draw_beeswarm(ax: "Axes", importance: Importance, top: int) -> None:
+    """Draw the contributions of the heaviest features to single records, coloured by the rank of the value; rasterised.
 
-    Parameters
-    ----------
-    values, contributions : ndarray of shape (n, k), float64
-        NaN values are missing and drawn grey, as are categories, which have no order.
-    categorical : sequence of bool of length k
+    Missing values are grey, and so are categories, which have no order.
     """
+    weights = importance.features[:top]
     generator = np.random.default_rng(0)
-    kept = generator.permutation(len(values))[:_SWARM]
-    columns = zip(values[kept].T[::-1], contributions[kept].T[::-1], list(categorical)[::-1], strict=True)
-    for place, (value, given, is_code) in enumerate(columns):
-        known = np.isfinite(value) & (not is_code)
+    kept = generator.permutation(len(importance.values))[:_SWARM]
+    for place, column in enumerate(reversed(range(len(weights)))):
+        value, given = importance.values[kept, column], importance.contributions[kept, column]
+        known = np.isfinite(value) & (not weights[column].categorical)
         height = place + 0.36 * _spread(given, generator)
         ax.scatter(given[~known], height[~known], s=2.2, color=GREY, lw=0, rasterized=True)
         ax.scatter(
@@ -73,34 +80,30 @@ def draw_beeswarm(
             rasterized=True,
         )  # fmt: skip
     ax.axvline(0, color=MUTED, lw=1)
-    ax.set_yticks(range(len(names)), [shortened(name) for name in names][::-1])
-    ax.set_ylim(-0.6, len(names) - 0.4)
-    ax.grid(visible=False, axis="y")
+    row_names(ax, [shortened(feature_title(one)) for one in weights[::-1]], range(len(weights)))
     ax.set_xlabel("Contribution to the log-odds of fraud")
 
 
-def draw_dependence(
-    ax: "Axes", *, name: str, unit: str, values: FloatArray, contributions: FloatArray
-) -> None:
-    """Draw the contribution of one feature against its value; rasterised.
-
-    Parameters
-    ----------
-    values, contributions : ndarray of shape (n,), float64
-        Missing values are left out.
-    """
-    if unit == "seconds":
-        unit, values = "days", values / 86_400
+def draw_dependence(ax: "Axes", importance: Importance, feature: str) -> None:
+    """Draw the contribution of one feature against its value; rasterised. Missing values are left out."""
+    column = [one.name for one in importance.features].index(feature)
+    weight = importance.features[column]
+    unit, values = in_days(weight.unit, importance.values[:, column])
     known = np.flatnonzero(np.isfinite(values))[:_SWARM]
-    ax.scatter(values[known], contributions[known], s=4, color=ACCENT, alpha=0.35, lw=0, rasterized=True)
+    given = importance.contributions[known, column]
+    ax.scatter(values[known], given, s=4, color=ACCENT, alpha=0.35, lw=0, rasterized=True)
     ax.axhline(0, color=MUTED, lw=1)
     spread = values[known]
-    if len(spread) and spread.min() >= 0 and np.quantile(spread, 0.98) * 20 < spread.max():
+    if weight.categories:
+        codes = frequent_codes(spread, _NAMED)
+        ax.set_xticks(codes, [shortened(category_name(weight, code), most=10) for code in codes])
+        unit = "category"
+    elif len(spread) and spread.min() >= 0 and np.quantile(spread, 0.98) * 20 < spread.max():
         ax.set_xscale("symlog", linthresh=max(float(np.quantile(spread, 0.5)), 1.0))
     else:
         ax.locator_params(axis="x", nbins=5)
-    ax.set_title(shortened(name), fontsize=9.5)
-    ax.set_xlabel(unit, fontsize=9.5)
+    ax.set_title(shortened(feature_title(weight)), fontsize=NOTE)
+    ax.set_xlabel(unit, fontsize=NOTE)
 
 
 def _spread(values: FloatArray, generator: np.random.Generator) -> FloatArray:

@@ -5,7 +5,16 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from scoring_model.arrays import FloatArray, IntArray
-from scoring_model.evaluation.report.style import BAND, FRAUD, GENUINE, INK
+from scoring_model.evaluation.curves import ScoreHistogram
+from scoring_model.evaluation.report.style import (
+    BAND,
+    DASHED,
+    FRAUD,
+    GENUINE,
+    INK,
+    SMALL,
+    NothingToDraw,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -16,41 +25,37 @@ MANY: Final = 5_000
 """Frauds from which the distribution is drawn in finer steps."""
 
 
-def draw_score_distribution(
-    ax: "Axes", *, edges: IntArray, genuine: IntArray, frauds: IntArray, thresholds: tuple[int, int]
-) -> None:
+def draw_score_distribution(ax: "Axes", scores: ScoreHistogram, thresholds: tuple[int, int]) -> None:
     """Draw the numbers of both classes by score, on a logarithmic scale, per 100,000 records of both.
 
     Parameters
     ----------
-    edges : ndarray of shape (b + 1,), int64
-        Ends of the bins of scores, ascending.
-    genuine, frauds : ndarray of shape (b,), int64
-        Records in each bin; not all 0.
     thresholds : tuple of int
         First score that is stepped up, and first score that fails.
     """
-    total = int(genuine.sum() + frauds.sum())
-    kept = coarse(edges, frauds=int(frauds.sum()))
+    if not scores.records:
+        raise NothingToDraw("the evaluated records lack records")
+    total = scores.records
+    kept = coarse(scores.edges, frauds=int(scores.frauds.sum()))
     edges, genuine, frauds = (
-        edges[kept],
-        *(np.add.reduceat(counts, kept[:-1]) for counts in (genuine, frauds)),
+        scores.edges[kept],
+        *(np.add.reduceat(counts, kept[:-1]) for counts in (scores.genuine, scores.frauds)),
     )
     floor = 0.5 * PER / total
     ax.set_yscale("log")
     for counts, colour, name in ((genuine, GENUINE, "genuine"), (frauds, FRAUD, "frauds")):
         heights = counts * PER / total
-        drawn = np.where(counts > 0, heights, floor)
-        ax.stairs(drawn, edges, baseline=floor, fill=True, color=colour, alpha=BAND)
-        ax.stairs(drawn, edges, baseline=None, color=colour, lw=1.6)
+        tops = np.where(counts > 0, heights, floor)
+        ax.stairs(tops, edges, baseline=floor, fill=True, color=colour, alpha=BAND)
+        ax.stairs(tops, edges, baseline=None, color=colour, lw=1.6)
         if counts.any():
-            _name(ax, name, colour, edges, drawn)
+            _name(ax, name, colour, edges, tops)
     top = ax.get_ylim()[1]
     ax.set_ylim(floor, top * 6)
     for threshold, name in zip(thresholds, ("stepped up", "failed"), strict=True):
         if threshold <= 1000:
-            ax.axvline(threshold, color=INK, lw=1, ls=(0, (4, 2)))
-            ax.text(threshold + 8, top * 4.6, f"{name}\nfrom {threshold}", va="top", fontsize=9)
+            ax.axvline(threshold, color=INK, lw=1, ls=DASHED)
+            ax.text(threshold + 8, top * 4.6, f"{name}\nfrom {threshold}", va="top", fontsize=SMALL)
     ax.set_xlim(0, 1000)
     ax.set_xlabel("Score")
     ax.set_ylabel("Per 100,000 applicants")

@@ -1,68 +1,75 @@
 """Errors of the policy by week."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from scoring_model.arrays import FloatArray
-from scoring_model.evaluation.report.scales import percent, tick
-from scoring_model.evaluation.report.style import ACCENT, BAND
+from scoring_model.estimates import Estimate
+from scoring_model.evaluation.report.style import (
+    ACCENT,
+    BAND,
+    COLOURS,
+    DOTTED,
+    LIMIT,
+    TITLE,
+    NothingToDraw,
+    numbers,
+    share_ticks,
+)
+from scoring_model.evaluation.report.words import percent
+from scoring_model.figures import FIGURES
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-def draw_weeks(
+def draw_periods(
     ax: "Axes",
+    error: str,
+    periods: Mapping[str, Estimate],
     *,
-    weeks: NDArray[np.datetime64],
-    shares: FloatArray,
-    band: tuple[FloatArray, FloatArray],
-    colour: str,
-    title: str,
     overall: float | None = None,
     limit: float | None = None,
 ) -> None:
-    """Draw the share of errors in each week.
+    """Draw the share of one error in each period.
 
     Parameters
     ----------
-    weeks : ndarray of shape (k,), datetime64[D]
-        First days, ascending.
-    shares : ndarray of shape (k,), float64
-        NaN where a week has no records of the class.
-    band : tuple of ndarray of shape (k,)
-        95 % interval of each share.
+    periods : mapping of str to Estimate
+        By first day, `YYYY-MM-DD`, ascending.
     overall : float, optional
-        The share of the whole period.
+        The share of the whole time.
     limit : float, optional
         What the policy promises.
     """
-    days = weeks.astype("datetime64[D]")
-    ax.vlines(days, *band, color=colour, lw=3.2, alpha=2 * BAND)
+    if not periods:
+        raise NothingToDraw("the evaluated records lack records")
+    days, colour = np.array(list(periods), dtype="datetime64[D]"), COLOURS[error]
+    shares, lows, highs = (
+        numbers([getattr(share, part) for share in periods.values()]) for part in ("value", "low", "high")
+    )
+    ax.vlines(days, lows, highs, color=colour, lw=3.2, alpha=2 * BAND)
     ax.plot(days, shares, color=colour, lw=1, marker="o", ms=3.5)
-    known = np.append(shares[np.isfinite(shares)], limit or 0.0)
-    highs = band[1][np.isfinite(band[1])]
-    top = max(1.2 * known.max(), float(np.median(highs)) * 1.2 if len(highs) else 0.0)
+    known, ends = np.append(shares[np.isfinite(shares)], limit or 0.0), highs[np.isfinite(highs)]
+    top = max(1.2 * known.max(), float(np.median(ends)) * 1.2 if len(ends) else 0.0)
     ax.set_ylim(0, min(top, 1.03) or 1.0)
     if overall is not None:
-        ax.axhline(overall, color=colour, lw=1, ls=(0, (1, 2)))
-    if limit is not None:
-        ax.axhline(limit, color=ACCENT, lw=1.4)
-        ax.set_title(
-            f"promised: at most {percent(limit)}",
-            loc="right",
-            color=ACCENT,
-            fontsize=9.5,
-            fontweight="normal",
-        )
-    ax.yaxis.set_major_formatter(lambda value, _: tick(value))
+        ax.axhline(overall, color=colour, lw=1, ls=DOTTED)
+    draw_limit(ax, limit)
+    share_ticks(ax, "y")
     ax.locator_params(axis="y", nbins=4)
-    ax.set_title(title, fontsize=10.5)
+    ax.set_title(FIGURES[error].title, fontsize=TITLE)
     ax.set_xlim(days[0] - np.timedelta64(4, "D"), days[-1] + np.timedelta64(4, "D"))
     _date_ticks(ax, days)
+
+
+def draw_limit(ax: "Axes", limit: float | None) -> None:
+    """Draw what the policy promises, if anything."""
+    if limit is not None:
+        ax.axhline(limit, color=ACCENT, lw=1.4)
+        ax.set_title(f"promised: at most {percent(limit)}", **LIMIT)
 
 
 def _date_ticks(ax: "Axes", days: NDArray[np.datetime64]) -> None:

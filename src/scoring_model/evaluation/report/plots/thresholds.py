@@ -5,8 +5,21 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from scoring_model.arrays import BoolArray, FloatArray, IntArray
-from scoring_model.evaluation.report.scales import tick
-from scoring_model.evaluation.report.style import ACCENT, FRAUD, GENUINE, INK, PAPER, RULE
+from scoring_model.decision.rules import NEVER_REACHED
+from scoring_model.evaluation.curves import ThresholdMap
+from scoring_model.evaluation.report.style import (
+    ACCENT,
+    FRAUD,
+    GENUINE,
+    INK,
+    LONG,
+    NOTE,
+    PAPER,
+    RULE,
+    SMALL,
+    NothingToDraw,
+)
+from scoring_model.evaluation.report.words import threshold_text, tick
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,47 +32,30 @@ MISSED_RATES: Final = (0.2, 0.4, 0.6, 0.8, 0.9)
 COST_RISES: Final = (0.05, 0.1, 0.25, 0.5, 1.0)
 """Costs above the lowest one at which iso-lines are drawn, as shares of it."""
 
-_NEVER: Final = 1001
 
-
-def draw_threshold_map(
-    ax: "Axes",
-    *,
-    thresholds: IntArray,
-    step_up: FloatArray,
-    missed: FloatArray,
-    cost: FloatArray | None,
-    chosen: tuple[int, int],
-    certified: tuple[range, range] | None,
-) -> None:
+def draw_threshold_map(ax: "Axes", pairs: ThresholdMap, certified: tuple[range, range] | None) -> None:
     """Draw both thresholds with iso-lines of the step-up rate, the missed frauds and the cost.
 
     Parameters
     ----------
-    thresholds : ndarray of shape (t,), int64
-        Ascending, 1 to 1001.
-    step_up, missed : ndarray of shape (t,), float64
-        Shares at each first threshold; NaN without records of the class.
-    cost : ndarray of shape (t, t), float64, or None
-        Cost of an applicant: rows are first thresholds, columns second ones.
-    chosen : tuple of int
-        First score that is stepped up, and first score that fails.
     certified : tuple of range or None
         Certified values of both thresholds: a pair is certified if both values are and it is ordered.
     """
-    ax.set_xlim(0, _NEVER)
-    ax.set_ylim(0, _NEVER)
+    if not (pairs.genuine and pairs.frauds):
+        raise NothingToDraw("the evaluated records lack both classes")
+    ax.set_xlim(0, NEVER_REACHED)
+    ax.set_ylim(0, NEVER_REACHED)
     ax.grid(visible=False)
     ax.set_xlabel("Stepped up from this score")
     ax.set_ylabel("Failed from this score")
-    ax.fill_between([0, _NEVER], [0, _NEVER], color=RULE, alpha=0.4)
+    ax.fill_between([0, NEVER_REACHED], [0, NEVER_REACHED], color=RULE, alpha=0.4)
     if certified is not None and has_pair(*certified):
         _shade_certified(ax, *certified)
-    if cost is not None:
-        _draw_costs(ax, thresholds, cost)
-    _draw_step_up(ax, thresholds, step_up)
-    _draw_missed(ax, thresholds, missed)
-    _mark_chosen(ax, chosen)
+    if pairs.cost is not None:
+        _draw_costs(ax, pairs.thresholds, pairs.cost)
+    _draw_step_up(ax, pairs.thresholds, pairs.step_up)
+    _draw_missed(ax, pairs.thresholds, pairs.missed_fraud)
+    _mark_chosen(ax, pairs.chosen)
 
 
 def has_pair(step_up: range, fail: range) -> bool:
@@ -79,7 +75,7 @@ def _shade_certified(ax: "Axes", step_up: range, fail: range) -> None:
         xytext=(4, 0),
         textcoords="offset points",
         color=ACCENT,
-        fontsize=9,
+        fontsize=SMALL,
         va="top",
     ).set_bbox({"facecolor": PAPER, "alpha": 0.75, "pad": 1, "linewidth": 0})
 
@@ -95,7 +91,7 @@ def _draw_costs(ax: "Axes", thresholds: IntArray, cost: FloatArray) -> None:
     )
     texts = {level: f"+{rise:.0%}" for level, rise in zip(levels, COST_RISES, strict=True)}
     places = list(_lowest_points(lines))
-    for text in ax.clabel(lines, fmt=texts, fontsize=9, inline=False, colors=INK, manual=places):
+    for text in ax.clabel(lines, fmt=texts, fontsize=SMALL, inline=False, colors=INK, manual=places):
         text.set_rotation(0)
         text.set_bbox({"facecolor": PAPER, "alpha": 0.85, "pad": 0.6, "linewidth": 0})
 
@@ -115,11 +111,11 @@ def _draw_step_up(ax: "Axes", thresholds: IntArray, step_up: FloatArray) -> None
     for rate in STEP_UP_RATES:
         at = _first(thresholds, step_up <= rate)
         if at is not None and at - last > 68:
-            ax.plot([at, at], [at, _NEVER], color=GENUINE, lw=1, ls=(0, (5, 3)))
+            ax.plot([at, at], [at, NEVER_REACHED], color=GENUINE, lw=1, ls=LONG)
             text = tick(rate)
-            ax.text(at, _NEVER + 10, text, color=GENUINE, ha="center", va="bottom", fontsize=9.5)
+            ax.text(at, NEVER_REACHED + 10, text, color=GENUINE, ha="center", va="bottom", fontsize=NOTE)
             last = at
-    ax.text(0, 1.09, "Genuine stepped up or failed:", color=GENUINE, transform=ax.transAxes, fontsize=9.5)
+    ax.text(0, 1.09, "Genuine stepped up or failed:", color=GENUINE, transform=ax.transAxes, fontsize=NOTE)
 
 
 def _draw_missed(ax: "Axes", thresholds: IntArray, missed: FloatArray) -> None:
@@ -127,22 +123,22 @@ def _draw_missed(ax: "Axes", thresholds: IntArray, missed: FloatArray) -> None:
     for rate in MISSED_RATES:
         at = _first(thresholds, missed >= rate)
         if at is not None:
-            ax.plot([at, at], [at, _NEVER], color=FRAUD, lw=1.6, ls=(0, (1, 1.6)))
-            ax.text(at + 10, at - 6, f"{rate:.0%}", color=FRAUD, va="top", fontsize=9.5)
+            ax.plot([at, at], [at, NEVER_REACHED], color=FRAUD, lw=1.6, ls=(0, (1, 1.6)))
+            ax.text(at + 10, at - 6, f"{rate:.0%}", color=FRAUD, va="top", fontsize=NOTE)
     text = "Frauds that pass,\nat the dotted lines"
-    ax.text(0.98, 0.04, text, color=FRAUD, transform=ax.transAxes, fontsize=9.5, ha="right")
+    ax.text(0.98, 0.04, text, color=FRAUD, transform=ax.transAxes, fontsize=NOTE, ha="right")
 
 
 def _first(thresholds: IntArray, reached: BoolArray) -> int | None:
     """Return the first threshold that is reached, except the ends of the scale."""
     found = thresholds[reached]
-    return int(found[0]) if len(found) and 1 < found[0] < _NEVER else None
+    return int(found[0]) if len(found) and 1 < found[0] < NEVER_REACHED else None
 
 
 def _mark_chosen(ax: "Axes", chosen: tuple[int, int]) -> None:
-    names = ["never" if value == _NEVER else str(value) for value in chosen]
+    names = [threshold_text(value) for value in chosen]
     ax.plot(*chosen, "o", ms=9, mfc=ACCENT, mec=PAPER, mew=1.6, zorder=6, clip_on=False)
-    left, low = chosen[0] > 0.55 * _NEVER, chosen[1] > 0.93 * _NEVER
+    left, low = chosen[0] > 0.55 * NEVER_REACHED, chosen[1] > 0.93 * NEVER_REACHED
     text = ax.annotate(
         f"chosen: {names[0]} and {names[1]}",
         chosen,

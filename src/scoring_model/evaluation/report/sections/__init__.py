@@ -1,1 +1,1 @@
-"""The parts of a report: each module turns a part of an evaluation into figures, tables and sentences."""
+"""The parts of a report: each module says what a part of a result is, in texts, grids and drawings."""

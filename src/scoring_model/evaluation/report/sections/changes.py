@@ -3,111 +3,102 @@
 from typing import TYPE_CHECKING, Final
 
 from scoring_model.evaluation.comparison_result import ComparisonResult
-from scoring_model.evaluation.report.comparison_plot import tone_of
-from scoring_model.evaluation.report.figures import Table, drawn, range_text
-from scoring_model.evaluation.report.plots.comparison import ROW
-from scoring_model.evaluation.report.scales import signed
-from scoring_model.evaluation.report.sections.groups import TOP, slug
-from scoring_model.evaluation.report.sections.section import Section
+from scoring_model.evaluation.report.plots.comparison import draw_changes
+from scoring_model.evaluation.report.section import Cell, Drawing, Grid, Row, Section
+from scoring_model.evaluation.report.sections.groups import TOP
+from scoring_model.evaluation.report.style import ROW, TITLE
+from scoring_model.evaluation.report.words import estimate_text, points, slug, titles, tone_of
 from scoring_model.figures import ERRORS, FIGURES
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from scoring_model.estimates import Estimate
     from scoring_model.evaluation.flips import GroupFlipTable
-    from scoring_model.evaluation.groups import Difference
-    from scoring_model.evaluation.report.comparison_plot import ComparisonPlots
 
 _TEXT: Final = (
     "Changes of rates are challenger minus champion, in percentage points. Their intervals hold for all groups of the "
     "column at once with 95% confidence. Groups with too few records or days have no interval."
 )
+_COLOURS: Final = "Green: clearly fewer errors; orange: clearly more; grey and hollow: the interval holds 0."
 
 
-def changes_sections(comparison: ComparisonResult, plots: "ComparisonPlots") -> list[Section]:
+def changes_sections(comparison: ComparisonResult) -> list[Section]:
     """Describe who flips, one part for each column."""
     return [
         Section(
-            name=f"by-{slug(found.column)}",
-            title=f"Groups by {found.column}",
+            name=f"by-{slug(table.column)}",
+            title=f"Groups by {table.column}",
             texts=(_TEXT,),
-            figures=(
-                drawn(
-                    f"changes-{slug(found.column)}",
-                    "Changes of rates by group",
-                    draw=lambda *axes, found=found: _draw(plots, found, *axes),
-                    alt=(
-                        f"Three panels of {min(len(found.groups), TOP)} groups: "
-                        f"{', '.join(group.value for group in found.groups[:TOP])}. {_clear(found)}"
-                    ),
-                    caption=f"{_clear(found)} {_drawn(found)}",
-                    table=_table(found),
-                    height=3 * (min(len(found.groups), TOP) * ROW + 1.0),
-                    rows=3,
-                ),
-            ),
-            tables=(_flips(found),),
+            drawings=(_drawing(table),),
+            grids=(_flips(table),),
         )
-        for found in comparison.groups
+        for table in comparison.groups
     ]
 
 
-def _draw(plots: "ComparisonPlots", found: "GroupFlipTable", *axes: "Axes") -> None:
-    for ax, rate in zip(axes, ERRORS, strict=True):
-        plots.changes(found.column, rate, ax=ax, top=TOP)
-        ax.set_title(FIGURES[rate].title, fontsize=10.5)
+def _drawing(table: "GroupFlipTable") -> Drawing:
+    shown, clear = table.groups[:TOP], _clear(table)
 
+    def draw(*axes: "Axes") -> None:
+        for ax, rate in zip(axes, ERRORS, strict=True):
+            draw_changes(ax, shown, rate)
+            ax.set_title(FIGURES[rate].title, fontsize=TITLE)
 
-def _drawn(found: "GroupFlipTable") -> str:
-    colours = "Green: clearly fewer errors; orange: clearly more; grey and hollow: the interval holds 0."
-    return (
-        colours if len(found.groups) <= TOP else f"{colours} Drawn: the {TOP} largest; the table holds all."
+    others = "" if len(shown) == len(table.groups) else f" Drawn: the {TOP} largest; the table holds all."
+    rows: list[Row] = [
+        (group.value, *(_change(rate, group.changes[rate]) for rate in ERRORS)) for group in table.groups
+    ]
+    return Drawing(
+        name=f"changes-{slug(table.column)}",
+        title="Changes of rates by group",
+        draw=draw,
+        alt=f"Three panels of {len(shown)} groups: {', '.join(group.value for group in shown)}. {clear}",
+        caption=f"{clear} {_COLOURS}{others}",
+        grid=Grid.of(
+            f"changes-{slug(table.column)}",
+            f"Changes by {table.column}, in percentage points, with simultaneous 95% intervals",
+            {"group": "Group", **titles(ERRORS)},
+            rows,
+        ),
+        height=3 * (len(shown) * ROW + 1.0),
+        rows=3,
     )
 
 
-def _clear(found: "GroupFlipTable") -> str:
+def _clear(table: "GroupFlipTable") -> str:
     """Name the groups with clearly more or fewer errors."""
-    texts = [
+    clear = [
         f"{group.value}: {FIGURES[rate].title.lower()} {'more' if tone == 'worse' else 'less'} often"
-        for group in found.groups
+        for group in table.groups
         for rate in ERRORS
         if (
             tone := tone_of(rate, group.changes[rate].simultaneous_low, group.changes[rate].simultaneous_high)
         )
     ]
-    return f"Clear changes: {'; '.join(texts)}." if texts else "No group has a clear change."
+    return f"Clear changes: {'; '.join(clear)}." if clear else "No group has a clear change."
 
 
-def _table(found: "GroupFlipTable") -> Table:
-    rows = tuple((group.value, *(_change(group.changes[rate]) for rate in ERRORS)) for group in found.groups)
-    return Table(
-        caption=f"Changes by {found.column}, in percentage points, with simultaneous 95% intervals",
-        heads=("Group", *(FIGURES[rate].title for rate in ERRORS)),
-        rows=rows,
-    )
+def _change(rate: str, change: "Estimate") -> Cell:
+    text = estimate_text(change, points, together=True, unknown="no records", endless="not enough data")
+    return Cell(text=text, tone=tone_of(rate, change.simultaneous_low, change.simultaneous_high))
 
 
-def _change(change: "Difference") -> str:
-    if change.value is None:
-        return "no records"
-    if change.simultaneous_low is None:
-        return f"{signed(100 * change.value)} (not enough data)"
-    ends = range_text(change.simultaneous_low, change.simultaneous_high, lambda value: signed(100 * value))
-    return f"{signed(100 * change.value)} ({ends})"
-
-
-def _flips(found: "GroupFlipTable") -> Table:
-    rows = tuple(
+def _flips(table: "GroupFlipTable") -> Grid:
+    rows = [
         (
             group.value,
             f"{group.records:,}",
             f"{group.stricter:,} ({group.stricter_frauds:,} frauds)",
             f"{group.milder:,} ({group.milder_frauds:,} frauds)",
         )
-        for group in found.groups
-    )
-    return Table(
-        caption=f"Records with another outcome, by {found.column}",
-        heads=("Group", "Records", "Stricter outcome", "Milder outcome"),
-        rows=rows,
-    )
+        for group in table.groups
+    ]
+    heads = {
+        "group": "Group",
+        "records": "Records",
+        "stricter": "Stricter outcome",
+        "milder": "Milder outcome",
+    }
+    caption = f"Records with another outcome, by {table.column}"
+    return Grid.of(f"flips-{slug(table.column)}", caption, heads, rows)

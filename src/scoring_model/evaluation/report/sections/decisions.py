@@ -1,77 +1,114 @@
 """Thresholds and scores."""
 
+from collections.abc import Iterator
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from scoring_model.contract.outcome import OUTCOMES
 from scoring_model.decision.rules import NEVER_REACHED
-from scoring_model.evaluation.report.figures import NEEDS_BOTH, NO_RECORDS, Figure, Table, absent, drawn
-from scoring_model.evaluation.report.plots.scores import coarse
-from scoring_model.evaluation.report.plots.thresholds import has_pair
-from scoring_model.evaluation.report.scales import percent
-from scoring_model.evaluation.report.sections.section import Section
+from scoring_model.decision.scale import nominal_share
+from scoring_model.evaluation.report.plots.scores import coarse, draw_score_distribution
+from scoring_model.evaluation.report.plots.thresholds import draw_threshold_map, has_pair
+from scoring_model.evaluation.report.section import NEEDS_BOTH, NO_RECORDS, Cell, Drawing, Grid, Row, Section
+from scoring_model.evaluation.report.words import (
+    OUTCOME_TITLES,
+    estimate_text,
+    percent,
+    threshold_text,
+)
 from scoring_model.evaluation.result import EvaluationResult
 
 if TYPE_CHECKING:
     from scoring_model.evaluation.curves import ThresholdMap
-    from scoring_model.evaluation.report.plot import Plots
 
 
-def decisions_section(evaluation: EvaluationResult, plots: "Plots") -> Section:
-    """Describe what other thresholds would do, and how scores are distributed."""
+def decisions_section(evaluation: EvaluationResult) -> Section:
+    """Describe what other thresholds would do, how scores are distributed and what they mean."""
     return Section(
         name="thresholds",
         title="Thresholds and scores",
-        figures=(_threshold_map(evaluation, plots), _distribution(evaluation, plots)),
+        drawings=(partial(_threshold_map, evaluation), partial(_distribution, evaluation)),
+        grids=(_outcomes(evaluation), _meaning(evaluation)),
     )
 
 
-def _threshold_map(evaluation: EvaluationResult, plots: "Plots") -> Figure:
+def _outcomes(evaluation: EvaluationResult) -> Grid:
+    """List the share of each outcome in both classes."""
+    figures = evaluation.overall.figures
+    rows: list[Row] = [
+        (
+            Cell(text=OUTCOME_TITLES[outcome], key=outcome.lower()),
+            *(estimate_text(figures[f"{label}_{outcome.lower()}"]) for label in ("genuine", "fraud")),
+        )
+        for outcome in OUTCOMES
+    ]
+    heads = {"outcome": "Outcome", "genuine": "Genuine", "fraud": "Frauds"}
+    return Grid.of(
+        "class-outcomes", "Outcomes of each class, with 95% intervals for independent records", heads, rows
+    )
+
+
+def _meaning(evaluation: EvaluationResult) -> Grid:
+    """List genuine records at or above each hundred points, against what the score promises."""
+    rows = [
+        (
+            str(score),
+            f"{nominal_share(score):.3%}",
+            estimate_text(share),
+            "yes" if score >= evaluation.extrapolated_from else "no",
+        )
+        for score, share in evaluation.score_shares.items()
+    ]
+    heads = {
+        "score": "Score",
+        "nominal": "Nominal",
+        "observed": "Observed",
+        "extrapolated": "Extrapolated",
+    }
+    return Grid.of("score-meaning", "Meaning of the score: genuine records at or above it", heads, rows)
+
+
+def _threshold_map(evaluation: EvaluationResult) -> Drawing:
     name, title = "threshold-map", "What each pair of thresholds would have done"
-    found = evaluation.curves.thresholds
-    if not (found.genuine and found.frauds):
-        return absent(name, title, NEEDS_BOTH)
-    first, last = (threshold_text(value) for value in found.chosen)
-    here = int(np.searchsorted(found.thresholds, found.chosen[0]))
-    there = int(np.searchsorted(found.thresholds, found.chosen[1]))
-    alt = (
-        f"Map of both thresholds. The policy steps up from {first} and fails from {last}: "
-        f"{percent(found.step_up[here])} of genuine applicants are stepped up or fail, "
-        f"{percent(found.false_reject[there])} fail, and {percent(found.missed_fraud[here])} of frauds pass."
-    )
-    return drawn(
-        name,
-        title,
-        draw=plots.threshold_map,
-        alt=alt,
+    pairs, certified = evaluation.curves.thresholds, evaluation.curves.certified
+    if not (pairs.genuine and pairs.frauds):
+        return Drawing(name=name, title=title, missing=NEEDS_BOTH)
+    first, last = map(threshold_text, pairs.chosen)
+    here, there = np.searchsorted(pairs.thresholds, pairs.chosen)
+    return Drawing(
+        name=name,
+        title=title,
+        draw=lambda ax: draw_threshold_map(ax, pairs, certified),
+        alt=(
+            f"Map of both thresholds. The policy steps up from {first} and fails from {last}: "
+            f"{percent(pairs.step_up[here])} of genuine applicants are stepped up or fail, "
+            f"{percent(pairs.false_reject[there])} fail, and {percent(pairs.missed_fraud[here])} of frauds pass."
+        ),
         caption=" ".join(_map_caption(evaluation)),
-        table=_map_table(found),
+        grid=_map_grid(pairs),
         height=4.9,
     )
 
 
-def threshold_text(value: int) -> str:
-    """Write a threshold; one that no score reaches is never."""
-    return "never" if value == NEVER_REACHED else str(value)
-
-
-def _map_caption(evaluation: EvaluationResult) -> list[str]:
-    found = evaluation.curves.thresholds
-    texts = [
+def _map_caption(evaluation: EvaluationResult) -> Iterator[str]:
+    pairs = evaluation.curves.thresholds
+    yield (
         "Every point is a pair of thresholds. Dashed lines: share of genuine applicants who are stepped up or fail. "
         "Dotted lines: share of frauds that pass. Both depend on the first threshold alone. No pair lies below the "
         "diagonal, where failing would start before stepping up."
-    ]
-    if found.cost is None:
-        texts.append("The policy has no costs, so none are drawn.")
-    elif np.nanmin(found.cost) > 0:
-        texts.append(
-            f"Solid lines: expected cost above the lowest, which is {np.nanmin(found.cost):.4g} an applicant; "
-            f"the chosen pair costs {_cost_of(found, *found.chosen)}."
+    )
+    if pairs.cost is None:
+        yield "The policy has no costs, so none are drawn."
+    elif np.nanmin(pairs.cost) > 0:
+        row, column = np.searchsorted(pairs.thresholds, pairs.chosen)
+        yield (
+            f"Solid lines: expected cost above the lowest, which is {np.nanmin(pairs.cost):.4g} an applicant; "
+            f"the chosen pair costs {pairs.cost[row, column]:.4g}."
         )
-    texts.append(_certified_text(evaluation))
-    texts.append(f"{found.genuine:,} genuine records and {found.frauds:,} frauds.")
-    return texts
+    yield _certified_text(evaluation)
+    yield f"{pairs.genuine:,} genuine records and {pairs.frauds:,} frauds."
 
 
 def _certified_text(evaluation: EvaluationResult) -> str:
@@ -98,60 +135,49 @@ def _span(thresholds: range) -> str:
     return "never" if first == NEVER_REACHED else f"from {first} to {threshold_text(last)}"
 
 
-def _cost_of(found: "ThresholdMap", first: int, last: int) -> str:
-    if found.cost is None:
-        return "–"
-    row, column = np.searchsorted(found.thresholds, (first, last))
-    return f"{found.cost[row, column]:.4g}"
-
-
-def _map_table(found: "ThresholdMap") -> Table:
+def _map_grid(pairs: "ThresholdMap") -> Grid:
     """List the thresholds that are multiples of 100 and the chosen ones."""
-    kept = [
-        place
-        for place, threshold in enumerate(found.thresholds.tolist())
-        if threshold % 100 == 0 or threshold in found.chosen or threshold == NEVER_REACHED
-    ]
-    rows = tuple(
+    rows = [
         (
-            threshold_text(int(found.thresholds[place]))
-            + (" (chosen)" if found.thresholds[place] in found.chosen else ""),
-            percent(found.step_up[place], digits=3),
-            percent(found.missed_fraud[place], digits=3),
-            percent(found.false_reject[place], digits=3),
+            threshold_text(threshold) + (" (chosen)" if threshold in pairs.chosen else ""),
+            *(percent(share, digits=3) for share in shares),
         )
-        for place in kept
-    )
-    heads = ("Threshold", "Genuine stepped up or failed", "Frauds that pass", "Genuine who fail")
-    return Table(
-        caption="Shares if stepping up (second and third column) or failing (fourth) starts at the threshold",
-        heads=heads,
-        rows=rows,
-    )
+        for threshold, *shares in zip(
+            pairs.thresholds.tolist(), pairs.step_up, pairs.missed_fraud, pairs.false_reject, strict=True
+        )
+        if threshold % 100 == 0 or threshold in pairs.chosen or threshold == NEVER_REACHED
+    ]
+    heads = {
+        "threshold": "Threshold",
+        "step_up": "Genuine stepped up or failed",
+        "missed_fraud": "Frauds that pass",
+        "false_reject": "Genuine who fail",
+    }
+    caption = "Shares if stepping up (second and third column) or failing (fourth) starts at the threshold"
+    return Grid.of("threshold-map", caption, heads, rows)
 
 
-def _distribution(evaluation: EvaluationResult, plots: "Plots") -> Figure:
+def _distribution(evaluation: EvaluationResult) -> Drawing:
     name, title = "score-distribution", "How scores are distributed"
-    found = evaluation.curves.scores
-    if not found.records:
-        return absent(name, title, NO_RECORDS)
-    overall = evaluation.overall
-    steps = int(found.edges[coarse(found.edges, frauds=overall.frauds)[1]])
-    alt = (
-        f"Histogram of the scores of {overall.genuine:,} genuine records and {overall.frauds:,} frauds per 100,000 "
-        f"applicants, on a logarithmic scale. Middle scores: genuine {_median(found.genuine, found.edges)}, "
-        f"frauds {_median(found.frauds, found.edges)}."
-    )
-    return drawn(
-        name,
-        title,
-        draw=plots.score_distribution,
-        alt=alt,
+    curves, overall = evaluation.curves, evaluation.overall
+    scores = curves.scores
+    if not scores.records:
+        return Drawing(name=name, title=title, missing=NO_RECORDS)
+    steps = int(scores.edges[coarse(scores.edges, frauds=overall.frauds)[1]])
+    return Drawing(
+        name=name,
+        title=title,
+        draw=lambda ax: draw_score_distribution(ax, scores, curves.thresholds.chosen),
+        alt=(
+            f"Histogram of the scores of {overall.genuine:,} genuine records and {overall.frauds:,} frauds per 100,000 "
+            f"applicants, on a logarithmic scale. Middle scores: genuine {_median(scores.genuine, scores.edges)}, "
+            f"frauds {_median(scores.frauds, scores.edges)}."
+        ),
         caption=(
             f"Per 100,000 applicants of both classes together, in steps of {steps} points, on a logarithmic scale; "
             f"steps at the bottom are empty. {overall.genuine:,} genuine records and {overall.frauds:,} frauds."
         ),
-        table=_distribution_table(evaluation),
+        grid=_distribution_grid(evaluation),
         height=3.9,
     )
 
@@ -164,25 +190,20 @@ def _median(counts: np.ndarray, edges: np.ndarray) -> str:
     return f"{edges[place]} to {edges[place + 1] - 1}"
 
 
-def _distribution_table(evaluation: EvaluationResult) -> Table:
-    found = evaluation.curves.scores
+def _distribution_grid(evaluation: EvaluationResult) -> Grid:
+    scores = evaluation.curves.scores
     rows = []
     for start in range(0, 1000, 100):
-        inside = (found.edges[:-1] >= start) & (found.edges[:-1] < (start + 100 if start < 900 else 1002))
-        genuine, frauds = int(found.genuine[inside].sum()), int(found.frauds[inside].sum())
-        per = 100_000 / found.records
         end = start + 99 if start < 900 else 1000
-        rows.append(
-            (
-                f"{start} to {end}",
-                f"{genuine * per:,.0f}",
-                f"{frauds * per:,.0f}",
-                f"{genuine:,}",
-                f"{frauds:,}",
-            )
-        )
-    return Table(
-        caption="Applicants by score, per 100,000 and as counted",
-        heads=("Score", "Genuine per 100,000", "Frauds per 100,000", "Genuine records", "Frauds"),
-        rows=tuple(rows),
-    )
+        inside = (scores.edges[:-1] >= start) & (scores.edges[:-1] <= end)
+        counts = [int(counts[inside].sum()) for counts in (scores.genuine, scores.frauds)]
+        per = (f"{100_000 * count / scores.records:,.0f}" for count in counts)
+        rows.append((f"{start} to {end}", *per, *(f"{count:,}" for count in counts)))
+    heads = {
+        "score": "Score",
+        "genuine_share": "Genuine per 100,000",
+        "fraud_share": "Frauds per 100,000",
+        "genuine": "Genuine records",
+        "frauds": "Frauds",
+    }
+    return Grid.of("score-distribution", "Applicants by score, per 100,000 and as counted", heads, rows)

@@ -1,35 +1,26 @@
 """Differences of all figures between two models."""
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import Final
 
 import numpy as np
 
 from scoring_model.evaluation.comparison_result import ComparisonResult
-from scoring_model.evaluation.report.comparison_plot import tone_of
-from scoring_model.evaluation.report.figures import (
-    NEEDS_BOTH,
-    NO_RECORDS,
-    Figure,
-    Table,
-    absent,
-    drawn,
+from scoring_model.evaluation.report.plots.comparison import draw_both_roc, draw_differences, draw_scores
+from scoring_model.evaluation.report.section import NEEDS_BOTH, NO_RECORDS, Cell, Drawing, Grid, Section
+from scoring_model.evaluation.report.style import ROW
+from scoring_model.evaluation.report.words import (
+    ABSENT,
+    change_writer,
+    ends_text,
+    percent,
     range_text,
     thin,
+    tone_of,
+    writer_of,
 )
-from scoring_model.evaluation.report.names import (
-    change_writer,
-    value_writer,
-)
-from scoring_model.evaluation.report.plots.comparison import ROW
-from scoring_model.evaluation.report.scales import percent
-from scoring_model.evaluation.report.sections.section import Section
-from scoring_model.figures import ERRORS, FIGURES
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from scoring_model.evaluation.report.comparison_plot import ComparisonPlots
+from scoring_model.figures import ERRORS, FIGURES, RANKING
 
 REPEATED: Final = frozenset({"genuine_failed", "fraud_passed", "fraud_share"})
 """Figures under a second name, and the share of frauds, which no model changes."""
@@ -38,99 +29,98 @@ _COLOURS: Final = (
     "Green: the challenger is clearly better; orange: clearly worse; grey and hollow: the interval holds 0. "
     "Each interval is a 95% interval by itself."
 )
+_CHANGE: Final = {"difference": "Difference", "ends": "95% interval", "records": "Rests on"}
 
 
-def differences_section(comparison: ComparisonResult, plots: "ComparisonPlots") -> Section:
+def differences_section(comparison: ComparisonResult) -> Section:
     """Describe what is better and worse, with paired intervals."""
+    makers = (_ranking, _roc, _errors, _scores)
     return Section(
         name="differences",
         title="Better and worse",
-        figures=(
-            _ranking(comparison, plots),
-            _roc(comparison, plots),
-            _errors(comparison, plots),
-            _scores(comparison, plots),
-        ),
-        tables=(_table(comparison),),
+        texts=(clear_text(comparison, [name for name in comparison.differences if name not in REPEATED]),),
+        drawings=tuple(partial(make, comparison) for make in makers),
+        grids=(_grid(comparison),),
     )
 
 
-def _errors(comparison: ComparisonResult, plots: "ComparisonPlots") -> Figure:
-    return _forest(
-        comparison, plots, [*ERRORS], name="errors", title="Errors of the policy", unit="percentage points"
-    )
+def _errors(comparison: ComparisonResult) -> Drawing:
+    return _forest(comparison, ERRORS, name="errors", title="Errors of the policy", unit="percentage points")
 
 
-def _ranking(comparison: ComparisonResult, plots: "ComparisonPlots") -> Figure:
-    names = [name for name in comparison.differences if FIGURES[name].of_ranking]
-    return _forest(comparison, plots, names, name="ranking", title="Finding frauds", unit="hundredths")
+def _ranking(comparison: ComparisonResult) -> Drawing:
+    names = [name for name in comparison.differences if name in RANKING]
+    return _forest(comparison, names, name="ranking", title="Finding frauds", unit="hundredths")
 
 
 def _forest(
-    comparison: ComparisonResult,
-    plots: "ComparisonPlots",
-    names: "Sequence[str]",
-    *,
-    name: str,
-    title: str,
-    unit: str,
-) -> Figure:
+    comparison: ComparisonResult, names: Sequence[str], *, name: str, title: str, unit: str
+) -> Drawing:
     shown = [one for one in names if comparison.differences[one].value is not None]
     if not shown:
-        return absent(name, title, NEEDS_BOTH)
-    overall = comparison.champion.overall
-    return drawn(
-        name,
-        title,
-        draw=lambda ax: plots.differences(shown, ax=ax),
-        alt=f"Differences of {len(shown)} figures, in {unit}. {_clear(comparison, shown)}",
-        caption=(
-            f"{_clear(comparison, shown)} {_COLOURS} {overall.genuine:,} genuine records and {overall.frauds:,} frauds."
-        ),
-        table=Table(
-            caption=f"{title}: challenger minus champion, with paired 95% intervals",
-            heads=("Figure", "Difference", "95% interval", "Rests on"),
-            rows=tuple(_difference(comparison, one) for one in shown),
+        return Drawing(name=name, title=title, missing=NEEDS_BOTH)
+    overall, clear = comparison.champion.overall, clear_text(comparison, shown)
+    return Drawing(
+        name=name,
+        title=title,
+        draw=lambda ax: draw_differences(ax, comparison.differences, shown),
+        alt=f"Differences of {len(shown)} figures, in {unit}. {clear}",
+        caption=(f"{clear} {_COLOURS} {overall.genuine:,} genuine records and {overall.frauds:,} frauds."),
+        grid=Grid.of(
+            name,
+            f"{title}: challenger minus champion, with paired 95% intervals",
+            {"figure": "Figure", **_CHANGE},
+            ((_title(one), *_change(comparison, one)) for one in shown),
         ),
         height=len(shown) * ROW + 0.9,
     )
 
 
-def _difference(comparison: ComparisonResult, name: str) -> tuple[str, ...]:
-    found, write = comparison.differences[name], change_writer(name)
-    value = "–" if found.value is None else write(found.value)
-    return FIGURES[name].title, value, range_text(found.low, found.high, write), f"{found.records:,}"
+def _title(figure: str) -> Cell:
+    return Cell(text=FIGURES[figure].title, key=figure)
 
 
-def _clear(comparison: ComparisonResult, names: "Sequence[str]") -> str:
+def _change(comparison: ComparisonResult, figure: str) -> tuple[str | Cell, ...]:
+    """Write a difference, its interval and what it rests on."""
+    difference, write = comparison.differences[figure], change_writer(figure)
+    value = ABSENT if difference.value is None else write(difference.value)
+    tone = tone_of(figure, difference.low, difference.high)
+    return Cell(text=value, tone=tone), ends_text(difference, write), f"{difference.records:,}"
+
+
+def clear_text(comparison: ComparisonResult, figures: Sequence[str]) -> str:
     """Name the figures that are clearly better or worse."""
-    tones = {
-        name: tone_of(name, comparison.differences[name].low, comparison.differences[name].high)
-        for name in names
-    }
+    differences = comparison.differences
+    tones = {name: tone_of(name, differences[name].low, differences[name].high) for name in figures}
     texts = [
-        f"Clearly {tone}: {', '.join(FIGURES[name].title for name in names if tones[name] == tone)}."
+        f"Clearly {tone}: {', '.join(FIGURES[name].title for name in figures if tones[name] == tone)}."
         for tone in ("better", "worse")
         if tone in tones.values()
     ]
     return " ".join(texts) or "No figure is clearly better or worse."
 
 
-def _roc(comparison: ComparisonResult, plots: "ComparisonPlots") -> Figure:
+def _roc(comparison: ComparisonResult) -> Drawing:
     name, title = "roc", "Frauds found, by genuine applicants bothered"
     overall = comparison.champion.overall
     if not (overall.genuine and overall.frauds):
-        return absent(name, title, NEEDS_BOTH)
+        return Drawing(name=name, title=title, missing=NEEDS_BOTH)
     old, new = comparison.champion.curves.roc, comparison.challenger.curves.roc
-    rows = tuple(
+    rows = [
         (percent(new.x[at]), percent(old.y[at]), percent(new.y[at]), range_text(new.low[at], new.high[at]))
         for at in thin(len(new.x), 16)
-    )
+    ]
+    heads = {
+        "rate": "Genuine at or above",
+        "champion": "Champion",
+        "challenger": "Challenger",
+        "ends": "95% interval of the challenger",
+    }
     place = int(np.argmin(np.abs(new.x - 0.01)))
-    return drawn(
-        name,
-        title,
-        draw=plots.roc,
+    return Drawing(
+        name=name,
+        title=title,
+        draw=lambda ax: draw_both_roc(ax, comparison),
         alt=(
             f"Two ROC curves with a logarithmic axis of false positives. At 1% false positives the champion finds "
             f"{percent(old.y[place])} of frauds, the challenger {percent(new.y[place])}."
@@ -140,29 +130,26 @@ def _roc(comparison: ComparisonResult, plots: "ComparisonPlots") -> Figure:
             "Dashed: the champion. Bands of two models on the same records say nothing of their difference, which "
             f"“Finding frauds” shows. {overall.genuine:,} genuine records and {overall.frauds:,} frauds."
         ),
-        table=Table(
-            caption="Recall by false positive rate",
-            heads=("Genuine at or above", "Champion", "Challenger", "95% interval of the challenger"),
-            rows=rows,
-        ),
+        grid=Grid.of(name, "Recall by false positive rate", heads, rows),
     )
 
 
-def _scores(comparison: ComparisonResult, plots: "ComparisonPlots") -> Figure:
+def _scores(comparison: ComparisonResult) -> Drawing:
     name, title = "scores", "Scores of the same records"
     old, new = (one.records.decisions.scores for one in (comparison.champion, comparison.challenger))
     frauds = comparison.champion.records.labels == 1
     if not len(old):
-        return absent(name, title, NO_RECORDS)
+        return Drawing(name=name, title=title, missing=NO_RECORDS)
     moved = np.abs(new - old)
-    rows = tuple(
-        (f"{least} points", *(percent(float(share)) for share in _shares(moved >= least, frauds)))
+    rows = [
+        (f"{least} points", *map(percent, _shares(moved >= least, frauds)))
         for least in (25, 50, 100, 200, 400)
-    )
-    return drawn(
-        name,
-        title,
-        draw=plots.scores,
+    ]
+    heads = {"least": "Moved by", "genuine": "Genuine", "frauds": "Frauds"}
+    return Drawing(
+        name=name,
+        title=title,
+        draw=lambda ax: draw_scores(ax, comparison),
         alt=(
             f"Scatter plot of the score under both models. Half of the records move by {np.median(moved):.0f} points "
             f"or more; {percent(float((moved >= 100).mean()))} by 100 or more."
@@ -171,11 +158,7 @@ def _scores(comparison: ComparisonResult, plots: "ComparisonPlots") -> Figure:
             "Each dot is a record, at most 3,000 of each class, drawn at random. Dashed: thresholds of each model; "
             "dotted: equal scores."
         ),
-        table=Table(
-            caption="Records whose score moves by at least so much",
-            heads=("Moved by", "Genuine", "Frauds"),
-            rows=rows,
-        ),
+        grid=Grid.of(name, "Records whose score moves by at least so much", heads, rows),
         height=4.6,
     )
 
@@ -186,20 +169,20 @@ def _shares(hits: np.ndarray, frauds: np.ndarray) -> Iterator[float]:
         yield float(hits[rows].mean()) if rows.any() else float("nan")
 
 
-def _table(comparison: ComparisonResult) -> Table:
-    rows = tuple(
+def _grid(comparison: ComparisonResult) -> Grid:
+    models = comparison.champion, comparison.challenger
+    rows = [
         (
-            *_difference(comparison, name)[:1],
-            value_writer(name)(comparison.champion.figures[name].value),
-            value_writer(name)(comparison.challenger.figures[name].value),
-            *_difference(comparison, name)[1:],
+            _title(name),
+            *(writer_of(name)(model.figures[name].value) for model in models),
+            *_change(comparison, name),
         )
         for name in comparison.differences
         if name not in REPEATED
+    ]
+    caption = (
+        "All figures: differences are challenger minus champion; those of shares in percentage points, with paired 95% "
+        "intervals"
     )
-    points = "; those of shares in percentage points"
-    return Table(
-        caption=f"All figures: differences are challenger minus champion{points}, with paired 95% intervals",
-        heads=("Figure", "Champion", "Challenger", "Difference", "95% interval", "Rests on"),
-        rows=rows,
-    )
+    heads = {"figure": "Figure", "champion": "Champion", "challenger": "Challenger", **_CHANGE}
+    return Grid.of("all-figures", caption, heads, rows)

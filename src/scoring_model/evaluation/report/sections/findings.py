@@ -1,10 +1,22 @@
 """What the automated checks found."""
 
 from collections.abc import Sequence
+from typing import Final
 
-from scoring_model.evaluation.report.figures import Table
-from scoring_model.evaluation.report.sections.section import Section
+from scoring_model.evaluation.report.section import Cell, Grid, Section
+from scoring_model.evaluation.report.words import ABSENT, sentence
 from scoring_model.findings import LIMIT, Code, Finding
+
+_HEADS: Final = {
+    "code": "Code",
+    "check": "Check",
+    "maker": "Made by",
+    "severity": "Severity",
+    "state": "State",
+    "count": "Count",
+    "records": "Records",
+    "result": "Result",
+}
 
 
 def findings_section(findings: Sequence[Finding]) -> Section:
@@ -15,50 +27,50 @@ def findings_section(findings: Sequence[Finding]) -> Section:
     findings : sequence of Finding
         Of one evaluation or of a comparison.
     """
-    found = sorted((one for one in findings if one.is_open), key=lambda one: -one.check.severity.rank)
-    rows = tuple(
-        (
-            one.code.value,
-            one.check.title,
-            one.check.severity.value,
-            f"{one.state}, muted" if one.muted else one.state.value,
-            f"{one.count:,}",
-            f"{one.records:,}" if one.records else "–",
-            "above" if one.is_open else _capital(one.sentence),
-        )
-        for one in findings
-    )
-    heads = ("Code", "Check", "Severity", "State", "Count", "Records", "Result")
+    shown = sorted((one for one in findings if one.is_open), key=lambda one: -one.check.severity.rank)
     return Section(
         name="findings",
         title="Findings",
         texts=(
-            f"{len(found):,} of {len(findings):,} checks found something that is not muted. docs/findings.md says what "
+            f"{len(shown):,} of {len(findings):,} checks found something that is not muted. docs/findings.md says what "
             f"each code means. {LIMIT}",
-            *(f"{one.code}, {one.check.severity}: {_described(one)}" for one in found),
+            *(f"{one.code}, {one.check.severity}: {_described(one)}" for one in shown),
         ),
-        tables=(Table(caption="All checks", heads=heads, rows=rows),),
+        grids=(findings_grid(findings),),
     )
+
+
+def findings_grid(findings: Sequence[Finding]) -> Grid:
+    """List every check with its state."""
+    rows = [
+        (
+            Cell(text=one.code.value, key=f"{one.code}-{place}"),
+            one.check.title,
+            "training" if one.check.of_training else "evaluation",
+            one.check.severity.value,
+            f"{one.state}, muted" if one.muted else one.state.value,
+            f"{one.count:,}",
+            f"{one.records:,}" if one.records else ABSENT,
+            sentence(one.sentence) if one.sentence else ABSENT,
+        )
+        for place, one in enumerate(findings)
+    ]
+    return Grid.of("findings", "All checks", _HEADS, rows)
 
 
 def limiting(findings: Sequence[Finding], *codes: Code) -> tuple[str, ...]:
     """Return what some open findings say about the figures of a report, each as a sentence with what to do."""
     return tuple(
-        f"{_capital(one.sentence)} {_plain(one.check.action)}"
+        f"{sentence(one.sentence)} {_plain(one.check.action)}"
         for one in findings
         if one.is_open and one.code in codes
     )
 
 
 def _described(finding: Finding) -> str:
-    return " ".join((_capital(finding.sentence), finding.check.why, _plain(finding.check.action)))
+    return " ".join((sentence(finding.sentence), finding.check.why, _plain(finding.check.action)))
 
 
 def _plain(text: str) -> str:
     """Remove the marks of Markdown."""
     return text.replace("`", "")
-
-
-def _capital(text: str) -> str:
-    """Write a sentence with its capital letter and its end."""
-    return text[:1].upper() + text[1:] + ("" if text.endswith((".", "!", "?")) else ".")

@@ -1,21 +1,21 @@
 """Rates by group."""
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from scoring_model.evaluation.grouping import OTHER
 from scoring_model.evaluation.groups import MIN_RECORDS, REST
-from scoring_model.evaluation.report.figures import Figure, Table, drawn, range_text
-from scoring_model.evaluation.report.plots.groups import ROW
-from scoring_model.evaluation.report.scales import percent, signed
-from scoring_model.evaluation.report.sections.section import Section
+from scoring_model.evaluation.report.plots.groups import draw_groups
+from scoring_model.evaluation.report.section import Drawing, Grid, Section
+from scoring_model.evaluation.report.style import ROW
+from scoring_model.evaluation.report.words import ABSENT, estimate_text, points, slug, titles
 from scoring_model.evaluation.result import EvaluationResult
 from scoring_model.figures import ERRORS, FIGURES
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from scoring_model.evaluation.groups import Difference, GroupRate, GroupTable
-    from scoring_model.evaluation.report.plot import Plots
+    from scoring_model.evaluation.groups import Group, GroupRate, GroupTable
 
 TOP: Final = 20
 """Groups that are drawn."""
@@ -23,7 +23,7 @@ TOP: Final = 20
 _NOT_ENOUGH: Final = "not enough data"
 
 
-def groups_sections(evaluation: EvaluationResult, plots: "Plots") -> list[Section]:
+def groups_sections(evaluation: EvaluationResult) -> list[Section]:
     """Describe rates by group, one part for each column; or say that none were asked for."""
     if not evaluation.groups:
         text = "No groups were asked for: name columns with --by, or by=[...] in Python."
@@ -38,36 +38,33 @@ def groups_sections(evaluation: EvaluationResult, plots: "Plots") -> list[Sectio
             name=f"by-{slug(table.column)}",
             title=f"Groups by {table.column}",
             texts=(text,),
-            figures=(_figure(evaluation, plots, table),),
-            tables=(_comparison(table, "gap"), _comparison(table, "ratio")),
+            drawings=(_drawing(evaluation, table),),
+            grids=(_gaps(table), _ratios(table)),
         )
         for table in evaluation.groups
     ]
 
 
-def _figure(evaluation: EvaluationResult, plots: "Plots", table: "GroupTable") -> Figure:
+def _drawing(evaluation: EvaluationResult, table: "GroupTable") -> Drawing:
+    shown = table.groups[:TOP]
+
     def draw(*axes: "Axes") -> None:
         for ax, rate in zip(axes, ERRORS, strict=True):
-            plots.groups(table.column, rate, ax=ax, top=TOP)
+            draw_groups(ax, rate, shown, evaluation.figures[rate].value)
 
-    shown = min(len(table.groups), TOP)
-    names = ", ".join(group.value for group in table.groups[:TOP])
-    others = "" if shown == len(table.groups) else f" Drawn: the {shown} largest; the table holds all."
-    return drawn(
-        f"groups-{slug(table.column)}",
-        "Rates by group",
+    names = ", ".join(group.value for group in shown)
+    clear = _clear(table)
+    others = "" if len(shown) == len(table.groups) else f" Drawn: the {TOP} largest; the table holds all."
+    return Drawing(
+        name=f"groups-{slug(table.column)}",
+        title="Rates by group",
         draw=draw,
-        alt=f"Three panels of {shown} groups by {table.column}: {names}. {_clear(table)}",
-        caption=f"{_clear(table)} {_merged(table)} Bars: 95% intervals from whole days. Dotted: all records.{others}",
-        table=_rates(table),
-        height=3 * (shown * ROW + 0.75),
+        alt=f"Three panels of {len(shown)} groups by {table.column}: {names}. {clear}",
+        caption=f"{clear} {_merged(table)} Bars: 95% intervals from whole days. Dotted: all records.{others}",
+        grid=_rates(table),
+        height=3 * (len(shown) * ROW + 0.75),
         rows=3,
     )
-
-
-def slug(column: str) -> str:
-    """Return the part of an identifier that names a column."""
-    return "".join(letter if letter.isalnum() else "-" for letter in column)
 
 
 def _merged(table: "GroupTable") -> str:
@@ -79,21 +76,26 @@ def _merged(table: "GroupTable") -> str:
 
 def _clear(table: "GroupTable") -> str:
     """Name the groups whose simultaneous interval of the gap leaves out 0."""
-    found = []
-    for group in table.groups:
-        for rate in ERRORS:
-            gap = group.rates[rate].gap
-            if gap.simultaneous_low is not None and gap.simultaneous_low > 0:
-                found.append(f"{group.value}: {FIGURES[rate].title.lower()} more often")
-            elif gap.simultaneous_high is not None and gap.simultaneous_high < 0:
-                found.append(f"{group.value}: {FIGURES[rate].title.lower()} less often")
-    if found:
-        return f"Clear differences (simultaneous intervals leave out 0): {'; '.join(found)}."
+    clear = [
+        f"{group.value}: {FIGURES[rate].title.lower()} {side} often"
+        for group in table.groups
+        for rate in ERRORS
+        if (side := _side(group.rates[rate]))
+    ]
+    if clear:
+        return f"Clear differences (simultaneous intervals leave out 0): {'; '.join(clear)}."
     return "No group differs clearly from its reference: every simultaneous interval that exists holds 0."
 
 
-def _rates(table: "GroupTable") -> Table:
-    rows = tuple(
+def _side(rate: "GroupRate") -> str:
+    low, high = rate.gap.simultaneous_low, rate.gap.simultaneous_high
+    if low is not None and low > 0:
+        return "more"
+    return "less" if high is not None and high < 0 else ""
+
+
+def _rates(table: "GroupTable") -> Grid:
+    rows = [
         (
             group.value,
             f"{group.genuine:,}",
@@ -101,44 +103,51 @@ def _rates(table: "GroupTable") -> Table:
             *(_rate(group.rates[rate]) for rate in ERRORS),
         )
         for group in table.groups
-    )
-    heads = ("Group", "Genuine", "Frauds", *(FIGURES[rate].title for rate in ERRORS))
-    return Table(caption=f"Rates by {table.column}, with 95% intervals", heads=heads, rows=rows)
+    ]
+    heads = {"group": "Group", "genuine": "Genuine", "frauds": "Frauds", **titles(ERRORS)}
+    return Grid.of(f"rates-{slug(table.column)}", f"Rates by {table.column}, with 95% intervals", heads, rows)
 
 
-def _rate(found: "GroupRate") -> str:
-    value = found.estimate
-    if value.value is None:
-        return "no records"
-    counted = f"{found.count:,} of {value.records:,}"
-    if not found.enough:
-        return f"{_NOT_ENOUGH} ({counted})"
-    return f"{percent(value.value)} ({range_text(value.low, value.high)})"
+def _rate(rate: "GroupRate") -> str:
+    share = rate.estimate
+    if rate.gap.absence and share.value is not None:
+        return f"{_NOT_ENOUGH} ({share.count:,} of {share.records:,})"
+    return estimate_text(share, unknown="no records")
 
 
-def _comparison(table: "GroupTable", kind: str) -> Table:
-    """List the gaps or ratios of all groups to the reference."""
-    reference = "all other records" if table.reference == REST else table.reference
-    title = "Gaps, in percentage points, to" if kind == "gap" else "Ratios to"
-    rows = tuple(
-        (group.value, *(_difference(group.rates[rate], kind) for rate in ERRORS))
-        for group in table.groups
-        if group.value != table.reference
-    )
-    heads = ("Group", *(FIGURES[rate].title for rate in ERRORS))
-    return Table(caption=f"{title} {reference}, with simultaneous 95% intervals", heads=heads, rows=rows)
+def _gaps(table: "GroupTable") -> Grid:
+    caption = f"Gaps, in percentage points, to {_reference(table)}, with simultaneous 95% intervals"
+    rows = ((group.value, *(_gap(group.rates[rate]) for rate in ERRORS)) for group in _others(table))
+    return Grid.of(f"gaps-{slug(table.column)}", caption, {"group": "Group", **titles(ERRORS)}, rows)
 
 
-def _difference(rate: "GroupRate", kind: str) -> str:
-    found: Difference = rate.gap if kind == "gap" else rate.ratio
-    if not rate.enough:
+def _gap(rate: "GroupRate") -> str:
+    if rate.gap.absence:
         return _NOT_ENOUGH
-    if found.value is None:
-        return "–"
+    return estimate_text(rate.gap, points, together=True, endless="no interval")
 
-    def write(value: float) -> str:
-        return signed(100 * value) if kind == "gap" else f"{value:.2f}"
 
-    low, high = found.simultaneous_low, found.simultaneous_high
-    ends = "no interval" if low is None else f"{write(low)} to {'∞' if high is None else write(high)}"
-    return f"{write(found.value)} ({ends})"
+def _ratios(table: "GroupTable") -> Grid:
+    caption = f"Ratios to {_reference(table)}, with simultaneous 95% intervals"
+    rows = ((group.value, *(_ratio(group.rates[rate]) for rate in ERRORS)) for group in _others(table))
+    return Grid.of(f"ratios-{slug(table.column)}", caption, {"group": "Group", **titles(ERRORS)}, rows)
+
+
+def _ratio(rate: "GroupRate") -> str:
+    """Write a ratio; one to a rate of nearly 0 may have no upper end."""
+    ratio = rate.ratio
+    if ratio.absence:
+        return _NOT_ENOUGH
+    if ratio.value is None:
+        return ABSENT
+    low, high = ratio.simultaneous_low, ratio.simultaneous_high
+    ends = "no interval" if low is None else f"{low:.2f} to {'∞' if high is None else f'{high:.2f}'}"
+    return f"{ratio.value:.2f} ({ends})"
+
+
+def _reference(table: "GroupTable") -> str:
+    return "all other records" if table.reference == REST else table.reference
+
+
+def _others(table: "GroupTable") -> "Iterator[Group]":
+    return (group for group in table.groups if group.value != table.reference)

@@ -1,193 +1,232 @@
 """What the model looks at."""
 
+from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from scoring_model.evaluation.report.figures import Figure, Table, drawn, range_text
-from scoring_model.evaluation.report.plots.importance import ROW
-from scoring_model.evaluation.report.scales import signed
-from scoring_model.evaluation.report.sections.section import Section
+from scoring_model.evaluation.report.plots.importance import draw_beeswarm, draw_dependence, draw_weights
+from scoring_model.evaluation.report.section import Cell, Drawing, Grid, Row, Section
+from scoring_model.evaluation.report.style import ROW
+from scoring_model.evaluation.report.words import (
+    ABSENT,
+    category_name,
+    ends_text,
+    feature_title,
+    frequent_codes,
+    points,
+    signed,
+)
 from scoring_model.evaluation.result import EvaluationResult
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from matplotlib.axes import Axes
 
     from scoring_model.evaluation.importance import Importance, Weight
-    from scoring_model.evaluation.report.plot import Plots
 
 TOP: Final = 15
 SWARM: Final = 12
 DEPENDENCE: Final = 6
-_HEADS: Final = ("Mean absolute contribution", "95% interval")
+_PARTS: Final = 5
 
 
-def importance_section(evaluation: EvaluationResult, plots: "Plots") -> Section:
+def importance_section(evaluation: EvaluationResult) -> Section:
     """Describe families and features by their contributions, or why they are unknown."""
     name, title = "importance", "What the model looks at"
-    found = evaluation.importance
-    if found is None:
+    importance = evaluation.importance
+    if importance is None:
         text = (
             "Not measured: the decisions were made earlier or without the inputs of the model, "
             "so no contributions can be computed."
         )
         return Section(name=name, title=title, texts=(text,))
-    if not found.features or not found.features[0].weight.value:
-        return Section(
-            name=name, title=title, texts=("No feature contributes to the score of any explained record.",)
-        )
-    drawn_from = f" drawn at random from {found.records:,}" if found.explained < found.records else ""
-    text = (
-        f"Contributions are exact Shapley values of the trees, in log-odds, on {found.explained:,} evaluated "
-        f"records{drawn_from}. They say what the model uses, not what causes fraud. Features that go together "
-        "share their weight."
-    )
-    if not found.recall_lost:
-        text += " The recall that is lost without each family is measured by a training alone, not here."
+    if not importance.features or not importance.features[0].weight.value:
+        text = "No feature contributes to the score of any explained record."
+        return Section(name=name, title=title, texts=(text,))
+    makers = (_families, _features, _beeswarm, _dependence)
     return Section(
         name=name,
         title=title,
-        texts=(text,),
-        tables=(_recall_lost(found),) if found.recall_lost else (),
-        figures=(
-            _families(found, plots),
-            _features(found, plots),
-            _beeswarm(found, plots),
-            _dependence(found, plots),
-        ),
+        texts=(_basis(importance),),
+        drawings=tuple(partial(make, importance) for make in makers),
+        grids=(_recall_lost(importance),) if importance.recall_lost else (),
     )
 
 
-def _families(found: "Importance", plots: "Plots") -> Figure:
-    return drawn(
-        "families",
-        "Families of features",
-        draw=plots.families,
-        alt=f"Bars of {len(found.families)} families. {_ranked(found.families)}",
+def _basis(importance: "Importance") -> str:
+    chosen = (
+        f" drawn at random from {importance.records:,}" if importance.explained < importance.records else ""
+    )
+    text = (
+        f"Contributions are exact Shapley values of the trees, in log-odds, on {importance.explained:,} evaluated "
+        f"records{chosen}. They say what the model uses, not what causes fraud. Features that go together "
+        "share their weight."
+    )
+    if importance.recall_lost:
+        return text
+    return f"{text} The recall that is lost without each family is measured by a training alone, not here."
+
+
+def _families(importance: "Importance") -> Drawing:
+    weights = importance.families
+    return _bars(
+        weights,
+        name="families",
+        title="Families of features",
+        alt=f"Bars of {len(weights)} families.",
         caption="Mean absolute sum of the contributions of a family. Lines: 95% intervals from whole days.",
-        table=_table("Families", found.families),
-        height=len(found.families) * ROW + 0.8,
     )
 
 
-def _features(found: "Importance", plots: "Plots") -> Figure:
-    shown = found.features[:TOP]
-    return drawn(
-        "features",
-        f"The {len(shown)} heaviest features",
-        draw=lambda ax: plots.features(ax, top=TOP),
-        alt=f"Bars of {len(shown)} features. {_ranked(shown)}",
-        caption=f"Of {len(found.features):,} features. Lines: 95% intervals from whole days.",
-        table=_table("Features", shown),
-        height=len(shown) * ROW + 0.8,
+def _features(importance: "Importance") -> Drawing:
+    weights = importance.features[:TOP]
+    return _bars(
+        weights,
+        name="features",
+        title=f"The {len(weights)} heaviest features",
+        alt=f"Bars of {len(weights)} features.",
+        caption=f"Of {len(importance.features):,} features. Lines: 95% intervals from whole days.",
     )
 
 
-def _ranked(weights: "Sequence[Weight]") -> str:
-    texts = [f"{weight.name} {weight.weight.value:.2f}" for weight in weights[:3]]
-    return f"Heaviest, in log-odds: {', '.join(texts)}."
-
-
-def _table(caption: str, weights: "Sequence[Weight]") -> Table:
-    rows = tuple(
+def _bars(weights: "Sequence[Weight]", *, name: str, title: str, alt: str, caption: str) -> Drawing:
+    heaviest = ", ".join(f"{feature_title(one)} {one.weight.value:.2f}" for one in weights[:3])
+    rows = [
         (
-            weight.name,
-            weight.sentence or f"{weight.features} feature{'' if weight.features == 1 else 's'}",
-            f"{weight.weight.value:.3f}",
-            range_text(weight.weight.low, weight.weight.high, lambda value: f"{value:.3f}"),
+            Cell(text=feature_title(one), key=one.name),
+            one.name if one.sentence else f"{one.features} feature{'' if one.features == 1 else 's'}",
+            f"{one.weight.value:.3f}",
+            ends_text(one.weight, "{:.3f}".format),
         )
-        for weight in weights
-    )
-    return Table(
-        caption=f"{caption} by mean absolute contribution", heads=("Name", "Meaning", *_HEADS), rows=rows
+        for one in weights
+    ]
+    heads = {
+        "title": "Name",
+        "name": "In files" if name == "features" else "Features",
+        "weight": "Mean absolute contribution",
+        "ends": "95% interval",
+    }
+    return Drawing(
+        name=name,
+        title=title,
+        draw=lambda ax: draw_weights(ax, weights),
+        alt=f"{alt} Heaviest, in log-odds: {heaviest}.",
+        caption=caption,
+        grid=Grid.of(name, f"{name.capitalize()} by mean absolute contribution", heads, rows),
+        height=len(weights) * ROW + 0.8,
     )
 
 
-def _beeswarm(found: "Importance", plots: "Plots") -> Figure:
-    names = [weight.name for weight in found.features[:SWARM]]
-    return drawn(
-        "beeswarm",
-        "Contributions to single records",
-        draw=lambda ax: plots.beeswarm(ax, top=SWARM),
-        alt=f"One row of dots for each of {len(names)} features: {', '.join(names)}. The table gives their spread.",
+def _beeswarm(importance: "Importance") -> Drawing:
+    weights = importance.features[:SWARM]
+    heads = {
+        "feature": "Feature",
+        "low": "1% of contributions below",
+        "middle": "Half below",
+        "high": "99% below",
+        "missing": "Missing values",
+    }
+    return Drawing(
+        name="beeswarm",
+        title="Contributions to single records",
+        draw=lambda ax: draw_beeswarm(ax, importance, SWARM),
+        alt=f"One row of dots for each of {len(weights)} features: {_names(weights)}. The table gives their spread.",
         caption=(
             "Each dot is a record: right of 0 the feature makes it riskier. Blue: low values of the feature; "
             "orange: high ones; grey: missing values, and categories, which have no order."
         ),
-        table=_spread_table(found),
-        height=len(names) * 0.34 + 0.8,
+        grid=Grid.of("beeswarm", "Spread of the contributions, in log-odds", heads, _spreads(importance)),
+        height=len(weights) * 0.34 + 0.8,
     )
 
 
-def _spread_table(found: "Importance") -> Table:
-    rows = []
-    for place, weight in enumerate(found.features[:SWARM]):
-        given, value = found.contributions[:, place], found.values[:, place]
-        quantiles = (signed(quantile) for quantile in np.quantile(given, (0.01, 0.5, 0.99)))
-        rows.append((weight.name, *quantiles, f"{np.isnan(value).mean():.0%}"))
-    heads = ("Feature", "1% of contributions below", "Half below", "99% below", "Missing values")
-    return Table(caption="Spread of the contributions, in log-odds", heads=heads, rows=tuple(rows))
+def _names(weights: "Sequence[Weight]") -> str:
+    return ", ".join(map(feature_title, weights))
 
 
-def _dependence(found: "Importance", plots: "Plots") -> Figure:
-    names = [weight.name for weight in found.features[:DEPENDENCE]]
+def _spreads(importance: "Importance") -> Iterator[Row]:
+    for place, weight in enumerate(importance.features[:SWARM]):
+        given, value = importance.contributions[:, place], importance.values[:, place]
+        quantiles = map(signed, np.quantile(given, (0.01, 0.5, 0.99)))
+        yield _title(weight), *quantiles, f"{np.isnan(value).mean():.0%}"
+
+
+def _title(weight: "Weight") -> Cell:
+    return Cell(text=feature_title(weight), key=weight.name)
+
+
+def _dependence(importance: "Importance") -> Drawing:
+    weights = importance.features[:DEPENDENCE]
 
     def draw(*axes: "Axes") -> None:
-        for ax, name in zip(axes, names, strict=False):
-            plots.dependence(name, ax=ax)
-        for ax in axes[len(names) :]:
+        for ax, weight in zip(axes, weights, strict=False):
+            draw_dependence(ax, importance, weight.name)
+        for ax in axes[len(weights) :]:
             ax.set_visible(False)
 
-    rows = -(-len(names) // 2)
-    return drawn(
-        "dependence",
-        f"Contribution by value: the {len(names)} heaviest features",
+    rows = -(-len(weights) // 2)
+    heads = {
+        "feature": "Feature",
+        "first": "Lowest fifth of values",
+        "second": "2nd",
+        "third": "3rd",
+        "fourth": "4th",
+        "fifth": "Highest fifth",
+        "missing": "Missing",
+    }
+    return Drawing(
+        name="dependence",
+        title=f"Contribution by value: the {len(weights)} heaviest features",
         draw=draw,
-        alt=f"Scatter plots of the contribution against the value of {', '.join(names)}. The table gives means.",
-        caption=(
-            "Each dot is a record with a known value; vertical: contribution in log-odds. "
-            "Codes are those of categories."
+        alt=f"Scatter plots of the contribution against the value of {_names(weights)}. The table gives means.",
+        caption="Each dot is a record with a known value; vertical: contribution in log-odds.",
+        grid=Grid.of(
+            "dependence",
+            "Mean contribution by value, in log-odds; of categories, the most frequent first",
+            heads,
+            _fifths(importance),
         ),
-        table=_dependence_table(found),
         height=rows * 1.9 + 0.2,
         rows=rows,
         columns=2,
     )
 
 
-def _dependence_table(found: "Importance") -> Table:
-    """Mean contribution in fifths of the values of each feature."""
-    rows = []
-    for place, weight in enumerate(found.features[:DEPENDENCE]):
-        given, value = found.contributions[:, place], found.values[:, place]
+def _fifths(importance: "Importance") -> Iterator[Row]:
+    """Yield the mean contribution in fifths of the values of each feature, or of its five most frequent categories."""
+    for place, weight in enumerate(importance.features[:DEPENDENCE]):
+        given, value = importance.contributions[:, place], importance.values[:, place]
         known = np.isfinite(value)
-        fifths = np.array_split(given[known][np.argsort(value[known], kind="stable")], 5)
-        means = (signed(float(fifth.mean())) if len(fifth) else "–" for fifth in fifths)
-        missing = signed(float(given[~known].mean())) if (~known).any() else "–"
-        rows.append((weight.name, *means, missing))
-    heads = ("Feature", "Lowest fifth of values", "2nd", "3rd", "4th", "Highest fifth", "Missing")
-    return Table(caption="Mean contribution by value, in log-odds", heads=heads, rows=tuple(rows))
+        if weight.categories:
+            codes = frequent_codes(value, _PARTS)
+            means = [f"{_mean(given[value == code])} ({category_name(weight, code)})" for code in codes]
+            rest = [ABSENT] * (_PARTS - len(codes))
+            yield _title(weight), *means, *rest, _mean(given[~known])
+            continue
+        fifths = np.array_split(given[known][np.argsort(value[known], kind="stable")], _PARTS)
+        yield _title(weight), *(_mean(part) for part in (*fifths, given[~known]))
 
 
-def _recall_lost(found: "Importance") -> Table:
+def _mean(contributions: np.ndarray) -> str:
+    return signed(float(contributions.mean())) if len(contributions) else ABSENT
+
+
+def _recall_lost(importance: "Importance") -> Grid:
     """List by family what the recall of a model without it lacks."""
-    rows = tuple(
+    rows = [
         (
             weight.name,
-            "–" if lost.value is None else signed(100 * lost.value),
-            range_text(lost.low, lost.high, lambda value: signed(100 * value)),
+            ABSENT if lost.value is None else points(lost.value),
+            ends_text(lost, points),
             f"{lost.records:,}",
         )
-        for weight in found.families
-        if (lost := found.recall_lost.get(weight.name)) is not None
+        for weight in importance.families
+        if (lost := importance.recall_lost.get(weight.name)) is not None
+    ]
+    caption = (
+        "Recall at 1% false positives that is lost without the family, in percentage points: models fitted again "
+        "by the training, compared on the same days"
     )
-    return Table(
-        caption=(
-            "Recall at 1% false positives that is lost without the family, in percentage points: models fitted again "
-            "by the training, compared on the same days"
-        ),
-        heads=("Family", "Lost", "95% interval", "Frauds"),
-        rows=rows,
-    )
+    heads = {"family": "Family", "lost": "Lost", "ends": "95% interval", "frauds": "Frauds"}
+    return Grid.of("recall-lost", caption, heads, rows)

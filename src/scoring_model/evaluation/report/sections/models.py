@@ -1,51 +1,50 @@
 """Size, latency and origin of two models, and their promises."""
 
 from collections.abc import Iterator
+from typing import Final
 
 from scoring_model.evaluation.comparison_result import ComparedBundle, ComparisonResult
-from scoring_model.evaluation.report.cards import promise_cards
-from scoring_model.evaluation.report.figures import Table
-from scoring_model.evaluation.report.sections.decisions import threshold_text
-from scoring_model.evaluation.report.sections.section import Section
+from scoring_model.evaluation.report.first_screen import promise_cards
+from scoring_model.evaluation.report.section import Cell, Grid, Section
+from scoring_model.evaluation.report.words import threshold_text
 from scoring_model.evaluation.result import EvaluationResult
 from scoring_model.records import rfc3339
+
+_MODELS: Final = {"champion": "Champion", "challenger": "Challenger"}
 
 
 def models_section(comparison: ComparisonResult) -> Section:
     """Describe size, latency and origin of both models."""
     name, title = "models", "Both models"
-    promises = Table(
-        caption="Promises on these records",
-        heads=("Error", "Champion", "Challenger"),
-        rows=tuple(_promises(comparison.champion, comparison.challenger)),
-    )
+    promises = _promises(comparison)
     if not comparison.bundles:
         text = "The models were compared as arrays, without bundles, so size and latency are not known."
-        return Section(name=name, title=title, texts=(text,), tables=(promises,))
-    old, new = comparison.bundles
+        return Section(name=name, title=title, texts=(text,), grids=(promises,))
     columns = [
-        tuple(_properties(bundle, evaluation))
-        for bundle, evaluation in ((old, comparison.champion), (new, comparison.challenger))
+        list(_properties(bundle, evaluation))
+        for bundle, evaluation in zip(
+            comparison.bundles, (comparison.champion, comparison.challenger), strict=True
+        )
     ]
-    rows = tuple((head, before, after) for (head, before), (_, after) in zip(*columns, strict=True))
+    rows = [(head, before, after) for (head, before), (_, after) in zip(*columns, strict=True)]
     return Section(
         name=name,
         title=title,
         texts=(
             "Times were measured on the machine that made this report, with the threads that it was given.",
         ),
-        tables=(
-            Table(caption="Size, latency and origin", heads=("What", "Champion", "Challenger"), rows=rows),
-            promises,
-        ),
+        grids=(Grid.of("bundles", "Size, latency and origin", {"what": "What", **_MODELS}, rows), promises),
     )
 
 
-def _promises(champion: EvaluationResult, challenger: EvaluationResult) -> Iterator[tuple[str, ...]]:
-    """Write each promise of both models with its verdict."""
-    cards = zip(promise_cards(champion.stability), promise_cards(challenger.stability), strict=True)
-    for old, new in cards:
-        yield old.title, *(f"{one.head}: {one.sentence}" for one in (old, new))
+def _promises(comparison: ComparisonResult) -> Grid:
+    """List each promise of both models with its verdict."""
+    models = comparison.champion.stability, comparison.challenger.stability
+    rows = [
+        (old.title, *(Cell(text=f"{one.head}: {one.sentence}", tone=one.tone) for one in (old, new)))
+        for old, new in zip(*map(promise_cards, models), strict=True)
+    ]
+    return Grid.of("both-promises", "Promises on these records", {"error": "Error", **_MODELS}, rows)
 
 
 def _properties(bundle: ComparedBundle, evaluation: EvaluationResult) -> Iterator[tuple[str, str]]:

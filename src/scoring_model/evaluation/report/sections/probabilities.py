@@ -1,31 +1,36 @@
 """Whether predicted probabilities are right."""
 
+from collections.abc import Iterator
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from scoring_model.evaluation.decomposition import RESAMPLES
-from scoring_model.evaluation.report.figures import (
-    NO_BAND,
-    NO_RECORDS,
-    Figure,
-    Table,
-    absent,
-    drawn,
+from scoring_model.evaluation.report.plots.reliability import draw_reliability
+from scoring_model.evaluation.report.section import NO_BAND, NO_RECORDS, Drawing, Grid, Row, Section
+from scoring_model.evaluation.report.words import (
+    ABSENT,
+    decimal,
+    ends_text,
+    estimate_text,
+    percent,
     range_text,
     thin,
+    titles,
 )
-from scoring_model.evaluation.report.scales import percent
-from scoring_model.evaluation.report.sections.section import Section
 from scoring_model.evaluation.result import EvaluationResult
 
 if TYPE_CHECKING:
     from scoring_model.evaluation.decomposition import Reliability
-    from scoring_model.evaluation.report.plot import Plots
+
+_LOSSES = ("brier", "log_loss")
+_PARTS = ("Value", "95% interval", "Miscalibration", "Discrimination", "Uncertainty", "Records")
 
 
-def probabilities_section(evaluation: EvaluationResult, plots: "Plots") -> Section:
-    """Describe reliability and the decomposition of both losses."""
+def probabilities_section(evaluation: EvaluationResult) -> Section:
+    """Describe reliability, the decomposition of both losses and the calibration by bins."""
+    error = evaluation.overall.calibration_error
     return Section(
         name="probabilities",
         title="Probabilities",
@@ -33,100 +38,98 @@ def probabilities_section(evaluation: EvaluationResult, plots: "Plots") -> Secti
             "Probabilities serve costs and people; outcomes follow from the score alone. A loss is miscalibration "
             "minus discrimination plus uncertainty: what recalibration would save, what the model knows, and what "
             "the constant share of frauds would lose.",
+            *(() if error is None else (f"Expected calibration error: {decimal(error)}.",)),
         ),
-        figures=(_reliability(evaluation, plots),),
-        tables=(_losses(evaluation),),
+        drawings=(partial(_reliability, evaluation),),
+        grids=(losses_grid(evaluation), _bins(evaluation)),
     )
 
 
-def _reliability(evaluation: EvaluationResult, plots: "Plots") -> Figure:
+def losses_grid(evaluation: EvaluationResult) -> Grid:
+    """List both losses with their parts."""
+    columns = (_loss(evaluation, name) for name in _LOSSES)
+    heads = {"part": "Part", **titles(_LOSSES)}
+    return Grid.of("losses", "Losses and their parts", heads, zip(_PARTS, *columns, strict=True))
+
+
+def _loss(evaluation: EvaluationResult, name: str) -> Row:
+    """Write the loss, its interval and its parts."""
+    parts = evaluation.decompositions.get(name)
+    if parts is None:
+        return (ABSENT,) * len(_PARTS)
+    terms = map(decimal, (parts.miscalibration, parts.discrimination, parts.uncertainty))
+    ends = ends_text(evaluation.figures[name], decimal)
+    return (decimal(parts.loss), ends, *terms, f"{parts.records:,}")
+
+
+def _bins(evaluation: EvaluationResult) -> Grid:
+    """List mean probability and observed share of frauds by bin."""
+    rows = [
+        (f"{place}", f"{row.observed.records:,}", f"{row.probability:.3%}", estimate_text(row.observed))
+        for place, row in enumerate(evaluation.calibration, start=1)
+    ]
+    heads = {"bin": "Bin", "records": "Records", "predicted": "Mean probability", "observed": "Frauds"}
+    return Grid.of("calibration", "Calibration: bins of nearly equal numbers of records", heads, rows)
+
+
+def _reliability(evaluation: EvaluationResult) -> Drawing:
     name, title = "reliability", "Predicted and observed shares of frauds"
     if not evaluation.overall.records:
-        return absent(name, title, NO_RECORDS)
-    found = evaluation.curves.reliability
-    return drawn(
-        name,
-        title,
-        draw=plots.reliability,
-        alt=f"Reliability curve on square-root axes. {_outside(found)}",
+        return Drawing(name=name, title=title, missing=NO_RECORDS)
+    fit = evaluation.curves.reliability
+    outside = _outside(fit)
+    return Drawing(
+        name=name,
+        title=title,
+        draw=lambda ax: draw_reliability(ax, fit),
+        alt=f"Reliability curve on square-root axes. {outside}",
         caption=(
             "CORP: isotonic regression of the outcomes on the predicted probabilities, on square-root axes. "
-            f"{_band(found)} At the bottom: genuine records (blue) and frauds (orange) by predicted probability, "
-            f"heights logarithmic. {found.records:,} records. {_outside(found)}"
+            f"{_band(fit)} At the bottom: genuine records (blue) and frauds (orange) by predicted probability, "
+            f"heights logarithmic. {fit.records:,} records. {outside}"
         ),
-        table=_table(found),
+        grid=_points(fit),
         height=4.2,
     )
 
 
-def _band(found: "Reliability") -> str:
-    if not len(found.grid):
+def _band(fit: "Reliability") -> str:
+    if not len(fit.grid):
         return NO_BAND
     return (
         f"Grey: where 95% of curves lie if the probabilities are right ({RESAMPLES} resamples of whole days)."
     )
 
 
-def _outside(found: "Reliability") -> str:
+def _outside(fit: "Reliability") -> str:
     """State where the curve leaves its band."""
-    if not len(found.grid):
+    if not len(fit.grid):
         return (
             "There are too few days to say whether the curve differs from the diagonal by more than chance."
         )
-    fit = np.interp(found.grid, found.predicted, found.recalibrated)
-    wrong = (fit < found.low) | (fit > found.high)
-    if not wrong.any():
+    curve = np.interp(fit.grid, fit.predicted, fit.recalibrated)
+    above, below = curve > fit.high, curve < fit.low
+    if not (above | below).any():
         return "The curve stays within the band everywhere."
-    texts = []
-    for outside, text in ((fit > found.high, "more"), (fit < found.low, "fewer")):
-        if outside.any():
-            places = found.grid[outside]
-            texts.append(
-                f"{text} frauds than predicted in places from {percent(places[0])} to {percent(places[-1])}"
-            )
-    share = wrong.mean()
+    texts = [
+        f"{text} frauds than predicted in places from {percent(fit.grid[outside][0])} to "
+        f"{percent(fit.grid[outside][-1])}"
+        for outside, text in ((above, "more"), (below, "fewer"))
+        if outside.any()
+    ]
+    share = (above | below).mean()
     return f"The curve leaves the band at {share:.0%} of the points of its grid: {', '.join(texts)}."
 
 
-def _table(found: "Reliability") -> Table:
-    rows = []
-    for place in thin(len(found.predicted), 16):
-        predicted = found.predicted[place]
-        ends = (
-            range_text(
-                float(np.interp(predicted, found.grid, found.low)),
-                float(np.interp(predicted, found.grid, found.high)),
-            )
-            if len(found.grid)
-            else "–"
-        )
-        rows.append((percent(predicted), percent(found.recalibrated[place]), ends))
-    return Table(
-        caption="Points of the curve",
-        heads=("Predicted", "Observed (isotonic)", "Expected if right, 95%"),
-        rows=tuple(rows),
-    )
+def _points(fit: "Reliability") -> Grid:
+    heads = {"predicted": "Predicted", "observed": "Observed (isotonic)", "ends": "Expected if right, 95%"}
+    return Grid.of("reliability", "Points of the curve", heads, _point_rows(fit))
 
 
-def _losses(evaluation: EvaluationResult) -> Table:
-    columns = [_loss(evaluation, name) for name in ("brier", "log_loss")]
-    names = ("Value", "95% interval", "Miscalibration", "Discrimination", "Uncertainty", "Records")
-    return Table(
-        caption="Losses and their parts",
-        heads=("Part", "Brier score", "Log loss"),
-        rows=tuple(zip(names, *columns, strict=True)),
-    )
-
-
-def _loss(evaluation: EvaluationResult, name: str) -> tuple[str, ...]:
-    """Write the loss, its interval and its parts."""
-    parts, estimate = evaluation.decompositions.get(name), evaluation.figures[name]
-    if parts is None:
-        return ("–",) * 6
-    ends = range_text(estimate.low, estimate.high, _term)
-    terms = (parts.miscalibration, parts.discrimination, parts.uncertainty)
-    return (_term(parts.loss), ends, *map(_term, terms), f"{parts.records:,}")
-
-
-def _term(value: float) -> str:
-    return f"{round(value, 4) + 0.0:.4f}"  # without a minus for rounding below 0
+def _point_rows(fit: "Reliability") -> Iterator[Row]:
+    for place in thin(len(fit.predicted), 16):
+        predicted, ends = fit.predicted[place], ABSENT
+        if len(fit.grid):
+            low, high = (float(np.interp(predicted, fit.grid, side)) for side in (fit.low, fit.high))
+            ends = range_text(low, high)
+        yield percent(predicted), percent(fit.recalibrated[place]), ends

@@ -1,139 +1,140 @@
 """How well the score ranks frauds above genuine records."""
 
-from typing import TYPE_CHECKING, Final
+from functools import partial
+from typing import Final
 
 import numpy as np
 
+from scoring_model.evaluation.curves import Band
 from scoring_model.evaluation.day_draws import REPEATS
-from scoring_model.evaluation.report.figures import (
-    NEEDS_BOTH,
-    NO_BAND,
-    Figure,
-    Table,
-    absent,
-    drawn,
-    range_text,
-    thin,
-)
-from scoring_model.evaluation.report.names import value_writer
-from scoring_model.evaluation.report.scales import percent
-from scoring_model.evaluation.report.sections.section import Section
+from scoring_model.evaluation.report.plot import stopped_a_day
+from scoring_model.evaluation.report.plots.ranking import draw_capacity, draw_precision_recall, draw_roc
+from scoring_model.evaluation.report.section import NEEDS_BOTH, NO_BAND, Cell, Drawing, Grid, Section
+from scoring_model.evaluation.report.words import Writer, ends_text, percent, range_text, thin, writer_of
 from scoring_model.evaluation.result import EvaluationResult
-from scoring_model.figures import FIGURES
-
-if TYPE_CHECKING:
-    from scoring_model.evaluation.curves import Band
-    from scoring_model.evaluation.report.plot import Plots
+from scoring_model.figures import FIGURES, FPR_LIMITS
 
 _BANDS: Final = f"The band holds 95% of {REPEATS:,} draws of whole days, point by point."
 
 
-def ranking_section(evaluation: EvaluationResult, plots: "Plots") -> Section:
+def ranking_section(evaluation: EvaluationResult) -> Section:
     """Describe the ranking with curves and figures."""
     return Section(
         name="ranking",
         title="Finding frauds",
-        figures=(_roc(evaluation, plots), _precision_recall(evaluation, plots), _capacity(evaluation, plots)),
-        tables=(_figures(evaluation),),
+        drawings=tuple(partial(make, evaluation) for make in (_roc, _precision_recall, _capacity)),
+        grids=(ranking_grid(evaluation),),
     )
 
 
-def _roc(evaluation: EvaluationResult, plots: "Plots") -> Figure:
+def ranking_grid(evaluation: EvaluationResult) -> Grid:
+    """List the figures of the ranking."""
+    return figures_grid(
+        evaluation,
+        [name for name in evaluation.figures if FIGURES[name].of_ranking],
+        name="ranking",
+        caption="Ranking, with 95% intervals from whole days",
+    )
+
+
+def figures_grid(evaluation: EvaluationResult, names: list[str], *, name: str, caption: str) -> Grid:
+    """List figures with their intervals, and what they rest on."""
+    rows = [
+        (
+            Cell(text=FIGURES[figure].title, key=figure),
+            writer_of(figure)(evaluation.figures[figure].value),
+            ends_text(evaluation.figures[figure], writer_of(figure)),
+            f"{evaluation.figures[figure].records:,}",
+        )
+        for figure in names
+    ]
+    heads = {"figure": "Figure", "value": "Value", "ends": "95% interval", "records": "Rests on"}
+    return Grid.of(name, caption, heads, rows)
+
+
+def _roc(evaluation: EvaluationResult) -> Drawing:
     name, title = "roc", "Frauds found, by genuine applicants bothered"
     overall = evaluation.overall
     if not (overall.genuine and overall.frauds):
-        return absent(name, title, NEEDS_BOTH)
-    found = evaluation.curves.roc
-    return drawn(
-        name,
-        title,
-        draw=plots.roc,
+        return Drawing(name=name, title=title, missing=NEEDS_BOTH)
+    curve = evaluation.curves.roc
+    return Drawing(
+        name=name,
+        title=title,
+        draw=lambda ax: draw_roc(ax, curve, overall),
         alt=f"ROC curve with a logarithmic axis of false positives. {_at_rates(evaluation)}",
-        caption=f"ROC curve; the dots are the two thresholds of the policy. {_basis(evaluation, found)}",
-        table=_curve_table(found, "Genuine at or above", "Recall", caption="Recall by false positive rate"),
+        caption=f"ROC curve; the dots are the two thresholds of the policy. {_basis(evaluation, curve)}",
+        grid=_curve_grid(name, curve, ("Genuine at or above", "Recall"), "Recall by false positive rate"),
     )
 
 
-def _precision_recall(evaluation: EvaluationResult, plots: "Plots") -> Figure:
+def _precision_recall(evaluation: EvaluationResult) -> Drawing:
     name, title = "precision-recall", "How many of those found are frauds"
     overall = evaluation.overall
     if not (overall.genuine and overall.frauds):
-        return absent(name, title, NEEDS_BOTH)
-    found = evaluation.curves.precision_recall
-    middle = float(np.interp(0.5, found.x, found.y))
-    return drawn(
-        name,
-        title,
-        draw=plots.precision_recall,
+        return Drawing(name=name, title=title, missing=NEEDS_BOTH)
+    curve = evaluation.curves.precision_recall
+    return Drawing(
+        name=name,
+        title=title,
+        draw=lambda ax: draw_precision_recall(ax, curve, overall),
         alt=(
             f"Precision against recall, precision on a logarithmic axis. Where half of the frauds are found, "
-            f"{percent(middle)} of the records at or above the threshold are frauds; chance would give "
-            f"{percent(overall.frauds / overall.records)}."
+            f"{percent(float(np.interp(0.5, curve.x, curve.y)))} of the records at or above the threshold are frauds; "
+            f"chance would give {percent(overall.frauds / overall.records)}."
         ),
-        caption=f"The dots are the two thresholds of the policy. {_basis(evaluation, found)}",
-        table=_curve_table(found, "Recall", "Precision", caption="Precision by recall"),
+        caption=f"The dots are the two thresholds of the policy. {_basis(evaluation, curve)}",
+        grid=_curve_grid(name, curve, ("Recall", "Precision"), "Precision by recall"),
     )
 
 
-def _capacity(evaluation: EvaluationResult, plots: "Plots") -> Figure:
+def _capacity(evaluation: EvaluationResult) -> Drawing:
     name, title = "capacity", "Frauds found by reviewing K applications a day"
     if not evaluation.overall.frauds:
-        return absent(name, title, "It needs frauds, and there are none.")
-    found = evaluation.curves.capacity
-    some = thin(len(found.x), 4)[1:3]
-    points = "; ".join(f"{found.x[place]:,.0f} a day find {percent(found.y[place])}" for place in some)
-    return drawn(
-        name,
-        title,
-        draw=plots.capacity,
-        alt=f"Recall by the number of applications reviewed a day, riskiest first. {points}.",
+        return Drawing(name=name, title=title, missing="It needs frauds, and there are none.")
+    curve = evaluation.curves.capacity
+    some = "; ".join(
+        f"{_whole(curve.x[place])} a day find {percent(curve.y[place])}"
+        for place in thin(len(curve.x), 4)[1:3]
+    )
+    return Drawing(
+        name=name,
+        title=title,
+        draw=lambda ax: draw_capacity(ax, curve, stopped_a_day(evaluation)),
+        alt=f"Recall by the number of applications reviewed a day, riskiest first. {some}.",
         caption=(
             f"The K riskiest applications of each day are reviewed, all of a day with fewer; {evaluation.days:,} "
-            f"days. {_basis(evaluation, found)}"
+            f"days. {_basis(evaluation, curve)}"
         ),
-        table=_curve_table(
-            found, "Reviewed a day", "Recall", caption="Recall by daily capacity", write=lambda x: f"{x:,.0f}"
-        ),
+        grid=_curve_grid(name, curve, ("Reviewed a day", "Recall"), "Recall by daily capacity", write=_whole),
     )
+
+
+def _whole(value: float) -> str:
+    return f"{value:,.0f}"
 
 
 def _at_rates(evaluation: EvaluationResult) -> str:
-    rates = ((rate, evaluation.figures.get(f"recall_at_fpr_{rate:g}")) for rate in (0.001, 0.01, 0.05))
-    texts = [
-        f"{percent(found.value)} of frauds are found at {percent(rate, digits=1)} false positives"
-        for rate, found in rates
-        if found is not None
-    ]
-    return "; ".join(texts) + "."
+    recalls = ((rate, evaluation.figures[f"recall_at_fpr_{rate:g}"]) for rate in FPR_LIMITS if rate != 0.005)
+    return (
+        "; ".join(
+            f"{percent(recall.value)} of frauds are found at {percent(rate, digits=1)} false positives"
+            for rate, recall in recalls
+        )
+        + "."
+    )
 
 
-def _basis(evaluation: EvaluationResult, found: "Band") -> str:
-    bands = NO_BAND if np.isnan(found.low).all() else _BANDS
+def _basis(evaluation: EvaluationResult, curve: Band) -> str:
+    bands = NO_BAND if np.isnan(curve.low).all() else _BANDS
     return f"{bands} {evaluation.overall.genuine:,} genuine records and {evaluation.overall.frauds:,} frauds."
 
 
-def _curve_table(found: "Band", x: str, y: str, *, caption: str, write: object = None) -> Table:
-    text = write if callable(write) else percent
-    rows = tuple(
-        (text(found.x[place]), percent(found.y[place]), range_text(found.low[place], found.high[place]))
-        for place in thin(len(found.x), 16)
-    )
-    return Table(caption=caption, heads=(x, y, "95% interval"), rows=rows)
-
-
-def _figures(evaluation: EvaluationResult) -> Table:
-    rows = tuple(
-        (
-            FIGURES[name].title,
-            value_writer(name)(found.value),
-            range_text(found.low, found.high, value_writer(name)),
-            f"{found.records:,}",
-        )
-        for name, found in evaluation.figures.items()
-        if FIGURES[name].of_ranking
-    )
-    return Table(
-        caption="Ranking, with 95% intervals from whole days",
-        heads=("Figure", "Value", "95% interval", "Rests on"),
-        rows=rows,
-    )
+def _curve_grid(
+    name: str, curve: Band, heads: tuple[str, str], caption: str, *, write: Writer = percent
+) -> Grid:
+    rows = [
+        (write(curve.x[place]), percent(curve.y[place]), range_text(curve.low[place], curve.high[place]))
+        for place in thin(len(curve.x), 16)
+    ]
+    return Grid.of(name, caption, {"x": heads[0], "y": heads[1], "ends": "95% interval"}, rows)

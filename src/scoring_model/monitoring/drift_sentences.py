@@ -1,0 +1,63 @@
+"""What a report says about drift, a function for each sentence."""
+
+from scoring_model.monitoring.drift import Drift
+
+_NAMED = 5
+
+
+def drift_sentence(drift: Drift) -> str:
+    """Say what drifted, what is suspected, what could have been seen, and what was compared."""
+    if not drift.limits:
+        return "Nothing decides here whether anything drifted: there is no limit."
+    return " ".join((_found(drift), *_suspected(drift), *_visible(drift), _compared(drift)))
+
+
+def traffic_sentence(drift: Drift) -> str:
+    """Say how many records a day has on each weekday, in window and reference."""
+    days = (
+        f"{one.weekday} {_count(one.window)} (reference {_count(one.reference)})"
+        for one in drift.traffic
+        if one.window is not None
+    )
+    return f"Records a day: {', '.join(days)}."
+
+
+def _found(drift: Drift) -> str:
+    if not drift.found:
+        return "No drift found."
+    return f"Drift in {len(drift.found):,} of {len(drift.subjects):,}: {_names(drift.found)}."
+
+
+def _suspected(drift: Drift) -> tuple[str, ...]:
+    if not drift.suspects:
+        return ()
+    return (f"Suspects: {_names(drift.suspects)}. About one is expected without any drift.",)
+
+
+def _visible(drift: Drift) -> tuple[str, ...]:
+    seen = []
+    if drift.smallest_share is not None:
+        seen.append(f"a change of a share by {100 * drift.smallest_share:.1f} points")
+    if drift.smallest_shift is not None:
+        seen.append(f"a shift of a number by {drift.smallest_shift:.2f} standard deviations")
+    if not seen:
+        return ()
+    return (f"In half of the features {' and '.join(seen)} would have been seen with a probability of 80 %.",)
+
+
+def _compared(drift: Drift) -> str:
+    unit = "days" if drift.block_days == 1 else f"blocks of {drift.block_days} days"
+    limits = ", ".join(f"{limit:.1f} for {family}" for family, limit in drift.limits.items())
+    return (
+        f"Compared are {len(drift.subjects):,} subjects on the same weekdays: {drift.window_records:,} records on "
+        f"{drift.window_blocks:,} {unit} with {drift.reference_records:,} on {drift.reference_blocks:,}. More standard "
+        f"errors than a limit count as drift ({limits}); without any drift, one report in twenty has some."
+    )
+
+
+def _names(names: tuple[str, ...]) -> str:
+    return ", ".join(names[:_NAMED]) + (" and others" if len(names) > _NAMED else "")
+
+
+def _count(value: float | None) -> str:
+    return "none" if value is None else f"{value:,.0f}"

@@ -1,0 +1,1 @@
+"""The clients of the service: their keys, limits and unknown signals."""

@@ -1,0 +1,1 @@
+"""Events and the webhooks that get them."""

@@ -1,0 +1,1 @@
+"""Identities: what is stored of a person, and the operations on it."""

@@ -1,0 +1,1 @@
+"""Labels of verifications and imported records, from requests and from files."""

@@ -1,0 +1,1 @@
+"""Past verifications: read again, decided again, exported and inspected, and records of the time before."""

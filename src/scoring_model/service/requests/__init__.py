@@ -1,0 +1,1 @@
+"""What every change by a request needs: an idempotency key, the commit queue and lists."""

@@ -1,0 +1,1 @@
+"""How long rows and signals are kept."""

@@ -1,0 +1,175 @@
+"""Stopped applicants: their labels can't be known, so promises allow for every label that they could have."""
+
+from dataclasses import replace
+from itertools import product
+from typing import Final
+
+import numpy as np
+import pytest
+
+from scoring_model.contract.outcome import Outcome
+from scoring_model.decision.probability import Platt
+from scoring_model.decision.rules import DecisionRules, Decisions, Policy, Promise
+from scoring_model.decision.scale import ScoreScale
+from scoring_model.evaluation import EvaluatedRecords, Evaluation, evaluate_records
+from scoring_model.evaluation.coverage import LeftOut, select
+from scoring_model.evaluation.report.first_screen import promise_cards
+from scoring_model.evaluation.stability import Verdict
+from scoring_model.evaluation.stopped import NotObserved, possible_share
+from scoring_model.evaluation.uncertainty import share_of
+from scoring_model.figures import ERRORS, ErrorName
+from scoring_model.records import NEVER, RecordTable
+from scoring_model.records.observation import STOPPED
+from scoring_model.records.times import DAY
+
+STOPS: Final = {"false_reject": (2,), "step_up": (1, 2), "missed_fraud": (0,)}
+"""Outcomes that each error counts, by hand."""
+
+LABEL: Final = {"false_reject": 0, "step_up": 0, "missed_fraud": 1}
+
+
+def rate(name: ErrorName, outcomes: np.ndarray, labels: np.ndarray) -> tuple[int, int]:
+    """Count errors and records of a rate, by hand."""
+    own = outcomes[labels == LABEL[name]]
+    return int(np.isin(own, STOPS[name]).sum()), len(own)
+
+
+@pytest.mark.parametrize("name", ERRORS)
+@pytest.mark.parametrize("seed", range(4))
+def test_ends_are_those_of_the_worst_and_the_best_labelling(name: ErrorName, seed: int) -> None:
+    """Of all labellings of the stopped ones, tried one by one, no rate lies outside, and two attain the ends."""
+    drawn = np.random.default_rng(seed)
+    observed, labels = drawn.integers(0, 3, 30).astype(np.int8), drawn.integers(0, 2, 30).astype(np.int8)
+    stopped = drawn.integers(0, 3, 8).astype(np.int8)
+    known = np.where(np.arange(8) < 2, drawn.integers(0, 2, 8), -1).astype(np.int8)
+    counts = []
+    for chosen in product((0, 1), repeat=6):
+        each = known.copy()
+        each[known < 0] = chosen
+        counts.append(rate(name, np.concatenate([observed, stopped]), np.concatenate([labels, each])))
+    shares = [share_of(*one) for one in counts]
+    found = possible_share(name, observed[labels == LABEL[name]], NotObserved(outcomes=stopped, labels=known))
+    lowest, highest = (choose(shares, key=lambda one: one.value or 0.0) for choose in (min, max))
+    assert found.low == pytest.approx(lowest.low, abs=1e-12)
+    assert found.high == pytest.approx(highest.high, abs=1e-12)
+    assert found.value is None
+
+
+def evaluated(limits: dict[str, float], *, stopped: int, fail: int = 0) -> Evaluation:
+    """Evaluate 2,000 observed records on 20 days, of which 40 are frauds that pass, with stopped ones beside them."""
+    labels = (np.arange(2_000) % 51 == 0).astype(np.int8)
+    policy = Policy(
+        step_up_from=400,
+        fail_from=700,
+        promises=tuple(
+            Promise(bound=bound, limit=limit, delta=0.05, observed=limit, records=1000, p_value=0.01)
+            for bound, limit in limits.items()
+        ),
+    )
+    return evaluate_records(
+        EvaluatedRecords(
+            decisions=Decisions(
+                np.zeros(2_000), np.full(2_000, 100), np.zeros(2_000, dtype=np.int8), np.full(2_000, 0.02)
+            ),
+            labels=labels,
+            event_times=(np.arange(2_000) % 20) * DAY,
+            not_observed=NotObserved(
+                outcomes=np.where(np.arange(stopped) < fail, 2, 0).astype(np.int8),
+                labels=np.full(stopped, -1, dtype=np.int8),
+            )
+            if stopped
+            else None,
+        ),
+        rules=DecisionRules(
+            scale=ScoreScale(cuts=np.linspace(-4, 4, 1000), extrapolated_from=800),
+            calibration=Platt(slope=1.0, intercept=0.0),
+            policy=policy,
+        ),
+    )
+
+
+def verdicts(found: Evaluation) -> dict[str, Verdict | None]:
+    """Verdict of each promise."""
+    return {one.bound: one.verdict for one in found.stability}
+
+
+def test_a_champion_on_its_own_records_breaks_no_promise_about_frauds() -> None:
+    """All frauds that can be known passed, since the others were stopped: that says nothing of its promise."""
+    limits = {"max_missed_fraud": 0.5}
+    assert verdicts(evaluated(limits, stopped=0))["max_missed_fraud"] is Verdict.BROKEN
+    assert verdicts(evaluated(limits, stopped=120, fail=120))["max_missed_fraud"] is Verdict.UNDECIDED
+
+
+def test_a_promise_to_genuine_applicants_is_kept_without_their_labels() -> None:
+    """If all stopped ones were genuine, and the promise were kept even then, it is kept; else it is open."""
+    kept = evaluated({"max_false_reject": 0.08}, stopped=120, fail=120)
+    assert verdicts(kept)["max_false_reject"] is Verdict.KEPT
+    unknown = evaluated({"max_false_reject": 0.05}, stopped=120, fail=120)
+    assert verdicts(unknown)["max_false_reject"] is Verdict.UNDECIDED
+    assert verdicts(evaluated({"max_false_reject": 0.05}, stopped=0))["max_false_reject"] is Verdict.KEPT
+
+
+def test_the_stopped_are_counted() -> None:
+    """Their number, and what this model decides about them, stand beside the figures; figures do not change."""
+    found, alone = evaluated({}, stopped=120, fail=90), evaluated({}, stopped=0)
+    assert found.stopped is not None
+    assert found.stopped.outcomes == {Outcome.PASSED: 30, Outcome.STEPPED_UP: 0, Outcome.FAILED: 90}
+    assert (found.stopped.records, found.stopped.frauds, found.stopped.genuine) == (120, 0, 0)
+    assert found.figures == alone.figures
+    assert alone.stopped is None
+    assert found.to_json()["stopped"]["records"] == 120
+    finding, clear = (next(row for row in one.findings if row.code == "SM013") for one in (found, alone))
+    assert finding.is_open
+    assert finding.sentence.startswith("120 applicants (5.7% of all) were stopped, or left before maturity")
+    assert "this model would pass 30 of them" in finding.sentence
+    assert not clear.is_open
+
+
+def cards(found: Evaluation) -> dict[str, tuple[str, str, str]]:
+    """Head, sentence and end of the detail of each promise on the first screen."""
+    made = promise_cards(found.stability)
+    errors = zip(found.stability, made, strict=True)
+    return {error.bound: (card.head, card.sentence, card.detail or "") for error, card in errors}
+
+
+def test_the_page_says_what_the_stopped_leave_open() -> None:
+    """A range of all applicants, or that nothing can be known; never an interval that is none."""
+    limits = {"max_false_reject": 0.08, "max_missed_fraud": 0.5}
+    found = cards(evaluated(limits, stopped=120, fail=120))
+    head, sentence, detail = found["max_false_reject"]
+    assert head == "Kept"
+    assert sentence == (
+        "At most 8.0% promised. 0% of those who were observed; 0% to 6.9% of all, whatever the stopped ones were."
+    )
+    assert detail.endswith("Even the worst labels that the stopped applicants could have keep it.")
+    head, sentence, detail = found["max_missed_fraud"]
+    assert head == "Undecided"
+    assert sentence.endswith("100% of those who were observed; of all applicants: can’t know.")
+    assert detail.endswith("The labels of the stopped applicants decide; a control group would show them.")
+    assert "95% interval" in cards(evaluated(limits, stopped=0))["max_false_reject"][1]
+
+
+def table(until: list[int], labels: list[int]) -> RecordTable:
+    """Records on day 0, labelled on day 1."""
+    count = len(until)
+    return RecordTable(
+        record_ids=tuple(map(str, range(count))),
+        event_times=np.zeros(count, dtype=np.int64),
+        columns={},
+        labels=np.array(labels, dtype=np.int8),
+        label_times=np.where(np.array(labels) < 0, NEVER, DAY),
+        source_rows=np.arange(count),
+        observed_until=np.array(until),
+    )
+
+
+def test_labels_of_stopped_ones_are_selected() -> None:
+    """Whoever was stopped is not evaluated, even with a label; the label counts in the bounds."""
+    records = table([NEVER, NEVER, STOPPED, STOPPED, 30 * DAY], [-1, 1, -1, 1, 0])
+    found = select(records, as_of=100 * DAY, maturity=60 * DAY)
+    assert (found.rows.tolist(), found.targets.tolist()) == ([0, 1], [0, 1])
+    assert (found.stopped.tolist(), found.stopped_labels.tolist()) == ([2, 3, 4], [-1, 1, 0])
+    assert found.coverage.left_out[LeftOut.NOT_OBSERVED] == 3
+    assert found.coverage.rows == 5
+    known = replace(records, observed_until=None)
+    assert select(known, as_of=100 * DAY, maturity=60 * DAY).rows.tolist() == [0, 1, 2, 3, 4]

@@ -1,0 +1,175 @@
+"""What readers need: a sentence first, words instead of codes and names, and a result that fits a terminal."""
+
+from dataclasses import replace
+from typing import Any, Final
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+import made_results as made
+from scoring_model.configuration import LookSettings
+from scoring_model.evaluation import Comparison
+from scoring_model.evaluation.flips import changed
+from scoring_model.evaluation.report import html, markdown
+from scoring_model.evaluation.report.comparison_page import headline
+from scoring_model.evaluation.report.evaluation_page import evaluation_report
+from scoring_model.evaluation.report.plots.importance import draw_dependence
+from scoring_model.evaluation.report.section import made as made_drawing
+from scoring_model.evaluation.report.sections.importance import importance_section
+from scoring_model.evaluation.report.words import in_days, shared_counts
+from scoring_model.evaluation.sequential import needed_text, planned_information
+from scoring_model.evaluation.stability import Verdict
+from scoring_model.monitoring.report import headline as window_headline
+from scoring_model.monitoring.report import monitoring_report
+
+NEITHER: Final = (0.01, -0.02, 0.04)
+
+
+def with_changes(**changes: tuple[float, float, float]) -> Comparison:
+    """The made comparison with these differences, and no other that is clear."""
+    found = made.made_comparison()
+    differences = {name: made.estimate(*changes.get(name, NEITHER)) for name in found.differences}
+    return replace(found, table=found.table | changed(differences))
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"roc_auc": (0.04, 0.01, 0.07)}, "Better: clearly better in ROC AUC, and in no figure"),
+        ({"step_up": (-0.04, -0.07, -0.01)}, "Better: clearly better in Genuine stepped up or failed, and"),
+        ({"roc_auc": (0.04, 0.01, 0.07), "step_up": (0.04, 0.01, 0.07)}, "Not better: clearly worse in Genuine"),
+        ({"brier": (0.04, 0.01, 0.07)}, "Can’t know yet: no difference is larger than chance. If"),
+    ],
+)  # fmt: skip
+def test_a_comparison_begins_with_better_or_not(
+    changes: dict[str, tuple[float, float, float]], sentence: str
+) -> None:
+    """Better, worse or neither, by the figures of ranking and errors alone."""
+    assert headline(with_changes(**changes), None).startswith(sentence)
+
+
+def test_a_comparison_says_how_many_frauds_are_missing() -> None:
+    """An interval three times as wide as twice its difference needs nine times the frauds."""
+    frauds = made.made_comparison().champion.overall.frauds
+    text = headline(with_changes(), None)
+    assert text.endswith(f"about {8 * frauds:,} more frauds would show the clearest of them.")
+    few = headline(made.small_comparison(), made.passing_gates())
+    assert few == "Can’t know yet: intervals need 10 days with records, 5 more than there are."
+
+
+def test_a_comparison_with_gates_begins_with_what_they_decide() -> None:
+    """The same word as the gates, and the names of those that failed."""
+    found = made.made_comparison()
+    assert headline(found, made.passing_gates()).startswith("Better: every gate passed, with Brier score")
+    assert headline(found, made.comparison_gates()).startswith(
+        "Not better: 13 of 28 gates failed (ap fails, "
+    )
+    assert headline(found, made.unproved_gates()).startswith("Not better: every gate passed, but no figure")
+    undecided = replace(
+        made.passing_gates(),
+        results=tuple(
+            one for one in made.comparison_gates().results if one.verdict in ("passed", "not_enough_data")
+        ),
+    )
+    assert headline(found, undecided).startswith("Can’t know yet: not enough data for capacity unknown, ")
+
+
+def test_a_window_begins_with_whether_promises_are_kept() -> None:
+    """One broken promise is worse than promised; else one that nobody can judge says what is missing."""
+    window = made.made_monitoring()
+    assert window_headline(window) == "Worse than promised: Genuine who fail, Genuine stepped up or failed."
+    calm = replace(window, early=(), matured=None)
+    assert window_headline(calm) == (
+        "Can’t know yet: Genuine who fail, Genuine stepped up or failed, Frauds that pass; 300 records are too young "
+        "for their labels."
+    )
+    (kept,) = (one for one in window.promises if one.bound == "max_false_reject")
+    early = tuple(one for one in window.early if one.verdict is Verdict.KEPT and one.bound == kept.bound)
+    assert window_headline(replace(calm, promises=(kept,), early=early)) == (
+        "As promised: every promise is kept."
+    )
+    assert "nothing is judged" in window_headline(replace(calm, promises=()))
+
+
+def test_features_of_a_window_have_titles() -> None:
+    """Sentences, tables and drawings say what a feature says; its name in files stands beside it."""
+    window = replace(made.made_monitoring(), titles={"email_age": "Days since the address was new"})
+    text = markdown(monitoring_report(window))
+    assert "Drift in 2 of 4: Days since the address was new, score." in text
+    assert "| Days since the address was new | email_age |" in text
+    assert "Days since the address was …" in html(monitoring_report(window))
+
+
+def test_categories_are_words() -> None:
+    """Where codes have words, axes and tables name them; other codes are any other."""
+    found = made.made_evaluation().importance
+    assert found is not None
+    features = tuple(
+        replace(one, categories=("web", "app")) if one.name == "signal_channel" else one
+        for one in found.features
+    )
+    named = replace(found, features=features)
+    ax = Figure().subplots()
+    draw_dependence(ax, named, "signal_channel")
+    assert sorted(label.get_text() for label in ax.get_xticklabels()) == ["any other", "app", "web"]
+    assert ax.get_xlabel() == "category"
+    evaluation = replace(made.made_evaluation(), explain=lambda: named)
+    grid = made_drawing(importance_section(evaluation).drawings[3]).grid
+    assert grid is not None
+    cells = [cell.text for cell in grid.rows[1]]
+    means = {word: -0.3 * code for code, word in enumerate(("web", "app", "any other"))}
+    assert set(cells[1:4]) == {
+        f"{'+' if mean == 0 else '−'}{abs(mean):.2f} ({word})" for word, mean in means.items()
+    }
+    assert cells[4:6] == ["–", "–"]
+
+
+def test_seconds_are_days_or_hours() -> None:
+    """Hours where half of the values lie below two days; other units stay."""
+    unit, values = in_days("seconds", np.array([3600.0, 7200.0, np.nan]))
+    assert (unit, values[:2].tolist()) == ("hours", [1.0, 2.0])
+    unit, values = in_days("seconds", np.array([86_400.0 * 9, 86_400.0 * 3]))
+    assert (unit, values.tolist()) == ("days", [9.0, 3.0])
+    assert in_days("years", np.array([1.0]))[0] == "years"
+
+
+@pytest.mark.parametrize("shares", [[1 / 3, 1 / 3, 1 / 3], [0.98335, 0.01335, 0.0033], [1.0, 0.0, 0.0]])
+def test_applicants_add_up(shares: list[float]) -> None:
+    """Rounded numbers sum to the whole, and each is off by less than one."""
+    counts = shared_counts(shares, 10_000)
+    assert sum(counts) == 10_000
+    assert all(abs(count - 10_000 * share) < 1 for count, share in zip(counts, shares, strict=True))
+
+
+@pytest.mark.parametrize(
+    "result",
+    [made.made_evaluation, made.made_comparison, made.made_monitoring, made.made_backtest, made.empty_evaluation],
+)  # fmt: skip
+def test_a_result_is_shown_in_forty_lines(result: Any) -> None:
+    """It begins with the use and what the result rests on, and ends in time."""
+    lines = repr(result()).splitlines()
+    assert 5 < len(lines) <= 40
+    assert any(line.startswith("### ") for line in lines)
+    assert max(map(len, lines)) < 700
+
+
+def test_a_retraining_says_before_what_a_promotion_takes() -> None:
+    """Thirty days, and the frauds that give the planned information if one in ten is decided otherwise."""
+    plan = LookSettings()
+    text = needed_text(plan)
+    assert text.startswith("a promotion takes matured records of at least 30 days, and about ")
+    frauds = int(text.split("about ")[1].split(" ")[0].replace(",", ""))
+    assert frauds - 1 < planned_information(plan) / 10 <= frauds
+
+
+def test_a_summary_computes_no_importance() -> None:
+    """The terminal has every section but that one, which takes seconds."""
+
+    def explain() -> Any:
+        raise AssertionError("the summary needs no contributions")
+
+    evaluation = replace(made.made_evaluation(), explain=explain)
+    names = [one.name for one in evaluation_report(evaluation, brief=True).sections]
+    assert "importance" not in names
+    assert {"thresholds", "ranking", "probabilities", "time", "findings"} <= set(names)
