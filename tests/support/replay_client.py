@@ -16,8 +16,8 @@ from replay_server import SharedClock
 from replay_verdicts import decision_of
 from scoring_model.contract.texts import from_text
 from scoring_model.records import parse_duration
-from scoring_model.service.clients import Permission, create_client
-from scoring_model.service.labels import LabelLine, import_labels
+from scoring_model.service.clients.clients import Permission, create_client
+from scoring_model.service.labels.imports import LabelLine, import_labels
 from scoring_model.service.store import Store, open_store
 
 VERIFICATIONS: Final = "/scoring/v1/verifications"
@@ -161,8 +161,14 @@ class Traffic:
         assert status == 201
         self.answers[answer["id"]] = decision_of(answer)
         if self.rng.random() < 1 / 30:
+            await self._due_labels_reported()
             self.clock.advance(round(self.rng.expovariate(1 / (30 * PACE))))
         return answer
+
+    async def _due_labels_reported(self) -> None:
+        """Wait for the labels that are due, so that a busy machine reports them by the same instants."""
+        while any(at <= self.clock.now() for at, _ in self.labels):
+            await asyncio.sleep(0.01)
 
     async def report_labels(self, store: Store, sent: asyncio.Event) -> None:
         """Import labels when they are due, until all are sent."""
@@ -171,15 +177,12 @@ class Traffic:
         while not sent.is_set():
             await asyncio.sleep(0.1)
             now = self.clock.now()
-            due = [
-                line._replace(known_at=now - self.rng.randrange(5 * DAY))
-                for at, line in self.labels
-                if at <= now
-            ]
-            self.labels = [(at, line) for at, line in self.labels if at > now]
-            imported = await import_labels(store, clients, due, self.clock)
+            due = [waiting for waiting in self.labels if waiting[0] <= now]
+            lines = [line._replace(known_at=now - self.rng.randrange(5 * DAY)) for _, line in due]
+            imported = await import_labels(store, clients, lines, self.clock)
             assert imported.unknown == ()
             assert imported.repeated == 0
+            self.labels = [waiting for waiting in self.labels if waiting not in due]
 
 
 async def send(traffic: Traffic, client: Credentials, url: str) -> None:
