@@ -21,8 +21,13 @@ that records without an observation could have. `delays`: of frauds that are kno
 known yet, from the distribution of their delays.
 """
 
-Absence: TypeAlias = Literal["", "no records", "fewer than ten days", "not enough data", "no value"]
-"""Why there are no ends; empty where there are any."""
+Absence: TypeAlias = Literal[
+    "", "no records", "fewer than ten days", "not enough data", "no value", "stopped applicants"
+]
+"""Why there are no ends; empty where there are any.
+
+`stopped applicants`: it is not known what those were who were not observed, and no labelling of them gives ends.
+"""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -50,6 +50,8 @@ class Figure:
     roles : tuple of Role
     logged_as : str
         Beginning of its names in logs of metrics, where that is not the key.
+    needs_labels : bool
+        Whether it is about those alone whose class is known; otherwise it is about all applicants.
     """
 
     key: str
@@ -62,6 +64,7 @@ class Figure:
     bound: str | None = None
     roles: tuple[Role, ...] = ("gate",)
     logged_as: str = ""
+    needs_labels: bool = True
 
     @property
     def metric(self) -> str:
@@ -170,6 +173,20 @@ def _rates() -> Iterator[Figure]:
     )
 
 
+def _applicants() -> Iterator[Figure]:
+    for key, title, verb in (
+        ("passed", "Applicants who pass", "pass"),
+        ("stepped_up", "Applicants stepped up", "are stepped up"),
+        ("failed", "Applicants who fail", "fail"),
+    ):
+        yield Figure(
+            key=f"applicants_{key}",
+            title=title,
+            sentence=f"The share of all applicants that {verb}, those too of whom it is not known what they were.",
+            needs_labels=False,
+        )
+
+
 def _errors() -> Iterator[Figure]:
     yield Figure(
         key="false_reject",
@@ -211,11 +228,15 @@ def _flips() -> Iterator[Figure]:
         rests_on: Literal["genuine", "frauds", "records"] = "records"
         if key != "all":
             rests_on = "genuine" if key.startswith("genuine") else "frauds"
-        yield Figure(key=key, title=title, sentence=sentence, rests_on=rests_on)
+        yield Figure(
+            key=key, title=title, sentence=sentence, rests_on=rests_on, needs_labels=rests_on != "records"
+        )
 
+
+_FAMILIES: Final = (_ranking(), _probability(), _rates(), _applicants(), _errors())
 
 FIGURES: Final[Mapping[str, Figure]] = MappingProxyType(
-    {figure.key: figure for family in (_ranking(), _probability(), _rates(), _errors()) for figure in family}
+    {figure.key: figure for family in _FAMILIES for figure in family}
 )
 """Every figure of one set of decisions, by its key."""
 
@@ -265,6 +286,9 @@ MEASURED: Final[Mapping[str, Figure]] = MappingProxyType(
 """Every figure that anything measures, by its key."""
 
 ERRORS: Final[tuple[ErrorName, ...]] = get_args(ErrorName)
+
+APPLICANT_SHARES: Final = tuple(key for key, figure in FIGURES.items() if not figure.needs_labels)
+"""Shares of all applicants by outcome, in the order of `OUTCOMES`: they need no label."""
 
 GROUP_RATES: Final = tuple(key for key, figure in FIGURES.items() if "group" in figure.roles)
 """Rates that are compared between groups of applicants."""

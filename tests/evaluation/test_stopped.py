@@ -48,7 +48,8 @@ def test_ends_are_those_of_the_worst_and_the_best_labelling(name: ErrorName, see
         each[known < 0] = chosen
         counts.append(rate(name, np.concatenate([observed, stopped]), np.concatenate([labels, each])))
     shares = [share_of(*one) for one in counts]
-    found = possible_share(name, observed[labels == LABEL[name]], NotObserved(outcomes=stopped, labels=known))
+    missing = NotObserved(outcomes=stopped, labels=known, event_times=np.zeros(8, dtype=np.int64))
+    found = possible_share(name, observed[labels == LABEL[name]], missing)
     lowest, highest = (choose(shares, key=lambda one: one.value or 0.0) for choose in (min, max))
     assert found.low == pytest.approx(lowest.low, abs=1e-12)
     assert found.high == pytest.approx(highest.high, abs=1e-12)
@@ -76,6 +77,7 @@ def evaluated(limits: dict[str, float], *, stopped: int, fail: int = 0) -> Evalu
             not_observed=NotObserved(
                 outcomes=np.where(np.arange(stopped) < fail, 2, 0).astype(np.int8),
                 labels=np.full(stopped, -1, dtype=np.int8),
+                event_times=(np.arange(stopped) % 20) * DAY,
             )
             if stopped
             else None,
@@ -110,12 +112,16 @@ def test_a_promise_to_genuine_applicants_is_kept_without_their_labels() -> None:
 
 
 def test_the_stopped_are_counted() -> None:
-    """Their number, and what this model decides about them, stand beside the figures; figures do not change."""
+    """Their number, and what this model decides about them, stand beside the figures; those on labels do not change."""
     found, alone = evaluated({}, stopped=120, fail=90), evaluated({}, stopped=0)
     assert found.stopped is not None
     assert found.stopped.outcomes == {Outcome.PASSED: 30, Outcome.STEPPED_UP: 0, Outcome.FAILED: 90}
     assert (found.stopped.records, found.stopped.frauds, found.stopped.genuine) == (120, 0, 0)
-    assert found.figures == alone.figures
+    everyone = {"applicants_passed": 2_030, "applicants_stepped_up": 0, "applicants_failed": 90}
+    assert {name: (found.figures[name].count, found.figures[name].records) for name in everyone} == {
+        name: (count, 2_120) for name, count in everyone.items()
+    }
+    assert all(one == alone.figures[name] for name, one in found.figures.items() if name not in everyone)
     assert alone.stopped is None
     assert found.to_json()["stopped"]["records"] == 120
     finding, clear = (next(row for row in one.findings if row.code == "SM013") for one in (found, alone))

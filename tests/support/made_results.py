@@ -334,13 +334,16 @@ def empty_evaluation() -> Evaluation:
 
 
 def _differences(found: Comparison) -> dict[str, Estimate]:
-    """Give every kind of change to figures of each direction, in turn."""
-    neither = [name for name in found.differences if name not in (*MORE_IS_BETTER, *LESS_IS_BETTER)]
-    return {
+    """Give every kind of change to figures of each direction, in turn; all applicants were observed."""
+    everyone = {f"applicants_{one}": one for one in ("passed", "stepped_up", "failed")}
+    judged = (*MORE_IS_BETTER, *LESS_IS_BETTER, *everyone)
+    neither = [name for name in found.differences if name not in judged]
+    made = {
         name: estimate(*CHANGES[place % len(CHANGES)])
         for names in (MORE_IS_BETTER, LESS_IS_BETTER, neither)
         for place, name in enumerate(names)
     }
+    return made | {name: made[own] for name, own in everyone.items()}
 
 
 def _change(place: int, records: int) -> Estimate:
@@ -451,14 +454,15 @@ def small_comparison() -> Comparison:
     small = tuple(
         replace(one, everyone=one.everyone.times(1e-4), frauds=one.frauds.times(1e-4)) for one in found.daily
     )
-    outcomes = ("passed", "stepped_up", "failed", "passed_frauds", "stepped_up_frauds", "failed_frauds")
+    outcomes = ("passed", "stepped_up", "failed")
+    names = [name for one in outcomes for name in (one, f"applicants_{one}", f"{one}_frauds")]
     return replace(
         bare,
         daily=small,
         flips=found.flips[:1],
         table=bare.table
         | _flips(dict(found.flip_rates))
-        | changed({name: found.differences[name] for name in outcomes}),
+        | changed({name: found.differences[name] for name in names}),
     )
 
 

@@ -6,9 +6,11 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
-from scoring_model.estimates import CHALLENGER, CHAMPION, Table
+from scoring_model.arrays import IntArray
+from scoring_model.estimates import CHALLENGER, CHAMPION, Estimate, Table
 from scoring_model.evaluation.comparison_result import ComparedBundle, ComparisonResult
 from scoring_model.evaluation.day_draws import DayDraws
+from scoring_model.evaluation.evaluated_records import EvaluatedRecords
 from scoring_model.evaluation.evaluation import Evaluation
 from scoring_model.evaluation.flips import (
     Explain,
@@ -20,8 +22,10 @@ from scoring_model.evaluation.flips import (
     group_flips,
 )
 from scoring_model.evaluation.gates import GateReport
-from scoring_model.evaluation.paired import paired_differences
+from scoring_model.evaluation.paired import paired_differences, possible_difference, stopped_flips
 from scoring_model.evaluation.report import ComparisonPlots, comparison_report, overview, write_html
+from scoring_model.evaluation.stopped import Released
+from scoring_model.figures import ERRORS
 
 _NO_SENTENCES: Final[Mapping[str, str]] = MappingProxyType({})
 
@@ -87,7 +91,7 @@ def compare_evaluations(
     by_day = flips_by_day(old, new, draws)
     groups = {one.column: group_flips(old, new, draws, one.column) for one in champion.columns}
     table = changed(differences) | Table.of(
-        flip_rates(by_day, draws), decided_by=CHALLENGER, against=CHAMPION
+        flip_rates(old, new, by_day, draws), decided_by=CHALLENGER, against=CHAMPION
     )
     for _, changes in groups.values():
         table |= changes
@@ -96,9 +100,31 @@ def compare_evaluations(
         challenger=challenger,
         table=table,
         flips=find_flips(old, new, by_day, draws, explain),
-        daily=daily_changes(differences, records=len(old), days=draws.days),
+        daily=daily_changes(
+            differences,
+            applicants=len(old.everyone()[0]),
+            days=draws.days,
+            observed=champion.observed_share,
+        ),
         turned={column: turned for column, (turned, _) in groups.items()},
+        released=_released(old, new, by_day.sum(axis=0), differences),
         bundles=bundles,
         sentences=sentences,
         notes=notes,
     )
+
+
+def _released(
+    champion: EvaluatedRecords,
+    challenger: EvaluatedRecords,
+    observed: IntArray,
+    differences: Mapping[str, Estimate],
+) -> Released | None:
+    """Describe whom the challenger releases of those who were not observed, if there are any."""
+    if champion.not_observed is None:
+        return None
+    stopped = stopped_flips(champion, challenger)
+    possible: dict[str, Estimate] = {
+        name: possible_difference(name, observed, stopped, differences[name]) for name in ERRORS
+    }
+    return Released.of(observed, stopped, possible)

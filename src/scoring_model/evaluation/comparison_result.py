@@ -13,8 +13,9 @@ from scoring_model.decision.flips import count_flips
 from scoring_model.estimates import OVERALL, Estimate, Key, Slice, Table
 from scoring_model.evaluation.document import document, frame, members
 from scoring_model.evaluation.flips import DailyChange, Flip, GroupCounts, GroupFlips, GroupFlipTable
-from scoring_model.evaluation.paired import pair_codes
+from scoring_model.evaluation.paired import least_variances, pair_codes
 from scoring_model.evaluation.result import EvaluationResult
+from scoring_model.evaluation.stopped import Released
 from scoring_model.evaluation.uncertainty import half_widths
 from scoring_model.findings import Code, Finding, arranged
 
@@ -74,6 +75,9 @@ class ComparisonResult:
         By outcome, in natural numbers.
     turned : mapping of str to tuple of GroupCounts
         Flips of each group by column.
+    released : Released or None
+        What both models make of the applicants who were not observed; None if nobody was stopped, or a control group
+        stands for them.
     bundles : tuple of (ComparedBundle, ComparedBundle), or empty
         Champion and challenger.
     sentences : mapping of str to str
@@ -88,6 +92,7 @@ class ComparisonResult:
     flips: tuple[Flip, ...]
     daily: tuple[DailyChange, ...]
     turned: Mapping[str, tuple[GroupCounts, ...]] = field(repr=False)
+    released: Released | None = None
     bundles: tuple[ComparedBundle, ...] = ()
     sentences: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
@@ -134,6 +139,11 @@ class ComparisonResult:
         """Count records by class and both outcomes, of `scoring_model.decision.flips.SHAPE`."""
         return np.asarray(count_flips(pair_codes(self.champion.records, self.challenger.records))[0])
 
+    @cached_property
+    def least_variances(self) -> Mapping[str, float]:
+        """What the variance of differences is at least, by figure, where records stand for others."""
+        return least_variances(self.champion.records, self.challenger.records)
+
     def benefits(self, signs: Mapping[str, int]) -> dict[str, Estimate]:
         """Give intervals of differences that hold for all named figures at once, with 95 % confidence.
 
@@ -146,8 +156,11 @@ class ComparisonResult:
         -------
         dict of str to Estimate
             Of the benefit: the difference times the sign. Without ends where the difference has none, or is 0 in
-            every draw.
+            every draw. Where applicants were stopped, ends are those over all labels that they could have, and only
+            errors of the policy have any.
         """
+        if self.released is not None:
+            return {name: self._possible_benefit(name, sign) for name, sign in signs.items()}
         names = [name for name, sign in signs.items() if self.differences[name].low is not None]
         drawn = np.array([self._drawn(name) * signs[name] for name in names]).T
         varied = [bool(np.ptp(drawn[~np.isnan(drawn[:, g]), g]) > 0) for g in range(len(names))]
@@ -158,7 +171,7 @@ class ComparisonResult:
         _, together = half_widths(
             values,
             drawn[:, :, None],
-            floor=np.zeros_like(values),
+            floor=np.array([[self.least_variances.get(name, 0.0)] for name in names]),
             enough=np.array(varied)[:, None],
             days=self.days,
         )
@@ -175,6 +188,17 @@ class ComparisonResult:
         return Estimate(
             value=value, records=found.records, method="benefit", absence=found.absence or "no value"
         )
+
+    def _possible_benefit(self, name: str, sign: int) -> Estimate:
+        """Give the benefit with its ends over all labels that stopped applicants could have."""
+        found, possible = self._benefit(name, sign), {} if self.released is None else self.released.possible
+        if name not in possible:
+            return replace(found, absence="stopped applicants")
+        ends = possible[name].times(sign)
+        lows = sorted(end for end in (ends.simultaneous_low, ends.simultaneous_high) if end is not None)
+        if not lows:
+            return replace(found, absence=ends.absence)
+        return replace(found, simultaneous_low=lows[0], simultaneous_high=lows[-1], absence="")
 
     def _drawn(self, name: str) -> FloatArray:
         return self.challenger.draws[name] - self.champion.draws[name]

@@ -100,8 +100,8 @@ class Selection:
     weights : ndarray of shape (m,), float64, or None
         How many records each stands for, 1 / propensity; None: each for itself.
     stopped : ndarray of shape (s,), int64
-        Places of the records before the as-of instant that were not observed. Empty where a control group stands for
-        them.
+        Places of the records that were not observed and would be evaluated if they had been: they are as old as those
+        that are, or their label is known. Empty where a control group stands for them.
     stopped_labels : ndarray of shape (s,), int8
         1 fraud, 0 genuine, -1 not known at the as-of instant.
     """
@@ -128,12 +128,12 @@ def select(
         genuine records.
     """
     targets, seen = targets_at(table, as_of, maturity), observed(table, maturity)
-    happened = (table.event_times < as_of) & seen
     mature = table.event_times < as_of - maturity
-    labelled = targets >= 0  # every observed, mature record is
-    chosen = happened & (mature if matured_only else labelled)
+    before, labelled = table.event_times < as_of, targets >= 0  # every observed, mature record is labelled
+    counts = before & (mature if matured_only else mature | labelled)
+    chosen = counts & seen
     rows = np.flatnonzero(chosen)
-    stopped = np.flatnonzero((table.event_times < as_of) & ~seen & (table.propensities is None))
+    stopped = np.flatnonzero(counts & ~seen & (table.propensities is None))
 
     def count(mask: BoolArray) -> int:
         return int(np.count_nonzero(mask))
@@ -149,9 +149,9 @@ def select(
         left_out={
             LeftOut.INVALID: invalid,
             LeftOut.AFTER_AS_OF: count(table.event_times >= as_of),
-            LeftOut.UNLABELLED_IMMATURE: count(happened & ~labelled),
-            LeftOut.LABELLED_IMMATURE: count(happened & labelled & ~chosen),
-            LeftOut.NOT_OBSERVED: count((table.event_times < as_of) & ~seen),
+            LeftOut.UNLABELLED_IMMATURE: count(before & ~counts & ~labelled),
+            LeftOut.LABELLED_IMMATURE: count(before & ~counts & labelled),
+            LeftOut.NOT_OBSERVED: count(counts & ~seen),
         },
     )
     return Selection(

@@ -63,5 +63,13 @@ class EvaluatedRecords:
         """Return the weights, 1 without any."""
         return np.ones(len(self)) if self.weights is None else self.weights
 
+    def everyone(self) -> tuple[IntArray, IntArray]:
+        """Return the outcomes and the event times of the records and of those that were not observed."""
+        outcomes, times = self.decisions.outcomes.astype(np.int64), self.event_times
+        missing = self.not_observed
+        if missing is None:
+            return outcomes, times
+        return np.concatenate([outcomes, missing.outcomes]), np.concatenate([times, missing.event_times])
+
     def __len__(self) -> int:
         return len(self.labels)

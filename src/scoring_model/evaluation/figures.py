@@ -8,6 +8,7 @@ import numpy as np
 
 from scoring_model.arrays import FloatArray, IntArray
 from scoring_model.configuration import CostSettings
+from scoring_model.contract.outcome import OUTCOMES
 from scoring_model.estimates import Estimate
 from scoring_model.evaluation.cost import cost_of_cells
 from scoring_model.evaluation.day_draws import MIN_DAYS, DayDraws
@@ -22,11 +23,8 @@ from scoring_model.evaluation.metrics import (
     weighted_mean,
 )
 from scoring_model.evaluation.rates import CELLS, RATES, cell_codes, rate_counts, rate_share
-from scoring_model.evaluation.uncertainty import (
-    drawn_estimate,
-    share_estimate,
-)
-from scoring_model.figures import CAPACITIES, FPR_LIMITS
+from scoring_model.evaluation.uncertainty import drawn_estimate, share_estimate, share_of
+from scoring_model.figures import APPLICANT_SHARES, CAPACITIES, FPR_LIMITS
 
 _RANKED: Final = ("roc_auc", "average_precision", "ks")
 
@@ -70,10 +68,12 @@ def measure_figures(records: EvaluatedRecords, draws: DayDraws, *, costs: CostSe
     costs : CostSettings or None
         None: no figure `cost`.
     """
+    rates = list(_rates(records, draws, costs))
     found = [
         *_ranked(records, draws),
         *_losses(records, draws),
-        *_rates(records, draws, costs),
+        *rates,
+        *_applicants(records, {figure.name: figure for figure in rates}),
         *_queues(records, draws),
     ]
     return Figures(
@@ -156,6 +156,21 @@ def _rates(records: EvaluatedRecords, draws: DayDraws, costs: CostSettings | Non
         yield _Figure(
             name="cost", value=value.item(), drawn=cost_of_cells(draws.drawn(cells), costs), by_day=everyone
         )
+
+
+def _applicants(records: EvaluatedRecords, rates: Mapping[str, _Figure]) -> Iterator[_Figure]:
+    """Measure the shares of all applicants by outcome, those too who were not observed."""
+    if records.not_observed is None:
+        for name, outcome in zip(APPLICANT_SHARES, OUTCOMES, strict=True):
+            yield replace(rates[outcome.lower()], name=name)
+        return
+    codes, times = records.everyone()
+    draws = DayDraws.of(times)
+    counted = draws.counts(codes, len(OUTCOMES))
+    by_day = counted.sum(axis=1)
+    for code, name in enumerate(APPLICANT_SHARES):
+        share = share_of(int(counted[:, code].sum()), len(codes))
+        yield replace(_ratio(name, draws, counted[:, code].astype(np.float64), by_day), share=share)
 
 
 def _queues(records: EvaluatedRecords, draws: DayDraws) -> Iterator[_Figure]:

@@ -19,7 +19,7 @@ from scoring_model.evaluation.metrics import divide
 from scoring_model.evaluation.paired import pair_codes, paired_variance
 from scoring_model.evaluation.rates import RATES, gained_and_lost, outcome_cells, rate_counts
 from scoring_model.evaluation.uncertainty import differing, rate_estimate
-from scoring_model.figures import FLIPS, GROUP_RATES
+from scoring_model.figures import GROUP_RATES
 
 EXAMPLES: Final = 5
 MOST_EXPLAINED: Final = 200
@@ -63,17 +63,22 @@ class Flip:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DailyChange:
-    """Change in the number of records per day with one outcome: challenger minus champion.
+    """Change in the number of applicants per day with one outcome: challenger minus champion.
 
     Parameters
     ----------
-    everyone, frauds : Estimate
-        Per day with evaluated records.
+    everyone : Estimate
+        Of all applicants, per day with evaluated records.
+    frauds : Estimate
+        Of known frauds.
+    all_known : bool
+        Whether it is known of all applicants what they were.
     """
 
     outcome: Outcome
     everyone: Estimate
     frauds: Estimate
+    all_known: bool = True
 
     def __str__(self) -> str:
         return self.describe("a day")
@@ -82,6 +87,8 @@ class DailyChange:
         """Describe numbers of another span, such as "out of 10,000 applicants"."""
         change, frauds = self.everyone.value or 0.0, self.frauds.value or 0.0
         text = f"{_change(change)} {_PLURALS[self.outcome]} {span}"
+        if not self.all_known:
+            return f"{text}; {_change(frauds)} known frauds among them"
         if frauds * (change - frauds) < 0:  # one class more, the other fewer
             return f"{text}: {_change(frauds)} of frauds, {_change(change - frauds)} of genuine records"
         return f"{text}, {_number(frauds)} of them fraud"
@@ -170,30 +177,47 @@ def find_flips(
     return tuple(flip(old, new) for old, new, _ in kinds(by_day.sum(axis=0)) if old is not new)
 
 
-def daily_changes(differences: Mapping[str, Estimate], *, records: int, days: int) -> tuple[DailyChange, ...]:
-    """Turn differences of shares of all records into numbers per day."""
-    daily = records / days if days else 0.0
+def daily_changes(
+    differences: Mapping[str, Estimate], *, applicants: int, days: int, observed: float = 1.0
+) -> tuple[DailyChange, ...]:
+    """Turn differences of shares into numbers per day.
+
+    Parameters
+    ----------
+    applicants : int
+        All in these days, of whom the share `observed` was observed.
+    """
+    daily = applicants / days if days else 0.0
     return tuple(
         DailyChange(
             outcome=outcome,
-            everyone=differences[outcome.lower()].times(daily),
-            frauds=differences[f"{outcome.lower()}_frauds"].times(daily),
+            everyone=differences[f"applicants_{outcome.lower()}"].times(daily),
+            frauds=differences[f"{outcome.lower()}_frauds"].times(daily * observed),
+            all_known=observed == 1,
         )
         for outcome in OUTCOMES
     )
 
 
-def flip_rates(by_day: IntArray, draws: DayDraws) -> dict[str, Estimate]:
-    """Measure the shares of `FLIPS` from counts of shape (days, *SHAPE)."""
+def flip_rates(
+    champion: EvaluatedRecords, challenger: EvaluatedRecords, by_day: IntArray, draws: DayDraws
+) -> dict[str, Estimate]:
+    """Measure the shares of `FLIPS` from counts of shape (days, *SHAPE).
+
+    `all` is of all applicants, those too who were not observed.
+    """
     records, stricter, milder = turns(by_day)
+    (old, times), (new, _) = champion.everyone(), challenger.everyone()
+    days = draws if champion.not_observed is None else DayDraws.of(times)
+    counted = days.counts((old != new).astype(np.int64), 2)
     pairs = {
-        "all": ((stricter + milder).sum(axis=1), records.sum(axis=1)),
         "genuine_stricter": (stricter[:, GENUINE], records[:, GENUINE]),
         "genuine_milder": (milder[:, GENUINE], records[:, GENUINE]),
         "fraud_stricter": (stricter[:, FRAUD], records[:, FRAUD]),
         "fraud_milder": (milder[:, FRAUD], records[:, FRAUD]),
     }
-    return {name: _rate(*pairs[name], draws) for name in FLIPS}
+    everyone = _rate(counted[:, 1], counted.sum(axis=1), days)
+    return {"all": everyone} | {name: _rate(*pair, draws) for name, pair in pairs.items()}
 
 
 def _rate(counts: IntArray, totals: IntArray, draws: DayDraws) -> Estimate:

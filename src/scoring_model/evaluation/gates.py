@@ -20,11 +20,12 @@ from scoring_model.configuration.gates import (
     PromiseGate,
     WindowGate,
 )
-from scoring_model.estimates import Estimate, Table
+from scoring_model.estimates import OVERALL, Estimate, Key, Table
 from scoring_model.evaluation.comparison_result import ComparisonResult
 from scoring_model.evaluation.evaluated_records import refuse
 from scoring_model.evaluation.result import EvaluationResult
 from scoring_model.evaluation.stability import Verdict
+from scoring_model.figures import FIGURES, bounded
 from scoring_model.findings import CHECKS, Code, Finding, Severity, State, not_applicable
 
 
@@ -77,6 +78,8 @@ class Evidence:
     def __str__(self) -> str:
         one = self.estimate
         value = "unknown" if one.value is None else f"{one.value:.4g}"
+        if one.absence == "stopped applicants":
+            return f"{self.subject} can't be known: some applicants were stopped, and no control group stands for them"
         if one.low is None or one.high is None:
             return f"{self.subject} {value}, without an interval, on {one.records:,} records"
         return f"{self.subject} {value} ({one.low:.4g} to {one.high:.4g}) on {one.records:,} records"
@@ -250,16 +253,44 @@ class GateJudge:
             yield from _promises(gate.promise, self._evaluation)
         elif isinstance(gate, Limits):
             pair = self._comparison if isinstance(gate, PairGate) else None
-            yield from limited(gate, self._evaluation.table if pair is None else pair.table)
+            yield from limited(gate, self._possible(self._evaluation.table if pair is None else pair.table))
+
+    def _possible(self, table: Table) -> Table:
+        """Replace what labels of stopped applicants could change by its ends over all of these labels, if it has any.
+
+        Where a control group stands for the stopped ones, or nobody was stopped, nothing is replaced.
+        """
+        if self._evaluation.stopped is None:
+            return table
+        released = None if self._comparison is None else self._comparison.released
+        ends = {
+            "value": {bounded(one.bound).key: one.widest for one in self._evaluation.stability},
+            "difference": {} if released is None else released.possible,
+        }
+
+        def possible(key: Key, one: Estimate) -> Estimate:
+            found = ends.get(key.form, {}).get(key.figure.key) if key.part == OVERALL else None
+            if found is not None:
+                return replace(found, value=one.value)
+            return Estimate(value=one.value, records=one.records, absence="stopped applicants")
+
+        return Table(
+            {key: possible(key, one) if key.figure.needs_labels else one for key, one in table.items()}
+        )
 
     def benefits(self) -> dict[str, Estimate]:
-        """Measure the benefit of every figure with a `difference` gate of one limit: above it, more is better."""
+        """Measure the benefit of every figure with a `difference` gate of one limit: above it, more is better.
+
+        Shares of outcomes are neither better nor worse: their gates only limit them.
+        """
         if self._comparison is None or self._obstacle:
             return {}
         signs = {
             gate.difference: 1 if gate.above is not None else -1
             for gate in self._settings.gates.values()
-            if isinstance(gate, DifferenceGate) and None in (gate.above, gate.below)
+            if isinstance(gate, DifferenceGate)
+            and None in (gate.above, gate.below)
+            and FIGURES[gate.difference].needs_labels
         }
         return self._comparison.benefits(signs)
 

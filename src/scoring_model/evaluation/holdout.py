@@ -349,7 +349,9 @@ def evaluated(
         columns={name: column.take(rows) for name, column in columns.items()},
         weights=selection.weights,
         not_observed=NotObserved(
-            outcomes=decisions.outcomes[selection.stopped].astype(np.int8), labels=selection.stopped_labels
+            outcomes=decisions.outcomes[selection.stopped].astype(np.int8),
+            labels=selection.stopped_labels,
+            event_times=table.event_times[selection.stopped],
         )
         if len(selection.stopped)
         else None,

@@ -4,16 +4,23 @@ import math
 from collections.abc import Mapping
 from dataclasses import replace
 from statistics import NormalDist
-from typing import Protocol
+from typing import Final, Protocol
 
 import numpy as np
 
-from scoring_model.arrays import FloatArray, IntArray
-from scoring_model.decision.flips import count_flips, flip_codes
+from scoring_model.arrays import BoolArray, FloatArray, IntArray
+from scoring_model.contract.outcome import OUTCOMES
+from scoring_model.decision.flips import SHAPE, UNLABELLED, count_flips, flip_codes
 from scoring_model.estimates import Estimate
 from scoring_model.evaluation.evaluated_records import EvaluatedRecords, EvaluationError
-from scoring_model.evaluation.rates import RATES, gained_and_lost
+from scoring_model.evaluation.rates import RATES, cell_codes, errs, gained_and_lost
 from scoring_model.evaluation.uncertainty import CONFIDENCE, drawn_estimate
+from scoring_model.figures import APPLICANT_SHARES, ERRORS, FIGURES, FPR_LIMITS, ErrorName
+
+_Z: Final = NormalDist().inv_cdf(0.5 + CONFIDENCE / 2)
+
+
+_Z_OF_ERRORS: Final = NormalDist().inv_cdf(1 - (1 - CONFIDENCE) / 2 / len(ERRORS))
 
 
 class Measured(Protocol):
@@ -61,10 +68,128 @@ def paired_differences(challenger: Measured, champion: Measured) -> Mapping[str,
         if name in champion.figures
     }
     flips = count_flips(pair_codes(champion.records, challenger.records))[0]
+    everyone = flips + stopped_flips(champion.records, challenger.records)
+    moved = {name: gained_and_lost(RATES[name], flips) for name in differences if name in RATES}
+    both = everyone.sum(axis=0).astype(np.float64)
+    for code, name in enumerate(APPLICANT_SHARES):
+        moved[name] = both[:, code].sum() - both[code, code], both[code].sum() - both[code, code]
+    least = least_variances(champion.records, challenger.records)
     return {
-        name: _widened(found, *gained_and_lost(RATES[name], flips)) if name in RATES else found
+        name: _widened(found, *moved.get(name, (None, None)), least=least.get(name, 0.0))
         for name, found in differences.items()
     }
+
+
+def least_variances(champion: EvaluatedRecords, challenger: EvaluatedRecords) -> dict[str, float]:
+    """Return what the variance of differences is at least where records stand for others.
+
+    Whom only the champion stops is seen in the control group alone, so few such records carry most of a difference, and
+    where none was drawn its own variance is far too small. If the models were equal, as many would be stopped by either
+    alone: a of them by the challenger, who are seen with weight 1, and a by the champion, who are seen with the weight
+    w of the control group. The numerator of the difference then has the variance a + a w.
+
+    Returns
+    -------
+    dict of str to float
+        By rate, and by recall at a false positive rate; empty where each record stands for itself.
+    """
+    weights = champion.weights
+    if weights is None:
+        return {}
+    frauds, heaviest = champion.labels == 1, float(weights.max(initial=1.0))
+    cells = [cell_codes(one.labels, one.decisions.outcomes) for one in (champion, challenger)]
+    errors = {
+        name: (
+            np.isin(cells[0], list(rate.denominator)),
+            *(np.isin(codes, list(rate.numerator)) for codes in cells),
+        )
+        for name, rate in RATES.items()
+    }
+    for limit in FPR_LIMITS:
+        found = (_above_rate(one, limit) for one in (champion, challenger))
+        errors[f"recall_at_fpr_{limit:g}"] = (frauds, *found)
+
+    def variance(held: BoolArray, old: BoolArray, new: BoolArray) -> float:
+        gained, lost = (float(weights[held & one & ~other].sum()) for one, other in ((new, old), (old, new)))
+        total = float(weights[held].sum())
+        return (1 + heaviest) * max(gained, lost, 0.5) / total**2 if total else 0.0
+
+    return {name: variance(*masks) for name, masks in errors.items()}
+
+
+def _above_rate(records: EvaluatedRecords, limit: float) -> BoolArray:
+    """Mask the records above the margin that at most this share of genuine ones exceeds."""
+    margins, genuine = records.decisions.margins, records.labels == 0
+    if not genuine.any():
+        return np.zeros(len(records), dtype=np.bool_)
+    order = np.argsort(-margins[genuine], kind="stable")
+    shares = np.cumsum(records.weight_of_each[genuine][order])
+    place = min(int(np.searchsorted(shares, limit * shares[-1], side="right")), len(order) - 1)
+    return np.asarray(margins > margins[genuine][order][place])
+
+
+def stopped_flips(champion: EvaluatedRecords, challenger: EvaluatedRecords) -> IntArray:
+    """Count the flips of those who were not observed, of `decision.flips.SHAPE`; zeros where all were."""
+    old, new = champion.not_observed, challenger.not_observed
+    if old is None or new is None:
+        return np.zeros(SHAPE, dtype=np.int64)
+    classes = np.where(old.labels < 0, UNLABELLED, old.labels)
+    return np.asarray(count_flips(flip_codes(classes, old.outcomes, new.outcomes))[0])
+
+
+def possible_difference(
+    name: ErrorName, observed: IntArray, stopped: IntArray, sampled: Estimate
+) -> Estimate:
+    """Bound the difference of an error rate, jointly for both models, over all labels that the stopped could have.
+
+    Exact for the records. Only a record on which exactly one model errs moves the difference; one on which both err, or
+    neither does, draws it towards 0. So the difference is greatest if of the records without a label those on which the
+    challenger alone errs belong to the class, and the others only where that brings a negative difference nearer to 0.
+
+    Parameters
+    ----------
+    observed, stopped : ndarray of `decision.flips.SHAPE`, int64
+        Flips of the records that were observed, and of those that were not.
+    sampled : Estimate
+        The difference on the observed records. The sampling error beyond each end is its own, as far as those records
+        are among all of the class, or that of independent pairs under the labelling of the end, whichever is larger.
+
+    Returns
+    -------
+    Estimate
+        Without a value: only the ends are known; simultaneous ones hold for all three errors at once, by Bonferroni.
+        `records` counts the observed ones of the class.
+    """
+    rate, own, unknown = RATES[name], FIGURES[name].label, stopped[UNLABELLED]
+    known = observed + np.where(np.arange(len(stopped))[:, None, None] == UNLABELLED, 0, stopped)
+    gained, lost = (float(part) for part in gained_and_lost(rate, known))
+    wrong = errs(name, np.arange(len(OUTCOMES)))
+    more, less = float(unknown[np.ix_(~wrong, wrong)].sum()), float(unknown[np.ix_(wrong, ~wrong)].sum())
+    records, alike = float(known[own].sum()), float(unknown.sum()) - more - less
+
+    def end(turned: float, sign: int, z: float, reach: float) -> float:
+        change = gained - lost + sign * turned
+        total = records + turned + (alike if sign * change < 0 else 0.0)
+        variance = paired_variance(np.array(change), np.array(gained + lost + turned), np.array(total))
+        half = max(z * math.sqrt(float(variance)), z / _Z * reach * records / total)
+        return min(max(change / total + sign * half, -1.0), 1.0)
+
+    if sampled.value is None or sampled.low is None or sampled.high is None:
+        return Estimate(
+            value=None, records=sampled.records, method="labellings", absence=sampled.absence or "no records"
+        )
+    below, above = sampled.value - sampled.low, sampled.high - sampled.value
+    low, all_low = (end(less, -1, z, below) for z in (_Z, _Z_OF_ERRORS))
+    high, all_high = (end(more, 1, z, above) for z in (_Z, _Z_OF_ERRORS))
+    return Estimate(
+        value=None,
+        low=low,
+        high=high,
+        simultaneous_low=all_low,
+        simultaneous_high=all_high,
+        records=sampled.records,
+        method="labellings",
+    )
 
 
 def paired_variance(gained: FloatArray, discordant: FloatArray, totals: FloatArray) -> FloatArray:
@@ -90,12 +215,19 @@ def pair_codes(champion: EvaluatedRecords, challenger: EvaluatedRecords) -> IntA
     return flip_codes(champion.labels, champion.decisions.outcomes, challenger.decisions.outcomes)
 
 
-def _widened(difference: Estimate, gained: FloatArray, lost: FloatArray) -> Estimate:
-    """Let the interval of a rate's difference cover that for independent records."""
+def _widened(
+    difference: Estimate, gained: FloatArray | None, lost: FloatArray | None, *, least: float
+) -> Estimate:
+    """Let the interval of a difference cover that of the least variance, and of independent records for a rate."""
     if difference.value is None or difference.low is None or difference.high is None:
         return difference
-    variance = paired_variance(gained - lost, gained + lost, np.array(float(difference.records)))
-    half = NormalDist().inv_cdf(0.5 + CONFIDENCE / 2) * math.sqrt(float(variance))
+    variance = least
+    if gained is not None and lost is not None:
+        pairs = paired_variance(gained - lost, gained + lost, np.array(float(difference.records)))
+        variance = max(variance, float(pairs))
+    if not variance:
+        return difference
+    half = _Z * math.sqrt(variance)
     low, high = max(difference.value - half, -1.0), min(difference.value + half, 1.0)
     low, high = min(low, difference.low), max(high, difference.high)
     return replace(difference, low=low, high=high, method="days_and_pairs")

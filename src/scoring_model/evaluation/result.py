@@ -61,12 +61,14 @@ class Provenance:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Applicants:
-    """Applicants of 10,000 with one outcome. Rates weigh the evaluated records as they are.
+    """Applicants of 10,000 with one outcome. Rates weigh the records as they are.
 
     Parameters
     ----------
-    everyone, frauds : Estimate
-        Numbers per 10,000 applicants; `records` counts all evaluated records.
+    everyone : Estimate
+        Number per 10,000 applicants; `records` counts all, those too who were not observed.
+    frauds : Estimate
+        Known frauds among them, per 10,000 applicants; `records` counts those who were observed.
     """
 
     everyone: Estimate
@@ -162,11 +164,17 @@ class EvaluationResult:
         """What happens to 10,000 applicants who are as the evaluated records, by outcome."""
         return {
             outcome: Applicants(
-                everyone=self.figures[outcome.lower()].times(APPLICANTS),
-                frauds=self.figures[f"{outcome.lower()}_frauds"].times(APPLICANTS),
+                everyone=self.figures[f"applicants_{outcome.lower()}"].times(APPLICANTS),
+                frauds=self.figures[f"{outcome.lower()}_frauds"].times(APPLICANTS * self.observed_share),
             )
             for outcome in OUTCOMES
         }
+
+    @property
+    def observed_share(self) -> float:
+        """Share of the applicants who were observed, in (0, 1]."""
+        missing = 0 if self.stopped is None else self.stopped.records
+        return len(self.records) / (len(self.records) + missing) if missing else 1.0
 
     @cached_property
     def importance(self) -> Importance | None:

@@ -69,7 +69,8 @@ class Look:
     frauds, days : int
         Matured frauds, and days with evaluated records.
     difference : float or None
-        Challenger minus champion; None where the records do not give it.
+        Challenger minus champion; None where the records do not give it: without a fraud, or where applicants were
+        stopped and no control group stands for them.
     information : float
         Inverse variance of the difference, from draws of days.
     share : float
@@ -101,6 +102,11 @@ class Look:
             return f"{self.answer}: after {self.frauds:,} matured frauds in {self.days:,} days"
         if self.days < LEAST_DAYS:
             return f"wait: {self.days} days with matured records; the first look takes {LEAST_DAYS}"
+        if self.difference is None:
+            return (
+                "wait: the labels do not give the difference, since no fraud has matured, or since applicants were "
+                "stopped and no control group stands for them"
+            )
         if self.better:
             return "wait: significantly better, but some gate does not pass yet"
         if self.more_days > LONGEST_WAIT:
@@ -242,10 +248,11 @@ def look_again(
         )
     drawn = found.challenger.draws[name] - found.champion.draws[name]
     variance = float(np.nanvar(drawn)) if np.isfinite(drawn).any() else math.inf
+    variance = max(variance, found.least_variances.get(name, 0.0))
     return look_at(
         plan,
         earlier,
-        difference=difference.value,
+        difference=difference.value if found.released is None else None,
         # Without a single flip the draws do not vary, but the difference is known no better than to half a record.
         variance=max(variance, 1 / (difference.records + 2) ** 2),
         frauds=difference.records,
@@ -292,7 +299,7 @@ def look_at(
         better=better,
         answer=answer,
         more_frauds=missing if waiting else 0,
-        more_days=(missing * days / frauds if frauds else math.inf) if waiting else 0.0,
+        more_days=(missing * days / frauds if frauds and share else math.inf) if waiting else 0.0,
     )
 
 

@@ -1,12 +1,13 @@
 """Applicants who were not observed: how many a model decides how, and what rates could be with their labels."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from scoring_model.arrays import IntArray
 from scoring_model.contract.outcome import OUTCOMES, Outcome
 from scoring_model.estimates import Estimate
 from scoring_model.evaluation.rates import errs
@@ -30,10 +31,13 @@ class NotObserved:
         Codes of `OUTCOMES`, as the model decides.
     labels : ndarray of shape (n,), int8
         1 fraud, 0 genuine, -1 not known.
+    event_times : ndarray of shape (n,), int64
+        Microseconds since 1970-01-01 UTC.
     """
 
     outcomes: NDArray[np.int8]
     labels: NDArray[np.int8]
+    event_times: IntArray
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -83,6 +87,92 @@ class Stopped:
             f"Figures are those of the {evaluated:,} who were observed; promises allow for every label that the "
             "stopped ones could have"
         )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Released:
+    """What two models make of applicants who were stopped, and of those who were observed.
+
+    Parameters
+    ----------
+    stopped : int
+        Applicants who were not observed.
+    released : int
+        Of these, those who do not pass the champion and pass the challenger.
+    released_frauds, released_genuine : int
+        Of the released, those whose label is known all the same.
+    newly_stopped, newly_passed : int
+        Observed applicants who pass the champion alone, and the challenger alone.
+    newly_stopped_frauds, newly_passed_frauds : int
+        Known frauds among them.
+    possible : mapping of str to Estimate
+        Ends of the difference of each error, challenger minus champion, jointly over all labels that the stopped ones
+        could have; see `possible_difference`.
+    """
+
+    stopped: int
+    released: int
+    released_frauds: int
+    released_genuine: int
+    newly_stopped: int
+    newly_passed: int
+    newly_stopped_frauds: int
+    newly_passed_frauds: int
+    possible: Mapping[str, Estimate]
+
+    @classmethod
+    def of(cls, observed: IntArray, stopped: IntArray, possible: Mapping[str, Estimate]) -> "Released":
+        """Count them in flips of `decision.flips.SHAPE`."""
+        milder, stricter = observed[: FRAUD + 1, 1:, 0].sum(axis=1), observed[: FRAUD + 1, 0, 1:].sum(axis=1)
+        released = stopped[:, 1:, 0].sum(axis=1)
+        return cls(
+            stopped=int(stopped.sum()),
+            released=int(released.sum()),
+            released_frauds=int(released[FRAUD]),
+            released_genuine=int(released[GENUINE]),
+            newly_stopped=int(stricter.sum()),
+            newly_passed=int(milder.sum()),
+            newly_stopped_frauds=int(stricter[FRAUD]),
+            newly_passed_frauds=int(milder[FRAUD]),
+            possible=possible,
+        )
+
+    @property
+    def unknown(self) -> int:
+        """Released applicants without a label."""
+        return self.released - self.released_frauds - self.released_genuine
+
+    @property
+    def break_even(self) -> float | None:
+        """Share of frauds among the released without a label below which the challenger finds more frauds.
+
+        At most 1; not above 0 where it finds fewer whatever they were. None if nobody without a label is released.
+        """
+        if not self.unknown:
+            return None
+        net = self.newly_stopped_frauds - self.newly_passed_frauds - self.released_frauds
+        return min(net / self.unknown, 1.0)
+
+    def sentences(self) -> Iterator[str]:
+        """Say whom the challenger releases and stops, and what decides whether it finds more frauds."""
+        yield (
+            f"{self.stopped:,} applicants were not observed, so nobody knows what they were. The challenger lets "
+            f"{self.released:,} of them pass whom the champion stops or steps up"
+        )
+        yield (
+            f"It stops or steps up {self.newly_stopped:,} observed applicants whom the champion lets pass; "
+            f"{self.newly_stopped_frauds:,} of them are known frauds. It lets {self.newly_passed:,} pass whom the "
+            f"champion does not; {self.newly_passed_frauds:,} of them are known frauds"
+        )
+        share = self.break_even
+        if share is None:
+            return
+        if share <= 0:
+            yield "Whatever the released ones were, it finds no more frauds than the champion"
+        elif share == 1:
+            yield "Even if all that it releases were frauds, it would find at least as many frauds as the champion"
+        else:
+            yield f"It finds more frauds if fewer than {share:.1%} of the {self.unknown:,} that it releases are frauds"
 
 
 def possible_share(name: ErrorName, outcomes: NDArray[np.int8], found: NotObserved) -> Estimate:

@@ -89,7 +89,9 @@ def test_every_figure_has_its_paired_interval(comparison: Comparison, html: str)
     ]
     assert friction.value is not None
     assert rows["Genuine stepped up or failed"][3] == f"{100 * friction.value:+.2f}"
-    assert len(rows) == len(comparison.differences) - 3  # second names, and the share of frauds
+    assert (
+        len(rows) == len(comparison.differences) - 6
+    )  # second names, the share of frauds, shares of all applicants
 
 
 def test_equal_models_change_nothing() -> None:

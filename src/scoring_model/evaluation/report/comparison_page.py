@@ -170,10 +170,12 @@ def _leads(comparison: ComparisonResult) -> Iterator[str]:
     if not len(comparison.champion.records):
         yield "There are no evaluated records."
         return
-    if not comparison.flips:
+    if not comparison.flip_rates["all"].value:
         yield "No record gets another outcome from the challenger."
         return
     yield from _natural(comparison)
+    if comparison.released is not None:
+        yield from (f"{sentence}." for sentence in comparison.released.sentences())
     flipped = estimate_text(comparison.flip_rates["all"].times(APPLICANTS), count_text, endless="")
     yield f"Out of 10,000 applicants {flipped} get another outcome from the challenger."
 
@@ -182,7 +184,8 @@ def _natural(comparison: ComparisonResult) -> Iterator[str]:
     """Describe changes a day, or of 10,000 applicants where a day has less than one."""
     changes, span = comparison.daily, "a day"
     if max(abs(change.everyone.value or 0.0) for change in changes) < 1:
-        changes = daily_changes(comparison.differences, records=APPLICANTS, days=1)
+        observed = comparison.champion.observed_share
+        changes = daily_changes(comparison.differences, applicants=APPLICANTS, days=1, observed=observed)
         span = "out of 10,000 applicants"
     for change in changes[1:]:
         yield f"{change.describe(span)}{_interval(change.everyone)}."
@@ -208,26 +211,26 @@ def _daily(comparison: ComparisonResult) -> Grid:
 
 def _applicants(comparison: ComparisonResult) -> Grid:
     """List the outcomes of 10,000 applicants, and of the frauds among them, under both models."""
-    models = [model.figures for model in (comparison.champion, comparison.challenger)]
-    names = [outcome.lower() for outcome in OUTCOMES]
-    counts = [shared_counts([figures[name].value or 0.0 for name in names], APPLICANTS) for figures in models]
-    frauds = [
-        adding_up([APPLICANTS * (figures[f"{name}_frauds"].value or 0.0) for name in names])
-        for figures in models
+    models = [model.applicants for model in (comparison.champion, comparison.challenger)]
+    counts = [
+        shared_counts([(one.everyone.value or 0.0) / APPLICANTS for one in model.values()], APPLICANTS)
+        for model in models
     ]
+    frauds = [adding_up([one.frauds.value or 0.0 for one in model.values()]) for model in models]
+    known = "Frauds" if comparison.released is None else "Known frauds"
     rows: list[Row] = [
         (
             Cell(text=OUTCOME_TITLES[outcome], key=outcome.lower()),
             *(f"{model[place]:,}" for model in counts),
-            _change(comparison, outcome.lower()),
+            _change(comparison, f"applicants_{outcome.lower()}"),
         )
         for place, outcome in enumerate(OUTCOMES)
     ]
     rows += [
         (
-            Cell(text=f"Frauds {OUTCOME_TITLES[outcome].lower()}", key=f"{outcome.lower()}_frauds"),
+            Cell(text=f"{known} {OUTCOME_TITLES[outcome].lower()}", key=f"{outcome.lower()}_frauds"),
             *(count_text(model[place]) for model in frauds),
-            _change(comparison, f"{outcome.lower()}_frauds"),
+            _change(comparison, f"{outcome.lower()}_frauds", comparison.champion.observed_share),
         )
         for place, outcome in enumerate(OUTCOMES)
     ]
@@ -242,15 +245,17 @@ def _applicants(comparison: ComparisonResult) -> Grid:
     )
 
 
-def _change(comparison: ComparisonResult, figure: str) -> str:
-    return estimate_text(comparison.differences[figure].times(APPLICANTS), signed_count, endless="")
+def _change(comparison: ComparisonResult, figure: str, observed: float = 1.0) -> str:
+    change = comparison.differences[figure].times(APPLICANTS * observed)
+    return estimate_text(change, signed_count, endless="")
 
 
 def _note(comparison: ComparisonResult) -> str:
     overall = comparison.champion.overall
+    stopped = "" if comparison.released is None else f" and the {comparison.released.stopped:,} not observed"
     text = (
-        f"Shares of the {overall.records:,} evaluated records, scaled to 10,000 applicants; a day is a mean day of "
-        f"the {comparison.days:,} with records."
+        f"Shares of the {overall.records:,} evaluated records{stopped}, scaled to 10,000 applicants; a day is a mean "
+        f"day of the {comparison.days:,} with records."
     )
     if comparison.differences["passed"].low is None:
         return f"{text} There are too few days for intervals."

@@ -46,6 +46,9 @@ _APPLICANTS: Final = {
     "fraud_share": "Of frauds",
 }
 
+_KNOWN: Final = {"frauds": "Known frauds among them", "fraud_share": "Of known frauds"}
+"""Heads where not all applicants were observed."""
+
 _WIDEST: Final = 0.5
 """Widest range of a share that is printed: a wider one says next to nothing."""
 
@@ -56,8 +59,9 @@ def applicants_section(evaluation: EvaluationResult) -> Section:
     if not overall.records:
         missing = Text(text="There are no evaluated records.", kind="missing")
         return Section(name=name, title=title, texts=(missing,))
-    everyone = [evaluation.applicants[outcome].everyone for outcome in OUTCOMES]
-    frauds = [evaluation.applicants[outcome].frauds for outcome in OUTCOMES]
+    everyone = [one.everyone for one in evaluation.applicants.values()]
+    frauds = [one.frauds for one in evaluation.applicants.values()]
+    heads = _APPLICANTS if evaluation.stopped is None else _APPLICANTS | _KNOWN
     counts = shared_counts([(one.value or 0.0) / APPLICANTS for one in everyone], APPLICANTS)
     numbers = adding_up([one.value or 0.0 for one in frauds])
     rows = [
@@ -75,8 +79,8 @@ def applicants_section(evaluation: EvaluationResult) -> Section:
     return Section(
         name=name,
         title=title,
-        texts=(Text(text=_lead(numbers), kind="lead"),),
-        grids=(Grid.of(name, "What happens to 10,000 applicants", _APPLICANTS, rows),),
+        texts=tuple(Text(text=text, kind="lead") for text in _leads(evaluation, numbers)),
+        grids=(Grid.of(name, "What happens to 10,000 applicants", heads, rows),),
         notes=(Text(text=_note(evaluation), kind="note"),),
     )
 
@@ -85,20 +89,30 @@ def _with_ends(count: str, ends: str) -> str:
     return count if ends == ABSENT else f"{count} ({ends})"
 
 
-def _lead(numbers: Sequence[float]) -> str:
-    """State the fate of the frauds, or that there are none."""
+def _leads(evaluation: EvaluationResult, numbers: Sequence[float]) -> Iterator[str]:
+    """State how many nobody knows, and the fate of the frauds, or that there are none."""
+    stopped = evaluation.stopped
+    if stopped is not None:
+        missing = count_text(APPLICANTS * (1 - evaluation.observed_share))
+        yield (
+            f"{stopped.records:,} of {stopped.records + evaluation.overall.records:,} applicants were not observed, "
+            f"{missing} of 10,000: what they were is not known."
+        )
     if not sum(numbers):
-        return "None of the evaluated records is a known fraud."
+        yield "None of the evaluated records is a known fraud."
+        return
     passed, stepped_up, failed = map(count_text, numbers)
     frauds = count_text(sum(numbers))
-    return f"{frauds} of them are frauds: {passed} pass, {stepped_up} are stepped up and {failed} fail."
+    what = "of them are frauds" if stopped is None else "are known frauds"
+    yield f"{frauds} {what}: {passed} pass, {stepped_up} are stepped up and {failed} fail."
 
 
 def _note(evaluation: EvaluationResult) -> str:
     overall, days = evaluation.overall, evaluation.days
+    missing = "" if evaluation.stopped is None else f" and the {evaluation.stopped.records:,} not observed"
     text = (
         f"Shares of the {overall.records:,} evaluated records ({overall.genuine:,} genuine, {overall.frauds:,} "
-        "frauds), scaled to 10,000."
+        f"frauds){missing}, scaled to 10,000."
     )
     if evaluation.figures["passed"].low is None:
         return f"{text} The records lie on {days:,} days, too few for intervals."

@@ -20,10 +20,10 @@ from scoring_model.evaluation.report.words import (
     tone_of,
     writer_of,
 )
-from scoring_model.figures import ERRORS, FIGURES, RANKING
+from scoring_model.figures import APPLICANT_SHARES, ERRORS, FIGURES, RANKING
 
-REPEATED: Final = frozenset({"genuine_failed", "fraud_passed", "fraud_share"})
-"""Figures under a second name, and the share of frauds, which no model changes."""
+REPEATED: Final = frozenset({"genuine_failed", "fraud_passed", "fraud_share", *APPLICANT_SHARES})
+"""Figures under a second name or shown elsewhere, and the share of frauds, which no model changes."""
 
 _COLOURS: Final = (
     "Green: the challenger is clearly better; orange: clearly worse; grey and hollow: the interval holds 0. "

@@ -1,0 +1,324 @@
+"""Two models where applicants were stopped: whom the challenger releases, and what no labelling of them can change."""
+
+from itertools import product
+from typing import Final
+
+import numpy as np
+import pytest
+
+from report_use import Page
+from scoring_model.configuration import (
+    DifferenceGate,
+    FigureGate,
+    FlipGate,
+    GateSettings,
+    GroupChangeGate,
+    LookSettings,
+)
+from scoring_model.decision.probability import Platt
+from scoring_model.decision.rules import DecisionRules, Decisions, Policy
+from scoring_model.decision.scale import ScoreScale
+from scoring_model.estimates import Estimate
+from scoring_model.evaluation import (
+    Comparison,
+    EvaluatedRecords,
+    check_gates,
+    compare_evaluations,
+    evaluate_records,
+)
+from scoring_model.evaluation.paired import least_variances, paired_differences, possible_difference
+from scoring_model.evaluation.report import comparison_report
+from scoring_model.evaluation.report import html as rendered
+from scoring_model.evaluation.sequential import Answer, look_again
+from scoring_model.evaluation.stopped import NotObserved
+from scoring_model.figures import ERRORS, ErrorName
+from scoring_model.records import Column
+from scoring_model.records.times import DAY
+
+STOPS: Final = {"false_reject": (2,), "step_up": (1, 2), "missed_fraud": (0,)}
+"""Outcomes that each error counts, by hand."""
+
+LABEL: Final = {"false_reject": 0, "step_up": 0, "missed_fraud": 1}
+
+RULES: Final = DecisionRules(
+    scale=ScoreScale(cuts=np.linspace(-4, 4, 1000), extrapolated_from=800),
+    calibration=Platt(slope=1.0, intercept=0.0),
+    policy=Policy(step_up_from=400, fail_from=700, promises=()),
+)
+
+
+def flips(labels: np.ndarray, old: np.ndarray, new: np.ndarray) -> np.ndarray:
+    """Count records by class (genuine, fraud, unknown) and both outcomes, by hand."""
+    counts = np.zeros((3, 3, 3), dtype=np.int64)
+    for label, before, after in zip(labels.tolist(), old.tolist(), new.tolist(), strict=True):
+        counts[label if label >= 0 else 2, before, after] += 1
+    return counts
+
+
+def rate(name: ErrorName, outcomes: np.ndarray, labels: np.ndarray) -> float:
+    """An error rate, by hand."""
+    return float(np.isin(outcomes[labels == LABEL[name]], STOPS[name]).mean())
+
+
+def beyond(name: ErrorName, labels: np.ndarray, everyone: np.ndarray) -> float:
+    """How far a sampling error of 1 of the records with a label reaches among all of the class."""
+    return float((labels == LABEL[name]).sum() / (everyone == LABEL[name]).sum())
+
+
+@pytest.mark.parametrize("name", ERRORS)
+@pytest.mark.parametrize("seed", range(6))
+def test_no_labelling_of_the_stopped_ones_leaves_the_ends(name: ErrorName, seed: int) -> None:
+    """Of all labellings, tried one by one, the difference of both models lies inside, and two attain the ends.
+
+    With a difference that has no width, each end lies beyond the extreme labelling by the error of independent pairs.
+    """
+    drawn = np.random.default_rng(seed)
+    labels = drawn.integers(0, 2, 400)
+    old, new = drawn.integers(0, 3, (2, 400))
+    known = np.where(np.arange(8) < 2, drawn.integers(0, 2, 8), -1)
+    stopped = drawn.integers(0, 3, (2, 8))
+    found = []
+    for chosen in product((0, 1), repeat=6):
+        everyone = np.concatenate([labels, known])
+        everyone[402:] = chosen
+        both = (np.concatenate([part, more]) for part, more in zip((old, new), stopped, strict=True))
+        before, after = (rate(name, outcomes, everyone) for outcomes in both)
+        found.append((after - before, beyond(name, everyone[:402], everyone)))
+    sampled = Estimate(value=0.0, low=-0.2, high=0.25, records=200)
+    ends = possible_difference(name, flips(labels, old, new), flips(known, *stopped), sampled)
+    assert ends.low is not None
+    assert ends.high is not None
+    lowest, below = min(found, key=lambda one: (round(one[0], 12), -one[1]))
+    highest, above = max(found, key=lambda one: (round(one[0], 12), one[1]))
+    assert ends.low == pytest.approx(lowest - 0.2 * below, abs=1e-12)
+    assert ends.high == pytest.approx(highest + 0.25 * above, abs=1e-12)
+    narrow = possible_difference(
+        name,
+        flips(labels, old, new),
+        flips(known, *stopped),
+        Estimate(value=0.0, low=0.0, high=0.0, records=200),
+    )
+    assert narrow.low is not None
+    assert narrow.high is not None
+    assert ends.low < narrow.low < lowest
+    assert highest < narrow.high < ends.high
+
+
+def compared(*, stopped: int = 400, released: int = 100, caught: int = 30) -> Comparison:
+    """Compare on 4,000 observed records of 40 days, of which 80 are frauds, all of whom the champion let pass.
+
+    The challenger steps up the first of them (`caught`), and lets the first of the stopped ones pass (`released`).
+    """
+    labels = (np.arange(4_000) % 50 == 0).astype(np.int8)
+    frauds = np.flatnonzero(labels)
+    times = (np.arange(4_000) // 100) * DAY
+
+    def evaluation(outcomes: np.ndarray, others: np.ndarray) -> EvaluatedRecords:
+        scores = np.choose(outcomes, (100, 500, 800))
+        return EvaluatedRecords(
+            decisions=Decisions(np.zeros(4_000), scores, outcomes, np.full(4_000, 0.02)),
+            labels=labels,
+            event_times=times,
+            columns={"kind": Column(("a", "b"), (np.arange(4_000) % 2).astype(np.int32))},
+            not_observed=NotObserved(
+                outcomes=others,
+                labels=np.full(stopped, -1, dtype=np.int8),
+                event_times=(np.arange(stopped) % 40) * DAY,
+            )
+            if stopped
+            else None,
+        )
+
+    outcomes, others = np.zeros(4_000, dtype=np.int8), np.full(stopped, 2, dtype=np.int8)
+    after, let = outcomes.copy(), others.copy()
+    after[frauds[:caught]] = 1
+    let[:released] = 0
+    records = evaluation(outcomes, others), evaluation(after, let)
+    return compare_evaluations(*(evaluate_records(one, rules=RULES, by={"kind": None}) for one in records))
+
+
+def test_the_released_and_the_newly_stopped_are_counted() -> None:
+    """Who passes the challenger alone, who does not any more, and below which share of frauds that is a gain."""
+    found = compared().released
+    assert found is not None
+    assert (found.stopped, found.released, found.unknown) == (400, 100, 100)
+    assert (found.newly_stopped, found.newly_stopped_frauds) == (30, 30)
+    assert (found.newly_passed, found.newly_passed_frauds) == (0, 0)
+    assert found.break_even == 0.3
+    assert compared(stopped=0, released=0).released is None
+
+
+@pytest.mark.parametrize(
+    ("released", "caught", "sentence"),
+    [
+        (100, 30, "It finds more frauds if fewer than 30.0% of the 100 that it releases are frauds."),
+        (100, 0, "Whatever the released ones were, it finds no more frauds than the champion."),
+        (
+            20,
+            30,
+            "Even if all that it releases were frauds, it would find at least as many frauds as the champion.",
+        ),
+    ],
+)
+def test_the_page_names_the_break_even(released: int, caught: int, sentence: str) -> None:
+    """The first screen has the numbers of released and newly stopped applicants, and what decides."""
+    text = Page.of(rendered(comparison_report(compared(released=released, caught=caught)))).text
+    assert sentence in text
+    assert "400 applicants were not observed, so nobody knows what they were." in text
+    assert f"The challenger lets {released} of them pass whom the champion stops or steps up." in text
+    assert f"It stops or steps up {caught} observed applicants whom the champion lets pass" in text
+
+
+def test_shares_of_all_applicants_count_the_stopped_ones() -> None:
+    """Of 4,400 applicants the champion fails 400, the challenger 300, whatever is known of them."""
+    found = compared()
+    failed = found.differences["applicants_failed"]
+    assert failed.records == 4_400
+    assert failed.value == pytest.approx(-100 / 4_400)
+    assert failed.low is not None
+    assert failed.low < -100 / 4_400
+    assert found.differences["failed"].value == 0
+    assert found.daily[2].everyone.value == pytest.approx(-100 / 40)
+    assert str(found.daily[1]) == "0.8 more step-ups a day; 0.8 more known frauds among them"
+    assert found.flip_rates["all"].value == pytest.approx(130 / 4_400)
+    page = Page.of(rendered(comparison_report(found)))
+    rows = next(table for table in page.tables if table[0] == ["Outcome", "Champion", "Challenger", "Change"])
+    assert [row[:3] for row in rows[1:4]] == [
+        ["Passed", "9,091", "9,250"],
+        ["Stepped up", "0", "68"],
+        ["Failed", "909", "682"],
+    ]
+    assert [row[0] for row in rows[4:]] == [
+        f"Known frauds {one}" for one in ("passed", "stepped up", "failed")
+    ]
+
+
+GATES: Final = GateSettings(
+    gates={
+        "failures": DifferenceGate(difference="applicants_failed", below=0.01),
+        "flips": FlipGate(flips="all", below=0.05),
+        "rejections": DifferenceGate(difference="false_reject", below=0.03),
+        "misses": DifferenceGate(difference="missed_fraud", below=0.0),
+        "own rejections": FigureGate(figure="false_reject", below=0.12),
+        "ranking": DifferenceGate(difference="roc_auc", above=-0.5),
+        "genuine": FlipGate(flips="genuine_stricter", below=0.5),
+        "groups": GroupChangeGate(group_change="kind", rate="step_up", below=0.5),
+    }
+)
+
+
+def test_gates_on_labels_need_what_no_labelling_changes() -> None:
+    """Shares of all applicants decide, errors by their ends over all labels; ranking, classes and groups do not."""
+    found = {one.name: one for one in check_gates(GATES, compared(released=2)).results}
+    assert {name: one.verdict.value for name, one in found.items()} == {
+        "failures": "passed",
+        "flips": "passed",
+        "rejections": "passed",
+        "misses": "passed",
+        "own rejections": "passed",
+        "ranking": "not_enough_data",
+        "genuine": "not_enough_data",
+        "groups": "not_enough_data",
+    }
+    assert found["ranking"].detail == (
+        "roc_auc can't be known: some applicants were stopped, and no control group stands for them"
+    )
+    more = {one.name: one.verdict.value for one in check_gates(GATES, compared(released=100)).results}
+    assert more["misses"] == "failed"
+    observed = {
+        one.name: one.verdict.value for one in check_gates(GATES, compared(stopped=0, released=0)).results
+    }
+    assert set(observed.values()) == {"passed"}
+
+
+def test_a_benefit_holds_for_every_labelling() -> None:
+    """A challenger that catches more than it can release is better; one that may release more frauds is not."""
+    settings = GateSettings(gates={"misses": DifferenceGate(difference="missed_fraud", below=0.5)})
+    assert check_gates(settings, compared(released=0)).improved == ("missed_fraud",)
+    assert not check_gates(settings, compared(released=100)).improved
+    shares = GateSettings(gates={"all": DifferenceGate(difference="applicants_passed", above=-0.5)})
+    assert not check_gates(shares, compared(released=400, caught=0)).improved
+
+
+def test_no_look_decides_on_those_who_passed() -> None:
+    """Where applicants were stopped and no control group stands for them, a look waits and says why."""
+    plan = LookSettings(figure="recall_at_capacity_10")
+    look = look_again(plan, (), compared())
+    assert look.answer is Answer.WAIT
+    assert str(look) == (
+        "wait: the labels do not give the difference, since no fraud has matured, or since applicants were stopped and "
+        "no control group stands for them"
+    )
+    assert look_again(plan, (), compared(stopped=0, released=0)).difference is not None
+
+
+def weighted(*, heavy: float, swapped: int) -> tuple[EvaluatedRecords, EvaluatedRecords]:
+    """Records of which the challenger stops some frauds that the champion lets pass; those of a control group weigh."""
+    labels = (np.arange(4_000) % 10 == 0).astype(np.int8)
+    frauds = np.flatnonzero(labels)
+    old = np.zeros(4_000, dtype=np.int8)
+    old[frauds[-40:]] = 2
+    new = old.copy()
+    new[frauds[:swapped]] = 2
+    weights = np.where(old > 0, heavy, 1.0)
+    one, other = (
+        EvaluatedRecords(
+            decisions=Decisions(
+                outcomes.astype(np.float64),
+                np.choose(outcomes, (100, 500, 800)),
+                outcomes,
+                np.full(4_000, 0.1),
+            ),
+            labels=labels,
+            event_times=(np.arange(4_000) // 100) * DAY,
+            weights=weights,
+        )
+        for outcomes in (old, new)
+    )
+    return one, other
+
+
+def test_the_variance_of_a_weighted_difference_is_that_of_equal_models() -> None:
+    """Nobody of the control group is decided otherwise, but as many might be as were seen with weight 1."""
+    champion, challenger = weighted(heavy=20.0, swapped=36)
+    total = 360 + 40 * 20
+    assert least_variances(champion, challenger)["missed_fraud"] == pytest.approx(21 * 36 / total**2)
+    assert least_variances(*weighted(heavy=20.0, swapped=0))["missed_fraud"] == pytest.approx(
+        21 * 0.5 / total**2
+    )
+    evaluations = [evaluate_records(one, rules=RULES) for one in (challenger, champion)]
+    found = paired_differences(*evaluations)["missed_fraud"]
+    assert found.value == pytest.approx(-36 / total)
+    assert found.high is not None
+    assert found.high == pytest.approx(-36 / total + 1.959964 * (21 * 36) ** 0.5 / total, abs=1e-6)
+    plain = [
+        EvaluatedRecords(decisions=one.decisions, labels=one.labels, event_times=one.event_times)
+        for one in (champion, challenger)
+    ]
+    assert least_variances(*plain) == {}
+
+
+def test_recall_at_a_rate_of_false_positives_has_a_least_variance() -> None:
+    """Frauds that only one model finds where 1 % of the genuine are found too."""
+    drawn = np.random.default_rng(0)
+    labels = (np.arange(2_000) % 20 == 0).astype(np.int8)
+    margins = drawn.permutation(2_000).astype(np.float64)
+    moved = margins.copy()
+    moved[np.flatnonzero(labels)[:30]] += 5_000
+    weights = np.where(drawn.random(2_000) < 0.1, 10.0, 1.0)
+    one, other = (
+        EvaluatedRecords(
+            decisions=RULES.decide(part),
+            labels=labels,
+            event_times=(np.arange(2_000) // 50) * DAY,
+            weights=weights,
+        )
+        for part in (margins, moved)
+    )
+    order = np.argsort(-margins[labels == 0])
+    share = np.cumsum(weights[labels == 0][order]) / weights[labels == 0].sum()
+    limit = margins[labels == 0][order][np.count_nonzero(share <= 0.01)]
+    found, again = (part[labels == 1] > limit for part in (margins, moved))
+    gained = weights[labels == 1][again & ~found].sum()
+    expected = 11 * gained / weights[labels == 1].sum() ** 2
+    assert least_variances(one, other)["recall_at_fpr_0.01"] == pytest.approx(expected)
