@@ -18,7 +18,6 @@ from scoring_model.configuration import (
 from scoring_model.decision.probability import Platt
 from scoring_model.decision.rules import DecisionRules, Decisions, Policy
 from scoring_model.decision.scale import ScoreScale
-from scoring_model.estimates import Estimate
 from scoring_model.evaluation import (
     Comparison,
     EvaluatedRecords,
@@ -26,7 +25,9 @@ from scoring_model.evaluation import (
     compare_evaluations,
     evaluate_records,
 )
-from scoring_model.evaluation.paired import least_variances, paired_differences, possible_difference
+from scoring_model.evaluation.figures import ranking_figures
+from scoring_model.evaluation.metrics import Ranking, brier, log_loss
+from scoring_model.evaluation.paired import least_variances, paired_differences
 from scoring_model.evaluation.report import comparison_report
 from scoring_model.evaluation.report import html as rendered
 from scoring_model.evaluation.sequential import Answer, look_again
@@ -47,61 +48,92 @@ RULES: Final = DecisionRules(
 )
 
 
-def flips(labels: np.ndarray, old: np.ndarray, new: np.ndarray) -> np.ndarray:
-    """Count records by class (genuine, fraud, unknown) and both outcomes, by hand."""
-    counts = np.zeros((3, 3, 3), dtype=np.int64)
-    for label, before, after in zip(labels.tolist(), old.tolist(), new.tolist(), strict=True):
-        counts[label if label >= 0 else 2, before, after] += 1
-    return counts
-
-
 def rate(name: ErrorName, outcomes: np.ndarray, labels: np.ndarray) -> float:
     """An error rate, by hand."""
     return float(np.isin(outcomes[labels == LABEL[name]], STOPS[name]).mean())
 
 
-def beyond(name: ErrorName, labels: np.ndarray, everyone: np.ndarray) -> float:
-    """How far a sampling error of 1 of the records with a label reaches among all of the class."""
-    return float((labels == LABEL[name]).sum() / (everyone == LABEL[name]).sum())
+def measured(margins: np.ndarray, outcomes: np.ndarray, labels: np.ndarray) -> dict[str, float]:
+    """Figures of all records, as if all labels were known."""
+    ranking = ranking_figures(Ranking.of(margins, labels))
+    ranked = {name: one or 0.0 for name, one in ranking.items() if name.startswith(("roc", "recall"))}
+    probabilities = 1 / (1 + np.exp(-margins))
+    losses = {
+        "brier": brier(probabilities, labels) or 0.0,
+        "log_loss": log_loss(probabilities, labels) or 0.0,
+    }
+    return {name: rate(name, outcomes, labels) for name in ERRORS} | ranked | losses
 
 
-@pytest.mark.parametrize("name", ERRORS)
-@pytest.mark.parametrize("seed", range(6))
-def test_no_labelling_of_the_stopped_ones_leaves_the_ends(name: ErrorName, seed: int) -> None:
-    """Of all labellings, tried one by one, the difference of both models lies inside, and two attain the ends.
+def stricter(old: np.ndarray, new: np.ndarray, labels: np.ndarray) -> dict[str, float]:
+    """Shares of each class with a stricter or milder outcome, by hand."""
+    classes = {"genuine": labels == 0, "fraud": labels == 1}
+    return {f"{name}_stricter": float((new > old)[own].mean()) for name, own in classes.items()} | {
+        f"{name}_milder": float((new < old)[own].mean()) for name, own in classes.items()
+    }
 
-    With a difference that has no width, each end lies beyond the extreme labelling by the error of independent pairs.
-    """
+
+EXACT: Final = {*ERRORS, "brier", "log_loss"}
+OBSERVED, STOPPED, LABELLED = 150, 9, 2
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_no_labelling_of_the_stopped_ones_leaves_the_ends(seed: int) -> None:
+    """Of all labellings, tried one by one, every difference lies inside; of sums and rates two attain the ends."""
     drawn = np.random.default_rng(seed)
-    labels = drawn.integers(0, 2, 400)
-    old, new = drawn.integers(0, 3, (2, 400))
-    known = np.where(np.arange(8) < 2, drawn.integers(0, 2, 8), -1)
-    stopped = drawn.integers(0, 3, (2, 8))
-    found = []
-    for chosen in product((0, 1), repeat=6):
-        everyone = np.concatenate([labels, known])
-        everyone[402:] = chosen
-        both = (np.concatenate([part, more]) for part, more in zip((old, new), stopped, strict=True))
-        before, after = (rate(name, outcomes, everyone) for outcomes in both)
-        found.append((after - before, beyond(name, everyone[:402], everyone)))
-    sampled = Estimate(value=0.0, low=-0.2, high=0.25, records=200)
-    ends = possible_difference(name, flips(labels, old, new), flips(known, *stopped), sampled)
-    assert ends.low is not None
-    assert ends.high is not None
-    lowest, below = min(found, key=lambda one: (round(one[0], 12), -one[1]))
-    highest, above = max(found, key=lambda one: (round(one[0], 12), one[1]))
-    assert ends.low == pytest.approx(lowest - 0.2 * below, abs=1e-12)
-    assert ends.high == pytest.approx(highest + 0.25 * above, abs=1e-12)
-    narrow = possible_difference(
-        name,
-        flips(labels, old, new),
-        flips(known, *stopped),
-        Estimate(value=0.0, low=0.0, high=0.0, records=200),
-    )
-    assert narrow.low is not None
-    assert narrow.high is not None
-    assert ends.low < narrow.low < lowest
-    assert highest < narrow.high < ends.high
+    size = OBSERVED + STOPPED
+    labels = (drawn.random(size) < 0.3).astype(np.int8)
+    known = np.where(np.arange(size) < OBSERVED + LABELLED, labels, -1).astype(np.int8)
+    # Few values, so that margins tie; the stopped ones have high ones.
+    base = np.round(drawn.normal(labels + 2.0 * (np.arange(size) >= OBSERVED), 1, size), 1)
+    margins = base, np.round(base + drawn.normal(0, 0.5, size), 1)
+    decided = [RULES.decide(one) for one in margins]
+
+    def records(place: int) -> EvaluatedRecords:
+        one = decided[place]
+        return EvaluatedRecords(
+            decisions=one.take(np.arange(OBSERVED)),
+            labels=known[:OBSERVED],
+            event_times=(np.arange(OBSERVED) // 5) * DAY,
+            not_observed=NotObserved(
+                outcomes=one.outcomes[OBSERVED:].astype(np.int8),
+                margins=one.margins[OBSERVED:],
+                probabilities=one.probabilities[OBSERVED:],
+                labels=known[OBSERVED:],
+                event_times=np.zeros(STOPPED, dtype=np.int64),
+            ),
+        )
+
+    released = compare_evaluations(
+        *(evaluate_records(records(place), rules=RULES) for place in (0, 1))
+    ).released
+    assert released is not None
+    found: dict[str, list[float]] = {}
+    for chosen in product((0, 1), repeat=STOPPED - LABELLED):
+        everyone = known.copy()
+        everyone[known < 0] = chosen
+        old, new = (measured(one.margins, one.outcomes, everyone) for one in decided)
+        for name in old:
+            found.setdefault(name, []).append(new[name] - old[name])
+        for name, share in stricter(decided[0].outcomes, decided[1].outcomes, everyone).items():
+            found.setdefault(name, []).append(share)
+    assert found.keys() == released.possible.keys()
+    for name, values in found.items():
+        possible = released.possible[name]
+        low, high = min(values), max(values)
+        if name in EXACT or name not in measured(*_three(decided[0], known)):
+            assert possible.lowest == pytest.approx(low, abs=1e-9)
+            assert possible.highest == pytest.approx(high, abs=1e-9)
+        assert possible.lowest <= low + 1e-9
+        assert possible.highest >= high - 1e-9
+        assert possible.highest - possible.lowest < 2 * (high - low) + 0.1, name
+        if possible.ends.low is not None and possible.ends.high is not None:
+            assert possible.ends.low < possible.lowest or possible.lowest == 0
+            assert possible.ends.high > possible.highest
+
+
+def _three(one: Decisions, known: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    return one.margins, one.outcomes, np.where(known < 0, 1, known)
 
 
 def compared(*, stopped: int = 400, released: int = 100, caught: int = 30) -> Comparison:
@@ -122,6 +154,8 @@ def compared(*, stopped: int = 400, released: int = 100, caught: int = 30) -> Co
             columns={"kind": Column(("a", "b"), (np.arange(4_000) % 2).astype(np.int32))},
             not_observed=NotObserved(
                 outcomes=others,
+                margins=others.astype(np.float64),
+                probabilities=np.full(stopped, 0.5),
                 labels=np.full(stopped, -1, dtype=np.int8),
                 event_times=(np.arange(stopped) % 40) * DAY,
             )
@@ -202,13 +236,14 @@ GATES: Final = GateSettings(
         "own rejections": FigureGate(figure="false_reject", below=0.12),
         "ranking": DifferenceGate(difference="roc_auc", above=-0.5),
         "genuine": FlipGate(flips="genuine_stricter", below=0.5),
+        "precision": DifferenceGate(difference="average_precision", above=-0.5),
         "groups": GroupChangeGate(group_change="kind", rate="step_up", below=0.5),
     }
 )
 
 
 def test_gates_on_labels_need_what_no_labelling_changes() -> None:
-    """Shares of all applicants decide, errors by their ends over all labels; ranking, classes and groups do not."""
+    """Shares of all applicants decide, bounded figures by their ends over all labels; others not."""
     found = {one.name: one for one in check_gates(GATES, compared(released=2)).results}
     assert {name: one.verdict.value for name, one in found.items()} == {
         "failures": "passed",
@@ -216,12 +251,13 @@ def test_gates_on_labels_need_what_no_labelling_changes() -> None:
         "rejections": "passed",
         "misses": "passed",
         "own rejections": "passed",
-        "ranking": "not_enough_data",
-        "genuine": "not_enough_data",
+        "ranking": "passed",
+        "genuine": "passed",
+        "precision": "not_enough_data",
         "groups": "not_enough_data",
     }
-    assert found["ranking"].detail == (
-        "roc_auc can't be known: some applicants were stopped, and no control group stands for them"
+    assert found["precision"].detail == (
+        "average_precision can't be known: some applicants were stopped, and no control group stands for them"
     )
     more = {one.name: one.verdict.value for one in check_gates(GATES, compared(released=100)).results}
     assert more["misses"] == "failed"
@@ -246,8 +282,8 @@ def test_no_look_decides_on_those_who_passed() -> None:
     look = look_again(plan, (), compared())
     assert look.answer is Answer.WAIT
     assert str(look) == (
-        "wait: the labels do not give the difference, since no fraud has matured, or since applicants were stopped and "
-        "no control group stands for them"
+        "wait: the labels do not give the difference: no fraud has matured, or applicants were stopped, and neither "
+        "bounds nor a control group tell what they were"
     )
     assert look_again(plan, (), compared(stopped=0, released=0)).difference is not None
 

@@ -13,9 +13,10 @@ from scoring_model.decision.rules import DecisionRules, Decisions, Policy, Promi
 from scoring_model.decision.scale import ScoreScale
 from scoring_model.evaluation import EvaluatedRecords, Evaluation, evaluate_records
 from scoring_model.evaluation.coverage import LeftOut, select
+from scoring_model.evaluation.possible import possible_share
 from scoring_model.evaluation.report.first_screen import promise_cards
 from scoring_model.evaluation.stability import Verdict
-from scoring_model.evaluation.stopped import NotObserved, possible_share
+from scoring_model.evaluation.stopped import NotObserved
 from scoring_model.evaluation.uncertainty import share_of
 from scoring_model.figures import ERRORS, ErrorName
 from scoring_model.records import NEVER, RecordTable
@@ -48,7 +49,13 @@ def test_ends_are_those_of_the_worst_and_the_best_labelling(name: ErrorName, see
         each[known < 0] = chosen
         counts.append(rate(name, np.concatenate([observed, stopped]), np.concatenate([labels, each])))
     shares = [share_of(*one) for one in counts]
-    missing = NotObserved(outcomes=stopped, labels=known, event_times=np.zeros(8, dtype=np.int64))
+    missing = NotObserved(
+        outcomes=stopped,
+        margins=np.zeros(8),
+        probabilities=np.zeros(8),
+        labels=known,
+        event_times=np.zeros(8, dtype=np.int64),
+    )
     found = possible_share(name, observed[labels == LABEL[name]], missing)
     lowest, highest = (choose(shares, key=lambda one: one.value or 0.0) for choose in (min, max))
     assert found.low == pytest.approx(lowest.low, abs=1e-12)
@@ -76,6 +83,8 @@ def evaluated(limits: dict[str, float], *, stopped: int, fail: int = 0) -> Evalu
             event_times=(np.arange(2_000) % 20) * DAY,
             not_observed=NotObserved(
                 outcomes=np.where(np.arange(stopped) < fail, 2, 0).astype(np.int8),
+                margins=np.zeros(stopped),
+                probabilities=np.zeros(stopped),
                 labels=np.full(stopped, -1, dtype=np.int8),
                 event_times=(np.arange(stopped) % 20) * DAY,
             )

@@ -22,10 +22,10 @@ from scoring_model.evaluation.flips import (
     group_flips,
 )
 from scoring_model.evaluation.gates import GateReport
-from scoring_model.evaluation.paired import paired_differences, possible_difference, stopped_flips
+from scoring_model.evaluation.paired import paired_differences, stopped_flips
+from scoring_model.evaluation.possible import possible_differences
 from scoring_model.evaluation.report import ComparisonPlots, comparison_report, overview, write_html
 from scoring_model.evaluation.stopped import Released
-from scoring_model.figures import ERRORS
 
 _NO_SENTENCES: Final[Mapping[str, str]] = MappingProxyType({})
 
@@ -124,7 +124,5 @@ def _released(
     if champion.not_observed is None:
         return None
     stopped = stopped_flips(champion, challenger)
-    possible: dict[str, Estimate] = {
-        name: possible_difference(name, observed, stopped, differences[name]) for name in ERRORS
-    }
+    possible = possible_differences(champion, challenger, observed, stopped, differences)
     return Released.of(observed, stopped, possible)

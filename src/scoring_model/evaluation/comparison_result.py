@@ -194,7 +194,7 @@ class ComparisonResult:
         found, possible = self._benefit(name, sign), {} if self.released is None else self.released.possible
         if name not in possible:
             return replace(found, absence="stopped applicants")
-        ends = possible[name].times(sign)
+        ends = possible[name].ends.times(sign)
         lows = sorted(end for end in (ends.simultaneous_low, ends.simultaneous_high) if end is not None)
         if not lows:
             return replace(found, absence=ends.absence)

@@ -24,11 +24,12 @@ from scoring_model.evaluation.evaluated_records import EvaluatedRecords, refuse
 from scoring_model.evaluation.figures import Figures, measure_figures
 from scoring_model.evaluation.groups import GroupTable, measure_groups
 from scoring_model.evaluation.measures import measure, measure_periods
+from scoring_model.evaluation.possible import possible_share
 from scoring_model.evaluation.rates import errs
 from scoring_model.evaluation.report import Plots, Section, evaluation_report, overview, write_html
 from scoring_model.evaluation.result import EvaluationResult, Provenance
 from scoring_model.evaluation.stability import Stability, measure_stability
-from scoring_model.evaluation.stopped import Stopped, possible_share
+from scoring_model.evaluation.stopped import Stopped
 from scoring_model.evaluation.uncertainty import share_of, weighted_share
 from scoring_model.figures import CONTROL_COST, ERRORS, FIGURES, SCORE_SHARES
 from scoring_model.findings import Finding, arranged

@@ -263,13 +263,12 @@ class GateJudge:
         if self._evaluation.stopped is None:
             return table
         released = None if self._comparison is None else self._comparison.released
-        ends = {
-            "value": {bounded(one.bound).key: one.widest for one in self._evaluation.stability},
-            "difference": {} if released is None else released.possible,
-        }
+        bounded_ones = {} if released is None else {name: one.ends for name, one in released.possible.items()}
+        own = {bounded(one.bound).key: one.widest for one in self._evaluation.stability}
 
         def possible(key: Key, one: Estimate) -> Estimate:
-            found = ends.get(key.form, {}).get(key.figure.key) if key.part == OVERALL else None
+            named = own if key.form == "value" and key.against is None else bounded_ones
+            found = named.get(key.figure.key) if key.part == OVERALL else None
             if found is not None:
                 return replace(found, value=one.value)
             return Estimate(value=one.value, records=one.records, absence="stopped applicants")

@@ -350,6 +350,8 @@ def evaluated(
         weights=selection.weights,
         not_observed=NotObserved(
             outcomes=decisions.outcomes[selection.stopped].astype(np.int8),
+            margins=decisions.margins[selection.stopped],
+            probabilities=decisions.probabilities[selection.stopped],
             labels=selection.stopped_labels,
             event_times=table.event_times[selection.stopped],
         )

@@ -9,18 +9,14 @@ from typing import Final, Protocol
 import numpy as np
 
 from scoring_model.arrays import BoolArray, FloatArray, IntArray
-from scoring_model.contract.outcome import OUTCOMES
 from scoring_model.decision.flips import SHAPE, UNLABELLED, count_flips, flip_codes
 from scoring_model.estimates import Estimate
 from scoring_model.evaluation.evaluated_records import EvaluatedRecords, EvaluationError
-from scoring_model.evaluation.rates import RATES, cell_codes, errs, gained_and_lost
+from scoring_model.evaluation.rates import RATES, cell_codes, gained_and_lost
 from scoring_model.evaluation.uncertainty import CONFIDENCE, drawn_estimate
-from scoring_model.figures import APPLICANT_SHARES, ERRORS, FIGURES, FPR_LIMITS, ErrorName
+from scoring_model.figures import APPLICANT_SHARES, FPR_LIMITS
 
-_Z: Final = NormalDist().inv_cdf(0.5 + CONFIDENCE / 2)
-
-
-_Z_OF_ERRORS: Final = NormalDist().inv_cdf(1 - (1 - CONFIDENCE) / 2 / len(ERRORS))
+NORMAL_QUANTILE: Final = NormalDist().inv_cdf(0.5 + CONFIDENCE / 2)
 
 
 class Measured(Protocol):
@@ -137,61 +133,6 @@ def stopped_flips(champion: EvaluatedRecords, challenger: EvaluatedRecords) -> I
     return np.asarray(count_flips(flip_codes(classes, old.outcomes, new.outcomes))[0])
 
 
-def possible_difference(
-    name: ErrorName, observed: IntArray, stopped: IntArray, sampled: Estimate
-) -> Estimate:
-    """Bound the difference of an error rate, jointly for both models, over all labels that the stopped could have.
-
-    Exact for the records. Only a record on which exactly one model errs moves the difference; one on which both err, or
-    neither does, draws it towards 0. So the difference is greatest if of the records without a label those on which the
-    challenger alone errs belong to the class, and the others only where that brings a negative difference nearer to 0.
-
-    Parameters
-    ----------
-    observed, stopped : ndarray of `decision.flips.SHAPE`, int64
-        Flips of the records that were observed, and of those that were not.
-    sampled : Estimate
-        The difference on the observed records. The sampling error beyond each end is its own, as far as those records
-        are among all of the class, or that of independent pairs under the labelling of the end, whichever is larger.
-
-    Returns
-    -------
-    Estimate
-        Without a value: only the ends are known; simultaneous ones hold for all three errors at once, by Bonferroni.
-        `records` counts the observed ones of the class.
-    """
-    rate, own, unknown = RATES[name], FIGURES[name].label, stopped[UNLABELLED]
-    known = observed + np.where(np.arange(len(stopped))[:, None, None] == UNLABELLED, 0, stopped)
-    gained, lost = (float(part) for part in gained_and_lost(rate, known))
-    wrong = errs(name, np.arange(len(OUTCOMES)))
-    more, less = float(unknown[np.ix_(~wrong, wrong)].sum()), float(unknown[np.ix_(wrong, ~wrong)].sum())
-    records, alike = float(known[own].sum()), float(unknown.sum()) - more - less
-
-    def end(turned: float, sign: int, z: float, reach: float) -> float:
-        change = gained - lost + sign * turned
-        total = records + turned + (alike if sign * change < 0 else 0.0)
-        variance = paired_variance(np.array(change), np.array(gained + lost + turned), np.array(total))
-        half = max(z * math.sqrt(float(variance)), z / _Z * reach * records / total)
-        return min(max(change / total + sign * half, -1.0), 1.0)
-
-    if sampled.value is None or sampled.low is None or sampled.high is None:
-        return Estimate(
-            value=None, records=sampled.records, method="labellings", absence=sampled.absence or "no records"
-        )
-    below, above = sampled.value - sampled.low, sampled.high - sampled.value
-    low, all_low = (end(less, -1, z, below) for z in (_Z, _Z_OF_ERRORS))
-    high, all_high = (end(more, 1, z, above) for z in (_Z, _Z_OF_ERRORS))
-    return Estimate(
-        value=None,
-        low=low,
-        high=high,
-        simultaneous_low=all_low,
-        simultaneous_high=all_high,
-        records=sampled.records,
-        method="labellings",
-    )
-
-
 def paired_variance(gained: FloatArray, discordant: FloatArray, totals: FloatArray) -> FloatArray:
     """Variance of the difference of two shares of the same independent records.
 
@@ -227,7 +168,7 @@ def _widened(
         variance = max(variance, float(pairs))
     if not variance:
         return difference
-    half = _Z * math.sqrt(variance)
+    half = NORMAL_QUANTILE * math.sqrt(variance)
     low, high = max(difference.value - half, -1.0), min(difference.value + half, 1.0)
     low, high = min(low, difference.low), max(high, difference.high)
     return replace(difference, low=low, high=high, method="days_and_pairs")

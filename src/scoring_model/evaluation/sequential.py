@@ -69,8 +69,8 @@ class Look:
     frauds, days : int
         Matured frauds, and days with evaluated records.
     difference : float or None
-        Challenger minus champion; None where the records do not give it: without a fraud, or where applicants were
-        stopped and no control group stands for them.
+        Challenger minus champion; where applicants were stopped and no control group stands for them, the least that
+        any labels of theirs could give. None where the records do not give it.
     information : float
         Inverse variance of the difference, from draws of days.
     share : float
@@ -104,8 +104,8 @@ class Look:
             return f"wait: {self.days} days with matured records; the first look takes {LEAST_DAYS}"
         if self.difference is None:
             return (
-                "wait: the labels do not give the difference, since no fraud has matured, or since applicants were "
-                "stopped and no control group stands for them"
+                "wait: the labels do not give the difference: no fraud has matured, or applicants were stopped, and "
+                "neither bounds nor a control group tell what they were"
             )
         if self.better:
             return "wait: significantly better, but some gate does not pass yet"
@@ -246,13 +246,18 @@ def look_again(
             f"{name} rests on {difference.records:,} records and on {earlier[-1].frauds:,} at the last look: each look "
             "is at the records of the earlier ones and at later ones"
         )
+    lowest = highest = difference.value
+    if found.released is not None:
+        possible = found.released.possible.get(name)
+        lowest, highest = (None, None) if possible is None else (possible.lowest, possible.highest)
     drawn = found.challenger.draws[name] - found.champion.draws[name]
     variance = float(np.nanvar(drawn)) if np.isfinite(drawn).any() else math.inf
     variance = max(variance, found.least_variances.get(name, 0.0))
     return look_at(
         plan,
         earlier,
-        difference=difference.value if found.released is None else None,
+        difference=lowest,
+        highest=highest,
         # Without a single flip the draws do not vary, but the difference is known no better than to half a record.
         variance=max(variance, 1 / (difference.records + 2) ** 2),
         frauds=difference.records,
@@ -270,8 +275,15 @@ def look_at(
     frauds: int,
     days: int,
     gates_pass: bool = True,
+    highest: float | None = None,
 ) -> Look:
-    """Look at a difference and its variance; see `look_again`."""
+    """Look at a difference and its variance; see `look_again`.
+
+    Parameters
+    ----------
+    highest : float, optional
+        The greatest difference that labels of stopped applicants could give, which decides whether to give up.
+    """
     information = 1 / variance if difference is not None and days >= LEAST_DAYS else 0.0
     share = min(information / planned_information(plan), 1.0)
     looked = [one for one in earlier if one.limit is not None]
@@ -283,7 +295,7 @@ def look_at(
     answer = Answer.WAIT
     if better and gates_pass:
         answer = Answer.PROMOTE
-    elif share == 1.0 or (not better and _hopeless(plan, difference, share)):
+    elif share == 1.0 or (not better and _hopeless(plan, difference if highest is None else highest, share)):
         answer = Answer.KEEP
     # Between days the variance of a difference is known to about sqrt(2 / days) of itself.
     cautious = share / (1 + _CAUTION * math.sqrt(2 / max(days - 1, 1)))

@@ -7,13 +7,10 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from scoring_model.arrays import IntArray
+from scoring_model.arrays import FloatArray, IntArray
 from scoring_model.contract.outcome import OUTCOMES, Outcome
 from scoring_model.estimates import Estimate
-from scoring_model.evaluation.rates import errs
-from scoring_model.evaluation.uncertainty import share_of
-from scoring_model.figures import FIGURES, ErrorName
-from scoring_model.records.labels import FRAUD, GENUINE, UNLABELLED
+from scoring_model.records.labels import FRAUD, GENUINE
 
 ASSUMED: Final = (
     "The records do not say what was decided about the applicants, so it is assumed that nobody was stopped: without "
@@ -29,6 +26,7 @@ class NotObserved:
     ----------
     outcomes : ndarray of shape (n,), int8
         Codes of `OUTCOMES`, as the model decides.
+    margins, probabilities : ndarray of shape (n,), float64
     labels : ndarray of shape (n,), int8
         1 fraud, 0 genuine, -1 not known.
     event_times : ndarray of shape (n,), int64
@@ -36,6 +34,8 @@ class NotObserved:
     """
 
     outcomes: NDArray[np.int8]
+    margins: FloatArray
+    probabilities: FloatArray
     labels: NDArray[np.int8]
     event_times: IntArray
 
@@ -90,6 +90,24 @@ class Stopped:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Possible:
+    """What a number could be with the labels that stopped applicants could have.
+
+    Parameters
+    ----------
+    lowest, highest : float
+        No labelling of these records gives less or more.
+    ends : Estimate
+        The same with the sampling error of the observed records; without a value. Its simultaneous ends hold for all
+        figures that were bounded together.
+    """
+
+    lowest: float
+    highest: float
+    ends: Estimate
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Released:
     """What two models make of applicants who were stopped, and of those who were observed.
 
@@ -105,9 +123,9 @@ class Released:
         Observed applicants who pass the champion alone, and the challenger alone.
     newly_stopped_frauds, newly_passed_frauds : int
         Known frauds among them.
-    possible : mapping of str to Estimate
-        Ends of the difference of each error, challenger minus champion, jointly over all labels that the stopped ones
-        could have; see `possible_difference`.
+    possible : mapping of str to Possible
+        Differences, challenger minus champion, and shares of flips over all labels that the stopped ones could have,
+        jointly for both models; see `possible_differences`. Figures without bounds are absent.
     """
 
     stopped: int
@@ -118,10 +136,10 @@ class Released:
     newly_passed: int
     newly_stopped_frauds: int
     newly_passed_frauds: int
-    possible: Mapping[str, Estimate]
+    possible: Mapping[str, Possible]
 
     @classmethod
-    def of(cls, observed: IntArray, stopped: IntArray, possible: Mapping[str, Estimate]) -> "Released":
+    def of(cls, observed: IntArray, stopped: IntArray, possible: Mapping[str, Possible]) -> "Released":
         """Count them in flips of `decision.flips.SHAPE`."""
         milder, stricter = observed[: FRAUD + 1, 1:, 0].sum(axis=1), observed[: FRAUD + 1, 0, 1:].sum(axis=1)
         released = stopped[:, 1:, 0].sum(axis=1)
@@ -173,39 +191,3 @@ class Released:
             yield "Even if all that it releases were frauds, it would find at least as many frauds as the champion"
         else:
             yield f"It finds more frauds if fewer than {share:.1%} of the {self.unknown:,} that it releases are frauds"
-
-
-def possible_share(name: ErrorName, outcomes: NDArray[np.int8], found: NotObserved) -> Estimate:
-    """Bound an error rate over all labels that the records which were not observed could have.
-
-    Exact for the records: among all labellings the rate is highest if the unlabelled ones that would count as errors
-    belong to its class and the others do not, and lowest the other way round. The ends are those of Wilson's intervals
-    of these two rates, so they also carry the sampling error.
-
-    Parameters
-    ----------
-    outcomes : ndarray of shape (n,), int8
-        Of the observed records of the rate's class.
-
-    Returns
-    -------
-    Estimate
-        Without a value: only the ends are known. `records` counts the observed ones.
-
-    References
-    ----------
-    Manski 2003, Partial Identification of Probability Distributions, chapter 1 (bounds under selective observation).
-    """
-    own = found.labels == FIGURES[name].label
-    errors = [errs(name, part) for part in (outcomes, found.outcomes[own])]
-    unknown = errs(name, found.outcomes[found.labels == UNLABELLED])
-    count, total = (sum(map(measure, errors)) for measure in (np.count_nonzero, len))
-    more, other = int(np.count_nonzero(unknown)), int(np.count_nonzero(~unknown))
-    lowest, highest = share_of(int(count), int(total) + other), share_of(int(count) + more, int(total) + more)
-    return Estimate(
-        value=None,
-        low=0.0 if lowest.low is None else lowest.low,
-        high=1.0 if highest.high is None else highest.high,
-        records=len(outcomes),
-        method="labellings",
-    )
