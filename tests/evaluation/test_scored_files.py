@@ -13,6 +13,7 @@ import pytest
 from scoring_model.batch import score_file
 from scoring_model.evaluation import Evaluation, EvaluationError, evaluate
 from scoring_model.evaluation.stopped import ASSUMED
+from scoring_model.records.sheet import CONTRACT_MARK
 from scoring_model.scorer import Scorer
 
 LABELS = ("recordId", "label", "labelKnownAt", "labelReportedAt")
@@ -196,3 +197,20 @@ def test_labels_of_other_records_are_counted(
     assert notes == (f"{unknown:,} labels are of records that the scored file does not hold", ASSUMED)
     with pytest.raises(EvaluationError, match="history"):
         evaluate(scorer, half, labels=labels, history=half)
+
+
+def test_labels_may_say_who_was_stopped(scorer: Scorer, records: Path, scored: Path) -> None:
+    """An export as file of labels: stopped applicants are not evaluated, scored now or earlier."""
+    table = pq.read_table(records)
+    outcomes = np.where(np.arange(len(table)) % 10 == 0, "FAILED", "PASSED")
+    marked = table.append_column("scoringOutcome", pa.array(outcomes)).replace_schema_metadata(CONTRACT_MARK)
+    found = [evaluate(scorer, file, labels=marked) for file in (scored, records)]
+    expected = evaluate(scorer, marked)
+    assert expected.stopped is not None
+    assert expected.stopped.records > 100
+    for one in found:
+        assert one.stopped == expected.stopped
+        assert one.figures == expected.figures
+        assert one.coverage == expected.coverage
+        assert one.provenance is not None
+        assert not any(note == ASSUMED for note in one.provenance.notes)

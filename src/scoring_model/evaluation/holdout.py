@@ -309,6 +309,7 @@ def _evaluate_scored(
         labels=found,
         label_times=times,
         source_rows=np.arange(len(scored.record_ids)),
+        observed_until=labels.observed(rows),
     )
     selection = select_known(scorer, table, options, invalid=0)
     return evaluate_decisions(
@@ -451,7 +452,13 @@ def _labelled(table: RecordTable, labels: Labels, schema: RecordSchema) -> Recor
     """Replace the labels of a table."""
     rows = labels.rows_of(table.record_ids)
     found, times = labels.joined(rows, table.event_times, schema.labels.delay)
-    return replace(table, labels=found, label_times=times)
+    until = labels.observed(rows)
+    return replace(
+        table,
+        labels=found,
+        label_times=times,
+        observed_until=table.observed_until if until is None else until,
+    )
 
 
 def with_columns(schema: RecordSchema, by: Iterable[str]) -> RecordSchema:

@@ -8,12 +8,13 @@ from numpy.typing import NDArray
 
 from scoring_model.arrays import IntArray
 from scoring_model.contract.rules import reference
-from scoring_model.evaluation.column_reading import Source, instants, texts, values
+from scoring_model.evaluation.column_reading import ColumnParser, Source, instants, texts, values
 from scoring_model.evaluation.evaluated_records import EvaluationError
 from scoring_model.records import NEVER, Column, RecordSchema
 from scoring_model.records.cells import text
 from scoring_model.records.labels import UNLABELLED, label_cell, label_rule, label_times
 from scoring_model.records.layout import schema_of
+from scoring_model.records.observation import observed_until_of, outcome_rule, resolution_rule
 
 _ALIASES: Final = {
     "recordId": ("recordId",),
@@ -36,6 +37,9 @@ class Labels:
         1 fraud, 0 genuine, -1 none.
     known, reported, event_times : ndarray of shape (m,), int64
         Microseconds since 1970-01-01 UTC; `NEVER` where the file has none.
+    observed_until : ndarray of shape (m,), int64, or None
+        Instant up to which each could be observed, as `RecordTable` has it; None: the file does not say what was
+        decided.
     """
 
     record_ids: tuple[str, ...]
@@ -43,6 +47,7 @@ class Labels:
     known: IntArray
     reported: IntArray
     event_times: IntArray
+    observed_until: IntArray | None = None
 
     def rows_of(self, record_ids: tuple[str, ...]) -> IntArray:
         """Return the row of each record; -1 without one."""
@@ -52,6 +57,10 @@ class Labels:
     def events_of(self, rows: IntArray) -> IntArray:
         """Return the event times of rows; `NEVER` for -1."""
         return np.append(self.event_times, NEVER)[rows]
+
+    def observed(self, rows: IntArray) -> IntArray | None:
+        """Return until when the applicants of rows could be observed; for -1 nothing says that they were stopped."""
+        return None if self.observed_until is None else np.append(self.observed_until, NEVER)[rows]
 
     def joined(
         self, rows: IntArray, event_times: IntArray, delay: int | None
@@ -88,8 +97,9 @@ def read_labels(source: object, schema: RecordSchema) -> Labels:
     ----------
     source : path, DataFrame or Arrow stream
         Columns `recordId`, `label` (spelled as the schema says), `labelKnownAt` or `knownAt`, perhaps
-        `labelReportedAt` or `reportedAt`, and perhaps `eventTime`; or named as the schema says. A file of records, such
-        as an export, is read as `schema_of` decides.
+        `labelReportedAt` or `reportedAt`, and perhaps `eventTime`; or named as the schema says. Columns of outcome,
+        resolution and `closedAt` that the schema names say who was stopped. A file of records, such as an export, is
+        read as `schema_of` decides.
 
     Raises
     ------
@@ -105,11 +115,17 @@ def read_labels(source: object, schema: RecordSchema) -> Labels:
         names["label"]: values(lambda cell: rule(label_cell(cell))),
         **{names[field]: times for field in ("labelKnownAt", "labelReportedAt", "eventTime")},
     }
+    decisions = _decided(schema, times)
+    parsers |= {schema.column_of(field): parser for field, parser in decisions.items()}
     parsed = opened.read(parsers, required=[names["recordId"], names["label"]], filled=[names["recordId"]])
     absent = Column.missing(opened.rows)
 
     def column(field: str) -> Column:
         return parsed[names[field]].column if names[field] in parsed else absent
+
+    def decided(field: str, missing: int) -> IntArray:
+        name = schema.column_of(field)
+        return (parsed[name].column if name in parsed else absent).gather(missing)
 
     ids = column("recordId")
     record_ids = tuple([str(ids.values[code]) for code in ids.codes.tolist()])
@@ -124,7 +140,21 @@ def read_labels(source: object, schema: RecordSchema) -> Labels:
         known=known,
         reported=reported,
         event_times=events,
+        observed_until=observed_until_of(decided, schema)
+        if any(schema.column_of(field) in parsed for field in decisions)
+        else None,
     )
+
+
+def _decided(schema: RecordSchema, times: ColumnParser) -> dict[str, ColumnParser]:
+    """Return the parsers of the fields that say what was decided, where the schema maps them."""
+    outcome, resolution = outcome_rule(schema.outcomes), resolution_rule(schema.outcomes)
+    parsers = {
+        "outcome": values(lambda cell: outcome(text(cell))),
+        "resolution": values(lambda cell: resolution(text(cell))),
+        "closedAt": times,
+    }
+    return {field: parser for field, parser in parsers.items() if field in schema.columns}
 
 
 def _name(source: Source, field: str, schema: RecordSchema) -> str:

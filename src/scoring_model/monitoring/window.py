@@ -279,9 +279,10 @@ def _read_scored(scorer: Scorer, source: Source, labels: Labels | None, by: Sequ
     scored = read_scored(source, scorer, by)
     count = len(scored.record_ids)
     found, times = np.full(count, UNLABELLED, dtype=np.int8), np.full(count, NEVER, dtype=np.int64)
-    events = scored.event_times
+    events, until = scored.event_times, None
     if labels is not None:
         rows = labels.rows_of(scored.record_ids)
+        until = labels.observed(rows)
         events = np.where(events == NEVER, labels.events_of(rows), events)
         found, times = labels.joined(rows, events, scorer.contents.schema.labels.delay)
     if untimed := int(np.count_nonzero(events == NEVER)):
@@ -295,6 +296,7 @@ def _read_scored(scorer: Scorer, source: Source, labels: Labels | None, by: Sequ
         labels=found,
         label_times=times,
         source_rows=np.arange(count),
+        observed_until=until,
     )
     return _Window(
         table=table,

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scoring_model.arrays import BoolArray, IntArray
 from scoring_model.contract.outcome import OUTCOMES, Outcome
 from scoring_model.contract.rules import Rule, RuleError, signal_text
-from scoring_model.records.schema import OutcomeSchema, StepUps
+from scoring_model.records.schema import OutcomeSchema, RecordSchema, StepUps
 from scoring_model.records.table import NEVER, RecordTable
 
 STOPPED: Final = int(np.iinfo(np.int64).min)
@@ -81,6 +81,22 @@ def observed_until(
         goes_on |= outcomes == STEPPED_UP
     goes_on = np.where(resolutions == UNKNOWN, goes_on, resolutions == APPROVED)
     return np.where(goes_on, closed, STOPPED)
+
+
+def observed_until_of(gather: Callable[[str, int], IntArray], schema: RecordSchema) -> IntArray:
+    """Return the instant up to which each applicant of a file could be observed.
+
+    Parameters
+    ----------
+    gather : callable
+        Values of a field of `DECIDED_FIELDS`, of shape (n,), with a given one where the file has none.
+    """
+    return observed_until(
+        gather("outcome", UNKNOWN).astype(np.int8),
+        gather("resolution", UNKNOWN).astype(np.int8),
+        gather("closedAt", NEVER),
+        step_ups=schema.step_ups,
+    )
 
 
 def is_observed(until: IntArray, event_times: IntArray, maturity: int) -> BoolArray:

@@ -30,7 +30,7 @@ from scoring_model.records.encoding import encode, is_typed, is_zoned
 from scoring_model.records.files import file_sheet, frame_sheet
 from scoring_model.records.labels import UNLABELLED, label_cell, label_rule, label_times
 from scoring_model.records.layout import MissingColumns, check_layout, schema_of, unused_columns
-from scoring_model.records.observation import UNKNOWN, observed_until, outcome_rule, resolution_rule
+from scoring_model.records.observation import observed_until_of, outcome_rule, resolution_rule
 from scoring_model.records.recent import without_old_rows
 from scoring_model.records.record import InvalidRecord, Record, RowViolation, field_rules, in_order
 from scoring_model.records.schema import RecordSchema
@@ -433,16 +433,7 @@ def _table(
         label_times=label_times(labels, events, known, reported, schema.labels.delay),
         source_rows=kept,
         propensities=_propensities(parsed, kept),
-        observed_until=(
-            observed_until(
-                gather("outcome", UNKNOWN).astype(np.int8),
-                gather("resolution", UNKNOWN).astype(np.int8),
-                gather(_CLOSED, NEVER),
-                step_ups=schema.step_ups,
-            )
-            if parsed.keys() & set(DECIDED_FIELDS)
-            else None
-        ),
+        observed_until=(observed_until_of(gather, schema) if parsed.keys() & set(DECIDED_FIELDS) else None),
     )
 
 
