@@ -7,9 +7,16 @@ in their number of frauds and in how hard these are. Looks begin after 30 days o
 with an error of .025 and a power of .85 for three points of recall at a false positive rate of 1 %. Of challengers
 that are no better at most 5 % may be promoted, of those that are three points better at least 80 % by the number of
 frauds that the first look named.
+
+Then the champion decides who is observed: it stops the 1 % of genuine applicants with the highest margins, and all
+frauds above. Looks follow each fourth week, planned for ten points. Of challengers that are no better at most 4 % may
+be promoted, whether a control group stands for the stopped ones or not; of those that are ten points better at least
+half, with 3,500 frauds and a control group of 3 %, or 1,500 frauds and one of 10 %. Without a control group nobody can
+know which one is better: a look waits, and names the range.
 """
 
 import sys
+from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from typing import Final
@@ -18,14 +25,23 @@ import numpy as np
 from shared.judging import arguments
 from shared.simulation import DAY, Figure
 
-from scoring_model.arrays import FloatArray
+from scoring_model.arrays import BoolArray, FloatArray
 from scoring_model.configuration import LookSettings
+from scoring_model.decision.flips import count_flips
+from scoring_model.decision.rules import Decisions
+from scoring_model.estimates import Estimate
+from scoring_model.evaluation import EvaluatedRecords
 from scoring_model.evaluation.day_draws import DayDraws
 from scoring_model.evaluation.figures import drawn_rankings
 from scoring_model.evaluation.metrics import Ranking
+from scoring_model.evaluation.paired import least_variances, pair_codes, stopped_flips
+from scoring_model.evaluation.possible import possible_differences
 from scoring_model.evaluation.sequential import LEAST_DAYS, Answer, Look, look_at
+from scoring_model.evaluation.stopped import NotObserved
+from scoring_model.figures import FIGURES
 
 PLAN: Final = LookSettings()
+TEN_POINTS: Final = LookSettings(gain=0.1)
 LIMIT: Final = np.array([0.01])
 DAYS: Final = 420
 GENUINE: Final = 400
@@ -34,8 +50,15 @@ REPEATS: Final = 300
 LARGEST_ERROR: Final = 0.05
 LEAST_POWER: Final = 0.80
 
+STOPPED_WORLDS: Final = (
+    (3_500, 0.03, 0, None), (1_500, 0.1, 0, None), (3_500, 0.0, 0, None), (3_500, 0.03, 1, 0.5), (1_500, 0.1, 1, 0.5),
+)  # fmt: skip
+"""Frauds, share of the control group, whether the challenger is better, and the share of promotions that is asked."""
 
-def records(rng: np.random.Generator, *, frauds: int, days: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+
+def records(
+    rng: np.random.Generator, *, frauds: float, days: int
+) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return labels, days and the signal that both models see."""
     fraud_days = np.repeat(np.arange(days), rng.poisson(frauds * np.exp(rng.normal(-0.08, 0.4, days))))
     genuine_days = np.repeat(np.arange(days), GENUINE)
@@ -50,15 +73,15 @@ def recall(margins: FloatArray, labels: FloatArray) -> float:
     return float(Ranking.of(margins, labels.astype(np.int64)).counts.at_fpr(LIMIT)[0][0])
 
 
-def gain_of_three_points() -> float:
-    """Find by how much the challenger must rate frauds higher, on a population of its own."""
+def gain_of(points: float) -> float:
+    """Find by how much the challenger must rate frauds higher for more recall, on a population of its own."""
     rng = np.random.default_rng(10**6)
     labels, _, signal = records(rng, frauds=200, days=2000)
     noise = rng.normal(0, NOISE, len(signal))
     base, low, high = recall(signal + noise, labels), 0.0, 1.0
     for _ in range(20):
         middle = (low + high) / 2
-        short = recall(signal + noise + middle * labels, labels) < base + PLAN.gain
+        short = recall(signal + noise + middle * labels, labels) < base + points
         low, high = (middle, high) if short else (low, middle)
     return high
 
@@ -91,8 +114,94 @@ def run(seed: int, *, gain: float, frauds: int) -> tuple[Answer, int, int]:
     return looks[-1].answer, looks[-1].frauds, named
 
 
-def _measured(ranking: Ranking, draws: DayDraws) -> tuple[float, FloatArray]:
-    drawn = [counts.at_fpr(LIMIT)[0][:, 0] for counts in drawn_rankings(ranking, draws)]
+def run_stopped(seed: int, *, gain: float, frauds: int, control: float) -> Answer:
+    """Follow one challenger of a champion that decides who is observed; `frauds` in all the days."""
+    rng = np.random.default_rng(seed)
+    labels, day, signal = records(rng, frauds=frauds / DAYS, days=DAYS)
+    models = [signal + more * labels + rng.normal(0, NOISE, len(signal)) for more in (0.0, gain)]
+    stops = models[0] > np.quantile(models[0][labels == 0], 0.99)
+    drawn = rng.random(len(labels)) < control
+    weights = np.where(stops, 1 / control, 1.0) if control else None
+    looks: list[Look] = []
+    for until in range(LEAST_DAYS + 28, DAYS, 28):
+        seen, missing = (np.flatnonzero((day < until) & mask) for mask in (~stops | drawn, stops & ~drawn))
+        records_of = [
+            EvaluatedRecords(
+                decisions=decided(margins[seen], stops[seen]),
+                labels=labels[seen].astype(np.int8),
+                event_times=(day[seen] * DAY).astype(np.int64),
+                weights=None if weights is None else weights[seen],
+                not_observed=None if control else not_observed(margins[missing], stops[missing]),
+            )
+            for margins in models
+        ]
+        looks.append(look_at_both(records_of, looks))
+        if looks[-1].answer is not Answer.WAIT:
+            break
+    return looks[-1].answer
+
+
+def decided(margins: FloatArray, stops: BoolArray) -> Decisions:
+    """Make decisions; only their margins and who is stopped count here."""
+    probabilities = 1 / (1 + np.exp(-margins))
+    return Decisions(margins, np.zeros(len(margins), dtype=np.int64), stops.astype(np.int8), probabilities)
+
+
+def not_observed(margins: FloatArray, stops: BoolArray) -> NotObserved:
+    """Describe those whom nobody knows."""
+    one = decided(margins, stops)
+    unknown = np.full(len(margins), -1, dtype=np.int8)
+    return NotObserved(
+        outcomes=one.outcomes,
+        margins=margins,
+        probabilities=one.probabilities,
+        labels=unknown,
+        event_times=np.zeros(len(margins), dtype=np.int64),
+    )
+
+
+def look_at_both(models: Sequence[EvaluatedRecords], looks: Sequence[Look]) -> Look:
+    """Look at two models as `look_again` does, at the one figure that decides."""
+    champion, challenger = models
+    draws = DayDraws.of(champion.event_times, repeats=REPEATS)
+    labels = champion.labels.astype(np.int64)
+    values, drawn = zip(
+        *(
+            _measured(Ranking.of(one.decisions.margins, labels, one.weights), draws, one.weights)
+            for one in models
+        ),
+        strict=True,
+    )
+    variance = max(
+        float(np.var(drawn[1] - drawn[0])), least_variances(champion, challenger).get(PLAN.figure, 0.0)
+    )
+    lowest = highest = values[1] - values[0]
+    if champion.not_observed is not None:
+        lowest, highest = recall_bounds(champion, challenger)
+    return look_at(
+        TEN_POINTS,
+        looks,
+        difference=lowest,
+        variance=variance,
+        frauds=int(labels.sum()),
+        days=draws.days,
+        highest=highest,
+    )
+
+
+def recall_bounds(champion: EvaluatedRecords, challenger: EvaluatedRecords) -> tuple[float, float]:
+    """Return the lowest and the highest difference over all labels of the stopped ones."""
+    flips = count_flips(pair_codes(champion, challenger))[0]
+    sampled = dict.fromkeys(FIGURES, Estimate(value=0.0, low=0.0, high=0.0, records=1))
+    stopped = stopped_flips(champion, challenger)
+    found = possible_differences(champion, challenger, flips, stopped, sampled)[PLAN.figure]
+    return found.lowest, found.highest
+
+
+def _measured(
+    ranking: Ranking, draws: DayDraws, weights: FloatArray | None = None
+) -> tuple[float, FloatArray]:
+    drawn = [counts.at_fpr(LIMIT)[0][:, 0] for counts in drawn_rankings(ranking, draws, weights)]
     return float(ranking.counts.at_fpr(LIMIT)[0][0]), np.concatenate(drawn)
 
 
@@ -103,7 +212,7 @@ def main() -> None:
     parser.add_argument("--frauds", type=int, default=16, help="a day")
     parser.add_argument("--processes", type=int, default=2)
     given = parser.parse_args()
-    gain = gain_of_three_points()
+    gain = gain_of(PLAN.gain)
     print(f"{PLAN.gain:.0%} more recall: frauds rated {gain:.3f} higher")
     figures = []
     with ProcessPoolExecutor(given.processes) as pool:
@@ -117,6 +226,22 @@ def main() -> None:
                 Figure("promoted by the named number", in_time, given.runs, at_least=LEAST_POWER)
                 if more
                 else Figure("promoted", counts["promote"], given.runs, at_most=LARGEST_ERROR)
+            )
+            print(f"  {figures[-1]}")
+        ten = gain_of(TEN_POINTS.gain)
+        for frauds, control, more, at_least in STOPPED_WORLDS:
+            runs = given.runs if at_least is None else given.runs // 2
+            follow = partial(run_stopped, gain=ten * more, frauds=frauds, control=control)
+            promoted = sum(one is Answer.PROMOTE for one in pool.map(follow, range(runs)))
+            what = f"{'ten points better' if more else 'no better'}, {frauds:,} frauds, control group {control:.0%}"
+            figures.append(
+                Figure(
+                    f"promoted: {what}",
+                    promoted,
+                    runs,
+                    at_most=0.04 if at_least is None else 1,
+                    at_least=at_least or 0,
+                )
             )
             print(f"  {figures[-1]}")
     if not all(figure.holds for figure in figures):

@@ -279,6 +279,15 @@ def test_a_benefit_holds_for_every_labelling() -> None:
 def test_no_look_decides_on_those_who_passed() -> None:
     """Where applicants were stopped and no control group stands for them, a look waits and says why."""
     plan = LookSettings(figure="recall_at_capacity_10")
+    found = look_again(LookSettings(gain=0.1), (), compared())
+    possible = compared().released
+    assert possible is not None
+    ends = possible.possible["recall_at_fpr_0.01"]
+    assert (found.difference, found.highest, found.answer) == (ends.lowest, ends.highest, Answer.WAIT)
+    assert str(found) == (
+        f"wait: the labels of stopped applicants decide, the difference may be {ends.lowest:+.3f} to "
+        f"{ends.highest:+.3f}; more frauds do not tell which, a control group would"
+    )
     look = look_again(plan, (), compared())
     assert look.answer is Answer.WAIT
     assert str(look) == (

@@ -84,6 +84,9 @@ class Look:
         Matured frauds that suffice for the last look in nine of ten cases; 0 unless the answer is `wait`.
     more_days : float
         How long they take to mature at the rate so far; infinite where no fraud has matured.
+    highest : float or None
+        Where applicants were stopped and no control group stands for them, the greatest difference that any labels of
+        theirs could give.
     """
 
     frauds: int
@@ -96,6 +99,7 @@ class Look:
     answer: Answer
     more_frauds: int
     more_days: float
+    highest: float | None = None
 
     def __str__(self) -> str:
         if self.answer is not Answer.WAIT:
@@ -106,6 +110,11 @@ class Look:
             return (
                 "wait: the labels do not give the difference: no fraud has matured, or applicants were stopped, and "
                 "neither bounds nor a control group tell what they were"
+            )
+        if self.highest is not None and not self.more_frauds:
+            return (
+                f"wait: the labels of stopped applicants decide, the difference may be {self.difference:+.3f} to "
+                f"{self.highest:+.3f}; more frauds do not tell which, a control group would"
             )
         if self.better:
             return "wait: significantly better, but some gate does not pass yet"
@@ -295,11 +304,11 @@ def look_at(
     answer = Answer.WAIT
     if better and gates_pass:
         answer = Answer.PROMOTE
-    elif share == 1.0 or (not better and _hopeless(plan, difference if highest is None else highest, share)):
+    elif _given_up(plan, difference, highest, share, better=better):
         answer = Answer.KEEP
     # Between days the variance of a difference is known to about sqrt(2 / days) of itself.
     cautious = share / (1 + _CAUTION * math.sqrt(2 / max(days - 1, 1)))
-    missing = math.ceil(frauds * (1 / cautious - 1)) if share > 0 else 0
+    missing = math.ceil(frauds * (1 / cautious - 1)) if 0 < share < 1 else 0
     waiting = answer is Answer.WAIT
     return Look(
         frauds=frauds,
@@ -312,7 +321,20 @@ def look_at(
         answer=answer,
         more_frauds=missing if waiting else 0,
         more_days=(missing * days / frauds if frauds and share else math.inf) if waiting else 0.0,
+        highest=highest,
     )
+
+
+def _given_up(
+    plan: LookSettings, difference: float | None, highest: float | None, share: float, *, better: bool
+) -> bool:
+    """Whether nothing is left to wait for: after the last look, or before it most probably.
+
+    Where labels of stopped applicants could make the difference as large as planned, the last look answers nothing.
+    """
+    if share < 1.0:
+        return not better and _hopeless(plan, difference if highest is None else highest, share)
+    return better or highest is None or highest < plan.gain
 
 
 def limit_at(plan: LookSettings, shares: tuple[float, ...]) -> float:
