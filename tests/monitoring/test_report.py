@@ -10,8 +10,14 @@ from playwright.async_api import async_playwright
 
 from browsing import browser_path, note_complaints
 from report_use import Page
+from scoring_model.configuration import EarlyGate, GateSettings
+from scoring_model.decision.rules import Policy, Promise
+from scoring_model.estimates import Estimate
 from scoring_model.evaluation.report import NothingToDraw
 from scoring_model.monitoring import Monitoring, monitoring_summary
+from scoring_model.monitoring.gates import check_window_gates
+from scoring_model.monitoring.report import headline
+from scoring_model.monitoring.result import promise_bases
 
 
 @pytest.fixture(scope="module")
@@ -93,3 +99,71 @@ def test_a_browser_shows_it_on_a_desk_and_a_phone(watched: Monitoring, written: 
         assert seen["overflow"] <= 0
         assert seen["cards"] == len(watched.promises) + len(watched.early)
         assert seen["least"] > 250
+
+
+REFUTED = (
+    "More frauds than assumed: 46.00% (41.00% to 51.00%) of 400 matured records are known frauds; it was "
+)
+
+
+def refuted(watched: Monitoring, *, low: float = 0.41, contradicted: bool = False) -> Monitoring:
+    """A window in which 46 % of the matured records are frauds."""
+    share = Estimate(value=0.46, low=low, high=0.51, records=400, count=184)
+    prevalence = replace(watched.prevalence, matured=share, cap=0.1, contradicted=contradicted)
+    return replace(watched, prevalence=prevalence)
+
+
+def test_a_refuted_share_of_frauds_is_the_headline(watched: Monitoring) -> None:
+    """It comes first, beside the reference; what rests on the assumed share is judged neither here nor by a gate."""
+    found = refuted(watched)
+    assert headline(found).startswith(REFUTED)
+    page = monitoring_summary(found)
+    assert page.index(REFUTED) < page.index("Drift")
+    assert page.count("Matured labels refute the assumed share of frauds.") == len(found.early) > 0
+    settings = GateSettings(gates={"early": EarlyGate(early="all")})
+    (gate,) = check_window_gates(settings, found).results
+    assert (gate.verdict.value, gate.detail) == (
+        "not_enough_data",
+        "matured labels refute the assumed share of frauds",
+    )
+    assert check_window_gates(settings, watched).results[0].verdict.value != "not_enough_data"
+    assert headline(refuted(watched, low=0.05)) == headline(watched)
+
+
+def test_contradicting_labels_are_the_headline(watched: Monitoring) -> None:
+    """So no promise about frauds rests on anything, while those to genuine applicants may."""
+    found = refuted(watched, low=0.05, contradicted=True)
+    assert headline(found).startswith(
+        "Matured labels contradict the probabilities of the model: 46.00% (5.00% to"
+    )
+    policy = Policy(
+        step_up_from=400,
+        fail_from=700,
+        promises=tuple(
+            Promise(bound=bound, limit=0.5, delta=0.05, observed=0.1, records=1000, p_value=0.01)
+            for bound in ("max_step_up", "max_missed_fraud")
+        ),
+    )
+    for one in (found, refuted(watched)):
+        bases = {base.bound: base for base in promise_bases(policy, one.drift, frozenset(), one.prevalence)}
+        assert (bases["max_missed_fraud"].rests, bases["max_missed_fraud"].reason) == (
+            False,
+            one.prevalence.problem,
+        )
+        assert bases["max_step_up"].reason != one.prevalence.problem
+
+
+def test_an_estimate_that_no_label_has_tested_says_so(watched: Monitoring) -> None:
+    """Beside the number; so does the share of frauds without a mature label."""
+    untested = replace(watched, estimates=replace(watched.estimates, contradiction=None))
+    assert watched.estimates.overall
+    assert monitoring_summary(untested).count("(untested: no label is mature)") == len(
+        watched.estimates.overall
+    )
+    assert "untested" not in monitoring_summary(
+        replace(watched, estimates=replace(watched.estimates, contradiction=0.5))
+    )
+    unknown = replace(watched, prevalence=replace(watched.prevalence, matured=None))
+    assert "The share of frauds in the window can’t be known yet: no label is mature." in monitoring_summary(
+        unknown
+    )

@@ -27,6 +27,7 @@ KEYS = {
         "matured",
         "maturity",
         "notes",
+        "prevalence",
         "promises",
         "provenance",
         "records",

@@ -335,7 +335,7 @@ GATES: Final = {
     "not made": ("open", "Not enough data"),
 }
 RESTS: Final = (
-    ("good", "Rests on like data", "Genuine who fail"),
+    ("good", "No drift found", "Genuine who fail"),
     ("bad", "Rests on other data", "Genuine stepped up or failed"),
     ("open", "Unknown", "Frauds that pass"),
 )
@@ -434,7 +434,9 @@ def test_a_promise_rests_on_data_like_those_that_certified_it(
     )
     drift = replace(made.DRIFT, subjects=subjects, limits={} if drifted is None else {"numbers": 4.2})
     policy = made.rules(dict.fromkeys(PROMISED, 0.5)).policy
-    found = list(promise_bases(policy, drift, frozenset({"email_age", "ip"})))
+    found = list(
+        promise_bases(policy, drift, frozenset({"email_age", "ip"}), made.made_monitoring().prevalence)
+    )
     assert [(one.bound, one.limit, one.rests) for one in found] == [
         (bound, 0.5, rest) for bound, rest in zip(PROMISED, rests, strict=True)
     ]

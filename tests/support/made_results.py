@@ -58,7 +58,7 @@ from scoring_model.monitoring.categories import CategoryChange
 from scoring_model.monitoring.drift import Contributor, Drift, SubjectDrift, WeekdayTraffic
 from scoring_model.monitoring.early import EarlyVerdict, Estimates, Knowledge, Period
 from scoring_model.monitoring.gates import check_window_gates
-from scoring_model.monitoring.result import Maturity, PromiseBasis
+from scoring_model.monitoring.result import Maturity, Prevalence, PromiseBasis
 from scoring_model.records import Column
 from scoring_model.service.past.replay import NotDecidedAgain
 from scoring_model.service.past.whatif import GroupTurns, WhatIf
@@ -669,6 +669,9 @@ def made_monitoring() -> Monitoring:
             history_frauds=0,
             contradiction=0.5,
         ),
+        prevalence=Prevalence(
+            matured=estimate(0.055, 0.04, 0.07, 1200), reference=share(50, 1000), cap=0.13, contradicted=False
+        ),
         matured=replace(made_evaluation(), stability=(*STABILITY[:2], replace(STABILITY[2], limit=None))),
         promises=(
             PromiseBasis(bound="max_false_reject", limit=0.05, rests=True, reason="Like data."),
@@ -694,10 +697,11 @@ def bare_monitoring() -> Monitoring:
         periods=(),
         reason="Too few frauds.",
         knowledge=Knowledge.CANNOT_KNOW,
+        contradiction=None,
     )
     return replace(
         made_monitoring(), drift=drift, late=None, findings=(), early=(), promises=(), estimates=estimates,
-        matured=None, notes=(), trained=5,
+        prevalence=replace(made_monitoring().prevalence, matured=None), matured=None, notes=(), trained=5,
         maturity=replace(MATURITY, matured=0, immature=10, immature_frauds=0, immature_genuine=0),
     )  # fmt: skip
 

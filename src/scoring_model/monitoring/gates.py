@@ -88,6 +88,8 @@ def _early(bound: str, found: MonitoringResult) -> tuple[GateVerdict, str]:
     chosen = [one for one in found.early if bound in (_ALL, one.bound)]
     if not chosen:
         return GateVerdict.NOT_ENOUGH_DATA, "no such promise, or no cap on the share of frauds"
+    if found.prevalence.refuted:
+        return GateVerdict.NOT_ENOUGH_DATA, "matured labels refute the assumed share of frauds"
     for one in chosen:
         if one.alarm is not None or one.verdict is Verdict.BROKEN:
             when = "" if one.alarm is None else f", alarm on {one.alarm}"

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from scoring_model.monitoring.early import Estimates, Period
 
 _RESTS: Final[dict[bool | None, tuple[Tone, str]]] = {
-    True: ("good", "Rests on like data"),
+    True: ("good", "No drift found"),
     False: ("bad", "Rests on other data"),
     None: ("open", "Unknown"),
 }
@@ -78,7 +78,11 @@ def monitoring_report(monitoring: MonitoringResult) -> Report:
 
 
 def _first(monitoring: MonitoringResult) -> Iterator[Section]:
-    leads = (headline(monitoring), drift_sentence(titled(monitoring.drift, monitoring.titles)))
+    leads = (
+        headline(monitoring),
+        str(monitoring.prevalence),
+        drift_sentence(titled(monitoring.drift, monitoring.titles)),
+    )
     yield Section(
         name="verdict",
         title="Is the model still what it was?",
@@ -101,7 +105,7 @@ def _first(monitoring: MonitoringResult) -> Iterator[Section]:
     yield _cards(
         "early",
         "Before labels: what rates of outcomes show",
-        map(_early, monitoring.early),
+        (_early(one, refuted=monitoring.prevalence.refuted) for one in monitoring.early),
         missing="No promise to genuine applicants can be judged by rates alone.",
     )
     notes = (*monitoring.notes, *monitoring.drift.notes)
@@ -124,8 +128,14 @@ def _cards(name: str, title: str, cards: Iterator[Card], *, missing: str) -> Sec
 
 
 def headline(monitoring: MonitoringResult) -> str:
-    """Say in one sentence whether the model is worse than promised, or what is missing to know."""
+    """Say in one sentence whether the model is worse than promised, or what is missing to know.
+
+    Verdicts before labels rest on the assumed share of frauds, so none counts where matured labels refute it.
+    """
+    problem = monitoring.prevalence.problem
     early = {one.bound: Verdict.BROKEN if one.alarm else one.verdict for one in monitoring.early}
+    if monitoring.prevalence.refuted:
+        early = {}
     matured = () if monitoring.matured is None else monitoring.matured.stability
     verdicts = {one.bound: [early.get(one.bound)] for one in monitoring.promises}
     for error in matured:
@@ -134,7 +144,9 @@ def headline(monitoring: MonitoringResult) -> str:
         return "The policy promises nothing, so nothing is judged."
     broken = [bound for bound, found in verdicts.items() if Verdict.BROKEN in found]
     if broken:
-        return f"Worse than promised: {_titles(broken)}."
+        return f"{problem} Worse than promised: {_titles(broken)}.".lstrip()
+    if problem:
+        return problem
     open_ = [bound for bound, found in verdicts.items() if Verdict.KEPT not in found]
     if not open_:
         return "As promised: every promise is kept."
@@ -151,7 +163,14 @@ def _titles(bounds: list[str]) -> str:
     return ", ".join(bounded(bound).title for bound in bounds)
 
 
-def _early(one: EarlyVerdict) -> Card:
+def _early(one: EarlyVerdict, *, refuted: bool) -> Card:
+    if refuted:
+        return Card(
+            tone="open",
+            head="Can’t know",
+            title=bounded(one.bound).title,
+            sentence=f"Matured labels refute the assumed share of frauds. {early_sentence(one)}",
+        )
     return Card(
         tone="bad" if one.alarm else VERDICT_TONES[one.verdict],
         head="Broken: alarm" if one.alarm else one.verdict.capitalize(),
@@ -298,8 +317,9 @@ def _contributors(drift: Drift) -> Drawing:
 
 def _estimates(monitoring: MonitoringResult) -> Section:
     estimates = monitoring.estimates
+    untested = " (untested: no label is mature)" if estimates.contradiction is None else ""
     rows = [
-        (Cell(text=FIGURES[name].title, key=name), estimate_text(one), f"{one.records:,}")
+        (Cell(text=FIGURES[name].title, key=name), f"{estimate_text(one)}{untested}", f"{one.records:,}")
         for name, one in estimates.overall.items()
     ]
     heads = {"error": "Error", "estimated": "Estimated", "records": "Of (expected)"}

@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 from scoring_model.decision.rules import Policy
-from scoring_model.estimates import Slice, Table
+from scoring_model.estimates import Estimate, Slice, Table
 from scoring_model.evaluation import Evaluation
 from scoring_model.evaluation.document import document, frame, members
 from scoring_model.evaluation.late_frauds import LateFrauds
@@ -82,6 +82,63 @@ class Maturity:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Prevalence:
+    """The share of frauds: as measured on matured records, in the reference period, and as assumed.
+
+    Parameters
+    ----------
+    matured : Estimate or None
+        Of the matured records that were observed; None without any.
+    reference : Estimate
+        Of the reference period of the bundle.
+    cap : float or None
+        Largest share that was assumed for verdicts before labels; None: nothing was.
+    contradicted : bool
+        Whether matured labels contradict the probabilities of the model.
+    """
+
+    matured: Estimate | None
+    reference: Estimate
+    cap: float | None
+    contradicted: bool
+
+    @property
+    def refuted(self) -> bool:
+        """Whether the matured records have more frauds than was assumed."""
+        low = None if self.matured is None else self.matured.low
+        return self.cap is not None and low is not None and low > self.cap
+
+    @property
+    def problem(self) -> str:
+        """Say why nothing rests on the assumed share or on the probabilities; empty if nothing speaks against them."""
+        if self.refuted:
+            return f"More frauds than assumed: {self._measured()}."
+        if self.contradicted:
+            return f"Matured labels contradict the probabilities of the model: {self._measured()}."
+        return ""
+
+    def __str__(self) -> str:
+        if self.matured is None or self.matured.value is None:
+            assumed = "" if self.cap is None else f"; at most {self.cap:.2%} are assumed"
+            return (
+                f"The share of frauds in the window can’t be known yet: no label is mature. It was "
+                f"{self.reference.value or 0.0:.2%} in the reference period{assumed}."
+            )
+        return f"{self._measured()}."
+
+    def _measured(self) -> str:
+        one = self.matured
+        if one is None or one.value is None:
+            return "no label of the window is mature"
+        ends = "" if one.low is None or one.high is None else f" ({one.low:.2%} to {one.high:.2%})"
+        assumed = "" if self.cap is None else f", and at most {self.cap:.2%} were assumed"
+        return (
+            f"{one.value:.2%}{ends} of {one.records:,} matured records are known frauds; it was "
+            f"{self.reference.value or 0.0:.2%} in the reference period{assumed}"
+        )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class PromiseBasis:
     """Whether the window is like the data on which a promise was certified.
 
@@ -120,6 +177,7 @@ class MonitoringResult:
     early : tuple of EarlyVerdict
         Promises to genuine applicants, judged without labels; empty without a cap on the prevalence.
     estimates : Estimates
+    prevalence : Prevalence
     matured : Evaluation or None
         Of the matured records alone; None without labels or matured records.
     promises : tuple of PromiseBasis
@@ -140,6 +198,7 @@ class MonitoringResult:
     findings: tuple[Finding, ...]
     early: tuple[EarlyVerdict, ...]
     estimates: Estimates
+    prevalence: Prevalence
     matured: Evaluation | None = field(repr=False)
     promises: tuple[PromiseBasis, ...]
     provenance: Provenance
@@ -192,12 +251,15 @@ def _rows(found: MonitoringResult) -> Iterator[tuple[object, ...]]:
         yield "matured", "", name, estimate.value, estimate.low, estimate.high, estimate.records
 
 
-def promise_bases(policy: Policy, drift: Drift, used: frozenset[str]) -> Iterator[PromiseBasis]:
+def promise_bases(
+    policy: Policy, drift: Drift, used: frozenset[str], prevalence: Prevalence
+) -> Iterator[PromiseBasis]:
     """Say which promises still rest on data like those that certified them.
 
     A promise to genuine applicants depends on the scores of genuine applicants, who are nearly all: it rests on like
     data while neither score nor outcomes drift. A promise about frauds depends on the scores of frauds, whom nobody
-    sees before their labels: it rests on like data while nothing drifts that the model reads.
+    sees before their labels: it rests on like data while nothing drifts that the model reads, and while matured labels
+    speak neither against the assumed share of frauds nor against the probabilities.
 
     Parameters
     ----------
@@ -205,6 +267,7 @@ def promise_bases(policy: Policy, drift: Drift, used: frozenset[str]) -> Iterato
         Features that the model reads.
     """
     drifted = [name for name in drift.found if name in _DECIDED or name in used]
+    found = f"No drift was found in {drift.window_records:,} records,"
     with_features = any(one.name not in _DECIDED for one in drift.subjects)
     for promise in policy.promises:
         about_frauds = promise.bound == "max_missed_fraud"
@@ -214,16 +277,18 @@ def promise_bases(policy: Policy, drift: Drift, used: frozenset[str]) -> Iterato
                 None,
                 "Drift has no limit here: nothing says whether the window is like the reference.",
             )
+        elif about_frauds and prevalence.problem:
+            rests, reason = False, prevalence.problem
         elif causes:
             named = ", ".join(causes[:_SHOWN]) + (" and others" if len(causes) > _SHOWN else "")
             rests, reason = False, f"Drift was found in {named}: the promise was certified on other data."
         elif not about_frauds:
-            rests, reason = True, "No drift was found in the score or the outcomes."
+            rests, reason = True, f"{found} in the score or the outcomes."
         elif with_features:
-            rests, reason = True, "No drift was found in anything that the model reads."
+            rests, reason = True, f"{found} in anything that the model reads."
         else:
             rests, reason = (
                 None,
-                "No drift was found in the score or the outcomes; features were not compared.",
+                f"{found} in the score or the outcomes; features were not compared.",
             )
         yield PromiseBasis(bound=promise.bound, limit=promise.limit, rests=rests, reason=reason)

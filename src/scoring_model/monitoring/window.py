@@ -49,7 +49,7 @@ from scoring_model.history import person_codes
 from scoring_model.monitoring.drift import Drift, measure_drift
 from scoring_model.monitoring.early import NO_RECORDS, MaturedRecords, early_verdicts, estimate_errors
 from scoring_model.monitoring.monitoring import Monitoring
-from scoring_model.monitoring.result import Maturity, promise_bases
+from scoring_model.monitoring.result import Maturity, Prevalence, promise_bases
 from scoring_model.records import NEVER, Names, RecordTable
 from scoring_model.records.file_format import PLAIN
 from scoring_model.records.labels import UNLABELLED
@@ -323,6 +323,21 @@ def _monitor(
     used_cap = _default_cap(days) if cap is None else cap
     trained = _trained(scorer, table)
     late = _late_frauds(scorer, window, maturity, targets)
+    estimates = estimate_errors(
+        days,
+        scorer.rules.calibration,
+        decisions,
+        table.event_times,
+        targets if labelled else np.full_like(targets, -1),
+        window.earlier,
+    )
+    matured = _evaluate(scorer, window, options) if labelled and maturity.matured else None
+    prevalence = Prevalence(
+        matured=None if matured is None else matured.figures["fraud_share"],
+        reference=share_of(int(days.frauds.sum()), int(days.records.sum())),
+        cap=used_cap,
+        contradicted=(estimates.contradiction or 0.0) > 1,
+    )
     return Monitoring(
         records=len(table),
         refused=window.refused,
@@ -338,16 +353,10 @@ def _monitor(
         early=()
         if used_cap is None
         else tuple(early_verdicts(scorer.rules.policy, decisions.outcomes, table.event_times, cap=used_cap)),
-        estimates=estimate_errors(
-            days,
-            scorer.rules.calibration,
-            decisions,
-            table.event_times,
-            targets if labelled else np.full_like(targets, -1),
-            window.earlier,
-        ),
-        matured=_evaluate(scorer, window, options) if labelled and maturity.matured else None,
-        promises=tuple(promise_bases(scorer.rules.policy, drift, _used(scorer))),
+        estimates=estimates,
+        prevalence=prevalence,
+        matured=matured,
+        promises=tuple(promise_bases(scorer.rules.policy, drift, _used(scorer), prevalence)),
         provenance=provenance_of(
             scorer,
             table.event_times,

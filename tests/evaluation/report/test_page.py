@@ -10,6 +10,7 @@ from scoring_model.contract.outcome import Outcome
 from scoring_model.evaluation import Evaluation
 from scoring_model.evaluation.report import Grid, Section, evaluation_report
 from scoring_model.evaluation.report import html as rendered
+from scoring_model.evaluation.report.first_screen import promise_cards
 
 KEPT = {"max_false_reject": 0.05, "max_step_up": 0.9, "max_missed_fraud": 0.9}
 
@@ -134,3 +135,38 @@ def test_a_report_replaces_the_earlier_one(html: str, tmp_path: Path) -> None:
     evaluated(limits=KEPT).report(path)
     assert path.read_text(encoding="utf-8") == html
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_groups_without_a_clear_gap_say_which_one_would_have_been_seen() -> None:
+    """Half the width of the simultaneous intervals, from the narrowest group to the widest, in percentage points."""
+    found = evaluated(groups=("a", "b", "c"))
+    text = Page.of(rendered(evaluation_report(found))).text
+    rates = [group.rates["step_up"].gap for group in found.groups[0].groups]
+    widths = [
+        100 * (one.simultaneous_high - one.simultaneous_low) / 2
+        for one in rates
+        if one.simultaneous_high and one.simultaneous_low
+    ]
+    assert len(widths) == 3
+    assert (
+        "No group differs clearly from its reference: every simultaneous interval that exists holds 0."
+        in text
+    )
+    assert "Gaps that would be seen in half of the cases, by group: genuine who fail 0." in text
+    assert f"genuine stepped up or failed {min(widths):.2g} to {max(widths):.2g} points." in text
+
+
+def test_a_kept_promise_says_what_it_is_worth() -> None:
+    """A promise that allows many times what is observed protects nobody; one that is near it says nothing of this."""
+    found = evaluated(limits={"max_step_up": 0.5})
+    _, friction, missed = found.stability
+    cards = {card.title: card.detail or "" for card in promise_cards(found.stability)}
+    assert friction.share.value is not None
+    assert missed.share.value is not None
+    times = 0.5 / friction.share.value
+    assert times > 2
+    assert cards["Genuine stepped up or failed"].endswith(
+        f"The promise allows {times:,.0f} times as many as were observed."
+    )
+    near = evaluated(limits={"max_missed_fraud": 1.5 * missed.share.value})
+    assert all("times as many" not in (card.detail or "") for card in promise_cards(near.stability))

@@ -188,8 +188,17 @@ def _reason(error: Stability) -> str:
             if error.by_days.low is not None
             else "Too few days for a verdict."
         )
-    side = "at or below" if error.verdict is Verdict.KEPT else "above"
-    return f"The whole interval lies {side} the limit."
+    if error.verdict is Verdict.BROKEN:
+        return "The whole interval lies above the limit."
+    return f"The whole interval lies at or below the limit.{_worth(error)}"
+
+
+def _worth(error: Stability) -> str:
+    """Say what a kept promise is worth beside what is observed, where that is far less."""
+    share, limit = error.share.value, error.limit
+    if not share or limit is None or limit < 2 * share:
+        return ""
+    return f" The promise allows {limit / share:,.0f} times as many as were observed."
 
 
 def left_out_section(

@@ -154,6 +154,12 @@ def _unknown(whatif: WhatIf) -> Iterator[str]:
         "nothing says whether another outcome is a better one; compare both bundles on matured labels (scoring-model "
         "compare)."
     )
+    released = int(whatif.matrix[UNLABELLED, 1:, 0].sum())
+    yield (
+        "Labels depend on the decisions of then: those who were stopped could hardly become known frauds. Of those "
+        f"whom the bundle would let pass and who did not pass then, {released:,} have no label, and nobody knows what "
+        "they were."
+    )
     yield (
         "Requests stay as they were: a follow-up is decided again whether or not the bundle would have asked for it, "
         "and nobody knows what applicants would have done after another outcome."

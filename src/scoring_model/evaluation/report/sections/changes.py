@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 _TEXT: Final = (
     "Changes of rates are challenger minus champion, in percentage points. Their intervals hold for all groups of the "
-    "column at once with 95% confidence. Groups with too few records or days have no interval."
+    "column at once, for each rate by itself, with 95% confidence. Groups with too few records or days have no "
+    "interval."
 )
 _COLOURS: Final = "Green: clearly fewer errors; orange: clearly more; grey and hollow: the interval holds 0."
 

@@ -15,6 +15,7 @@ from scoring_model.figures import ERRORS, FIGURES
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from scoring_model.estimates import Estimate
     from scoring_model.evaluation.groups import Group, GroupRate, GroupTable
 
 TOP: Final = 20
@@ -31,7 +32,7 @@ def groups_sections(evaluation: EvaluationResult) -> list[Section]:
     text = (
         f"A group with fewer than {MIN_RECORDS} records of the class, or on fewer than ten days, has not enough data "
         "for an interval. Gaps and ratios compare each group with the reference; their intervals are simultaneous: "
-        "they hold for all groups at once with 95% confidence."
+        "they hold for all groups of the column at once, for each rate by itself, with 95% confidence."
     )
     return [
         Section(
@@ -84,7 +85,29 @@ def _clear(table: "GroupTable") -> str:
     ]
     if clear:
         return f"Clear differences (simultaneous intervals leave out 0): {'; '.join(clear)}."
-    return "No group differs clearly from its reference: every simultaneous interval that exists holds 0."
+    text = "No group differs clearly from its reference: every simultaneous interval that exists holds 0."
+    return f"{text} {_visible(table)}".rstrip()
+
+
+def _visible(table: "GroupTable") -> str:
+    """Say which gap would have been seen: one as large as half the interval is wide is seen in half of the cases."""
+    gaps = {rate: [_half_width(group.rates[rate].gap) for group in _others(table)] for rate in ERRORS}
+    known = {rate: [one for one in widths if one is not None] for rate, widths in gaps.items()}
+    parts = [
+        f"{FIGURES[rate].title.lower()} {_size(min(widths))} to {_size(max(widths))} points"
+        for rate, widths in known.items()
+        if widths
+    ]
+    return f"Gaps that would be seen in half of the cases, by group: {'; '.join(parts)}." if parts else ""
+
+
+def _size(gap: float) -> str:
+    return f"{100 * gap:.2g}"
+
+
+def _half_width(gap: "Estimate") -> float | None:
+    low, high = gap.simultaneous_low, gap.simultaneous_high
+    return None if low is None or high is None else (high - low) / 2
 
 
 def _side(rate: "GroupRate") -> str:
