@@ -28,6 +28,7 @@ def test_codes_are_stable() -> None:
         "SM011": "SEARCH_EDGE",
         "SM012": "MIXED_MATURITY",
         "SM013": "STOPPED",
+        "SM014": "UNSEEN_KINDS",
         "SM015": "LATE_FRAUDS",
     }
     assert list(CHECKS) == list(Code)

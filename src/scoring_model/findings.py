@@ -50,6 +50,7 @@ class Code(StrEnum):
     SEARCH_EDGE = "SM011"
     MIXED_MATURITY = "SM012"
     STOPPED = "SM013"
+    UNSEEN_KINDS = "SM014"
     LATE_FRAUDS = "SM015"
 
 
@@ -182,6 +183,15 @@ CHECKS: Final[Mapping[Code, Check]] = MappingProxyType(
             why="Whoever was stopped can never become a known fraud. Figures of the ranking, of frauds and of costs "
             "are those of the applicants who were observed; a model that lets stopped ones pass looks no worse for it.",
             action="Let a share of them pass (`policy.control`): records with propensities stand for all applicants.",
+        ),
+        Code.UNSEEN_KINDS: Check(
+            title="Released applicants of a kind that nobody observed",
+            severity=Severity.WARNING,
+            of_training=False,
+            why="A challenger lets applicants pass whom its champion stops, and nearly all who are like them in a "
+            "feature were stopped. So no label says what they are: the challenger may have forgotten what its "
+            "predecessor knew. Only a comparison of two models can find this; gates are not decided then.",
+            action="Let a share of the stopped applicants pass (`policy.control`), and train on their labels.",
         ),
         Code.LATE_FRAUDS: Check(
             title="Frauds that become known after the label maturity",

@@ -12,15 +12,19 @@ import pytest
 from comparison_use import compared
 from identity_use import with_thresholds
 from scoring_model.bundle import Bundle
+from scoring_model.configuration import DifferenceGate, GateSettings
 from scoring_model.contract.outcome import OUTCOMES, Outcome
 from scoring_model.estimates import Estimate
 from scoring_model.evaluation import (
     EvaluationError,
+    check_gates,
     compare,
     comparison_summary,
 )
 from scoring_model.evaluation.flips import MOST_EXPLAINED, DailyChange
+from scoring_model.findings import Code, State
 from scoring_model.records import rfc3339
+from scoring_model.records.sheet import CONTRACT_MARK
 from scoring_model.scorer import Scorer
 from scoring_model.training.run import Training
 
@@ -204,3 +208,35 @@ def test_what_cannot_be_compared_is_refused(
     blind = frame.slice(0, 2000).drop_columns(["signals.vpn"])
     with pytest.raises(EvaluationError, match=r"no value of signals\.vpn, which the champion reads"):
         compare(sealed, sealed, blind)
+
+
+def test_a_challenger_that_releases_kinds_nobody_observed_is_not_decided(
+    sealed: Path, training: Training, frame: pa.Table, tmp_path: Path
+) -> None:
+    """Passports were always stopped: whom the challenger releases of them nobody knows, and no gate is decided."""
+    stricter = tmp_path / "stricter"
+    with_thresholds(training.bundle, step_up_from=1, fail_from=2).save(stricter)
+    records = frame.slice(0, 4000)
+    kinds = records.column("documentType").to_pylist()
+    shown = {}
+    for name, stopped in (("passports", "PASSPORT"), ("some", None)):
+        outcomes = [
+            "FAILED" if kind == stopped or (stopped is None and place % 10 == 0) else "PASSED"
+            for place, kind in enumerate(kinds)
+        ]
+        marked = records.append_column("scoringOutcome", pa.array(outcomes)).replace_schema_metadata(
+            CONTRACT_MARK
+        )
+        found = compare(stricter, sealed, marked)
+        settings = GateSettings(
+            gates={"all": DifferenceGate(difference="applicants_passed", above=-1)}, allow_trained=True
+        )
+        (gate,) = check_gates(settings, found).results
+        (finding,) = (one for one in found.findings if one.code is Code.UNSEEN_KINDS)
+        assert found.released is not None
+        assert found.released.released > 20
+        shown[name] = finding.state, gate.verdict.value, gate.detail == finding.sentence
+    assert shown == {
+        "passports": (State.FOUND, "not_enough_data", True),
+        "some": (State.CLEAR, "passed", False),
+    }

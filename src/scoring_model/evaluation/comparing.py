@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -10,9 +10,11 @@ import numpy as np
 
 from scoring_model.arrays import FloatArray, IntArray
 from scoring_model.contract.fields import signal_field
+from scoring_model.decision.gains import split_gains
 from scoring_model.decision.rules import Decisions
 from scoring_model.evaluation.comparison import Comparison, compare_evaluations
 from scoring_model.evaluation.comparison_result import ComparedBundle
+from scoring_model.evaluation.coverage import Selection
 from scoring_model.evaluation.evaluated_records import refuse
 from scoring_model.evaluation.evaluation import Evaluation
 from scoring_model.evaluation.holdout import (
@@ -27,8 +29,10 @@ from scoring_model.evaluation.holdout import (
     read_labelled,
     select_known,
 )
+from scoring_model.evaluation.kinds import Kinds, check_released
 from scoring_model.evaluation.labels import read_labels
 from scoring_model.evaluation.trained_records import trained_records, trained_until
+from scoring_model.findings import arranged
 from scoring_model.history import person_codes
 from scoring_model.records import RecordTable, format_duration
 from scoring_model.scorer import Scorer
@@ -92,8 +96,10 @@ def compare(
     return _compared(
         scorers,
         [reading.table for reading in readings],
-        lambda tables, _: [
-            _Decided.now(scorer, table, read_histories(scorer, history, scored=reading, recent=False))
+        lambda tables, _, stopped: [
+            _Decided.now(
+                scorer, table, read_histories(scorer, history, scored=reading, recent=False), stopped=stopped
+            )
             for scorer, table, reading in zip(scorers, tables, readings, strict=True)
         ],
         options=options,
@@ -151,8 +157,8 @@ def compare_rows(
     return _compared(
         scorers,
         [one.table for one in records],
-        lambda _, places: [
-            _Decided.of(scorer, one.rows[own], one.seconds)
+        lambda _, places, stopped: [
+            _Decided.of(scorer, one.rows[own], one.seconds, stopped=stopped)
             for scorer, one, own in zip(scorers, records, places, strict=True)
         ],
         options=options,
@@ -187,31 +193,43 @@ def _absent_signals(scorers: tuple[Scorer, Scorer], tables: Sequence[RecordTable
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class _Decided:
-    """Decisions about a table, the feature rows of those that did not pass, and times."""
+    """Decisions about a table, the feature rows of those that did not pass, and times.
+
+    Where applicants were stopped, `stopped` are their feature rows, and `kinds` what was observed.
+    """
 
     decisions: Decisions
     places: IntArray
     rows: FloatArray
+    stopped: FloatArray
+    kinds: Kinds | None
     seconds: float
     decision_milliseconds: float
 
     @classmethod
-    def now(cls, scorer: Scorer, table: RecordTable, history: RecordTable | None) -> "_Decided":
+    def now(
+        cls, scorer: Scorer, table: RecordTable, history: RecordTable | None, *, stopped: IntArray
+    ) -> "_Decided":
         started = time.perf_counter()
         before = 0 if history is None else len(history)
         rows = scorer.matrix.rows(table if history is None else history.append(table), before)
-        return cls.of(scorer, rows, time.perf_counter() - started)
+        return cls.of(scorer, rows, time.perf_counter() - started, stopped=stopped)
 
     @classmethod
-    def of(cls, scorer: Scorer, rows: FloatArray, seconds: float) -> "_Decided":
+    def of(cls, scorer: Scorer, rows: FloatArray, seconds: float, *, stopped: IntArray) -> "_Decided":
         started = time.perf_counter()
         decisions = scorer.decide(rows)
         seconds += time.perf_counter() - started
         places = np.flatnonzero(decisions.outcomes)  # only these have reasons
+        observed = np.ones(len(rows), dtype=np.bool_)
+        observed[stopped] = False
+        splits, _ = split_gains(scorer.contents.forest)
         return cls(
             decisions=decisions,
             places=places,
             rows=rows[places],
+            stopped=rows[stopped],
+            kinds=Kinds.of(rows, observed, np.flatnonzero(splits)) if len(stopped) else None,
             seconds=seconds,
             decision_milliseconds=_milliseconds(scorer, rows[:_TIMED]),
         )
@@ -230,7 +248,7 @@ def _milliseconds(scorer: Scorer, rows: FloatArray) -> float:
 def _compared(
     scorers: tuple[Scorer, Scorer],
     tables: Sequence[RecordTable],
-    decide: Callable[[Sequence[RecordTable], Sequence[IntArray]], Sequence[_Decided]],
+    decide: Callable[[Sequence[RecordTable], Sequence[IntArray], IntArray], Sequence[_Decided]],
     *,
     options: EvaluationOptions,
     rows: int,
@@ -239,7 +257,8 @@ def _compared(
 ) -> Comparison:
     """Compare decisions about the records that both tables have, by `source_rows`.
 
-    They are made, from the common records and their places in both tables, once there is something to evaluate.
+    They are made, from the common records, their places in both tables and those who were stopped, once there is
+    something to evaluate.
     """
     one, other = (table.source_rows for table in tables)
     _, *places = np.intersect1d(one, other, return_indices=True)
@@ -247,7 +266,7 @@ def _compared(
     refuse(_SUBJECT, _absent_signals(scorers, tables))
     selection = select_known(scorers[0], tables[0], options, invalid=rows - len(tables[0]))
     columns, persons = group_columns(tables[0], options.by), person_codes(tables[0], alone=True)
-    decided = decide(tables, places)
+    decided = decide(tables, places, selection.stopped)
     evaluations = [
         evaluate_decisions(
             scorer,
@@ -259,6 +278,8 @@ def _compared(
         )
         for scorer, table, one in zip(scorers, tables, decided, strict=True)
     ]
+
+    evaluations[1] = _with_kinds(evaluations[1], scorers[1], decided, selection)
 
     def explain(place: int, stricter: bool) -> tuple[str, ...]:
         one, scorer = decided[stricter], scorers[stricter]
@@ -272,6 +293,25 @@ def _compared(
         sentences={**scorers[0].sentences, **scorers[1].sentences},
         notes=(*_notes(scorers), *notes),
     )
+
+
+def _with_kinds(
+    challenger: Evaluation, scorer: Scorer, decided: Sequence[_Decided], selection: Selection
+) -> Evaluation:
+    """Add whether the challenger releases applicants of kinds that nobody observed."""
+    champion, own = decided
+    if own.kinds is None:
+        return challenger
+    old, new = (one.decisions.outcomes[selection.stopped] for one in (champion, own))
+    finding = check_released(
+        own.kinds,
+        own.stopped[(old != 0) & (new == 0) & (selection.stopped_labels < 0)],
+        scorer.matrix.names,
+        {one.name: one.sentence.removesuffix(".") for one in scorer.matrix.features},
+        records=len(selection.rows),
+    )
+    others = (one for one in challenger.findings if one.code is not finding.code)
+    return replace(challenger, findings=arranged((*others, finding)))
 
 
 def _bundle(scorer: Scorer, decided: _Decided, evaluation: Evaluation) -> ComparedBundle:

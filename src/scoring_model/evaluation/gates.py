@@ -301,6 +301,9 @@ def _obstacle(
     findings: Sequence[Finding],
 ) -> str | None:
     """Return why no gate can be decided, or None."""
+    by_code = {one.code: one.sentence for one in findings if one.state is State.FOUND}
+    if Code.UNSEEN_KINDS in by_code:
+        return by_code[Code.UNSEEN_KINDS]
     if evaluation.days < settings.min_days:
         return f"{evaluation.days} days with records; {settings.min_days} are needed"
     if settings.allow_trained:
@@ -309,8 +312,7 @@ def _obstacle(
         return "a bundle does not hold its split, so records that it was trained on are not found"
     if most := max(count or 0 for count in trained):
         return f"{most:,} evaluated records are from the period that a model was trained and validated on"
-    used = (one for one in findings if one.code is Code.TRAINING_RECORDS and one.state is State.FOUND)
-    return next((one.sentence for one in used), None)
+    return by_code.get(Code.TRAINING_RECORDS)
 
 
 def _check_findings(
