@@ -25,7 +25,7 @@ IDENTITIES: Final = "/scoring/v1/identities"
 _QUOTA: Final = 1_000_000_000
 _SECONDS: Final = 120
 DAY: Final = parse_duration("1d")
-LABELLED: Final = 0.2
+LABELLED: Final = 0.5
 """Share of the applications whose label is reported, at random: many others are to see each label."""
 
 DELAY: Final = parse_duration("2d")
