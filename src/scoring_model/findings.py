@@ -180,7 +180,7 @@ CHECKS: Final[Mapping[Code, Check]] = MappingProxyType(
             title="Stopped applicants whose class is not known",
             severity=Severity.WARNING,
             of_training=False,
-            why="Whoever was stopped can never become a known fraud. Figures of the ranking, of frauds and of costs "
+            why="A stopped applicant can never become a known fraud. Figures of the ranking, of frauds and of costs "
             "are those of the applicants who were observed; a model that lets stopped ones pass looks no worse for it.",
             action="Let a share of them pass (`policy.control`): records with propensities stand for all applicants.",
         ),

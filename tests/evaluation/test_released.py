@@ -286,13 +286,13 @@ def test_no_look_decides_on_those_who_passed() -> None:
     assert (found.difference, found.highest, found.answer) == (ends.lowest, ends.highest, Answer.WAIT)
     assert str(found) == (
         f"wait: the labels of stopped applicants decide, the difference may be {ends.lowest:+.3f} to "
-        f"{ends.highest:+.3f}; more frauds do not tell which, a control group would"
+        f"{ends.highest:+.3f}; more frauds do not show which, a control group would"
     )
     look = look_again(plan, (), compared())
     assert look.answer is Answer.WAIT
     assert str(look) == (
         "wait: the labels do not give the difference: no fraud has matured, or applicants were stopped, and neither "
-        "bounds nor a control group tell what they were"
+        "bounds nor a control group show what they were"
     )
     assert look_again(plan, (), compared(stopped=0, released=0)).difference is not None
 

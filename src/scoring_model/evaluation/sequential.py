@@ -109,12 +109,12 @@ class Look:
         if self.difference is None:
             return (
                 "wait: the labels do not give the difference: no fraud has matured, or applicants were stopped, and "
-                "neither bounds nor a control group tell what they were"
+                "neither bounds nor a control group show what they were"
             )
         if self.highest is not None and not self.more_frauds:
             return (
                 f"wait: the labels of stopped applicants decide, the difference may be {self.difference:+.3f} to "
-                f"{self.highest:+.3f}; more frauds do not tell which, a control group would"
+                f"{self.highest:+.3f}; more frauds do not show which, a control group would"
             )
         if self.better:
             return "wait: significantly better, but some gate does not pass yet"

@@ -1,6 +1,6 @@
 """Whether a record is observed: whether its label could become known, by what was finally decided about the applicant.
 
-A label and an observation are two attributes. Whoever was stopped can never become a known fraud, so a record without a
+A label and an observation are two attributes. A stopped applicant can never become a known fraud, so a record without a
 label is genuine with age only if it is observed (selective labels: Lakkaraju et al. 2017, DOI 10.1145/3097983.3098066).
 Decision record: docs/adr/0013-labels-and-splits.md.
 """

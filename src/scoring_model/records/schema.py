@@ -82,7 +82,7 @@ class OutcomeSchema:
     Parameters
     ----------
     passed, stepped_up, failed : tuple of str
-        Values of the column of `outcome`: the final one, whoever decided.
+        Values of the column of `outcome`: the final one, no matter who decided.
     approved, declined, abandoned : tuple of str
         Values of the column of `resolution`: how a step-up or review ended.
 
