@@ -52,6 +52,7 @@ class Code(StrEnum):
     STOPPED = "SM013"
     UNSEEN_KINDS = "SM014"
     LATE_FRAUDS = "SM015"
+    CONTROL_GROUP = "SM017"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -205,6 +206,16 @@ CHECKS: Final[Mapping[Code, Check]] = MappingProxyType(
             "`monitor` make this check too.",
             action="Raise `training.split.label_maturity` until nearly all frauds are known by then. Compare numbers "
             "of the newest mature records with those of older ones only after dividing by the share.",
+        ),
+        Code.CONTROL_GROUP: Check(
+            title="Size of the control group",
+            severity=Severity.WARNING,
+            of_training=False,
+            why="A control group says what stopped applicants are. With few records it says little: a training with "
+            "fewer than 30 genuine ones in its validation part counts each stopped applicant as genuine, as without a "
+            "control group, and promises on missed fraud are then about those who passed. An evaluation with fewer "
+            "than 10 known frauds in it cannot say which share of frauds a policy misses.",
+            action="Wait for more records, or let a larger share pass (`policy.control`).",
         ),
     }
 )

@@ -12,13 +12,15 @@ from scoring_model.decision.probability import Platt
 from scoring_model.decision.rules import DecisionRules, Decisions, Policy, Promise
 from scoring_model.decision.scale import ScoreScale
 from scoring_model.evaluation import EvaluatedRecords, Evaluation, evaluate_records
+from scoring_model.evaluation.checks import check_control
 from scoring_model.evaluation.coverage import LeftOut, select
 from scoring_model.evaluation.possible import possible_share
 from scoring_model.evaluation.report.first_screen import promise_cards
 from scoring_model.evaluation.stability import Verdict
-from scoring_model.evaluation.stopped import NotObserved
+from scoring_model.evaluation.stopped import ControlGroup, NotObserved
 from scoring_model.evaluation.uncertainty import share_of
 from scoring_model.figures import ERRORS, ErrorName
+from scoring_model.findings import State
 from scoring_model.records import NEVER, RecordTable
 from scoring_model.records.observation import STOPPED
 from scoring_model.records.times import DAY
@@ -188,3 +190,33 @@ def test_labels_of_stopped_ones_are_selected() -> None:
     assert found.coverage.rows == 5
     known = replace(records, observed_until=None)
     assert select(known, as_of=100 * DAY, maturity=60 * DAY).rows.tolist() == [0, 1, 2, 3, 4]
+
+
+@pytest.mark.parametrize(
+    ("genuine", "frauds", "said"),
+    [
+        (30, 10, None),
+        (29, 10, "about 63 days, or a share 1.0 times as large"),
+        (300, 4, "about 150 days, or a share 2.5 times as large"),
+        (300, 0, "nobody can say how long that takes"),
+    ],
+)
+def test_a_small_control_group_is_found(genuine: int, frauds: int, said: str | None) -> None:
+    """Below 30 genuine or 10 fraudulent records, with how long it takes to have them."""
+    weights = np.repeat([20.0, 20.0, 1.0], [genuine, frauds, 50])
+    targets = np.repeat([0, 1, 0], [genuine, frauds, 50]).astype(np.int8)
+    finding = check_control(ControlGroup.of(weights, targets), days=60, records=len(targets))
+    assert finding.state is (State.CLEAR if said is None else State.FOUND)
+    assert finding.sentence.startswith(
+        f"the control group has {genuine} genuine records and {frauds} known frauds"
+    )
+    assert (said or "30 and 10 suffice") in finding.sentence
+
+
+def test_nobody_was_stopped_is_no_control_group() -> None:
+    """Without weights, or where each record has one of 1."""
+    targets = np.zeros(5, dtype=np.int8)
+    for weights in (None, np.ones(5)):
+        assert (
+            check_control(ControlGroup.of(weights, targets), days=1, records=5).state is State.NOT_APPLICABLE
+        )

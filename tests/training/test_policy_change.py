@@ -91,6 +91,14 @@ def later(frame: pa.Table, prepared: Prepared) -> pa.Table:
     return frame.filter(pa.array(kept))
 
 
+def under_columns(bundle: SealedFiles, columns: dict[str, str]) -> SealedFiles:
+    """The bundle for files whose columns have these names."""
+    contents = Contents.of(bundle)
+    files = {**bundle.files, **replace(contents, schema=replace(contents.schema, columns=columns)).to_files()}
+    version = model_version(bundle.manifest.name, files)
+    return replace(bundle, files=files, manifest=replace(bundle.manifest, model_version=version))
+
+
 def test_costs_choose_as_a_training_with_them_would(
     change: Change, prepared: Prepared, identity: Configuration, training: Training, tmp_path: Path
 ) -> None:
@@ -274,6 +282,37 @@ def test_fresh_records_certify_bounds_in_full(
         change(later, of=new, max_step_up=0.15)
 
 
+def test_fresh_records_that_were_stopped_count_as_genuine(
+    change: Change, bundle: SealedFiles, frame: pa.Table, later: pa.Table, prepared: Prepared, tmp_path: Path
+) -> None:
+    """Nobody knows what they were, so the bound holds whatever they were, and the card says so; known frauds do not."""
+    as_of = int(prepared.table.event_times.max())
+    past = frame.slice(0, len(frame) - len(later))
+    failed = np.arange(len(later)) % 20 == 0
+    outcomes = later.append_column("outcome", pa.array(np.where(failed, "FAILED", "PASSED")))
+    past = past.append_column("outcome", pa.array(["PASSED"] * len(past)))
+    mapped = under_columns(bundle, {"outcome": "outcome"})
+    changed = change(outcomes, of=mapped, history=[past], as_of=as_of, max_step_up=0.2, max_false_reject=None)
+    counts = ScoreCounts.from_bytes(changed.described["score_counts.json"])
+    table, start = prepared.table, len(frame) - len(later)
+    counted = np.flatnonzero(table.event_times[start:] < as_of - 30 * DAY)
+    fraud = (table.labels == 1) & (table.label_times < as_of)
+    genuine = counted[~fraud[start + counted]]
+    assert int(counts.genuine.sum()) == np.count_nonzero(~failed[genuine])
+    (promise,) = changed.policy.promises
+    assert (
+        promise.records == int(counts.persons.sum()) == len(set(prepared.persons[start + genuine].tolist()))
+    )
+    assert 0 < counts.stopped <= np.count_nonzero(failed[genuine])
+    card = changed.described["card.md"].decode()
+    assert f"{counts.stopped:,} of the {promise.records:,} persons that count as genuine were stopped" in card
+    assert "missed fraud is about frauds among those who were passed" not in card
+    again = change(
+        of=replace(changed.sealed, files={**changed.sealed.files, **changed.described}), max_step_up=0.25
+    )
+    assert f"{counts.stopped:,} of the" in again.described["card.md"].decode()
+
+
 def test_records_that_are_not_fresh_are_refused(change: Change, frame: pa.Table, later: pa.Table) -> None:
     """Records of the validation part, and records of which none is mature, certify nothing."""
     count = len(frame) - len(later)
@@ -287,11 +326,7 @@ def test_fresh_records_with_names_of_both_kinds_are_read_as_told(
     change: Change, bundle: SealedFiles, later: pa.Table, prepared: Prepared
 ) -> None:
     """A file with own names and those of the contract is refused, unless the caller says which count."""
-    contents = Contents.of(bundle)
-    own = replace(contents, schema=replace(contents.schema, columns={"eventTime": "Eingang"}))
-    files = {**bundle.files, **own.to_files()}
-    version = model_version(bundle.manifest.name, files)
-    mapped = replace(bundle, files=files, manifest=replace(bundle.manifest, model_version=version))
+    mapped = under_columns(bundle, {"eventTime": "Eingang"})
     both = later.append_column("Eingang", later["eventTime"])
     as_of = int(prepared.table.event_times.max())
     with pytest.raises(MissingColumns, match="say which count with --names"):

@@ -7,6 +7,7 @@ import pytest
 
 from scoring_model.arrays import FloatArray
 from scoring_model.configuration import SplitSettings
+from scoring_model.evaluation.stopped import ControlGroup
 from scoring_model.training.fitting import fit
 from scoring_model.training.split import Split, SplitError, split
 
@@ -71,9 +72,26 @@ def test_equal_propensities_leave_nothing_out() -> None:
     assert plain.train_weights is None
 
 
+@pytest.mark.parametrize(("every", "genuine"), [(260, 29), (250, 30)])
+def test_a_control_group_of_few_stands_for_nobody(every: int, genuine: int) -> None:
+    """Below 30 genuine records in validation all observed ones are judged, and the stopped ones may be genuine."""
+    place = np.arange(40_000)
+    propensities = np.where(place % 2 == 0, 1.0, np.where(place % every == 1, 0.1, np.nan))
+    found = cut(propensities)
+    assert found.control == ControlGroup(genuine=genuine, frauds=0)
+    whole = genuine < 30
+    assert any("by chance" in reason for row in found.summaries for reason in row.left_out) is not whole
+    stopped = propensities[found.stopped]
+    assert np.isnan(stopped).all()
+    assert (len(stopped) > 3_000) is whole
+    assert found.train_weights is not None
+    assert np.isfinite(found.train_weights).all()
+    assert found.train_weights.max() == pytest.approx(10 * found.train_weights.min())
+
+
 def test_too_few_frauds_of_the_control_group_are_named() -> None:
     """A low propensity leaves few records: the error says of which parts and how many frauds there are."""
-    propensities = np.where(np.arange(40_000) % 4_000 == 0, 0.001, 1.0)
+    propensities = np.where(np.arange(40_000) % 150 == 1, 0.001, 1.0)
     with pytest.raises(SplitError, match=r"validation .* frauds, needs 5"):
         cut(propensities)
 

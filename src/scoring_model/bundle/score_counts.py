@@ -40,6 +40,8 @@ class ScoreCounts:
         Probability, in (0, 1), with which all thresholds certified for these bounds keep them.
     until : int
         End of the period of the sample, microseconds since 1970-01-01 UTC.
+    stopped : int
+        How many of the tested persons were stopped: what they were is not known, and each counts as genuine.
     """
 
     persons: IntArray
@@ -49,6 +51,7 @@ class ScoreCounts:
     limits: Mapping[str, float]
     confidence: float
     until: int
+    stopped: int = 0
 
     @classmethod
     def of_scores(
@@ -61,6 +64,7 @@ class ScoreCounts:
         limits: Mapping[str, float],
         confidence: float,
         until: int,
+        stopped: int = 0,
     ) -> Self:
         """Count scores, arrays of int64 from 0 to 1000."""
         return cls(
@@ -71,6 +75,7 @@ class ScoreCounts:
             limits=MappingProxyType(dict(limits)),
             confidence=confidence,
             until=until,
+            stopped=stopped,
         )
 
     @classmethod
@@ -82,6 +87,7 @@ class ScoreCounts:
         """Return the counts as canonical JSON, without the scores that no record has."""
         plain: dict[str, object] = {kind: _present(getattr(self, kind)) for kind in _KINDS}
         plain |= {"limits": self.limits, "confidence": self.confidence, "until": rfc3339(self.until)}
+        plain |= {"stopped": self.stopped} if self.stopped else {}
         return json_bytes(plain)
 
     @classmethod
@@ -101,6 +107,7 @@ class ScoreCounts:
                 limits=MappingProxyType(plain["limits"]),
                 confidence=plain["confidence"],
                 until=microseconds(plain["until"]),
+                stopped=plain.get("stopped", 0),
             )
         except (ValueError, IndexError, OverflowError) as error:
             raise ContentInvalid(str(error)) from None
@@ -130,5 +137,6 @@ _document: Final = fields(
         "limits": fields({}, others=share),
         "confidence": share,
         "until": text,
-    }
+    },
+    optional={"stopped": count},
 )

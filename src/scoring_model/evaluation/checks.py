@@ -1,5 +1,6 @@
 """Checks that an evaluation makes."""
 
+import math
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -11,7 +12,7 @@ from scoring_model.evaluation.coverage import Coverage, LeftOut
 from scoring_model.evaluation.day_draws import MIN_DAYS
 from scoring_model.evaluation.evaluated_records import EvaluatedRecords
 from scoring_model.evaluation.groups import MIN_RECORDS, GroupTable
-from scoring_model.evaluation.stopped import Stopped
+from scoring_model.evaluation.stopped import MIN_FRAUDS, MIN_GENUINE, ControlGroup, Stopped
 from scoring_model.figures import ERRORS
 from scoring_model.findings import Code, Finding, State, not_applicable
 from scoring_model.records import format_duration
@@ -110,6 +111,40 @@ def check_stopped(records: EvaluatedRecords) -> Finding:
         f"Figures rest on the {len(records):,} who were observed",
         count=found.records,
         records=len(records),
+    )
+
+
+def check_control(group: ControlGroup | None, *, days: float, records: int) -> Finding:
+    """Report a control group with too few records to say what stopped applicants are.
+
+    Parameters
+    ----------
+    days : float
+        Days over which its records lie.
+    records : int
+        Records that were looked at.
+    """
+    code = Code.CONTROL_GROUP
+    if group is None:
+        return not_applicable(
+            code, "no record has a propensity below 1: there is no control group", records=records
+        )
+    size = f"{group.genuine:,} genuine records and {group.frauds:,} known frauds"
+    found = f"the control group has {size} in {days:,.0f} days"
+    needed = f"{MIN_GENUINE} and {MIN_FRAUDS}"
+    if group.factor == 1:
+        return Finding(code=code, state=State.CLEAR, sentence=f"{found}; {needed} suffice", records=records)
+    takes = "At this rate nobody can say how long that takes: a class has no record"
+    if math.isfinite(group.factor):
+        longer = f"{math.ceil(days * group.factor):,} days"
+        takes = f"At this rate that takes about {longer}, or a share {group.factor:.1f} times as large"
+    return Finding(
+        code=code,
+        state=State.FOUND,
+        sentence=f"{found}; at least {needed} are needed. {takes}",
+        count=group.genuine + group.frauds,
+        records=records,
+        figures={"genuine": group.genuine, "frauds": group.frauds},
     )
 
 

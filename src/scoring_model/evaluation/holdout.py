@@ -13,6 +13,7 @@ from scoring_model.configuration import CostSettings, FindingSettings
 from scoring_model.contract.fields import signal_field
 from scoring_model.contract.rules import SignalType
 from scoring_model.decision.rules import Decisions
+from scoring_model.evaluation.checks import check_control
 from scoring_model.evaluation.column_reading import Source
 from scoring_model.evaluation.coverage import Coverage, Selection, select
 from scoring_model.evaluation.evaluated_records import EvaluatedRecords, EvaluationError, refuse
@@ -22,7 +23,7 @@ from scoring_model.evaluation.importance import measure_importance, sample_rows
 from scoring_model.evaluation.labels import Labels, read_labels
 from scoring_model.evaluation.result import Provenance
 from scoring_model.evaluation.scored_files import is_scored, read_scored
-from scoring_model.evaluation.stopped import ASSUMED, NotObserved, Stopped
+from scoring_model.evaluation.stopped import ASSUMED, ControlGroup, NotObserved, Stopped
 from scoring_model.evaluation.trained_records import check_digests, check_period, training_findings
 from scoring_model.history import person_codes
 from scoring_model.records import NEVER, Column, RecordSchema, RecordTable, microseconds, parse_duration
@@ -30,6 +31,7 @@ from scoring_model.records.file_format import PLAIN
 from scoring_model.records.quarantine import accept
 from scoring_model.records.reading import Reading, read_records
 from scoring_model.records.sources import file_paths
+from scoring_model.records.times import DAY
 from scoring_model.scorer import Scorer
 from scoring_model.scorer.frames import read_histories
 
@@ -391,6 +393,11 @@ def evaluate_decisions(
         ),
         findings=(
             check_period(scorer, events),
+            check_control(
+                ControlGroup.of(records.weights, records.labels),
+                days=float(np.ptp(events)) / DAY,
+                records=len(records),
+            ),
             check_digests(scorer, table, selection.rows, options.training, with_values=not scored_earlier),
             *training_findings(scorer),
         ),

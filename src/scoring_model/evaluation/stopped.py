@@ -1,5 +1,6 @@
 """Applicants who were not observed: how many a model decides how, and what rates could be with their labels."""
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -16,6 +17,61 @@ ASSUMED: Final = (
     "The records do not say what was decided about the applicants, so it is assumed that nobody was stopped: without "
     "a fraud label each counts as genuine once it is old enough"
 )
+
+
+MIN_GENUINE, MIN_FRAUDS = 30, 10
+"""Fewest records of a control group that stand for all who were stopped."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ControlGroup:
+    """The records of applicants who were drawn to pass although a policy stops them.
+
+    Parameters
+    ----------
+    genuine, frauds : int
+        By class.
+    """
+
+    genuine: int
+    frauds: int
+
+    @classmethod
+    def of(cls, weights: FloatArray | None, targets: NDArray[np.int8]) -> "ControlGroup | None":
+        """Count the records that stand for more than themselves.
+
+        Parameters
+        ----------
+        weights : ndarray of shape (n,), float64, or None
+            1 / propensity, NaN where there is none.
+        targets : ndarray of shape (n,), int8
+            1 fraud, 0 genuine; others do not count.
+
+        Returns
+        -------
+        ControlGroup or None
+            None without weights, or where each is 1, so that nobody was stopped.
+        """
+        if weights is None or (weights == 1).all():
+            return None
+        genuine, frauds = (
+            int(np.count_nonzero((targets == label) & (weights > 1))) for label in (GENUINE, FRAUD)
+        )
+        return cls(genuine=genuine, frauds=frauds)
+
+    @property
+    def stands_for_all(self) -> bool:
+        """Whether errors of genuine applicants may be tested with it, instead of calling all stopped ones genuine."""
+        return self.genuine >= MIN_GENUINE
+
+    @property
+    def factor(self) -> float:
+        """How many times as many records it would take, at least 1; infinite if a class has none."""
+        needed = (
+            MIN_GENUINE / self.genuine if self.genuine else math.inf,
+            MIN_FRAUDS / self.frauds if self.frauds else math.inf,
+        )
+        return max(1.0, *needed)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)

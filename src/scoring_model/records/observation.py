@@ -6,6 +6,7 @@ Decision record: docs/adr/0013-labels-and-splits.md.
 """
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
@@ -124,6 +125,16 @@ def observed(table: RecordTable, maturity: int) -> BoolArray:
     if table.propensities is not None:
         mask &= ~np.isnan(table.propensities)
     return mask
+
+
+def without_propensities(table: RecordTable) -> RecordTable:
+    """Return records that stand for themselves alone; those that have no propensity are not observed."""
+    if table.propensities is None:
+        return table
+    until = np.full(len(table), NEVER) if table.observed_until is None else table.observed_until
+    return replace(
+        table, propensities=None, observed_until=np.where(np.isnan(table.propensities), STOPPED, until)
+    )
 
 
 def targets_at(table: RecordTable, instant: int, maturity: int) -> NDArray[np.int8]:

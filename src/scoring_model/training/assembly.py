@@ -44,7 +44,7 @@ from scoring_model.records import OutcomeSchema, digest, rfc3339
 from scoring_model.scorer.session import MarginSession
 from scoring_model.training.alternatives import Alternatives
 from scoring_model.training.calibration import CalibrationChoice, choose_calibration
-from scoring_model.training.cards import describe
+from scoring_model.training.cards import Sample, describe
 from scoring_model.training.certification import InfeasiblePolicy, Shortfall, certify
 from scoring_model.training.choice import choose
 from scoring_model.training.export import to_onnx
@@ -104,6 +104,7 @@ def assemble(
             evaluation,
             configuration,
             alternatives=alternatives,
+            sample=Sample(stopped=counts.stopped),
             calibration=calibration,
             data=data,
         ).encode(),
@@ -317,6 +318,7 @@ def fit_rules(
         limits=settings.limits(),
         confidence=settings.confidence,
         until=until,
+        stopped=int(np.count_nonzero(persons >= len(margins))),
     )
     certification = certify(*tested_scores(counts), settings=settings)
     policy, alternatives = choose(counts, certification, confidence=settings.confidence, costs=settings.costs)

@@ -11,6 +11,7 @@ from scoring_model.decision.rules import NEVER_REACHED, Policy
 from scoring_model.decision.scale import MAX_SCORE, ScoreScale
 from scoring_model.escaping import for_markdown
 from scoring_model.evaluation import Evaluation
+from scoring_model.evaluation.bounds import MISSED_FRAUD
 from scoring_model.features import Feature
 from scoring_model.figures import CALIBRATION_ERROR, ERRORS, FIGURES, HEADLINES
 from scoring_model.findings import LIMIT, Code, Finding
@@ -53,6 +54,7 @@ def describe(
     alternatives: Alternatives,
     calibration: CalibrationChoice,
     data: Mapping[str, object],
+    sample: "Sample | None" = None,
 ) -> str:
     """Write the card of a bundle; its text is reproducible and independent of clock and machine."""
     rules, use = contents.rules, configuration.use
@@ -63,7 +65,7 @@ def describe(
         _data(prepared, data, configuration.training.split.as_of),
         _findings(evaluation.findings),
         _evaluated(prepared, evaluation, calibration),
-        policy_section(rules.policy, alternatives, use.event),
+        policy_section(rules.policy, alternatives, use.event, sample=sample or Sample()),
         _scale(rules.scale, use.subject, genuine=int((prepared.split.validation_targets == 0).sum())),
         _features(prepared.matrix.features),
         _list("Protected attributes read", sorted(configuration.features.use_protected)),
@@ -134,10 +136,13 @@ class Sample:
         Their name in a sentence.
     is_seen : bool
         Whether the bounds were set after their scores were seen, and so taken from the ladder.
+    stopped : int
+        How many of the tested persons were stopped, so that each counts as genuine.
     """
 
     of: str = "the validation part"
     is_seen: bool = False
+    stopped: int = 0
 
 
 def policy_section(
@@ -201,6 +206,22 @@ def _promised(policy: Policy, alternatives: Alternatives, sample: Sample) -> Ite
             "The bounds were set after these records had been scored. Each is a value of a ladder of 40, all of which "
             "are tested, so that all policies that are ever chosen in this way keep their promises together with that "
             "confidence."
+        )
+    if sample.stopped:
+        yield from _stopped(policy, alternatives, sample)
+
+
+def _stopped(policy: Policy, alternatives: Alternatives, sample: Sample) -> Iterator[str]:
+    """Describe whom the promises are about where applicants were stopped and no control group stands for them."""
+    persons = alternatives.rows[0].step_up.records
+    yield (
+        f"{sample.stopped:,} of the {persons:,} persons that count as genuine were stopped: nobody knows what they "
+        "were. Each counts as genuine, so promises on genuine persons hold for all applicants, whatever these were."
+    )
+    if any(promise.bound == MISSED_FRAUD for promise in policy.promises):
+        yield (
+            "Frauds among them are not known, so the promise on missed fraud is about frauds among those who were "
+            "passed. A control group would tell about all."
         )
 
 

@@ -4,9 +4,11 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from scoring_model.configuration import Configuration, Tuned
+from scoring_model.evaluation.checks import check_control
 from scoring_model.evaluation.late_frauds import KnownFrauds, check_late_frauds
 from scoring_model.features.blind_windows import check_windows
 from scoring_model.findings import Code, Finding, State, not_applicable
+from scoring_model.records.times import DAY
 from scoring_model.training.preparation import Prepared
 from scoring_model.training.space import open_ends
 from scoring_model.training.split import NO_TEST_PART, Split
@@ -23,6 +25,12 @@ def check_prepared(prepared: Prepared, configuration: Configuration) -> Iterator
         prepared.useless, records=len(prepared.split.train), dropped=configuration.features.drop_useless
     )
     yield check_evaluated_part(prepared.split)
+    bounds = prepared.split.boundaries
+    yield check_control(
+        prepared.split.control,
+        days=(bounds.validation_to - bounds.validation_from) / DAY,
+        records=len(prepared.split.validation),
+    )
     yield check_late_frauds(
         KnownFrauds.of(prepared.table),
         as_of=prepared.split.boundaries.as_of,

@@ -8,8 +8,10 @@ import numpy as np
 from scoring_model.bundle import ScoreCounts
 from scoring_model.configuration import PolicySettings
 from scoring_model.evaluation.coverage import Selection, select
+from scoring_model.evaluation.stopped import ControlGroup
 from scoring_model.history import person_codes
 from scoring_model.records import RecordTable, digest, rfc3339
+from scoring_model.records.observation import without_propensities
 from scoring_model.scorer import Scorer
 from scoring_model.scorer.frames import score_table
 from scoring_model.training.preparation import one_of_each, rings_of
@@ -71,20 +73,24 @@ def count_fresh(
     _refuse_old(table, after)
     as_of = latest_instant(table.event_times, table.label_times) + 1 if as_of is None else as_of
     selection = _select_plain(table, as_of, maturity)
-    scores = score_table(scorer, table, history=history, reasons=False).decisions.scores[selection.rows]
+    scores = score_table(scorer, table, history=history, reasons=False).decisions.scores
     whole = table if history is None else history.append(table)
-    rows = selection.rows + (len(whole) - len(table))
+    before = len(whole) - len(table)
     persons = person_codes(whole, alone=True)
-    genuine, frauds = (np.flatnonzero(selection.targets == target) for target in (0, 1))
+    genuine, frauds = (selection.rows[selection.targets == target] for target in (0, 1))
+    stopped = selection.stopped[selection.stopped_labels != 1]
+    may_be = np.concatenate([genuine, stopped])
+    tested = one_of_each(persons[before + may_be])
     times = table.event_times[selection.rows]
     counts = ScoreCounts.of_scores(
-        persons=scores[genuine[one_of_each(persons[rows[genuine]])]],
-        rings=scores[frauds[one_of_each(rings_of(whole, persons, scorer.matrix, rows[frauds]))]],
+        persons=scores[may_be[tested]],
+        rings=scores[frauds[one_of_each(rings_of(whole, persons, scorer.matrix, before + frauds))]],
         genuine=scores[genuine],
         frauds=scores[frauds],
         limits=settings.limits(),
         confidence=settings.confidence,
         until=int(times.max()) + 1,
+        stopped=int(np.count_nonzero(tested >= len(genuine))),
     )
     origin = {
         "policy_sha256": digest(table),
@@ -99,6 +105,9 @@ def _select_plain(table: RecordTable, as_of: int, maturity: int) -> Selection:
     """Select the records that count, as a plain sample of all: the tests of the bounds are for such records."""
     selection = select(table, as_of=as_of, maturity=maturity, matured_only=True)
     if table.propensities is not None:
+        control = ControlGroup.of(selection.weights, selection.targets)
+        if control is not None and not control.stands_for_all:
+            return _select_plain(without_propensities(table), as_of, maturity)
         kept = np.isin(np.arange(len(table)), selection.rows)
         order = np.argsort(table.event_times, kind="stable")
         drawn = thinned(table.propensities, kept, order)[selection.rows]

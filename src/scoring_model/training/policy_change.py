@@ -217,7 +217,7 @@ def _changed(
         policy,
         alternatives,
         Use(**plain.get("use", {})).event,
-        sample=_sample(basis.evidence, origin),
+        sample=_sample(basis, origin),
         is_picked=thresholds is not None,
     )
     return PolicyChange(
@@ -348,13 +348,12 @@ def _choose(
     return policy, alternatives
 
 
-def _sample(evidence: Evidence, origin: Mapping[str, object]) -> Sample:
+def _sample(basis: _Basis, origin: Mapping[str, object]) -> Sample:
     """Name the records that certify the policy, for the card."""
-    is_seen = evidence is Evidence.LADDER
+    sample = Sample(is_seen=basis.evidence is Evidence.LADDER, stopped=basis.counts.stopped)
     if "policy_from" not in origin:
-        return Sample(is_seen=is_seen)
-    period = f"from {origin['policy_from']} to {origin['policy_to']}"
-    return Sample(of=f"the fresh records {period}", is_seen=is_seen)
+        return sample
+    return replace(sample, of=f"the fresh records from {origin['policy_from']} to {origin['policy_to']}")
 
 
 def _promised(settings: PolicySettings, policy: Policy) -> PolicySettings:

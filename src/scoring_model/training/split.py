@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from scoring_model.arrays import BoolArray, FloatArray, IntArray
 from scoring_model.configuration import SplitSettings
+from scoring_model.evaluation.stopped import ControlGroup
 from scoring_model.records.observation import known_targets
 from scoring_model.records.table import NEVER
 from scoring_model.records.times import DAY
@@ -259,6 +260,8 @@ class Split:
     stopped : ndarray of int64
         Rows of the validation period that were not observed and are no known frauds, in order of event time: bounds
         on the errors of genuine applicants count each as genuine. Empty where a control group stands for them.
+    control : ControlGroup, or None
+        That of the validation period. None: the records have no propensities, or nobody was stopped.
     """
 
     burn_in: IntArray
@@ -272,6 +275,7 @@ class Split:
     summaries: tuple[PartSummary, ...]
     train_weights: FloatArray | None = None
     stopped: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    control: ControlGroup | None = None
 
     @property
     def evaluated(self) -> EvaluatedPart:
@@ -330,7 +334,9 @@ def split(
 
     Where records have propensities, those without one are in no part. Training weights the others by 1 / propensity.
     Validation and test keep each with a probability of the lowest propensity in them / its own: what is left is a
-    sample of all applicants, on which tests and intervals for plain records hold.
+    sample of all applicants, on which tests and intervals for plain records hold. A control group that is
+    too small in the validation period (`ControlGroup.stands_for_all`) stands for nobody: then both keep all that were
+    observed, and `stopped` has the others, as without a control group.
 
     Parameters
     ----------
@@ -365,11 +371,16 @@ def split(
     known = targets_of(event_times, labels, label_times, seen, segments, boundaries, settings.label_maturity)
     targets = np.where(present, known, np.int8(-1))
     order = np.argsort(event_times, kind="stable")
-    left_out = _left_out(segments, targets, seen, present, persons, propensities, order)
+    left_out = _left_out(segments, targets, seen, present, persons, weighted=propensities is not None)
+    weights = None if propensities is None else 1.0 / propensities
+    control = ControlGroup.of(weights, np.where(seen & present & (segments == VALIDATION), targets, -1))
+    if stands_for_all := propensities is not None and (control is None or control.stands_for_all):
+        kept = np.isin(segments, JUDGED) & ~left_out[_STOPPED] & (targets >= 0)
+        left_out[_THINNED] = kept & ~thinned(propensities, kept, order)
     summaries = _summaries(event_times, segments, targets, left_out, boundaries)
     _refuse_thin_parts(summaries, boundaries, settings)
     used = (targets >= 0) & ~_any_of(left_out)
-    maybe_genuine = ~seen & present & (targets != 1) & (propensities is None) & (segments == VALIDATION)
+    maybe_genuine = ~seen & present & (targets != 1) & (segments == VALIDATION) & (not stands_for_all)
     used |= (segments == BURN_IN) & present
     burn_in, train, validation, test = (
         order[(used & (segments == part))[order]] for part in (BURN_IN, TRAIN, VALIDATION, TEST)
@@ -384,8 +395,9 @@ def split(
         test_targets=targets[test],
         boundaries=boundaries,
         summaries=_existing(summaries, settings),
-        train_weights=None if propensities is None else _relative(1.0 / propensities[train]),
+        train_weights=None if weights is None else _relative(weights[train]),
         stopped=order[maybe_genuine[order]],
+        control=control,
     )
 
 
@@ -395,18 +407,17 @@ def _left_out(
     seen: BoolArray,
     present: BoolArray,
     persons: IntArray,
-    propensities: FloatArray | None,
-    order: IntArray,
+    *,
+    weighted: bool,
 ) -> dict[str, BoolArray]:
     """Return by reason which records no part uses."""
     judged, in_train = np.isin(segments, JUDGED), segments == TRAIN
     shared = present & in_train & _seen_in(persons, judged)
-    if propensities is None:
+    if not weighted:
         stopped = ~seen & present & (judged | (in_train & (targets < 0))) & ~shared
         return {SHARED: shared} | ({_STOPPED: stopped} if stopped.any() else {})
-    stopped = ~seen & (judged | in_train) & ~shared  # a weight is known of the observed alone
-    kept = judged & ~stopped & (targets >= 0)
-    return {SHARED: shared, _STOPPED: stopped, _THINNED: kept & ~thinned(propensities, kept, order)}
+    # A weight is known of the observed alone.
+    return {SHARED: shared, _STOPPED: ~seen & (judged | in_train) & ~shared}
 
 
 def thinned(propensities: FloatArray, kept: BoolArray, order: IntArray) -> BoolArray:
