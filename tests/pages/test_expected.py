@@ -237,6 +237,7 @@ def card() -> str:
         policy_section(policy, alternatives(None), "application", sample=Sample(is_seen=True)),
         policy_section(policy, alternatives(1.25), "application", is_picked=True),
         policy_section(never, alternatives(1.25, chosen=False), "application"),
+        policy_section(policy, alternatives(1.25), "application", sample=Sample(stopped=612)),
     )
     return "\n\n".join((whole, *sections)) + "\n"
 
