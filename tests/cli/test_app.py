@@ -107,8 +107,10 @@ def test_check_reports_what_is_wrong(capsys: Captured, config: Path, few: Path, 
     code, said, error = run(capsys, "check", data, "--config", config, "--json", "--quarantine", quarantine)
     found = json.loads(said)
     assert (code, found["rows"], found["good"], found["bad"]) == (1, 400, 395, 5)
-    finding, late = found["findings"]
+    finding, late, control = found["findings"]
     assert late["code"] == "SM015"
+    assert (control["code"], control["state"]) == ("SM017", "not applicable")
+    assert "it is assumed that nobody was stopped" in found["applicants"]
     warning = finding["sentence"]
     assert (finding["code"], finding["state"]) == ("SM006", "found")
     assert "(1d) never hold a known fraud. Always 0 or missing: link_address_1d_frauds, " in warning
@@ -120,6 +122,36 @@ def test_check_reports_what_is_wrong(capsys: Captured, config: Path, few: Path, 
     assert "problems: field dob, rule not_a_date, rows 4" in said
     assert f"findings: warning SM006: {warning} (docs/findings.md#sm006)" in said
     assert "canary" not in said + error + quarantine.read_text()
+
+
+def test_check_says_who_was_stopped(capsys: Captured, few: Path, tmp_path: Path) -> None:
+    """With a column of outcomes it counts whom no label can be known of, and looks at the control group."""
+    table = pq.read_table(few)
+    labels = table.column("label").to_pylist()
+    failed = [place % 4 == 0 for place in range(len(table))]
+    drawn = [place % 40 == 0 for place in range(len(table))]
+    outcomes = [
+        "PASSED" if not stopped or one else "FAILED" for stopped, one in zip(failed, drawn, strict=True)
+    ]
+    weights = [0.1 if one else None if stopped else 1.0 for stopped, one in zip(failed, drawn, strict=True)]
+    known = table.append_column("decision", pa.array(outcomes)).append_column("propensity", pa.array(weights))
+    pq.write_table(known, tmp_path / "known.parquet")
+    config = write_configuration(
+        tmp_path, relaxed().replace("records:\n", "records:\n  columns: {outcome: decision}\n")
+    )
+    code, said, _ = run(capsys, "check", tmp_path / "known.parquet", "--config", config, "--json")
+    found = json.loads(said)
+    frauds = sum(
+        label in (1, "fraud", True)
+        for label, stopped in zip(labels, outcomes, strict=True)
+        if stopped == "FAILED"
+    )
+    assert code == 0
+    assert found["applicants"].startswith("90 of 400 applicants were stopped, or left before maturity. ")
+    assert f" {frauds:,} of them are known frauds" in found["applicants"]
+    control = found["findings"][-1]
+    assert (control["code"], control["state"]) == ("SM017", "found")
+    assert control["figures"]["genuine"] + control["figures"]["frauds"] <= 10
 
 
 def test_score_goes_on_below_the_share_and_stops_above(

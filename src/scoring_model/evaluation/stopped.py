@@ -12,6 +12,8 @@ from scoring_model.arrays import FloatArray, IntArray
 from scoring_model.contract.outcome import OUTCOMES, Outcome
 from scoring_model.estimates import Estimate
 from scoring_model.records.labels import FRAUD, GENUINE
+from scoring_model.records.observation import observed
+from scoring_model.records.table import RecordTable
 
 ASSUMED: Final = (
     "The records do not say what was decided about the applicants, so it is assumed that nobody was stopped: without "
@@ -21,6 +23,24 @@ ASSUMED: Final = (
 
 MIN_GENUINE, MIN_FRAUDS = 30, 10
 """Fewest records of a control group that stand for all who were stopped."""
+
+
+def whom(table: RecordTable, maturity: int) -> str:
+    """Say of how many applicants of a file it can't be known what they were.
+
+    Parameters
+    ----------
+    maturity : int
+        Microseconds after which an observed record without a label is genuine.
+    """
+    if table.propensities is None and table.observed_until is None:
+        return ASSUMED
+    missing = ~observed(table, maturity)
+    frauds = int(np.count_nonzero(missing & (table.labels == FRAUD)))
+    return (
+        f"{int(np.count_nonzero(missing)):,} of {len(table):,} applicants were stopped, or left before maturity. "
+        f"{frauds:,} of them are known frauds; without a label nobody knows what they were"
+    )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
