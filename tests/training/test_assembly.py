@@ -65,7 +65,7 @@ def test_evaluation_is_of_the_test_period(prepared: Prepared, scorer: Scorer, tr
         event_times=prepared.table.event_times[split.test],
     )
     of_training = [
-        one for one in training.evaluation.findings if one.check.of_training or one.code == "SM007"
+        one for one in training.evaluation.findings if one.check.of_training or one.code in ("SM007", "SM017")
     ]
     found = evaluate_records(records, rules=scorer.contents.rules, findings=of_training)
     assert found.to_json() == training.evaluation.to_json()
