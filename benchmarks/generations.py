@@ -147,8 +147,7 @@ def world(seed: int, *, records: int, leave_out: bool) -> tuple[bool, bool, int,
         new = Applicants.draw(rng, records)
         rows, labels = np.concatenate([rows, new.rows]), np.concatenate([labels, new.labels])
         observed = np.concatenate([observed, ~model.stops(new.rows)[0]])
-    kept = np.count_nonzero(found[-1] & found[0]) / max(np.count_nonzero(found[0]), 1)
-    return broken[0], broken[1], without, float(kept)
+    return broken[0], broken[1], without, float(found[-1][found[0]].mean())
 
 
 def main() -> None:

@@ -14,10 +14,10 @@ from scoring_model.decision.scale import ScoreScale
 from scoring_model.evaluation import EvaluatedRecords, Evaluation, evaluate_records
 from scoring_model.evaluation.checks import check_control
 from scoring_model.evaluation.coverage import LeftOut, select
-from scoring_model.evaluation.possible import possible_share
+from scoring_model.evaluation.possible import assumed_share, possible_share
 from scoring_model.evaluation.report.first_screen import promise_cards
 from scoring_model.evaluation.stability import Verdict
-from scoring_model.evaluation.stopped import ControlGroup, NotObserved
+from scoring_model.evaluation.stopped import CONTROL_SHARE, ControlGroup, NotObserved
 from scoring_model.evaluation.uncertainty import share_of
 from scoring_model.figures import ERRORS, ErrorName
 from scoring_model.findings import State
@@ -65,6 +65,56 @@ def test_ends_are_those_of_the_worst_and_the_best_labelling(name: ErrorName, see
     assert found.value is None
 
 
+@pytest.mark.parametrize("name", ERRORS)
+def test_assumed_rates_take_the_probabilities_for_shares(name: ErrorName) -> None:
+    """Four like each stopped one, of which as many are frauds as its odds say, give the same rates; labels count."""
+    observed = np.array([0, 0, 1, 2, 0], dtype=np.int8)
+    outcomes, known = np.array([2, 0, 1, 0], dtype=np.int8), np.array([-1, -1, -1, 1], dtype=np.int8)
+    missing = NotObserved(
+        outcomes=outcomes,
+        margins=np.zeros(4),
+        probabilities=np.array([0.5, 0.2, 0.5, 0.9]),
+        labels=known,
+        event_times=np.zeros(4, dtype=np.int64),
+    )
+    found = assumed_share(name, observed, missing, days=30)
+    assert found is not None
+    for odds, value in ((1.0, found.value), (0.5, found.halved), (2.0, found.doubled)):
+        fraud = np.array([odds / (odds + 1), odds / (odds + 4), odds / (odds + 1), 1.0])
+        own = fraud if name == "missed_fraud" else 1 - fraud
+        errors = np.isin(observed, STOPS[name]).sum() + own[np.isin(outcomes, STOPS[name])].sum()
+        assert value == pytest.approx(errors / (5 + own.sum()), rel=1e-12)
+
+
+def test_a_control_group_of_the_named_length_gives_the_named_interval() -> None:
+    """Drawn again and again, 95 % of its estimates lie within ten points of the rate."""
+    rng = np.random.default_rng(5)
+    stopped, days = 6_000, 30
+    probabilities = rng.uniform(0.1, 0.6, stopped)
+    passes = rng.random(stopped) < 0.3
+    missing = NotObserved(
+        outcomes=np.where(passes, 0, 1).astype(np.int8),
+        margins=np.zeros(stopped),
+        probabilities=probabilities,
+        labels=np.full(stopped, -1, dtype=np.int8),
+        event_times=np.zeros(stopped, dtype=np.int64),
+    )
+    missed = assumed_share("missed_fraud", np.zeros(400, dtype=np.int8), missing, days=days)
+    assert missed is not None
+    assert missed.control_days is not None
+    scale, errors = missed.control_days / days, []
+    for _ in range(400):
+        fraud = (rng.random(stopped) < probabilities) & (
+            rng.random(stopped) < scale
+        )  # as many days as were named
+        drawn = fraud & (rng.random(stopped) < CONTROL_SHARE)
+        own, weight = rng.binomial(400, scale), 1 / CONTROL_SHARE
+        estimate = (own + weight * (drawn & passes).sum()) / max(own + weight * drawn.sum(), 1)
+        errors.append(abs(estimate - missed.value))
+    assert 0.07 < np.quantile(errors, 0.95) < 0.13
+    assert scale < 1
+
+
 def evaluated(limits: dict[str, float], *, stopped: int, fail: int = 0) -> Evaluation:
     """Evaluate 2,000 observed records on 20 days, of which 40 are frauds that pass, with stopped ones beside them."""
     labels = (np.arange(2_000) % 51 == 0).astype(np.int8)
@@ -86,7 +136,7 @@ def evaluated(limits: dict[str, float], *, stopped: int, fail: int = 0) -> Evalu
             not_observed=NotObserved(
                 outcomes=np.where(np.arange(stopped) < fail, 2, 0).astype(np.int8),
                 margins=np.zeros(stopped),
-                probabilities=np.zeros(stopped),
+                probabilities=np.full(stopped, 0.3),
                 labels=np.full(stopped, -1, dtype=np.int8),
                 event_times=(np.arange(stopped) % 20) * DAY,
             )
@@ -162,7 +212,12 @@ def test_the_page_says_what_the_stopped_leave_open() -> None:
     head, sentence, detail = found["max_missed_fraud"]
     assert head == "Undecided"
     assert sentence.endswith("100% of those who were observed; of all applicants: can’t know.")
-    assert detail.endswith("The labels of the stopped applicants decide; a control group would show them.")
+    assert "The labels of the stopped applicants decide. A control group of 5% for about" in detail
+    assert (
+        "would give the share to 10 points. If the probabilities of the model held for the stopped ones"
+        in detail
+    )
+    assert detail.endswith("with half or twice the odds): an assumption that no label has tested.")
     assert "95% interval" in cards(evaluated(limits, stopped=0))["max_false_reject"][1]
 
 

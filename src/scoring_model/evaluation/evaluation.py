@@ -24,7 +24,7 @@ from scoring_model.evaluation.evaluated_records import EvaluatedRecords, refuse
 from scoring_model.evaluation.figures import Figures, measure_figures
 from scoring_model.evaluation.groups import GroupTable, measure_groups
 from scoring_model.evaluation.measures import measure, measure_periods
-from scoring_model.evaluation.possible import possible_share
+from scoring_model.evaluation.possible import assumed_share, possible_share
 from scoring_model.evaluation.rates import errs
 from scoring_model.evaluation.report import Plots, Section, evaluation_report, overview, write_html
 from scoring_model.evaluation.result import EvaluationResult, Provenance
@@ -146,6 +146,7 @@ def _single(records: EvaluatedRecords, policy: Policy, figures: Figures) -> Iter
 def _stability(records: EvaluatedRecords, policy: Policy, figures: Figures) -> Iterator[Stability]:
     """Measure each error that a policy may bound on the class that it concerns."""
     limits = {promise.bound: promise.limit for promise in policy.promises}
+    days = len(np.unique(records.event_times // DAY))
     for name in ERRORS:
         error = FIGURES[name]
         rows = records.labels == error.label
@@ -163,6 +164,9 @@ def _stability(records: EvaluatedRecords, policy: Policy, figures: Figures) -> I
             possible=None
             if records.not_observed is None
             else possible_share(name, outcomes, records.not_observed),
+            assumed=None
+            if records.not_observed is None
+            else assumed_share(name, outcomes, records.not_observed, days=days),
         )
 
 

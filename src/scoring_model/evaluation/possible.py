@@ -22,7 +22,7 @@ from scoring_model.evaluation.evaluated_records import EvaluatedRecords
 from scoring_model.evaluation.metrics import log_losses, squared_errors
 from scoring_model.evaluation.paired import NORMAL_QUANTILE, paired_variance
 from scoring_model.evaluation.rates import RATES, errs, gained_and_lost
-from scoring_model.evaluation.stopped import NotObserved, Possible
+from scoring_model.evaluation.stopped import CONTROL_SHARE, POINTS, Assumed, NotObserved, Possible
 from scoring_model.evaluation.uncertainty import CONFIDENCE, share_of
 from scoring_model.figures import ERRORS, FIGURES, FPR_LIMITS, ErrorName
 from scoring_model.records.labels import FRAUD
@@ -57,6 +57,54 @@ def possible_share(name: ErrorName, outcomes: NDArray[np.int8], found: NotObserv
     more, other = int(np.count_nonzero(unknown)), int(np.count_nonzero(~unknown))
     lowest, highest = share_of(int(count), int(total) + other), share_of(int(count) + more, int(total) + more)
     return _outer(lowest, highest, len(outcomes))
+
+
+def assumed_share(
+    name: ErrorName, outcomes: NDArray[np.int8], found: NotObserved, *, days: int
+) -> Assumed | None:
+    """Estimate an error rate as if the probabilities of the model held for the records that were not observed.
+
+    Parameters
+    ----------
+    outcomes : ndarray of shape (n,), int8
+        Of the observed records of the rate's class.
+    days : int
+        Days on which the records lie.
+
+    Returns
+    -------
+    Assumed or None
+        None where no record of the class is expected.
+
+    Notes
+    -----
+    The days of a control group follow from the variance of the Horvitz-Thompson estimate of a ratio (Särndal et al.
+    1992, Model Assisted Survey Sampling, section 5.6), which falls with their number.
+    """
+    wrong, missing = errs(name, outcomes), errs(name, found.outcomes)
+
+    def of_class(odds: float) -> FloatArray:
+        fraud = odds * found.probabilities / (1 - found.probabilities + odds * found.probabilities)
+        fraud = np.where(found.labels == NO_LABEL, fraud, found.labels == FRAUD)
+        return fraud if FIGURES[name].label == FRAUD else 1 - fraud
+
+    def rate(odds: float) -> float:
+        belongs = of_class(odds)
+        return (np.count_nonzero(wrong) + float(belongs[missing].sum())) / (len(wrong) + float(belongs.sum()))
+
+    total = len(wrong) + float(of_class(1.0).sum())
+    if not total:
+        return None
+    value = rate(1.0)
+    sampled = len(wrong) * float(np.mean((wrong - value) ** 2)) if len(wrong) else 0.0
+    weighted = float((of_class(1.0) * (missing - value) ** 2).sum()) / CONTROL_SHARE
+    half = NORMAL_QUANTILE * math.sqrt(sampled + weighted) / total
+    return Assumed(
+        value=value,
+        halved=rate(0.5),
+        doubled=rate(2.0),
+        control_days=math.ceil(days * (half / POINTS) ** 2) if half else None,
+    )
 
 
 def possible_differences(

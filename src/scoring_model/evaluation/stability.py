@@ -10,6 +10,7 @@ from scoring_model.arrays import BoolArray, FloatArray, IntArray
 from scoring_model.estimates import Estimate
 from scoring_model.evaluation.day_draws import MIN_DAYS
 from scoring_model.evaluation.document import members
+from scoring_model.evaluation.stopped import Assumed
 from scoring_model.evaluation.uncertainty import drawn_estimate, share_of
 from scoring_model.records.times import DAY
 
@@ -66,6 +67,8 @@ class Stability:
         The recent window with the highest lower confidence limit; None without records.
     possible : Estimate or None
         Ends of the share over all labels that stopped applicants could have; None if nobody was stopped.
+    assumed : Assumed or None
+        The share if the probabilities held for stopped applicants; no verdict rests on it.
     """
 
     bound: str
@@ -75,6 +78,7 @@ class Stability:
     days: int
     worst: Window | None
     possible: Estimate | None = None
+    assumed: Assumed | None = None
 
     @property
     def widest(self) -> Estimate:
@@ -116,6 +120,7 @@ def measure_stability(
     drawn: FloatArray,
     share: Estimate | None = None,
     possible: Estimate | None = None,
+    assumed: Assumed | None = None,
 ) -> Stability:
     """Measure how an error moves over time.
 
@@ -150,6 +155,7 @@ def measure_stability(
         days=len(held),
         worst=_worst_window(wrong, records, first) if len(held) else None,
         possible=possible,
+        assumed=assumed,
     )
 
 

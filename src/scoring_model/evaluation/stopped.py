@@ -165,6 +165,33 @@ class Stopped:
         )
 
 
+CONTROL_SHARE, POINTS = 0.05, 0.1
+"""Share of the stopped applicants in a control group that is proposed, and the half of the interval that it gives."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Assumed:
+    """An error rate of all applicants if the probabilities of the model also hold for those who were not observed.
+
+    It is a sensitivity: no label tested these probabilities, so no verdict rests on it.
+
+    Parameters
+    ----------
+    value : float
+        With the probabilities as they are.
+    halved, doubled : float
+        With half and twice their odds of fraud.
+    control_days : int or None
+        Days after which a control group of `CONTROL_SHARE` would give the rate to `POINTS` on either side, if the
+        probabilities hold. None: nothing to estimate it from.
+    """
+
+    value: float
+    halved: float
+    doubled: float
+    control_days: int | None
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Possible:
     """What a number could be with the labels that stopped applicants could have.

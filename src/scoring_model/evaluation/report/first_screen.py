@@ -19,6 +19,7 @@ from scoring_model.evaluation.report.words import (
 )
 from scoring_model.evaluation.result import APPLICANTS, EvaluationResult
 from scoring_model.evaluation.stability import Stability, Verdict
+from scoring_model.evaluation.stopped import CONTROL_SHARE, POINTS
 from scoring_model.figures import bounded
 from scoring_model.records import rfc3339
 
@@ -176,11 +177,12 @@ def _reason(error: Stability) -> str:
     """Say why the verdict is what it is."""
     if error.verdict is None:
         return ""
+    if error.possible is not None and error.verdict is Verdict.UNDECIDED:
+        return f"The labels of the stopped applicants decide. {_would_tell(error)}".strip()
     if error.possible is not None:
         return {
             Verdict.KEPT: "Even the worst labels that the stopped applicants could have keep it.",
             Verdict.BROKEN: "Even the best labels that the stopped applicants could have break it.",
-            Verdict.UNDECIDED: "The labels of the stopped applicants decide; a control group would show them.",
         }[error.verdict]
     if error.verdict is Verdict.UNDECIDED:
         return (
@@ -191,6 +193,24 @@ def _reason(error: Stability) -> str:
     if error.verdict is Verdict.BROKEN:
         return "The whole interval lies above the limit."
     return f"The whole interval lies at or below the limit.{_worth(error)}"
+
+
+def _would_tell(error: Stability) -> str:
+    """Say what would decide a promise, and what it would be if the probabilities held for the stopped applicants."""
+    assumed = error.assumed
+    if assumed is None:
+        return "A control group would show them."
+    days = (
+        ""
+        if assumed.control_days is None
+        else f" of {CONTROL_SHARE:.0%} for about {assumed.control_days:,} days"
+    )
+    ends = " to ".join(percent(one) for one in sorted((assumed.halved, assumed.doubled)))
+    return (
+        f"A control group{days} would give the share to {100 * POINTS:.0f} points. If the probabilities of the model "
+        f"held for the stopped ones it would be {percent(assumed.value)} ({ends} with half or twice the odds): an "
+        "assumption that no label has tested."
+    )
 
 
 def _worth(error: Stability) -> str:
