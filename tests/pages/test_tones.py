@@ -368,7 +368,7 @@ def test_promises_have_the_tone_of_their_verdict(evaluation: PageText, compariso
         ("open", "Undecided", "Genuine stepped up or failed"),
         ("none", "No promise", "Frauds that pass"),
     )
-    assert bare.cards[1].texts[-1].endswith("Too few days for a verdict.")
+    assert bare.cards[1].texts[-1].endswith("Too few of them are independent for a verdict.")
     promises = comparison.grid("Promises on these records")
     assert [cell.partition(":")[0] for row in promises.rows for cell in row[1:]] == [
         "No promise", "Kept", "Undecided", "Broken", "Broken", "Undecided",

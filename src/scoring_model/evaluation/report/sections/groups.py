@@ -32,7 +32,8 @@ def groups_sections(evaluation: EvaluationResult) -> list[Section]:
     text = (
         f"A group with fewer than {MIN_RECORDS} records of the class, or on fewer than ten days or in fewer than ten "
         "rings, has not enough data for an interval. Gaps and ratios compare each group with the reference; their "
-        "intervals are simultaneous: they hold for all groups of the column at once, for each rate by itself, with 95% confidence."
+        "intervals are simultaneous: they hold for all groups of the column at once, for each rate by itself, with 95% "
+        "confidence."
     )
     return [
         Section(
