@@ -64,6 +64,7 @@ class Service:
     verifications: Verifications
     webhooks: Webhooks
     labels: Labels
+    resolutions: ResolutionRequests
     cursors: Cursors
     serving: Serving
     follower: BundleFollower
@@ -276,6 +277,15 @@ class _Ground:
             clock=self.clock,
         )
 
+    def resolutions(self) -> ResolutionRequests:
+        return ResolutionRequests(
+            store=self.store,
+            queue=self.queue,
+            idempotency=self.idempotency,
+            persons=self.persons,
+            clock=self.clock,
+        )
+
     def steps(
         self,
         find: Callable[[Versions], Awaitable[Path]],
@@ -328,6 +338,7 @@ def _assemble(
         verifications=verifications,
         webhooks=ground.webhooks(development=development),
         labels=ground.labels(),
+        resolutions=ground.resolutions(),
         cursors=Cursors(ground.secrets),
         serving=serving,
         follower=BundleFollower(store=store, clock=clock, serving=serving, steps=steps),

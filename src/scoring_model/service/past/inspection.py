@@ -99,7 +99,7 @@ def _verdict(row: VerificationRow, client_id: str) -> dict[str, Any]:
         **(
             {}
             if row.decided_by is None
-            else {"decidedBy": row.decided_by.value, "policyOutcome": row.policy_outcome}
+            else {"decidedBy": row.decided_by, "policyOutcome": row.policy_outcome}
         ),
         "modelVersion": row.model_version,
         "policyVersion": row.policy_version,

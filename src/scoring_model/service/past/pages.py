@@ -122,11 +122,17 @@ async def past_pages(
 async def _propensities(reader: Reader, rows: Sequence[VerificationRow]) -> dict[bytes, float]:
     """Return the probability with which each verification passed, of those that passed under a control group.
 
-    Where a cap was reached, it is the share of the control group times that of the drawn ones of day and history scope
-    who passed. Repeats count in neither: they never pass, and have no propensity.
+    Whom the policy, a list or a rule lets pass always passes. Where a cap was reached, it is the share of the control
+    group times that of the drawn ones of day and history scope who passed. Repeats count in neither: they never pass,
+    and have no propensity.
     """
-    found = {row.id: 1.0 for row in rows if row.policy_outcome == Outcome.PASSED}
-    controlled = [row for row in rows if row.decided_by is DecidedBy.CONTROL]
+    found = {
+        row.id: 1.0
+        for row in rows
+        if row.outcome == Outcome.PASSED
+        and row.decided_by in (DecidedBy.POLICY, DecidedBy.LIST, DecidedBy.RULE)
+    }
+    controlled = [row for row in rows if row.decided_by == DecidedBy.CONTROL]
     if controlled:
         days = [(row.completed_at or 0) // DAY for row in controlled]
         scopes = await reader.history_scopes()

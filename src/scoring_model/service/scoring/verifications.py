@@ -243,7 +243,7 @@ class Verifications:
             previous_verification_id=None if previous is None else to_text(previous),
             created_at=instant(row.created_at),
             completed_at=None if row.completed_at is None else instant(row.completed_at),
-            decided_by=None if row.decided_by is None else row.decided_by.value,
+            decided_by=row.decided_by,
             policy_outcome=row.policy_outcome,
         )
 

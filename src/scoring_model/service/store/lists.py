@@ -112,7 +112,8 @@ BY_IDS: Final[Mapping[type[Row], Each]] = {
     kind: select_each(kind, "id") for kind in (VerificationRow, IdentityRow, DeliveryRow)
 }
 LABELLED: Final = (
-    "SELECT l.number, l.verification_id, l.label, l.known_at, l.told_at, v.completed_at, v.outcome, v.policy_outcome "
+    "SELECT l.number, l.verification_id, l.label, l.known_at, l.told_at, v.completed_at, v.outcome, v.policy_outcome, "
+    "v.decided_by "
     "FROM labels l JOIN verifications v ON v.id = l.verification_id "
     "WHERE (l.verification_id, l.number) > ($1, $2) AND v.completed_at IS NOT NULL "
     "ORDER BY l.verification_id, l.number LIMIT $3"

@@ -240,12 +240,16 @@ class Reader(ABC):
             found.setdefault(row.verification_id, []).append((row.label, row.known_at, row.told_at))
         return found
 
+    resolutions = rows_of_each(ResolutionRow, sql.RESOLUTIONS, bytes)
+    """The resolutions of verifications, those of one oldest first."""
+
     async def labelled(self, after: tuple[bytes, int], limit: int) -> Sequence[Values]:
         """Return labels after a pair (verification_id, number), in this order, with what they are about.
 
         Returns
         -------
-        sequence of (number, verification_id, label, known_at, told_at, completed_at, outcome, policy_outcome)
+        sequence of (number, verification_id, label, known_at, told_at, completed_at, outcome, policy_outcome,
+        decided_by)
         """
         return await self._rows(lists.LABELLED, *after, limit)
 
