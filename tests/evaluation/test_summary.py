@@ -94,7 +94,7 @@ def test_missing_numbers_are_dashes() -> None:
         "–",
         "–",
     )
-    assert _grid(evaluation, "Ranking").rows[0] == ("ROC AUC", "–", "–", "0")
+    assert _grid(evaluation, "Ranking").rows[0] == ("ROC AUC", "–", "–", "0", "0")
 
 
 def test_metrics_have_their_intervals() -> None:
