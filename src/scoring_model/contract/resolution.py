@@ -115,7 +115,8 @@ class ResolutionInput(Body):
         WithJsonSchema({"enum": [*SENT_METHODS], "description": "What ended it."}),
     ]
     resolved_by: Annotated[
-        Reference | None, Field(repr=False, description="Who ended it: your own reference. Erased with the person.")
+        Reference | None,
+        Field(repr=False, description="Who ended it: your own reference. Erased with the person."),
     ] = None
     note: Annotated[Note | None, Field(repr=False)] = None
     resolved_at: ResolvedAt | None = None
@@ -157,7 +158,9 @@ class Resolution(Resource):
         str | None,
         Field(repr=False, max_length=REFERENCE["maxLength"], description="Null after erasure."),
     ] = None
-    note: Annotated[str | None, Field(repr=False, max_length=NOTE_LENGTH, description="Null after erasure.")] = None
+    note: Annotated[
+        str | None, Field(repr=False, max_length=NOTE_LENGTH, description="Null after erasure.")
+    ] = None
     resolved_at: Annotated[Instant, Field(description="As reported, else when it was received.")]
     created_at: Annotated[Instant, Field(description="When it was received.")]
 

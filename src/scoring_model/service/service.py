@@ -29,6 +29,7 @@ from scoring_model.service.readiness import ReadinessCheck
 from scoring_model.service.requests.commit_queue import CommitQueue, QueueLimits
 from scoring_model.service.requests.idempotency import IdempotencyStore
 from scoring_model.service.requests.lists import Cursors
+from scoring_model.service.resolutions.requests import ResolutionRequests
 from scoring_model.service.retention.kept import note_window, warn_of_short_history
 from scoring_model.service.retention.sweeping import Housekeeping
 from scoring_model.service.scoring.candidate import CandidateBuilder

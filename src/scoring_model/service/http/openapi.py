@@ -19,8 +19,8 @@ from scoring_model.contract.delivery import Delivery
 from scoring_model.contract.event import Event
 from scoring_model.contract.identity import Identity, IdentityInput
 from scoring_model.contract.label import LabelInput, LabelReport, LabelsInput
-from scoring_model.contract.resolution import Resolution, ResolutionInput, Resolutions
 from scoring_model.contract.problem import ConflictProblem, Problem, ValidationProblem
+from scoring_model.contract.resolution import Resolution, ResolutionInput, Resolutions
 from scoring_model.contract.resource import Nothing, example
 from scoring_model.contract.verification import Verification, VerificationInput
 from scoring_model.contract.webhook import Webhook, WebhookInput, WebhookUpdate

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from scoring_model.contract.resolution import Resolution, ResolutionContext, ResolutionInput, Resolutions
+from scoring_model.contract.texts import from_text
 from scoring_model.contract.verification import VerificationStatus
 from scoring_model.service.clients.clients import Caller
 from scoring_model.service.core import ids
@@ -45,7 +46,13 @@ class ResolutionRequests:
     """The operations on resolutions."""
 
     def __init__(
-        self, *, store: Store, queue: CommitQueue, idempotency: IdempotencyStore, persons: Persons, clock: Clock
+        self,
+        *,
+        store: Store,
+        queue: CommitQueue,
+        idempotency: IdempotencyStore,
+        persons: Persons,
+        clock: Clock,
     ) -> None:
         self._store = store
         self._queue = queue
@@ -77,7 +84,12 @@ class ResolutionRequests:
 
             async def change(transaction: Transaction) -> Done[Resolved]:
                 return await append(
-                    transaction, self._persons, given, client=caller.client, about=verification, now=self._clock.now()
+                    transaction,
+                    self._persons,
+                    given,
+                    client=caller.client,
+                    about=verification,
+                    now=self._clock.now(),
                 )
 
             done = await self._queue.change(caller, change, record)
@@ -85,7 +97,7 @@ class ResolutionRequests:
 
         async def replay(row: IdempotencyRow) -> Answer[Resolved]:
             listed = (await self.list(caller, verification)).resolutions
-            found = next(one for one in listed if ids.from_text(one.id) == row.resource)
+            found = next(one for one in listed if from_text(one.id) == row.resource)
             return Answer(Resolved(found, row.status == CREATED), replayed=True)
 
         return await self._idempotency.run(caller.client, request, action, replay)

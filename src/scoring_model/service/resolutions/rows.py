@@ -75,7 +75,9 @@ def event_of_resolution(row: ResolutionRow, about: VerificationRow) -> NewEvent:
     return NewEvent(row.client, EventType.VERIFICATION_RESOLVED, about.id, row.created_at, data)
 
 
-async def resolutions_of(reader: Reader, verification_ids: Sequence[bytes]) -> dict[bytes, list[ResolutionRow]]:
+async def resolutions_of(
+    reader: Reader, verification_ids: Sequence[bytes]
+) -> dict[bytes, list[ResolutionRow]]:
     """Return the resolutions of each verification, oldest first."""
     found: dict[bytes, list[ResolutionRow]] = {id_: [] for id_ in verification_ids}
     for row in await reader.resolutions(verification_ids) if verification_ids else []:

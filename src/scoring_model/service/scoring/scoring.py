@@ -28,10 +28,10 @@ from scoring_model.service.keys.link_hashes import Masks
 from scoring_model.service.keys.secrets import Purpose, Secrets
 from scoring_model.service.requests.jobs import Done, JobKind
 from scoring_model.service.requests.lists import subject_hash
+from scoring_model.service.resolutions.rows import follow
 from scoring_model.service.scoring.candidate import Candidate
 from scoring_model.service.scoring.control import ControlGroup, Draw
 from scoring_model.service.scoring.score import History, Score, place, score
-from scoring_model.service.resolutions.rows import follow
 from scoring_model.service.store import Transaction
 
 MAX_ATTEMPTS: Final = 3

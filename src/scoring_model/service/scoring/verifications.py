@@ -183,6 +183,7 @@ class Verifications:
             "outcome": wanted.outcome,
             "status": wanted.status,
             "model_version": wanted.model_version,
+            "resolution": wanted.resolution,
         }
         filters = {column: value for column, value in named.items() if value is not None}
         if wanted.subject_id is not None:

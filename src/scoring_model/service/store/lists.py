@@ -101,10 +101,21 @@ def rows(index: Index) -> str:
     return f"SELECT {columns(index.kind)} {index.rows} LIMIT $5"
 
 
+_DERIVED: Final = {
+    "resolution": (
+        "coalesce((SELECT r.result FROM resolutions r WHERE r.verification_id = verifications.id "
+        "ORDER BY r.created_at DESC, r.id DESC LIMIT 1), 'NONE')"
+    )
+}
+"""Filters that are no columns: what they compare."""
+
+
 @cache
 def checked(index: Index, filters: tuple[str, ...]) -> str:
     """Return a query for at most `$5` rows: position, and whether the columns have the values `$6`, ..."""
-    conditions = " AND ".join(f"{name} = ${place}" for place, name in enumerate(filters, 6))
+    conditions = " AND ".join(
+        f"{_DERIVED.get(name, name)} = ${place}" for place, name in enumerate(filters, 6)
+    )
     return f"SELECT created_at, id, {conditions} {index.rows} LIMIT $5"
 
 

@@ -19,6 +19,7 @@ from scoring_model.service.core.rows import (
     IdentityRow,
     LabelRow,
     PersonKeyRow,
+    ResolutionRow,
     Row,
     ServingProcessRow,
     UnknownSignalRow,
