@@ -107,7 +107,7 @@ def test_reference_has_valid_schemas_and_examples() -> None:
 def test_reference_closes_what_is_sent_and_opens_what_is_shown() -> None:
     """Requests forbid unknown fields; answers require every field, but in events, and leave room for more."""
     sent = {"AddressInput", "IdentityInput", "VerificationInput", "WebhookInput", "WebhookUpdate", "Nothing"}
-    sent |= {"LabelInput", "LabelsInput"}
+    sent |= {"LabelInput", "LabelsInput", "ResolutionInput"}
     optional = {
         "ConflictProblem": {"missingFields"},
         "ValidationProblem": {"errorsOmitted"},
@@ -149,11 +149,10 @@ def _asked(client: Client, operation: Any) -> Any:
     kind = operation.path.split("/")[3]
     path = operation.path
     if "{id}" in path:
-        return client.ask(
-            operation.method,
-            path.replace("{id}", made[kind]()["id"]),
-            json={} if path.endswith(("test", "rotate-secret")) else bodies.get((operation.method, kind)),
-        )
+        body = {} if path.endswith(("test", "rotate-secret")) else bodies.get((operation.method, kind))
+        if path.endswith("resolutions"):
+            body = {"result": "APPROVED", "method": "other"} if operation.method == "POST" else None
+        return client.ask(operation.method, path.replace("{id}", made[kind]()["id"]), json=body)
     return client.ask(operation.method, path, json=bodies.get((operation.method, kind)))
 
 

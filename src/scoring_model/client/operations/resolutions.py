@@ -20,7 +20,9 @@ def create(
     resolved_at: datetime | None = None,
     idempotency_key: str | None = None,
 ) -> Request[Resolution]:
-    """Report how the step-up or review of a completed verification ended. Reporting the latest one again changes nothing.
+    """Report how the step-up or review of a completed verification ended.
+
+    Reporting the latest one again changes nothing.
 
     Parameters
     ----------

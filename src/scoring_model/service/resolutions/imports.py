@@ -41,8 +41,8 @@ class Imported:
     imported, repeated : int
         New resolutions, and those that equal the latest of their verification.
     refused : mapping of bytes to str
-        Why nothing was stored, by verification, of the first `MOST_LISTED`: it is unknown, not completed, erased, or has
-        too many.
+        Why nothing was stored, by verification, of the first `MOST_LISTED`: it is unknown, not completed or erased, or
+        it has too many.
     omitted : int
         Rows of further ones.
     """
@@ -96,10 +96,8 @@ async def import_resolutions(
     omitted = 0
     for page in _pages(lines):
         async with store.reading() as reader:
-            owners = {
-                row.id: row.client
-                for row in await reader.verifications_by_ids([one.verification_id for one in page])
-            }
+            found = await reader.verifications_by_ids([one.verification_id for one in page])
+        owners = {row.id: row.client for row in found}
         for about, given in page:
             why = "unknown"
             if about in owners:

@@ -129,6 +129,12 @@ LABELLED: Final = (
     "WHERE (l.verification_id, l.number) > ($1, $2) AND v.completed_at IS NOT NULL "
     "ORDER BY l.verification_id, l.number LIMIT $3"
 )
+RESOLVED: Final = (
+    "SELECT r.verification_id, r.created_at, r.id, r.result, r.method "
+    "FROM resolutions r JOIN verifications v ON v.id = r.verification_id "
+    "WHERE (r.verification_id, r.created_at, r.id) > ($1, $2, $3) AND v.outcome = 'STEPPED_UP' "
+    "ORDER BY r.verification_id, r.created_at, r.id LIMIT $4"
+)
 OUTCOMES: Final = "SELECT outcome, count(*) FROM verifications WHERE status = 'COMPLETED' GROUP BY outcome"
 LINKS_OF: Final = (
     "SELECT time, person, labels, (SELECT count(*) FROM links WHERE hash = $1) FROM links WHERE hash = $1 "

@@ -254,6 +254,15 @@ class Reader(ABC):
         """
         return await self._rows(lists.LABELLED, *after, limit)
 
+    async def resolved(self, after: tuple[bytes, int, bytes], limit: int) -> Sequence[Values]:
+        """Return resolutions of stepped-up verifications after one, ordered by verification and time.
+
+        Returns
+        -------
+        sequence of (verification_id, created_at, id, result, method)
+        """
+        return await self._rows(lists.RESOLVED, *after, limit)
+
     async def outcomes(self) -> Mapping[str, int]:
         """Count the completed verifications of each outcome, by a look at all of them."""
         return {row[0]: row[1] for row in await self._rows(lists.OUTCOMES)}
