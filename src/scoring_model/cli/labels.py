@@ -27,9 +27,7 @@ app = in_group(Group.DATA)(typer.Typer(name="labels", help="Labels of verificati
 
 @app.command("import")
 def import_file(
-    path: Annotated[
-        Path, typer.Argument(metavar="FILE", exists=True, dir_okay=False, help=".csv, .jsonl or .ndjson.")
-    ],
+    path: shared.ImportedFile,
     database: shared.Database,
     client: Annotated[
         str | None, typer.Option(help="Client whose imported records recordId names; only such rows need it.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -24,9 +24,7 @@ app = in_group(Group.DATA)(
 
 @app.command("import")
 def import_file(
-    path: Annotated[
-        Path, typer.Argument(metavar="FILE", exists=True, dir_okay=False, help=".csv, .jsonl or .ndjson.")
-    ],
+    path: shared.ImportedFile,
     database: shared.Database,
     master_key: shared.MasterKey = None,
     as_json: shared.Json = False,

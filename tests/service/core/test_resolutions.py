@@ -1,5 +1,6 @@
 """Resolutions: how step-ups and reviews end, who may say so, and what is known from it."""
 
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -10,15 +11,16 @@ from program import Captured, run
 from scoring_model.contract.outcome import Outcome
 from scoring_model.contract.resolution import Resolution
 from scoring_model.contract.texts import to_text
+from scoring_model.contract.units import DAY
 from scoring_model.findings import State
-from scoring_model.records import rfc3339
+from scoring_model.records import NEVER, rfc3339
 from scoring_model.records.reading import read_records
 from scoring_model.scorer import Scorer
 from scoring_model.service.clients.clients import Caller
 from scoring_model.service.core.errors import Erased, Invalid, NotCompleted, NotFound, TooManyResolutions
 from scoring_model.service.core.ids import new_id
 from scoring_model.service.core.row_files import RowsRefused
-from scoring_model.service.core.rows import ResolutionRow
+from scoring_model.service.core.rows import ControlDayRow, LabelRow, ResolutionRow, VerificationRow
 from scoring_model.service.keys.data_keys import Vault
 from scoring_model.service.labels.imports import LabelLine, import_labels
 from scoring_model.service.labels.report import label_delays
@@ -56,19 +58,21 @@ async def stepped_up(world: World, caller: Caller, subject: str) -> bytes:
     if found.outcome is Outcome.STEPPED_UP:
         return found.id
     # A device of one's own may change the score: what was decided counts here, not why.
-    made = row._replace(id=new_id(START), outcome=Outcome.STEPPED_UP.value)
-    async with world.store.writing([]) as transaction:
-        await transaction.insert([made])
-    return made.id
+    return await copied(world, row, outcome=Outcome.STEPPED_UP.value)
 
 
-async def asked_again(world: World, about: bytes) -> bytes:
-    """A verification of the same person that follows one and asks for more again."""
-    row = await world.row(about)
-    made = row._replace(id=new_id(START), previous_id=about)
+async def copied(world: World, row: VerificationRow, **changes: Any) -> bytes:
+    """A verification like another one, of the same person."""
+    about = new_id(START)
+    place = {"table": "verifications", "column": "payload"}
+    async with world.store.reading() as reader:
+        key = await world.persons.key_of(reader, row.key_id)
+    assert key is not None
+    assert row.payload is not None
+    sealed = key.seal(key.open(row.payload, row=row.id, **place), row=about, **place)
     async with world.store.writing([]) as transaction:
-        await transaction.insert([made])
-    return made.id
+        await transaction.insert([row._replace(id=about, payload=sealed, **changes)])
+    return about
 
 
 def test_the_latest_resolution_counts(store_url: str, sealed: Path) -> None:
@@ -191,10 +195,11 @@ def test_a_follow_up_ends_a_chain_of_step_ups(store_url: str, sealed: Path) -> N
         caller = await world.client()
         chain = [await stepped_up(world, caller, "s")]
         for _ in range(LONGEST_CHAIN):
-            chain.append(await asked_again(world, chain[-1]))
+            chain.append(await copied(world, await world.row(chain[-1]), previous_id=chain[-1]))
         assert await table(world.url, ResolutionRow) == []
         passing = signals_of(sealed, Outcome.PASSED)[0]
         last = (await world.verify(caller, signals=passing, subject="s", previous=chain[-1])).resource
+        assert last.outcome is not None
         ended = {Outcome.PASSED: "APPROVED", Outcome.FAILED: "DECLINED"}[last.outcome]
         assert await results(world, caller, last.id) == []
         assert await results(world, caller, chain[0]) == []  # beyond the longest chain
@@ -239,14 +244,14 @@ def test_who_was_observed_follows_from_the_resolution(store_url: str, sealed: Pa
         async with world.store.reading() as reader:
             clients = await reader.clients()
         out = tmp_path / "export.parquet"
-        ends = {"since": START - HOUR, "before": START + HOUR}
-        await export_file(world.store, Vault(MASTERS), clients, out, signals={}, **ends)
+        schema = Scorer.load(world.bundle).contents.schema
+        period: dict[str, Any] = {"signals": schema.signals, "since": START - HOUR, "before": START + HOUR}
+        await export_file(world.store, Vault(MASTERS), clients, out, **period)
         assert b"secret words" not in out.read_bytes()
         rows = {row["recordId"]: row for row in pq.read_table(out).to_pylist()}
         told = [rows[to_text(one)] for one in made]
         assert [row["resolution"] for row in told] == ["APPROVED", "DECLINED", "ABANDONED", None]
         assert [row["resolutionMethod"] for row in told] == ["documentCheck", "manualReview", "other", None]
-        schema = Scorer.load(world.bundle).contents.schema
         table_of = read_records(out, schema, labelled=False).table
         assert table_of.observed_until is not None
         seen = dict(zip(table_of.record_ids, (table_of.observed_until > 0).tolist(), strict=True))
@@ -349,3 +354,69 @@ def test_an_assumption_that_was_measured_otherwise_is_found(assumed: float | Non
     finding = check_step_ups(made, assumed)
     assert finding.state is state
     assert assumed is None or finding.sentence.startswith("step-ups stop 50% of frauds (95 %: ")
+
+
+DECIDERS = ("policy", "control", "list", "rule")
+ENDS = (None, "APPROVED", "DECLINED", "ABANDONED")
+OBSERVED = {  # final outcome and resolution: whether a label could become known
+    ("PASSED", None): True, ("PASSED", "APPROVED"): True, ("PASSED", "DECLINED"): False, ("PASSED", "ABANDONED"): False,
+    ("STEPPED_UP", None): False, ("STEPPED_UP", "APPROVED"): True, ("STEPPED_UP", "DECLINED"): False,
+    ("STEPPED_UP", "ABANDONED"): False,
+    ("FAILED", None): False, ("FAILED", "APPROVED"): True, ("FAILED", "DECLINED"): False,
+    ("FAILED", "ABANDONED"): False,
+}  # fmt: skip
+PASSES = {"policy": 1.0, "control": 0.25, "list": 1.0, "rule": 1.0}
+"""Probability with which one passed whom each of them let pass; who was stopped has none."""
+
+
+def test_every_decider_outcome_resolution_and_label(store_url: str, sealed: Path, tmp_path: Path) -> None:
+    """The final outcome and the resolution decide who was observed, whoever decided and whatever the label says.
+
+    One that is still PENDING is not exported, nor is one whose person was erased.
+    """
+
+    async def story(world: World) -> None:
+        caller = await world.client()
+        row = await world.row(await stepped_up(world, caller, "s"))
+        expected: dict[str, tuple[bool, float | None, str | None]] = {}
+        labels, told = [], []
+        for decider, outcome, end, label in product(DECIDERS, Outcome, ENDS, (None, "fraud", "genuine")):
+            if decider == "control" and outcome is not Outcome.PASSED:
+                continue  # whom it draws passes
+            drawn = (
+                {"control_share": 0.5, "control_drawn": 1, "control_repeat": 0}
+                if decider == "control"
+                else {}
+            )
+            policys = Outcome.STEPPED_UP if decider != "policy" else outcome
+            made = await copied(
+                world, row, decided_by=decider, outcome=outcome.value, policy_outcome=policys.value, **drawn
+            )
+            if label is not None:
+                labels.append(LabelRow(row.client, made, label, START, START))
+            if end is not None:
+                told.append(ResolutionRow(new_id(START), row.client, made, end, "other", None, START, START))
+            share = PASSES[decider] if outcome is Outcome.PASSED else None
+            expected[to_text(made)] = (OBSERVED[outcome.value, end], share, label)
+        day = ControlDayRow(START // DAY, caller.history_scope, "STEPPED_UP", 4, 0, 2, 0.0)
+        pending = row._replace(id=new_id(START), status="PENDING", outcome=None, completed_at=None)
+        async with world.store.writing([]) as transaction:
+            for rows in (labels, told, [day], [pending]):
+                await transaction.insert(rows)
+            clients = await transaction.clients()
+        gone = await stepped_up(world, caller, "another")
+        await world.erase_signals(caller, gone)
+        out = tmp_path / "export.parquet"
+        schema = Scorer.load(world.bundle).contents.schema
+        period: dict[str, Any] = {"signals": schema.signals, "since": START - HOUR, "before": START + HOUR}
+        await export_file(world.store, Vault(MASTERS), clients, out, **period)
+        exported = {one["recordId"]: one for one in pq.read_table(out).to_pylist()}
+        assert expected.keys() <= exported.keys()
+        assert not {to_text(pending.id), to_text(gone)} & exported.keys()
+        reading = read_records(out, schema, labelled=False).table
+        assert reading.observed_until is not None
+        seen = dict(zip(reading.record_ids, (reading.observed_until == NEVER).tolist(), strict=True))
+        found = {id_: (seen[id_], exported[id_]["propensity"], exported[id_]["label"]) for id_ in expected}
+        assert found == expected
+
+    run_story(store_url, sealed, story)

@@ -57,7 +57,7 @@ def test_reference_is_committed_as_it_is_served() -> None:
 
 
 def test_reference_knows_every_operation() -> None:
-    """Paths and methods are those of the application, each with a unique name and one of the three tags."""
+    """Paths and methods are those of the application, each with a unique name and one of the tags."""
     described = {
         (method.upper(), path)
         for path, item in DOCUMENT["paths"].items()
@@ -65,12 +65,14 @@ def test_reference_knows_every_operation() -> None:
         if path.startswith("/scoring")
     }
     assert described == {(operation.method, operation.path) for operation in OPERATIONS}
-    assert [tag["name"] for tag in DOCUMENT["tags"]] == ["Verifications", "Webhooks", "Identities", "Labels"]
+    assert [tag["name"] for tag in DOCUMENT["tags"]] == [
+        *("Verifications", "Webhooks", "Identities", "Labels", "Resolutions")
+    ]
     operations = [operation for item in DOCUMENT["paths"].values() for operation in item.values()]
     names = [operation["operationId"] for operation in operations]
     assert len(set(names)) == len(names)
     tagged = {operation["tags"][0] for operation in operations if "tags" in operation}
-    assert tagged == {"Verifications", "Webhooks", "Identities", "Labels"}
+    assert tagged == {"Verifications", "Webhooks", "Identities", "Labels", "Resolutions"}
     assert DOCUMENT["security"] == [{"clientId": [], "apiKey": []}]
     headers = {scheme["name"] for scheme in DOCUMENT["components"]["securitySchemes"].values()}
     assert headers == {"x-client-id", "x-api-key"}
