@@ -1,4 +1,7 @@
-"""Appends resolutions to verifications, and ends step-ups by the verifications that follow them."""
+"""Appends resolutions to verifications, and ends step-ups by the verifications that follow them.
+
+Decision record: docs/adr/0035-resolutions.md.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
