@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from scoring_model.service.keys.keyring import Keyring
     from scoring_model.service.labels.imports import Imported, LabelLine
     from scoring_model.service.labels.report import LabelDelays
-    from scoring_model.service.resolutions.report import StepUps
+    from scoring_model.service.labels.step_ups import StepUps
     from scoring_model.service.store import Store
 
 app = in_group(Group.DATA)(typer.Typer(name="labels", help="Labels of verifications.", no_args_is_help=True))
@@ -89,7 +89,7 @@ def report(
 
     from scoring_model.service.core.clock import SystemClock
     from scoring_model.service.labels.report import label_delays
-    from scoring_model.service.resolutions.report import measure_step_ups
+    from scoring_model.service.labels.step_ups import measure_step_ups
 
     async def measure(store: Store) -> tuple[LabelDelays, StepUps]:
         labels = await label_delays(store, SystemClock())
@@ -132,7 +132,7 @@ def _checked(step_ups: StepUps, bundle: Path) -> Finding:
     """Compare what was measured with what the costs of a bundle assume."""
     from scoring_model.bundle import CONFIGURATION, read_bundle
     from scoring_model.bundle.codec import read_json
-    from scoring_model.service.resolutions.report import check_step_ups
+    from scoring_model.service.labels.step_ups import check_step_ups
 
     costs = read_json(read_bundle(bundle).file(CONFIGURATION))["policy"].get("costs")
     return check_step_ups(step_ups, None if costs is None else costs["step_up_effectiveness"])

@@ -24,10 +24,10 @@ from scoring_model.service.core.rows import ControlDayRow, LabelRow, ResolutionR
 from scoring_model.service.keys.data_keys import Vault
 from scoring_model.service.labels.imports import LabelLine, import_labels
 from scoring_model.service.labels.report import label_delays
+from scoring_model.service.labels.step_ups import StepUps, _effectiveness, check_step_ups, measure_step_ups
 from scoring_model.service.past.export import export_file
 from scoring_model.service.requests.lists import ListFilter
 from scoring_model.service.resolutions.imports import check_resolutions, import_resolutions, resolution_file
-from scoring_model.service.resolutions.report import StepUps, _effectiveness, check_step_ups, measure_step_ups
 from scoring_model.service.resolutions.rows import LONGEST_CHAIN, MOST_KEPT
 from service_use import HOUR, MASTERS, START, World, request_of, run_story, signals_of, table
 

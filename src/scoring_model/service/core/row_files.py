@@ -19,6 +19,9 @@ from scoring_model.records.sheet import UnreadableSource, check_csv_header
 LONGEST_LINE: Final = 1024 * 1024
 """Characters: a line is read at once."""
 
+MOST_LISTED: Final = 10_000
+"""Identifiers of each kind that the result of an import lists; it counts the others."""
+
 _ENDINGS: Final = (".csv", ".jsonl", ".ndjson")
 
 Cells = Mapping[str, object]

@@ -13,9 +13,8 @@ from scoring_model.contract.violation import Invalid, Violation
 from scoring_model.records import cells
 from scoring_model.service.core.clock import Clock
 from scoring_model.service.core.errors import RequestError
-from scoring_model.service.core.row_files import Cells, RowFile, identifier, values_of
+from scoring_model.service.core.row_files import MOST_LISTED, Cells, RowFile, identifier, values_of
 from scoring_model.service.identities.persons import Persons
-from scoring_model.service.labels.imports import MOST_LISTED
 from scoring_model.service.resolutions.requests import append
 from scoring_model.service.store import Store
 
