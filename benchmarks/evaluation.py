@@ -29,7 +29,7 @@ from shared.simulation import rules_of
 
 from scoring_model.configuration import CostSettings
 from scoring_model.evaluation import EvaluatedRecords, evaluate_records
-from scoring_model.evaluation.day_draws import DayDraws, draw_days
+from scoring_model.evaluation.draws import Draws, draw_blocks
 from scoring_model.evaluation.figures import measure_figures
 from scoring_model.records import Column
 from scoring_model.records.times import DAY
@@ -64,16 +64,16 @@ def invent(size: int, *, days: int, frauds: float) -> EvaluatedRecords:
 def check() -> None:
     """Compare draws with files in which the records of each day are repeated as often as it was drawn."""
     records = invent(5_000, days=40, frauds=0.1)
-    drawn = measure_figures(records, DayDraws.of(records.event_times, repeats=5), costs=COSTS).draws
+    drawn = measure_figures(records, Draws.of(records.event_times, repeats=5), costs=COSTS).draws
     day_of = records.event_times // DAY
-    for number, draw in enumerate(draw_days(40, repeats=5)):
+    for number, draw in enumerate(draw_blocks(40, repeats=5)):
         rows = np.repeat(np.arange(len(records)), draw[day_of])
         repeated = EvaluatedRecords(
             decisions=records.decisions.take(rows),
             labels=records.labels[rows],
             event_times=records.event_times[rows],
         )
-        alone = measure_figures(repeated, DayDraws.of(repeated.event_times, repeats=0), costs=COSTS).estimates
+        alone = measure_figures(repeated, Draws.of(repeated.event_times, repeats=0), costs=COSTS).estimates
         for name, estimate in alone.items():
             if "capacity" not in name:  # a day that is drawn twice has two queues
                 expected = np.array(estimate.value, dtype=np.float64)  # None is NaN

@@ -31,7 +31,7 @@ from scoring_model.decision.flips import count_flips
 from scoring_model.decision.rules import Decisions
 from scoring_model.estimates import Estimate
 from scoring_model.evaluation import EvaluatedRecords
-from scoring_model.evaluation.day_draws import DayDraws
+from scoring_model.evaluation.draws import Draws
 from scoring_model.evaluation.figures import drawn_rankings
 from scoring_model.evaluation.metrics import Ranking
 from scoring_model.evaluation.paired import least_variances, pair_codes, stopped_flips
@@ -94,7 +94,7 @@ def run(seed: int, *, gain: float, frauds: int) -> tuple[Answer, int, int]:
     looks: list[Look] = []
     for until in range(LEAST_DAYS, DAYS, 7):
         held = day < until
-        draws = DayDraws.of((day[held] * DAY).astype(np.int64), repeats=REPEATS)
+        draws = Draws.of((day[held] * DAY).astype(np.int64), repeats=REPEATS)
         champion, challenger = (
             (Ranking.of(margins[held], labels[held].astype(np.int64)), draws) for margins in models
         )
@@ -163,7 +163,7 @@ def not_observed(margins: FloatArray, stops: BoolArray) -> NotObserved:
 def look_at_both(models: Sequence[EvaluatedRecords], looks: Sequence[Look]) -> Look:
     """Look at two models as `look_again` does, at the one figure that decides."""
     champion, challenger = models
-    draws = DayDraws.of(champion.event_times, repeats=REPEATS)
+    draws = Draws.of(champion.event_times, repeats=REPEATS)
     labels = champion.labels.astype(np.int64)
     values, drawn = zip(
         *(
@@ -198,9 +198,7 @@ def recall_bounds(champion: EvaluatedRecords, challenger: EvaluatedRecords) -> t
     return found.lowest, found.highest
 
 
-def _measured(
-    ranking: Ranking, draws: DayDraws, weights: FloatArray | None = None
-) -> tuple[float, FloatArray]:
+def _measured(ranking: Ranking, draws: Draws, weights: FloatArray | None = None) -> tuple[float, FloatArray]:
     drawn = [counts.at_fpr(LIMIT)[0][:, 0] for counts in drawn_rankings(ranking, draws, weights)]
     return float(ranking.counts.at_fpr(LIMIT)[0][0]), np.concatenate(drawn)
 

@@ -52,7 +52,7 @@ FOLDERS: Final = (
 
 ELSEWHERE: Final = {
     "statistics, compared with references by tests of their own": (
-        "bounds", "cost", "curves", "day_draws", "decomposition", "estimator", "grouping",
+        "bounds", "cost", "curves", "draws", "decomposition", "estimator", "student", "grouping",
         "measures", "metrics", "paired", "rates", "sequential", "stability",
         "uncertainty", "recalibration", "sequences", "shifts", "early", "drift", "categories",
     ),
@@ -157,7 +157,7 @@ EXPLAINED: Final[dict[str, str]] = {
         "the border: no made curve has exactly three powers of ten on its axis"
     ),
     "evaluation/report/plots/thresholds.py: sign: -1": "the array is constant, so each of its places is the same",
-    "evaluation/report/comparison_page.py: comparison: comparison.days < MIN_DAYS": (
+    "evaluation/report/comparison_page.py: comparison: comparison.days < MIN_BLOCKS": (
         "the border: no made comparison lies on exactly ten days"
     ),
 }

@@ -18,7 +18,7 @@ import scoring_model
 from scoring_model.batch.text_blocks import text_blocks
 from scoring_model.compiled import CodeFile
 from scoring_model.decision.forest import Forest
-from scoring_model.evaluation.day_draws import DayDraws
+from scoring_model.evaluation.draws import Draws
 from scoring_model.history import COUNT_KINDS, STATISTICS, LinkCounts, TableAmounts, WindowSpec
 from scoring_model.history.sweep import TableLabels, sweep
 from scoring_model.records.times import DAY
@@ -100,7 +100,7 @@ def use(kind: Any) -> list[Any]:
     counts = counted(kind)
     masks = LeafMasks(forest())
     rows = kind(np.array([[0.1, 3.0], [np.nan, 1.0], [0.9, np.nan]]))
-    draws = DayDraws.of(kind(np.arange(30) * DAY))
+    draws = Draws.of(kind(np.arange(30) * DAY))
     codes = kind(np.arange(30) % 2)
     blocks = text_blocks(BytesIO(b"a,b\n1,2\n\n3,4\n"), np.int32(1), separator=",", header=True)  # type: ignore[arg-type]
     lines = text_blocks(BytesIO(b"{}\n{}\n"), 1, separator=None, header=False)

@@ -7,14 +7,15 @@ from typing import Any, Final, Literal, Self, TypeAlias, TypeVar
 from scoring_model.figures import MEASURED, Figure
 
 Method: TypeAlias = Literal[
-    "none", "wilson", "exact", "days", "days_and_wilson", "days_and_pairs", "deviations", "benefit", "prediction",
-    "recalibration", "sequence", "labellings", "delays",
+    "none", "wilson", "exact", "days", "blocks", "blocks_and_wilson", "blocks_and_pairs", "deviations", "benefit",
+    "prediction", "recalibration", "sequence", "labellings", "delays",
 ]  # fmt: skip
 """How the ends were made.
 
 `none`: not at all. `wilson`: score interval of independent records, which may stand for others. `exact`: Clopper and
-Pearson's. `days`: percentiles of draws of whole days; with `_and_wilson` or `_and_pairs`, widened to cover that for
-independent records or pairs. `deviations`: from the size of deviations in such draws. `benefit`: from the deviations of
+Pearson's. `days`: percentiles of draws of whole days. `blocks`: from the deviation in draws of days of genuine records
+and of rings of frauds, by Student's t; with `_and_wilson` or `_and_pairs`, widened to cover that for independent
+records or pairs. `deviations`: from the size of deviations in such draws. `benefit`: from the deviations of
 several figures at once. `prediction`: of what a later period will have. `recalibration`: of what will be realised.
 `sequence`: confidence sequence, which holds however often one looks. `labellings`: lowest and highest over all labels
 that records without an observation could have. `delays`: of frauds that are known and not
@@ -22,11 +23,20 @@ known yet, from the distribution of their delays.
 """
 
 Absence: TypeAlias = Literal[
-    "", "no records", "fewer than ten days", "not enough data", "no value", "stopped applicants"
+    "",
+    "no records",
+    "fewer than ten days",
+    "few independent",
+    "no interval",
+    "not enough data",
+    "no value",
+    "stopped applicants",
 ]
 """Why there are no ends; empty where there are any.
 
-`stopped applicants`: it is not known what those were who were not observed, and no labelling of them gives ends.
+`few independent`: fewer than ten days of genuine records, or rings of frauds. `no interval`: draws say nothing of how
+the figure varies. `stopped applicants`: it is not known what those were who were not observed, and no labelling of them
+gives ends.
 """
 
 
@@ -50,6 +60,9 @@ class Estimate:
         figures of the ranking, the frauds.
     count : int or None
         Records of the numerator; None for what is no share of counts.
+    independent : int or None
+        Days of genuine records, or rings of frauds, that it rests on: so many things are independent. None where that
+        is not known.
     method : Method
         How the ends were made.
     absence : Absence
@@ -63,6 +76,7 @@ class Estimate:
     simultaneous_high: float | None = None
     records: int
     count: int | None = None
+    independent: int | None = None
     method: Method = "none"
     absence: Absence = ""
 

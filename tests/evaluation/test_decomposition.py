@@ -11,8 +11,8 @@ from sklearn.isotonic import IsotonicRegression
 from scoring_model.arrays import FloatArray, IntArray
 from scoring_model.decision.rules import Decisions
 from scoring_model.evaluation import EvaluatedRecords
-from scoring_model.evaluation.day_draws import DayDraws
 from scoring_model.evaluation.decomposition import IsotonicFit, decompose, measure_reliability
+from scoring_model.evaluation.draws import Draws
 from scoring_model.records.times import DAY
 
 Sample = tuple[FloatArray, IntArray]
@@ -68,13 +68,13 @@ def test_the_band_holds_a_calibrated_model_and_not_another() -> None:
     for seed in range(10):
         probabilities = rng.beta(1, 6, 4000)
         records = records_of(probabilities, probabilities, seed)
-        found = measure_reliability(records, DayDraws.of(records.event_times))
+        found = measure_reliability(records, Draws.of(records.event_times))
         curve = np.interp(found.grid, found.predicted, found.recalibrated)
         inside.append(np.mean((curve >= found.low - 1e-12) & (curve <= found.high + 1e-12)))
     assert 0.88 <= np.mean(inside) <= 0.99
     odds = 2 * probabilities / (1 - probabilities)
     wrong = records_of(probabilities, odds / (1 + odds), 0)
-    found = measure_reliability(wrong, DayDraws.of(wrong.event_times))
+    found = measure_reliability(wrong, Draws.of(wrong.event_times))
     curve = np.interp(found.grid, found.predicted, found.recalibrated)
     assert np.mean(curve > found.high) > 0.5
     assert len(found.predicted) <= 400

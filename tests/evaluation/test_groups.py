@@ -9,7 +9,7 @@ from fairlearn.metrics import MetricFrame, false_negative_rate, false_positive_r
 from scoring_model.contract.outcome import OUTCOMES, Outcome
 from scoring_model.decision.rules import Decisions
 from scoring_model.evaluation import EvaluatedRecords, EvaluationError
-from scoring_model.evaluation.day_draws import REPEATS, DayDraws
+from scoring_model.evaluation.draws import REPEATS, Draws
 from scoring_model.evaluation.grouping import BANDS, MISSING, OTHER, age_bands
 from scoring_model.evaluation.groups import MIN_RECORDS, REST, GroupTable, measure_groups
 from scoring_model.figures import GROUP_RATES
@@ -47,7 +47,7 @@ def measured(
     records: EvaluatedRecords, *, reference: str | None = None, repeats: int = REPEATS
 ) -> GroupTable:
     """Measure the groups of the only column."""
-    draws = DayDraws.of(records.event_times, repeats=repeats)
+    draws = Draws.of(records.event_times, repeats=repeats)
     return GroupTable.of(*measure_groups(records, draws, "group", reference=reference))
 
 

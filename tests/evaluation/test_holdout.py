@@ -21,6 +21,8 @@ from scoring_model.evaluation import (
     summary,
 )
 from scoring_model.findings import Finding, State
+from scoring_model.history import person_codes
+from scoring_model.history.rings import rings_of_frauds
 from scoring_model.records import NEVER, RecordTable, microseconds
 from scoring_model.scorer import Scorer
 from scoring_model.scorer.frames import score_table
@@ -57,11 +59,17 @@ def coverage_of(evaluation: Evaluation) -> Coverage:
     return evaluation.coverage
 
 
-def evaluated_rows(scorer: Scorer, table: RecordTable, rows: IntArray, labels: IntArray) -> Evaluation:
-    """Evaluate some rows of a table with given labels."""
+def evaluated_rows(
+    scorer: Scorer, table: RecordTable, rows: IntArray, labels: IntArray, *, known: IntArray
+) -> Evaluation:
+    """Evaluate some rows of a table with given labels, with rings as the known rows show them."""
     decisions = score_table(scorer, table, reasons=False).decisions.take(rows)
+    part, frauds = table.take(known), np.flatnonzero(labels == 1)
+    places = np.array([known.tolist().index(row) for row in rows[frauds].tolist()])
+    rings = np.full(len(rows), -1)
+    rings[frauds] = rings_of_frauds(part, person_codes(part, alone=True), scorer.matrix.link_keys, places)
     records = EvaluatedRecords(
-        decisions=decisions, labels=labels.astype(np.int8), event_times=table.event_times[rows]
+        decisions=decisions, labels=labels.astype(np.int8), event_times=table.event_times[rows], rings=rings
     )
     return evaluate_records(records, rules=scorer.contents.rules)
 
@@ -84,7 +92,7 @@ def test_labels_count_as_of_an_instant(scorer: Scorer, table: RecordTable) -> No
             continue
         rows.append(row)
         labels.append(max(known, 0))
-    expected = evaluated_rows(scorer, table, np.array(rows), np.array(labels))
+    expected = evaluated_rows(scorer, table, np.array(rows), np.array(labels), known=np.arange(len(table)))
     found = evaluated(scorer, table, maturity=MATURITY, as_of=AS_OF)
     assert figures_of(found) == figures_of(expected)
     assert 0 < found.overall.frauds < int((table.labels == 1).sum())
@@ -135,7 +143,7 @@ def test_history_is_seen_and_not_evaluated(scorer: Scorer, table: RecordTable) -
     found = evaluated(
         scorer, table.take(late), history=table.take(early), maturity=0, as_of=microseconds("2027-01-01")
     )
-    expected = evaluated_rows(scorer, table, late, table.labels[late] == 1)
+    expected = evaluated_rows(scorer, table, late, table.labels[late] == 1, known=late)
     assert figures_of(found) == figures_of(expected)
 
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.stats import t as student
 
 from scoring_model.decision.probability import Platt
 from scoring_model.decision.rules import DecisionRules, Policy
@@ -14,7 +15,6 @@ from scoring_model.evaluation import (
     paired_differences,
 )
 from scoring_model.evaluation.rates import RATES
-from scoring_model.evaluation.uncertainty import interval_of
 from scoring_model.records.times import DAY
 
 RULES = DecisionRules(
@@ -51,19 +51,24 @@ def test_differences_are_those_of_each_draw() -> None:
     """
     one, other = pair(0.3)
     for name, found in paired_differences(one, other).items():
-        low, high = interval_of(one.draws[name] - other.draws[name])
+        drawn, blocks = one.draws[name] - other.draws[name], found.independent
+        assert blocks is not None
         value, base = one.figures[name].value, other.figures[name].value
         assert value is not None
         assert base is not None
         assert found.value == value - base
+        if name == "ks":
+            assert (found.low, found.absence) == (None, "no interval")
+            continue
+        reach = student.ppf(0.975, blocks - 1) * np.std(drawn, ddof=1) * np.sqrt(blocks / (blocks - 1))
+        low, high = found.value - reach, found.value + reach
         if name not in RATES and not name.startswith("applicants_"):
-            assert (found.low, found.high) == (low, high)
+            assert (found.low, found.high) == pytest.approx((low, high), rel=1e-4)
             continue
         assert found.low is not None
         assert found.high is not None
-        assert low is not None
-        assert high is not None
-        assert found.low <= low <= high <= found.high
+        assert found.low <= low + 1e-6
+        assert high - 1e-6 <= found.high
     area, apart = paired_differences(one, other)["roc_auc"], one.figures["roc_auc"]
     assert area.low is not None
     assert area.high is not None

@@ -304,7 +304,7 @@ def weighted(*, heavy: float, swapped: int) -> tuple[EvaluatedRecords, Evaluated
     old = np.zeros(4_000, dtype=np.int8)
     old[frauds[-40:]] = 2
     new = old.copy()
-    new[frauds[:swapped]] = 2
+    new[frauds[: 10 * swapped : 10]] = 2  # spread over the days
     weights = np.where(old > 0, heavy, 1.0)
     one, other = (
         EvaluatedRecords(

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scoring_model.evaluation.day_draws import MIN_DAYS, DayDraws
+from scoring_model.evaluation.draws import MIN_BLOCKS, Basis, Draws
 from scoring_model.evaluation.stability import RECENT_DAYS, WINDOW_DAYS, Stability, measure_stability
-from scoring_model.evaluation.uncertainty import share_of
+from scoring_model.evaluation.uncertainty import rate_estimate, share_of
 
 DAY = 86_400_000_000
 
@@ -17,11 +17,12 @@ DAY = 86_400_000_000
 def measured(days: Any, errors: Any) -> Stability:
     """Measure records given by their day since 1970 and whether they are wrong."""
     times, wrong = np.asarray(days, dtype=np.int64) * DAY + 5, np.asarray(errors, dtype=np.bool_)
-    draws = DayDraws.of(times)
+    draws = Draws.of(times)
     drawn = draws.drawn(draws.totals(wrong.astype(np.float64))) / draws.drawn(
         draws.totals(np.ones(len(wrong)))
     )
-    return measure_stability("max_step_up", 0.05, wrong, times, drawn=drawn)
+    share = rate_estimate(int(wrong.sum()), len(wrong), drawn, Basis(draws.days, len(wrong)))
+    return measure_stability("max_step_up", 0.05, wrong, times, share=share)
 
 
 def drawn(seed: int, days: int, records: int) -> tuple[Any, Any]:
@@ -56,15 +57,14 @@ def test_days_drawn_together_widen_the_interval_where_errors_come_in_days() -> N
     """The interval is wider if errors come in whole days than if they are spread evenly."""
     days = np.repeat(np.arange(60), 100)
     together, evenly = measured(days, days % 10 == 0), measured(days, np.arange(6000) % 10 == 0)
-    assert together.share == evenly.share
-    wilson = together.share
+    assert together.share.value == evenly.share.value
+    wilson, low, high = share_of(600, 6000), together.share.low, together.share.high
     assert wilson.low is not None
     assert wilson.high is not None
-    low, high = together.by_days.low, together.by_days.high
     assert low is not None
     assert high is not None
     assert high - low > 3 * (wilson.high - wilson.low)
-    assert (evenly.by_days.low, evenly.by_days.high) == (0.1, 0.1)
+    assert (evenly.share.low, evenly.share.high) == (wilson.low, wilson.high)
 
 
 def test_order_of_records_does_not_matter() -> None:
@@ -74,11 +74,11 @@ def test_order_of_records_does_not_matter() -> None:
     assert measured(day[order], errors[order]) == measured(day, errors)
 
 
-@pytest.mark.parametrize("days", [1, MIN_DAYS - 1, MIN_DAYS])
+@pytest.mark.parametrize("days", [1, MIN_BLOCKS - 1, MIN_BLOCKS])
 def test_few_days_have_no_interval(days: int) -> None:
     """With records on fewer than ten days there is a window but no interval from days."""
     found = measured(np.arange(days) * 3, [True] + [False] * (days - 1))
-    assert (found.by_days.low is None) == (found.by_days.high is None) == (days < MIN_DAYS)
+    assert (found.share.low is None) == (found.share.high is None) == (days < MIN_BLOCKS)
     assert found.days == days
     assert found.worst is not None
 
@@ -86,4 +86,4 @@ def test_few_days_have_no_interval(days: int) -> None:
 def test_no_records_have_no_share_interval_or_window() -> None:
     """Without records there is no share, interval or window, and the document has null."""
     document = measured([], []).to_json()
-    assert document["share"]["value"] is document["worst"] is document["by_days"]["low"] is None
+    assert document["share"]["value"] is document["worst"] is document["share"]["low"] is None

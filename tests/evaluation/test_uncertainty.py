@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
+from scoring_model.evaluation.draws import Basis
 from scoring_model.evaluation.uncertainty import drawn_estimate, interval_of, rate_estimate, share_of
 
 
@@ -17,11 +18,15 @@ def test_an_interval_leaves_out_a_fortieth_at_either_end() -> None:
 
 def test_a_rate_has_the_wider_of_both_intervals() -> None:
     """Draws without an error do not make a rate certain, and draws that vary more than Wilson's interval count."""
-    none, wilson = rate_estimate(0, 200, np.zeros(100)), share_of(0, 200)
+    none, wilson = rate_estimate(0, 200, np.zeros(100), Basis(20, 200)), share_of(0, 200)
     assert (none.low, none.high) == (0.0, wilson.high)
-    wide = rate_estimate(100, 200, np.linspace(0, 1, 1000))
-    assert (wide.low, wide.high) == pytest.approx((0.025, 0.975), abs=1e-3)
-    assert rate_estimate(100, 200, np.empty(0)).low is None
+    wide, half = rate_estimate(100, 200, np.linspace(0, 1, 1000), Basis(200, 200)), share_of(100, 200)
+    assert wide.low is not None
+    assert wide.high is not None
+    assert half.low is not None
+    assert wide.low < half.low - 0.3
+    assert wide.low + wide.high == pytest.approx(1)
+    assert rate_estimate(100, 200, np.linspace(0, 1, 1000), Basis(9, 200)).low is None
 
 
 def test_a_number_without_ends_says_why() -> None:
@@ -36,8 +41,11 @@ def test_a_number_without_ends_says_why() -> None:
         estimate = drawn_estimate(*numbers)
         assert (estimate.absence, estimate.records) == (absence, numbers[2])
         assert (estimate.low is None) == (estimate.high is None) == bool(absence)
-    assert rate_estimate(3, 9, np.empty(0)).absence == "fewer than ten days"
-    assert (rate_estimate(3, 9, np.array([0.3])).absence, share_of(0, 0).absence) == ("", "no records")
+    assert rate_estimate(3, 9, np.empty(0), Basis(9, 9)).absence == "few independent"
+    assert (rate_estimate(3, 9, np.array([0.3, 0.4]), Basis(10, 9)).absence, share_of(0, 0).absence) == (
+        "",
+        "no records",
+    )
 
 
 counts = st.integers(1, 10**6).flatmap(lambda total: st.tuples(st.integers(0, total), st.just(total)))

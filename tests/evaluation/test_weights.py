@@ -9,7 +9,7 @@ from scoring_model.decision.rules import DecisionRules, Decisions, Policy
 from scoring_model.decision.scale import ScoreScale
 from scoring_model.evaluation import EvaluatedRecords, EvaluationError, evaluate_records
 from scoring_model.evaluation.coverage import LeftOut, select
-from scoring_model.evaluation.day_draws import DayDraws
+from scoring_model.evaluation.draws import Draws
 from scoring_model.evaluation.figures import Figures, measure_figures
 from scoring_model.evaluation.measures import measure
 from scoring_model.evaluation.uncertainty import share_of, weighted_share
@@ -52,7 +52,7 @@ def repeated(records: EvaluatedRecords) -> EvaluatedRecords:
 
 def measured(records: EvaluatedRecords) -> Figures:
     """All figures."""
-    return measure_figures(records, DayDraws.of(records.event_times, repeats=30), costs=COSTS)
+    return measure_figures(records, Draws.of(records.event_times, repeats=30), costs=COSTS)
 
 
 @pytest.mark.parametrize("seed", range(3))

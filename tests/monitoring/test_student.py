@@ -5,7 +5,7 @@ import pytest
 from scipy.special import polygamma
 from scipy.stats import t
 
-from scoring_model.monitoring.student import prior_degrees, student_quantiles, trigamma
+from scoring_model.evaluation.student import prior_degrees, student_quantiles, trigamma
 
 
 @pytest.mark.parametrize(

@@ -37,13 +37,19 @@ def test_a_document_has_the_numbers_of_the_result() -> None:
             "simultaneous_high": None,
             "records": one.records,
             "count": None,
+            "independent": None,
             "method": "none",
             "absence": "",
         }
     errors = {row["bound"]: row for row in made.made_evaluation().to_json()["stability"]}
     assert [row["verdict"] for row in errors.values()] == ["kept", "broken", "undecided"]
-    days = errors["max_step_up"]["by_days"]
-    assert (days["low"], days["high"], errors["max_step_up"]["days"]) == (0.16, 0.24, 40)
+    share = errors["max_step_up"]["share"]
+    assert (share["low"], share["high"], share["independent"], errors["max_step_up"]["days"]) == (
+        0.16,
+        0.25,
+        40,
+        40,
+    )
     assert errors["max_step_up"]["worst"]["since"] == "2026-01-20"
     backtest = made.made_backtest().to_json()
     assert [one["verdict"] for one in backtest["promises"]] == [

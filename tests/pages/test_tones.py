@@ -357,10 +357,10 @@ def test_promises_have_the_tone_of_their_verdict(evaluation: PageText, compariso
     """Kept is good, broken is bad, and undecided is neither, in words, in tone and for its reason."""
     assert said(evaluation, "Promises") == said(comparison, "Promises of the challenger") == PROMISES
     reasons = [one.texts[-1] for one in evaluation.cards]
-    assert [text.partition("days. ")[2] for text in reasons] == [
-        "The whole interval lies at or below the limit.",
-        "The whole interval lies above the limit.",
-        "The interval contains the limit.",
+    assert [text.partition(" days")[2] for text in reasons] == [
+        ". The whole interval lies at or below the limit.",
+        ". The whole interval lies above the limit.",
+        ", 15 of them independent. The interval contains the limit.",
     ]
     bare = page("evaluation-bare")
     assert said(bare, "Promises") == (
@@ -368,7 +368,7 @@ def test_promises_have_the_tone_of_their_verdict(evaluation: PageText, compariso
         ("open", "Undecided", "Genuine stepped up or failed"),
         ("none", "No promise", "Frauds that pass"),
     )
-    assert bare.cards[1].texts[-1].endswith("Too few days for a verdict.")
+    assert bare.cards[1].texts[-1].endswith("Too few of them are independent for a verdict.")
     promises = comparison.grid("Promises on these records")
     assert [cell.partition(":")[0] for row in promises.rows for cell in row[1:]] == [
         "No promise", "Kept", "Undecided", "Broken", "Broken", "Undecided",
@@ -555,7 +555,7 @@ def test_an_evaluation_says_what_scores_and_promises_are_worth(evaluation: PageT
         assert says(row[3], part.observed.value, part.observed.low, part.observed.high)
     for row, error in zip(evaluation.grid("Errors of the policy").rows, found.stability, strict=True):
         assert says(" ".join(row[1:3]), error.limit, error.share.value, error.share.low, error.share.high)
-        assert says(" ".join(row[3:5]), error.by_days.low, error.by_days.high, error.days)
+        assert says(" ".join(row[3:5]), error.share.independent, error.days)
     assert found.coverage is not None
     left_out = evaluation.grid("Records left out")
     assert [row[1] for row in left_out.rows] == [str(n) for n in found.coverage.left_out.values() if n]

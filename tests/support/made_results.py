@@ -110,10 +110,16 @@ def estimate(value: float | None, low: float | None, high: float | None, records
     return Estimate(value=value, low=low, high=high, records=records)
 
 
-def share(count: int, total: int, low: float | None = None, high: float | None = None) -> Estimate:
+def share(
+    count: int,
+    total: int,
+    low: float | None = None,
+    high: float | None = None,
+    independent: int | None = None,
+) -> Estimate:
     """A share with these ends."""
     value = count / total if total else None
-    return Estimate(value=value, low=low, high=high, records=total, count=count)
+    return Estimate(value=value, low=low, high=high, records=total, count=count, independent=independent)
 
 
 def rules(limits: dict[str, float] | None = None) -> DecisionRules:
@@ -190,19 +196,18 @@ FINDINGS = (
 
 WORST = Window(since="2026-01-20", until="2026-02-02", share=share(30, 400, 0.05, 0.1))
 STABILITY = (
-    # The highest end is the limit itself: kept. The share alone has the lower low, the days have the higher high.
+    # The highest end is the limit itself: kept.
     Stability(
-        bound="max_false_reject", limit=0.05, share=share(36, 1200, 0.015, 0.045), by_days=estimate(0.03, 0.018, 0.05),
+        bound="max_false_reject", limit=0.05, share=share(36, 1200, 0.015, 0.05, independent=40),
         days=40, worst=WORST,
     ),
-    # The other way round.
     Stability(
-        bound="max_step_up", limit=0.1, share=share(240, 1200, 0.17, 0.25), by_days=estimate(0.2, 0.16, 0.24), days=40,
+        bound="max_step_up", limit=0.1, share=share(240, 1200, 0.16, 0.25, independent=40), days=40,
         worst=WORST,
     ),
     # The lowest end is the limit itself: not above it, so undecided.
     Stability(
-        bound="max_missed_fraud", limit=0.3, share=share(120, 300, 0.34, 0.46), by_days=estimate(0.4, 0.3, 0.5),
+        bound="max_missed_fraud", limit=0.3, share=share(120, 300, 0.3, 0.5, independent=15),
         days=39, worst=None,
     ),
 )  # fmt: skip
@@ -210,10 +215,10 @@ STABILITY = (
 
 OTHER_STABILITY = (
     replace(STABILITY[0], limit=None),
-    replace(STABILITY[1], by_days=estimate(0.2, None, None)),
+    replace(STABILITY[1], share=replace(STABILITY[1].share, low=None, high=None, absence="few independent")),
     replace(STABILITY[2], limit=0.29),
 )
-"""Nothing promised, undecided for too few days, broken."""
+"""Nothing promised, undecided for too few independent records, broken."""
 
 
 def _weight(name: str, family: str, value: float, low: float | None, *, categorical: bool = False) -> Weight:

@@ -19,9 +19,10 @@ from scoring_model.configuration import CostSettings, PolicySettings
 from scoring_model.decision.rules import NEVER_REACHED
 from scoring_model.decision.scale import MAX_SCORE, ScoreScale
 from scoring_model.evaluation.cost import expected_cost
+from scoring_model.history.rings import find_rings
 from scoring_model.training.certification import Certification, certify, certify_limits, delta_of
 from scoring_model.training.ladder import LADDER, certify_on_ladder
-from scoring_model.training.preparation import find_rings, one_of_each
+from scoring_model.training.preparation import one_of_each
 from scoring_model.training.scale import fit_scale
 from scoring_model.training.thresholds import choose_policy
 

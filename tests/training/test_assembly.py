@@ -63,6 +63,7 @@ def test_evaluation_is_of_the_test_period(prepared: Prepared, scorer: Scorer, tr
         decisions=scorer.decide(prepared.rows[split.test]),
         labels=split.test_targets,
         event_times=prepared.table.event_times[split.test],
+        rings=prepared.rings(split.evaluated),
     )
     of_training = [
         one for one in training.evaluation.findings if one.check.of_training or one.code in ("SM007", "SM017")

@@ -12,8 +12,9 @@ from numpy.testing import assert_array_equal
 from scoring_model.arrays import IntArray
 from scoring_model.configuration import Configuration
 from scoring_model.features import FeatureMatrix, fit_state
+from scoring_model.history.rings import MOST_SHARED, find_rings
 from scoring_model.records import NEVER, Column, RecordTable
-from scoring_model.training.preparation import MOST_SHARED, Prepared, find_rings, one_of_each, prepare
+from scoring_model.training.preparation import Prepared, one_of_each, prepare
 from scoring_model.training.run import Training
 
 

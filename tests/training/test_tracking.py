@@ -192,7 +192,7 @@ def test_all_numbers_of_an_evaluation_are_metrics(training: Training) -> None:
         share = overall.errors[name]
         ends = (found[f"{name}_low"], found[f"{name}_share"], found[f"{name}_high"])
         assert ends == (share.low, share.value, share.high)
-        assert found[f"{name}_days_low"] <= found[f"{name}_days_high"]
+        assert found[f"{name}_independent"] >= 10
         assert f"{name}_worst_window_share" in found
     assert found["fraud_outcomes_PASSED_share"] == found["missed_fraud_share"]
     assert found["score_500_low"] <= found["score_500_share"] <= found["score_500_high"]

@@ -274,8 +274,8 @@ def evaluate(
     """Evaluate the decisions of a bundle on labelled records, or on a scored file and labels that came later.
 
     Prints Markdown, with every finding (docs/findings.md); the JSON file has more: every figure with its interval from
-    1,000 draws of whole days. docs/report.md#what-is-evaluated says which records and labels count, and how groups are
-    compared. Exit codes: 11 nothing to evaluate; with --gate 10 a gate failed, 11 not enough data, 12 a promise is
+    1,000 draws of days and rings. docs/report.md#what-is-evaluated says which records and labels count, and how groups
+    are compared. Exit codes: 11 nothing to evaluate; with --gate 10 a gate failed, 11 not enough data, 12 a promise is
     broken.
     """
     from scoring_model.evaluation import NothingToEvaluate

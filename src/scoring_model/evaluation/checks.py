@@ -9,7 +9,7 @@ from scoring_model.contract.outcome import Outcome
 from scoring_model.decision.rules import NEVER_REACHED, DecisionRules
 from scoring_model.decision.scale import MAX_SCORE
 from scoring_model.evaluation.coverage import Coverage, LeftOut
-from scoring_model.evaluation.day_draws import MIN_DAYS
+from scoring_model.evaluation.draws import MIN_BLOCKS
 from scoring_model.evaluation.evaluated_records import EvaluatedRecords
 from scoring_model.evaluation.groups import MIN_RECORDS, GroupTable
 from scoring_model.evaluation.stopped import MIN_FRAUDS, MIN_GENUINE, ControlGroup, Stopped
@@ -45,9 +45,7 @@ def check_groups(groups: Sequence[GroupTable], *, records: int) -> Finding:
         if count := sum(any(group.rates[name].gap.absence for name in ERRORS) for group in others):
             few[table.column] = count
     small, listed = sum(few.values()), ", ".join(f"{column} {count:,}" for column, count in few.items())
-    needed = (
-        f"{MIN_RECORDS} genuine records and {MIN_RECORDS} frauds on {MIN_DAYS} days, and as many beside them"
-    )
+    needed = f"{MIN_RECORDS} genuine records and {MIN_RECORDS} frauds on {MIN_BLOCKS} days, and as many beside them"
     return Finding(
         code=Code.SMALL_GROUPS,
         state=State.FOUND if small else State.CLEAR,

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -265,13 +266,19 @@ def _compared(
     tables = [table.take(own) for table, own in zip(tables, places, strict=True)]
     refuse(_SUBJECT, _absent_signals(scorers, tables))
     selection = select_known(scorers[0], tables[0], options, invalid=rows - len(tables[0]))
-    columns, persons = group_columns(tables[0], options.by), person_codes(tables[0], alone=True)
+    common = partial(
+        evaluated,
+        selection=selection,
+        persons=person_codes(tables[0], alone=True),
+        columns=group_columns(tables[0], options.by),
+        keys=scorers[0].matrix.link_keys,
+    )
     decided = decide(tables, places, selection.stopped)
     evaluations = [
         evaluate_decisions(
             scorer,
             table,
-            evaluated(table, one.decisions, selection, persons=persons, columns=columns),
+            common(table, one.decisions),
             selection=selection,
             options=options,
             files=files,

@@ -9,7 +9,6 @@ from typing import Final
 from scoring_model.arrays import IntArray
 from scoring_model.estimates import CHALLENGER, CHAMPION, Estimate, Table
 from scoring_model.evaluation.comparison_result import ComparedBundle, ComparisonResult
-from scoring_model.evaluation.day_draws import DayDraws
 from scoring_model.evaluation.evaluated_records import EvaluatedRecords
 from scoring_model.evaluation.evaluation import Evaluation
 from scoring_model.evaluation.flips import (
@@ -18,7 +17,7 @@ from scoring_model.evaluation.flips import (
     daily_changes,
     find_flips,
     flip_rates,
-    flips_by_day,
+    flips_by_block,
     group_flips,
 )
 from scoring_model.evaluation.gates import GateReport
@@ -87,11 +86,11 @@ def compare_evaluations(
     """
     differences = paired_differences(challenger, champion)
     old, new = champion.records, challenger.records
-    draws = DayDraws.of(old.event_times)
-    by_day = flips_by_day(old, new, draws)
+    draws = old.draws()
+    by_block = flips_by_block(old, new, draws)
     groups = {one.column: group_flips(old, new, draws, one.column) for one in champion.columns}
     table = changed(differences) | Table.of(
-        flip_rates(old, new, by_day, draws), decided_by=CHALLENGER, against=CHAMPION
+        flip_rates(old, new, by_block, draws), decided_by=CHALLENGER, against=CHAMPION
     )
     for _, changes in groups.values():
         table |= changes
@@ -99,7 +98,7 @@ def compare_evaluations(
         champion=champion,
         challenger=challenger,
         table=table,
-        flips=find_flips(old, new, by_day, draws, explain),
+        flips=find_flips(old, new, by_block, draws, explain),
         daily=daily_changes(
             differences,
             applicants=len(old.everyone()[0]),
@@ -107,7 +106,7 @@ def compare_evaluations(
             observed=champion.observed_share,
         ),
         turned={column: turned for column, (turned, _) in groups.items()},
-        released=_released(old, new, by_day.sum(axis=0), differences),
+        released=_released(old, new, by_block.sum(axis=0), differences),
         bundles=bundles,
         sentences=sentences,
         notes=notes,

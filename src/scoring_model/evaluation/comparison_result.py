@@ -173,7 +173,7 @@ class ComparisonResult:
             drawn[:, :, None],
             floor=np.array([[self.least_variances.get(name, 0.0)] for name in names]),
             enough=np.array(varied)[:, None],
-            days=self.days,
+            blocks=min(self.differences[name].independent or self.days for name in names),
         )
         for name, value, width in zip(names, values[:, 0].tolist(), together[:, 0].tolist(), strict=True):
             if not math.isnan(width):

@@ -13,7 +13,7 @@ from scoring_model.contract.outcome import OUTCOMES
 from scoring_model.decision.control import Control
 from scoring_model.decision.scale import MAX_SCORE
 from scoring_model.estimates import Estimate
-from scoring_model.evaluation.day_draws import MIN_DAYS
+from scoring_model.evaluation.draws import MIN_BLOCKS
 from scoring_model.evaluation.evaluated_records import EvaluatedRecords
 from scoring_model.evaluation.uncertainty import CONFIDENCE
 from scoring_model.records.times import DAY
@@ -161,7 +161,7 @@ def forecast_control_cost(records: EvaluatedRecords, control: Control, *, days: 
     by_day = np.bincount(day_of, expected, minlength=length)
     mean = float(by_day.mean()) * days * control.fraud_loss
     found = Estimate(value=mean, records=len(stopped), method="prediction")
-    if length < MIN_DAYS:
+    if length < MIN_BLOCKS:
         return replace(found, absence="fewer than ten days")
     # The records of a person are drawn together, and are all frauds or none.
     chance = float((expected * _records_of_person(records)[stopped]).sum()) / length

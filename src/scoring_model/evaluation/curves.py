@@ -13,13 +13,13 @@ from scoring_model.configuration import CostSettings
 from scoring_model.decision.rules import NEVER_REACHED, Policy
 from scoring_model.decision.scale import MAX_SCORE
 from scoring_model.evaluation.cost import at_or_above, expected_cost
-from scoring_model.evaluation.day_draws import DayDraws
 from scoring_model.evaluation.decomposition import Reliability, measure_reliability
+from scoring_model.evaluation.draws import Basis, Draws
 from scoring_model.evaluation.evaluated_records import EvaluatedRecords
 from scoring_model.evaluation.figures import DailyQueues, drawn_rankings
 from scoring_model.evaluation.measures import Measures, measure_periods
 from scoring_model.evaluation.metrics import RankCounts, Ranking, divide
-from scoring_model.evaluation.uncertainty import band_of
+from scoring_model.evaluation.uncertainty import band_around
 from scoring_model.records.times import DAY
 
 FALSE_POSITIVE_RATES: Final = np.logspace(-4, 0, 61)
@@ -125,7 +125,7 @@ class Curves:
     Parameters
     ----------
     records : EvaluatedRecords
-    draws : DayDraws
+    draws : Draws
     policy : Policy
     costs : CostSettings or None
     counts : ScoreCounts or None
@@ -133,7 +133,7 @@ class Curves:
     """
 
     records: EvaluatedRecords
-    draws: DayDraws
+    draws: Draws
     policy: Policy
     costs: CostSettings | None
     counts: ScoreCounts | None
@@ -168,7 +168,8 @@ class Curves:
             return np.concatenate([recalls, precisions], axis=-1)
 
         drawn = [np.empty((0, points + len(RECALLS))), *map(values, drawn_rankings(ranking, self.draws))]
-        found, (low, high) = values(ranking.counts), band_of(np.concatenate(drawn))
+        found = values(ranking.counts)
+        low, high = band_around(found, np.concatenate(drawn), self._basis)
         roc, precision_recall = (
             self._band(x, found[part], low[part], high[part])
             for x, part in ((FALSE_POSITIVE_RATES, slice(points)), (RECALLS, slice(points, None)))
@@ -186,7 +187,8 @@ class Curves:
         caught = np.stack([queues.caught(int(capacity)) for capacity in capacities], axis=-1)
         frauds = self.draws.totals(self.records.labels.astype(np.float64))
         drawn = divide(self.draws.drawn(caught), self.draws.drawn(frauds)[:, None])
-        return self._band(capacities, divide(caught.sum(axis=0), frauds.sum()), *band_of(drawn))
+        shares = divide(caught.sum(axis=0), frauds.sum())
+        return self._band(capacities, shares, *band_around(shares, drawn, self._basis))
 
     @cached_property
     def reliability(self) -> Reliability:
@@ -244,6 +246,11 @@ class Curves:
         days = self.records.event_times // DAY
         mondays = days - (days + 3) % 7  # 1970-01-01 was a Thursday
         return measure_periods(self.records, mondays.astype("datetime64[D]"))
+
+    @property
+    def _basis(self) -> Basis:
+        """What figures of frauds rest on."""
+        return self.draws.basis(self.draws.totals(self.records.labels.astype(np.float64)))
 
     def _scores(self, label: int) -> IntArray:
         scores: IntArray = self.records.decisions.scores[self.records.labels == label]

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from scoring_model.arrays import FloatArray, IntArray
 from scoring_model.estimates import Estimate
-from scoring_model.evaluation.day_draws import DayDraws, draw_days
+from scoring_model.evaluation.draws import Draws, draw_blocks
 from scoring_model.evaluation.evaluated_records import EvaluatedRecords
 from scoring_model.evaluation.metrics import LEAST_PROBABILITY, log_losses, mean_of, squared_errors
 from scoring_model.evaluation.uncertainty import band_of, share_of
@@ -187,7 +187,7 @@ class Reliability:
     records: int
 
 
-def measure_reliability(records: EvaluatedRecords, draws: DayDraws, *, bins: int = 50) -> Reliability:
+def measure_reliability(records: EvaluatedRecords, draws: Draws, *, bins: int = 50) -> Reliability:
     """Compare predicted with recalibrated probabilities.
 
     The curve rests on every record. For the band, probabilities are gathered in 1,000 cells of equal width in
@@ -211,11 +211,9 @@ def measure_reliability(records: EvaluatedRecords, draws: DayDraws, *, bins: int
     )
 
 
-def _consistency_band(
-    probabilities: FloatArray, draws: DayDraws
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Resample days, draw labels from the probabilities, and fit each resample."""
-    weights = draw_days(draws.days, repeats=RESAMPLES)
+def _consistency_band(probabilities: FloatArray, draws: Draws) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Resample blocks, draw labels from the probabilities, and fit each resample."""
+    weights = draw_blocks(draws.blocks - draws.rings, draws.rings, repeats=RESAMPLES)
     if not len(weights):
         return np.zeros(0), np.zeros(0), np.zeros(0)
     cells, means = _cells(probabilities)

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from scoring_model.arrays import FloatArray, IntArray
 from scoring_model.decision.rules import Decisions
+from scoring_model.evaluation.draws import Draws
 from scoring_model.evaluation.stopped import NotObserved
 from scoring_model.records import Column
 
@@ -45,6 +46,8 @@ class EvaluatedRecords:
         Values by which groups are made, by name.
     weights : ndarray of shape (n,), float64, optional
         How many records each stands for, at least 1: 1 / propensity. None: each for itself.
+    rings : ndarray of shape (n,), int64, optional
+        Equal for frauds that link keys join (`history.rings`); that of genuine records does not count. None: unknown.
     not_observed : NotObserved, optional
         Decisions about those whose class can't be known. None: nobody was stopped, or others stand for them.
     """
@@ -56,12 +59,17 @@ class EvaluatedRecords:
     persons: IntArray | None = None
     columns: Mapping[str, Column] = field(default_factory=dict)
     weights: FloatArray | None = None
+    rings: IntArray | None = None
     not_observed: NotObserved | None = None
 
     @property
     def weight_of_each(self) -> FloatArray:
         """Return the weights, 1 without any."""
         return np.ones(len(self)) if self.weights is None else self.weights
+
+    def draws(self) -> Draws:
+        """Draw the days of the genuine records, and the rings of the frauds where they are known."""
+        return Draws.of(self.event_times, rings=self.rings, frauds=self.labels == 1)
 
     def everyone(self) -> tuple[IntArray, IntArray]:
         """Return the outcomes and the event times of the records and of those that were not observed."""

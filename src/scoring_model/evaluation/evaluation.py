@@ -18,7 +18,6 @@ from scoring_model.evaluation.checks import check_evaluation
 from scoring_model.evaluation.cost import forecast_control_cost
 from scoring_model.evaluation.coverage import Coverage
 from scoring_model.evaluation.curves import Curves
-from scoring_model.evaluation.day_draws import DayDraws
 from scoring_model.evaluation.decomposition import calibration_table, decompose
 from scoring_model.evaluation.evaluated_records import EvaluatedRecords, refuse
 from scoring_model.evaluation.figures import Figures, measure_figures
@@ -30,7 +29,7 @@ from scoring_model.evaluation.report import Plots, Section, evaluation_report, o
 from scoring_model.evaluation.result import EvaluationResult, Provenance
 from scoring_model.evaluation.stability import Stability, measure_stability
 from scoring_model.evaluation.stopped import Stopped
-from scoring_model.evaluation.uncertainty import share_of, weighted_share
+from scoring_model.evaluation.uncertainty import share_of
 from scoring_model.figures import CONTROL_COST, ERRORS, FIGURES, SCORE_SHARES
 from scoring_model.findings import Finding, arranged
 from scoring_model.records.times import DAY
@@ -100,7 +99,7 @@ def evaluate_records(
     """
     _check(records)
     labels, policy = records.labels, rules.policy
-    draws = DayDraws.of(records.event_times)
+    draws = records.draws()
     figures = measure_figures(records, draws, costs=costs)
     months = records.event_times.astype("datetime64[us]").astype("datetime64[M]")
     columns = [
@@ -114,7 +113,7 @@ def evaluate_records(
     groups = [GroupTable.of(column, measured) for column, measured in columns]
     return Evaluation(
         table=table,
-        overall=measure(records.decisions, labels, records.weights),
+        overall=measure(records.decisions, labels, records.weights).under(figures.estimates),
         decompositions=decompose(records.decisions.probabilities, labels),
         calibration=calibration_table(records.decisions.probabilities, labels),
         extrapolated_from=rules.scale.extrapolated_from,
@@ -150,17 +149,14 @@ def _stability(records: EvaluatedRecords, policy: Policy, figures: Figures) -> I
     for name in ERRORS:
         error = FIGURES[name]
         rows = records.labels == error.label
-        outcomes, weights = records.decisions.outcomes[rows], records.weights
+        outcomes = records.decisions.outcomes[rows]
         errors = errs(error.key, outcomes)
         yield measure_stability(
             str(error.bound),
             limits.get(str(error.bound)),
             errors,
             records.event_times[rows],
-            drawn=figures.draws[error.key],
-            share=None
-            if weights is None
-            else weighted_share(errors, weights[rows], heaviest=float(weights.max(initial=1.0))),
+            share=figures.estimates[error.key],
             possible=None
             if records.not_observed is None
             else possible_share(name, outcomes, records.not_observed),

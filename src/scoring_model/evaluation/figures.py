@@ -11,7 +11,7 @@ from scoring_model.configuration import CostSettings
 from scoring_model.contract.outcome import OUTCOMES
 from scoring_model.estimates import Estimate
 from scoring_model.evaluation.cost import cost_of_cells
-from scoring_model.evaluation.day_draws import MIN_DAYS, DayDraws
+from scoring_model.evaluation.draws import Basis, Draws
 from scoring_model.evaluation.evaluated_records import EvaluatedRecords
 from scoring_model.evaluation.metrics import (
     RankCounts,
@@ -23,10 +23,12 @@ from scoring_model.evaluation.metrics import (
     weighted_mean,
 )
 from scoring_model.evaluation.rates import CELLS, RATES, cell_codes, rate_counts, rate_share
-from scoring_model.evaluation.uncertainty import drawn_estimate, share_estimate, share_of
+from scoring_model.evaluation.uncertainty import Scale, block_estimate, share_estimate, share_of
 from scoring_model.figures import APPLICANT_SHARES, CAPACITIES, FPR_LIMITS
 
 _RANKED: Final = ("roc_auc", "average_precision", "ks")
+_WITHOUT_INTERVAL: Final = frozenset({"ks"})
+"""A maximum over thresholds: draws move it upwards, so that their deviation says little."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -49,19 +51,23 @@ class _Figure:
     name: str
     value: float
     drawn: FloatArray
-    by_day: IntArray  # records of the denominator
+    records: int
+    basis: Basis
+    scale: Scale = "share"
     share: Estimate | None = None  # of a rate
 
     def estimate(self) -> Estimate:
-        """Give the figure its interval, unless fewer than ten days hold records that it rests on."""
-        drawn = self.drawn if np.count_nonzero(self.by_day) >= MIN_DAYS else self.drawn[:0]
+        """Give the figure its interval, unless fewer than ten blocks hold records that it rests on."""
         if self.share is not None:
-            return share_estimate(self.share, drawn)
-        return drawn_estimate(self.value, drawn, int(self.by_day.sum()))
+            return share_estimate(self.share, self.drawn, self.basis)
+        found = block_estimate(self.value, self.drawn, self.records, self.basis, scale=self.scale)
+        if self.name in _WITHOUT_INTERVAL and not found.absence:
+            return replace(found, low=None, high=None, absence="no interval")
+        return found
 
 
-def measure_figures(records: EvaluatedRecords, draws: DayDraws, *, costs: CostSettings | None) -> Figures:
-    """Measure every figure on the records and on each draw of their days.
+def measure_figures(records: EvaluatedRecords, draws: Draws, *, costs: CostSettings | None) -> Figures:
+    """Measure every figure on the records and on each draw of their blocks.
 
     Parameters
     ----------
@@ -82,20 +88,26 @@ def measure_figures(records: EvaluatedRecords, draws: DayDraws, *, costs: CostSe
     )
 
 
-def _ranked(records: EvaluatedRecords, draws: DayDraws) -> Iterator[_Figure]:
+def _ranked(records: EvaluatedRecords, draws: Draws) -> Iterator[_Figure]:
     """Measure the ranking by the margin; its scarce records are the frauds."""
     ranking = Ranking.of(records.decisions.margins, records.labels, records.weights)
     values = _ranking_values(ranking.counts)
     chunks = map(_ranking_values, drawn_rankings(ranking, draws, records.weights))
     drawn = np.concatenate([np.empty((0, len(values))), *chunks])
     frauds = draws.counts(ranking.is_fraud.astype(np.int64), 2)[:, 1]
+    basis = draws.basis(frauds)
     for place, name in enumerate(_ranking_names()):
-        yield _Figure(name=name, value=values[place], drawn=drawn[:, place], by_day=frauds)
+        yield _Figure(
+            name=name,
+            value=values[place],
+            drawn=drawn[:, place],
+            records=int(frauds.sum()),
+            basis=basis,
+            scale="odds" if name == "roc_auc" else "share",
+        )
 
 
-def drawn_rankings(
-    ranking: Ranking, draws: DayDraws, weights: FloatArray | None = None
-) -> Iterator[RankCounts]:
+def drawn_rankings(ranking: Ranking, draws: Draws, weights: FloatArray | None = None) -> Iterator[RankCounts]:
     """Yield the counts of a ranking under every draw, a chunk of draws at a time."""
     size = ranking.size
     codes = np.where(ranking.is_fraud, ranking.places, ranking.places + size)  # both classes at once
@@ -123,38 +135,42 @@ def _ranking_values(counts: RankCounts) -> FloatArray:
     return np.concatenate([np.stack(whole, axis=-1), at_fpr], axis=-1)
 
 
-def _losses(records: EvaluatedRecords, draws: DayDraws) -> Iterator[_Figure]:
+def _losses(records: EvaluatedRecords, draws: Draws) -> Iterator[_Figure]:
     """Measure the mean losses of the probabilities."""
-    by_day = draws.counts(np.zeros_like(draws.day_of), 1)[:, 0]
-    totals = by_day if records.weights is None else draws.totals(records.weights)
+    by_block = draws.counts(np.zeros_like(draws.block_of), 1)[:, 0]
+    totals = by_block if records.weights is None else draws.totals(records.weights)
     for name, losses in (("brier", squared_errors), ("log_loss", log_losses)):
         values = losses(records.decisions.probabilities, records.labels)
         weighted = values if records.weights is None else values * records.weights
         yield replace(
             _ratio(name, draws, draws.totals(weighted), totals),
             value=weighted_mean(values, records.weights),
-            by_day=by_day,
+            records=len(records),
+            basis=draws.basis(by_block),
+            scale="sum",
         )
 
 
-def _rates(records: EvaluatedRecords, draws: DayDraws, costs: CostSettings | None) -> Iterator[_Figure]:
+def _rates(records: EvaluatedRecords, draws: Draws, costs: CostSettings | None) -> Iterator[_Figure]:
     """Measure the rates of outcomes and errors, and their cost."""
     codes, weights = cell_codes(records.labels, records.decisions.outcomes), records.weights
     counted = draws.counts(codes, CELLS)
     cells = counted if weights is None else draws.weighted_counts(codes, CELLS, weights)
     numerators, denominators = rate_counts(cells, RATES)
-    by_day = rate_counts(counted, RATES)[1].astype(np.int64)
     for place, name in enumerate(RATES):
         yield replace(
             _ratio(name, draws, numerators[:, place], denominators[:, place]),
-            by_day=by_day[:, place],
             share=rate_share(codes, weights, RATES[name]),
         )
     if costs is not None:
-        everyone = counted.sum(axis=1)
         value = cost_of_cells(cells.sum(axis=0), costs) if len(records) else np.array(np.nan)
         yield _Figure(
-            name="cost", value=value.item(), drawn=cost_of_cells(draws.drawn(cells), costs), by_day=everyone
+            name="cost",
+            value=value.item(),
+            drawn=cost_of_cells(draws.drawn(cells), costs),
+            records=len(records),
+            basis=draws.basis(counted.sum(axis=1)),
+            scale="sum",
         )
 
 
@@ -165,7 +181,7 @@ def _applicants(records: EvaluatedRecords, rates: Mapping[str, _Figure]) -> Iter
             yield replace(rates[outcome.lower()], name=name)
         return
     codes, times = records.everyone()
-    draws = DayDraws.of(times)
+    draws = Draws.of(times)
     counted = draws.counts(codes, len(OUTCOMES))
     by_day = counted.sum(axis=1)
     for code, name in enumerate(APPLICANT_SHARES):
@@ -173,7 +189,7 @@ def _applicants(records: EvaluatedRecords, rates: Mapping[str, _Figure]) -> Iter
         yield replace(_ratio(name, draws, counted[:, code].astype(np.float64), by_day), share=share)
 
 
-def _queues(records: EvaluatedRecords, draws: DayDraws) -> Iterator[_Figure]:
+def _queues(records: EvaluatedRecords, draws: Draws) -> Iterator[_Figure]:
     """Measure recall at a daily review capacity."""
     queues = DailyQueues.of(records, draws)
     frauds = draws.counts((records.labels == 1).astype(np.int64), 2)[:, 1]
@@ -183,15 +199,14 @@ def _queues(records: EvaluatedRecords, draws: DayDraws) -> Iterator[_Figure]:
         yield found if records.weights is None else replace(found, value=np.nan, drawn=found.drawn * np.nan)
 
 
-def _ratio(
-    name: str, draws: DayDraws, numerators: FloatArray, denominators: FloatArray | IntArray
-) -> _Figure:
-    """Make the ratio of two sums over days."""
+def _ratio(name: str, draws: Draws, numerators: FloatArray, denominators: FloatArray | IntArray) -> _Figure:
+    """Make the ratio of two sums over blocks."""
     return _Figure(
         name=name,
         value=float(divide(numerators.sum(), denominators.sum())),
         drawn=divide(draws.drawn(numerators), draws.drawn(denominators)),
-        by_day=denominators.astype(np.int64),
+        records=int(denominators.sum()),
+        basis=draws.basis(denominators, numerators),
     )
 
 
@@ -201,23 +216,22 @@ class DailyQueues:
 
     Parameters
     ----------
-    day_of : ndarray of shape (t,), int64
-        Day of each group of tied records that holds a fraud.
-    ahead, tied, frauds : ndarray of shape (t,), int64
-        Records of the day with a higher margin, records in the group, and frauds among these.
-    days, longest : int
-        Number of days, and records of the fullest one.
+    block_of : ndarray of shape (f,), int64
+        Block of each fraud.
+    ahead, tied : ndarray of shape (f,), int64
+        Records of its day with a higher margin, and with the same one.
+    blocks, longest : int
+        Number of blocks, and records of the fullest day.
     """
 
-    day_of: IntArray
+    block_of: IntArray
     ahead: IntArray
     tied: IntArray
-    frauds: IntArray
-    days: int
+    blocks: int
     longest: int
 
     @classmethod
-    def of(cls, records: EvaluatedRecords, draws: DayDraws) -> Self:
+    def of(cls, records: EvaluatedRecords, draws: Draws) -> Self:
         """Rank the records of each day by margin."""
         order = np.lexsort((-records.decisions.margins, draws.day_of))
         days, margins = draws.day_of[order], records.decisions.margins[order]
@@ -225,22 +239,21 @@ class DailyQueues:
         starts = np.flatnonzero(new_day | (np.diff(margins, prepend=np.nan) != 0))
         day_starts = np.flatnonzero(new_day)
         tied = np.diff(starts, append=len(order))
-        frauds = np.add.reduceat(records.labels[order].astype(np.int64), starts) if len(order) else tied
-        held = frauds > 0
+        frauds = np.flatnonzero(records.labels[order] == 1)
+        group = np.searchsorted(starts, frauds, side="right") - 1
         return cls(
-            day_of=days[starts][held],
-            ahead=(starts - day_starts[days[starts]])[held],
-            tied=tied[held],
-            frauds=frauds[held],
-            days=draws.days,
+            block_of=draws.block_of[order][frauds],
+            ahead=(starts - day_starts[days[starts]])[group],
+            tied=tied[group],
+            blocks=draws.blocks,
             longest=int(np.diff(day_starts, append=len(order)).max(initial=0)),
         )
 
     def caught(self, capacity: int) -> FloatArray:
-        """Return the frauds reviewed on each day, of shape (days,).
+        """Return the reviewed frauds of each block, of shape (blocks,).
 
         Of tied records at the end of the queue, a random choice is reviewed: the mean over such choices.
         """
-        reviewed = np.clip(capacity - self.ahead, 0, self.tied)
-        weights = self.frauds * reviewed / self.tied
-        return np.bincount(self.day_of, weights, minlength=self.days).astype(np.float64)
+        reviewed = np.clip(capacity - self.ahead, 0, self.tied) / self.tied
+        order = np.lexsort((reviewed, self.block_of))  # the order of the records changes no bit
+        return np.bincount(self.block_of[order], reviewed[order], minlength=self.blocks).astype(np.float64)

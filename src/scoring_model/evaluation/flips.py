@@ -11,7 +11,7 @@ from scoring_model.arrays import IntArray
 from scoring_model.contract.outcome import OUTCOMES, Outcome
 from scoring_model.decision.flips import FRAUD, GENUINE, SHAPE, count_flips, kinds, turns
 from scoring_model.estimates import CHALLENGER, CHAMPION, OVERALL, Estimate, Slice, Table
-from scoring_model.evaluation.day_draws import MIN_DAYS, DayDraws
+from scoring_model.evaluation.draws import MIN_BLOCKS, Draws
 from scoring_model.evaluation.evaluated_records import EvaluatedRecords
 from scoring_model.evaluation.grouping import Grouping
 from scoring_model.evaluation.groups import MIN_RECORDS, deviating
@@ -136,22 +136,22 @@ class GroupFlipTable:
     groups: tuple[GroupFlips, ...]
 
 
-def flips_by_day(champion: EvaluatedRecords, challenger: EvaluatedRecords, draws: DayDraws) -> IntArray:
-    """Count the flips of each day, of shape (days, *SHAPE)."""
-    return count_flips(pair_codes(champion, challenger), draws.day_of, draws.days)
+def flips_by_block(champion: EvaluatedRecords, challenger: EvaluatedRecords, draws: Draws) -> IntArray:
+    """Count the flips of each block, of shape (blocks, *SHAPE)."""
+    return count_flips(pair_codes(champion, challenger), draws.block_of, draws.blocks)
 
 
 def find_flips(
     champion: EvaluatedRecords,
     challenger: EvaluatedRecords,
-    by_day: IntArray,
-    draws: DayDraws,
+    by_block: IntArray,
+    draws: Draws,
     explain: Explain | None,
 ) -> tuple[Flip, ...]:
-    """Describe each kind of flip that occurs in counts of shape (days, *SHAPE)."""
+    """Describe each kind of flip that occurs in counts of shape (blocks, *SHAPE)."""
     before, after = champion.decisions, challenger.decisions
     moved = np.abs(after.scores - before.scores)
-    records = by_day.sum(axis=(1, 2, 3))
+    records = by_block.sum(axis=(1, 2, 3))
 
     def flip(old: Outcome, new: Outcome) -> Flip:
         i, j = OUTCOMES.index(old), OUTCOMES.index(new)
@@ -160,7 +160,7 @@ def find_flips(
         chosen = [] if explain is None else rows[shown].tolist()
         codes = Counter(code for row in chosen for code in (explain(row, j > i) if explain else ()))
         farthest = rows[np.argsort(-moved[rows], kind="stable")][:EXAMPLES].tolist()
-        genuine, frauds = by_day[:, GENUINE, i, j], by_day[:, FRAUD, i, j]
+        genuine, frauds = by_block[:, GENUINE, i, j], by_block[:, FRAUD, i, j]
         daily = (_rate(counts, records, draws).times(len(moved) / draws.days) for counts in (genuine, frauds))
         return Flip(
             champion=old,
@@ -174,7 +174,7 @@ def find_flips(
             examples=tuple(champion.record_ids[row] for row in farthest) if champion.record_ids else (),
         )
 
-    return tuple(flip(old, new) for old, new, _ in kinds(by_day.sum(axis=0)) if old is not new)
+    return tuple(flip(old, new) for old, new, _ in kinds(by_block.sum(axis=0)) if old is not new)
 
 
 def daily_changes(
@@ -200,43 +200,42 @@ def daily_changes(
 
 
 def flip_rates(
-    champion: EvaluatedRecords, challenger: EvaluatedRecords, by_day: IntArray, draws: DayDraws
+    champion: EvaluatedRecords, challenger: EvaluatedRecords, by_block: IntArray, draws: Draws
 ) -> dict[str, Estimate]:
-    """Measure the shares of `FLIPS` from counts of shape (days, *SHAPE).
+    """Measure the shares of `FLIPS` from counts of shape (blocks, *SHAPE).
 
     `all` is of all applicants, those too who were not observed.
     """
-    records, stricter, milder = turns(by_day)
+    records, stricter, milder = turns(by_block)
     (old, times), (new, _) = champion.everyone(), challenger.everyone()
-    days = draws if champion.not_observed is None else DayDraws.of(times)
-    counted = days.counts((old != new).astype(np.int64), 2)
+    own = draws if champion.not_observed is None else Draws.of(times)
+    counted = own.counts((old != new).astype(np.int64), 2)
     pairs = {
         "genuine_stricter": (stricter[:, GENUINE], records[:, GENUINE]),
         "genuine_milder": (milder[:, GENUINE], records[:, GENUINE]),
         "fraud_stricter": (stricter[:, FRAUD], records[:, FRAUD]),
         "fraud_milder": (milder[:, FRAUD], records[:, FRAUD]),
     }
-    everyone = _rate(counted[:, 1], counted.sum(axis=1), days)
+    everyone = _rate(counted[:, 1], counted.sum(axis=1), own)
     return {"all": everyone} | {name: _rate(*pair, draws) for name, pair in pairs.items()}
 
 
-def _rate(counts: IntArray, totals: IntArray, draws: DayDraws) -> Estimate:
-    """Estimate a share from counts of shape (days,)."""
+def _rate(counts: IntArray, totals: IntArray, draws: Draws) -> Estimate:
+    """Estimate a share from counts of shape (blocks,)."""
     drawn = divide(draws.drawn(counts), draws.drawn(totals))
-    enough = np.count_nonzero(totals) >= MIN_DAYS
-    return rate_estimate(int(counts.sum()), int(totals.sum()), drawn if enough else drawn[:0])
+    return rate_estimate(int(counts.sum()), int(totals.sum()), drawn, draws.basis(totals, counts))
 
 
 def group_flips(
-    champion: EvaluatedRecords, challenger: EvaluatedRecords, draws: DayDraws, column: str
+    champion: EvaluatedRecords, challenger: EvaluatedRecords, draws: Draws, column: str
 ) -> tuple[tuple[GroupCounts, ...], Table]:
     """Count flips and measure the changes of rates for each group of a column."""
     grouping = Grouping.of(champion, column)
     size = len(grouping.values)
-    groups = draws.day_of * size + grouping.codes
-    by_day = count_flips(pair_codes(champion, challenger), groups, draws.days * size)
-    by_day = by_day.reshape(draws.days, size, *SHAPE)
-    found = turns(by_day.sum(axis=0))
+    groups = draws.block_of * size + grouping.codes
+    by_block = count_flips(pair_codes(champion, challenger), groups, draws.blocks * size)
+    by_block = by_block.reshape(draws.blocks, size, *SHAPE)
+    found = turns(by_block.sum(axis=0))
     counts = tuple(
         GroupCounts(
             value=value,
@@ -249,7 +248,7 @@ def group_flips(
         for g, value in enumerate(grouping.values)
     )
     table = Table()
-    for value, changes in zip(grouping.values, _changes(by_day, draws), strict=True):
+    for value, changes in zip(grouping.values, _changes(by_block, draws), strict=True):
         table |= changed(changes, Slice(kind="group", column=column, value=value))
     return counts, table
 
@@ -259,22 +258,22 @@ def changed(differences: Mapping[str, Estimate], part: Slice = OVERALL) -> Table
     return Table.of(differences, part=part, decided_by=CHALLENGER, against=CHAMPION, form="difference")
 
 
-def _changes(by_day: IntArray, draws: DayDraws) -> list[dict[str, Estimate]]:
-    """Measure the changes of rates of each group from counts of shape (days, g, *SHAPE)."""
-    before, after = outcome_cells(by_day)
+def _changes(by_block: IntArray, draws: Draws) -> list[dict[str, Estimate]]:
+    """Measure the changes of rates of each group from counts of shape (blocks, g, *SHAPE)."""
+    before, after = outcome_cells(by_block)
     _, totals = rate_counts(before.sum(axis=0), GROUP_RATES)
     drawn_gained, _ = rate_counts(draws.drawn(after - before), GROUP_RATES)
     _, drawn_totals = rate_counts(draws.drawn(before), GROUP_RATES)
     held = np.count_nonzero(rate_counts(before, GROUP_RATES)[1], axis=0)
-    enough = (totals >= MIN_RECORDS) & (held >= MIN_DAYS)
-    counts = by_day.sum(axis=0)
+    enough = (totals >= MIN_RECORDS) & (held >= MIN_BLOCKS)
+    counts = by_block.sum(axis=0)
     gained, lost = np.stack([gained_and_lost(RATES[name], counts) for name in GROUP_RATES], axis=-1)
     parts = differing(
         divide(gained - lost, totals),
         divide(drawn_gained, drawn_totals),
         floor=paired_variance(gained - lost, gained + lost, totals),
         enough=enough,
-        days=draws.days,
+        blocks=draws.blocks,
     )
     return [
         {

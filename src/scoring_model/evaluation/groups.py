@@ -8,7 +8,7 @@ import numpy as np
 
 from scoring_model.arrays import BoolArray, FloatArray, IntArray
 from scoring_model.estimates import Estimate, Key, Slice, Table
-from scoring_model.evaluation.day_draws import MIN_DAYS, DayDraws
+from scoring_model.evaluation.draws import MIN_BLOCKS, Basis, Draws
 from scoring_model.evaluation.evaluated_records import EvaluatedRecords, EvaluationError
 from scoring_model.evaluation.grouping import Grouping
 from scoring_model.evaluation.metrics import divide, known
@@ -142,7 +142,7 @@ def _group(value: str, measured: Table) -> Group:
 
 
 def measure_groups(
-    records: EvaluatedRecords, draws: DayDraws, column: str, *, reference: str | None = None
+    records: EvaluatedRecords, draws: Draws, column: str, *, reference: str | None = None
 ) -> tuple[GroupColumn, Table]:
     """Measure the rates of each group of one column, with gaps and ratios.
 
@@ -164,11 +164,11 @@ def measure_groups(
         raise EvaluationError(f"by: {column} has no group {reference!r} to compare with; it has {found}")
     size = len(grouping.values)
     codes = grouping.codes * CELLS + cell_codes(records.labels, records.decisions.outcomes)
-    by_day = draws.counts(codes, size * CELLS).reshape(draws.days, size, CELLS)
+    by_block = draws.counts(codes, size * CELLS).reshape(draws.blocks, size, CELLS)
     place = None if reference is None else grouping.values.index(reference)
-    other = by_day.sum(axis=1, keepdims=True) - by_day
+    other = by_block.sum(axis=1, keepdims=True) - by_block
     if place is not None:
-        other = np.broadcast_to(by_day[:, place : place + 1], by_day.shape)
+        other = np.broadcast_to(by_block[:, place : place + 1], by_block.shape)
     keys = [
         Key(figure=FIGURES[name], part=Slice(kind="group", column=column, value=value))
         for value in grouping.values
@@ -179,7 +179,7 @@ def measure_groups(
         if reference is None
         else Slice(kind="group", column=column, value=reference)
     )
-    compared = _compare(_Rates.of(by_day, draws), _Rates.of(other, draws), draws.days, reference=place)
+    compared = _compare(_Rates.of(by_block, draws), _Rates.of(other, draws), draws.blocks, reference=place)
     estimates: dict[Key, Estimate] = {}
     for key, (rate, gap, ratio) in zip(keys, compared, strict=True):
         estimates[key] = rate
@@ -203,7 +203,7 @@ class _Rates:
     counts, totals : ndarray of shape (g, f), float64
     drawn_counts, drawn_totals : ndarray of shape (r, g, f), float64
     held : ndarray of shape (g, f), int64
-        Days with records of the denominator.
+        Blocks with records of the denominator.
     """
 
     counts: FloatArray
@@ -213,11 +213,11 @@ class _Rates:
     held: IntArray
 
     @classmethod
-    def of(cls, by_day: IntArray, draws: DayDraws) -> Self:
-        """Sum counts of shape (days, g, 6)."""
-        counts, totals = rate_counts(by_day.sum(axis=0), GROUP_RATES)
-        drawn_counts, drawn_totals = rate_counts(draws.drawn(by_day), GROUP_RATES)
-        _, daily = rate_counts(by_day, GROUP_RATES)
+    def of(cls, by_block: IntArray, draws: Draws) -> Self:
+        """Sum counts of shape (blocks, g, 6)."""
+        counts, totals = rate_counts(by_block.sum(axis=0), GROUP_RATES)
+        drawn_counts, drawn_totals = rate_counts(draws.drawn(by_block), GROUP_RATES)
+        _, daily = rate_counts(by_block, GROUP_RATES)
         held = np.count_nonzero(daily, axis=0)
         return cls(
             counts=counts, totals=totals, drawn_counts=drawn_counts, drawn_totals=drawn_totals, held=held
@@ -235,8 +235,8 @@ class _Rates:
 
     @property
     def enough(self) -> BoolArray:
-        """Whether each rate rests on enough records and days."""
-        return np.asarray((self.totals >= MIN_RECORDS) & (self.held >= MIN_DAYS))
+        """Whether each rate rests on enough records and blocks."""
+        return np.asarray((self.totals >= MIN_RECORDS) & (self.held >= MIN_BLOCKS))
 
     def variance(self) -> FloatArray:
         """Variance of a rate of independent records, with two errors and two others added (Agresti and Coull 1998)."""
@@ -254,7 +254,7 @@ def _logs(counts: FloatArray, totals: FloatArray) -> FloatArray:
 
 
 def _compare(
-    own: _Rates, other: _Rates, days: int, *, reference: int | None
+    own: _Rates, other: _Rates, blocks: int, *, reference: int | None
 ) -> Iterator[tuple[Estimate, Estimate, Estimate]]:
     """Yield each rate of each group, with the gap and the ratio to that of its reference."""
     enough = own.enough & other.enough
@@ -267,20 +267,21 @@ def _compare(
         drawn_rates - other.drawn_rates,
         floor=floor,
         enough=enough,
-        days=days,
+        blocks=blocks,
     )
-    ratios = _ratios(own, other, enough, days)
+    ratios = _ratios(own, other, enough, blocks)
 
     for g, f in np.ndindex(own.counts.shape):
-        drawn = drawn_rates[:, g, f] if own.held[g, f] >= MIN_DAYS else np.empty(0)
-        rate = rate_estimate(int(own.counts[g, f]), int(own.totals[g, f]), drawn)
+        counted = int(own.counts[g, f]), int(own.totals[g, f])
+        # A group is judged by its own blocks; where none or all of them are errors each record counts for itself.
+        rate = rate_estimate(*counted, drawn_rates[:, g, f], Basis(int(own.held[g, f]), counted[1]))
         gap, ratio = (
             deviating(numbers[:, g, f], rate.records, enough=bool(enough[g, f])) for numbers in (gaps, ratios)
         )
         yield rate, gap, ratio
 
 
-def _ratios(own: _Rates, other: _Rates, enough: BoolArray, days: int) -> FloatArray:
+def _ratios(own: _Rates, other: _Rates, enough: BoolArray, blocks: int) -> FloatArray:
     """Compare on the scale of logarithms, with half an error and half another record added to each side.
 
     Values and ends stand as those of `differing`.
@@ -288,7 +289,7 @@ def _ratios(own: _Rates, other: _Rates, enough: BoolArray, days: int) -> FloatAr
     logs = _logs(own.counts, own.totals) - _logs(other.counts, other.totals)
     drawn = _logs(own.drawn_counts, own.drawn_totals) - _logs(other.drawn_counts, other.drawn_totals)
     floor = own.log_variance() + other.log_variance()
-    alone, together = half_widths(logs, drawn, floor=floor, enough=enough, days=days)
+    alone, together = half_widths(logs, drawn, floor=floor, enough=enough, blocks=blocks)
 
     low, high = logs - np.stack([alone, together]), logs + np.stack([alone, together])
     lows = np.exp(low) * (own.counts > 0)

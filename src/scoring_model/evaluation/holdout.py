@@ -25,9 +25,11 @@ from scoring_model.evaluation.result import Provenance
 from scoring_model.evaluation.scored_files import is_scored, read_scored
 from scoring_model.evaluation.stopped import ASSUMED, ControlGroup, NotObserved, Stopped
 from scoring_model.evaluation.trained_records import check_digests, check_period, training_findings
-from scoring_model.history import person_codes
+from scoring_model.history import LinkKey, person_codes
+from scoring_model.history.rings import rings_of_frauds
 from scoring_model.records import NEVER, Column, RecordSchema, RecordTable, microseconds, parse_duration
 from scoring_model.records.file_format import PLAIN
+from scoring_model.records.labels import FRAUD
 from scoring_model.records.quarantine import accept
 from scoring_model.records.reading import Reading, read_records
 from scoring_model.records.sources import file_paths
@@ -109,6 +111,13 @@ class EvaluationOptions:
             training=[Path(folder) for folder in training],
             mute=FindingSettings(mute=tuple(mute)).mute,
         )
+
+
+WITHOUT_RINGS: Final = (
+    "A scored file has no link keys: frauds are drawn by day, and rings that last longer than a day make intervals too "
+    "narrow"
+)
+"""What the intervals of a file that was scored earlier do not see."""
 
 
 def training_folder(bundle: str | Path) -> Path:
@@ -267,11 +276,17 @@ def evaluate_table(
         rows = features(table)
     else:
         rows = scorer.matrix.rows(table if history is None else history.append(table), before)
-    persons = person_codes(table, alone=True)
     evaluation = evaluate_decisions(
         scorer,
         table,
-        evaluated(table, scorer.decide(rows), selection, persons=persons, columns=columns),
+        evaluated(
+            table,
+            scorer.decide(rows),
+            selection,
+            persons=person_codes(table, alone=True),
+            columns=columns,
+            keys=scorer.matrix.link_keys,
+        ),
         selection=selection,
         options=options,
         files=files,
@@ -321,7 +336,7 @@ def _evaluate_scored(
         selection=selection,
         options=options,
         files=scored.files,
-        notes=(*scored.notes, *notes),
+        notes=(*scored.notes, *notes, WITHOUT_RINGS),
         scored_earlier=True,
     )
 
@@ -340,8 +355,9 @@ def evaluated(
     *,
     persons: IntArray | None,
     columns: Mapping[str, Column],
+    keys: Sequence[LinkKey] = (),
 ) -> EvaluatedRecords:
-    """Take the selected records of a table, and the decisions about them."""
+    """Take the selected records of a table, and the decisions about them; `keys` join frauds to rings."""
     rows = selection.rows
     return EvaluatedRecords(
         decisions=decisions.take(rows),
@@ -351,6 +367,7 @@ def evaluated(
         persons=None if persons is None else persons[rows],
         columns={name: column.take(rows) for name, column in columns.items()},
         weights=selection.weights,
+        rings=None if persons is None else _rings(table, persons, keys, selection),
         not_observed=NotObserved(
             outcomes=decisions.outcomes[selection.stopped].astype(np.int8),
             margins=decisions.margins[selection.stopped],
@@ -361,6 +378,13 @@ def evaluated(
         if len(selection.stopped)
         else None,
     )
+
+
+def _rings(table: RecordTable, persons: IntArray, keys: Sequence[LinkKey], selection: Selection) -> IntArray:
+    """Find the rings of the evaluated frauds; -1 for genuine records."""
+    rings, frauds = np.full(len(selection.rows), -1), selection.targets == FRAUD
+    rings[frauds] = rings_of_frauds(table, persons, keys, selection.rows[frauds])
+    return rings
 
 
 def evaluate_decisions(

@@ -8,7 +8,7 @@ import numpy as np
 
 from scoring_model.arrays import FloatArray, IntArray
 from scoring_model.estimates import Estimate
-from scoring_model.evaluation.day_draws import draw_days
+from scoring_model.evaluation.draws import draw_blocks
 from scoring_model.evaluation.uncertainty import drawn_estimate
 from scoring_model.features import Feature, FeatureMatrix
 from scoring_model.records.times import DAY
@@ -185,7 +185,7 @@ def _estimates(sizes: FloatArray, event_times: IntArray) -> list[Estimate]:
     days, day_of = np.unique(event_times // DAY, return_inverse=True)
     sums = np.zeros((len(days), sizes.shape[1]))
     np.add.at(sums, day_of, sizes)
-    weights, counts = draw_days(len(days)), np.bincount(day_of)
+    weights, counts = draw_blocks(len(days)), np.bincount(day_of)
     drawn = weights @ sums / (weights @ counts)[:, np.newaxis]
     means = sums.sum(axis=0) / len(sizes)
     return [drawn_estimate(mean, drawn[:, place], len(sizes)) for place, mean in enumerate(means)]

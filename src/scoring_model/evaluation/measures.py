@@ -1,7 +1,7 @@
 """Measures of one set of decisions, without intervals of days."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -56,6 +56,11 @@ class Measures:
     def errors(self) -> dict[str, Estimate]:
         """The errors that a policy may bound, by name."""
         return {name: self.figures[name] for name in ERRORS}
+
+    def under(self, estimates: Mapping[str, Estimate]) -> "Measures":
+        """Return the measures with the intervals that their rates have among the figures of the same records."""
+        rates = {name: estimates[name] for name in self.figures if name in CLASS_RATES}
+        return replace(self, figures={**self.figures, **rates})
 
     def to_json(self) -> dict[str, Any]:
         """Give the measures as a JSON document."""

@@ -1,4 +1,4 @@
-"""Differences of figures between evaluations of the same records, on the same draws of days."""
+"""Differences of figures between evaluations of the same records, on the same draws of blocks."""
 
 import math
 from collections.abc import Mapping
@@ -11,9 +11,10 @@ import numpy as np
 from scoring_model.arrays import BoolArray, FloatArray, IntArray
 from scoring_model.decision.flips import SHAPE, UNLABELLED, count_flips, flip_codes
 from scoring_model.estimates import Estimate
+from scoring_model.evaluation.draws import Basis
 from scoring_model.evaluation.evaluated_records import EvaluatedRecords, EvaluationError
 from scoring_model.evaluation.rates import RATES, cell_codes, gained_and_lost
-from scoring_model.evaluation.uncertainty import CONFIDENCE, drawn_estimate
+from scoring_model.evaluation.uncertainty import CONFIDENCE, block_estimate
 from scoring_model.figures import APPLICANT_SHARES, FPR_LIMITS
 
 NORMAL_QUANTILE: Final = NormalDist().inv_cdf(0.5 + CONFIDENCE / 2)
@@ -171,7 +172,7 @@ def _widened(
     half = NORMAL_QUANTILE * math.sqrt(variance)
     low, high = max(difference.value - half, -1.0), min(difference.value + half, 1.0)
     low, high = min(low, difference.low), max(high, difference.high)
-    return replace(difference, low=low, high=high, method="days_and_pairs")
+    return replace(difference, low=low, high=high, method="blocks_and_pairs")
 
 
 def _same(one: EvaluatedRecords, other: EvaluatedRecords) -> bool:
@@ -183,6 +184,9 @@ def _same(one: EvaluatedRecords, other: EvaluatedRecords) -> bool:
 
 
 def _difference(one: Estimate, other: Estimate, drawn: FloatArray) -> Estimate:
-    known = one.low is not None and other.low is not None
     value = np.nan if one.value is None or other.value is None else one.value - other.value
-    return drawn_estimate(value, drawn if known else drawn[:0], min(one.records, other.records))
+    records, blocks = (min(one.records, other.records), min(one.independent or 0, other.independent or 0))
+    found = block_estimate(value, drawn, records, Basis(blocks, records), scale="difference")
+    if one.absence or other.absence:
+        return replace(found, low=None, high=None, absence=found.absence or one.absence or other.absence)
+    return found

@@ -87,7 +87,7 @@ class EvaluationResult:
         with gaps and ratios; and what the control group of the policy would cost over as many days as the records
         span, if it has one (`forecast_control_cost`).
     overall : Measures
-        Of all records, with the intervals for independent ones.
+        Of all records.
     decompositions : mapping of str to Decomposition or None
         Of `brier` and `log_loss`; None without records.
     extrapolated_from : int
@@ -104,11 +104,11 @@ class EvaluationResult:
     findings : tuple of Finding
         Results of the automated checks, by code: of this evaluation, and of the training of the bundle.
     days : int
-        Days with records: the blocks of the intervals.
+        Days with records.
     records : EvaluatedRecords
         The rows behind all figures; not part of any document.
     draws : mapping of str to ndarray of shape (1000,), float64
-        Value of each figure in each draw of days, NaN where it has none; empty with fewer than ten days. Two
+        Value of each figure in each draw of blocks, NaN where it has none; empty with fewer than ten days. Two
         evaluations of the same records have the same draws of days.
     explain : callable or None
         Measures `importance`; None where the inputs of the model are not at hand.
@@ -148,6 +148,11 @@ class EvaluationResult:
     def groups(self) -> tuple[GroupTable, ...]:
         """Rates of each group, one table for each column."""
         return tuple(GroupTable.of(column, self.table) for column in self.columns)
+
+    @property
+    def rings_known(self) -> bool:
+        """Whether link keys say which frauds belong together, so that intervals draw rings."""
+        return self.records.rings is not None
 
     @property
     def score_shares(self) -> Mapping[int, Estimate]:

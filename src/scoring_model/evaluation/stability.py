@@ -6,12 +6,11 @@ from typing import Any, Final, Self
 
 import numpy as np
 
-from scoring_model.arrays import BoolArray, FloatArray, IntArray
+from scoring_model.arrays import BoolArray, IntArray
 from scoring_model.estimates import Estimate
-from scoring_model.evaluation.day_draws import MIN_DAYS
 from scoring_model.evaluation.document import members
 from scoring_model.evaluation.stopped import Assumed
-from scoring_model.evaluation.uncertainty import drawn_estimate, share_of
+from scoring_model.evaluation.uncertainty import share_of
 from scoring_model.records.times import DAY
 
 WINDOW_DAYS: Final = 14
@@ -58,9 +57,7 @@ class Stability:
     limit : float or None
         Limit promised by the policy; None without a promise.
     share : Estimate
-        Share of errors among all records of the class, with the interval for independent records.
-    by_days : Estimate
-        The same share with the interval from days drawn with replacement.
+        Share of errors among all records of the class, as the evaluation has it among its figures.
     days : int
         Number of days with such records.
     worst : Window or None
@@ -74,7 +71,6 @@ class Stability:
     bound: str
     limit: float | None
     share: Estimate
-    by_days: Estimate
     days: int
     worst: Window | None
     possible: Estimate | None = None
@@ -84,9 +80,9 @@ class Stability:
     def widest(self) -> Estimate:
         """The share with the interval that the verdict rests on.
 
-        It covers that of independent records and of days, and every label that stopped applicants could have.
+        It also covers every label that stopped applicants could have.
         """
-        parts = [one for one in (self.share, self.by_days, self.possible) if one is not None]
+        parts = [one for one in (self.share, self.possible) if one is not None]
         lows, highs = (
             [end for end in ends if end is not None]
             for ends in ([one.low for one in parts], [one.high for one in parts])
@@ -95,14 +91,11 @@ class Stability:
 
     @property
     def verdict(self) -> Verdict | None:
-        """Say whether the evaluated records kept the promise; None without a promise.
-
-        The interval covers both that for independent records and that from days, so that neither is too narrow.
-        """
+        """Say whether the evaluated records kept the promise; None without a promise."""
         if self.limit is None:
             return None
         low, high = self.widest.low, self.widest.high
-        if low is None or high is None or self.by_days.low is None:
+        if low is None or high is None or self.share.low is None:
             return Verdict.UNDECIDED
         return Verdict.of(low, high, self.limit)
 
@@ -117,8 +110,7 @@ def measure_stability(
     errors: BoolArray,
     event_times: IntArray,
     *,
-    drawn: FloatArray,
-    share: Estimate | None = None,
+    share: Estimate,
     possible: Estimate | None = None,
     assumed: Assumed | None = None,
 ) -> Stability:
@@ -133,10 +125,8 @@ def measure_stability(
         Whether the policy gets each record of the class wrong.
     event_times : ndarray of shape (n,), int64
         Microseconds since 1970-01-01 UTC.
-    drawn : ndarray of shape (r,), float64
-        The share of errors in every draw of days.
-    share : Estimate, optional
-        Share of errors where records stand for others; the worst window counts each record once.
+    share : Estimate
+        Share of errors; the worst window counts each record once, also where records stand for others.
     possible : Estimate, optional
         Ends of the share over all labels that stopped applicants could have.
     """
@@ -145,13 +135,10 @@ def measure_stability(
     records = np.bincount(days).astype(np.int64)
     wrong = np.bincount(days[errors], minlength=len(records)).astype(np.int64)
     held = np.flatnonzero(records)
-    found = share or share_of(int(wrong.sum()), int(records.sum()))
-    blocks = drawn if len(held) >= MIN_DAYS else drawn[:0]
     return Stability(
         bound=bound,
         limit=limit,
-        share=found,
-        by_days=drawn_estimate(np.nan if found.value is None else found.value, blocks, found.records),
+        share=share,
         days=len(held),
         worst=_worst_window(wrong, records, first) if len(held) else None,
         possible=possible,

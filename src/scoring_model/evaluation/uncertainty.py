@@ -7,15 +7,24 @@ Montiel Olea and Plagborg-Møller 2019, doi:10.1002/jae.2656. Decision record: d
 import math
 from dataclasses import replace
 from statistics import NormalDist
-from typing import Final
+from typing import Final, Literal, TypeAlias
 
 import numpy as np
 
 from scoring_model.arrays import BoolArray, FloatArray
 from scoring_model.estimates import Absence, Estimate
+from scoring_model.evaluation.draws import MIN_BLOCKS, Basis
 from scoring_model.evaluation.metrics import known
+from scoring_model.evaluation.student import student_quantiles
 
 CONFIDENCE: Final = 0.95
+
+Scale: TypeAlias = Literal["share", "odds", "sum", "difference"]
+"""Where a number can lie: in [0, 1], there with draws far from symmetric, above 0, or anywhere."""
+
+_LARGEST_EXPONENT: Final = 700.0
+_LEAST: Final = 1e-6
+"""Share that is taken for 0 on the scale of log-odds."""
 
 
 def share_of(count: int, total: int) -> Estimate:
@@ -122,6 +131,70 @@ def drawn_estimate(value: float, drawn: FloatArray, records: int) -> Estimate:
     return Estimate(value=known(value), low=low, high=high, records=records, method="days", absence=absence)
 
 
+def block_estimate(
+    value: float, drawn: FloatArray, records: int, basis: Basis, *, scale: Scale = "share"
+) -> Estimate:
+    """Make the estimate of a number from its values in draws of blocks.
+
+    The interval is that of Student's t with independent - 1 degrees of freedom, half as many on the scale `odds`, and
+    the deviation in the draws, on a scale without ends: log-odds for a share, the logarithm for a sum.
+
+    Parameters
+    ----------
+    value : float
+        NaN where the records do not give it.
+    drawn : ndarray of shape (r,), float64
+        NaN in a draw that has none; r = 0 with fewer than ten days.
+    basis : Basis
+        What it rests on; below ten blocks there is no interval.
+    scale : {"share", "odds", "sum", "difference"}
+        A share at an end has the interval of as many independent records as the basis says (Wilson). For `odds` the
+        deviation is that of the log-odds in the draws, which a share of few counts has no finite one of. A difference
+        stays on its scale.
+
+    References
+    ----------
+    Cameron and Miller 2015, A Practitioner's Guide to Cluster-Robust Inference, section VI (few clusters, t of G - 1).
+    """
+    value, independent = float(value), basis.blocks
+    found = Estimate(value=known(value), records=records, independent=independent, method="blocks")
+    if found.value is None or not records:
+        return replace(found, absence="no records" if not records else "no value")
+    if independent < MIN_BLOCKS or not len(drawn):
+        return replace(found, absence="few independent")
+    if scale != "sum" and scale != "difference" and not 0 < value < 1:
+        low, high = _wilson(min(max(value, 0.0), 1.0), basis.alike)
+        return replace(found, low=low, high=high)
+    # How easily frauds are found is skewed: its variance is known half as well as one of normal numbers.
+    degrees = independent - 1.0 if scale != "odds" else independent / 2 - 1
+    quantile = float(student_quantiles(np.array([1 - CONFIDENCE]), np.array([degrees]))[0])
+    reach = quantile * math.sqrt(independent / (independent - 1)) * _deviation(value, drawn, scale)
+    if scale == "difference":
+        return replace(found, low=value - reach, high=value + reach)
+    factor = math.exp(min(reach, _LARGEST_EXPONENT))
+    if scale == "sum":
+        return replace(found, low=value / factor, high=value * factor)
+    odds = value / (1 - value)
+    return replace(found, low=odds / factor / (1 + odds / factor), high=odds * factor / (1 + odds * factor))
+
+
+def _deviation(value: float, drawn: FloatArray, scale: Scale) -> float:
+    """Return the standard deviation of draws on the scale of the interval."""
+    held = np.sort(drawn[~np.isnan(drawn)])
+    if scale == "odds":
+        inside = np.clip(held, _LEAST, 1 - _LEAST)
+        return float(np.std(np.log(inside / (1 - inside)), ddof=1))
+    slope = {"share": value * (1 - value), "sum": value, "difference": 1.0}[scale]
+    return float(np.std(held, ddof=1)) / slope if slope > 0 and len(held) > 1 else 0.0
+
+
+def band_around(values: FloatArray, drawn: FloatArray, basis: Basis) -> tuple[FloatArray, FloatArray]:
+    """Return the ends that `block_estimate` gives each share of an array of shape (m,); NaN for None."""
+    found = [block_estimate(value, column, 1, basis) for value, column in zip(values, drawn.T, strict=True)]
+    low, high = np.array([(one.low, one.high) for one in found], dtype=np.float64).reshape(-1, 2).T
+    return low, high
+
+
 def band_of(values: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return `interval_of` of each column of an array of shape (r, m); NaN for None."""
     ends = [interval_of(column) for column in values.T]
@@ -129,30 +202,32 @@ def band_of(values: FloatArray) -> tuple[FloatArray, FloatArray]:
     return low, high
 
 
-def rate_estimate(count: int, total: int, drawn: FloatArray) -> Estimate:
-    """Make the estimate of a share of counts, with the draws of days that it has.
+def rate_estimate(count: int, total: int, drawn: FloatArray, basis: Basis) -> Estimate:
+    """Make the estimate of a share of counts, with the draws of blocks that it has.
 
     Draws of few errors vary too little, and not at all without errors. So the interval also covers Wilson's.
 
     Parameters
     ----------
     drawn : ndarray of shape (r,), float64
-        The share in every draw of days; without any, the estimate has no interval.
+        The share in every draw of blocks.
+    basis : Basis
+        What it rests on; below ten blocks there is no interval.
     """
-    return share_estimate(share_of(count, total), drawn)
+    return share_estimate(share_of(count, total), drawn, basis)
 
 
-def share_estimate(share: Estimate, drawn: FloatArray) -> Estimate:
+def share_estimate(share: Estimate, drawn: FloatArray, basis: Basis) -> Estimate:
     """Widen the interval of a share, like `rate_estimate`."""
-    blocks = drawn_estimate(np.nan if share.value is None else share.value, drawn, share.records)
-    found = replace(blocks, count=share.count, method="days_and_wilson")
+    blocks = block_estimate(np.nan if share.value is None else share.value, drawn, share.records, basis)
+    found = replace(blocks, count=share.count, method="blocks_and_wilson")
     if share.low is None or share.high is None or blocks.low is None or blocks.high is None:
         return found
     return replace(found, low=min(share.low, blocks.low), high=max(share.high, blocks.high))
 
 
 def half_widths(
-    values: FloatArray, drawn: FloatArray, *, floor: FloatArray, enough: BoolArray, days: int
+    values: FloatArray, drawn: FloatArray, *, floor: FloatArray, enough: BoolArray, blocks: int
 ) -> tuple[FloatArray, FloatArray]:
     """Return the half widths of 95 % intervals around values of groups.
 
@@ -169,8 +244,8 @@ def half_widths(
         Least variance of each value.
     enough : ndarray of shape (g, f), bool
         Groups with enough data; only these get a width, and only these count at once.
-    days : int
-        Number of days from which is drawn.
+    blocks : int
+        Number of blocks from which is drawn.
 
     Returns
     -------
@@ -181,7 +256,7 @@ def half_widths(
     if not len(drawn) or not enough.any():
         return absent, absent
     moved = np.where(enough & np.isfinite(drawn), drawn - np.where(enough, values, 0.0), 0.0)
-    spread = np.mean(moved**2, axis=0) * days / (days - 1)
+    spread = np.mean(moved**2, axis=0) * blocks / (blocks - 1)
     errors = np.sqrt(np.where(enough, np.maximum(spread, floor), 1.0))
     missing = np.sqrt(np.where(enough, np.maximum(floor - spread, 0.0), 0.0))
     noise = np.random.default_rng(0).standard_normal(drawn.shape)
@@ -192,7 +267,7 @@ def half_widths(
 
 
 def differing(
-    values: FloatArray, drawn: FloatArray, *, floor: FloatArray, enough: BoolArray, days: int
+    values: FloatArray, drawn: FloatArray, *, floor: FloatArray, enough: BoolArray, blocks: int
 ) -> FloatArray:
     """Return differences of shares with the ends of their intervals, as `half_widths` makes them.
 
@@ -201,6 +276,6 @@ def differing(
     ndarray of shape (5, g, f), float64
         Values; ends of the intervals alone; ends of those of all groups at once. Ends are in [-1, 1].
     """
-    alone, together = half_widths(values, drawn, floor=floor, enough=enough, days=days)
+    alone, together = half_widths(values, drawn, floor=floor, enough=enough, blocks=blocks)
     ends = np.stack([values - alone, values + alone, values - together, values + together])
     return np.concatenate([values[None], np.clip(ends, -1, 1)])

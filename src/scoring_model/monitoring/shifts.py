@@ -22,8 +22,8 @@ from typing import Final
 import numpy as np
 
 from scoring_model.arrays import BoolArray, FloatArray, IntArray
+from scoring_model.evaluation.student import prior_degrees, student_quantiles
 from scoring_model.evaluation.uncertainty import CONFIDENCE
-from scoring_model.monitoring.student import prior_degrees, student_quantiles
 from scoring_model.records.times import DAY
 
 BLOCK_DAYS: Final = 7

@@ -455,7 +455,9 @@ def _evaluate(scorer: Scorer, window: _Window, options: EvaluationOptions) -> Ev
     return evaluate_decisions(
         scorer,
         table,
-        evaluated(table, window.decisions, selection, persons=persons, columns=columns),
+        evaluated(
+            table, window.decisions, selection, persons=persons, columns=columns, keys=scorer.matrix.link_keys
+        ),
         selection=selection,
         options=options,
         files=window.files,

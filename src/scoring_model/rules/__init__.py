@@ -1,4 +1,7 @@
-"""Rules of operators, which decide after score and thresholds: one parser, and an evaluator for rows and for tables."""
+"""Rules of operators, which decide after score and thresholds: one parser, and an evaluator for rows and for tables.
+
+Decision record: docs/adr/0036-rules.md.
+"""
 
 from scoring_model.rules.evaluation import RuleEvaluator
 from scoring_model.rules.names import Kind, RuleNames, names_of

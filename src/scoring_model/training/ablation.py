@@ -8,7 +8,7 @@ import numpy as np
 from scoring_model.arrays import BoolArray, FloatArray
 from scoring_model.configuration import Tuned
 from scoring_model.estimates import Estimate
-from scoring_model.evaluation.day_draws import DayDraws
+from scoring_model.evaluation.draws import Draws
 from scoring_model.evaluation.figures import drawn_rankings
 from scoring_model.evaluation.importance import family_names
 from scoring_model.evaluation.metrics import Ranking
@@ -49,7 +49,7 @@ def measure_recall_lost(
         prepared.rows[prepared.split.train[drawn_rows]],
         prepared.split.train_targets[drawn_rows],
     )
-    draws = DayDraws.of(prepared.table.event_times[part.rows])
+    draws = Draws.of(prepared.table.event_times[part.rows])
     of_feature = np.array([families[name] for name in prepared.matrix.names])
 
     def recalls(kept: BoolArray) -> tuple[float, FloatArray]:

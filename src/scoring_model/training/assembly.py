@@ -194,6 +194,7 @@ class _Model:
             labels=part.targets,
             event_times=prepared.table.event_times[part.rows],
             persons=prepared.persons[part.rows],
+            rings=prepared.rings(part),
         )
         evaluation = evaluate_records(
             records,

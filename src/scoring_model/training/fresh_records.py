@@ -10,11 +10,12 @@ from scoring_model.configuration import PolicySettings
 from scoring_model.evaluation.coverage import Selection, select
 from scoring_model.evaluation.stopped import ControlGroup
 from scoring_model.history import person_codes
+from scoring_model.history.rings import rings_of
 from scoring_model.records import RecordTable, digest, rfc3339
 from scoring_model.records.observation import without_propensities
 from scoring_model.scorer import Scorer
 from scoring_model.scorer.frames import score_table
-from scoring_model.training.preparation import one_of_each, rings_of
+from scoring_model.training.preparation import one_of_each
 from scoring_model.training.split import latest_instant, thinned
 
 
@@ -84,7 +85,7 @@ def count_fresh(
     times = table.event_times[selection.rows]
     counts = ScoreCounts.of_scores(
         persons=scores[may_be[tested]],
-        rings=scores[frauds[one_of_each(rings_of(whole, persons, scorer.matrix, before + frauds))]],
+        rings=scores[frauds[one_of_each(rings_of(whole, persons, scorer.matrix.link_keys, before + frauds))]],
         genuine=scores[genuine],
         frauds=scores[frauds],
         limits=settings.limits(),

@@ -1,9 +1,8 @@
 """Prepares records for the model: split, features and their state."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Final
 
 import numpy as np
 
@@ -11,48 +10,14 @@ from scoring_model.arrays import FloatArray, IntArray
 from scoring_model.bundle import reason_factors
 from scoring_model.configuration import Configuration
 from scoring_model.features import FeatureMatrix, fit_state
-from scoring_model.history import PERSON, key_codes, person_codes
+from scoring_model.history import person_codes
+from scoring_model.history.rings import rings_of, rings_of_frauds
 from scoring_model.records import RecordTable
 from scoring_model.records.observation import observed
 from scoring_model.training.fitting import FeatureOptions, genuine_weights
-from scoring_model.training.split import Split, split
+from scoring_model.training.split import EvaluatedPart, Split, split
 from scoring_model.training.thinning import KeptRecords, Thinning, keep
 from scoring_model.training.useless import find_useless
-
-MOST_SHARED: Final = 256
-"""Maximum number of records per link key value that joins rings; excludes large buildings, placeholder images."""
-
-
-def find_rings(keys: Sequence[IntArray], rows: IntArray) -> IntArray:
-    """Find the connected components of some records, joined by shared values of link keys.
-
-    Components use only these records: a genuine record between two frauds does not join them, since that would in the
-    end join nearly everything. The number of records with a value is counted over the whole table, so a ring of more
-    than 256 records joined by a single value is not detected.
-
-    Parameters
-    ----------
-    keys : sequence of ndarray of shape (n,), int64
-        Codes of one link key for every record of the table; negative where a record has no key.
-    rows : ndarray of shape (r,), int64
-        Records to group into rings.
-
-    Returns
-    -------
-    ndarray of shape (r,), int64
-        Equal for records of one ring: the index in `rows` of its first record.
-    """
-    parents = list(range(len(rows)))
-    for codes in keys:
-        for place, other in _joined(codes, rows):
-            _unite(parents, place, other)
-    return np.array([_root(parents, place) for place in range(len(rows))], dtype=np.int64)
-
-
-def rings_of(table: RecordTable, persons: IntArray, matrix: FeatureMatrix, rows: IntArray) -> IntArray:
-    """Find the rings of some records of a table by person and link keys; see `find_rings`."""
-    keys = [key for key in matrix.link_keys if key.name != PERSON]
-    return find_rings([persons, *(key_codes(table, key) for key in keys)], rows)
 
 
 def one_of_each(groups: IntArray) -> IntArray:
@@ -69,31 +34,6 @@ def one_of_each(groups: IntArray) -> IntArray:
     order = np.random.default_rng(0).permutation(len(groups))
     _, first = np.unique(groups[order], return_index=True)
     return np.sort(order[first]).astype(np.int64, copy=False)
-
-
-def _joined(codes: IntArray, rows: IntArray) -> Iterator[tuple[int, int]]:
-    """Return enough pairs of indices to connect all records that share a value of this key."""
-    holders = np.bincount(codes[codes >= 0], minlength=1)
-    places = np.flatnonzero(codes[rows] >= 0)
-    places = places[holders[codes[rows[places]]] <= MOST_SHARED]
-    values = codes[rows[places]]
-    order = np.argsort(values, kind="stable")
-    same = np.flatnonzero(np.diff(values[order]) == 0)
-    yield from zip(places[order[same]].tolist(), places[order[same + 1]].tolist(), strict=True)
-
-
-def _root(parents: list[int], place: int) -> int:
-    """Find the root of a ring, with path compression."""
-    while parents[place] != place:
-        parents[place] = parents[parents[place]]
-        place = parents[place]
-    return place
-
-
-def _unite(parents: list[int], place: int, other: int) -> None:
-    """Join two rings; the earlier root becomes the root of both."""
-    first, second = sorted((_root(parents, place), _root(parents, other)))
-    parents[second] = first
 
 
 def feature_options(matrix: FeatureMatrix) -> FeatureOptions:
@@ -165,7 +105,13 @@ class Prepared:
     def fraud_rings(self) -> IntArray:
         """Return the indices in the validation part of one record per ring of frauds."""
         places, rows = self._validated(1)
-        return places[one_of_each(rings_of(self.table, self.persons, self.matrix, rows))]
+        return places[one_of_each(rings_of(self.table, self.persons, self.matrix.link_keys, rows))]
+
+    def rings(self, part: EvaluatedPart) -> IntArray:
+        """Return the rings of the frauds of a part, of shape (n,); -1 for genuine records."""
+        found, frauds = np.full(len(part.rows), -1), part.targets == 1
+        found[frauds] = rings_of_frauds(self.table, self.persons, self.matrix.link_keys, part.rows[frauds])
+        return found
 
     def _validated(self, target: int) -> tuple[IntArray, IntArray]:
         """Return the indices in the validation part of records with a target, and their rows in the table."""

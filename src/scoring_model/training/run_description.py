@@ -232,9 +232,7 @@ def _ends(evaluation: Evaluation) -> _Named:
 def _moved(evaluation: Evaluation) -> _Named:
     for error in evaluation.stability:
         name = bounded(error.bound).key
-        yield f"{name}_days_low", error.by_days.low
-        yield f"{name}_days_high", error.by_days.high
-        yield f"{name}_days_days", error.days
+        yield f"{name}_independent", error.share.independent
         if error.worst is not None:
             yield from _share(f"{name}_worst_window", error.worst.share)
 

@@ -96,9 +96,9 @@ def test_few_days_have_no_intervals() -> None:
     """With five days the page says so instead of drawing bands, and no promise is judged."""
     text = Page.of(rendered(evaluation_report(evaluated(days=5, limits=KEPT)))).text
     assert "The records lie on 5 days, too few for intervals." in text
-    assert "There is no band, since the records lie on fewer than ten days." in text
+    assert "There is no band, since it takes ten days of genuine records and ten independent frauds." in text
     assert "Kept" not in text
-    assert text.count("Too few days for a verdict.") == 3
+    assert text.count("Too few of them are independent for a verdict.") == 3
 
 
 def test_values_are_text() -> None:

@@ -74,7 +74,7 @@ def paying(application: Application, rng: random.Random) -> Application:
         [None, 0, -0.05, 0.15, 0.25, 1e-9, 2.0**39 / 10, -(2.0**40) / 10, 1e300, rng.uniform(-1e4, 1e4)]
     )
     texts = {name: rng.choice(choices) for name, choices in TEXTS.items()}
-    common = HOT if rng.random() < 1 / 3 else {}
+    common = HOT if rng.random() < 1 / 2 else {}
     signals = {**application.signals, AMOUNT.signal: amount, **texts, **common}
     return replace(application, signals={name: value for name, value in signals.items() if value is not None})
 

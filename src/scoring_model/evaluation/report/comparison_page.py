@@ -8,7 +8,7 @@ from scoring_model.contract.outcome import OUTCOMES
 from scoring_model.decision.flips import FRAUD
 from scoring_model.estimates import Estimate
 from scoring_model.evaluation.comparison_result import ComparisonResult
-from scoring_model.evaluation.day_draws import MIN_DAYS
+from scoring_model.evaluation.draws import MIN_BLOCKS
 from scoring_model.evaluation.flips import daily_changes
 from scoring_model.evaluation.gates import GateReport, GateVerdict
 from scoring_model.evaluation.report.first_screen import left_out_section, promise_cards, unknown_section
@@ -91,9 +91,11 @@ def _basis(comparison: ComparisonResult) -> str:
 
 def headline(comparison: ComparisonResult, gates: GateReport | None) -> str:
     """Say in one sentence whether the challenger is better, or what is missing to know."""
-    if comparison.days < MIN_DAYS:
-        missing = MIN_DAYS - comparison.days
-        return f"Can’t know yet: intervals need {MIN_DAYS} days with records, {missing} more than there are."
+    if comparison.days < MIN_BLOCKS:
+        missing = MIN_BLOCKS - comparison.days
+        return (
+            f"Can’t know yet: intervals need {MIN_BLOCKS} days with records, {missing} more than there are."
+        )
     if gates is not None:
         return _by_gates(comparison, gates)
     tones = {
@@ -259,14 +261,14 @@ def _note(comparison: ComparisonResult) -> str:
     )
     if comparison.differences["passed"].low is None:
         return f"{text} There are too few days for intervals."
-    return f"{text} Intervals are paired: both models are measured on the same draws of whole days."
+    return f"{text} Intervals are paired: both models are measured on the same draws of days and rings."
 
 
 def _unknown(comparison: ComparisonResult) -> Iterator[str]:
     """List what limits the figures."""
     yield from limiting(comparison.findings, Code.TRAINING_PERIOD, Code.TRAINING_RECORDS)
     yield from (f"{note[:1].upper()}{note[1:]}." for note in comparison.notes)
-    if comparison.days < MIN_DAYS:
+    if comparison.days < MIN_BLOCKS:
         yield f"The records lie on {comparison.days:,} days, too few for intervals."
     if not comparison.groups:
         yield "No groups were asked for: name columns with --by."

@@ -111,13 +111,23 @@ def _leads(evaluation: EvaluationResult, numbers: Sequence[float]) -> Iterator[s
 def _note(evaluation: EvaluationResult) -> str:
     overall, days = evaluation.overall, evaluation.days
     missing = "" if evaluation.stopped is None else f" and the {evaluation.stopped.records:,} not observed"
+    rings = evaluation.figures["missed_fraud"].independent or 0
+    frauds = f"{overall.frauds:,} frauds" + (f", {rings:,} independent" if evaluation.rings_known else "")
     text = (
-        f"Shares of the {overall.records:,} evaluated records ({overall.genuine:,} genuine, {overall.frauds:,} "
-        f"frauds){missing}, scaled to 10,000."
+        f"Shares of the {overall.records:,} evaluated records ({overall.genuine:,} genuine, {frauds}){missing}, "
+        "scaled to 10,000."
     )
     if evaluation.figures["passed"].low is None:
         return f"{text} The records lie on {days:,} days, too few for intervals."
-    return f"{text} Ranges are 95% intervals, from drawing the {days:,} days with replacement."
+    if not evaluation.rings_known:
+        return (
+            f"{text} Ranges are 95% intervals, from drawing the {days:,} days. Which frauds belong together is not "
+            "known: rings that last longer than a day make intervals too narrow."
+        )
+    return (
+        f"{text} Ranges are 95% intervals, from drawing the days of genuine records, and the frauds that link keys "
+        "join as one. Rings that share no key are not seen."
+    )
 
 
 def promises_section(evaluation: EvaluationResult) -> Section:
@@ -125,9 +135,9 @@ def promises_section(evaluation: EvaluationResult) -> Section:
     note = (
         "The policy promises nothing; the errors are shown with their intervals."
         if all(error.limit is None for error in evaluation.stability)
-        else "Verdicts compare each promise with the evaluated records: the wider of the interval from drawing whole "
-        "days and Wilson’s for independent records. The promise itself is about one record of each person, and of each "
-        "ring of frauds, in the population that the thresholds were chosen on."
+        else "Verdicts compare each promise with the evaluated records: the wider of the interval from drawing days of "
+        "genuine records and rings of frauds, and Wilson’s for independent records. The promise itself is about one "
+        "record of each person, and of each ring of frauds, in the population that the thresholds were chosen on."
     )
     if any(error.possible is not None for error in evaluation.stability):
         note += " Verdicts also allow for every label that the stopped applicants could have."
@@ -152,6 +162,8 @@ def _promise(error: Stability) -> Card:
     else:
         observed = _observed(error)
         counted = f"{share.count:,} of {share.records:,} {_HAPPENED[error.bound]}, on {error.days:,} days."
+        if about_frauds(error):
+            counted = f"{counted[:-1]}, {share.independent or 0:,} of them independent."
         detail = f"{counted} {_reason(error)}".strip()
     return Card(
         tone=VERDICT_TONES[error.verdict],
@@ -162,9 +174,17 @@ def _promise(error: Stability) -> Card:
     )
 
 
+def about_frauds(error: Stability) -> bool:
+    """Whether a promise rests on frauds, of which fewer are independent than there are."""
+    independent = error.share.independent
+    return bounded(error.bound).label == 1 and independent is not None and independent != error.days
+
+
 def _observed(error: Stability) -> str:
     """Write the share of errors: of whom it was observed, and what that leaves open about the stopped ones."""
     share, ends = percent(error.share.value or 0.0), error.widest
+    if error.possible is None and ends.low is None:
+        return f"{share} observed, without an interval."
     if error.possible is None:
         return f"{share} observed (95% interval {ends_text(ends)})."
     low, high = error.possible.low or 0.0, 1.0 if error.possible.high is None else error.possible.high
@@ -187,8 +207,8 @@ def _reason(error: Stability) -> str:
     if error.verdict is Verdict.UNDECIDED:
         return (
             "The interval contains the limit."
-            if error.by_days.low is not None
-            else "Too few days for a verdict."
+            if error.share.low is not None
+            else "Too few of them are independent for a verdict."
         )
     if error.verdict is Verdict.BROKEN:
         return "The whole interval lies above the limit."

@@ -11,7 +11,7 @@ TextKind: TypeAlias = Literal["text", "lead", "note", "missing", "warning", "ite
 
 NEEDS_BOTH: Final = "It needs genuine records and frauds, and one of the classes is absent."
 NO_RECORDS: Final = "There are no evaluated records."
-NO_BAND: Final = "There is no band, since the records lie on fewer than ten days."
+NO_BAND: Final = "There is no band, since it takes ten days of genuine records and ten independent frauds."
 
 _NUMERIC: Final = frozenset("0123456789+-−–∞")
 

@@ -16,7 +16,7 @@ from scoring_model.decision.contributions import Contributions
 from scoring_model.decision.forest import Forest
 from scoring_model.decision.rules import DecisionRules
 from scoring_model.evaluation import EvaluatedRecords
-from scoring_model.evaluation.day_draws import REPEATS, DayDraws
+from scoring_model.evaluation.draws import REPEATS, Draws
 from scoring_model.evaluation.figures import Figures, drawn_rankings, measure_figures
 from scoring_model.evaluation.importance import measure_importance
 from scoring_model.evaluation.metrics import RankCounts, Ranking
@@ -293,7 +293,7 @@ class _Fold:
                 labels=judged.targets[start:end],
                 event_times=judged.times[start:end],
             )
-            found = measure_figures(records, DayDraws.of(records.event_times), costs=None)
+            found = measure_figures(records, Draws.of(records.event_times), costs=None)
             _write(found, values[place], draws[place])
         return values, draws
 
@@ -320,7 +320,7 @@ class _Fold:
 
     def _ranked(self, margins: FloatArray) -> tuple[FloatArray, FloatArray]:
         judged = self._task.judged
-        ranking, draws = Ranking.of(margins, judged.targets), DayDraws.of(judged.times)
+        ranking, draws = Ranking.of(margins, judged.targets), Draws.of(judged.times)
         drawn = np.full((REPEATS, len(RANKED)), np.nan)
         parts = [_ranked_values(counts) for counts in drawn_rankings(ranking, draws)]
         if parts:

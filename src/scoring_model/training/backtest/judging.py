@@ -16,7 +16,7 @@ from scoring_model.decision.rules import Decisions, Promise
 from scoring_model.estimates import Estimate
 from scoring_model.evaluation import EvaluatedRecords, paired_differences
 from scoring_model.evaluation.bounds import exact_share
-from scoring_model.evaluation.day_draws import DayDraws
+from scoring_model.evaluation.draws import Draws
 from scoring_model.evaluation.figures import Figures, measure_figures
 from scoring_model.evaluation.metrics import known
 from scoring_model.evaluation.rates import errs
@@ -74,7 +74,7 @@ class _Measured:
 
     @classmethod
     def of(cls, records: EvaluatedRecords, costs: CostSettings | None) -> "_Measured":
-        found: Figures = measure_figures(records, DayDraws.of(records.event_times), costs=costs)
+        found: Figures = measure_figures(records, Draws.of(records.event_times), costs=costs)
         names = [name for name in WORTH if name in found.estimates]
         return cls(
             records,

@@ -12,6 +12,7 @@ from scoring_model.arrays import BoolArray, IntArray
 from scoring_model.configuration import Configuration, SplitSettings
 from scoring_model.evaluation.coverage import Selection, select
 from scoring_model.history import PERSON, key_codes, person_codes
+from scoring_model.history.rings import find_rings
 from scoring_model.records import NEVER, RecordTable, digest
 from scoring_model.records.observation import observed
 from scoring_model.records.times import DAY, HOUR
@@ -25,7 +26,7 @@ from scoring_model.training.backtest.calendar import (
     period_start,
 )
 from scoring_model.training.certification import InfeasiblePolicy, refuse_hopeless
-from scoring_model.training.preparation import find_rings, one_of_each
+from scoring_model.training.preparation import one_of_each
 from scoring_model.training.split import Split, SplitError, latest_instant, place_boundaries, split
 
 Window = Literal["expanding", "rolling"]

@@ -45,9 +45,7 @@ def _outcomes(evaluation: EvaluationResult) -> Grid:
         for outcome in OUTCOMES
     ]
     heads = {"outcome": "Outcome", "genuine": "Genuine", "fraud": "Frauds"}
-    return Grid.of(
-        "class-outcomes", "Outcomes of each class, with 95% intervals for independent records", heads, rows
-    )
+    return Grid.of("class-outcomes", "Outcomes of each class, with 95% intervals", heads, rows)
 
 
 def _meaning(evaluation: EvaluationResult) -> Grid:

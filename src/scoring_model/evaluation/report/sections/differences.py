@@ -126,7 +126,7 @@ def _roc(comparison: ComparisonResult) -> Drawing:
             f"{percent(old.y[place])} of frauds, the challenger {percent(new.y[place])}."
         ),
         caption=(
-            "Solid: the challenger, with its 95% band from whole days; dots are the two thresholds of its policy. "
+            "Solid: the challenger, with its 95% band; dots are the two thresholds of its policy. "
             "Dashed: the champion. Bands of two models on the same records say nothing of their difference, which "
             f"“Finding frauds” shows. {overall.genuine:,} genuine records and {overall.frauds:,} frauds."
         ),

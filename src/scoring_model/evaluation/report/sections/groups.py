@@ -30,9 +30,10 @@ def groups_sections(evaluation: EvaluationResult) -> list[Section]:
         text = "No groups were asked for: name columns with --by, or by=[...] in Python."
         return [Section(name="groups", title="Groups", texts=(text,))]
     text = (
-        f"A group with fewer than {MIN_RECORDS} records of the class, or on fewer than ten days, has not enough data "
-        "for an interval. Gaps and ratios compare each group with the reference; their intervals are simultaneous: "
-        "they hold for all groups of the column at once, for each rate by itself, with 95% confidence."
+        f"A group with fewer than {MIN_RECORDS} records of the class, or on fewer than ten days or in fewer than ten "
+        "rings, has not enough data for an interval. Gaps and ratios compare each group with the reference; their "
+        "intervals are simultaneous: they hold for all groups of the column at once, for each rate by itself, with 95% "
+        "confidence."
     )
     return [
         Section(
@@ -61,7 +62,7 @@ def _drawing(evaluation: EvaluationResult, table: "GroupTable") -> Drawing:
         title="Rates by group",
         draw=draw,
         alt=f"Three panels of {len(shown)} groups by {table.column}: {names}. {clear}",
-        caption=f"{clear} {_merged(table)} Bars: 95% intervals from whole days. Dotted: all records.{others}",
+        caption=f"{clear} {_merged(table)} Bars: 95% intervals. Dotted: all records.{others}",
         grid=_rates(table),
         height=3 * (len(shown) * ROW + 0.75),
         rows=3,

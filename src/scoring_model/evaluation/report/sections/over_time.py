@@ -8,7 +8,6 @@ from scoring_model.evaluation.report.section import NO_RECORDS, Cell, Drawing, G
 from scoring_model.evaluation.report.words import (
     ABSENT,
     VERDICT_TONES,
-    ends_text,
     estimate_text,
     percent,
     titles,
@@ -32,8 +31,8 @@ def time_section(evaluation: EvaluationResult) -> Section:
         name="time",
         title="Over time",
         texts=(
-            "What is promised holds for independent records of a population that stays as it was. Drawing whole days "
-            "keeps together what the records of a day have in common.",
+            "What is promised holds for independent records of a population that stays as it was. Intervals draw days "
+            "of genuine records, and rings of frauds that link keys join; so many of them are independent.",
         ),
         drawings=(partial(_weeks, evaluation),),
         grids=(errors_grid(evaluation), _months(evaluation)),
@@ -46,7 +45,7 @@ def errors_grid(evaluation: EvaluationResult) -> Grid:
         "error": "Error",
         "limit": "Promised at most",
         "observed": "Observed",
-        "by_days": "Drawing days",
+        "independent": "Independent",
         "days": "Days",
         "worst": "Share of the worst window",
         "window": "Days of the worst window",
@@ -64,7 +63,7 @@ def _error(error: Stability) -> Row:
         Cell(text=figure.title, key=figure.key),
         percent(error.limit),
         Cell(text=estimate_text(error.share), tone=VERDICT_TONES[error.verdict]),
-        ends_text(error.by_days),
+        ABSENT if error.share.independent is None else f"{error.share.independent:,}",
         f"{error.days:,}",
         ABSENT if worst is None else estimate_text(worst.share),
         ABSENT if worst is None else unbroken(f"{worst.since} to {worst.until}"),

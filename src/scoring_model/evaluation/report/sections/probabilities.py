@@ -96,9 +96,7 @@ def _reliability(evaluation: EvaluationResult) -> Drawing:
 def _band(fit: "Reliability") -> str:
     if not len(fit.grid):
         return NO_BAND
-    return (
-        f"Grey: where 95% of curves lie if the probabilities are right ({RESAMPLES} resamples of whole days)."
-    )
+    return f"Grey: where 95% of curves lie if the probabilities are right ({RESAMPLES} resamples of days and rings)."
 
 
 def _outside(fit: "Reliability") -> str:

@@ -6,15 +6,27 @@ from typing import Final
 import numpy as np
 
 from scoring_model.evaluation.curves import Band
-from scoring_model.evaluation.day_draws import REPEATS
+from scoring_model.evaluation.draws import REPEATS
 from scoring_model.evaluation.report.plot import stopped_a_day
 from scoring_model.evaluation.report.plots.ranking import draw_capacity, draw_precision_recall, draw_roc
 from scoring_model.evaluation.report.section import NEEDS_BOTH, NO_BAND, Cell, Drawing, Grid, Section
-from scoring_model.evaluation.report.words import Writer, ends_text, percent, range_text, thin, writer_of
+from scoring_model.evaluation.report.words import (
+    ABSENT,
+    Writer,
+    ends_text,
+    percent,
+    range_text,
+    thin,
+    writer_of,
+)
 from scoring_model.evaluation.result import EvaluationResult
 from scoring_model.figures import FIGURES, FPR_LIMITS
 
-_BANDS: Final = f"The band holds 95% of {REPEATS:,} draws of whole days, point by point."
+_BANDS: Final = (
+    f"The band is a 95% interval of each point by itself, from {REPEATS:,} draws of days and rings."
+)
+_APPROXIMATE: Final = 30
+"""Independent frauds below which the interval of ROC AUC is approximate (`benchmarks/intervals.py`)."""
 
 
 def ranking_section(evaluation: EvaluationResult) -> Section:
@@ -33,8 +45,14 @@ def ranking_grid(evaluation: EvaluationResult) -> Grid:
         evaluation,
         [name for name in evaluation.figures if FIGURES[name].of_ranking],
         name="ranking",
-        caption="Ranking, with 95% intervals from whole days",
+        caption="Ranking, with 95% intervals" + _approximate(evaluation),
     )
+
+
+def _approximate(evaluation: EvaluationResult) -> str:
+    """Say that the interval of ROC AUC is approximate, where few frauds are independent."""
+    independent = evaluation.figures["roc_auc"].independent or 0
+    return "; that of ROC AUC is approximate" if 0 < independent < _APPROXIMATE else ""
 
 
 def figures_grid(evaluation: EvaluationResult, names: list[str], *, name: str, caption: str) -> Grid:
@@ -45,10 +63,17 @@ def figures_grid(evaluation: EvaluationResult, names: list[str], *, name: str, c
             writer_of(figure)(evaluation.figures[figure].value),
             ends_text(evaluation.figures[figure], writer_of(figure)),
             f"{evaluation.figures[figure].records:,}",
+            ABSENT if (one := evaluation.figures[figure].independent) is None else f"{one:,}",
         )
         for figure in names
     ]
-    heads = {"figure": "Figure", "value": "Value", "ends": "95% interval", "records": "Rests on"}
+    heads = {
+        "figure": "Figure",
+        "value": "Value",
+        "ends": "95% interval",
+        "records": "Rests on",
+        "independent": "Independent",
+    }
     return Grid.of(name, caption, heads, rows)
 
 
