@@ -39,6 +39,7 @@ from scoring_model.records import Names, RecordSchema, RecordTable
 from scoring_model.records.atomic import json_text
 from scoring_model.records.quarantine import QUARANTINE_COLUMNS, accept_counts, quarantine_lines
 from scoring_model.records.stored import StoredFile, file_system
+from scoring_model.rules import Rules, parse_rules
 from scoring_model.scorer import Scorer
 from scoring_model.scorer.feature_frames import RECORD_ID
 from scoring_model.scorer.frames import EqualRecords, RepeatedRecords
@@ -127,6 +128,7 @@ def score_dataset(
     dask: str | None = None,
     public_key: "Ed25519PublicKey | None" = None,
     report: Callable[[str], None] = lambda _: None,
+    rules: Rules | Mapping[str, Any] | None = None,
 ) -> DatasetRun:
     """Score files of any size into a folder of Parquet files.
 
@@ -145,6 +147,8 @@ def score_dataset(
         request what each feature adds to the margin.
     names : {"contract", "own"}, optional
         As for `Scorer.with_names`.
+    rules : Rules or mapping, optional
+        Rules of an operator, which decide after score and thresholds, as for `Scorer.score`.
     histories : sequence of str
         Each like a source, read by itself: earlier records, which are not scored.
     work : Path, optional
@@ -197,7 +201,8 @@ def score_dataset(
             max_bad_share=max_bad_share,
             report=report,
         )
-        finished = run.finished(scorer, content, resume=resume or staged)
+        checked = None if rules is None else scorer.rule_evaluator(rules).rules
+        finished = run.finished(scorer, content, checked, resume=resume or staged)
         if finished is not None:
             return finished
         run.check_folder(resume=resume or staged)
@@ -214,6 +219,7 @@ def score_dataset(
             content=content,
             names=names,
             allow_repeats=allow_repeats,
+            rules=None if checked is None else checked.to_bytes().decode(),
         )
         if memory is None:
             memory = _MEMORY if dask is None else _DASK_MEMORY * workers.processes
@@ -327,7 +333,9 @@ class _Run:
     max_bad_share: float
     report: Callable[[str], None]
 
-    def finished(self, scorer: Scorer, content: Content, *, resume: bool) -> DatasetRun | None:
+    def finished(
+        self, scorer: Scorer, content: Content, rules: Rules | None, *, resume: bool
+    ) -> DatasetRun | None:
         """Return the result of a dataset that is complete already; remove what its run left."""
         text = read_output(self.out, SUMMARY) if read_output(self.out, MANIFEST) is not None else None
         if text is None:
@@ -336,6 +344,8 @@ class _Run:
         given = (scorer.manifest.model_version, scorer.manifest.policy_version)
         if (summary["modelVersion"], summary["policyVersion"]) != given:
             raise ValueError(f"{self.out}: holds a dataset that another bundle scored")
+        if summary.get("rulesVersion") != (None if rules is None else rules.version):
+            raise ValueError(f"{self.out}: holds a dataset that was scored with other rules")
         if summary.get("content", "decisions") != content:
             raise ValueError(f"{self.out}: holds a dataset of {summary.get('content', 'decisions')}")
         if not resume:
@@ -499,6 +509,8 @@ class _Run:
         }
         if plan.request.content != "decisions":
             summary["content"] = plan.request.content
+        if plan.request.rules is not None:
+            summary["rulesVersion"] = parse_rules(json.loads(plan.request.rules)).version
         if plan.request.as_of is not None:
             summary["laterLabels"] = self._later_labels(plan)
         parts = [part for unit in units for part in unit["parts"]]

@@ -137,6 +137,8 @@ class Request:
     content : {"decisions", "features", "contributions"}
     names : {"contract", "own"} or None
         Whose names count in a file that has both.
+    rules : str or None
+        Canonical JSON of rules of an operator.
     """
 
     bundle: str
@@ -150,6 +152,7 @@ class Request:
     content: Content = "decisions"
     names: Names | None = None
     allow_repeats: bool = False
+    rules: str | None = None
 
     def differences(self, other: "Request") -> Iterable[str]:
         """Yield the names of the parts that differ."""

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -20,6 +20,7 @@ from scoring_model.records import RecordTable
 from scoring_model.records.atomic import atomic_file
 from scoring_model.records.quarantine import FORMULA_STARTS, GUARD, accept, write_quarantine
 from scoring_model.records.reading import Reading, read_records
+from scoring_model.rules import Rules
 from scoring_model.scorer import Scorer
 from scoring_model.scorer.feature_frames import feature_table
 from scoring_model.scorer.frames import read_histories, score_table
@@ -133,6 +134,7 @@ def score_file(
     max_bad_share: float = MAX_BAD_SHARE,
     allow_repeats: bool = False,
     guard_formulas: bool = True,
+    rules: Rules | Mapping[str, Any] | None = None,
 ) -> ScoredFile:
     """Score a file of records.
 
@@ -156,21 +158,24 @@ def score_file(
         Whether records of the histories with the `recordId` of a scored one are left out of them.
     guard_formulas : bool
         Whether text in CSV that a spreadsheet would run as a formula gets an apostrophe in front.
+    rules : Rules or mapping, optional
+        Rules of an operator, which decide after score and thresholds, as for `Scorer.score`.
 
     Raises
     ------
     TooManyBadRows
         After the quarantine file was written.
-    RepeatedRecords
+    InvalidRules, RepeatedRecords
         As `Scorer.score`, whose warning is given too.
     """
     check_format(out)
+    ready = None if rules is None else scorer.rule_evaluator(rules)
     reading, quarantine = _read(scorer, source, out, max_bad_share=max_bad_share)
     # With an instant, the late labels of all records are counted.
     past = read_histories(
         scorer, histories, scored=reading, recent=as_of is None, allow_repeats=allow_repeats
     )
-    scored = score_table(scorer, reading.table, history=past, as_of=as_of, reasons=reasons)
+    scored = score_table(scorer, reading.table, history=past, as_of=as_of, reasons=reasons, rules=ready)
     write_table(scored_columns(scored.to_arrow(), scorer, reading.table), out, guard_formulas=guard_formulas)
     counts = Counter(scored.decisions.outcomes.tolist())
     return ScoredFile(

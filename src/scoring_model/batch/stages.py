@@ -32,6 +32,7 @@ from scoring_model.features import FeatureMatrix
 from scoring_model.records import RecordSchema, RecordTable
 from scoring_model.records.quarantine import quarantine_lines
 from scoring_model.records.reading import Reading, read_ids, read_part
+from scoring_model.rules import RuleEvaluator
 from scoring_model.scorer import Scorer
 from scoring_model.scorer.feature_frames import feature_columns
 from scoring_model.scorer.frames import score_rows
@@ -92,6 +93,12 @@ class ScoringContext(Context):
     """What every task of a run that scores shares."""
 
     scorer: Scorer
+
+    @cached_property
+    def rules(self) -> RuleEvaluator | None:
+        """The rules of the run, prepared for its bundle."""
+        text = self.plan.request.rules
+        return None if text is None else self.scorer.rule_evaluator(json.loads(text))
 
     @classmethod
     def of(cls, folder: str) -> "ScoringContext":
@@ -374,7 +381,7 @@ def _columns(here: ScoringContext, table: RecordTable, rows: FloatArray, outcome
     request = here.plan.request
     if request.content != "decisions":
         return feature_columns(here.scorer, table, rows, contributions=request.content == "contributions")
-    scored = score_rows(here.scorer, table, rows, reasons=request.reasons)
+    scored = score_rows(here.scorer, table, rows, reasons=request.reasons, rules=here.rules)
     found = Counter(scored.decisions.outcomes.tolist())
     outcomes.update({str(OUTCOMES[code]): count for code, count in found.items()})
     return scored_columns(scored.to_arrow(), here.scorer, table)

@@ -93,6 +93,7 @@ def score(
     history: shared.FolderHistory = None,
     as_of: _AsOf = None,
     guard_formulas: _GuardFormulas = True,
+    rules: shared.RulesFile = None,
     as_json: shared.Json = False,
     public_key: shared.PublicKey = None,
     threads: shared.FolderThreads = 2,
@@ -101,12 +102,17 @@ def score(
 
     By event time the records are each other's history. The output has a row for each valid record: recordId,
     scoringScore, scoringOutcome, probability, margin, reasonCodes, modelVersion, policyVersion and eventTime (RFC 3339,
-    for an evaluation once labels are known); for --out scored.parquet, refused rows are in scored.quarantine.csv.
+    for an evaluation once labels are known); for --out scored.parquet, refused rows are in scored.quarantine.csv. With
+    --rules also policyOutcome, decidedBy, decidedByCode and ruleHits (docs/rules.md).
     Options marked [folder] are for a folder as --out, see docs/files.md. docs/service.md#reasons says how reasons are
     chosen. Exit codes: 14 a process or the Dask cluster was lost, run again with --resume; 15 an earlier stage is not
     complete.
     """
     options: dict[str, Any] = {**vars(read), "as_of": as_of, "reasons": reasons}
+    if rules is not None:
+        from scoring_model.configuration.reading import read_yaml
+
+        options["rules"] = read_yaml(rules)
     scored: ScoredFile | DatasetRun
     if is_folder(out):
         if not guard_formulas:

@@ -107,6 +107,15 @@ Names = Annotated[
         "them, or your own, of records.columns. By default records.names says it, or such a file is refused.",
     ),
 ]
+RulesFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--rules",
+        exists=True,
+        dir_okay=False,
+        help="Rules that decide after score and thresholds, YAML (docs/rules.md). Lists are for the service alone.",
+    ),
+]
 MaxBadShare = Annotated[
     float, typer.Option(min=0, max=1, help="Largest share of bad rows; above it nothing is done.")
 ]

@@ -482,7 +482,7 @@ def _find_fields(found: Proposal) -> None:
     for name in IDENTITY_FIELDS:
         if name in found.fields:
             continue
-        column = found.profiles.get(name) or _likeliest(found, name, list(Kind))
+        column = found.profiles.get(name) or (None if name == "dob" else _likeliest(found, name, list(Kind)))
         if column is None or column.kind in (Kind.EMPTY, Kind.TIME):
             continue
         if name == "documentType" and not set(column.column.values) <= {*DOCUMENT_TYPES}:

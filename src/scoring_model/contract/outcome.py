@@ -16,6 +16,8 @@ class DecidedBy(StrEnum):
 
     POLICY = "policy"  # score and thresholds
     CONTROL = "control"  # the control group: it passed, whatever score and thresholds say
+    LIST = "list"  # a list of the operator
+    RULE = "rule"  # a rule of the operator
 
 
 OUTCOMES: tuple[Outcome, ...] = tuple(Outcome)

@@ -168,7 +168,13 @@ _COMPLETENESS_VIEWS: tuple[Callable[[str], Hashable], ...] = (*[is_there] * (len
 
 
 def _of(
-    name: str, inputs: tuple[str, ...], unit: str, sentence: str, reason: str = "ADDRESS_FORM"
+    name: str,
+    inputs: tuple[str, ...],
+    unit: str,
+    sentence: str,
+    reason: str = "ADDRESS_FORM",
+    *,
+    fitted: bool = False,
 ) -> Feature:
     return Feature(
         name=name,
@@ -176,11 +182,14 @@ def _of(
         unit=unit,
         reason=reason,
         sentence=sentence,
+        fitted=fitted,
     )
 
 
-def _of_line(name: str, unit: str, sentence: str, reason: str = "ADDRESS_FORM") -> Feature:
-    return _of(f"address_line_{name}", ("line1",), unit, sentence, reason)
+def _of_line(
+    name: str, unit: str, sentence: str, reason: str = "ADDRESS_FORM", *, fitted: bool = False
+) -> Feature:
+    return _of(f"address_line_{name}", ("line1",), unit, sentence, reason, fitted=fitted)
 
 
 _COMPLETENESS = (
@@ -225,12 +234,14 @@ _LINE_IMPROBABLE = (
         "bits per character",
         "How unlike the commonly seen first lines of addresses this one is.",
         "ADDRESS_LINE",
+        fitted=True,
     ),
     _of_line(
         "rarest",
         "bits",
         "How rare the rarest sequence of three characters of the first line of the address is.",
         "ADDRESS_LINE",
+        fitted=True,
     ),
 )
 _LINE2 = _of("address_line2_length", ("line2",), "characters", "Length of the second line of the address.")

@@ -37,6 +37,8 @@ class Feature:
         Whether the number is a code without order.
     protected : str, optional
         The protected attribute that it reads; the feature is off unless the configuration names the attribute.
+    fitted : bool
+        Whether the number comes from fitted frequencies, so that it means something else after the next training.
     """
 
     name: str
@@ -47,6 +49,7 @@ class Feature:
     direction: Direction = 0
     categorical: bool = False
     protected: str | None = None
+    fitted: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -227,6 +230,7 @@ def read_features(
             sentence=sentence.format(f"signal {signal}"),
             categorical=unit == "code",
             protected=protected,
+            fitted=unit.startswith("bits"),
         )
         for end, unit, sentence in parts
     )

@@ -67,6 +67,7 @@ _RARITY = Feature(
     unit="bits",
     reason="DOCUMENT_TYPE",
     sentence="How rare the type of the document is in the country of the address.",
+    fitted=True,
 )
 _CITIZENSHIP = Feature(
     name="citizenship",

@@ -145,6 +145,7 @@ def _of_one(word: str, entries: tuple[tuple[str, str, str, str], ...]) -> tuple[
             unit=unit,
             reason=reason,
             sentence=sentence.format(word),
+            fitted=(name, unit, reason, sentence) in _IMPROBABLE,
         )
         for name, unit, reason, sentence in entries
     )

@@ -43,7 +43,7 @@ class DateFormat:
     Parameters
     ----------
     text : str
-        With the directives ``%Y %y %m %d %b %a %H %I %M %S %f %p %z %%`` of strptime; names of months and days are English.
+        With the directives ``%Y %y %m %d %b %a %H %I %M %S %f %p %z %%`` of strptime; names are English.
         Or one of `UNIX_UNITS`. Two digits make a year from 1969 to 2068, as POSIX says; one of birth that is later
         than that of the event is of the century before.
 

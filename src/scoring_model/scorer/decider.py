@@ -49,6 +49,12 @@ class Decision:
         At most five, strongest first; none for PASSED.
     model_version, policy_version : str
         Versions of the bundle that decided.
+    policy_outcome : Outcome or None
+        What score and thresholds alone decide; None without rules of an operator.
+    decided_by_code : str or None
+        Code of the rule that decided; None if score and thresholds did.
+    rule_hits : tuple of str
+        Codes of all rules that hold.
     """
 
     score: int
@@ -58,6 +64,9 @@ class Decision:
     reasons: tuple[Reason, ...]
     model_version: str
     policy_version: str
+    policy_outcome: Outcome | None = None
+    decided_by_code: str | None = None
+    rule_hits: tuple[str, ...] = ()
 
 
 class Decider:

@@ -3,22 +3,24 @@
 import sys
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from secrets import token_bytes
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from scoring_model.arrays import FloatArray
-from scoring_model.contract.outcome import OUTCOMES
+from scoring_model.contract.outcome import OUTCOMES, DecidedBy
 from scoring_model.decision.rules import Decisions
 from scoring_model.history.digests import SECRET_BYTES, among, content_digests
 from scoring_model.records import Record, RecordTable, parse_record
 from scoring_model.records.reading import Reading, read_record, read_records
+from scoring_model.rules import RuleEvaluator, Verdict, verdict_of
 from scoring_model.scorer.decider import Reason
-from scoring_model.scorer.record_scorer import RecordScorer
+from scoring_model.scorer.record_scorer import RecordScorer, reasons_after
 
 RESULT = pa.schema(
     [
@@ -38,12 +40,56 @@ ALIGNED = RESULT.append(_PROBLEMS)
 """Columns of `Scorer.score`."""
 
 
+RULED = pa.schema(
+    [
+        ("policyOutcome", RESULT.field("scoringOutcome").type),
+        ("decidedBy", pa.string()),
+        ("decidedByCode", pa.string()),
+        ("ruleHits", pa.list_(pa.string())),
+    ]
+)
+"""Further columns of records that were scored with rules of an operator."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ruled:
+    """What rules made of the decisions about a table.
+
+    Parameters
+    ----------
+    policy_outcomes : ndarray of shape (n,), int8
+        Codes of what score and thresholds alone decide.
+    verdicts : sequence of Verdict
+        One for each record.
+    """
+
+    policy_outcomes: NDArray[np.int8]
+    verdicts: Sequence[Verdict]
+
+    def append_to(self, result: pa.Table) -> pa.Table:
+        """Append the columns of `RULED`."""
+        codes = [None if one.decided is None else one.decided.code for one in self.verdicts]
+        by = [DecidedBy.POLICY.value if code is None else DecidedBy.RULE.value for code in codes]
+        hits = [list(one.hits) for one in self.verdicts]
+        for field, column in zip(
+            RULED, (_outcome_column(self.policy_outcomes), by, codes, hits), strict=True
+        ):
+            result = result.append_column(
+                field, pa.array(column, field.type) if isinstance(column, list) else column
+            )
+        return result
+
+
 @dataclass(frozen=True, slots=True)
 class Scored:
     """A table with the decision about each record.
 
     Parameters
     ----------
+    decisions : Decisions
+        Their outcomes are the final ones.
+    ruled : Ruled or None
+        What rules made of them, if there were any.
     reasons : sequence of tuple of Reason
         Reasons of each record; empty if it PASSED, or if reasons were not requested.
     """
@@ -51,17 +97,15 @@ class Scored:
     table: RecordTable
     decisions: Decisions
     reasons: Sequence[tuple[Reason, ...]]
+    ruled: Ruled | None = None
 
     def to_arrow(self) -> pa.Table:
-        """As columns of `RESULT`."""
-        outcomes = pa.DictionaryArray.from_arrays(
-            pa.array(self.decisions.outcomes), pa.array([str(outcome) for outcome in OUTCOMES])
-        )
-        return pa.table(
+        """As columns of `RESULT`, with those of `RULED` if there were rules."""
+        result = pa.table(
             [
                 pa.array(self.table.record_ids, pa.string()),
                 pa.array(self.decisions.scores.astype(np.int16)),
-                outcomes,
+                _outcome_column(self.decisions.outcomes),
                 pa.array(self.decisions.probabilities),
                 pa.array(self.decisions.margins),
                 pa.array(
@@ -71,6 +115,13 @@ class Scored:
             ],
             schema=RESULT,
         )
+        return result if self.ruled is None else self.ruled.append_to(result)
+
+
+def _outcome_column(outcomes: NDArray[np.int8]) -> pa.DictionaryArray:
+    return pa.DictionaryArray.from_arrays(
+        pa.array(outcomes), pa.array([str(outcome) for outcome in OUTCOMES])
+    )
 
 
 def score_table(
@@ -80,6 +131,7 @@ def score_table(
     history: RecordTable | None = None,
     as_of: int | None = None,
     reasons: bool = True,
+    rules: RuleEvaluator | None = None,
 ) -> Scored:
     """Score every record of a table.
 
@@ -92,16 +144,44 @@ def score_table(
     as_of : int, optional
         Instant, microseconds: labels that became known then or later do not count.
     """
-    return score_rows(scorer, table, feature_rows(scorer, table, history, as_of=as_of), reasons=reasons)
+    rows = feature_rows(scorer, table, history, as_of=as_of)
+    return score_rows(scorer, table, rows, reasons=reasons, rules=rules)
 
 
-def score_rows(scorer: RecordScorer, table: RecordTable, rows: FloatArray, *, reasons: bool) -> Scored:
+def score_rows(
+    scorer: RecordScorer,
+    table: RecordTable,
+    rows: FloatArray,
+    *,
+    reasons: bool,
+    rules: RuleEvaluator | None = None,
+) -> Scored:
     """Score the records of a table by their feature rows."""
-    decisions = scorer.decide(rows)
+    decisions, ruled = scorer.decide(rows), None
+    stopped = decisions.outcomes != 0
+    if rules is not None:
+        decisions, ruled = _decide_by_rules(rules, decisions, table, rows)
     explained: list[tuple[Reason, ...]] = [()] * len(rows)
     for place in np.flatnonzero(decisions.outcomes).tolist() if reasons else ():
-        explained[place] = scorer.reasons(rows[place])
-    return Scored(table, decisions, explained)
+        of_model = scorer.reasons(rows[place]) if stopped[place] else ()
+        explained[place] = of_model if ruled is None else reasons_after(ruled.verdicts[place], of_model)
+    return Scored(table, decisions, explained, ruled)
+
+
+def _decide_by_rules(
+    rules: RuleEvaluator, decisions: Decisions, table: RecordTable, rows: FloatArray
+) -> tuple[Decisions, Ruled]:
+    """Return decisions with the final outcomes, and what rules made of them."""
+    held = rules.table_hits(decisions.scores, table, rows)
+    by_policy = [OUTCOMES[code] for code in decisions.outcomes.tolist()]
+    nothing = [Verdict(outcome, None, ()) for outcome in OUTCOMES]
+    verdicts = [nothing[code] for code in decisions.outcomes.tolist()]
+    for place in np.flatnonzero(held.any(axis=1)).tolist():
+        hits = np.flatnonzero(held[place]).tolist()
+        verdicts[place] = verdict_of(rules.rules, hits, by_policy[place])
+    codes = {outcome: code for code, outcome in enumerate(OUTCOMES)}
+    final = np.array([codes[one.outcome] for one in verdicts], dtype=np.int8)
+    return replace(decisions, outcomes=final), Ruled(decisions.outcomes, verdicts)
 
 
 def feature_rows(
@@ -157,13 +237,13 @@ def score_frame(
     history: Any = None,
     as_of: int | None = None,
     allow_repeats: bool = False,
+    rules: RuleEvaluator | None = None,
 ) -> Any:
     """Score a frame; see `Scorer.score`."""
     reading = read_records(data, scorer.contents.schema, labelled=False)
     past = read_histories(scorer, history, scored=reading, allow_repeats=allow_repeats)
-    return aligned_frame(
-        score_table(scorer, reading.table, history=past, as_of=as_of).to_arrow(), reading, data
-    )
+    scored = score_table(scorer, reading.table, history=past, as_of=as_of, rules=rules)
+    return aligned_frame(scored.to_arrow(), reading, data)
 
 
 def aligned_frame(found: pa.Table, reading: Reading, data: Any) -> Any:

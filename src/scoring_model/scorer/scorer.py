@@ -24,6 +24,7 @@ from scoring_model.bundle.codec import read_json
 from scoring_model.bundle.short_card import ShortCard, short_card
 from scoring_model.features import Feature
 from scoring_model.records import Names, microseconds, parse_record
+from scoring_model.rules import RuleEvaluator, Rules
 from scoring_model.scorer.decider import Decision, Reason
 from scoring_model.scorer.record_scorer import RecordScorer
 
@@ -176,6 +177,7 @@ class Scorer(RecordScorer):
         history: Any = None,
         as_of: str | date | None = None,
         allow_repeats: bool = False,
+        rules: Rules | Mapping[str, Any] | RuleEvaluator | None = None,
         **unknown: Never,
     ) -> Any:
         """Score one record, or every record of a frame.
@@ -191,17 +193,23 @@ class Scorer(RecordScorer):
             Instant: labels that became known then or later do not count. Records of any time are scored.
         allow_repeats : bool
             Whether records of the history with the `recordId` of a scored record are left out of it.
+        rules : Rules, mapping or RuleEvaluator, optional
+            Rules of an operator, which decide after score and thresholds; a mapping is the content of a file. To score
+            many single records prepare them once: `rule_evaluator`.
 
         Returns
         -------
         Decision, or a frame
             For a DataFrame a DataFrame with its index; otherwise a pyarrow Table. One row for each row given:
-            one that breaks the contract has no score, and its violations in ``problems``.
+            one that breaks the contract has no score, and its violations in ``problems``. With rules also
+            ``policyOutcome``, ``decidedBy``, ``decidedByCode`` and ``ruleHits``.
 
         Raises
         ------
         InvalidRecord
             For one record that breaks the contract, with all its problems.
+        InvalidRules
+            If the rules break their form, or read what the bundle does not have.
         RepeatedRecords
             If the history has records with the `recordId` of a scored one, and these are not left out.
 
@@ -215,19 +223,22 @@ class Scorer(RecordScorer):
                 f"score has no option {', '.join(unknown)}: call score(data, history=..., as_of=...), whose decisions "
                 "always have their reasons"
             )
+        ready = rules if rules is None or isinstance(rules, RuleEvaluator) else self.rule_evaluator(rules)
         if isinstance(data, Mapping) and history is None and self.own_names.isdisjoint(data):
-            return self.score_record(parse_record(data, self.contents.schema))
+            return self.score_record(parse_record(data, self.contents.schema), rules=ready)
         # Imported here: frames load a table library, which single records never need.
         from scoring_model.scorer import frames
 
         record = frames.one_record(self, data)
         instant = None if as_of is None else microseconds(as_of)
         if record is None:
-            return frames.score_frame(self, data, history=history, as_of=instant, allow_repeats=allow_repeats)
+            return frames.score_frame(
+                self, data, history=history, as_of=instant, allow_repeats=allow_repeats, rules=ready
+            )
         past = frames.read_histories(self, history, scored=record, allow_repeats=allow_repeats)
         if past is not None and instant is not None:
             past = past.labelled_before(instant)
-        return self.score_record(record, history=past)
+        return self.score_record(record, history=past, rules=ready)
 
     def explain(self, data: Any, *, history: Any = None, allow_repeats: bool = False) -> Explanation:
         """Explain the score of one record.

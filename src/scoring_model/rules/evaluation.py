@@ -1,0 +1,203 @@
+"""Evaluates rules: in plain Python for one record, with numpy for a table. Both give the same hits."""
+
+from collections.abc import Callable, Mapping, Sequence
+from operator import itemgetter
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+
+from scoring_model.arrays import BoolArray, FloatArray, IntArray
+from scoring_model.records import RecordTable
+from scoring_model.rules.names import SCORE, is_field
+from scoring_model.rules.rule import Condition, Operand, Operator, Rules
+
+_MISSING: Final = float("nan")
+_NEVER: Final = 2**63
+
+Test: TypeAlias = Callable[[Any], bool]
+"""Whether a condition holds for a value; a missing one is NaN, of whatever kind the others are."""
+
+
+class RuleEvaluator:
+    """Finds the rules that hold.
+
+    Parameters
+    ----------
+    columns : sequence of str
+        Features in the order of a feature row.
+
+    Raises
+    ------
+    ValueError
+        If a rule reads a feature that is no column.
+    """
+
+    def __init__(self, rules: Rules, columns: Sequence[str]) -> None:
+        place = {name: at for at, name in enumerate(columns)}
+        if absent := [name for name in rules.features if name not in place]:
+            raise ValueError(f"rules read features that are no columns: {', '.join(absent)}")
+        self.rules = rules
+        self._fields = tuple(name for name in rules.names if is_field(name))
+        self._features = tuple(place[name] for name in rules.features)
+        inputs = {name: at for at, name in enumerate((SCORE, *self._fields, *rules.features))}
+        self._of_row = _getter(self._features)
+        self._nothing = (_MISSING,) * len(self._fields)
+        # Most rules fail at their first condition, which is kept apart from the others.
+        self._plan = tuple(
+            (
+                at,
+                _NEVER if rule.ends is None else rule.ends,
+                inputs[rule.conditions[0].name],
+                _test(rule.conditions[0]),
+                tuple((inputs[one.name], _test(one)) for one in rule.conditions[1:]),
+            )
+            for at, rule in enumerate(rules.rules)
+        )
+
+    def hits(
+        self, score: int, values: Mapping[str, object], row: FloatArray, event_time: int
+    ) -> tuple[int, ...]:
+        """Find the rules that hold for one record.
+
+        Parameters
+        ----------
+        score : int
+            0 to 1000.
+        values : mapping of str to object
+            Canonical values by field name, without missing ones.
+        row : ndarray of shape (d,), float64
+            Its features.
+        event_time : int
+            Microseconds since 1970-01-01 UTC.
+
+        Returns
+        -------
+        tuple of int
+            Places in the file, ascending.
+        """
+        # A view of the buffer gives Python floats in half of the time that the array takes.
+        given = (score, *map(values.get, self._fields, self._nothing), *self._of_row(row.data))
+        found = []
+        for at, ends, first, holds, others in self._plan:
+            if holds(given[first]) and event_time < ends:
+                for place, test in others:
+                    if not test(given[place]):
+                        break
+                else:
+                    found.append(at)
+        return tuple(found)
+
+    def table_hits(self, scores: IntArray, table: RecordTable, rows: FloatArray) -> BoolArray:
+        """Find the rules that hold for each record of a table.
+
+        Parameters
+        ----------
+        scores : ndarray of shape (n,), int64
+        rows : ndarray of shape (n, d), float64
+            Features of the records.
+
+        Returns
+        -------
+        ndarray of shape (n, r), bool
+            By record and rule, in the order of the file.
+        """
+        columns = dict(zip(self.rules.features, self._features, strict=True))
+        hits = np.ones((len(table), len(self.rules)), dtype=np.bool_)
+        for at, rule in enumerate(self.rules.rules):
+            if rule.ends is not None:
+                hits[:, at] &= table.event_times < rule.ends
+            for one in rule.conditions:
+                if one.name == SCORE:
+                    hits[:, at] &= _holds(one, scores.astype(np.float64))
+                elif one.name in columns:
+                    hits[:, at] &= _holds(one, rows[:, columns[one.name]])
+                else:
+                    hits[:, at] &= _of_field(one, table)
+        return hits
+
+
+def _getter(columns: Sequence[int]) -> Callable[[Any], tuple[float, ...]]:
+    """Return a function from a row to the values of columns; of a single one it gives the value twice."""
+    if not columns:
+        return lambda _: ()
+    return itemgetter(*columns) if len(columns) > 1 else itemgetter(columns[0], columns[0])
+
+
+def _of_field(condition: Condition, table: RecordTable) -> BoolArray:
+    """Evaluate a condition on the distinct values of a field, and gather."""
+    column = table.column(condition.name)
+    if condition.operator is Operator.IS_MISSING:
+        missing: BoolArray = column.codes < 0
+        return missing if condition.operand else ~missing
+    values = np.array(column.values, dtype=object)
+    if isinstance(condition.operand, float | bool) or _are_numbers(condition.operand):
+        values = values.astype(np.float64)
+    held: BoolArray = np.append(_holds(condition, values), False)[
+        column.codes
+    ]  # the code -1 is the last place
+    return held
+
+
+def _are_numbers(operand: Operand) -> bool:
+    return isinstance(operand, tuple) and not isinstance(operand[0], str)
+
+
+def _holds(condition: Condition, values: Any) -> BoolArray:
+    """Evaluate a condition on an array of numbers, where NaN is missing, or of texts, none of which is missing."""
+    operand = condition.operand
+    present = values == values
+    match condition.operator:
+        case Operator.BELOW:
+            held = values < operand
+        case Operator.AT_MOST:
+            held = values <= operand
+        case Operator.ABOVE:
+            held = values > operand
+        case Operator.AT_LEAST:
+            held = values >= operand
+        case Operator.IS:
+            held = values == operand
+        case Operator.IS_NOT:
+            held = present & (values != operand)
+        case Operator.IN:
+            held = np.isin(values, np.array(operand, dtype=values.dtype))
+        case Operator.NOT_IN:
+            held = present & ~np.isin(values, np.array(operand, dtype=values.dtype))
+        case Operator.IS_MISSING:
+            held = present != bool(operand)
+    return np.asarray(held, dtype=np.bool_)
+
+
+def _test(condition: Condition) -> Test:
+    """Make the test of one value. The cheapest of each operator: methods in C where they know what is missing."""
+    operand: Any = condition.operand
+    if isinstance(operand, str) and condition.operator in _OF_TEXT:
+        return _OF_TEXT[condition.operator](operand)
+    return _TESTS[condition.operator](operand)
+
+
+def _different(values: frozenset[object]) -> Test:
+    return lambda value: value == value and value not in values
+
+
+_TESTS: Final[Mapping[Operator, Callable[[Any], Test]]] = {
+    # A comparison of floats with NaN is false.
+    Operator.BELOW: lambda operand: operand.__gt__,
+    Operator.AT_MOST: lambda operand: operand.__ge__,
+    Operator.ABOVE: lambda operand: operand.__lt__,
+    Operator.AT_LEAST: lambda operand: operand.__le__,
+    Operator.IS: lambda operand: frozenset((operand,)).__contains__,
+    Operator.IS_NOT: lambda operand: _different(frozenset((operand,))),
+    Operator.IN: lambda operand: frozenset(operand).__contains__,
+    Operator.NOT_IN: lambda operand: _different(frozenset(operand)),
+    Operator.IS_MISSING: lambda operand: (
+        (lambda value: value != value) if operand else (lambda value: value == value)
+    ),
+}
+_OF_TEXT: Final[Mapping[Operator, Callable[[str], Test]]] = {
+    # A comparison of text with NaN is no answer.
+    Operator.BELOW: lambda operand: lambda value: value == value and value < operand,
+    Operator.AT_MOST: lambda operand: lambda value: value == value and value <= operand,
+    Operator.ABOVE: lambda operand: lambda value: value == value and value > operand,
+    Operator.AT_LEAST: lambda operand: lambda value: value == value and value >= operand,
+}
