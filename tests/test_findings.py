@@ -30,6 +30,7 @@ def test_codes_are_stable() -> None:
         "SM013": "STOPPED",
         "SM014": "UNSEEN_KINDS",
         "SM015": "LATE_FRAUDS",
+        "SM016": "STEP_UPS",
         "SM017": "CONTROL_GROUP",
     }
     assert list(CHECKS) == list(Code)

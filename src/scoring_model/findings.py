@@ -52,6 +52,7 @@ class Code(StrEnum):
     STOPPED = "SM013"
     UNSEEN_KINDS = "SM014"
     LATE_FRAUDS = "SM015"
+    STEP_UPS = "SM016"
     CONTROL_GROUP = "SM017"
 
 
@@ -206,6 +207,15 @@ CHECKS: Final[Mapping[Code, Check]] = MappingProxyType(
             "`monitor` make this check too.",
             action="Raise `training.split.label_maturity` until nearly all frauds are known by then. Compare numbers "
             "of the newest mature records with those of older ones only after dividing by the share.",
+        ),
+        Code.STEP_UPS: Check(
+            title="Effectiveness of step-ups",
+            severity=Severity.WARNING,
+            of_training=False,
+            why="Costs choose thresholds by how many frauds a step-up stops (`policy.costs.step_up_effectiveness`). "
+            "Where that differs from what resolutions and the control group show, the policy steps up too many "
+            "applicants or too few. `labels report --bundle` makes this check.",
+            action="Set `policy.costs.step_up_effectiveness` to what was measured, and choose the policy anew.",
         ),
         Code.CONTROL_GROUP: Check(
             title="Size of the control group",

@@ -109,6 +109,13 @@ def test_every_operation(connected: Callable[..., Either]) -> None:
     report = client.do(lambda c: c.labels.create([label, other, label]))
     assert [result.status for result in report.results] == ["CREATED", "REFUSED", "UNCHANGED"]
     assert report.results[1].errors[0].pointer == "/labels/1/identityId"
+    resolved = client.do(
+        lambda c: c.resolutions.create(made.id, result="APPROVED", method="liveness", note="n")
+    )
+    assert (resolved.verification_id, resolved.result, resolved.note) == (made.id, "APPROVED", "n")
+    assert client.do(lambda c: c.resolutions.list(made.id)).resolutions == (resolved,)
+    assert client.all(lambda c: c.verifications.list(resolution="approved")) == [made]
+    assert client.all(lambda c: c.verifications.list(resolution="none")) == []
     erased = client.do(lambda c: c.verifications.erase_signals(made.id))
     assert erased == made.model_copy(update={"subject_id": None})
     hooks = [client.do(lambda c: c.webhooks.create(destination_url=URL)) for _ in range(3)]

@@ -8,7 +8,8 @@ from typing import Final
 import pytest
 
 from scoring_model.records.times import microseconds
-from scoring_model.service.labels.files import LONGEST_LINE, LabelsRefused, check_labels, read_labels
+from scoring_model.service.core.row_files import LONGEST_LINE, RowsRefused
+from scoring_model.service.labels.files import check_labels, read_labels
 from scoring_model.service.labels.imports import LabelLine
 
 NOW: Final = microseconds("2026-06-01T00:00:00Z")
@@ -93,7 +94,7 @@ BAD: Final = [
 def test_a_broken_rule_is_reported(tmp_path: Path, change: dict[str, object], words: str) -> None:
     """By row, field and rule, never by the value."""
     row = {"verificationId": IDS[0], "label": "fraud", "knownAt": KNOWN, **change}
-    with pytest.raises(LabelsRefused) as caught:
+    with pytest.raises(RowsRefused) as caught:
         check_labels(written(tmp_path, "a.jsonl", json.dumps(row)), at=NOW)
     assert f"- row 0: {words}" in str(caught.value)
     assert "canary" not in str(caught.value)
@@ -103,7 +104,7 @@ def test_all_bad_rows_are_reported_at_once(tmp_path: Path) -> None:
     """Every violation of every row, malformed rows included, is reported in the order of the file."""
     good = json.dumps({"verificationId": IDS[0], "label": "fraud", "knownAt": KNOWN})
     text = "\n".join([good, "[]", good, "{", '{"label": "x"}'])
-    with pytest.raises(LabelsRefused) as caught:
+    with pytest.raises(RowsRefused) as caught:
         check_labels(written(tmp_path, "a.ndjson", text), at=NOW)
     assert [(broken.row, broken.violation.code) for broken in caught.value.rows] == [
         (1, "malformed_row"),
@@ -117,7 +118,7 @@ def test_all_bad_rows_are_reported_at_once(tmp_path: Path) -> None:
 def test_ragged_rows_of_csv_are_reported(tmp_path: Path) -> None:
     """A row of another length is a problem of its own."""
     text = f"verificationId,label,knownAt\n{IDS[0]},fraud\n{IDS[0]},fraud,{KNOWN}\n"
-    with pytest.raises(LabelsRefused, match="row 0: row: malformed_row, must have 3 columns, got 2"):
+    with pytest.raises(RowsRefused, match="row 0: row: malformed_row, must have 3 columns, got 2"):
         check_labels(written(tmp_path, "a.csv", text), at=NOW)
 
 
@@ -146,7 +147,7 @@ def test_a_file_of_any_size_is_checked_and_read_in_little_memory(tmp_path: Path)
     try:
         assert not check_labels(good, at=NOW)
         assert sum(1 for _ in read_labels(good, at=NOW)) == 10_000
-        with pytest.raises(LabelsRefused, match="and 9,900 more") as caught:
+        with pytest.raises(RowsRefused, match="and 9,900 more") as caught:
             check_labels(bad, at=NOW)
         assert tracemalloc.get_traced_memory()[1] < 1_000_000
     finally:

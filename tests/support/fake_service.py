@@ -13,6 +13,7 @@ from scoring_model.contract.delivery import Delivery
 from scoring_model.contract.identity import Identity, IdentityStatus
 from scoring_model.contract.label import LabelReport, LabelResult, LabelsInput, LabelStatus
 from scoring_model.contract.outcome import Outcome
+from scoring_model.contract.resolution import Resolution, ResolutionInput, Resolutions
 from scoring_model.contract.resource import instant
 from scoring_model.contract.texts import from_text, to_text
 from scoring_model.contract.verification import (
@@ -42,6 +43,7 @@ from scoring_model.service.labels.requests import Visit
 from scoring_model.service.readiness import ProcessState, ServedSince
 from scoring_model.service.requests.idempotency import Answer, IdempotentRequest
 from scoring_model.service.requests.lists import Cursors, ListFilter
+from scoring_model.service.resolutions.requests import Resolved
 from scoring_model.service.service import Service
 from scoring_model.service.store import Bucket, Position
 
@@ -97,6 +99,7 @@ class FakeService:
         self.verifications = _Verifications(self)
         self.webhooks = _Webhooks(self)
         self.labels = _Labels(self)
+        self.resolutions = _Resolutions(self)
         self.cursors = Cursors(Secrets(bytes(32)))
         self.bucket = Bucket(True, 5999, 0.01, 0.0)
         self.failures_left = 60
@@ -309,6 +312,37 @@ class _Labels:
             return Answer(LabelReport.of(tuple(LabelResult(status=LabelStatus.CREATED) for _ in rows)))
 
         return await self._service.once(caller, request, create)
+
+
+class _Resolutions:
+    def __init__(self, service: FakeService) -> None:
+        self._service = service
+
+    async def create(
+        self,
+        caller: Caller,
+        verification: bytes,
+        body: Mapping[str, object],
+        request: IdempotentRequest | None,
+    ) -> Answer[Resolved]:
+        async def create() -> Answer[Resolved]:
+            sent = parsed(ResolutionInput, body)
+            self._service.found(caller, verification, Verification)
+            made = Resolution(
+                id=to_text(new_id(NOW)),
+                verification_id=to_text(verification),
+                result=sent.result,
+                method=sent.method,
+                resolved_at=instant(NOW),
+                created_at=instant(NOW),
+            )
+            return Answer(Resolved(made, is_new=True))
+
+        return await self._service.once(caller, request, create)
+
+    async def list(self, caller: Caller, verification: bytes) -> Resolutions:
+        self._service.found(caller, verification, Verification)
+        return Resolutions(resolutions=())
 
 
 class _Webhooks:

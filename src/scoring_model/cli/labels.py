@@ -14,9 +14,12 @@ from scoring_model.cli.groups import Group, in_group
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from scoring_model.findings import Finding
     from scoring_model.service.core.clock import Clock
     from scoring_model.service.keys.keyring import Keyring
     from scoring_model.service.labels.imports import Imported, LabelLine
+    from scoring_model.service.labels.report import LabelDelays
+    from scoring_model.service.labels.step_ups import StepUps
     from scoring_model.service.store import Store
 
 app = in_group(Group.DATA)(typer.Typer(name="labels", help="Labels of verifications.", no_args_is_help=True))
@@ -24,9 +27,7 @@ app = in_group(Group.DATA)(typer.Typer(name="labels", help="Labels of verificati
 
 @app.command("import")
 def import_file(
-    path: Annotated[
-        Path, typer.Argument(metavar="FILE", exists=True, dir_okay=False, help=".csv, .jsonl or .ndjson.")
-    ],
+    path: shared.ImportedFile,
     database: shared.Database,
     client: Annotated[
         str | None, typer.Option(help="Client whose imported records recordId names; only such rows need it.")
@@ -71,8 +72,15 @@ def import_file(
 
 
 @app.command()
-def report(database: shared.Database, as_json: shared.Json = False) -> None:
-    """Report how late labels of fraud come, what labels cover, and where they contradict each other.
+def report(
+    database: shared.Database,
+    bundle: Annotated[
+        Path | None,
+        typer.Option(help="Bundle whose assumption about step-ups is compared with what was measured."),
+    ] = None,
+    as_json: shared.Json = False,
+) -> None:
+    """Report how late labels of fraud come, what they cover, where they contradict each other, and how step-ups end.
 
     Young verifications show short delays only: Lynden-Bell's estimator allows for that, and holds for frauds that
     become known within the age of the oldest one. Imported records are not counted. Servers may keep running.
@@ -81,10 +89,17 @@ def report(database: shared.Database, as_json: shared.Json = False) -> None:
 
     from scoring_model.service.core.clock import SystemClock
     from scoring_model.service.labels.report import label_delays
+    from scoring_model.service.labels.step_ups import measure_step_ups
 
-    found = with_store(database, lambda store: label_delays(store, SystemClock()))
+    async def measure(store: Store) -> tuple[LabelDelays, StepUps]:
+        labels = await label_delays(store, SystemClock())
+        return labels, await measure_step_ups(store, labels)
+
+    found, step_ups = with_store(database, measure)
+    finding = None if bundle is None else _checked(step_ups, bundle)
     if as_json:
-        console.say_json(asdict(found))
+        checked = {} if finding is None else {"finding": finding.to_json()}
+        console.say_json({**asdict(found), "step_ups": asdict(step_ups), **checked})
         return
     if found.maturity_days is None:
         console.say("no fraud is labelled yet, so that no delay is known")
@@ -105,9 +120,57 @@ def report(database: shared.Database, as_json: shared.Json = False) -> None:
         console.say(
             f"{outcome}: {repeats} verifications of persons who had passed in the control group before"
         )
+    _say_step_ups(step_ups)
+    if finding is not None:
+        console.say(str(finding))
     console.say(
         f"{found.conflicts} verifications have contradicting labels; {found.withdrawn} have a withdrawn one"
     )
+
+
+def _checked(step_ups: StepUps, bundle: Path) -> Finding:
+    """Compare what was measured with what the costs of a bundle assume."""
+    from scoring_model.bundle import CONFIGURATION, read_bundle
+    from scoring_model.bundle.codec import read_json
+    from scoring_model.service.labels.step_ups import check_step_ups
+
+    costs = read_json(read_bundle(bundle).file(CONFIGURATION))["policy"].get("costs")
+    return check_step_ups(step_ups, None if costs is None else costs["step_up_effectiveness"])
+
+
+def _say_step_ups(found: StepUps) -> None:
+    """Say how step-ups ended; of whom it is not known what they were."""
+    from scoring_model.contract.resolution import Result
+
+    approved, declined, abandoned = map(found.count, Result)
+    console.say(
+        f"{found.stepped_up} step-ups: {approved} approved, {declined} declined, {abandoned} abandoned, "
+        f"{found.unresolved} without a resolution"
+    )
+    for method, counts in found.by_method.items():
+        console.say(
+            f"  {method}: " + ", ".join(f"{count} {result.lower()}" for result, count in counts.items())
+        )
+    if found.frauds.low is not None and found.frauds.high is not None:
+        console.say(
+            f"{found.frauds.count} of {found.frauds.records} approved are known frauds so far "
+            f"({found.frauds.value or 0:.1%}, 95 %: {found.frauds.low:.1%} to {found.frauds.high:.1%})"
+        )
+    if declined + abandoned:
+        console.say(
+            f"what the {declined + abandoned} declined and abandoned were is not known: a resolution is no label"
+        )
+    effect = found.effectiveness
+    if effect.value is None or effect.low is None or effect.high is None:
+        console.say(
+            "how many frauds step-ups stop can't be known: the control group of step-ups has "
+            f"{effect.count or 0} known frauds, 10 are needed"
+        )
+    else:
+        console.say(
+            f"step-ups stop {max(effect.value, 0):.0%} of frauds, measured against the control group (95 %: "
+            f"{max(effect.low, 0):.0%} to {effect.high:.0%})"
+        )
 
 
 async def _import(

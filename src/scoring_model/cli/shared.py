@@ -279,3 +279,7 @@ HistoryOf = Annotated[
 ]
 VerificationId = Annotated[str, typer.Argument(metavar="ID", help="Identifier of the verification.")]
 Limit = Annotated[int, typer.Option("--limit", min=1, max=10_000, help="Most of them to list.")]
+
+ImportedFile = Annotated[
+    Path, typer.Argument(metavar="FILE", exists=True, dir_okay=False, help=".csv, .jsonl or .ndjson.")
+]

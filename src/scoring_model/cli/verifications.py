@@ -64,6 +64,12 @@ def list_all(
     outcome: Annotated[str | None, typer.Option(help="Only PASSED, STEPPED_UP or FAILED ones.")] = None,
     status: Annotated[str | None, typer.Option(help="Only PENDING, COMPLETED or ERROR ones.")] = None,
     model_version: Annotated[str | None, typer.Option(help="Only those by this model.")] = None,
+    resolution: Annotated[
+        str | None, typer.Option(help="Only approved, declined or abandoned ones, or those with none.")
+    ] = None,
+    unresolved: Annotated[
+        bool, typer.Option("--unresolved", help="Only stepped-up ones without a resolution.")
+    ] = False,
     before: Annotated[
         str | None, typer.Option(help="Only those created before this time (RFC 3339).")
     ] = None,
@@ -72,21 +78,26 @@ def list_all(
 ) -> None:
     """Show the latest verifications, without personal data.
 
-    With --outcome, --status or --model-version the latest 1,000 verifications of each client are searched; --before
-    goes further back.
+    With --outcome, --status, --model-version, --resolution or --unresolved the latest 1,000 verifications of each
+    client are searched (stepped-up ones where only those are wanted); --before goes further back.
     """
     from scoring_model.contract.outcome import Outcome
+    from scoring_model.contract.resolution import Result
     from scoring_model.contract.texts import from_rfc3339
     from scoring_model.contract.verification import VerificationStatus
     from scoring_model.service.past.inspection import list_verifications
 
-    for text, known in ((outcome, [*Outcome]), (status, [*VerificationStatus])):
+    if unresolved:
+        outcome, resolution = outcome or Outcome.STEPPED_UP.value, resolution or "none"
+    results = [*(one.value.lower() for one in Result), "none"]
+    for text, known in ((outcome, [*Outcome]), (status, [*VerificationStatus]), (resolution, results)):
         if text is not None and text not in known:
             raise ValueError(f"must be one of {', '.join(known)}")
     until = None if before is None else from_rfc3339(before)
     if before is not None and until is None:
         raise ValueError("--before must be a time of RFC 3339 with a zone")
-    named = {"outcome": outcome, "status": status, "model_version": model_version}
+    result = None if resolution is None else resolution.upper()
+    named = {"outcome": outcome, "status": status, "model_version": model_version, "resolution": result}
     filters = {name: text for name, text in named.items() if text is not None}
     found = with_store(
         database,
@@ -146,6 +157,8 @@ def _say_found(found: Mapping[str, Any]) -> None:
         console.say(f"reason: {reason['code']}  {reason['description']}")
     for label in found["labels"]:
         console.say(f"label: {label['label']}  known {label['knownAt']}  reported {label['reportedAt']}")
+    for one in found["resolutions"]:
+        console.say(f"resolution: {one['result']} by {one['method']}  at {one['resolvedAt']}")
     for event in found["events"]:
         sent = [f"{one['id']} {one['status']} after {one['attempts']}" for one in event["deliveries"]]
         console.say(f"event: {event['type']}  {'; '.join(sent) or 'no delivery'}")

@@ -8,10 +8,19 @@ from scoring_model.client.asynchronous import (
     AsyncHealth,
     AsyncIdentities,
     AsyncLabels,
+    AsyncResolutions,
     AsyncVerifications,
     AsyncWebhooks,
 )
-from scoring_model.client.blocking import Client, Health, Identities, Labels, Verifications, Webhooks
+from scoring_model.client.blocking import (
+    Client,
+    Health,
+    Identities,
+    Labels,
+    Resolutions,
+    Verifications,
+    Webhooks,
+)
 from scoring_model.client.errors import (
     ApiError,
     Conflict,
@@ -35,6 +44,7 @@ from scoring_model.contract.event import EventData
 from scoring_model.contract.identity import Address, DocumentType, Identity, IdentityStatus, ValidationError
 from scoring_model.contract.label import LabelReport, LabelResult, LabelStatus
 from scoring_model.contract.outcome import Outcome
+from scoring_model.contract.resolution import Resolution
 from scoring_model.contract.verification import ReasonCode, Verification, VerificationStatus
 from scoring_model.contract.violation import Violation
 from scoring_model.contract.webhook import Webhook
@@ -46,6 +56,7 @@ __all__ = [
     "AsyncHealth",
     "AsyncIdentities",
     "AsyncLabels",
+    "AsyncResolutions",
     "AsyncVerifications",
     "AsyncWebhooks",
     "Client",
@@ -70,6 +81,8 @@ __all__ = [
     "Outcome",
     "RateLimited",
     "ReasonCode",
+    "Resolution",
+    "Resolutions",
     "RetryPolicy",
     "ScoringError",
     "StillPending",

@@ -10,7 +10,7 @@ from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 import httpx
 from tenacity import AsyncRetrying
 
-from scoring_model.client.operations import health, identities, labels, verifications, webhooks
+from scoring_model.client.operations import health, identities, labels, resolutions, verifications, webhooks
 from scoring_model.client.operations.pages import Page
 from scoring_model.client.operations.verifications import Polling
 from scoring_model.client.request import Request, as_method
@@ -140,6 +140,13 @@ class AsyncLabels(_AsyncGroup):
     create = _awaited(labels.create)
 
 
+class AsyncResolutions(_AsyncGroup):
+    """How step-ups and reviews ended."""
+
+    create = _awaited(resolutions.create)
+    list = _awaited(resolutions.list_of)
+
+
 class AsyncHealth(_AsyncGroup):
     """The service itself."""
 
@@ -184,6 +191,7 @@ class AsyncClient:
         self.verifications = AsyncVerifications(self._runner)
         self.webhooks = AsyncWebhooks(self._runner)
         self.labels = AsyncLabels(self._runner)
+        self.resolutions = AsyncResolutions(self._runner)
         self.health = AsyncHealth(self._runner)
 
     async def close(self) -> None:

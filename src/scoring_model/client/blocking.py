@@ -9,7 +9,7 @@ from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 import httpx
 from tenacity import Retrying
 
-from scoring_model.client.operations import health, identities, labels, verifications, webhooks
+from scoring_model.client.operations import health, identities, labels, resolutions, verifications, webhooks
 from scoring_model.client.operations.pages import Page
 from scoring_model.client.operations.verifications import Polling
 from scoring_model.client.request import Request, as_method
@@ -134,6 +134,13 @@ class Labels(_BlockingGroup):
     create = _blocking(labels.create)
 
 
+class Resolutions(_BlockingGroup):
+    """How step-ups and reviews ended."""
+
+    create = _blocking(resolutions.create)
+    list = _blocking(resolutions.list_of)
+
+
 class Health(_BlockingGroup):
     """The service itself."""
 
@@ -203,6 +210,7 @@ class Client:
         self.verifications = Verifications(self._runner)
         self.webhooks = Webhooks(self._runner)
         self.labels = Labels(self._runner)
+        self.resolutions = Resolutions(self._runner)
         self.health = Health(self._runner)
 
     def close(self) -> None:

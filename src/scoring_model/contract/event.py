@@ -6,6 +6,7 @@ from typing import Annotated, Final
 from pydantic import ConfigDict, Field, WithJsonSchema
 
 from scoring_model.contract.outcome import Outcome
+from scoring_model.contract.resolution import Result
 from scoring_model.contract.resource import Instant, Resource, Uuid
 
 
@@ -21,6 +22,7 @@ class EventType(StrEnum):
     VERIFICATION_STEPPED_UP = "verification.stepped_up"
     VERIFICATION_FAILED = "verification.failed"
     VERIFICATION_ERROR = "verification.error"
+    VERIFICATION_RESOLVED = "verification.resolved"
     LABEL_RECEIVED = "label.received"
     WEBHOOK_TEST = "webhook.test"
     WEBHOOK_DISABLED = "webhook.disabled"
@@ -48,6 +50,10 @@ class EventData(Resource):
     disabled_reason: str | None = None
     label: str | None = None
     known_at: Annotated[Instant | None, Field(description="When the label became known.")] = None
+    resolution: Annotated[
+        str | None, WithJsonSchema({"enum": [*Result], "description": "How the step-up or review ended."})
+    ] = None
+    resolved_at: Annotated[Instant | None, Field(description="When it ended.")] = None
     sequence: Annotated[
         int | None,
         Field(ge=1, description="Grows by one with every event of yours, in the order of commits."),

@@ -29,6 +29,7 @@ from scoring_model.service.readiness import ReadinessCheck
 from scoring_model.service.requests.commit_queue import CommitQueue, QueueLimits
 from scoring_model.service.requests.idempotency import IdempotencyStore
 from scoring_model.service.requests.lists import Cursors
+from scoring_model.service.resolutions.requests import ResolutionRequests
 from scoring_model.service.retention.kept import note_window, warn_of_short_history
 from scoring_model.service.retention.sweeping import Housekeeping
 from scoring_model.service.scoring.candidate import CandidateBuilder
@@ -64,6 +65,7 @@ class Service:
     verifications: Verifications
     webhooks: Webhooks
     labels: Labels
+    resolutions: ResolutionRequests
     cursors: Cursors
     serving: Serving
     follower: BundleFollower
@@ -276,6 +278,15 @@ class _Ground:
             clock=self.clock,
         )
 
+    def resolutions(self) -> ResolutionRequests:
+        return ResolutionRequests(
+            store=self.store,
+            queue=self.queue,
+            idempotency=self.idempotency,
+            persons=self.persons,
+            clock=self.clock,
+        )
+
     def steps(
         self,
         find: Callable[[Versions], Awaitable[Path]],
@@ -328,6 +339,7 @@ def _assemble(
         verifications=verifications,
         webhooks=ground.webhooks(development=development),
         labels=ground.labels(),
+        resolutions=ground.resolutions(),
         cursors=Cursors(ground.secrets),
         serving=serving,
         follower=BundleFollower(store=store, clock=clock, serving=serving, steps=steps),

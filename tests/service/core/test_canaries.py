@@ -66,6 +66,7 @@ PERSON: Final[Mapping[str, Any]] = {
     "externalId": "canary-external",
 }
 SUBJECT: Final = "canary-subject"
+NOTE, RESOLVED_BY = "canary-note", "canary-resolver"
 KEY: Final = "canary-idempotency-key"
 SIGNALS: Final[Mapping[str, object]] = {
     "deviceId": "canary-device",
@@ -86,6 +87,8 @@ OF_PERSONS: Final = (
         if len(text) > 4
     ),
     SUBJECT,
+    NOTE,
+    RESOLVED_BY,
     KEY,
     *(str(value) for value in SIGNALS.values()),
     "unusedCanaryname",
@@ -318,6 +321,12 @@ async def used(world: World, caller: Caller, heard: Heard, bundle: Path) -> tupl
     verifications = [answer.resource.id for answer in made]
     lines = [LabelLine(one, None, "fraud", START) for one in verifications]
     await import_labels(world.store, clients, lines, world.clock)
+    told = {"result": "DECLINED", "method": "manualReview", "note": NOTE, "resolvedBy": RESOLVED_BY}
+    resolved = await service.resolutions.create(
+        caller, verifications[0], told, request_of(KEY, told, "POST /r")
+    )
+    assert resolved.resource.resolution.note == NOTE
+    heard.texts.append(repr(resolved))
     read = [await service.verifications.get(caller, one) for one in verifications]
     assert read[0].subject_id == SUBJECT
     heard.texts += [repr(one) for one in (identity, made, read, caller, once)]

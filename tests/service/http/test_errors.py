@@ -65,7 +65,15 @@ def test_errors_have_one_shape_on_every_route(operation: Operation) -> None:
         _check_shape(client.ask(method, path, headers=json, content=b"{"), 400, "malformed_json")
         _check_shape(client.ask(method, path, json={"nickname": 1}), 422, "invalid_request")
     if "{id}" in path or "{id}" in operation.path:
-        body: dict[str, Any] = {"json": HOOK} if method == "PUT" else {}
+        resolution = {"result": "APPROVED", "method": "other"}
+        sent = (
+            HOOK
+            if method == "PUT"
+            else resolution
+            if method == "POST" and path.endswith("resolutions")
+            else None
+        )
+        body: dict[str, Any] = {} if sent is None else {"json": sent}
         _check_shape(client.ask(method, path, **body), 404, "not_found")
     client.service.bucket = Bucket(False, 0, 60.0, 1.0)
     _check_shape(client.ask(method, path), 429, "rate_limited")

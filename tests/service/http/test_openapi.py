@@ -57,7 +57,7 @@ def test_reference_is_committed_as_it_is_served() -> None:
 
 
 def test_reference_knows_every_operation() -> None:
-    """Paths and methods are those of the application, each with a unique name and one of the three tags."""
+    """Paths and methods are those of the application, each with a unique name and one of the tags."""
     described = {
         (method.upper(), path)
         for path, item in DOCUMENT["paths"].items()
@@ -65,12 +65,14 @@ def test_reference_knows_every_operation() -> None:
         if path.startswith("/scoring")
     }
     assert described == {(operation.method, operation.path) for operation in OPERATIONS}
-    assert [tag["name"] for tag in DOCUMENT["tags"]] == ["Verifications", "Webhooks", "Identities", "Labels"]
+    assert [tag["name"] for tag in DOCUMENT["tags"]] == [
+        *("Verifications", "Webhooks", "Identities", "Labels", "Resolutions")
+    ]
     operations = [operation for item in DOCUMENT["paths"].values() for operation in item.values()]
     names = [operation["operationId"] for operation in operations]
     assert len(set(names)) == len(names)
     tagged = {operation["tags"][0] for operation in operations if "tags" in operation}
-    assert tagged == {"Verifications", "Webhooks", "Identities", "Labels"}
+    assert tagged == {"Verifications", "Webhooks", "Identities", "Labels", "Resolutions"}
     assert DOCUMENT["security"] == [{"clientId": [], "apiKey": []}]
     headers = {scheme["name"] for scheme in DOCUMENT["components"]["securitySchemes"].values()}
     assert headers == {"x-client-id", "x-api-key"}
@@ -107,7 +109,7 @@ def test_reference_has_valid_schemas_and_examples() -> None:
 def test_reference_closes_what_is_sent_and_opens_what_is_shown() -> None:
     """Requests forbid unknown fields; answers require every field, but in events, and leave room for more."""
     sent = {"AddressInput", "IdentityInput", "VerificationInput", "WebhookInput", "WebhookUpdate", "Nothing"}
-    sent |= {"LabelInput", "LabelsInput"}
+    sent |= {"LabelInput", "LabelsInput", "ResolutionInput"}
     optional = {
         "ConflictProblem": {"missingFields"},
         "ValidationProblem": {"errorsOmitted"},
@@ -149,11 +151,10 @@ def _asked(client: Client, operation: Any) -> Any:
     kind = operation.path.split("/")[3]
     path = operation.path
     if "{id}" in path:
-        return client.ask(
-            operation.method,
-            path.replace("{id}", made[kind]()["id"]),
-            json={} if path.endswith(("test", "rotate-secret")) else bodies.get((operation.method, kind)),
-        )
+        body = {} if path.endswith(("test", "rotate-secret")) else bodies.get((operation.method, kind))
+        if path.endswith("resolutions"):
+            body = {"result": "APPROVED", "method": "other"} if operation.method == "POST" else None
+        return client.ask(operation.method, path.replace("{id}", made[kind]()["id"]), json=body)
     return client.ask(operation.method, path, json=bodies.get((operation.method, kind)))
 
 

@@ -21,7 +21,7 @@ path = "clients.json"
 user = "client"
 peers = ["client", "neighbour"]
 """
-OPERATIONS: Final = 19
+OPERATIONS: Final = 21
 EXAMPLES: Final = 10
 
 

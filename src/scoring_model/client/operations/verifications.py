@@ -84,6 +84,7 @@ def list_all(
     identity_id: str | None = None,
     subject_id: str | None = None,
     model_version: str | None = None,
+    resolution: str | None = None,
     page_size: int = 100,
 ) -> Request[Page[Verification]]:
     """Iterate over verifications, latest first, read lazily in pages of 1 to 100. Filters are combined.
@@ -100,6 +101,8 @@ def list_all(
         Such as `VerificationStatus.PENDING`.
     identity_id, subject_id, model_version : str or None
         As the verification has it. After erasure there is no `subject_id`.
+    resolution : str or None
+        ``approved``, ``declined`` or ``abandoned``, as the latest resolution says, or ``none``.
 
     Raises
     ------
@@ -117,6 +120,7 @@ def list_all(
         identityId=identity_id,
         subjectId=subject_id,
         modelVersion=model_version,
+        resolution=resolution,
     )
 
 

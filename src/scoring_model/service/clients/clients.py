@@ -48,6 +48,7 @@ class Permission(StrEnum):
     VERIFICATIONS = "verifications"
     WEBHOOKS = "webhooks"
     LABELS = "labels"
+    RESOLUTIONS = "resolutions"
 
 
 @dataclass(frozen=True, slots=True)

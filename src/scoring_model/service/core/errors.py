@@ -97,6 +97,27 @@ class WebhookLimit(Conflict):
     detail = "A client has at most 50 webhooks."
 
 
+class NotCompleted(Conflict):
+    """A verification that is to be resolved has no outcome."""
+
+    code = "not_completed"
+    detail = "The verification is not completed."
+
+
+class Erased(Conflict):
+    """The person of a verification that is to be resolved was erased."""
+
+    code = "erased"
+    detail = "The person of the verification was erased."
+
+
+class TooManyResolutions(Conflict):
+    """A verification has as many resolutions as are stored of one."""
+
+    code = "too_many_resolutions"
+    detail = "A verification takes at most 100 resolutions."
+
+
 class InProgress(Conflict):
     """A request with the same idempotency key is still in progress."""
 

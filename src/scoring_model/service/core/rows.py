@@ -9,8 +9,6 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Final, NamedTuple
 
-from scoring_model.contract.outcome import DecidedBy
-
 
 class FactRow(NamedTuple):
     """A database-wide value, such as the check value of the hashing secret."""
@@ -107,7 +105,8 @@ class VerificationRow(NamedTuple):
     subject: bytes | None = (
         None  # keyed hash of the client's reference of one with an identity; None after erasure
     )
-    policy_outcome: str | None = None  # by score and thresholds; None if the policy has no control group
+    decided_by: str | None = None  # `DecidedBy`; None if nothing but the policy could decide
+    policy_outcome: str | None = None  # by score and thresholds; None if nothing but the policy could decide
     control_share: float | None = None  # of those whom the policy stops and whose person is known
     control_drawn: int | None = (
         None  # whether this person was drawn; a drawn one passes once, unless a cap is reached
@@ -115,13 +114,6 @@ class VerificationRow(NamedTuple):
     control_repeat: int | None = (
         None  # of a drawn one: whether the person had passed in the control group before
     )
-
-    @property
-    def decided_by(self) -> DecidedBy | None:
-        """What decided a completed verification; None if the policy has no control group."""
-        if self.policy_outcome is None:
-            return None
-        return DecidedBy.POLICY if self.outcome == self.policy_outcome else DecidedBy.CONTROL
 
     @property
     def outcome_of_policy(self) -> str | None:
@@ -262,6 +254,19 @@ class LabelRow(NamedTuple):
     told_at: int
 
 
+class ResolutionRow(NamedTuple):
+    """How the step-up or review of a verification ended. Immutable, but for its payload, which erasure empties."""
+
+    id: bytes
+    client: int
+    verification_id: bytes
+    result: str
+    method: str
+    payload: bytes | None  # sealed: who ended it, and a note; None without both and after erasure
+    resolved_at: int
+    created_at: int  # when it was received; it counts from the later of both
+
+
 OTHER_SIGNALS: Final = ""
 """The name in the row that counts unknown signals of a client whose names are not kept."""
 
@@ -341,6 +346,7 @@ Row = (
     | DeliveryRow
     | IdempotencyRow
     | LabelRow
+    | ResolutionRow
     | UnknownSignalRow
     | BundleFileRow
     | BundleActivationRow
@@ -364,6 +370,7 @@ TABLES: Final[Mapping[type[Row], str]] = {
     DeliveryRow: "deliveries",
     IdempotencyRow: "idempotency",
     LabelRow: "labels",
+    ResolutionRow: "resolutions",
     UnknownSignalRow: "unknown_signals",
     BundleFileRow: "bundle_files",
     BundleActivationRow: "bundle_activations",

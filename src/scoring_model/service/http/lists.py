@@ -11,6 +11,7 @@ from scoring_model.contract import rules
 from scoring_model.contract.delivery import DELIVERY_STATUSES
 from scoring_model.contract.identity import NOT_BLANK, REFERENCE, IdentityStatus
 from scoring_model.contract.outcome import Outcome
+from scoring_model.contract.resolution import Result
 from scoring_model.contract.resource import UUID, Resource, Schema
 from scoring_model.contract.rules import Rule, RuleError
 from scoring_model.contract.texts import from_rfc3339, from_text
@@ -18,7 +19,7 @@ from scoring_model.contract.verification import VerificationStatus
 from scoring_model.contract.violation import Violation
 from scoring_model.service.core.errors import Invalid
 from scoring_model.service.http.operation import PAGE, Call, Parameter
-from scoring_model.service.requests.lists import CURSOR_LENGTH, ListFilter
+from scoring_model.service.requests.lists import CURSOR_LENGTH, NO_RESOLUTION, ListFilter
 from scoring_model.service.store import Position
 
 R = TypeVar("R", bound=Resource)
@@ -66,6 +67,15 @@ def _one_of(name: str, description: str, values: Sequence[str]) -> Parameter:
     return Parameter(name, description, {"type": "string", "enum": list(values)}, parse)
 
 
+_RESOLUTIONS: Final = {result.value.lower(): result.value for result in Result} | {"none": NO_RESOLUTION}
+
+
+def _resolution(text: str) -> str:
+    if text not in _RESOLUTIONS:
+        raise RuleError(Rule.NOT_LISTED, f"must be one of {', '.join(_RESOLUTIONS)}")
+    return _RESOLUTIONS[text]
+
+
 def _limit(text: str) -> int:
     limit = int(text) if re.fullmatch("[0-9]{1,3}", text) else 0
     if not 1 <= limit <= PAGE:
@@ -104,6 +114,12 @@ OF_VERIFICATIONS: Final[Mapping[str, Parameter]] = {
         {"type": "string", "pattern": f"^[0-9A-Za-z._-]{{1,{VERSION_LENGTH}}}$"},
         _version,
     ),
+    "resolution": Parameter(
+        "Resolution",
+        "Verifications whose latest resolution has this result, or that have none.",
+        {"type": "string", "enum": [*_RESOLUTIONS]},
+        _resolution,
+    ),
     **_PAGING,
 }
 OF_IDENTITIES: Final[Mapping[str, Parameter]] = {
@@ -127,6 +143,7 @@ _FILTERS: Final = {
     "subjectId": "subject_id",
     "externalId": "external_id",
     "modelVersion": "model_version",
+    "resolution": "resolution",
 }
 
 

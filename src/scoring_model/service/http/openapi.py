@@ -20,6 +20,7 @@ from scoring_model.contract.event import Event
 from scoring_model.contract.identity import Identity, IdentityInput
 from scoring_model.contract.label import LabelInput, LabelReport, LabelsInput
 from scoring_model.contract.problem import ConflictProblem, Problem, ValidationProblem
+from scoring_model.contract.resolution import Resolution, ResolutionInput, Resolutions
 from scoring_model.contract.resource import Nothing, example
 from scoring_model.contract.verification import Verification, VerificationInput
 from scoring_model.contract.webhook import Webhook, WebhookInput, WebhookUpdate
@@ -85,6 +86,7 @@ _TAGS: Final = {
     "Webhooks": "Where events go.",
     "Identities": "Persons and their data.",
     "Labels": "What became known about verifications.",
+    "Resolutions": "How step-ups and reviews ended.",
 }
 
 _EVENTS: Final = """\
@@ -102,6 +104,7 @@ _SENT: Final = (
     WebhookUpdate,
     LabelInput,
     LabelsInput,
+    ResolutionInput,
     Nothing,
 )
 _SHOWN: Final = (
@@ -110,6 +113,8 @@ _SHOWN: Final = (
     Webhook,
     Delivery,
     LabelReport,
+    Resolution,
+    Resolutions,
     Event,
     Health,
     Readiness,
@@ -156,7 +161,8 @@ ERRORS: Final[dict[int, tuple[str, str, tuple[str, ...]]]] = {
     408: ("BodyTooSlow", "The body did not arrive in time: `request_timeout`.", _QUOTA),
     409: (
         "Conflict",
-        "The state forbids it: `identity_not_validated` (with `missingFields`), `webhook_limit`, or, while the "
+        "The state forbids it: `identity_not_validated` (with `missingFields`), `webhook_limit`, `not_completed`, "
+        "`erased` or `too_many_resolutions` of a resolution, or, while the "
         "same request is under way, `idempotency_in_progress`.",
         _QUOTA,
     ),

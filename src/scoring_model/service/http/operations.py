@@ -5,13 +5,14 @@ from typing import Annotated, Final, Literal
 from pydantic import Field
 
 from scoring_model.contract.resource import Instant, Resource
-from scoring_model.service.http import identities, labels, verifications, webhooks
+from scoring_model.service.http import identities, labels, resolutions, verifications, webhooks
 
 OPERATIONS: Final = (
     *verifications.OPERATIONS,
     *identities.OPERATIONS,
     *webhooks.OPERATIONS,
     *labels.OPERATIONS,
+    *resolutions.OPERATIONS,
 )
 """Every operation that needs credentials."""
 

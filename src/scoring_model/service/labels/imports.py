@@ -4,9 +4,10 @@ from collections import defaultdict
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Final, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 from scoring_model.service.core.clock import Clock
+from scoring_model.service.core.row_files import MOST_LISTED
 from scoring_model.service.core.rows import ClientRow
 from scoring_model.service.keys.secrets import Secrets
 from scoring_model.service.labels.rows import ROWS, Fate, Report, append_all
@@ -14,9 +15,6 @@ from scoring_model.service.past.history_import import record_hash
 from scoring_model.service.store import Store
 
 T = TypeVar("T")
-
-MOST_LISTED: Final = 10_000
-"""Identifiers of each kind that the result of an import lists; it counts the others."""
 
 
 class LabelLine(NamedTuple):

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from scoring_model.arrays import IntArray
-from scoring_model.contract.outcome import Outcome
+from scoring_model.contract.outcome import DecidedBy, Outcome
 from scoring_model.evaluation.delays import DelayDistribution, delay_distribution
 from scoring_model.records.times import DAY
 from scoring_model.service.core.clock import Clock
@@ -80,6 +80,7 @@ class _Labelled(NamedTuple):
     completed_at: int
     outcome: str
     policy_outcome: str | None
+    decided_by: str | None
     labels: list[str]
     reported_at: int
 
@@ -88,11 +89,11 @@ async def _labelled(reader: Reader) -> AsyncIterator[_Labelled]:
     """Read labelled verifications, a page of labels at a time."""
     after, current = (b"", 0), None
     while rows := await reader.labelled(after, _PAGE):
-        for number, resource, label, known_at, told_at, completed_at, outcome, policy_outcome in rows:
+        for number, resource, label, known_at, told_at, completed_at, outcome, by_policy, decided_by in rows:
             if current is None or resource != after[0]:
                 if current is not None:
                     yield current
-                current = _Labelled(completed_at, outcome, policy_outcome, [], 0)
+                current = _Labelled(completed_at, outcome, by_policy, decided_by, [], 0)
             current.labels.append(label)
             current = current._replace(reported_at=max(known_at, told_at))
             after = (resource, number)
@@ -114,7 +115,7 @@ async def label_delays(store: Store, clock: Clock) -> LabelDelays:
             if latest == "fraud":
                 frauds.extend((one.completed_at, one.reported_at))
             covered[one.outcome, latest] += 1
-            if one.policy_outcome not in (None, one.outcome):
+            if one.decided_by == DecidedBy.CONTROL:
                 controlled[one.policy_outcome or "", latest] += 1
             conflicts += _contradict(one.labels)
     delays, ages = _delays(frauds, clock.now())

@@ -33,7 +33,7 @@ from scoring_model.contract.texts import to_text
 from scoring_model.records import normaliser, rfc3339
 from scoring_model.records.atomic import atomic_file
 from scoring_model.records.sheet import CONTRACT_MARK
-from scoring_model.service.core.rows import ClientRow, VerificationRow
+from scoring_model.service.core.rows import ClientRow, ResolutionRow, VerificationRow
 from scoring_model.service.keys.data_keys import Vault
 from scoring_model.service.past.pages import LATEST, LeftOut, OpenedValues, PastPage, past_pages
 from scoring_model.service.store import EARLIEST, Store
@@ -57,10 +57,13 @@ class ExportedVerification:
         (`LABEL_FIELDS`), instants as RFC 3339, and `propensity`.
     row : VerificationRow
         Its verdict.
+    resolution : ResolutionRow or None
+        How its step-up or review ended.
     """
 
     record: Mapping[str, Any] = field(repr=False)
     row: VerificationRow
+    resolution: ResolutionRow | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +141,8 @@ async def export_pages(
             if isinstance(record, LeftOut):
                 left_out[record] += 1
             else:
-                found.append(ExportedVerification(record=record, row=row))
+                resolution = page.resolutions.get(row.id)
+                found.append(ExportedVerification(record=record, row=row, resolution=resolution))
         yield ExportPage(found, left_out)
 
 
@@ -201,7 +205,8 @@ async def export_file(
     out : Path
         Ends in ``.parquet``. It holds the columns of a record, the verdict (`scoringScore`, `scoringOutcome`,
         `modelVersion`, `policyVersion`, `decidedBy`, `policyOutcome`, `controlRepeat`), `clientId`,
-        `previousVerificationId` and `otherSignals`. `propensity` is empty where a label can't become known, and without
+        `previousVerificationId`, how a step-up or review ended (`resolution`, `resolutionMethod`, `resolvedAt`) and
+        `otherSignals`. `propensity` is empty where a label can't become known, and without
         a control group.
     signals : mapping of str to SignalType
         Signals with columns of their own; all others are in `otherSignals`, as JSON.
@@ -299,6 +304,7 @@ class RecordColumns:
             "controlRepeat": bool(row.control_repeat),
             "clientId": self._clients[row.client],
             "previousVerificationId": None if row.previous_id is None else to_text(row.previous_id),
+            **_resolved(one.resolution),
         }
 
     def _put_signal(self, found: dict[str, Any], name: str, value: object) -> bool:
@@ -314,6 +320,17 @@ class RecordColumns:
         is_boolean = kind is SignalType.BOOLEAN and canonical is not None
         found[name] = bool(canonical) if is_boolean else canonical
         return True
+
+
+def _resolved(row: ResolutionRow | None) -> dict[str, Any]:
+    """Return the columns of a resolution. It counts from the later of when it ended and when that was received."""
+    if row is None:
+        return {}
+    return {
+        "resolution": row.result,
+        "resolutionMethod": row.method,
+        "resolvedAt": rfc3339(max(row.resolved_at, row.created_at)),
+    }
 
 
 def _schema(signals: Mapping[str, SignalType]) -> pa.Schema:
@@ -342,6 +359,9 @@ def _schema(signals: Mapping[str, SignalType]) -> pa.Schema:
             ),
             ("controlRepeat", pa.bool_()),
             ("previousVerificationId", pa.string()),
+            ("resolution", _DICTIONARY),
+            ("resolutionMethod", _DICTIONARY),
+            ("resolvedAt", _INSTANT),
         ],
         metadata=CONTRACT_MARK,
     )

@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from scoring_model.contract.outcome import Outcome
 from scoring_model.contract.texts import rfc3339, to_text
 from scoring_model.history import LinkKey
 from scoring_model.history.windows import says_fraud
@@ -16,6 +17,7 @@ from scoring_model.service.keys.keyring import Keyring
 from scoring_model.service.keys.link_hashes import HASH_BYTES, Linker
 from scoring_model.service.keys.secrets import load_or_create
 from scoring_model.service.requests.lists import merged, read_page
+from scoring_model.service.resolutions.rows import resolutions_of
 from scoring_model.service.store import FIRST, Index, Page, Reader, Store
 
 SHARING: Final = 10
@@ -30,7 +32,7 @@ async def list_verifications(
     Parameters
     ----------
     filters : mapping of str to str
-        Values of columns: `outcome`, `status`, `model_version`.
+        Values of columns: `outcome`, `status`, `model_version`, and `resolution`.
     before : int or None
         Only verifications created before this instant, microseconds.
     limit : int
@@ -46,9 +48,12 @@ async def list_verifications(
         if not clients:
             raise ValueError("there is no such client")
         after = FIRST if before is None else FIRST._replace(created_at=before)
+        index = Index.STEPPED_UP if filters.get("outcome") == Outcome.STEPPED_UP else Index.VERIFICATIONS
+        checked = {
+            name: text for name, text in filters.items() if name != "outcome" or index is Index.VERIFICATIONS
+        }
         pages = [
-            Page(index=Index.VERIFICATIONS, key=one.client, after=after, filters=dict(filters), limit=limit)
-            for one in clients
+            Page(index=index, key=one.client, after=after, filters=checked, limit=limit) for one in clients
         ]
     found = [(rows, None) for rows, _ in [await read_page(store, page) for page in pages]]
     rows, _ = merged(found, limit)
@@ -84,6 +89,10 @@ async def inspect(store: Store, keyring: Keyring, resource: bytes) -> dict[str, 
                 {"label": label, "knownAt": rfc3339(known_at), "reportedAt": rfc3339(told_at)}
                 for label, known_at, told_at in labels
             ],
+            "resolutions": [
+                {"result": one.result, "method": one.method, "resolvedAt": rfc3339(one.resolved_at)}
+                for one in (await resolutions_of(reader, [resource]))[resource]
+            ],
             "events": await _events(reader, row),
             "links": [await _sharing(reader, name, value, row, sharing) for name, value in names],
         }
@@ -99,7 +108,7 @@ def _verdict(row: VerificationRow, client_id: str) -> dict[str, Any]:
         **(
             {}
             if row.decided_by is None
-            else {"decidedBy": row.decided_by.value, "policyOutcome": row.policy_outcome}
+            else {"decidedBy": row.decided_by, "policyOutcome": row.policy_outcome}
         ),
         "modelVersion": row.model_version,
         "policyVersion": row.policy_version,

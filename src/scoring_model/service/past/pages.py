@@ -10,10 +10,17 @@ from scoring_model.contract.outcome import DecidedBy, Outcome
 from scoring_model.contract.units import DAY
 from scoring_model.records import rfc3339
 from scoring_model.service.core.payload import signals_are_gone
-from scoring_model.service.core.rows import ClientRow, IdentityRow, PersonKeyRow, VerificationRow
+from scoring_model.service.core.rows import (
+    ClientRow,
+    IdentityRow,
+    PersonKeyRow,
+    ResolutionRow,
+    VerificationRow,
+)
 from scoring_model.service.identities.persons import Persons
 from scoring_model.service.keys.data_keys import DataKey, Vault
 from scoring_model.service.keys.keyring import Unreadable
+from scoring_model.service.resolutions.rows import resolutions_of
 from scoring_model.service.store import Reader, Store
 
 LATEST: Final = 2**63 - 1
@@ -60,6 +67,8 @@ class PastPage:
         By id, the fields of the label that was reported last before the end of the period; empty without one.
     opened : mapping of bytes to OpenedValues or LeftOut
         By id, the decrypted values, or why there are none.
+    resolutions : mapping of bytes to ResolutionRow
+        By id, the one that was reported last before the end of the period.
     propensities : mapping of bytes to float
         By id, the probability with which it passed, of those that passed under a control group.
     """
@@ -68,6 +77,7 @@ class PastPage:
     rows: Sequence[VerificationRow]
     labels: Mapping[bytes, Mapping[str, Any]]
     opened: Mapping[bytes, OpenedValues | LeftOut] = field(repr=False)
+    resolutions: Mapping[bytes, ResolutionRow]
     propensities: Mapping[bytes, float]
 
 
@@ -107,11 +117,17 @@ async def past_pages(
                 identities = await reader.identities_by_ids(wanted)
                 labels = await reader.labels([row.id for row in rows])
                 propensities = await _propensities(reader, rows)
+                resolutions = await resolutions_of(reader, [row.id for row in rows])
             yield PastPage(
                 client=client,
                 rows=rows,
                 labels={row.id: _label_fields(labels.get(row.id, []), before) for row in rows},
                 opened={row.id: _open(vault, row, keys.get(row.key_id), identities) for row in rows},
+                resolutions={
+                    id_: told[-1]
+                    for id_, every in resolutions.items()
+                    if (told := [one for one in every if one.created_at < before])
+                },
                 propensities=propensities,
             )
             if len(rows) < PAGE:
@@ -122,11 +138,17 @@ async def past_pages(
 async def _propensities(reader: Reader, rows: Sequence[VerificationRow]) -> dict[bytes, float]:
     """Return the probability with which each verification passed, of those that passed under a control group.
 
-    Where a cap was reached, it is the share of the control group times that of the drawn ones of day and history scope
-    who passed. Repeats count in neither: they never pass, and have no propensity.
+    Whom the policy, a list or a rule lets pass always passes. Where a cap was reached, it is the share of the control
+    group times that of the drawn ones of day and history scope who passed. Repeats count in neither: they never pass,
+    and have no propensity.
     """
-    found = {row.id: 1.0 for row in rows if row.policy_outcome == Outcome.PASSED}
-    controlled = [row for row in rows if row.decided_by is DecidedBy.CONTROL]
+    found = {
+        row.id: 1.0
+        for row in rows
+        if row.outcome == Outcome.PASSED
+        and row.decided_by in (DecidedBy.POLICY, DecidedBy.LIST, DecidedBy.RULE)
+    }
+    controlled = [row for row in rows if row.decided_by == DecidedBy.CONTROL]
     if controlled:
         days = [(row.completed_at or 0) // DAY for row in controlled]
         scopes = await reader.history_scopes()

@@ -141,7 +141,9 @@ class _PastReader:
             if row.id in missing or isinstance(record, LeftOut):
                 self._left_out[missing.get(row.id) or str(record)] += 1
             else:
-                kept.append(ExportedVerification(record=record, row=row))
+                kept.append(
+                    ExportedVerification(record=record, row=row, resolution=page.resolutions.get(row.id))
+                )
         for rows, found in zip(self._rows, scores, strict=True):
             made = np.frombuffer(b"".join(found[one.row.id].features for one in kept))
             rows.append(made.reshape(len(kept), rows[0].shape[1]))

@@ -17,6 +17,9 @@ R = TypeVar("R", VerificationRow, IdentityRow)
 
 _POSITION: Final = struct.Struct("<q16s")
 _MAC: Final = 16
+NO_RESOLUTION: Final = "NONE"
+"""Stands for the result of a resolution where there is none."""
+
 CURSOR_LENGTH: Final = -(-4 * (_POSITION.size + _MAC) // 3)
 
 Listed = tuple[list[R], Position | None]
@@ -33,6 +36,8 @@ class ListFilter:
         Both exclusive, microseconds since 1970-01-01 UTC.
     subject_id, external_id : str or None
         References of the client, canonical.
+    resolution : str or None
+        A `Result`, that of the latest resolution, or ``NONE``.
     """
 
     created_after: int | None = None
@@ -43,6 +48,7 @@ class ListFilter:
     subject_id: str | None = None
     external_id: str | None = None
     model_version: str | None = None
+    resolution: str | None = None
 
     def begin(self, after: Position | None) -> Position:
         """Return the position after which a page begins."""

@@ -11,7 +11,7 @@ Decision record: docs/adr/0033-control-group.md.
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple, Self
 
-from scoring_model.contract.outcome import Outcome
+from scoring_model.contract.outcome import DecidedBy, Outcome
 from scoring_model.contract.units import DAY
 from scoring_model.decision.control import Control
 from scoring_model.decision.rules import Policy
@@ -120,9 +120,10 @@ async def explains(
         return group is None and row.policy_outcome is None and stored == (None, None)
     draw = group.draw(Outcome(row.policy_outcome), person)
     is_passed = bool(draw.drawn) and row.outcome == Outcome.PASSED and not row.control_repeat
+    is_policys = row.decided_by == DecidedBy.POLICY and row.outcome == row.policy_outcome
     return (
         stored == (draw.share, draw.drawn)
-        and (row.outcome == row.policy_outcome or is_passed)
+        and (is_policys or (is_passed and row.decided_by == DecidedBy.CONTROL))
         and await _explains_repeat(store, row, draw.digest)
     )
 

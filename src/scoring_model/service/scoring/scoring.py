@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 
+from scoring_model.contract.outcome import DecidedBy
 from scoring_model.contract.verification import VerificationStatus
 from scoring_model.scorer.scorer import Scorer
 from scoring_model.service.core.clock import Clock
@@ -27,6 +28,7 @@ from scoring_model.service.keys.link_hashes import Masks
 from scoring_model.service.keys.secrets import Purpose, Secrets
 from scoring_model.service.requests.jobs import Done, JobKind
 from scoring_model.service.requests.lists import subject_hash
+from scoring_model.service.resolutions.rows import follow
 from scoring_model.service.scoring.candidate import Candidate
 from scoring_model.service.scoring.control import ControlGroup, Draw
 from scoring_model.service.scoring.score import History, Score, place, score
@@ -237,6 +239,7 @@ def _drawn(row: VerificationRow, draw: Draw) -> VerificationRow:
     """Return a completed row with what the control group made of it."""
     return row._replace(
         outcome=draw.outcome.value,
+        decided_by=(DecidedBy.POLICY if draw.outcome is draw.policy_outcome else DecidedBy.CONTROL).value,
         policy_outcome=draw.policy_outcome.value,
         control_share=draw.share,
         control_drawn=None if draw.drawn is None else int(draw.drawn),
@@ -292,9 +295,9 @@ async def _write(transaction: Transaction, batch: _Batch) -> Results:
     settled = await transaction.settle(held) if held else frozenset()
     written = [row for c, row in rows if c.pending is None or c.id in settled]
     await transaction.insert([link for row in written for link in batch.links.get(row.id, ())])
-    states = await write_events(
-        transaction, [event for row in written for event in events_of_verification(row)]
-    )
+    resolved = await follow(transaction, [row for row in written if row.previous_id is not None])
+    events = [event for row in written for event in events_of_verification(row)]
+    states = await write_events(transaction, [*events, *resolved])
     if any(states[row.client].importing for row in written if row.status == VerificationStatus.COMPLETED):
         raise HistoryIncomplete(IMPORT_RETRY_SECONDS)  # the import began after the request was admitted
     results = [batch.results[candidate.id] for candidate in batch.candidates]

@@ -183,6 +183,7 @@ class Verifications:
             "outcome": wanted.outcome,
             "status": wanted.status,
             "model_version": wanted.model_version,
+            "resolution": wanted.resolution,
         }
         filters = {column: value for column, value in named.items() if value is not None}
         if wanted.subject_id is not None:
@@ -243,7 +244,7 @@ class Verifications:
             previous_verification_id=None if previous is None else to_text(previous),
             created_at=instant(row.created_at),
             completed_at=None if row.completed_at is None else instant(row.completed_at),
-            decided_by=None if row.decided_by is None else row.decided_by.value,
+            decided_by=row.decided_by,
             policy_outcome=row.policy_outcome,
         )
 

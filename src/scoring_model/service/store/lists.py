@@ -101,10 +101,21 @@ def rows(index: Index) -> str:
     return f"SELECT {columns(index.kind)} {index.rows} LIMIT $5"
 
 
+_DERIVED: Final = {
+    "resolution": (
+        "coalesce((SELECT r.result FROM resolutions r WHERE r.verification_id = verifications.id "
+        "ORDER BY r.created_at DESC, r.id DESC LIMIT 1), 'NONE')"
+    )
+}
+"""Filters that are no columns: what they compare."""
+
+
 @cache
 def checked(index: Index, filters: tuple[str, ...]) -> str:
     """Return a query for at most `$5` rows: position, and whether the columns have the values `$6`, ..."""
-    conditions = " AND ".join(f"{name} = ${place}" for place, name in enumerate(filters, 6))
+    conditions = " AND ".join(
+        f"{_DERIVED.get(name, name)} = ${place}" for place, name in enumerate(filters, 6)
+    )
     return f"SELECT created_at, id, {conditions} {index.rows} LIMIT $5"
 
 
@@ -112,10 +123,17 @@ BY_IDS: Final[Mapping[type[Row], Each]] = {
     kind: select_each(kind, "id") for kind in (VerificationRow, IdentityRow, DeliveryRow)
 }
 LABELLED: Final = (
-    "SELECT l.number, l.verification_id, l.label, l.known_at, l.told_at, v.completed_at, v.outcome, v.policy_outcome "
+    "SELECT l.number, l.verification_id, l.label, l.known_at, l.told_at, v.completed_at, v.outcome, v.policy_outcome, "
+    "v.decided_by "
     "FROM labels l JOIN verifications v ON v.id = l.verification_id "
     "WHERE (l.verification_id, l.number) > ($1, $2) AND v.completed_at IS NOT NULL "
     "ORDER BY l.verification_id, l.number LIMIT $3"
+)
+RESOLVED: Final = (
+    "SELECT r.verification_id, r.created_at, r.id, r.result, r.method "
+    "FROM resolutions r JOIN verifications v ON v.id = r.verification_id "
+    "WHERE (r.verification_id, r.created_at, r.id) > ($1, $2, $3) AND v.outcome = 'STEPPED_UP' "
+    "ORDER BY r.verification_id, r.created_at, r.id LIMIT $4"
 )
 OUTCOMES: Final = "SELECT outcome, count(*) FROM verifications WHERE status = 'COMPLETED' GROUP BY outcome"
 LINKS_OF: Final = (

@@ -19,6 +19,7 @@ from scoring_model.service.core.rows import (
     IdentityRow,
     LabelRow,
     PersonKeyRow,
+    ResolutionRow,
     Row,
     ServingProcessRow,
     UnknownSignalRow,
@@ -240,14 +241,27 @@ class Reader(ABC):
             found.setdefault(row.verification_id, []).append((row.label, row.known_at, row.told_at))
         return found
 
+    resolutions = rows_of_each(ResolutionRow, sql.RESOLUTIONS, bytes)
+    """The resolutions of verifications, those of one oldest first."""
+
     async def labelled(self, after: tuple[bytes, int], limit: int) -> Sequence[Values]:
         """Return labels after a pair (verification_id, number), in this order, with what they are about.
 
         Returns
         -------
-        sequence of (number, verification_id, label, known_at, told_at, completed_at, outcome, policy_outcome)
+        sequence of (number, verification_id, label, known_at, told_at, completed_at, outcome, policy_outcome,
+        decided_by)
         """
         return await self._rows(lists.LABELLED, *after, limit)
+
+    async def resolved(self, after: tuple[bytes, int, bytes], limit: int) -> Sequence[Values]:
+        """Return resolutions of stepped-up verifications after one, ordered by verification and time.
+
+        Returns
+        -------
+        sequence of (verification_id, created_at, id, result, method)
+        """
+        return await self._rows(lists.RESOLVED, *after, limit)
 
     async def outcomes(self) -> Mapping[str, int]:
         """Count the completed verifications of each outcome, by a look at all of them."""

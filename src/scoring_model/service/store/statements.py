@@ -20,6 +20,7 @@ from scoring_model.service.core.rows import (
     IdentityRow,
     LabelRow,
     PersonKeyRow,
+    ResolutionRow,
     Row,
     ServingProcessRow,
     UnknownSignalRow,
@@ -247,6 +248,10 @@ ERASE_VERIFICATIONS: Final = for_each(
     "WHERE (payload IS NOT NULL OR links IS NOT NULL OR subject IS NOT NULL) AND id"
 )
 
+ERASE_RESOLUTIONS: Final = for_each(
+    "UPDATE resolutions SET payload = NULL WHERE payload IS NOT NULL AND verification_id"
+)
+RESOLUTIONS: Final = select_each(ResolutionRow, "verification_id", "ORDER BY created_at, id")
 
 UPDATE_WEBHOOK: Final = update_by_id(
     WebhookRow, "id", ("client", "created_at"), "", growing=("succeeded_at",)

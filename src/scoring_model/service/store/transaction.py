@@ -243,6 +243,7 @@ class Transaction(Reader):
         )
         rows = await self._each(sql.ERASE_IDENTITIES, [(id_, now) for _, id_ in identities])
         await self._each(sql.ERASE_VERIFICATIONS, [(id_,) for _, id_ in verifications])
+        await self._each(sql.ERASE_RESOLUTIONS, [(id_,) for _, id_ in verifications])
         await self.require_truncation()
         until = None
         if max(len(identities), len(verifications)) == ERASED_AT_ONCE:

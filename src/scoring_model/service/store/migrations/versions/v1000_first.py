@@ -122,6 +122,7 @@ CREATE TABLE verifications (
     leased_until BIGINT,
     reference TEXT,
     subject {bytes},
+    decided_by TEXT,
     policy_outcome TEXT,
     control_share {double},
     control_drawn INTEGER,
@@ -237,6 +238,19 @@ CREATE TABLE labels (
     PRIMARY KEY (number)
 );
 CREATE UNIQUE INDEX labels_told ON labels (verification_id, label, known_at);
+
+CREATE TABLE resolutions (
+    id {bytes} NOT NULL,
+    client BIGINT NOT NULL,
+    verification_id {bytes} NOT NULL,
+    result TEXT NOT NULL,
+    method TEXT NOT NULL,
+    payload {bytes},
+    resolved_at BIGINT NOT NULL,
+    created_at BIGINT NOT NULL,
+    PRIMARY KEY (id)
+);
+CREATE INDEX resolutions_verification ON resolutions (verification_id, created_at, id);
 
 CREATE TABLE unknown_signals (
     client BIGINT NOT NULL,

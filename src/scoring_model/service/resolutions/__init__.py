@@ -1,0 +1,1 @@
+"""Resolutions of verifications: reported by clients, imported by operators, or by a verification that follows."""
