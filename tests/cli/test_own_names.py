@@ -28,18 +28,20 @@ GATES: Final = (
     "gates: {ranking: {difference: roc_auc, above: -0.9}}\nlooks: {figure: roc_auc, gain: 0.5, error: 0.49}\n"
 )
 DAY: Final = 86_400_000_000
-NEEDED: Final = ("firstName", "lastName", "dob", "address.country")
+NEEDED: Final = ("firstName", "lastName", "dob", "documentType", "address.country")
 
 
 def decided(proposed: Path, out: Path, *, rounds: int) -> Path:
     """The configuration that `init` proposed, with the decisions that it leaves to a person."""
     found = yaml.safe_load(proposed.read_text(encoding="utf-8"))
-    assert found["use"]["identity_requires"] == ["firstName", "lastName", "dob", "address.country"]
+    assert found["use"]["identity_requires"] == [*NEEDED]
     records = found["records"]
-    records["columns"] |= {"documentType": "Ausweis", "labelKnownAt": "bekannt am"}
+    mapped = {"documentType": "Ausweis", "labelKnownAt": "bekannt am"}
+    assert {name: records["columns"][name] for name in mapped} == mapped
+    assert records["format"]["values"] == {"documentType": DOCUMENTS}
+    assert records["format"]["nulls"] == [GAP]
     records["labels"] = {"fraud": ["ja"], "genuine": ["nein"]}
-    records["format"] |= {"nulls": [GAP], "timezone": ZONE, "values": {"documentType": DOCUMENTS}}
-    del found["signals"]["Ausweis"]
+    records["format"] |= {"timezone": ZONE}
     found["signals"]["VPN"] = {"type": "boolean"}
     found["links"] = {"keys": found["links"]["keys"], "windows": ["24h", "30d"]}
     found["training"] = yaml.safe_load(YAML)["training"] | {"leakage_checks": {"run": False}}

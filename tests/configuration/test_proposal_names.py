@@ -21,7 +21,8 @@ names = st.text(st.characters(codec="utf-8", exclude_characters="\r\x00"), min_s
 @given(st.lists(names, min_size=2, max_size=5, unique_by=lambda name: name.strip().casefold()))
 @example(["2024", "no", "on", "null"])
 @example(["~", ".nan", "1e5", "Yes"])
-@example(["a: b", "x #y", "\x85", "\u2028", "\x7f"])
+@example(["né le", "label"])
+@example(["a: b", "x #y", "\x85", "\u2028", "\x7f", '\U000e0000"\\'])
 def test_columns_of_any_name_are_configured_and_read(tmp_path: Path, columns: list[str]) -> None:
     """Every column that a proposal uses is read by the configuration, whatever YAML makes of its name."""
     path, config = tmp_path / "in.csv", tmp_path / "use.yaml"

@@ -14,7 +14,7 @@ import pytest
 
 from program import Captured, run
 from scoring_model.batch.scan import scan_file
-from scoring_model.configuration.profiles import words_of
+from scoring_model.configuration.headers import words_of
 from scoring_model.records.reading import read_records
 from scoring_model.records.schema import RecordSchema
 from scoring_model.records.sheet import COLUMNS, NAME, ROW, UnreadableSource

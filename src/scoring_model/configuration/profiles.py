@@ -1,7 +1,6 @@
 """Profiles of columns: the kind of value they hold, inferred from their cells."""
 
 import re
-import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -10,6 +9,8 @@ from typing import Any, Final, TypeVar
 import numpy as np
 
 from scoring_model.arrays import BoolArray, IntArray
+from scoring_model.configuration import synonyms
+from scoring_model.configuration.headers import links_records, tells, words_of
 from scoring_model.contract.fields import SIGNAL_PREFIX
 from scoring_model.records import NEVER, cells
 from scoring_model.records.columns import parse_instants
@@ -20,25 +21,7 @@ from scoring_model.records.mail import read_mail
 from scoring_model.records.table import Column
 
 T = TypeVar("T")
-NULL_WORDS: Final = (
-    "NULL",
-    "null",
-    "(null)",
-    "N/A",
-    "n/a",
-    "#N/A",
-    "NaN",
-    "nan",
-    "None",
-    "NA",
-    "\\N",
-    "?",
-    "-",
-)
-"""Cells that commonly mean a missing value."""
-
 _SAMPLE: Final = 5000
-_WORDS: Final = 200  # characters; combining marks take time that grows with the square of their number
 _MOST: Final = 0.95  # minimum share of the distinct values of one kind
 _TIMES: Final = 0.8  # the same of times, whose other formats a person adds
 _SOME: Final = 0.01  # share of the distinct times from which their format counts
@@ -52,6 +35,10 @@ _PHONE: Final = re.compile(
     r"(^|_)(phone|mobile|cell|tel|telephone|telefon|handy|msisdn)(_?(number|nummer|nr|no))?$"
 )
 _DIALLED: Final = re.compile(r"[+(]{0,2}[0-9](?:[ ()./-]{0,2}[0-9]){5,14}")
+_CODE: Final = re.compile(r"[A-Za-z_/.:-]*[0-9][A-Za-z0-9_/.:-]*")
+_RECURRING: Final = 0.98  # share of distinct values below which codes connect records
+_KINDS: Final = 12
+_LONG: Final = 6  # digits of an identifier that no header tells
 _ZONE: Final = re.compile(r":\d\d(\.\d+)?([Zz]|[+-]\d\d:?\d\d)$")
 _COMMA: Final = re.compile(r"[+-]?\d{1,3}(?:\.\d{3})*,\d+|[+-]?\d+,\d+")
 
@@ -118,13 +105,6 @@ class Profile:
         """Return the times in microseconds; `NEVER` where missing."""
         parsed = parse_instants(self.name, self.column, cells.moment(self.formats))
         return parsed.column.gather(NEVER)
-
-
-def words_of(name: str) -> str:
-    """Convert the beginning of a name to ASCII snake case."""
-    parted = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name.strip()[:_WORDS])
-    letters = unicodedata.normalize("NFKD", parted.casefold()).encode("ascii", "ignore").decode()
-    return re.sub(r"\W+", "_", letters).strip("_")
 
 
 def profile(name: str, raw: Column, nulls: Sequence[str], *, comma: bool, zoned: bool = False) -> Profile:
@@ -233,7 +213,7 @@ def _kind(found: Profile, *, comma: bool) -> Kind:
     if any(isinstance(value, float) and value % 1 for value in values):
         return Kind.NUMBER  # only a whole number may be an identifier
     is_number = _share(values, lambda value: _is_number(value, comma=comma)) > _MOST
-    if len(found.counts) > 2 and _IDENTIFIER.search(found.words):
+    if len(found.counts) > 2 and _is_identifier(found, values, is_number=is_number):
         return Kind.IDENTIFIER
     if is_number:
         return Kind.NUMBER
@@ -241,7 +221,26 @@ def _kind(found: Profile, *, comma: bool) -> Kind:
         return Kind.CATEGORY
     if _CONTACT.search(found.words):
         return Kind.IDENTIFIER
-    return Kind.IDENTIFIER if found.distinct < 0.9 else Kind.TEXT
+    return Kind.IDENTIFIER if found.distinct < (_RECURRING if _are_codes(values) else 0.9) else Kind.TEXT
+
+
+def _is_identifier(found: Profile, values: Sequence[object], *, is_number: bool) -> bool:
+    """Return whether a header or long numbers of one length that recur tell an identifier; measures never do."""
+    if tells(found.words, synonyms.MEASURES):
+        return False
+    if _IDENTIFIER.search(found.words) or links_records(found.words):
+        # Mobile, desktop and tablet are kinds of devices, not devices.
+        return len(found.counts) > _KINDS or _are_codes(values)
+    if not is_number or found.distinct > _RECURRING:
+        return False
+    texts = [str(cells.text(value)).strip() for value in values]
+    length = len(texts[0])
+    return length >= _LONG and _share(texts, lambda text: text.isdigit() and len(text) == length) > _MOST
+
+
+def _are_codes(values: Sequence[object]) -> bool:
+    """Return whether most texts are one word with digits, as keys are."""
+    return _share(values, lambda value: _CODE.fullmatch(str(cells.text(value)).strip()) is not None) > _MOST
 
 
 def _read_kind(words: str, values: Sequence[object]) -> Kind | None:

@@ -13,15 +13,28 @@ from typing import Final
 import numpy as np
 
 from scoring_model.arrays import FloatArray, IntArray
-from scoring_model.configuration.profiles import (
-    NULL_WORDS,
-    Kind,
-    Profile,
-    has_comma,
-    is_international,
-    profile,
+from scoring_model.configuration import synonyms
+from scoring_model.configuration.headers import (
+    is_one_of,
+    joined,
+    known,
+    links_records,
+    ranks,
+    tells,
     words_of,
 )
+from scoring_model.configuration.profiles import Kind, Profile, has_comma, is_international, profile
+from scoring_model.configuration.proposal_labels import (
+    LABEL_WORDS,
+    LabelColumn,
+    Trust,
+    come_before,
+    label_columns,
+    outcome_words,
+    tell_when_known,
+    words_in,
+)
+from scoring_model.configuration.proposal_split import Parts, propose_parts
 from scoring_model.configuration.proposal_windows import Lengths, propose_lengths
 from scoring_model.contract.fields import (
     EVENT_FIELDS,
@@ -30,58 +43,29 @@ from scoring_model.contract.fields import (
     SIGNAL_PREFIX,
     signal_field,
 )
-from scoring_model.contract.rules import RuleError, country
+from scoring_model.contract.rules import DOCUMENT_TYPES, RuleError, country
 from scoring_model.features import DERIVED, FeatureMatrix, FeatureSettings, FittedState
-from scoring_model.history.parts import combined_codes
+from scoring_model.history.parts import combined_codes, key_part
 from scoring_model.records import NEVER, cells, format_duration
 from scoring_model.records.encoding import encode, is_zoned
 from scoring_model.records.files import file_sheet
-from scoring_model.records.labels import label_cell
 from scoring_model.records.sheet import UnreadableSource
 from scoring_model.records.table import Column
+from scoring_model.records.times import DAY
 
-_NAMES: Final = """
-    eventTime: eventtime timestamp transactiontime purchasetime paymenttime orderdate transactiondate createdat
-        created signuptime registeredat datetime zeitpunkt zeit time date datum
-    labelKnownAt: labelknownat knownat chargebackdate chargebackat labeldate confirmedat fraudknownat
-    labelReportedAt: labelreportedat reportedat reportdate
-    label: label isfraud fraud class target betrug chargeback fraudlabel verdict outcome ergebnis status
-    recordId: recordid transactionid txid orderid paymentid applicationid signupid recid id userid uuid vorgang
-    firstName: firstname givenname forename fname vorname prenom nombre
-    lastName: lastname surname familyname lname nachname nom apellido
-    dob: dob dateofbirth birthdate birthday geburtsdatum geburtstag
-    citizenship: citizenship nationality
-    address.line1: addressline1 address1 line1 street streetaddress address strasse
-    address.line2: addressline2 address2 line2
-    address.city: city town suburb ort stadt
-    address.region: region state province bundesland
-    address.postalCode: postalcode postcode zip zipcode plz
-    address.country: country countrycode land
-"""
-_FIELDS: Final = {
-    field: tuple(names.split()) for field, names in re.findall(r"(\S+):([^:]+)(?=\s\S+:|$)", _NAMES.strip())
-}
-"""Column names by field, in lower case without separators, likeliest first."""
-
-_FRAUD: Final = frozenset(
-    {"fraud", "fraudulent", "1", "true", "yes", "y", "bad", "ja", "betrug", "chargeback"}
-)
-_GENUINE: Final = frozenset({"genuine", "0", "false", "no", "n", "good", "ok", "legit", "nein", "clean"})
-_PROTECTED: Final = {"sex": "sex", "gender": "sex", "geschlecht": "sex", "age": "age", "alter": "age"}
 _LINKING: Final = {Kind.IDENTIFIER: "", Kind.EMAIL: ":mailbox", Kind.PHONE: ":e164", Kind.IP: ":net24"}
 """Kinds of signals that link records, and how."""
-_LABEL: Final = re.compile(r"(^|_)(is)?(fraud|fraudulent|betrug|chargeback)(_|$)")
-_AMOUNT: Final = re.compile(r"(^|_)(amount|amt|betrag|montant|importe)(_|$)")
-_PAYMENT: Final = re.compile(r"(^|_)(payment|transaction|transaktion|zahlung|tx|txn|merchant|terminal)(_|$)")
 _FINEST: Final = 6  # as links.amounts.decimals
-_CLOCK: Final = 0.999  # correlation with the time of the event from which a number is another clock
+_CLOCK: Final = 0.999  # rank correlation with the time or the row from which a number runs with it
 _CLOCK_ROWS: Final = 10_000
 _SAMPLE: Final = 5_000
 _MOST: Final = 0.95
 _LEAK: Final = 0.99  # as training.leakage_checks.max_auc
 _FEWEST: Final = 20  # minimum frauds and genuine records to judge whether a column copies the label
-_LABEL_WORDS: Final = 8
 _LINK_KEYS: Final = 6
+_UNIQUE: Final = 0.999  # share of distinct values from which a column numbers the records
+_DENSE: Final = 1.5  # numbers from the first to the last for each record, at most, in a running number
+_BIRTHS: Final = 10 * 366 * DAY  # births lie at least ten years before the events
 _GROUPS: Final = 200  # maximum distinct values for meaningful fraud shares
 _VALIDATED: Final = 0.1  # approximate share of records in the validation part
 
@@ -122,12 +106,22 @@ class Proposal:
         Field to its column.
     words : dict of str to list of str
         Words of the label: fraud, genuine, ignored.
+    outcomes : dict of str to list of str
+        Words of outcomes and resolutions by their meaning.
+    values : dict of str to dict of str to str
+        By field: its words, and what they mean in the contract.
     amounts : list of Amount
         Signals that are compared with earlier ones under the link keys.
     event : str
         What reasons call a record.
     lengths : Lengths
         The label delay, the windows and the burn-in.
+    parts : Parts
+        The parts of the split.
+    partly_known : bool
+        Whether some labels have no time at which they became known.
+    ends : int
+        Latest instant in the file, microseconds, where a column says when labels became known; else 0.
     left_out : dict of str to str
         Reasons for unused columns, by column.
     decisions : list of str
@@ -142,11 +136,16 @@ class Proposal:
     guesses: tuple[str, ...]
     fields: dict[str, str] = field(default_factory=dict)
     words: dict[str, list[str]] = field(default_factory=dict)
+    outcomes: dict[str, list[str]] = field(default_factory=dict)
+    values: dict[str, dict[str, str]] = field(default_factory=dict)
     signals: list[Signal] = field(default_factory=list)
     keys: dict[str, tuple[str, ...]] = field(default_factory=dict)
     amounts: list[Amount] = field(default_factory=list)
     event: str = "application"
     lengths: Lengths = field(init=False)
+    parts: Parts = field(default_factory=Parts)
+    partly_known: bool = False
+    ends: int = 0
     max_false_reject: float = 0.002
     left_out: dict[str, str] = field(default_factory=dict)
     decisions: list[str] = field(default_factory=list)
@@ -222,6 +221,9 @@ def propose(path: Path, *, delay: int | None = None, timezone: str | None = None
     found = replace(_described(path), timezone=timezone)
     _find_times(found)
     _find_label(found)
+    _find_known(found)
+    _find_decisions(found)
+    _find_documents(found)
     _find_fields(found)
     _find_record_id(found)
     _leave_out(found)
@@ -238,10 +240,8 @@ def _described(path: Path) -> Proposal:
     if not sheet.columns:
         raise UnreadableSource(f"{path.name}: no row of it can be read")
     raw = {name: encode(column, sheet.rows) for name, column in sheet.columns.items()}
-    nulls: tuple[str, ...] = ()
-    if ".csv" in path.suffixes:
-        seen = {text for column in raw.values() for text in NULL_WORDS if text in column.values}
-        nulls = tuple(word for word in NULL_WORDS if word in seen and not _is_namibia(word, raw.values()))
+    seen = {text for column in raw.values() for text in synonyms.MISSING if text in column.values}
+    nulls = tuple(word for word in synonyms.MISSING if word in seen and not _is_code(word, raw.values()))
     comma = has_comma(raw.values())
     profiles = {
         name: profile(name, column, nulls, comma=comma, zoned=is_zoned(sheet.columns[name]))
@@ -250,9 +250,19 @@ def _described(path: Path) -> Proposal:
     return Proposal(profiles=profiles, nulls=nulls, comma=comma, guesses=sheet.guesses)
 
 
-def _is_namibia(word: str, columns: Iterable[Column]) -> bool:
-    """Return True if a word appears among country codes."""
-    return word == "NA" and any(word in column.values and _country_share(column) > 0.9 for column in columns)
+def _is_code(word: str, columns: Iterable[Column]) -> bool:
+    """Return True if a word of two letters is one of many such codes: NA is Namibia, ND is North Dakota."""
+    return len(word) == 2 and any(
+        word in column.values and (_country_share(column) > 0.9 or _pairs(column) > 0.9) for column in columns
+    )
+
+
+def _pairs(column: Column) -> float:
+    """Return the share of texts of two capitals among the distinct values, if there are many."""
+    pairs = sum(
+        isinstance(value, str) and re.fullmatch("[A-Z]{2}", value) is not None for value in column.values
+    )
+    return pairs / len(column.values) if pairs >= _FEWEST else 0.0
 
 
 def _country_share(column: Column) -> float:
@@ -267,25 +277,33 @@ def _country_share(column: Column) -> float:
 
 def _likeliest(found: Proposal, name: str, kinds: Sequence[Kind]) -> Profile | None:
     """Return the unused column of the given kinds whose name best matches a field."""
-    names = (words_of(name).replace("_", ""), *_FIELDS.get(name, ()))
-    ranks = {known: place for place, known in reversed(list(enumerate(names)))}
     fits = [
-        (ranks.get(column.words.replace("_", ""), len(names)), column)
+        (rank, column)
         for column in found.free()
-        if column.kind in kinds
+        if column.kind in kinds and (rank := _rank(column, name)) is not None
     ]
-    rank, best = min(fits, key=lambda fit: fit[0], default=(len(names), None))
-    return best if rank < len(names) else None
+    return min(fits, key=lambda fit: fit[0], default=(0, None))[1]
+
+
+def _rank(column: Profile, name: str) -> int | None:
+    """Return the place of a header among those of a field."""
+    header = joined(column.words)
+    return -1 if header == joined(words_of(name)) else ranks(synonyms.HEADERS.get(name, "")).get(header)
 
 
 def _find_times(found: Proposal) -> None:
-    for name in ("dob", "labelKnownAt", "labelReportedAt", "eventTime"):
+    for name in ("dob", "eventTime"):
         column = _likeliest(found, name, [Kind.TIME])
         if column is not None:
             found.fields[name] = column.name
-    others = [column for column in found.free() if column.kind is Kind.TIME]
+    others = [
+        column
+        for column in found.free()
+        if column.kind is Kind.TIME and all(_rank(column, name) is None for name in _LATER)
+    ]
+    full = [column for column in others if column.filled > 0.99]
     if "eventTime" not in found.fields:
-        full = [column for column in others if column.filled > 0.99]
+        full = _without_births(found, full)
         if not full:
             found.decisions.append(
                 "No column holds the time of the event: name it in records.columns.eventTime."
@@ -293,7 +311,7 @@ def _find_times(found: Proposal) -> None:
             return
         found.fields["eventTime"] = full[0].name
     event = found.fields["eventTime"]
-    rivals = [column.name for column in others if column.filled > 0.99 and column.name != event]
+    rivals = [column.name for column in full if column.name not in found.fields.values()]
     if rivals:
         found.decisions.append(
             f"The event is taken to be at {event}; if it is at {' or '.join(rivals)}, change records.columns.eventTime."
@@ -309,54 +327,165 @@ def _find_times(found: Proposal) -> None:
         )
 
 
-def _likely_label(found: Proposal) -> Profile | None:
-    """Return the column of a usual name, else the first of two words whose name contains one, such as tx_fraud."""
-    column = _likeliest(found, "label", [Kind.BOOLEAN, Kind.CATEGORY, Kind.NUMBER, Kind.IDENTIFIER])
-    if column is not None:
-        return column
-    column = next(
-        (one for one in found.free() if one.kind is Kind.BOOLEAN and _LABEL.search(one.words)), None
-    )
-    if column is not None:
-        found.decisions.append(
-            f"{column.name} is taken for the label by its name: check records.columns.label."
-        )
-    return column
+_LATER: Final = ("labelKnownAt", "labelReportedAt", "closedAt")
+
+
+def _without_births(found: Proposal, columns: list[Profile]) -> list[Profile]:
+    """Take a column whose times lie years before those of another for the date of birth."""
+    middles = {column.name: int(np.median(column.times[column.times != NEVER])) for column in columns}
+    latest = max(middles.values(), default=0)
+    born = [column for column in columns if middles[column.name] < latest - _BIRTHS]
+    if born and "dob" not in found.fields:
+        found.fields["dob"] = born[0].name
+        found.decisions.append(f"{born[0].name} is taken for the date of birth: check records.columns.dob.")
+    return [column for column in columns if column not in born]
 
 
 def _find_label(found: Proposal) -> None:
-    column = _likely_label(found)
-    words = [] if column is None else [str(label_cell(value)).lower() for value in column.column.values]
-    if column is None or len(words) > _LABEL_WORDS:
+    candidates = label_columns(found.free())
+    found.words = {"fraud": ["fraud"], "genuine": ["genuine"]}
+    if not candidates:
         found.decisions.append("No column holds labels: name it in records.columns.label, and its words.")
-        found.words = {"fraud": ["fraud"], "genuine": ["genuine"]}
         return
-    found.fields["label"] = column.name
-    fraud = [word for word in words if word in _FRAUD]
-    genuine = [word for word in words if word in _GENUINE]
-    if not fraud or not genuine:
-        by_count = [words[place] for place in np.argsort(column.counts, kind="stable")]
-        fraud, genuine = (
-            fraud or by_count[:1],
-            genuine or [word for word in by_count[-1:] if word not in fraud],
-        )
+    best = candidates[0]
+    name = found.fields["label"] = best.profile.name
+    found.words = {
+        "fraud": [*best.fraud],
+        "genuine": [*best.genuine] or ["genuine"],
+        "ignored": [*best.ignored],
+    }
+    _say_candidates(found, best, candidates)
+    if best.guess:
         found.decisions.append(
-            f"The rarest word of {column.name} is taken for fraud, the most frequent for genuine: check records.labels."
+            f"The rarest word of {name} is taken for fraud, the most frequent for genuine: check records.labels."
+            if best.trust > Trust.FRAUD_WORD
+            else f"{best.genuine[0]}, the most frequent word of {name}, is taken for genuine: check records.labels."
         )
-    ignored = [word for word in words if word not in (*fraud, *genuine)]
-    if ignored:
+    if best.ignored:
         found.decisions.append(
-            f"Labels {', '.join(ignored)} count as no label: check records.labels.ignored."
+            f"Labels {', '.join(best.ignored)} count as no label: check records.labels.ignored."
         )
-    found.words = {"fraud": fraud, "genuine": genuine or ["genuine"], "ignored": ignored}
+
+
+def _say_candidates(found: Proposal, best: LabelColumn, candidates: Sequence[LabelColumn]) -> None:
+    """Say why a column is the label, list the others, and use none of those with words of fraud."""
+    name = best.profile.name
+    if best.trust is not Trust.GENERAL_HEADER and _rank(best.profile, "label") is None:
+        why = "name" if best.trust is Trust.HEADER else "words"
+        found.decisions.append(f"{name} is taken for the label by its {why}: check records.columns.label.")
+    others = [other for other in candidates[1:] if other.trust < Trust.GENERAL_HEADER]
+    if others:
+        shares = ", ".join(f"{one.profile.name} ({one.share:.2%} frauds)" for one in (best, *others))
+        found.decisions.append(f"Several columns may be the label: {shares}. {name} is taken.")
+    for other in others:
+        if other.trust is not Trust.HEADER:
+            found.left_out[other.profile.name] = "its words say what is fraud, so it follows from the label"
+
+
+def _find_known(found: Proposal) -> None:
+    """Find when labels became known: by what the times show, named or not, then by the header."""
+    event = found.of("eventTime")
+    if event is None:
+        return
+    events, targets = event.times, _targets(found)
+    times = [column for column in found.free() if column.kind is Kind.TIME]
+    shown = [column for column in times if len(targets) and tell_when_known(column.times, events, targets)]
+    for name in ("labelKnownAt", "labelReportedAt"):
+        column = _likeliest(found, name, [Kind.TIME])
+        if name == "labelKnownAt" and shown and column not in shown:
+            column = shown[0]
+            found.decisions.append(
+                f"{column.name} is taken for the time at which labels became known: nearly all frauds have one, "
+                "records without a label have none. Check records.columns.labelKnownAt."
+            )
+        if column is None:
+            continue
+        if come_before(column.times, events):
+            found.decisions.append(
+                f"{column.name} can't be when labels became known: some of its times lie before their event."
+            )
+            found.left_out[column.name] = "it holds times that are neither before nor after the event"
+            continue
+        found.fields[name] = column.name
+
+
+def _find_decisions(found: Proposal) -> None:
+    """Find what was decided: outcomes and resolutions by their words, the end of accounts by its header."""
+    outcomes = {"passed": synonyms.PASSED, "stepped_up": synonyms.STEPPED_UP, "failed": synonyms.FAILED}
+    ends = {"approved": synonyms.APPROVED, "declined": synonyms.DECLINED, "abandoned": synonyms.ABANDONED}
+    for name, lists, headers in (
+        ("resolution", ends, synonyms.RESOLUTION),
+        ("outcome", outcomes, synonyms.DECISION),
+    ):
+        fits = [
+            (not tells(column.words, headers), column.name, words)
+            for column in found.free()
+            if column.kind in (Kind.CATEGORY, Kind.BOOLEAN, Kind.TEXT, Kind.IDENTIFIER)
+            and (words := outcome_words(column, lists)) is not None
+            and (name == "outcome" or tells(column.words, headers))
+        ]
+        for _, holder, words in sorted(fits, key=lambda fit: fit[0])[:1]:
+            if _stops_frauds(found, holder, words):
+                found.left_out[holder] = (
+                    "nearly all frauds were stopped by it, as where it follows from the label"
+                )
+                continue
+            found.fields[name] = holder
+            found.outcomes |= words
+            found.decisions.append(
+                f"{holder} is taken for {_DECIDED[name]}: check records.columns.{name} and records.outcomes."
+            )
+    column = _likeliest(found, "closedAt", [Kind.TIME])
+    if column is not None:
+        found.fields["closedAt"] = column.name
+    if not {"outcome", "resolution"} & found.fields.keys():
+        found.decisions.append(
+            "No column says what was decided, so all count as passed. If applicants were stopped, name "
+            "records.columns.outcome, resolution and closedAt, and their words in records.outcomes."
+        )
+
+
+_DECIDED: Final = {"outcome": "what was decided", "resolution": "how reviews ended"}
+
+
+def _stops_frauds(found: Proposal, name: str, words: dict[str, list[str]]) -> bool:
+    """Return whether nearly all labelled frauds were stopped: then the column was set by the label."""
+    frauds = _targets(found) == 1
+    column = found.profiles[name]
+    stopped = {
+        word for kind, listed in words.items() if kind not in ("passed", "approved") for word in listed
+    }
+    is_stop = np.array([*(word in stopped for word in words_in(column)), False])[column.column.codes]
+    return len(frauds) > 0 and frauds.sum() >= _FEWEST and bool(is_stop[frauds].mean() > _MOST)
+
+
+def _find_documents(found: Proposal) -> None:
+    """Find types of documents by their words in any language."""
+    lists = {name: known(entries) for name, entries in synonyms.DOCUMENTS.items()}
+    for column in found.free():
+        if column.kind is not Kind.CATEGORY or len(column.counts) > LABEL_WORDS:
+            continue
+        types = {
+            str(value): next(
+                (name for name, entries in lists.items() if is_one_of(str(value), entries)), None
+            )
+            for value in column.column.values
+        }
+        if None not in types.values() and len(set(types.values())) > 1:
+            found.fields["documentType"] = column.name
+            words = {word: name for word, name in types.items() if name and word not in DOCUMENT_TYPES}
+            found.values |= {"documentType": words} if words else {}
+            return
 
 
 def _find_fields(found: Proposal) -> None:
     for name in IDENTITY_FIELDS:
         if name in found.fields:
             continue
-        column = found.profiles.get(name) or _likeliest(found, name, list(Kind))
+        column = found.profiles.get(name) or (None if name == "dob" else _likeliest(found, name, list(Kind)))
         if column is None or column.kind in (Kind.EMPTY, Kind.TIME):
+            continue
+        if name == "documentType" and not set(column.column.values) <= {*DOCUMENT_TYPES}:
             continue
         if name in ("citizenship", "address.country") and _country_share(column.column) < 0.9:
             continue
@@ -366,12 +495,29 @@ def _find_fields(found: Proposal) -> None:
 def _find_record_id(found: Proposal) -> None:
     column = _likeliest(found, "recordId", [Kind.IDENTIFIER, Kind.NUMBER, Kind.TEXT])
     if column is None or column.distinct < 0.9 or column.filled < 0.99:
+        column = next((one for one in found.free() if _numbers_records(found, one)), None)
+    if column is None:
         return
     found.fields["recordId"] = column.name
     if column.distinct < 1:
         found.decisions.append(
             f"{column.name} repeats in some rows, which are refused: check records.columns.recordId."
         )
+
+
+def _numbers_records(found: Proposal, column: Profile) -> bool:
+    """Return whether nearly every record has a code of its own; those of devices and cards connect records."""
+    if column.distinct < _UNIQUE or column.filled < 0.99 or len(column.counts) < _FEWEST:
+        return False
+    if tells(column.words, synonyms.MEASURES) or (column.words != "id" and links_records(column.words)):
+        return False
+    if column.kind is Kind.NUMBER:
+        numbers = found.numbers(column.column.values)
+        whole = np.isfinite(numbers).all() and not (numbers % 1).any()
+        return bool(whole and numbers.max() - numbers.min() < _DENSE * len(numbers))
+    return column.kind in (Kind.TEXT, Kind.IDENTIFIER) and all(
+        " " not in str(value).strip() for value in column.column.values[:_SAMPLE]
+    )
 
 
 def _leave_out(found: Proposal) -> None:
@@ -388,6 +534,8 @@ def _leave_out(found: Proposal) -> None:
             found.left_out[column.name] = reasons[column.kind]
         elif column.kind is Kind.NUMBER and _is_clock(found, column.column, seconds):
             found.left_out[column.name] = "it runs with the time of the event, and says nothing else"
+        elif column.kind is Kind.NUMBER and _numbers_records(found, column):
+            found.left_out[column.name] = "it numbers the records"
         elif column.kind not in _LINKING and _separation(found, column.column, targets) > _LEAK:
             found.left_out[column.name] = (
                 "it separates frauds from genuine records nearly perfectly, as what follows from the label"
@@ -414,7 +562,14 @@ def _is_clock(found: Proposal, column: Column, seconds: FloatArray) -> bool:
     times, numbers = seconds[rows][np.isfinite(numbers)], numbers[np.isfinite(numbers)]
     if len(times) < _FEWEST or times.std() == 0 or numbers.std() == 0:
         return False
-    return bool(abs(np.corrcoef(times, numbers)[0, 1]) > _CLOCK)
+    return bool(abs(np.corrcoef(_ranks(times), _ranks(numbers))[0, 1]) > _CLOCK)
+
+
+def _ranks(numbers: FloatArray) -> FloatArray:
+    """Return mean ranks."""
+    _, codes, counts = np.unique(numbers, return_inverse=True, return_counts=True)
+    ranks_of: FloatArray = (np.cumsum(counts) - counts / 2)[codes]
+    return ranks_of
 
 
 def _targets(found: Proposal) -> IntArray:
@@ -422,7 +577,7 @@ def _targets(found: Proposal) -> IntArray:
     column = found.of("label")
     if column is None:
         return np.empty(0, dtype=np.int64)
-    words = [str(label_cell(value)).lower() for value in column.column.values]
+    words = words_in(column)
     meanings = [
         1 if word in found.words["fraud"] else 0 if word in found.words["genuine"] else -1 for word in words
     ]
@@ -459,7 +614,9 @@ def _find_signals(found: Proposal) -> None:
         if not name or words_of(name) in names or name in (*EVENT_FIELDS, *IDENTITY_FIELDS):
             name = f"column{len(names) + 1}"
         names.add(words_of(name))
-        protected = _PROTECTED.get(column.words)
+        protected = next(
+            (name_ for name_, text in synonyms.PROTECTED.items() if column.words in known(text)), None
+        )
         found.signals.append(
             Signal(name=name, column=column.name, type=str(column.kind), protected=protected)
         )
@@ -506,9 +663,9 @@ def _find_amounts(found: Proposal) -> None:
     """Compare amounts of money with earlier ones; a payment is a record that has one."""
     for signal in found.signals:
         column = found.profiles[signal.column]
-        if signal.type == Kind.NUMBER and _AMOUNT.search(column.words):
+        if signal.type == Kind.NUMBER and tells(column.words, synonyms.AMOUNTS):
             found.amounts.append(Amount(signal=signal.name, decimals=_decimals(found, column.column)))
-    if found.amounts and any(_PAYMENT.search(column.words) for column in found.profiles.values()):
+    if found.amounts and any(tells(column.words, synonyms.PAYMENTS) for column in found.profiles.values()):
         found.event = "payment"
 
 
@@ -525,41 +682,91 @@ def _decimals(found: Proposal, column: Column) -> int:
 
 
 def _find_lengths(found: Proposal, given: int | None) -> None:
-    event, known = found.of("eventTime"), found.of("labelKnownAt")
-    targets = _targets(found)
-    found.lengths = lengths = propose_lengths(
-        np.empty(0, dtype=np.int64) if event is None else event.times,
-        None if known is None else known.times,
-        targets == 1,
-        {name: codes for name in found.keys if (codes := _key_codes(found, name)) is not None},
-        given=given,
-    )
-    if given is not None:
+    event, known_at = found.of("eventTime"), found.of("labelKnownAt")
+    targets, nothing = _targets(found), np.empty(0, dtype=np.int64)
+    times = nothing if event is None else event.times
+    since = None if known_at is None else known_at.times
+    codes = {name: of_key for name in found.keys if (of_key := _key_codes(found, name)) is not None}
+    found.lengths = lengths = propose_lengths(times, since, targets == 1, codes, given=given)
+    if since is not None:
+        found.partly_known = bool(((since == NEVER) & (targets >= 0)).any())
+        found.ends = int(max(one[one != NEVER].max(initial=0) for one in (times, since)))
+    if not lengths.links and codes:
+        found.decisions.append(
+            "No value of a link key recurs in the file: no features count earlier records."
+        )
+    if given is None:
+        _say_delay(found)
+    seen = times[times != NEVER]
+    if not len(seen) or not (targets == 1).any():
         return
-    if known is None:
+    assumed = 0 if known_at is not None and found.ends else lengths.delay
+    as_of = (found.ends if known_at is not None else int(seen.max())) + assumed + 1
+    found.parts = propose_parts(
+        times, targets, as_of=as_of, maturity=lengths.maturity, burn_in=lengths.burn_in
+    )
+    _say_parts(found)
+
+
+def _say_delay(found: Proposal) -> None:
+    lengths = found.lengths
+    if not lengths.measured:
         found.decisions.append(
             f"When labels became known is not in the file: {format_duration(lengths.delay)} after the event is "
             "assumed. Set records.labels.delay to what is true, and training.split.label_maturity with it."
         )
-    elif lengths.maturity < lengths.delay:
+        return
+    half, most, longest = (f"{length / DAY:.1f}" for length in lengths.quantiles)
+    found.guesses += (
+        f"frauds become known {half} days after the event (median); 95 % within {most}, the last after {longest}",
+    )
+    if lengths.maturity < lengths.delay:
         found.decisions.append(
             f"Most frauds are known after {format_duration(lengths.delay)}, which is long for this file: "
             f"training.split.label_maturity is {format_duration(lengths.maturity)}, and later ones count as genuine."
         )
 
 
+def _say_parts(found: Proposal) -> None:
+    """Say what the split gave up for enough frauds, or what would help where none has them."""
+    parts, counts = found.parts, ", ".join(map(str, found.parts.frauds))
+    if not parts.enough:
+        held = f"the best has {counts}" if counts else "burn-in, gaps and label maturity leave no time"
+        found.decisions.append(
+            f"No split has 20 frauds in each part ({held}): use a longer history, training.split.test: 0 with "
+            "durations for train and validation, a shorter label_maturity, or a lower min_frauds."
+        )
+    elif not parts.shares[2]:
+        found.decisions.append(
+            f"There are too few frauds for a test part: training.split.test is 0, with {counts} frauds in training "
+            "and validation. Evaluate on later records."
+        )
+    elif not parts.usual:
+        found.decisions.append(
+            f"Validation and test are longer than usual, so that each has enough frauds ({counts})."
+        )
+
+
 def _key_codes(found: Proposal, key: str) -> IntArray | None:
     """Return the codes of the values of a link key; None if no column holds a part of it."""
     columns = found.fields | {signal_field(signal.name): signal.column for signal in found.signals}
-    parts = found.keys[key] or ("firstName", "lastName", "dob")
-    codes = [found.profiles[columns[part]].column.codes for part in parts if part in columns]
-    return combined_codes(codes) if len(codes) == len(parts) else None
+    codes = []
+    for part in map(key_part, found.keys[key] or ("firstName", "lastName", "dob")):
+        if part.fields[0] not in columns:
+            return None
+        column = found.profiles[columns[part.fields[0]]].column
+        numbers: dict[str | None, int] = {None: -1}
+        texts = (part.of({part.fields[0]: cells.text(value)}) for value in column.values)
+        of_values = [numbers.setdefault(text, len(numbers) - 1) for text in texts]
+        codes.append(np.array([*of_values, -1], dtype=np.int64)[column.codes])
+    return combined_codes(codes)
 
 
 def _find_bound(found: Proposal) -> None:
     """Bound false rejections at three times the smallest bound that the validation part can prove."""
     targets = _targets(found)
-    genuine = max(int((targets != 1).sum()) * _VALIDATED, 1)
+    judged = found.parts.genuine
+    genuine = max(judged if judged > 0 else int((targets != 1).sum()) * _VALIDATED, 1)
     possible = 3 * math.log(60) / genuine  # ln(60) / b records prove a bound b at 95 % shared by three bounds
     steps = (0.002, 0.005, 0.01, 0.02, 0.05)
     found.max_false_reject = next((step for step in steps if step >= possible), 0.1)

@@ -1,6 +1,5 @@
 """The text of a proposed configuration, with comments for those who complete it."""
 
-import json
 from collections.abc import Iterable, Iterator
 
 import yaml
@@ -8,8 +7,9 @@ import yaml
 from scoring_model.configuration.proposal import Proposal
 from scoring_model.configuration.proposal_windows import KNOWN_SHARE
 from scoring_model.contract.fields import REQUIRED_FIELDS
-from scoring_model.escaping import visible, visible_json, visible_line
-from scoring_model.records import format_duration
+from scoring_model.escaping import visible, visible_line
+from scoring_model.records import format_duration, rfc3339
+from scoring_model.records.times import SECOND
 
 
 def proposal_text(found: Proposal, *, name: str, source: str) -> str:
@@ -50,7 +50,7 @@ def _lines(found: Proposal, name: str, source: str) -> Iterator[str]:
     yield from (
         "",
         "training:",
-        f"  split: {{label_maturity: {maturity}, burn_in: {burn_in}}}",
+        f"  split: {{label_maturity: {maturity}, burn_in: {burn_in}{_parts(found)}}}",
         "  tuning: {trials: 20}",
     )
     yield from ("", "policy:", f"  max_false_reject: {found.max_false_reject:g}")
@@ -59,6 +59,13 @@ def _lines(found: Proposal, name: str, source: str) -> Iterator[str]:
         if found.max_false_reject < 0.05
         else f"  max_step_up: {2 * found.max_false_reject:g}"
     )
+
+
+def _parts(found: Proposal) -> str:
+    """Write what differs from the usual split; without an instant, delays of late records would lengthen the file."""
+    train, validation, test = found.parts.shares
+    shares = "" if found.parts.usual else f", train: {train:g}, validation: {validation:g}, test: {test:g}"
+    return shares + (f', as_of: "{rfc3339(found.ends + SECOND)}"' if found.partly_known else "")
 
 
 def _list(title: str, items: Iterable[str]) -> Iterator[str]:
@@ -88,13 +95,27 @@ def _records(found: Proposal) -> Iterator[str]:
         else "",
     }
     lines = [f"    {key}: {value}" for key, value in settings.items() if value]
-    if lines:
+    if lines or found.values:
         yield from ("  format:", *lines)
+    if found.values:
+        yield "    values:"
+        for name, words in found.values.items():
+            listed = ", ".join(f"{_text(word)}: {meaning}" for word, meaning in words.items())
+            yield f"      {name}: {{{listed}}}"
     yield "  labels:"
     yield from (f"    {kind}: {_flow(words)}" for kind, words in found.words.items() if words)
+    if "labelKnownAt" in found.fields and found.partly_known:
+        yield f"    delay: {format_duration(found.lengths.delay)} # of labels without a time of their own"
     if "labelKnownAt" not in found.fields:
         assumed = "" if found.lengths.given else " # assumed"
         yield f"    delay: {format_duration(found.lengths.delay)}{assumed}"
+    yield from _outcomes(found)
+
+
+def _outcomes(found: Proposal) -> Iterator[str]:
+    if found.outcomes:
+        yield "  outcomes:"
+        yield from (f"    {kind}: {_flow(words)}" for kind, words in found.outcomes.items())
 
 
 def _windows(found: Proposal) -> Iterator[str]:
@@ -144,7 +165,8 @@ def _flow(items: Iterable[str]) -> str:
 def _text(value: str) -> str:
     """Write a YAML scalar, quoted where YAML would not read it as this text."""
     if not value.isprintable():
-        return visible_json(json.dumps(value, ensure_ascii=False))
+        plain = (c if c.isprintable() and c not in '"\\' else f"\\U{ord(c):08x}" for c in value)
+        return f'"{"".join(plain)}"'
     return yaml.safe_dump([value], default_flow_style=True, allow_unicode=True, width=_ONE_LINE)[1:-2]
 
 

@@ -10,12 +10,16 @@ from scoring_model.arrays import BoolArray, IntArray
 from scoring_model.records import NEVER, format_duration
 from scoring_model.records.times import DAY, HOUR
 
-KNOWN_SHARE: Final = 0.9
+KNOWN_SHARE: Final = 0.95
 """Share of the frauds that are known after the proposed delay."""
 
 _UNKNOWN_SPAN: Final = 365 * DAY
 _ASSUMED: Final = (30, 14, 7, 2)  # days
 _RECURS: Final = 5  # records per value from which a key gets every window
+_ROOM: Final = 6  # label delays that a file must span to have delayed windows
+_LATE: Final = (
+    0.1  # share of the returns that take longer than a window from which a longer one is worth its time
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,6 +42,10 @@ class Lengths:
         Windows and delayed windows of keys whose values recur less often than those of others.
     without : str
         Why there are no delayed windows; empty if there are.
+    quantiles : tuple of int
+        Median, 95 % point and longest of the measured delays; empty if it is assumed or given.
+    links : bool
+        Whether a value of any link key recurs, so that windows count anything.
     """
 
     delay: int
@@ -49,6 +57,8 @@ class Lengths:
     delayed: tuple[int, ...] = ()
     by_key: Mapping[str, tuple[tuple[int, ...], tuple[int, ...]]] = field(default_factory=dict)
     without: str = ""
+    quantiles: tuple[int, ...] = ()
+    links: bool = True
 
 
 def propose_lengths(
@@ -79,9 +89,13 @@ def propose_lengths(
     measured = _measured(delays) if len(delays) else _assumed(span)
     delay = measured if given is None else given
     longest = max(min(max(3 * delay, 30 * DAY), span // 4 // DAY * DAY), DAY)
-    windows = tuple(sorted({window for window in (DAY, 7 * DAY, longest) if window <= longest}))
+    whole = max(span // 2 // DAY * DAY, longest)
+    far = {whole} if any(_is_late(times, codes, longest) for codes in keys.values()) else set()
+    windows = tuple(sorted({window for window in (DAY, 7 * DAY, longest) if window <= longest} | far))
+    longest = windows[-1]
     without = _why_not(delay, span, keys) if len(seen) else "the times of the events are unknown"
     delayed = () if without else windows
+    links = any(_returns(codes) for codes in keys.values())
     reach = max(longest, delay + longest if delayed else 0)
     few, few_delayed = windows[:: max(len(windows) - 1, 1)], delayed[-1:]
     seldom = [name for name, codes in keys.items() if delayed and not _recurs(codes)]
@@ -92,11 +106,13 @@ def propose_lengths(
         measured=len(delays),
         given=given is not None,
         maturity=min(delay, max(span // 8 // DAY * DAY, DAY)),
-        burn_in=min(reach, span // 8 // DAY * DAY),
+        burn_in=min(reach, span // 10 // DAY * DAY) if links else span // 20 // DAY * DAY,
         windows=windows,
         delayed=delayed,
         by_key=dict.fromkeys(seldom, (few, few_delayed)),
         without=without,
+        quantiles=_quantiles(delays),
+        links=links,
     )
 
 
@@ -121,12 +137,31 @@ def _assumed(span: int) -> int:
 
 
 def _why_not(delay: int, span: int, keys: Mapping[str, IntArray]) -> str:
-    if 8 * delay > span:
+    if _ROOM * delay > span:
         days = f"{span / DAY:.0f} days"
         return f"the label delay of {format_duration(delay)} is too long for a file of {days}"
-    if not any(np.unique(codes[codes >= 0]).size < (codes >= 0).sum() for codes in keys.values()):
+    if not any(map(_returns, keys.values())):
         return "no value of a link key recurs in the file"
     return ""
+
+
+def _returns(codes: IntArray) -> bool:
+    """Return whether any value recurs."""
+    return bool(np.unique(codes[codes >= 0]).size < (codes >= 0).sum())
+
+
+def _is_late(times: IntArray, codes: IntArray, window: int) -> bool:
+    """Return whether one return in ten of a value comes later than a window after the last one."""
+    rows = np.flatnonzero((codes >= 0) & (times != NEVER)) if len(codes) == len(times) else np.empty(0, int)
+    rows = rows[np.lexsort((times[rows], codes[rows]))]
+    returns = np.diff(times[rows])[np.diff(codes[rows]) == 0]
+    return len(returns) > 0 and bool((returns > window).mean() >= _LATE)
+
+
+def _quantiles(delays: IntArray) -> tuple[int, ...]:
+    if not len(delays):
+        return ()
+    return tuple(int(np.quantile(delays, share, method="inverted_cdf")) for share in (0.5, KNOWN_SHARE, 1.0))
 
 
 def _recurs(codes: IntArray) -> bool:

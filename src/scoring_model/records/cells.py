@@ -9,7 +9,7 @@ import json
 import math
 import re
 from collections.abc import Callable, Mapping
-from datetime import time
+from datetime import datetime, time
 from decimal import Decimal
 from typing import Final, TypeAlias
 
@@ -31,6 +31,7 @@ _FALSE: Final = "f no n nein non não nao nie ne нет hayır nee nej nei ei of
 BOOLEANS: Final = PLAIN_BOOLEANS | dict.fromkeys(_TRUE.split(), True) | dict.fromkeys(_FALSE.split(), False)
 """Words for true and false in lower case, in the languages of Europe."""
 
+_MIDNIGHT: Final = re.compile(r"(\d{4}-\d{2}-\d{2})[T ]00:00(?::00(?:\.0+)?)?(?:Z|[+-]00:?00)?", re.ASCII)
 _EXACT: Final = 2**53  # above this, several integers map to one float
 
 Cell: TypeAlias = Callable[[object], object | None]
@@ -126,6 +127,10 @@ def date(formats: tuple[str, ...]) -> Cell:
 
     def cell(value: object) -> object | None:
         found = text(value)
+        if isinstance(found, str) and (midnight := _MIDNIGHT.fullmatch(found.strip())):
+            return midnight[1]
+        if isinstance(found, datetime):
+            return found.date().isoformat() if found.time() == time() else found
         moment = read(found) if isinstance(found, str) else None
         return found if moment is None or moment.time() != time() else moment.date().isoformat()
 
@@ -186,7 +191,7 @@ def field_cells(schema: RecordSchema, birth_formats: tuple[str, ...] = ()) -> di
     """
     kinds = {**SIGNAL_CELLS, SignalType.NUMBER: comma_number if schema.format.decimal == "," else number}
     signals = {SIGNAL_PREFIX + name: kinds[kind] for name, kind in schema.signals.items()}
-    readers = {**IDENTITY_CELLS, "dob": date(birth_formats) if birth_formats else text, **signals}
+    readers = {**IDENTITY_CELLS, "dob": date(birth_formats), **signals}
     for field, words in schema.format.values.items():
         readers[field] = translated(readers[field], words)
     return readers

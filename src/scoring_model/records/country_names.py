@@ -1,6 +1,7 @@
 """Converts country names and three-letter codes in files to two-letter codes.
 
-The names are English, from the data set `datasets/country-codes` (PDDL 1.0). Records hold only two-letter codes.
+The names are English, from the data set `datasets/country-codes` (PDDL 1.0), and for frequent countries those of
+eight more languages. Records hold only two-letter codes.
 """
 
 import re
@@ -75,6 +76,39 @@ _TABLE: Final = """
     South Africa | ZM ZMB Zambia | ZW ZWE Zimbabwe
 """
 
+_ELSEWHERE: Final = """
+    AT Österreich / Autriche / Austria / Áustria / Oostenrijk / Österrike | BE Belgien / Belgique / Bélgica
+    / Belgio / België / Belgia | BG Bulgarien / Bulgarie / Bulgaria / Bulgária / Bulgarije / Bułgaria | BR
+    Brasilien / Brésil / Brasil / Brasile / Brazilië / Brazylia | CA Kanada / Canada / Canadá | CH Schweiz /
+    Suisse / Suiza / Svizzera / Suíça / Zwitserland / Szwajcaria | CN China / Chine / Cina / Chiny / Kina |
+    CZ Tschechien / Tchéquie / Chequia / Cechia / Chéquia / Tsjechië / Czechy / Tjeckien | DE Deutschland /
+    Allemagne / Alemania / Germania / Alemanha / Duitsland / Niemcy / Tyskland | DK Dänemark / Danemark /
+    Dinamarca / Danimarca / Denemarken / Dania / Danmark | EE Estland / Estonie / Estonia / Estónia | ES
+    Spanien / Espagne / España / Spagna / Espanha / Spanje / Hiszpania | FI Finnland / Finlande / Finlandia
+    / Finlândia / Finland | FR Frankreich / France / Francia / França / Frankrijk / Francja / Frankrike | GB
+    Vereinigtes Königreich / Großbritannien / Royaume-Uni / Reino Unido / Regno Unito / Verenigd Koninkrijk
+    / Wielka Brytania / Zjednoczone Królestwo / Storbritannien | GR Griechenland / Grèce / Grecia / Grécia /
+    Griekenland / Grecja / Grekland | HR Kroatien / Croatie / Croacia / Croazia / Croácia / Kroatië /
+    Chorwacja | HU Ungarn / Hongrie / Hungría / Ungheria / Hungria / Hongarije / Węgry / Ungern | IE Irland
+    / Irlande / Irlanda / Ierland / Irlandia | IN Indien / Inde / India / Índia / Indie | IT Italien /
+    Italie / Italia / Itália / Italië / Włochy | JP Japan / Japon / Japón / Giappone / Japão / Japonia | LT
+    Litauen / Lituanie / Lituania / Lituânia / Litouwen / Litwa | LU Luxemburg / Luxembourg / Luxemburgo /
+    Lussemburgo / Luksemburg | LV Lettland / Lettonie / Letonia / Lettonia / Letónia / Letland / Łotwa | MA
+    Marokko / Maroc / Marruecos / Marocco / Marrocos / Maroko / Marocko | MX Mexiko / Mexique / México /
+    Messico / Mexico / Meksyk | NL Niederlande / Pays-Bas / Países Bajos / Paesi Bassi / Países Baixos /
+    Nederland / Holandia / Niderlandy / Nederländerna | NO Norwegen / Norvège / Noruega / Norvegia /
+    Noorwegen / Norwegia / Norge | PL Polen / Pologne / Polonia / Polónia / Polônia / Polska | PT Portugal /
+    Portogallo / Portugalia | RO Rumänien / Roumanie / Rumania / Rumanía / Romania / Roménia / Romênia /
+    Roemenië / Rumunia | RS Serbien / Serbie / Serbia / Sérvia / Servië | RU Russland / Russie / Rusia /
+    Russia / Rússia / Rusland / Rosja / Ryssland | SE Schweden / Suède / Suecia / Svezia / Suécia / Zweden /
+    Szwecja / Sverige | SI Slowenien / Slovénie / Eslovenia / Slovenia / Eslovénia / Slovenië / Słowenia /
+    Slovenien | SK Slowakei / Slovaquie / Eslovaquia / Slovacchia / Eslováquia / Slowakije / Słowacja /
+    Slovakien | TR Türkei / Turquie / Turquía / Turchia / Turquia / Turkije / Turcja / Turkiet | UA Ukraine
+    / Ucrania / Ucraina / Ucrânia / Oekraïne / Ukraina | US Vereinigte Staaten / USA / États-Unis / Estados
+    Unidos / Stati Uniti / Verenigde Staten / Stany Zjednoczone
+"""
+"""Names in German, French, Spanish, Italian, Portuguese, Dutch, Polish and Swedish."""
+
 
 def country_code(text: str) -> str:
     """Convert a country name or three-letter code to the two-letter code; return other text unchanged.
@@ -96,6 +130,10 @@ def _entries() -> Iterator[tuple[str, str]]:
     for entry in " ".join(_TABLE.split()).split(" | "):
         code, longer, names = entry.split(" ", 2)
         for name in (longer, *names.split(" / ")):
+            yield _plain(name), code
+    for entry in " ".join(_ELSEWHERE.split()).split(" | "):
+        code, names = entry.split(" ", 1)
+        for name in names.split(" / "):
             yield _plain(name), code
 
 

@@ -24,6 +24,7 @@ _DIRECTIVES: Final = {
     "m": r"(?P<m>\d{1,2})",
     "d": r"(?P<d>\d{1,2})",
     "b": rf"(?P<b>{_NAMES})",
+    "a": r"(?:mon|tue|wed|thu|fri|sat|sun)",
     "H": r"(?P<H>\d{1,2})",
     "I": r"(?P<I>\d{1,2})",
     "M": r"(?P<M>\d{2})",
@@ -42,7 +43,7 @@ class DateFormat:
     Parameters
     ----------
     text : str
-        With the directives ``%Y %y %m %d %b %H %I %M %S %f %p %z %%`` of strptime; names of months are English.
+        With the directives ``%Y %y %m %d %b %a %H %I %M %S %f %p %z %%`` of strptime; names are English.
         Or one of `UNIX_UNITS`. Two digits make a year from 1969 to 2068, as POSIX says; one of birth that is later
         than that of the event is of the century before.
 
@@ -166,6 +167,9 @@ _NAMED: Final = re.compile(
     rf"\d{{1,2}}(\. |[ ./-]){_NAMES}([ ./-])(\d{{4}}|\d{{2}})(?:[ T](.+))?", re.ASCII | re.I
 )
 _NAMED_FIRST: Final = re.compile(rf"{_NAMES} \d{{1,2}}(,?) \d{{4}}(?:[ T](.+))?", re.ASCII | re.I)
+_CTIME: Final = re.compile(
+    rf"[a-z]{{3}} {_NAMES} \d{{1,2}} \d{{2}}:\d{{2}}:\d{{2}}( [+-]\d{{4}})? \d{{4}}", re.ASCII | re.I
+)
 _YEAR_FIRST: Final = re.compile(r"\d{4}([./]?)\d{2}\1\d{2}(?:[ T](.+))?", re.ASCII)
 _CLOCKS: Final = (" %H:%M", " %H:%M:%S", " %H:%M:%S.%f", " %I:%M %p", " %I:%M:%S %p")
 _EVIDENCE: Final = 2
@@ -224,6 +228,8 @@ class DateEvidence:
             elif match := _NAMED.fullmatch(text):
                 year = "%Y" if len(match[3]) == 4 else "%y"
                 self._add(text, f"%d{match[1]}%b{match[2]}{year}", match[4])
+            elif match := _CTIME.fullmatch(text):
+                self._add(text, f"%a %b %d %H:%M:%S{' %z' if match[1] else ''} %Y", None)
             elif match := _NAMED_FIRST.fullmatch(text):
                 self._add(text, f"%b %d{match[1]} %Y", match[2])
 

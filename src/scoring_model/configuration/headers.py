@@ -1,0 +1,103 @@
+"""Compares headers and cells with the synonyms, whatever their case, accents and separators."""
+
+import re
+import unicodedata
+from collections.abc import Collection
+from functools import cache
+from typing import Final
+
+from scoring_model.configuration import synonyms
+
+_WORDS: Final = 200  # characters; combining marks take time that grows with the square of their number
+_COMPOUND: Final = (
+    5  # letters from which a word counts as the beginning or end of a longer one: id is in every third
+)
+
+
+def words_of(name: str) -> str:
+    """Convert the beginning of a name to ASCII snake case."""
+    parted = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name.strip()[:_WORDS])
+    letters = unicodedata.normalize("NFKD", parted.casefold()).encode("ascii", "ignore").decode()
+    return re.sub(r"\W+", "_", letters).strip("_")
+
+
+@cache
+def known(text: str) -> tuple[str, ...]:
+    """Return the entries of a list of synonyms in ASCII, in their order."""
+    return tuple(dict.fromkeys(words_of(entry) for entry in text.split()))
+
+
+def joined(words: str) -> str:
+    """Return a header in one word, without those that say nothing.
+
+    Examples
+    --------
+    >>> joined(words_of("Fecha de la operación")), joined(words_of("PLZ"))
+    ('fechaoperacion', 'plz')
+    """
+    fillers = known(synonyms.FILLERS)
+    parts = words.split("_")
+    return "".join(part for part in parts if part not in fillers) or "".join(parts)
+
+
+@cache
+def ranks(text: str) -> dict[str, int]:
+    """Return the place of each entry of a list of synonyms, as `joined` writes it; the first one counts."""
+    return {name: place for place, name in reversed(list(enumerate(map(joined, known(text)))))}
+
+
+def tells(words: str, text: str) -> bool:
+    """Return whether one of the words is a synonym, or begins or ends with one as compounds do.
+
+    Parameters
+    ----------
+    words : str
+        In snake case.
+    text : str
+        The synonyms. Only those of five letters or more are looked for in compounds.
+
+    Examples
+    --------
+    >>> tells("transaktionsbetrag", "betrag"), tells("ist_betrugsfall", "betrug"), tells("midlands", "id")
+    (True, True, False)
+    """
+    entries = known(text)
+    parts = words.split("_")
+    long = tuple(entry for entry in entries if len(entry) >= _COMPOUND)
+    return not set(entries).isdisjoint(parts) or any(
+        part.startswith(long) or part.endswith(long) for part in parts
+    )
+
+
+def is_one_of(text: str, entries: Collection[str]) -> bool:
+    """Return whether a cell is an entry of several words or one: `carte d'identité` is `carte_identite`."""
+    words = words_of(text)
+    return words in entries or joined(words) in {entry.replace("_", "") for entry in entries}
+
+
+def links_records(words: str) -> bool:
+    """Return whether a header names what connects records: a card, an account, a customer, the number of either.
+
+    The last word counts, or the first where it is a word for numbers, as in `numero_carte`. Measures never do:
+    `kundenalter`, `age_client`.
+    """
+    if tells(words, synonyms.MEASURES):
+        return False
+    fillers = {*known(synonyms.FILLERS)}
+    parts = [part for part in words.split("_") if part not in fillers]
+    numbers, stems = known(synonyms.NUMBERS), known(synonyms.LINKS)
+    long = tuple(entry for entry in stems if len(entry) >= _COMPOUND)
+    while len(parts) > 1 and parts[-1] in numbers:
+        parts.pop()
+    numbered = len(parts) > 1 and parts[0] in numbers
+    while len(parts) > 1 and parts[0] in numbers:
+        parts.pop(0)
+    if not parts:
+        return False
+    ends = tuple(entry for entry in known(synonyms.NUMBERS) if len(entry) >= _COMPOUND)
+    return (
+        parts[-1] in stems
+        or (numbered and parts[0] in stems)
+        or parts[-1].endswith(long)
+        or (parts[-1].endswith(ends) and parts[-1].startswith(long))
+    )

@@ -1,0 +1,222 @@
+"""Which column of a file holds the labels, when they became known, and what was decided: by words, then by headers."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import IntEnum, StrEnum
+from typing import Final
+
+import numpy as np
+
+from scoring_model.arrays import IntArray
+from scoring_model.configuration import synonyms
+from scoring_model.configuration.headers import is_one_of, joined, known, ranks, tells, words_of
+from scoring_model.configuration.profiles import Kind, Profile
+from scoring_model.records import NEVER
+from scoring_model.records.labels import label_cell
+from scoring_model.records.times import DAY
+
+LABEL_WORDS: Final = 8
+"""Most distinct words of a label or an outcome."""
+KNOWN_FRAUDS: Final = 0.9
+"""Least share of the frauds that have a time at which they became known."""
+_FEWEST: Final = 20
+_NEGATED: Final = ("nofraud", "nonfraud", "notfraud")
+_STRAY: Final = 0.01  # share of rows that a rule about times may be broken in by slips
+
+
+class Meaning(StrEnum):
+    """What a cell says by itself."""
+
+    FRAUD = "fraud"
+    GENUINE = "genuine"
+    YES = "yes"
+    NO = "no"
+    OTHER = "other"
+
+
+class Trust(IntEnum):
+    """How sure it is that a column is the label; lower is surer."""
+
+    WORDS = 0  # it has words of fraud, and beside them only words of genuine
+    HEADER = 1  # a header that tells fraud, over yes and no
+    FRAUD_WORD = 2  # a word of fraud among others, or alone
+    GENERAL_HEADER = 3  # such as class or outcome
+
+
+@dataclass(frozen=True, kw_only=True)
+class LabelColumn:
+    """A column that may be the label, with the words of each class.
+
+    Parameters
+    ----------
+    guess : bool
+        Whether a word was taken for a class by its frequency alone.
+    """
+
+    profile: Profile
+    trust: Trust
+    fraud: tuple[str, ...]
+    genuine: tuple[str, ...]
+    ignored: tuple[str, ...]
+    guess: bool = False
+
+    @property
+    def share(self) -> float:
+        """Return the share of frauds among the rows that have one of its words."""
+        words = words_in(self.profile)
+        frauds = sum(int(n) for word, n in zip(words, self.profile.counts, strict=True) if word in self.fraud)
+        return frauds / max(int(self.profile.counts.sum()), 1)
+
+
+def words_in(profile: Profile) -> list[str]:
+    """List the words of a column, as labels are compared."""
+    return [str(label_cell(value)).strip().lower() for value in profile.column.values]
+
+
+def meaning_of(text: str) -> Meaning:
+    """Say what a cell means under any header; `suspected fraud` is no fraud and not genuine either.
+
+    Examples
+    --------
+    >>> [str(meaning_of(text)) for text in ("Betrugsfall", "kein Betrug", "Fraude soupçonnée", "oui", "bezahlt")]
+    ['fraud', 'genuine', 'other', 'yes', 'other']
+    """
+    words = words_of(text)
+    if tells(words, synonyms.FRAUD_STEMS):
+        parts = set(words.split("_"))
+        if tells(words, synonyms.SUSPICIONS):
+            return Meaning.OTHER
+        negated = not parts.isdisjoint(known(synonyms.NEGATIONS)) or words.startswith(_NEGATED)
+        return Meaning.GENUINE if negated else Meaning.FRAUD
+    for meaning, entries in (
+        (Meaning.YES, synonyms.POSITIVE),
+        (Meaning.NO, synonyms.NEGATIVE),
+        (Meaning.GENUINE, synonyms.GENUINE),
+    ):
+        if words in known(entries):
+            return meaning
+    return Meaning.GENUINE if tells(words, synonyms.GENUINE) else Meaning.OTHER
+
+
+def label_columns(profiles: Iterable[Profile]) -> list[LabelColumn]:
+    """List the columns that may be the label, likeliest first."""
+    found = [column for profile in profiles if (column := _judged(profile)) is not None]
+    places = ranks(synonyms.HEADERS["label"])
+    return sorted(
+        found,
+        key=lambda column: (
+            column.trust,
+            places.get(joined(column.profile.words), len(places)),
+            -column.profile.filled,
+        ),
+    )
+
+
+def _judged(profile: Profile) -> LabelColumn | None:
+    if profile.kind in (Kind.EMPTY, Kind.TIME) or len(profile.counts) > LABEL_WORDS:
+        return None
+    words = words_in(profile)
+    meanings = dict(zip(words, map(meaning_of, words), strict=True))
+    of = {kind: tuple(word for word in words if meanings[word] is kind) for kind in Meaning}
+    others = of[Meaning.OTHER]
+    if of[Meaning.FRAUD]:
+        return _of_fraud_words(profile, of, others)
+    header = profile.words
+    inverse = tells(header, synonyms.GENUINE_STEMS) and not tells(header, synonyms.FRAUD_STEMS)
+    telling = inverse or tells(header, synonyms.FRAUD_STEMS)
+    if not telling and joined(header) not in ranks(synonyms.HEADERS["label"]):
+        return None
+    fraud, genuine = of[Meaning.YES], (*of[Meaning.NO], *of[Meaning.GENUINE])
+    if inverse:
+        fraud, genuine = of[Meaning.NO], (*of[Meaning.YES], *of[Meaning.GENUINE])
+    trust = Trust.HEADER if telling else Trust.GENERAL_HEADER
+    if fraud and (genuine or telling):
+        return LabelColumn(profile=profile, trust=trust, fraud=fraud, genuine=genuine, ignored=others)
+    return _by_frequency(profile, trust, words)
+
+
+def _of_fraud_words(
+    profile: Profile, of: dict[Meaning, tuple[str, ...]], others: tuple[str, ...]
+) -> LabelColumn:
+    """Return a column with words of fraud: under any header it is a label."""
+    genuine = (*of[Meaning.GENUINE], *of[Meaning.NO])
+    ignored = (*others, *of[Meaning.YES])
+    trust, guess = (Trust.WORDS if genuine else Trust.FRAUD_WORD), False
+    if not genuine and ignored:
+        counts = dict(zip(words_in(profile), profile.counts.tolist(), strict=True))
+        genuine, guess = (max(ignored, key=lambda word: counts[word]),), True
+        ignored = tuple(word for word in ignored if word not in genuine)
+    return LabelColumn(
+        profile=profile,
+        trust=trust,
+        fraud=of[Meaning.FRAUD],
+        genuine=genuine,
+        ignored=ignored,
+        guess=guess,
+    )
+
+
+def _by_frequency(profile: Profile, trust: Trust, words: Sequence[str]) -> LabelColumn | None:
+    """Take the rarest word for fraud and the most frequent one for genuine."""
+    if len(words) < 2:
+        return None
+    by_count = [words[place] for place in np.argsort(profile.counts, kind="stable")]
+    first, *rest, last = by_count
+    return LabelColumn(
+        profile=profile,
+        trust=trust,
+        fraud=(first,),
+        genuine=(last,),
+        ignored=tuple(rest),
+        guess=True,
+    )
+
+
+def tell_when_known(times: IntArray, events: IntArray, targets: IntArray) -> bool:
+    """Return whether times say when frauds became known.
+
+    Nine in ten frauds have one, records without a label have none, and none is before its event; where all records
+    have a label, genuine ones have none. A few slips are let pass.
+
+    Parameters
+    ----------
+    times, events : ndarray of shape (n,), int64
+        Microseconds; `NEVER` where missing.
+    targets : ndarray of shape (n,), int64
+        1 fraud, 0 genuine, -1 no label.
+    """
+    filled, frauds, unlabelled = times != NEVER, targets == 1, targets == -1
+    if frauds.sum() < _FEWEST or filled[frauds].mean() < KNOWN_FRAUDS:
+        return False
+    without = unlabelled if unlabelled.sum() >= _FEWEST else targets != 1
+    return bool(filled[without].mean() <= _STRAY) and not come_before(times, events)
+
+
+def come_before(times: IntArray, events: IntArray) -> bool:
+    """Return whether more than a few times lie before their event; whole days are compared by day."""
+    both = (times != NEVER) & (events != NEVER)
+    if not both.any():
+        return False
+    start = events[both]
+    if not (times[both] % DAY).any():
+        start = start // DAY * DAY
+    return bool((times[both] < start).mean() > _STRAY)
+
+
+def outcome_words(profile: Profile, lists: Mapping[str, str]) -> dict[str, list[str]] | None:
+    """Return the words of a column by what they mean, or None if one of them means nothing in the lists.
+
+    Parameters
+    ----------
+    lists : mapping of str to str
+        Synonyms by meaning.
+    """
+    found: dict[str, list[str]] = {}
+    if not 2 <= len(profile.counts) <= LABEL_WORDS:
+        return None
+    for word in words_in(profile):
+        names = [name for name, entries in lists.items() if is_one_of(word, known(entries))]
+        if not names:
+            return None
+        found.setdefault(names[0], []).append(word)
+    return found

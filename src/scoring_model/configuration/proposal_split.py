@@ -1,0 +1,80 @@
+"""Proposes the parts of the split by the frauds and genuine records that each of them would hold."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from scoring_model.arrays import IntArray
+from scoring_model.configuration.training import SplitSettings
+from scoring_model.records import NEVER
+
+_SHARES: Final = ((0.6, 0.2, 0.2), (0.5, 0.25, 0.25), (0.4, 0.3, 0.3), (0.7, 0.3, 0.0))
+_FEWEST: Final = SplitSettings().min_frauds
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parts:
+    """The proposed parts.
+
+    Parameters
+    ----------
+    shares : tuple of float
+        Of train, validation and test; no test part if the last is 0.
+    frauds : tuple of int
+        In each part; empty if no time is left for them or the times of the events are unknown.
+    genuine : int
+        Records of the validation part that are no frauds; -1 if unknown.
+    enough : bool
+        Whether each part has as many frauds as a training needs.
+    """
+
+    shares: tuple[float, float, float] = _SHARES[0]
+    frauds: tuple[int, ...] = ()
+    genuine: int = -1
+    enough: bool = True
+
+    @property
+    def usual(self) -> bool:
+        """Return whether the shares are those of the defaults."""
+        return self.shares == _SHARES[0]
+
+
+def propose_parts(times: IntArray, targets: IntArray, *, as_of: int, maturity: int, burn_in: int) -> Parts:
+    """Propose the usual parts if each has enough frauds, else the first others that have.
+
+    Parameters
+    ----------
+    times : ndarray of shape (n,), int64
+        Times of the events, microseconds; `NEVER` where missing, or empty if they are unknown.
+    targets : ndarray of shape (n,), int64
+        1 fraud, 0 genuine, -1 none.
+    as_of, maturity, burn_in : int
+        Microseconds, as in `SplitSettings`.
+    """
+    if not (times != NEVER).any() or len(targets) != len(times):
+        return Parts()
+    every = list(_counted(times, targets, as_of, maturity, burn_in))
+    fitting = (parts for parts in every if parts.enough)
+    best = max(every, key=lambda parts: min(parts.frauds, default=0), default=Parts(enough=False))
+    return next(fitting, best)
+
+
+def _counted(times: IntArray, targets: IntArray, as_of: int, maturity: int, burn_in: int) -> Iterator[Parts]:
+    seen = times != NEVER
+    times, targets = times[seen], targets[seen]
+    for shares in _SHARES:
+        train, validation, test = shares
+        settings = SplitSettings(
+            label_maturity=maturity, burn_in=burn_in, train=train, validation=validation, test=test
+        )
+        usable = as_of - int(times.min()) - settings.overhead
+        if usable <= 0:
+            continue
+        edge, counts, genuine = int(times.min()) + burn_in, [], -1
+        for part, length in settings.part_lengths(usable).items():
+            inside = (times >= edge) & (times < edge + length)
+            counts.append(int((targets[inside] == 1).sum()))
+            genuine = int((targets[inside] != 1).sum()) if part == "validation" else genuine
+            edge += length + settings.gap_length
+        enough = min(counts) >= _FEWEST
+        yield Parts(shares=shares, frauds=tuple(counts), genuine=genuine, enough=enough)

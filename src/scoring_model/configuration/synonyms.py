@@ -1,0 +1,270 @@
+"""Headers and words of exports in nine languages, for `init`: the one place to add a language or a synonym.
+
+Languages: English, German, French, Spanish, Italian, Portuguese, Dutch, Polish, Swedish. Entries are written as a
+person writes them; `words_of` removes case, accents and separators from them and from headers alike. An entry of
+several words joins them with `_`.
+"""
+
+from typing import Final
+
+HEADERS: Final = {
+    "eventTime": """
+        event_time timestamp transaction_time purchase_time payment_time order_date transaction_date created_at created
+        signup_time registered_at application_date submitted_at date_time date_hour zeitpunkt eingang eingang_am
+        erfasst_am antragsdatum antragszeit bestelldatum buchungsdatum transaktionsdatum transaktionszeit
+        zahlungszeitpunkt datum_uhrzeit angelegt_am date_de_création date_création créé_le date_opération
+        date_transaction date_demande date_heure horodatage fecha_hora fecha_operación fecha_transacción fecha_solicitud
+        fecha_alta fecha_creación data_ora data_operazione data_transazione data_richiesta data_creazione data_hora
+        data_transação data_operação data_pedido data_criação tijdstip datum_tijd aanvraagdatum transactiedatum
+        aangemaakt_op besteldatum data_czas data_transakcji data_operacji data_wniosku utworzono
+        czas_transakcji tidpunkt
+        skapad datum_tid transaktionstid time date zeit datum fecha data tijd heure hora czas data_i_godzina
+        fecha_y_hora data_e_ora data_e_hora date_et_heure datum_en_tijd datum_und_uhrzeit
+    """,
+    "labelKnownAt": """
+        label_known_at known_at chargeback_date chargeback_at label_date confirmed_at fraud_known_at fraud_date
+        bekannt_am bekannt_seit betrug_bekannt_am betrugsdatum rückbuchung_am rückbuchungsdatum gemeldet_am date_fraude
+        date_de_fraude fraude_connue_le date_impayé date_signalement fecha_fraude fecha_contracargo fecha_confirmación
+        data_frode data_contestazione data_segnalazione data_fraude data_chargeback data_confirmação fraude_bekend_op
+        datum_fraude bekend_op data_oszustwa data_zgłoszenia data_wykrycia bedrägeri_känt känd_den
+    """,
+    "labelReportedAt": "label_reported_at reported_at report_date",
+    "label": """
+        label is_fraud fraud class target betrug betrüger chargeback fraud_label verdict outcome ergebnis status y flag
+        fraude frode oszustwo bedrägeri
+    """,
+    "recordId": """
+        record_id transaction_id tx_id order_id payment_id application_id signup_id rec_id id user_id uuid vorgang
+        vorgangsnummer vorgangs_nr antragsnummer antrags_nr bestellnummer transaktionsnummer
+        laufnummer lfd_nr aktenzeichen
+        référence numéro_dossier id_transaction id_commande id_demande id_transacción id_operación número_pedido
+        id_solicitud folio id_transazione id_operazione numero_ordine numero_pratica id_transação id_pedido
+        número_pedido protocolo transactienummer ordernummer aanvraagnummer dossiernummer kenmerk id_transakcji
+        numer_transakcji numer_wniosku nr_wniosku identyfikator ärendenummer transaktions_id
+    """,
+    "firstName": """
+        first_name given_name forename fname vorname prénom nombre nombre_pila primer_nombre nome voornaam imię imiona
+        förnamn nome_proprio primeiro_nome rufname
+    """,
+    "lastName": """
+        last_name surname family_name lname nachname familienname nom nom_famille apellido apellidos cognome sobrenome
+        apelido achternaam nazwisko efternamn primer_apellido
+    """,
+    "dob": """
+        dob date_of_birth birth_date birthday geburtsdatum geburtstag geb_datum geboren_am date_naissance né_le
+        fecha_nacimiento data_nascita nato_il data_nascimento nascimento geboortedatum data_urodzenia födelsedatum
+    """,
+    "citizenship": """
+        citizenship nationality staatsangehörigkeit nationalität nationalité citoyenneté nacionalidad cittadinanza
+        nazionalità nacionalidade nationaliteit obywatelstwo narodowość medborgarskap
+    """,
+    "documentType": """
+        document_type id_type id_document doc_type document ausweis ausweisart ausweistyp dokument dokumentart
+        type_document type_pièce pièce_identité pièce tipo_documento documento documento_identidad tipo_doc
+        tipo_di_documento documento_identità tipo_de_documento documenttype soort_document legitimatie
+        rodzaj_dokumentu typ_dokumentu dokument_tożsamości dokumenttyp legitimation
+    """,
+    "address.line1": """
+        address_line1 address_line_1 address1 address_1 line1 street street_address address straße strasse anschrift
+        adresse adresse1 rue voie dirección calle domicilio indirizzo via endereço morada rua logradouro adres straat
+        ulica adress gata gatuadress
+    """,
+    "address.line2": "address_line2 address_line_2 address2 address_2 line2 adresszusatz complément_adresse",
+    "address.city": """
+        city town suburb ort stadt wohnort ville commune ciudad localidad población città comune cidade localidade
+        plaats woonplaats stad miasto miejscowość postort
+    """,
+    "address.region": """
+        region state province bundesland région département provincia comunidad regione estado distrito provincie
+        województwo län
+    """,
+    "address.postalCode": """
+        postal_code postcode post_code zip zip_code plz postleitzahl code_postal cp código_postal cod_postal cap
+        codice_postale cep kod_pocztowy postnummer
+    """,
+    "address.country": """
+        country country_code land ländercode pays code_pays país paese stato kraj
+    """,
+    "closedAt": """
+        closed_at closed account_closed closed_on geschlossen_am gekündigt_am kontoschließung clôturé_le date_clôture
+        fecha_cierre fecha_baja data_chiusura data_encerramento gesloten_op opgezegd_op data_zamknięcia stängd
+    """,
+}
+"""Headers by field, likeliest first."""
+
+FILLERS: Final = (
+    "the of de la le les du des del della di do da dos das der den van het een von l d el los il lo i"
+)
+"""Words between those of a header."""
+
+DECISION: Final = """
+    outcome decision decided entscheidung bescheid ergebnis décision résultat decisión resultado decisione esito decisão
+    beslissing besluit uitkomst decyzja wynik beslut status
+"""
+RESOLUTION: Final = """
+    resolution review manual_review step_up nachprüfung prüfung überprüfung vérification revue revisión verificación
+    revisione verifica revisão verificação controle herbeoordeling weryfikacja kontrola granskning
+"""
+"""Headers of what was decided, and of how a step-up or review ended."""
+
+FRAUD_STEMS: Final = """
+    fraud fraude frauduleux fraudulent fraudulento fraudolento betrug betrüger betrügerisch frode frodi oszustwo
+    oszust wyłudzenie bedrog fraudeur bedrägeri bedragare chargeback rückbuchung contracargo scam
+"""
+"""Words of fraud: as cells they make a label, in a header they tell one."""
+
+NEGATIONS: Final = (
+    "no not non none kein keine keiner nicht pas sans sin nao não sem geen niet nie brak bez inte ej"
+)
+SUSPICIONS: Final = """
+    suspected suspicion suspect possible potential verdacht verdächtig soupçon suspecté sospecha sospechoso sospetto
+    suspeita suspeito verdenking verdacht vermoeden podejrzenie misstänkt
+"""
+"""Words that take its certainty from a word of fraud."""
+
+GENUINE: Final = """
+    genuine legit legitimate clean honest ok valid normal settled paid echt ehrlich legitim seriös sauber unauffällig
+    ordnung légitime légal légale honnête régulier conforme legítimo legítima genuino genuina lícito legittimo legittima
+    regolare lecito autêntico autêntica regular legaal eerlijk goedaardig uczciwy uczciwa prawidłowa prawidłowy legalna
+    legalny äkta hederlig good gut bon bueno buono bom goed dobry
+"""
+GENUINE_STEMS: Final = "genuine legit legitimate echt légitime legítimo legittimo legalna legítima"
+"""Headers under which yes means genuine."""
+POSITIVE: Final = """
+    yes y true t ja j wahr oui o vrai si s sí verdadero sì vero sim verdadeiro waar tak prawda 1 bad schlecht
+    mauvais malo
+    cattivo mau slecht zły x
+"""
+NEGATIVE: Final = "no n false f nein falsch non faux falso não nao nee onwaar nie fałsz nej 0"
+
+PASSED: Final = """
+    passed approved approve accepted accept angenommen genehmigt bewilligt freigegeben akzeptiert accepté acceptée
+    approuvé approuvée validé aprobado aprobada aceptado aceptada approvato approvata accettato accettata aprovado
+    aprovada aceito aceite goedgekeurd geaccepteerd zaakceptowany zaakceptowana zaakceptowano zatwierdzony przyznano
+    godkänd
+"""
+STEPPED_UP: Final = """
+    stepped_up step_up review manual_review referred refer nachgefragt prüfung manuelle_prüfung rückfrage à_vérifier
+    vérification en_revisión revisión revisione in_revisione em_análise revisão controle handmatige_controle weryfikacja
+    do_weryfikacji granskas
+"""
+FAILED: Final = """
+    failed declined decline rejected reject denied blocked abgelehnt gesperrt verweigert zurückgewiesen refusé refusée
+    rejeté rejetée bloqué rechazado rechazada denegado denegada rifiutato rifiutata respinto respinta recusado recusada
+    rejeitado negado afgewezen geweigerd geblokkeerd odrzucony odrzucona odrzucono odmowa nekad
+"""
+APPROVED: Final = PASSED + " bestanden success réussi superado superato zdany"
+DECLINED: Final = FAILED + " nicht_bestanden échoué no_superado non_superato"
+ABANDONED: Final = """
+    abandoned expired abgebrochen abandonné abandonada abandonado abbandonato afgebroken przerwany przerwana avbruten
+"""
+
+AMOUNTS: Final = "amount amt betrag montant importe importo monto valor bedrag kwota belopp summe"
+MEASURES: Final = f"""
+    {AMOUNTS} balance income salary price value score age count days hours seconds limit saldo einkommen gehalt preis
+    wert alter anzahl tage stunden sekunden solde revenu salaire prix âge nombre jours ingresos salario precio edad días
+    reddito stipendio prezzo età giorni renda salário preço idade dias inkomen salaris prijs leeftijd dagen
+    dochód pensja
+    cena wiek dni liczba ålder inkomst pris antal dagar duration dauer durée
+"""
+"""Headers of numbers that measure something, which are no identifiers."""
+PAYMENTS: Final = """
+    payment transaction transaktion transaktions zahlung tx txn merchant terminal händler paiement commerçant pago
+    transacción comercio pagamento transazione esercente transação lojista betaling transactie transakcja płatność
+    sprzedawca betalning
+"""
+LINKS: Final = """
+    id ids key nr ip device card account iban imei cookie fingerprint hash token session wallet customer client user
+    merchant terminal gerät karte konto kunde händler kennung carte compte appareil terminal_client utilisateur
+    commerçant tarjeta cuenta dispositivo cliente comercio usuario carta conto utente esercente cartão conta utilizador
+    usuário lojista kaart rekening apparaat klant gebruiker winkelier karta urządzenie klient sprzedawca użytkownik kort
+    enhet kund kunden karten konten klienta karty konta urządzenia użytkownika sprzedawcy
+"""
+"""Headers of identifiers that connect records."""
+NUMBERS: Final = (
+    "id nr no num number nummer numéro número numero numer n code ref hash token nº kennung identifiant"
+)
+"""Words for the number of something, before or after it."""
+
+PROTECTED: Final = {
+    "sex": "sex gender geschlecht sexe genre sexo género sesso genere gênero geslacht płeć kön",
+    "age": "age alter âge edad età idade leeftijd wiek ålder",
+}
+
+MISSING: Final = (
+    *(
+        "NULL",
+        "null",
+        "(null)",
+        "N/A",
+        "n/a",
+        "#N/A",
+        "NaN",
+        "nan",
+        "None",
+        "NA",
+        "\\N",
+        "?",
+        "-",
+        "--",
+        "n.a.",
+    ),
+    *(
+        "unknown",
+        "Unknown",
+        "k.A.",
+        "k. A.",
+        "keine Angabe",
+        "unbekannt",
+        "Unbekannt",
+        "entfällt",
+        "n/d",
+        "N/D",
+        "n.d.",
+    ),
+    *(
+        "N.D.",
+        "ND",
+        "nd",
+        "inconnu",
+        "Inconnu",
+        "inconnue",
+        "s/o",
+        "S/O",
+        "non renseigné",
+        "desconocido",
+        "sin datos",
+    ),
+    *(
+        "s/d",
+        "S/D",
+        "sconosciuto",
+        "non disponibile",
+        "desconhecido",
+        "não informado",
+        "onbekend",
+        "Onbekend",
+    ),
+    *("n.v.t.", "nieznany", "nieznane", "brak", "Brak", "b.d.", "brak danych", "okänd", "saknas"),
+    *("00.00.0000", "0000-00-00", "00/00/0000", "00-00-0000", "0000-00-00 00:00:00", "00.00.0000 00:00"),
+)
+"""Cells that mean a missing value."""
+
+DOCUMENTS: Final = {
+    "PASSPORT": "passport reisepass pass passeport pasaporte passaporto passaporte paspoort paszport",
+    "NATIONAL_ID": """
+        national_id id_card identity_card personalausweis ausweis carte_identité carte_nationale_identité cni dni
+        cédula documento_nacional_identidad carta_identità cie cartão_cidadão bilhete_identidade rg identiteitskaart
+        id_kaart dowód_osobisty dowód nationellt_id id_kort
+    """,
+    "DRIVERS_LICENSE": """
+        drivers_license driver_s_license driver_license driving_licence driving_license führerschein permis_conduire
+        permis permiso_conducir carnet_conducir licencia_conducir patente patente_guida carta_condução
+        carteira_motorista cnh rijbewijs prawo_jazdy körkort
+    """,
+    "RESIDENCE_PERMIT": """
+        residence_permit aufenthaltstitel aufenthaltserlaubnis titre_séjour carte_séjour permiso_residencia nie tie
+        permesso_soggiorno autorização_residência título_residência verblijfsvergunning verblijfsdocument karta_pobytu
+        uppehållstillstånd
+    """,
+}

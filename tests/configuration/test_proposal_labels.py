@@ -1,0 +1,260 @@
+"""Labels, times at which they became known, and decisions are found by what columns hold, in any language."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from scoring_model.arrays import IntArray
+from scoring_model.configuration import load_configuration
+from scoring_model.configuration.headers import joined, links_records, tells, words_of
+from scoring_model.configuration.profiles import Kind
+from scoring_model.configuration.proposal import Proposal, propose
+from scoring_model.configuration.proposal_labels import come_before, meaning_of, tell_when_known
+from scoring_model.configuration.proposal_text import proposal_text
+from scoring_model.records import NEVER
+from scoring_model.records.times import DAY, HOUR
+
+N = 400
+FRAUD = np.arange(N) % 10 == 3
+DRAW = np.random.default_rng(5)
+EVENTS = pd.date_range("2024-01-01", periods=N, freq="D") + pd.Timedelta(hours=9)
+
+
+def frame(**columns: Sequence[object] | IntArray) -> pd.DataFrame:
+    """A table with the time of each event and a number."""
+    return pd.DataFrame({"Zeitpunkt": EVENTS, "Punkte": DRAW.normal(size=N).round(3)} | columns)
+
+
+def proposed(tmp_path: Path, table: pd.DataFrame) -> Proposal:
+    """Propose a configuration for a table as CSV, and load it."""
+    path, config = tmp_path / "in.csv", tmp_path / "use.yaml"
+    table.to_csv(path, index=False)
+    found = propose(path)
+    config.write_text(proposal_text(found, name="use", source=path.name), encoding="utf-8")
+    load_configuration(config)
+    return found
+
+
+def words(fraud: str, other: str | None) -> list[str | None]:
+    """Write a word for each record."""
+    return [fraud if is_fraud else other for is_fraud in FRAUD]
+
+
+MEANINGS = {
+    "Betrug": "fraud",
+    "Fraude confirmée": "fraud",
+    "OSZUSTWO": "fraud",
+    "chargeback": "fraud",
+    "kein Betrug": "genuine",
+    "pas de fraude": "genuine",
+    "non-fraud": "genuine",
+    "geen fraude": "genuine",
+    "brak oszustwa": "genuine",
+    "Legítimo": "genuine",
+    "Betrugsverdacht": "other",
+    "suspected fraud": "other",
+    "offen": "other",
+    "oui": "yes",
+    "0": "no",
+}
+
+
+@pytest.mark.parametrize(("text", "meaning"), MEANINGS.items())
+def test_words_mean_the_same_in_every_language(text: str, meaning: str) -> None:
+    """A suspicion is no fraud, and a denial of fraud is genuine."""
+    assert meaning_of(text) == meaning
+
+
+@pytest.mark.parametrize("word", ["Betrug", "fraude", "frode", "oszustwo", "chargeback"])
+def test_a_lone_word_of_fraud_makes_the_label(tmp_path: Path, word: str) -> None:
+    """Whatever its header says, also where all other cells are empty."""
+    found = proposed(tmp_path, frame(Bemerkung=words(word, None)))
+    assert (found.fields["label"], found.words["fraud"]) == ("Bemerkung", [word.lower()])
+    assert "Bemerkung is taken for the label by its words" in " ".join(found.decisions)
+
+
+@pytest.mark.parametrize(("yes", "no"), [("ja", "nein"), ("oui", "non"), ("1", "0"), ("bad", "good")])
+def test_yes_and_no_make_a_label_only_under_a_header_that_tells_it(tmp_path: Path, yes: str, no: str) -> None:
+    """Under another header the same words stay a signal."""
+    found = proposed(tmp_path, frame(betrugskennzeichen=words(yes, no)))
+    assert (found.fields["label"], found.words["fraud"], found.words["genuine"]) == (
+        "betrugskennzeichen",
+        [yes],
+        [no],
+    )
+    found = proposed(tmp_path, frame(Stammkunde=words(yes, no)))
+    assert "label" not in found.fields
+    assert "No column holds labels" in " ".join(found.decisions)
+
+
+def test_under_a_header_of_genuine_yes_is_genuine(tmp_path: Path) -> None:
+    """`is_legit: no` is a fraud."""
+    found = proposed(tmp_path, frame(is_legit=words("no", "yes")))
+    assert (found.words["fraud"], found.words["genuine"]) == (["no"], ["yes"])
+
+
+def test_candidates_are_listed_and_words_of_fraud_are_no_signal(tmp_path: Path) -> None:
+    """The column of both words is the label before a header that tells one; the other has its share said."""
+    few = ["chargeback" if place % 50 == 3 else "settled" for place in range(N)]
+    found = proposed(tmp_path, frame(Status=few, Typ=words("Betrug", "kein Betrug")))
+    said = " ".join(found.decisions)
+    assert "Status (2.00% frauds)" in said
+    assert "Typ (10.00% frauds)" in said
+    assert len({"Status", "Typ"} & {signal.column for signal in found.signals}) == 0
+    assert {found.fields["label"], *found.left_out} >= {"Status", "Typ"}
+
+
+def known_times(share: float, delay: int = 9 * DAY) -> IntArray:
+    """Times for the first frauds."""
+    times = np.full(N, NEVER)
+    rows = np.flatnonzero(FRAUD)[: round(FRAUD.sum() * share)]
+    times[rows] = np.arange(N)[rows] * DAY + delay
+    return times
+
+
+TARGETS = np.where(FRAUD, 1, 0)
+AT = np.arange(N) * DAY
+
+
+@pytest.mark.parametrize(("share", "expected"), [(1.0, True), (0.9, True), (0.85, False)])
+def test_nine_in_ten_frauds_need_a_known_time(share: float, expected: bool) -> None:
+    """Below that the times are of something else."""
+    assert tell_when_known(known_times(share), AT, TARGETS) is expected
+
+
+def test_known_times_are_not_before_the_event_nor_without_a_label() -> None:
+    """A few slips are let pass; whole days are compared by day; records without a label have no time."""
+    assert not tell_when_known(known_times(1.0, -HOUR), AT + HOUR, TARGETS)
+    assert tell_when_known(known_times(1.0, 0), AT + 9 * HOUR, TARGETS)
+    assert not come_before(known_times(1.0, 0), AT + 9 * HOUR)
+    assert come_before(known_times(1.0, 1), AT + 9 * HOUR)
+    everywhere = AT + 3 * DAY
+    assert not tell_when_known(everywhere, AT, TARGETS)
+    open_ones = np.where((TARGETS == 0) & (np.arange(N) % 2 == 0), -1, TARGETS)
+    assert tell_when_known(np.where(open_ones >= 0, everywhere, NEVER), AT, open_ones)
+    assert not tell_when_known(everywhere, AT, open_ones)
+
+
+def test_the_delay_is_measured_on_an_unnamed_column(tmp_path: Path) -> None:
+    """Genuine records, which have no time, get the delay; then the end of the file stands in the split."""
+    later = [
+        str(time + pd.Timedelta(days=5)) if is_fraud else None
+        for time, is_fraud in zip(EVENTS, FRAUD, strict=True)
+    ]
+    found = proposed(tmp_path, frame(Betrug=words("ja", "nein"), Spalte7=later))
+    assert found.fields["labelKnownAt"] == "Spalte7"
+    assert (found.lengths.delay, found.partly_known) == (5 * DAY, True)
+    text = (tmp_path / "use.yaml").read_text()
+    assert "delay: 5d # of labels without a time of their own" in text
+    assert 'as_of: "2025-02-0' in text
+    assert "is not in the file" not in text
+    early = [
+        str(time - pd.Timedelta(days=5)) if is_fraud else None
+        for time, is_fraud in zip(EVENTS, FRAUD, strict=True)
+    ]
+    found = proposed(tmp_path, frame(Betrug=words("ja", "nein"), bekannt_am=early))
+    assert "labelKnownAt" not in found.fields
+    assert "bekannt_am can't be when labels became known" in " ".join(found.decisions)
+
+
+def test_decisions_are_mapped_or_their_absence_is_said(tmp_path: Path) -> None:
+    """Outcomes and resolutions by their words; a column that stopped all frauds follows from the label."""
+    outcomes = ["abgelehnt" if place % 7 == 0 else "genehmigt" for place in range(N)]
+    ends = ["bestanden" if place % 7 == 0 and place % 2 else None for place in range(N)]
+    ends[14] = "nicht bestanden"
+    closed = [
+        str(time + pd.Timedelta(days=90)) if place % 9 == 0 else None for place, time in enumerate(EVENTS)
+    ]
+    table = frame(Betrug=words("ja", "nein"), Bescheid=outcomes, Nachprüfung=ends, geschlossen_am=closed)
+    found = proposed(tmp_path, table)
+    assert {name: found.fields.get(name) for name in ("outcome", "resolution", "closedAt")} == {
+        "outcome": "Bescheid",
+        "resolution": "Nachprüfung",
+        "closedAt": "geschlossen_am",
+    }
+    schema = load_configuration(tmp_path / "use.yaml").schema
+    assert (schema.outcomes.passed, schema.outcomes.failed) == (("genehmigt",), ("abgelehnt",))
+    assert (schema.outcomes.approved, schema.outcomes.declined) == (("bestanden",), ("nicht bestanden",))
+    found = proposed(tmp_path, frame(Betrug=words("ja", "nein"), Bescheid=words("abgelehnt", "genehmigt")))
+    assert "outcome" not in found.fields
+    assert "nearly all frauds were stopped by it" in found.left_out["Bescheid"]
+    assert "No column says what was decided, so all count as passed" in " ".join(found.decisions)
+
+
+COMPOUNDS = {
+    ("transaktionsbetrag", "betrag"): True,
+    ("betrugskennzeichen", "betrug"): True,
+    ("midlands", "id"): False,
+    ("wanted", "want"): False,
+    ("is_fraud", "fraud"): True,
+}
+
+
+@pytest.mark.parametrize(("headers", "expected"), COMPOUNDS.items())
+def test_only_long_words_are_found_in_compounds(headers: tuple[str, str], expected: bool) -> None:
+    """Words of five letters or more at either end; shorter ones stand alone."""
+    assert tells(*headers) is expected
+
+
+LINKING = {
+    "Kunden-Nr.": True,
+    "numéro de carte": True,
+    "id_klienta": True,
+    "ID-Karte": True,
+    "device_hash": True,
+    "Kontonummer": True,
+    "Kundenalter": False,
+    "âge client": False,
+    "IP-Land": False,
+}
+
+
+@pytest.mark.parametrize(("header", "expected"), LINKING.items())
+def test_headers_of_what_connects_records(header: str, expected: bool) -> None:
+    """The number of a card or a customer does; an age of a customer and the country of a network do not."""
+    assert links_records(words_of(header)) is expected
+
+
+def test_headers_are_compared_without_case_accents_and_fillers() -> None:
+    """As they stand in files."""
+    assert joined(words_of("Fecha de la Operación")) == joined(words_of("fechaOperacion"))
+
+
+def test_devices_and_cards_are_no_record_ids(tmp_path: Path) -> None:
+    """Though each occurs once; a code without such a header is one, and then other such numbers are no signals."""
+    codes = [f"x{place * 7919 % 100_003:06d}" for place in range(N)]
+    found = proposed(tmp_path, frame(Gerätekennung=codes, Betrug=words("ja", "nein")))
+    assert "recordId" not in found.fields
+    numbers = DRAW.permutation(N) + 1000
+    found = proposed(tmp_path, frame(Schlüsselwert=codes, Zeile=numbers, Betrug=words("ja", "nein")))
+    assert found.fields["recordId"] == "Schlüsselwert"
+    assert found.left_out["Zeile"] == "it numbers the records"
+
+
+def test_numbers_are_identifiers_by_their_digits_but_no_measures(tmp_path: Path) -> None:
+    """Long numbers of one length that recur connect records; amounts, balances and incomes never do."""
+    cards = 400_000 + DRAW.integers(0, 60, N) * 331
+    found = proposed(tmp_path, frame(Feld3=cards, Saldo=cards + 1, Betrug=words("ja", "nein")))
+    kinds = {signal.column: signal.type for signal in found.signals}
+    assert (kinds["Feld3"], kinds["Saldo"]) == (Kind.IDENTIFIER, Kind.NUMBER)
+
+
+def test_numbers_that_rise_with_the_time_are_no_signals(tmp_path: Path) -> None:
+    """Also where they rise unevenly, as squares do."""
+    found = proposed(tmp_path, frame(zähler2=np.arange(N) ** 4 + 5, Betrug=words("ja", "nein")))
+    assert found.left_out["zähler2"].startswith("it runs with the time")
+
+
+def test_words_of_documents_gaps_and_countries_are_known(tmp_path: Path) -> None:
+    """In the language of the file; a word of two letters among codes of states stays one."""
+    kinds = [("Reisepass", "Personalausweis", "Führerschein", "k.A.")[place % 4] for place in range(N)]
+    lands = [("Deutschland", "Österreich", "Frankreich", "Polska")[place % 4] for place in range(N)]
+    found = proposed(tmp_path, frame(Ausweisart=kinds, Land=lands, Betrug=words("ja", "nein")))
+    assert found.nulls == ("k.A.",)
+    assert found.values["documentType"]["Führerschein"] == "DRIVERS_LICENSE"
+    assert found.fields["address.country"] == "Land"
+    states = [f"{chr(65 + place % 26)}{chr(65 + place % 13)}" for place in range(N - 1)] + ["ND"]
+    assert proposed(tmp_path, frame(Staat=states, Betrug=words("ja", "nein"))).nulls == ()
