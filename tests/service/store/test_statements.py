@@ -23,7 +23,7 @@ SORTED = {
 }
 """These sort what one client, person, verification, event or webhook has of its own, and what a limit bounds."""
 
-OF_ACTIVATIONS = {"activations", "latest_activation", "serving_processes", "forget_processes"}
+OF_ACTIVATIONS = {"activations", "rule_sets", "latest_activation", "serving_processes", "forget_processes"}
 """No request runs these, and their tables have a row for each activation and process."""
 
 QUEUES = ("verifications_pending", "events_waiting", "deliveries_due", "deliveries_webhook")
