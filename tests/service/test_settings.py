@@ -69,6 +69,7 @@ def test_every_setting_can_come_from_every_source(tmp_path: Path) -> None:
         "deliver": False,
         "development": True,
         "egress_proxy": "http://proxy:3128",
+        "basic_auth": True,
         "public_key": "k.pem",
         "request_log": False,
         "scoring_timeout": "1s",

@@ -71,6 +71,7 @@ async def _answer(settings: ServiceSettings, listener: socket.socket, *, ready: 
         from scoring_model.service.http.settings import HttpSettings
 
         http = HttpSettings(
+            basic_auth=settings.basic_auth,
             trusted_proxies=settings.networks,
             max_connections=connections_within_descriptors(settings.max_connections),
             max_connections_per_address=settings.max_connections_per_address,

@@ -110,6 +110,7 @@ class ServiceSettings:
     trusted_proxies: Annotated[
         tuple[str, ...], Help("Networks whose forwarding headers are trusted, separated by commas.")
     ] = ()
+    basic_auth: Annotated[bool, Help("Let connectors without headers of their own send HTTP Basic.")] = False
     public_key: Annotated[
         Path | None,
         Help("Ed25519 public key, PEM: each bundle that is read must carry its signature."),

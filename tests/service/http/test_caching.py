@@ -21,7 +21,7 @@ def test_caching_of_single_resources() -> None:
     for path, kept in _paths(client).items():
         answer = client.ask("GET", path)
         assert answer.headers["cache-control"] == kept
-        assert answer.headers["vary"] == "x-api-key, x-client-id"
+        assert answer.headers["vary"] == "authorization, x-api-key, x-client-id"
         tag = answer.headers["etag"]
         for known in (tag, f"W/{tag}", f'"other", {tag}', "*"):
             for method in ("GET", "HEAD"):

@@ -3,6 +3,7 @@
 Failed authentications are limited by address.
 """
 
+import base64
 import math
 import time
 from collections.abc import Sequence
@@ -31,6 +32,9 @@ GUARDED = "/scoring"
 LIMITED_SECONDS: Final = 10.0
 """Seconds for which an address stays limited after its last failure above the limit."""
 
+LONGEST_BASIC: Final = 512
+"""Bytes of an `Authorization` header that are looked at."""
+
 MOST_LIMITED: Final = 4_096
 """Maximum number of limited addresses in memory; the oldest are evicted."""
 
@@ -44,6 +48,7 @@ class AuthenticationMiddleware:
         self._app = app
         self._service = service
         self._trusted = settings.trusted_proxies
+        self._basic = settings.basic_auth
         self._limited: dict[str, float] = {}  # end of the limit, by address
         self._quotas: dict[int, list[tuple[bytes, bytes]]] = {}
 
@@ -84,13 +89,10 @@ class AuthenticationMiddleware:
 
     async def _authenticate(self, scope: Scope) -> Caller:
         context: RequestContext = scope[CONTEXT]
-        client_id = context.received.get(b"x-client-id", ())
-        api_key = context.received.get(b"x-api-key", ())
-        # Implementations differ in which value of a repeated header they use.
-        if len(client_id) == len(api_key) == 1:
+        pair = _pair_of(context) if not self._basic else _pair_or_basic(context)
+        if pair is not None:
             caller = await self._service.credentials.authenticate(
-                client_id[0].decode("latin-1"),
-                api_key[0].decode("latin-1"),
+                *pair,
                 # Usually no address is limited, and the address of the request is not needed.
                 limited=bool(self._limited)
                 and self._limited.get(self._address(scope), 0.0) > time.monotonic(),
@@ -102,7 +104,7 @@ class AuthenticationMiddleware:
         if not bucket.allowed:
             self._limit(address)
             raise TooManyFailures(_seconds_to_wait(bucket))
-        raise Unauthorized
+        raise Unauthorized(basic=self._basic and not _of_browser(context))
 
     def _limit(self, address: str) -> None:
         self._limited.pop(address, None)  # keep the order of the last failures
@@ -116,6 +118,42 @@ class AuthenticationMiddleware:
         peer = scope.get("client")
         forwarded = scope[CONTEXT].received.get(b"x-forwarded-for", ())
         return limited_address(None if peer is None else peer[0], forwarded, self._trusted)
+
+
+def _pair_of(context: RequestContext) -> tuple[str, str] | None:
+    """Return client id and key of the two headers; None unless each is there once."""
+    client_id = context.received.get(b"x-client-id", ())
+    api_key = context.received.get(b"x-api-key", ())
+    # Implementations differ in which value of a repeated header they use.
+    if len(client_id) == len(api_key) == 1:
+        return client_id[0].decode("latin-1"), api_key[0].decode("latin-1")
+    return None
+
+
+def _pair_or_basic(context: RequestContext) -> tuple[str, str] | None:
+    """Return client id and key of the two headers, or of HTTP Basic; None of both together (RFC 7617, section 2)."""
+    received = context.received
+    given = received.get(b"authorization", ())
+    if not given:
+        return _pair_of(context)
+    if b"x-client-id" in received or b"x-api-key" in received or len(given) > 1 or _of_browser(context):
+        return None
+    scheme, _, encoded = given[0].partition(b" ")
+    if scheme.lower() != b"basic" or len(given[0]) > LONGEST_BASIC:
+        return None
+    try:
+        client_id, colon, api_key = (
+            base64.b64decode(encoded.strip(), validate=True).decode("latin-1").partition(":")
+        )
+    except ValueError:
+        return None
+    return (client_id, api_key) if colon else None
+
+
+def _of_browser(context: RequestContext) -> bool:
+    """Whether a page of another origin may have made a browser send the request."""
+    received = context.received
+    return b"origin" in received or any(name.startswith(b"sec-fetch-") for name in received)
 
 
 async def spend(service: "Service", context: RequestContext, caller: Caller, tokens: int) -> None:

@@ -32,11 +32,24 @@ CHALLENGE: Final = 'ApiKey realm="scoring"'
 """Required with every 401 (RFC 9110, section 11.6.1). The scheme has no parameters: both headers are needed."""
 
 
+BASIC_CHALLENGE: Final = f'{CHALLENGE}, Basic realm="scoring", charset="UTF-8"'
+
+
 class Unauthorized(RequestError):
-    """The credentials are missing or wrong; the response does not say which."""
+    """The credentials are missing or wrong; the response does not say which.
+
+    Parameters
+    ----------
+    basic : bool
+        Whether the response may ask for HTTP Basic: a browser would ask its user, and send the pair with every request.
+    """
 
     code = "unauthorized"
     detail = "x-client-id and x-api-key are both required and must match."
+
+    def __init__(self, *, basic: bool = False) -> None:
+        super().__init__(self.detail)
+        self.challenge = BASIC_CHALLENGE if basic else CHALLENGE
 
 
 class RateLimited(TooManyRequests):
@@ -186,7 +199,7 @@ def _headers(error: Exception) -> dict[str, str]:
         case TooManyRequests() | Unavailable():
             return {"Retry-After": str(max(1, error.retry_after))}
         case Unauthorized():
-            return {"WWW-Authenticate": CHALLENGE}
+            return {"WWW-Authenticate": error.challenge}
         case MethodNotAllowed():
             return {"Allow": error.allowed}
         case BodyTooSlow():

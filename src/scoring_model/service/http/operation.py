@@ -37,7 +37,7 @@ PAGE: Final = 100
 KEY_LENGTH: Final = 255
 _KEY_RULE: Final = f"Idempotency-Key must come once, with 1 to {KEY_LENGTH} printable ASCII characters"
 _JSON: Final = (b"content-type", b"application/json")
-_VARY: Final = "x-api-key, x-client-id"
+_VARY: Final = "authorization, x-api-key, x-client-id"
 Header = tuple[bytes, bytes]
 
 

@@ -31,6 +31,8 @@ class HttpSettings:
         Time for a body to arrive, even if its request was already answered; above 0.
     write_seconds : float
         Time for a client to read what was written to it (at most 64 KiB and an answer); above 0.
+    basic_auth : bool
+        Whether HTTP Basic with client id and key counts where neither header is there (RFC 7617).
     access_log : bool
         Log every request as a line of JSON on standard error.
 
@@ -48,6 +50,7 @@ class HttpSettings:
     head_seconds: float = 20.0
     body_seconds: float = 30.0
     write_seconds: float = 30.0
+    basic_auth: bool = False
     access_log: bool = True
 
     def __post_init__(self) -> None:
