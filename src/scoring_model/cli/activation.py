@@ -102,7 +102,7 @@ def activate(
     key = shared.key_of(public_key)
     done = with_store(
         database,
-        lambda store: run(store, bundle, public_key=key, by=_operator(), clock=SystemClock(), timeout=wait),
+        lambda store: run(store, bundle, public_key=key, by=operator(), clock=SystemClock(), timeout=wait),
     )
     _report(done)
 
@@ -115,7 +115,7 @@ def rollback(database: shared.Database, wait: shared.Wait = WAIT_SECONDS) -> Non
 
     done = with_store(
         database,
-        lambda store: roll_back_and_wait(store, by=_operator(), clock=SystemClock(), timeout=wait),
+        lambda store: roll_back_and_wait(store, by=operator(), clock=SystemClock(), timeout=wait),
     )
     _report(done)
 
@@ -127,5 +127,6 @@ def _report(done: Activated) -> None:
         console.say(f"no process runs: the next one to start will serve bundle {done.versions}")
 
 
-def _operator() -> str:
+def operator() -> str:
+    """Return who runs the command."""
     return f"{getpass.getuser()}@{socket.gethostname()}"

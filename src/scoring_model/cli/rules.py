@@ -6,12 +6,14 @@ from typing import Annotated
 import typer
 
 from scoring_model.cli import console, shared
+from scoring_model.cli.activation import operator
+from scoring_model.cli.database import with_store
 from scoring_model.cli.groups import Group, in_group
 
 app = in_group(Group.SERVICE)(
     typer.Typer(
         name="rules",
-        help="Rules that decide after score and thresholds: check.",
+        help="Rules that decide after score and thresholds: check, activate, roll back, list.",
         no_args_is_help=True,
     )
 )
@@ -26,11 +28,6 @@ _Bundles = Annotated[
         help="Directories of bundles, each of which must have all that the rules read.",
     ),
 ]
-
-
-@app.callback()
-def rules() -> None:
-    """Name the group."""
 
 
 @app.command()
@@ -57,3 +54,58 @@ def check(
     console.say(
         f"{file}: {len(found)} rules are sound, {len(acting)} of them change outcomes; version {found.version}"
     )
+
+
+@app.command()
+def activate(
+    file: _File,
+    bundles: _Bundles,
+    database: shared.Database,
+    public_key: shared.PublicKey = None,
+) -> None:
+    """Make rules active in every process of a service at once, without a restart.
+
+    BUNDLE... must name the bundles that serve and the one that a rollback leads to; the rules are checked against each.
+    Each verdict says which rules decided. To turn all rules off activate a file with `rules: []`, or roll back.
+    """
+    from scoring_model.configuration.reading import read_yaml
+    from scoring_model.scorer import Scorer
+    from scoring_model.service.activation.rules import activate_rules
+
+    key = shared.key_of(public_key)
+    scorers = [Scorer.load(bundle, public_key=key) for bundle in bundles]
+    by, document, now = operator(), read_yaml(file), shared.now()
+    done = with_store(database, lambda store: activate_rules(store, document, scorers, by=by, now=now))
+    console.say(f"rules {done.version} are active")
+    if '"then":"FAILED"' in done.document:
+        console.say(
+            "a rule that fails applicants can never show its own errors: let it OBSERVE first, see docs/rules.md"
+        )
+
+
+@app.command()
+def rollback(database: shared.Database) -> None:
+    """Make the rules active again that were active before, or none. A second rollback leads forward again."""
+    from scoring_model.service.activation.rules import roll_back_rules
+
+    by, now = operator(), shared.now()
+    done = with_store(database, lambda store: roll_back_rules(store, by=by, now=now))
+    console.say(f"rules {done.version} are active")
+
+
+@app.command("list")
+def list_rules(database: shared.Database, as_json: shared.Json = False) -> None:
+    """Show the rules that were ever active, latest first, and how often each active one was hit."""
+    from scoring_model.service.activation.rules import list_rules as find
+
+    found = with_store(database, find)
+    if as_json:
+        console.say_json(found)
+        return
+    for one in found:
+        state = "active" if one["active"] else "earlier"
+        console.say(
+            f"{one['version']}  {state}  since {one['at']}, by {one['by']}: {len(one['rules'])} rules"
+        )
+        for rule in one["rules"] if one["active"] else ():
+            console.say(f"  {rule['code']}  {rule['then']}  {rule['hits']} hits  {rule['title']}")

@@ -269,8 +269,9 @@ class Verification(Resource):
             {
                 "enum": [one.value for one in DecidedBy],
                 "description": (
-                    "Only where the operator configured a control group: `control` if the verification passed so that "
-                    "it is learnt whether such persons are frauds, else `policy`."
+                    "Only where the operator uses a control group, lists or rules: `control` if the verification "
+                    "passed so that it is learnt whether such persons are frauds; `list` or `rule` if one of these "
+                    "decided; else `policy`."
                 ),
             }
         ),
@@ -285,4 +286,11 @@ class Verification(Resource):
             }
         ),
         Field(exclude_if=_is_none),
+    ] = None
+    decided_by_code: Annotated[
+        str | None,
+        Field(
+            exclude_if=_is_none,
+            description="With `decidedBy` `list` or `rule`: the name of the list or rule.",
+        ),
     ] = None

@@ -57,6 +57,7 @@ class FactualReasons:
     def __init__(self, factors: Factors, names: Sequence[str]) -> None:
         factors.check_columns(names)
         self.factors = factors
+        self.names = tuple(names)
         self.sentences = factors.sentences
         place = {name: column for column, name in enumerate(names)}
         facts = list(dict.fromkeys(fact for statement in factors.statements for fact in statement.facts))

@@ -7,6 +7,8 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 
 from scoring_model.arrays import BoolArray, FloatArray, IntArray
+from scoring_model.contract.fields import SIGNAL_PREFIX
+from scoring_model.contract.rules import any_signal, identifier
 from scoring_model.records import RecordTable
 from scoring_model.rules.names import SCORE, is_field
 from scoring_model.rules.rule import Condition, Operand, Operator, Rules
@@ -40,6 +42,18 @@ class RuleEvaluator:
         self._fields = tuple(name for name in rules.names if is_field(name))
         self._features = tuple(place[name] for name in rules.features)
         inputs = {name: at for at, name in enumerate((SCORE, *self._fields, *rules.features))}
+        self._others = tuple(name for name in self._fields if not name.startswith(SIGNAL_PREFIX))
+        texts = {
+            one.name
+            for rule in rules.rules
+            for one in rule.conditions
+            if isinstance(_any_of(one.operand), str)
+        }
+        self._signals = tuple(
+            (name.removeprefix(SIGNAL_PREFIX), name, identifier if name in texts else any_signal)
+            for name in self._fields
+            if name.startswith(SIGNAL_PREFIX)
+        )
         self._of_row = _getter(self._features)
         self._nothing = (_MISSING,) * len(self._fields)
         # Most rules fail at their first condition, which is kept apart from the others.
@@ -86,6 +100,23 @@ class RuleEvaluator:
                 else:
                     found.append(at)
         return tuple(found)
+
+    def read_stored(self, values: Mapping[str, object], signals: Mapping[str, object]) -> dict[str, object]:
+        """Return what rules read of a stored request, whatever signals its bundle knew.
+
+        Parameters
+        ----------
+        values : mapping of str to object
+            Canonical values of the identity by field name; signals among them do not count.
+        signals : mapping of str to object
+            As they were sent, by name.
+        """
+        found = {name: values[name] for name in self._others if name in values}
+        for name, field, rule in self._signals:
+            value = rule(signals[name]) if name in signals else None
+            if value is not None:
+                found[field] = value
+        return found
 
     def table_hits(self, scores: IntArray, table: RecordTable, rows: FloatArray) -> BoolArray:
         """Find the rules that hold for each record of a table.
@@ -136,6 +167,10 @@ def _of_field(condition: Condition, table: RecordTable) -> BoolArray:
         column.codes
     ]  # the code -1 is the last place
     return held
+
+
+def _any_of(operand: Operand) -> object:
+    return operand[0] if isinstance(operand, tuple) else operand
 
 
 def _are_numbers(operand: Operand) -> bool:

@@ -206,6 +206,11 @@ class Decider:
         return self._contributions.explain(row)
 
     @property
+    def columns(self) -> tuple[str, ...]:
+        """Return the names of the features of a row."""
+        return self._reasons.names
+
+    @property
     def sentences(self) -> Mapping[str, str]:
         """Return the sentences of all possible reasons, by code."""
         return self._reasons.sentences

@@ -113,7 +113,7 @@ def test_reference_closes_what_is_sent_and_opens_what_is_shown() -> None:
     optional = {
         "ConflictProblem": {"missingFields"},
         "ValidationProblem": {"errorsOmitted"},
-        "Verification": {"decidedBy", "policyOutcome"},
+        "Verification": {"decidedBy", "policyOutcome", "decidedByCode"},
     }
     for name, shape in DOCUMENT["components"]["schemas"].items():
         if name in sent:

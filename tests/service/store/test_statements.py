@@ -12,7 +12,7 @@ from scoring_model.service.store.queries import Query
 from scoring_model.service.store.sqlite_file import native
 from scoring_model.service.store.statements import Each
 
-FOR_OPERATORS = {"bundles", "clients", "keys_under_other_masters", "set_importing", "OUTCOMES"}
+FOR_OPERATORS = {"bundles", "clients", "keys_under_other_masters", "set_importing", "OUTCOMES", "RULE_HITS"}
 SORTED = {
     "api_keys",
     "LABELS",
@@ -23,7 +23,7 @@ SORTED = {
 }
 """These sort what one client, person, verification, event or webhook has of its own, and what a limit bounds."""
 
-OF_ACTIVATIONS = {"activations", "latest_activation", "serving_processes", "forget_processes"}
+OF_ACTIVATIONS = {"activations", "rule_sets", "latest_activation", "serving_processes", "forget_processes"}
 """No request runs these, and their tables have a row for each activation and process."""
 
 QUEUES = ("verifications_pending", "events_waiting", "deliveries_due", "deliveries_webhook")

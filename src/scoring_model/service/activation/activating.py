@@ -21,6 +21,7 @@ from scoring_model.service.activation.activations import (
     roll_back,
 )
 from scoring_model.service.activation.links import HistoryMismatch, agree_on_links
+from scoring_model.service.activation.rules import RulesRefused, check_names
 from scoring_model.service.activation.shelf import contents_of
 from scoring_model.service.core.rows import ActivationState, BundleActivationRow, ServingProcessRow
 
@@ -98,7 +99,9 @@ async def activate(
         sealed = read_bundle(bundle, public_key=public_key)
         scorer = Scorer.of(sealed)
         await agree_on_links(store, scorer)
-    except (BundleError, HistoryMismatch) as error:
+        async with store.reading() as reader:
+            await check_names(reader, scorer)
+    except (BundleError, HistoryMismatch, RulesRefused) as error:
         await refuse(store, row, str(error))
         raise ActivationRefused(f"bundle {versions} is refused: {error}") from None
     requested = await request(store, contents_of(sealed), row._replace(longest_window=scorer.matrix.reach))

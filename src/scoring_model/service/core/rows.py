@@ -114,6 +114,9 @@ class VerificationRow(NamedTuple):
     control_repeat: int | None = (
         None  # of a drawn one: whether the person had passed in the control group before
     )
+    rules: int | None = None  # number of the rules that were active; None if none ever were
+    rule_hits: str | None = None  # comma-separated codes of those that held
+    decided_by_code: str | None = None  # of the rule that decided
 
     @property
     def outcome_of_policy(self) -> str | None:
@@ -315,6 +318,16 @@ class BundleActivationRow(NamedTuple):
     reason: str | None = None  # of a refusal
 
 
+class RuleSetRow(NamedTuple):
+    """Rules that were active from an activation or rollback to the next. Rows are kept for replays."""
+
+    number: int  # from 1
+    at: int
+    version: str
+    document: str  # canonical JSON
+    activated_by: str
+
+
 class ServingProcessRow(NamedTuple):
     """A process that answers requests, as it last reported."""
 
@@ -350,6 +363,7 @@ Row = (
     | UnknownSignalRow
     | BundleFileRow
     | BundleActivationRow
+    | RuleSetRow
     | ServingProcessRow
 )
 
@@ -374,6 +388,7 @@ TABLES: Final[Mapping[type[Row], str]] = {
     UnknownSignalRow: "unknown_signals",
     BundleFileRow: "bundle_files",
     BundleActivationRow: "bundle_activations",
+    RuleSetRow: "rule_sets",
     ServingProcessRow: "serving_processes",
 }
 """The table of each kind of row."""

@@ -8,6 +8,7 @@ from scoring_model.contract.outcome import Outcome
 from scoring_model.contract.texts import rfc3339, to_text
 from scoring_model.history import LinkKey
 from scoring_model.history.windows import says_fraud
+from scoring_model.rules import OPERATOR_RULE, OPERATOR_RULE_SENTENCE
 from scoring_model.service.activation.links import LINKS_FACT
 from scoring_model.service.core.rows import ClientRow, VerificationRow
 from scoring_model.service.events.events import message_id
@@ -110,6 +111,12 @@ def _verdict(row: VerificationRow, client_id: str) -> dict[str, Any]:
             if row.decided_by is None
             else {"decidedBy": row.decided_by, "policyOutcome": row.policy_outcome}
         ),
+        **({} if row.decided_by_code is None else {"decidedByCode": row.decided_by_code}),
+        **(
+            {}
+            if row.rules is None
+            else {"ruleHits": (row.rule_hits or "").split(",") if row.rule_hits else []}
+        ),
         "modelVersion": row.model_version,
         "policyVersion": row.policy_version,
         "createdAt": rfc3339(row.created_at),
@@ -146,7 +153,9 @@ async def _reasons(reader: Reader, row: VerificationRow) -> list[dict[str, str]]
     if not row.reasons:
         return []
     bundles = {(one.model_version, one.policy_version): one.reasons for one in await reader.bundles()}
-    sentences = json.loads(bundles.get((row.model_version or "", row.policy_version or ""), "{}"))
+    sentences = {OPERATOR_RULE: OPERATOR_RULE_SENTENCE} | json.loads(
+        bundles.get((row.model_version or "", row.policy_version or ""), "{}")
+    )
     return [{"code": code, "description": sentences.get(code, "")} for code in row.reasons.split(",")]
 
 

@@ -117,7 +117,8 @@ async def explains(
     """
     stored = (row.control_share, None if row.control_drawn is None else bool(row.control_drawn))
     if group is None or row.policy_outcome is None:
-        return group is None and row.policy_outcome is None and stored == (None, None)
+        is_policys = row.decided_by in (None, DecidedBy.POLICY) and row.outcome == row.outcome_of_policy
+        return group is None and is_policys and stored == (None, None)
     draw = group.draw(Outcome(row.policy_outcome), person)
     is_passed = bool(draw.drawn) and row.outcome == Outcome.PASSED and not row.control_repeat
     is_policys = row.decided_by == DecidedBy.POLICY and row.outcome == row.policy_outcome

@@ -31,6 +31,7 @@ from scoring_model.service.requests.lists import subject_hash
 from scoring_model.service.resolutions.rows import follow
 from scoring_model.service.scoring.candidate import Candidate
 from scoring_model.service.scoring.control import ControlGroup, Draw
+from scoring_model.service.scoring.rulebook import Rulebook, ruled
 from scoring_model.service.scoring.score import History, Score, place, score
 from scoring_model.service.store import Transaction
 
@@ -89,6 +90,7 @@ class Scoring:
         self._secrets = secrets
         self._masks = Masks(secrets)
         self._clock = clock
+        self._rulebook = Rulebook(scorer.matrix.names)
         self._control = ControlGroup.of(scorer.rules.policy, secrets, scorer.manifest.policy_version)
 
     @property
@@ -115,13 +117,20 @@ class Scoring:
         placed, refused = place(batch.open, history, clock=self._clock)
         await history.read_older(transaction, placed)
         decided = score(placed, history, scorer=self.scorer)
-        draws = {} if self._control is None else await self._control.decide(transaction, placed, decided)
+        rules = await self._rulebook.active(transaction)
+        verdicts = {} if rules is None else rules.decide(placed, decided)
+        # Only whom no rule decides about reaches the policy with its control group.
+        reached = [one for one in placed if not verdicts or verdicts[one.candidate.id].decided is None]
+        draws = {} if self._control is None else await self._control.decide(transaction, reached, decided)
         scores = refused | decided
         for candidate in batch.open:
             found = scores[candidate.id]
             if isinstance(found, Score):
                 row = self._completed(candidate, batch.keys[candidate.id], found)
-                batch.results[candidate.id] = _drawn(row, draws[candidate.id]) if draws else row
+                if rules is not None:
+                    row = ruled(row, rules.number, verdicts[candidate.id])
+                drawn = draws.get(candidate.id)
+                batch.results[candidate.id] = row if drawn is None else _drawn(row, drawn)
                 batch.links[candidate.id] = found.links
             else:
                 batch.results[candidate.id] = found

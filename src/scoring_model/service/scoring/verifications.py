@@ -8,10 +8,11 @@ from typing import Final
 
 import numpy as np
 
-from scoring_model.contract.outcome import Outcome
+from scoring_model.contract.outcome import DecidedBy, Outcome
 from scoring_model.contract.resource import instant
 from scoring_model.contract.texts import to_text
 from scoring_model.contract.verification import ReasonCode, Verification, VerificationStatus
+from scoring_model.rules import OPERATOR_RULE, OPERATOR_RULE_SENTENCE
 from scoring_model.scorer.decider import Decider
 from scoring_model.service.clients.clients import Caller
 from scoring_model.service.core.clock import Clock
@@ -32,6 +33,7 @@ from scoring_model.service.requests.idempotency import (
 from scoring_model.service.requests.jobs import Done
 from scoring_model.service.requests.lists import ListFilter, merged, read_page
 from scoring_model.service.scoring.control import ControlGroup, explains
+from scoring_model.service.scoring.rulebook import active_rules, explains_rules, reasons_after
 from scoring_model.service.scoring.scoring import IMPORT_RETRY_SECONDS
 from scoring_model.service.scoring.served import Serving
 from scoring_model.service.store import Index, Page, Position, Reader, Store, Transaction
@@ -43,7 +45,7 @@ _AS_PENDING: Final[dict[str, object]] = {
     **dict.fromkeys(
         (
             *("scoring_outcome", "scoring_score", "model_version", "policy_version", "completed_at"),
-            *("decided_by", "policy_outcome"),
+            *("decided_by", "policy_outcome", "decided_by_code"),
         )
     ),
 }
@@ -230,7 +232,7 @@ class Verifications:
         if row.reasons:
             sentences = self._sentences[row.model_version, row.policy_version]
             codes = row.reasons.split(",")
-            reasons = tuple([ReasonCode(code=code, description=sentences[code]) for code in codes])
+            reasons = tuple([ReasonCode(code=code, description=_sentence(sentences, code)) for code in codes])
         return Verification(
             id=to_text(row.id),
             identity_id=None if row.identity_id is None else to_text(row.identity_id),
@@ -246,6 +248,7 @@ class Verifications:
             completed_at=None if row.completed_at is None else instant(row.completed_at),
             decided_by=row.decided_by,
             policy_outcome=row.policy_outcome,
+            decided_by_code=row.decided_by_code,
         )
 
     async def _find_sentences(self, reader: Reader, row: VerificationRow) -> None:
@@ -257,6 +260,10 @@ class Verifications:
         """Take over the reason texts of bundles."""
         for row in bundles:
             self._sentences[row.model_version, row.policy_version] = json.loads(row.reasons)
+
+
+def _sentence(sentences: Mapping[str, str], code: str) -> str:
+    return OPERATOR_RULE_SENTENCE if code == OPERATOR_RULE else sentences[code]
 
 
 class Replay(StrEnum):
@@ -309,11 +316,12 @@ async def replay(
         if key is None:
             return Replay.ERASED
         try:
-            packed = persons.verification_payload(row, key)[2]
+            signals, _, packed = persons.verification_payload(row, key)
             values = await persons.record_values(reader, row, key)
         except Unreadable:
             return Replay.DIFFERENT
         scopes = await reader.history_scopes()
+        rule_set = None if row.rules is None else await reader.rule_set(row.rules)
     if packed is None or secrets.digest(Purpose.ROW, packed) != row.row_digest:
         return Replay.DIFFERENT
     decider = find(row.model_version or "", row.policy_version)
@@ -323,7 +331,18 @@ async def replay(
         )
     decision = decider.decide_row(np.frombuffer(packed, dtype=np.float64))
     codes = ",".join(reason.code for reason in decision.reasons)
-    same = (decision.score, decision.outcome, codes) == (row.score, row.outcome_of_policy, row.reasons)
+    same = (decision.score, decision.outcome) == (row.score, row.outcome_of_policy)
+    if rule_set is not None:
+        rules = active_rules(rule_set, decider.columns)
+        verdict = rules.decide_stored(row, decision.outcome, values, signals, packed)
+        same = same and explains_rules(row, verdict)
+        codes = reasons_after(verdict, codes)
+    else:
+        same = same and row.rules is None and row.decided_by != DecidedBy.RULE
+    same = same and codes == row.reasons
+    if row.decided_by == DecidedBy.RULE:
+        is_undrawn = row.control_share is None and row.control_drawn is None
+        return Replay.SAME if same and is_undrawn else Replay.DIFFERENT
     group = ControlGroup.of(decider.rules.policy, secrets, decider.manifest.policy_version)
     person = Linker(secrets, ()).link(scopes[row.client], row.client, values).person
     is_explained = await explains(store, row, group, person)

@@ -21,6 +21,7 @@ from scoring_model.service.core.rows import (
     PersonKeyRow,
     ResolutionRow,
     Row,
+    RuleSetRow,
     ServingProcessRow,
     UnknownSignalRow,
     VerificationRow,
@@ -111,6 +112,21 @@ class Reader(ABC):
 
     latest_activation = row_of(BundleActivationRow, "ORDER BY number DESC LIMIT 1", takes())
     """The last step of that succession."""
+
+    rule_sets = rows_of(RuleSetRow, "ORDER BY number DESC", takes())
+    """All rules that were ever active, latest first."""
+
+    rule_set = row_of(RuleSetRow, "WHERE number = $1", takes(int))
+    """Rules by their number."""
+
+    async def rule_hits(self, number: int) -> Sequence[tuple[str, int]]:
+        """Return how many verifications under rules with a number had which hits: comma-separated codes, count."""
+        return [(row[0], row[1]) for row in await self._rows(sql.RULE_HITS, number)]
+
+    async def latest_rules(self) -> int:
+        """Return the number of the active rules; 0 if none ever were."""
+        rows = await self._rows(sql.LATEST_RULES)
+        return int(rows[0][0] or 0)
 
     serving_processes = rows_of(ServingProcessRow, "ORDER BY host, pid, process", takes())
     """What the processes last reported, including those that ended without a word."""

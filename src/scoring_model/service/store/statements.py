@@ -118,6 +118,11 @@ def select_each(kind: type[Row], key: str, rest: str = "") -> Each:
 
 FACT: Final = select(FactRow, "WHERE name = $1")
 DELETE_FACT: Final = "DELETE FROM facts WHERE name = $1"
+LATEST_RULES: Final = "SELECT max(number) FROM rule_sets"
+RULE_HITS: Final = (
+    "SELECT rule_hits, count(*) FROM verifications "
+    "WHERE rules = $1 AND rule_hits IS NOT NULL GROUP BY rule_hits"
+)
 BUNDLE_FILES: Final = select(BundleFileRow, "WHERE model_version = $1 AND policy_version = $2 ORDER BY name")
 _REPORTED: Final = ", ".join(f"{name} = excluded.{name}" for name in ServingProcessRow._fields[1:])
 REPORT_PROCESS: Final = f"{insert_one(ServingProcessRow)} ON CONFLICT (process) DO UPDATE SET {_REPORTED}"

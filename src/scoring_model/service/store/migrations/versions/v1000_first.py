@@ -127,6 +127,9 @@ CREATE TABLE verifications (
     control_share {double},
     control_drawn INTEGER,
     control_repeat INTEGER,
+    rules BIGINT,
+    rule_hits TEXT,
+    decided_by_code TEXT,
     PRIMARY KEY (id)
 );
 -- The partial indexes hold the few rows that lists and queues are searched for.
@@ -288,6 +291,15 @@ CREATE TABLE bundle_activations (
     requested_by TEXT NOT NULL,
     request BIGINT,
     reason TEXT,
+    PRIMARY KEY (number)
+);
+
+CREATE TABLE rule_sets (
+    number BIGINT NOT NULL,
+    at BIGINT NOT NULL,
+    version TEXT NOT NULL,
+    document TEXT NOT NULL,
+    activated_by TEXT NOT NULL,
     PRIMARY KEY (number)
 );
 
