@@ -693,7 +693,7 @@ def _find_lengths(found: Proposal, given: int | None) -> None:
         found.ends = int(max(one[one != NEVER].max(initial=0) for one in (times, since)))
     if not lengths.links and codes:
         found.decisions.append(
-            "No value of a link key recurs in the file: no features count earlier records."
+            "No value of a link key recurs in the file: features that count earlier records are 0 or missing in it."
         )
     if given is None:
         _say_delay(found)
