@@ -206,6 +206,7 @@ LINKING = {
     "ID-Karte": True,
     "device_hash": True,
     "Kontonummer": True,
+    "account no": True,
     "Kundenalter": False,
     "âge client": False,
     "IP-Land": False,
@@ -258,3 +259,24 @@ def test_words_of_documents_gaps_and_countries_are_known(tmp_path: Path) -> None
     assert found.fields["address.country"] == "Land"
     states = [f"{chr(65 + place % 26)}{chr(65 + place % 13)}" for place in range(N - 1)] + ["ND"]
     assert proposed(tmp_path, frame(Staat=states, Betrug=words("ja", "nein"))).nulls == ()
+
+
+def test_keys_with_encodings_are_counted_like_others(tmp_path: Path) -> None:
+    """Addresses of one network are one value: without the encoding none would recur."""
+    ips = [f"10.{place % 40}.7.{place // 40 + 1}" for place in range(N)]
+    found = proposed(tmp_path, frame(Rechner=ips, Betrug=words("ja", "nein")))
+    assert found.keys["rechner"] == ("signals.Rechner:net24",)
+    assert (found.lengths.links, found.lengths.by_key) == (True, {})
+    alone = [f"10.{place // 200}.{place % 200}.9" for place in range(N)]
+    found = proposed(tmp_path, frame(Rechner=alone, Betrug=words("ja", "nein")))
+    assert not found.lengths.links
+    assert "No value of a link key recurs" in " ".join(found.decisions)
+
+
+def test_a_date_of_birth_is_told_by_its_years(tmp_path: Path) -> None:
+    """Of two complete columns of times without a known header the one of decades before is no event."""
+    born = [f"19{60 + place % 40}-05-17 00:00:00" for place in range(N)]
+    table = frame(Betrug=words("ja", "nein")).rename(columns={"Zeitpunkt": "Feld1"})
+    table.insert(0, "Feld0", born)
+    found = proposed(tmp_path, table)
+    assert (found.fields["eventTime"], found.fields["dob"]) == ("Feld1", "Feld0")

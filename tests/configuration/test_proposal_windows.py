@@ -89,3 +89,24 @@ def test_a_file_without_times_has_no_delayed_windows() -> None:
         found = propose_lengths(events, None, FRAUDS, {"card": OFTEN})
         assert (found.delayed, found.without) == ((), "the times of the events are unknown")
         assert found.windows
+
+
+@pytest.mark.parametrize(("late", "longest"), [(0.11, 400), (0.08, 90)])
+def test_one_return_in_ten_makes_a_window_of_half_of_the_file(late: float, longest: int) -> None:
+    """Where a tenth of the values comes back later than the usual windows reach, one reaches half of the history."""
+    codes = np.arange(N) // 2
+    events = np.sort(np.arange(N) // 2 * DAY + np.arange(N) % 2 * HOUR)
+    rare = round(late * N / 2)
+    events[1 : 2 * rare : 2] += 95 * DAY
+    events[-1] = 800 * DAY
+    codes[-1] = 10_000
+    found = propose_lengths(events, None, FRAUDS, {"device": codes})
+    assert (found.delay, found.windows[-1]) == (30 * DAY, longest * DAY)
+    assert found.burn_in <= 80 * DAY
+
+
+def test_without_a_value_that_recurs_the_burn_in_is_short() -> None:
+    """A twentieth of the file; nothing would be counted over more."""
+    found = proposed(800, device=np.arange(N))
+    assert (found.links, found.burn_in) == (False, 40 * DAY)
+    assert proposed(800, card=OFTEN).links

@@ -1,4 +1,4 @@
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 from hypothesis import given
@@ -113,3 +113,13 @@ def test_formats_that_are_certain_are_guessed(texts: tuple[str, ...], formats: t
 def test_what_is_uncertain_is_not_guessed(texts: tuple[str, ...]) -> None:
     """Without evidence, with one text that may be a mistake, or with texts of both orders there is no format."""
     assert guess_dates(texts) == ()
+
+
+def test_times_of_ctime_are_guessed_and_read() -> None:
+    """With names of days, with and without an offset before the year."""
+    (form,) = guess_dates(["Fri Apr 06 10:58:22 +0000 2007"])
+    assert form == "%a %b %d %H:%M:%S %z %Y"
+    assert date_reader((form,))("Fri Apr 06 10:58:22 +0200 2007") == datetime(
+        2007, 4, 6, 10, 58, 22, tzinfo=timezone(timedelta(hours=2))
+    )
+    assert guess_dates(["Fri Apr 06 10:58:22 2007"]) == ("%a %b %d %H:%M:%S %Y",)

@@ -161,7 +161,7 @@ ABANDONED: Final = """
 
 AMOUNTS: Final = "amount amt betrag montant importe importo monto valor bedrag kwota belopp summe"
 MEASURES: Final = f"""
-    {AMOUNTS} balance income salary price value score age count days hours seconds limit saldo einkommen gehalt preis
+    {AMOUNTS} balance income salary price value score age days hours seconds limit saldo einkommen gehalt preis
     wert alter anzahl tage stunden sekunden solde revenu salaire prix âge nombre jours ingresos salario precio edad días
     reddito stipendio prezzo età giorni renda salário preço idade dias inkomen salaris prijs leeftijd dagen
     dochód pensja
