@@ -20,6 +20,7 @@ names = st.text(st.characters(codec="utf-8", exclude_characters="\r\x00"), min_s
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(st.lists(names, min_size=2, max_size=5, unique_by=lambda name: name.strip().casefold()))
 @example(["2024", "no", "on", "null"])
+@example(["0", "BIRTHDATE"])
 @example(["~", ".nan", "1e5", "Yes"])
 @example(["né le", "label"])
 @example(["a: b", "x #y", "\x85", "\u2028", "\x7f", '\U000e0000"\\'])

@@ -187,11 +187,8 @@ def score_dataset(
         If `out` holds another run or files, or the work folder belongs to another run.
     """
     staged = stage is not None or shard is not None
-    if staged and work is None:
-        raise ValueError("stages and shards need --work, a folder that all of them share")
     scorer = Scorer.load(bundle, public_key=public_key).with_names(names)
-    if shard is not None and stage is None:
-        _refuse_links(scorer)
+    _check_shares(scorer, work, stage, shard)
     sources, histories = list(map(absolute_location, sources)), list(map(absolute_location, histories))
     with open_workers(processes, dask, prepare=process_settings.configure_worker) as workers:
         run = _Run(
@@ -227,9 +224,11 @@ def score_dataset(
         return run.stages(plan, stage, shard)
 
 
-def _refuse_links(scorer: Scorer) -> None:
-    """Refuse to share out whole records, where each depends on all others."""
-    if scorer.matrix.link_keys:
+def _check_shares(scorer: Scorer, work: Path | None, stage: Stage | None, shard: Shard | None) -> None:
+    """Refuse to share out work without a common folder, and whole records where each depends on all others."""
+    if (stage is not None or shard is not None) and work is None:
+        raise ValueError("stages and shards need --work, a folder that all of them share")
+    if shard is not None and stage is None and scorer.matrix.link_keys:
         raise StageIncomplete(
             "the bundle has link keys, so that each record depends on all others: "
             "run --stage partition, then links, then score, each with --shard"

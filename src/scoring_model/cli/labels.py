@@ -101,6 +101,17 @@ def report(
         checked = {} if finding is None else {"finding": finding.to_json()}
         console.say_json({**asdict(found), "step_ups": asdict(step_ups), **checked})
         return
+    _say_labels(found)
+    _say_step_ups(step_ups)
+    if finding is not None:
+        console.say(str(finding))
+    console.say(
+        f"{found.conflicts} verifications have contradicting labels; {found.withdrawn} have a withdrawn one"
+    )
+
+
+def _say_labels(found: LabelDelays) -> None:
+    """Say how late labels come, and what they cover."""
     if found.maturity_days is None:
         console.say("no fraud is labelled yet, so that no delay is known")
     else:
@@ -120,12 +131,6 @@ def report(
         console.say(
             f"{outcome}: {repeats} verifications of persons who had passed in the control group before"
         )
-    _say_step_ups(step_ups)
-    if finding is not None:
-        console.say(str(finding))
-    console.say(
-        f"{found.conflicts} verifications have contradicting labels; {found.withdrawn} have a withdrawn one"
-    )
 
 
 def _checked(step_ups: StepUps, bundle: Path) -> Finding:

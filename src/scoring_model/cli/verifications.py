@@ -81,24 +81,13 @@ def list_all(
     With --outcome, --status, --model-version, --resolution or --unresolved the latest 1,000 verifications of each
     client are searched (stepped-up ones where only those are wanted); --before goes further back.
     """
-    from scoring_model.contract.outcome import Outcome
-    from scoring_model.contract.resolution import Result
     from scoring_model.contract.texts import from_rfc3339
-    from scoring_model.contract.verification import VerificationStatus
     from scoring_model.service.past.inspection import list_verifications
 
-    if unresolved:
-        outcome, resolution = outcome or Outcome.STEPPED_UP.value, resolution or "none"
-    results = [*(one.value.lower() for one in Result), "none"]
-    for text, known in ((outcome, [*Outcome]), (status, [*VerificationStatus]), (resolution, results)):
-        if text is not None and text not in known:
-            raise ValueError(f"must be one of {', '.join(known)}")
+    filters = _filters(outcome, status, model_version, resolution, unresolved=unresolved)
     until = None if before is None else from_rfc3339(before)
     if before is not None and until is None:
         raise ValueError("--before must be a time of RFC 3339 with a zone")
-    result = None if resolution is None else resolution.upper()
-    named = {"outcome": outcome, "status": status, "model_version": model_version, "resolution": result}
-    filters = {name: text for name, text in named.items() if text is not None}
     found = with_store(
         database,
         lambda store: list_verifications(store, client_id=client, filters=filters, before=until, limit=limit),
@@ -111,6 +100,30 @@ def list_all(
         console.say(
             "  ".join([*words, f"{one['scoringOutcome'] or '-'} {one['scoringScore'] or ''}".rstrip()])
         )
+
+
+def _filters(
+    outcome: str | None,
+    status: str | None,
+    model_version: str | None,
+    resolution: str | None,
+    *,
+    unresolved: bool,
+) -> dict[str, str]:
+    """Check the words of filters; returns those that are given."""
+    from scoring_model.contract.outcome import Outcome
+    from scoring_model.contract.resolution import Result
+    from scoring_model.contract.verification import VerificationStatus
+
+    if unresolved:
+        outcome, resolution = outcome or Outcome.STEPPED_UP.value, resolution or "none"
+    results = [*(one.value.lower() for one in Result), "none"]
+    for text, known in ((outcome, [*Outcome]), (status, [*VerificationStatus]), (resolution, results)):
+        if text is not None and text not in known:
+            raise ValueError(f"must be one of {', '.join(known)}")
+    result = None if resolution is None else resolution.upper()
+    named = {"outcome": outcome, "status": status, "model_version": model_version, "resolution": result}
+    return {name: text for name, text in named.items() if text is not None}
 
 
 @app.command()
