@@ -326,3 +326,24 @@ def test_a_history_is_decided_as_its_file_is(store_url: str, sealed: Path, tmp_p
             assert ",".join(one["reasonCodes"]) == row.reasons
 
     run_story(store_url, sealed, story)
+
+
+def test_identifiers_of_numbers_are_their_digits(sqlite_url: str, sealed: Path) -> None:
+    """A device that is sent as a number, and a blank one, which is missing, are read as files have them."""
+
+    async def story(world: World) -> None:
+        caller, good = await world.client(), signals_of(world.bundle)[0]
+        await activated(
+            world,
+            rules_of(
+                ("NUMBER", {"signals.deviceId": {"is": 12}}, "FAILED"),
+                ("NONE", {"signals.deviceId": {"is_missing": True}}, "STEPPED_UP"),
+            ),
+        )
+        found = [
+            await verified(world, caller, **{**good, "deviceId": value}) for value in (12, "12 ", " ", "a")
+        ]
+        assert [one.decided_by_code for one in found] == ["NUMBER", "NUMBER", "NONE", None]
+        assert set(await replays(world, found)) == {Replay.SAME}
+
+    run_story(sqlite_url, sealed, story)

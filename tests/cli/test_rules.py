@@ -1,0 +1,52 @@
+"""The commands that switch the rules of a database."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from program import Captured, run
+
+URL = "sqlite:///scoring.db"
+RULES = """
+rules:
+  - code: FARM
+    title: A farm of devices
+    when: {signals.deviceId: {is: farm}}
+    then: %s
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, migrated: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The working directory, with an empty database."""
+    shutil.copy(migrated, tmp_path / "scoring.db")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_rules_are_activated_listed_and_rolled_back(capsys: Captured, sealed: Path, folder: Path) -> None:
+    """`activate` advises to observe before a rule fails people; a rollback after the first leads to none."""
+    file, base = folder / "rules.yaml", ("--database", URL)
+    assert run(capsys, "rules", "rollback", *base)[0] == 1
+    file.write_text(RULES % "OBSERVE")
+    code, said, _ = run(capsys, "rules", "activate", file, sealed, *base)
+    assert (code, "let it OBSERVE first" in said) == (0, False)
+    file.write_text(RULES % "FAILED")
+    code, said, _ = run(capsys, "rules", "activate", file, sealed, *base)
+    assert (code, "let it OBSERVE first" in said) == (0, True)
+    code, _, complaint = run(capsys, "rules", "activate", file, sealed, *base)
+    assert (code, "are active already" in complaint) == (1, True)
+    assert run(capsys, "rules", "rollback", *base)[0] == 0
+    listed = json.loads(run(capsys, "rules", "list", *base, "--json")[1])
+    assert [(one["active"], one["rules"][0]["then"]) for one in listed] == [
+        (True, "OBSERVE"),
+        (False, "FAILED"),
+        (False, "OBSERVE"),
+    ]
+    assert listed[0]["version"] == listed[2]["version"]
+    assert "FARM  OBSERVE  0 hits  A farm of devices" in run(capsys, "rules", "list", *base)[1]
+    file.write_text(RULES % "STOP")
+    code, _, complaint = run(capsys, "rules", "activate", file, sealed, *base)
+    assert (code, "rules.0.then" in complaint) == (1, True)
