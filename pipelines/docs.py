@@ -18,7 +18,7 @@ from scoring_model.configuration.schema import configuration_schema, gates_schem
 from scoring_model.features import FeatureMatrix, FeatureSettings, FittedState, LinkSettings, SignalSettings
 from scoring_model.features.reference import read_signals, reference
 from scoring_model.features.signal_settings import READ_TYPES
-from scoring_model.findings import CHECKS
+from scoring_model.findings import CHECKS, Check
 
 ROOT: Final = Path(__file__).parents[1]
 CONFIGURATION: Final = ROOT / "configs" / "identity.yaml"
@@ -47,12 +47,19 @@ def _read_signals(use: Use) -> str:
     return read_signals(matrix, reason_factors(matrix, use=use, share=0).sentences)
 
 
+def _maker(check: Check) -> str:
+    """Say what makes a check."""
+    return (
+        "`labels report`" if check.of_service else "the training" if check.of_training else "the evaluation"
+    )
+
+
 def findings_page() -> str:
     """Return the up-to-date page: its introduction, which is written by hand, and a section for each code."""
     introduction = FINDINGS.read_text(encoding="utf-8").partition("\n## SM")[0].strip()
     sections = [
         f"## {code.value}\n\n**{check.title}.** Severity: {check.severity}. Made by: "
-        f"{'the training' if check.of_training else 'the evaluation'}.\n\n"
+        f"{_maker(check)}.\n\n"
         f"*Why it matters.* {check.why}\n\n*What to do.* {check.action}"
         for code, check in CHECKS.items()
     ]

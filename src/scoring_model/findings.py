@@ -65,11 +65,13 @@ class Check:
     title : str
         What is checked, as a phrase.
     of_training : bool
-        Whether a training makes the check; otherwise an evaluation does.
+        Whether a training makes the check; otherwise an evaluation does, or a command on the database of a service.
     why : str
         Why it matters, one or more sentences.
     action : str
         What to do if something is found.
+    of_service : bool
+        Whether only a command on the database of a service makes it, so that no gate on a severity waits for it.
     """
 
     title: str
@@ -77,6 +79,7 @@ class Check:
     of_training: bool
     why: str
     action: str
+    of_service: bool = False
 
 
 CHECKS: Final[Mapping[Code, Check]] = MappingProxyType(
@@ -216,6 +219,7 @@ CHECKS: Final[Mapping[Code, Check]] = MappingProxyType(
             "Where that differs from what resolutions and the control group show, the policy steps up too many "
             "applicants or too few. `labels report --bundle` makes this check.",
             action="Set `policy.costs.step_up_effectiveness` to what was measured, and choose the policy anew.",
+            of_service=True,
         ),
         Code.CONTROL_GROUP: Check(
             title="Size of the control group",

@@ -109,7 +109,7 @@ def test_check_reports_what_is_wrong(capsys: Captured, config: Path, few: Path, 
     assert (code, found["rows"], found["good"], found["bad"]) == (1, 400, 395, 5)
     finding, late, control = found["findings"]
     assert late["code"] == "SM015"
-    assert (control["code"], control["state"]) == ("SM017", "not applicable")
+    assert (control["code"], control["state"]) == ("SM017", "clear")
     assert "it is assumed that nobody was stopped" in found["applicants"]
     warning = finding["sentence"]
     assert (finding["code"], finding["state"]) == ("SM006", "found")

@@ -272,6 +272,4 @@ def test_nobody_was_stopped_is_no_control_group() -> None:
     """Without weights, or where each record has one of 1."""
     targets = np.zeros(5, dtype=np.int8)
     for weights in (None, np.ones(5)):
-        assert (
-            check_control(ControlGroup.of(weights, targets), days=1, records=5).state is State.NOT_APPLICABLE
-        )
+        assert check_control(ControlGroup.of(weights, targets), days=1, records=5).state is State.CLEAR

@@ -28,8 +28,8 @@ from stored_rows import delivery_row, event_row, identity_row, new_id, verificat
 
 NAMES = (
     "identity.created identity.validated identity.invalid identity.redacted verification.completed "
-    "verification.passed verification.stepped_up verification.failed verification.error label.received webhook.test "
-    "webhook.disabled"
+    "verification.passed verification.stepped_up verification.failed verification.error verification.resolved "
+    "label.received webhook.test webhook.disabled"
 )
 ROW = verification_row(
     id=bytes(range(16)),

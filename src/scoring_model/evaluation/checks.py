@@ -124,9 +124,8 @@ def check_control(group: ControlGroup | None, *, days: float, records: int) -> F
     """
     code = Code.CONTROL_GROUP
     if group is None:
-        return not_applicable(
-            code, "no record has a propensity below 1: there is no control group", records=records
-        )
+        sentence = "no record has a propensity below 1: there is no control group"
+        return Finding(code=code, state=State.CLEAR, sentence=sentence, records=records)
     size = f"{group.genuine:,} genuine records and {group.frauds:,} known frauds"
     found = f"the control group has {size} in {days:,.0f} days"
     needed = f"{MIN_GENUINE} and {MIN_FRAUDS}"

@@ -320,7 +320,9 @@ def _check_findings(
 ) -> tuple[GateVerdict, str, tuple[Evidence, ...]]:
     """Check that some checks found nothing; a check that did not run is no pass."""
     codes = [
-        code for code, check in CHECKS.items() if subject == code or _is_as_grave(check.severity, subject)
+        code
+        for code, check in CHECKS.items()
+        if subject == code or (_is_as_grave(check.severity, subject) and not check.of_service)
     ]
     watched = [one for code in codes if code not in mute for one in _made(code, findings)]
     state = next((one for one in _STATES if one in {found.state for found in watched}), State.NOT_APPLICABLE)

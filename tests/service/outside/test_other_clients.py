@@ -14,6 +14,8 @@ OPERATIONS = [
     ("DELETE", IDENTITIES, "", None),
     ("GET", VERIFICATIONS, "", None),
     ("DELETE", VERIFICATIONS, "/signals", None),
+    ("GET", VERIFICATIONS, "/resolutions", None),
+    ("POST", VERIFICATIONS, "/resolutions", {"result": "APPROVED", "method": "other"}),
     ("GET", WEBHOOKS, "", None),
     ("PUT", WEBHOOKS, "", HOOK),
     ("DELETE", WEBHOOKS, "", None),
