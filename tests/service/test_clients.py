@@ -1,12 +1,14 @@
 """The clients of the service and their keys (contract, "Authentication" and "Rate limit"), on real databases."""
 
 import asyncio
+import inspect
 import re
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from scoring_model.cli.clients import create
 from scoring_model.contract.violation import Invalid
 from scoring_model.service.clients.clients import (
     NewClient,
@@ -250,3 +252,9 @@ async def test_scopes_of_a_client_are_replaced(store: Store) -> None:
     assert found == [frozenset({Permission.LABELS, Permission.WEBHOOKS}), ALL]
     with pytest.raises(UnknownClient):
         await grant(store, "cl_none", permissions=[Permission.LABELS])
+
+
+def test_a_client_of_the_command_may_do_everything_by_default() -> None:
+    """A scope that is added is in the command's default, as long as all of them are."""
+    default = inspect.signature(create).parameters["scopes"].default
+    assert parse_permissions(default) == frozenset(Permission)

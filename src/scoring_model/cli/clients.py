@@ -26,7 +26,7 @@ def create(
     database: shared.Database,
     scopes: Annotated[
         str, typer.Option(help="Permissions of its keys.")
-    ] = "identities,verifications,webhooks,labels",
+    ] = "identities,verifications,webhooks,labels,resolutions",
     quota: Annotated[
         str, typer.Option(help="Requests and seconds: so many in any such time are never refused.")
     ] = "6000/60",
