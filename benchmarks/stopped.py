@@ -7,8 +7,8 @@ others exist here, so each statement can be checked:
 
 - The differences of the two models on the whole sample, an error rate each, lie within the exact ends in every world;
   those of the population lie, all together, within the simultaneous ends in at least 95 of 100.
-- A promise that is kept is never called broken. One on step-ups that is kept with room is called kept without a label
-  of the stopped ones in at least 95 of 100.
+- A promise that is kept is never called broken. If step-ups stay well below their limit, that promise is called kept in
+  at least 95 of 100 worlds, although no label of a stopped applicant is known.
 - Against silence: with a control group of 10 % and 1,500 frauds a promise on missed fraud that is broken by 20 points
   is called broken in at least half of the worlds.
 """

@@ -38,7 +38,7 @@ _DIALLED: Final = re.compile(r"[+(]{0,2}[0-9](?:[ ()./-]{0,2}[0-9]){5,14}")
 _CODE: Final = re.compile(r"[A-Za-z_/.:-]*[0-9][A-Za-z0-9_/.:-]*")
 _RECURRING: Final = 0.98  # share of distinct values below which codes connect records
 _KINDS: Final = 12
-_LONG: Final = 6  # digits of an identifier that no header tells
+_LONG: Final = 6  # fewest digits of an identifier whose header does not name it
 _ZONE: Final = re.compile(r":\d\d(\.\d+)?([Zz]|[+-]\d\d:?\d\d)$")
 _COMMA: Final = re.compile(r"[+-]?\d{1,3}(?:\.\d{3})*,\d+|[+-]?\d+,\d+")
 
