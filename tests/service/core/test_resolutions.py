@@ -189,7 +189,7 @@ def test_erasure_takes_the_words_and_leaves_the_result(store_url: str, sealed: P
 
 
 def test_a_follow_up_ends_a_chain_of_step_ups(store_url: str, sealed: Path) -> None:
-    """One that asks for more again leaves it open; the outcome of the last one ends all of them."""
+    """One that asks for more again leaves it open; the last one ends all that have room for a resolution."""
 
     async def story(world: World) -> None:
         caller = await world.client()
@@ -197,6 +197,10 @@ def test_a_follow_up_ends_a_chain_of_step_ups(store_url: str, sealed: Path) -> N
         for _ in range(LONGEST_CHAIN):
             chain.append(await copied(world, await world.row(chain[-1]), previous_id=chain[-1]))
         assert await table(world.url, ResolutionRow) == []
+        full, client = chain[5], (await world.row(chain[5])).client
+        made = ResolutionRow(full, client, full, "ABANDONED", "other", None, START, START)
+        async with world.store.writing([]) as transaction:
+            await transaction.insert([made._replace(id=new_id(START)) for _ in range(MOST_KEPT)])
         passing = signals_of(sealed, Outcome.PASSED)[0]
         last = (await world.verify(caller, signals=passing, subject="s", previous=chain[-1])).resource
         assert last.outcome is not None
@@ -204,7 +208,8 @@ def test_a_follow_up_ends_a_chain_of_step_ups(store_url: str, sealed: Path) -> N
         assert await results(world, caller, last.id) == []
         assert await results(world, caller, chain[0]) == []  # beyond the longest chain
         for one in chain[1:]:
-            assert await results(world, caller, one) == [(ended, "followUp")]
+            expected = [("ABANDONED", "other")] * MOST_KEPT if one == full else [(ended, "followUp")]
+            assert await results(world, caller, one) == expected
         assert (await world.event_types(caller, chain[1]))[-1] == "verification.resolved"
 
     run_story(store_url, sealed, story)
