@@ -50,10 +50,19 @@ def now() -> int:
 
 def read_begin(text: str) -> int:
     """Read an age (such as 180d) or a time as an instant, in microseconds."""
+    return _read_distance(text, -1)
+
+
+def read_end(text: str) -> int:
+    """Read how long from now (such as 30d) or a time as an instant, in microseconds."""
+    return _read_distance(text, 1)
+
+
+def _read_distance(text: str, sign: int) -> int:
     from scoring_model.records.times import parse_duration
 
     try:
-        return now() - parse_duration(text)
+        return now() + sign * parse_duration(text)
     except ValueError:
         return read_instant(text)
 

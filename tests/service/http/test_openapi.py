@@ -109,7 +109,7 @@ def test_reference_has_valid_schemas_and_examples() -> None:
 def test_reference_closes_what_is_sent_and_opens_what_is_shown() -> None:
     """Requests forbid unknown fields; answers require every field, but in events, and leave room for more."""
     sent = {"AddressInput", "IdentityInput", "VerificationInput", "WebhookInput", "WebhookUpdate", "Nothing"}
-    sent |= {"LabelInput", "LabelsInput", "ResolutionInput"}
+    sent |= {"LabelInput", "LabelsInput", "ResolutionInput", "ListEntriesInput", "ListRemovalInput"}
     optional = {
         "ConflictProblem": {"missingFields"},
         "ValidationProblem": {"errorsOmitted"},

@@ -4,7 +4,7 @@ The caller holds the locks of the candidates' history scopes. A candidate withou
 candidate's history.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 
@@ -31,8 +31,10 @@ from scoring_model.service.requests.lists import subject_hash
 from scoring_model.service.resolutions.rows import follow
 from scoring_model.service.scoring.candidate import Candidate
 from scoring_model.service.scoring.control import ControlGroup, Draw
-from scoring_model.service.scoring.rulebook import Rulebook, ruled
-from scoring_model.service.scoring.score import History, Score, place, score
+from scoring_model.service.scoring.listbook import Listbook
+from scoring_model.service.scoring.overrides import Override, overridden, override_of
+from scoring_model.service.scoring.rulebook import Rulebook
+from scoring_model.service.scoring.score import History, Placed, Score, place, score
 from scoring_model.service.store import Transaction
 
 MAX_ATTEMPTS: Final = 3
@@ -84,13 +86,16 @@ class _Batch:
 class Scoring:
     """Scores candidates with one bundle."""
 
-    def __init__(self, scorer: Scorer, vault: Vault, secrets: Secrets, clock: Clock) -> None:
+    def __init__(
+        self, scorer: Scorer, vault: Vault, secrets: Secrets, clock: Clock, listbook: Listbook
+    ) -> None:
         self.scorer = scorer
         self._vault = vault
         self._secrets = secrets
         self._masks = Masks(secrets)
         self._clock = clock
         self._rulebook = Rulebook(scorer.matrix.names)
+        self._listbook = listbook
         self._control = ControlGroup.of(scorer.rules.policy, secrets, scorer.manifest.policy_version)
 
     @property
@@ -117,24 +122,53 @@ class Scoring:
         placed, refused = place(batch.open, history, clock=self._clock)
         await history.read_older(transaction, placed)
         decided = score(placed, history, scorer=self.scorer)
-        rules = await self._rulebook.active(transaction)
-        verdicts = {} if rules is None else rules.decide(placed, decided)
-        # Only whom no rule decides about reaches the policy with its control group.
-        reached = [one for one in placed if not verdicts or verdicts[one.candidate.id].decided is None]
+        numbers = await transaction.latest_overrides()
+        overrides = await self._overrides(transaction, numbers, placed, decided)
+        # Only whom no list and no rule decides about reaches the policy with its control group.
+        reached = [
+            one
+            for one in placed
+            if one.candidate.id not in overrides or overrides[one.candidate.id].decided_by is DecidedBy.POLICY
+        ]
         draws = {} if self._control is None else await self._control.decide(transaction, reached, decided)
         scores = refused | decided
         for candidate in batch.open:
             found = scores[candidate.id]
             if isinstance(found, Score):
                 row = self._completed(candidate, batch.keys[candidate.id], found)
-                if rules is not None:
-                    row = ruled(row, rules.number, verdicts[candidate.id])
+                if override := overrides.get(candidate.id):
+                    row = overridden(row, override)
                 drawn = draws.get(candidate.id)
                 batch.results[candidate.id] = row if drawn is None else _drawn(row, drawn)
                 batch.links[candidate.id] = found.links
             else:
                 batch.results[candidate.id] = found
         return await _write(transaction, batch)
+
+    async def _overrides(
+        self,
+        transaction: Transaction,
+        numbers: tuple[int, int],
+        placed: Sequence[Placed],
+        scores: Mapping[bytes, Score],
+    ) -> dict[bytes, Override]:
+        """Return what lists and rules make of scored candidates, by id; none where neither are in use."""
+        number_of_rules, number_of_lists = numbers
+        rules = await self._rulebook.active(transaction, number_of_rules)
+        lists = await self._listbook.lists_of(transaction, number_of_lists, placed)
+        verdicts = {} if rules is None else rules.decide(placed, scores)
+        found = {}
+        for one in placed:
+            id_ = one.candidate.id
+            if id_ in verdicts or id_ in lists:
+                found[id_] = override_of(
+                    scores[id_].outcome,
+                    lists.get(id_, ()),
+                    verdicts.get(id_),
+                    rules=None if rules is None else rules.number,
+                    lists=number_of_lists if id_ in lists else None,
+                )
+        return found
 
     async def postpone(self, transaction: Transaction, candidates: Sequence[Candidate]) -> Results:
         """Store candidates as PENDING without counting an attempt."""
