@@ -38,7 +38,7 @@ def is_dead(page: Path, link: str) -> bool:
     """Whether a relative link names no file, or no heading of a page."""
     name, _, anchor = link.partition("#")
     target = page.parent / name if name else page
-    return not target.exists() or bool(anchor) and target.suffix == ".md" and anchor not in anchors(target)
+    return not target.exists() or (bool(anchor) and target.suffix == ".md" and anchor not in anchors(target))
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
