@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -59,8 +60,8 @@ def add(
         int | None,
         typer.Option(
             parser=shared.read_end,
-            metavar="AGE|TIME",
-            help="End: from now (30d), or a time. By default none.",
+            metavar="DURATION|DAY|TIME",
+            help="End: from now (30d), a day, which still counts, or a time. By default none.",
         ),
     ] = None,
     client: _Client = None,
@@ -75,7 +76,7 @@ def add(
     """
     from scoring_model.service.operator_lists.changes import ACTIONS, Addition, check_name
     from scoring_model.service.operator_lists.operating import OperatedList
-    from scoring_model.service.operator_lists.values import read_values
+    from scoring_model.service.operator_lists.values import hash_values, read_lines
 
     _check_whose(client, all_scopes=all_scopes)
     check_name(name)
@@ -84,11 +85,48 @@ def add(
 
     async def work(store: Store) -> Changed:
         opened = await OperatedList.open(store, keyring, name, key=key, client_id=client, by=by or operator())
-        given = read_values(values, values.name, opened.hasher())
+        given = hash_values(read_lines(values, values.name), values.name, opened.hasher())
         return await opened.add(addition, given, now=shared.now())
 
     done = with_store(database, work)
-    console.say(f"{name}: {done.changed:,} added, {done.unchanged:,} were on it; {done.entries:,} in all")
+    console.say(_added(name, done))
+
+
+@app.command("import")
+def import_file(
+    path: Annotated[Path, typer.Argument(metavar="FILE", exists=True, dir_okay=False, help="Lists, YAML.")],
+    database: shared.Database,
+    client: _Client = None,
+    all_scopes: _AllScopes = False,
+    by: _By = None,
+    master_key: shared.MasterKey = None,
+) -> None:
+    """Add the lists of a file. If anything in it breaks a rule, nothing is added.
+
+    `whatif --lists` shows before what they would have done. See docs/lists.md.
+    """
+    from scoring_model.service.operator_lists.changes import Addition
+    from scoring_model.service.operator_lists.files import read_lists
+    from scoring_model.service.operator_lists.operating import OperatedList
+
+    _check_whose(client, all_scopes=all_scopes)
+    found, keyring = read_lists(path), masters_of(database, master_key)
+
+    async def work(store: Store) -> list[Changed]:
+        opened = [
+            await OperatedList.open(
+                store, keyring, one.name, key=one.key, client_id=client, by=by or operator()
+            )
+            for one in found
+        ]
+        values = [one.hashed(of.hasher()) for one, of in zip(found, opened, strict=True)]
+        return [
+            await of.add(Addition(key=one.key, outcome=one.outcome, until=one.until), given, now=shared.now())
+            for one, of, given in zip(found, opened, values, strict=True)
+        ]
+
+    for one, done in zip(found, with_store(database, work), strict=True):
+        console.say(_added(one.name, done))
 
 
 @app.command()
@@ -104,7 +142,7 @@ def remove(
 ) -> None:
     """Remove values from a list, or all of them. From now on they decide nothing; verdicts stay."""
     from scoring_model.service.operator_lists.operating import OperatedList
-    from scoring_model.service.operator_lists.values import read_values
+    from scoring_model.service.operator_lists.values import hash_values, read_lines
 
     _check_whose(client, all_scopes=all_scopes)
     if (values is None) != everything:
@@ -115,7 +153,11 @@ def remove(
         opened = await OperatedList.open(
             store, keyring, name, key=None, client_id=client, by=by or operator()
         )
-        given = None if values is None else read_values(values, values.name, opened.hasher())
+        given = (
+            None
+            if values is None
+            else hash_values(read_lines(values, values.name), values.name, opened.hasher())
+        )
         return await opened.remove(given, now=shared.now())
 
     done = with_store(database, work)
@@ -152,6 +194,10 @@ async def _show(store: Store, client: str | None, name: str | None) -> list[dict
 
     scope = None if client is None else (await find_client(store, client)).pool
     return await show_lists(store, scope, name)
+
+
+def _added(name: str, done: Changed) -> str:
+    return f"{name}: {done.changed:,} added, {done.unchanged:,} were on it; {done.entries:,} in all"
 
 
 def _check_whose(client: str | None, *, all_scopes: bool) -> None:

@@ -50,21 +50,22 @@ def now() -> int:
 
 def read_begin(text: str) -> int:
     """Read an age (such as 180d) or a time as an instant, in microseconds."""
-    return _read_distance(text, -1)
-
-
-def read_end(text: str) -> int:
-    """Read how long from now (such as 30d) or a time as an instant, in microseconds."""
-    return _read_distance(text, 1)
-
-
-def _read_distance(text: str, sign: int) -> int:
     from scoring_model.records.times import parse_duration
 
     try:
-        return now() + sign * parse_duration(text)
+        return now() - parse_duration(text)
     except ValueError:
         return read_instant(text)
+
+
+def read_end(text: str) -> int:
+    """Read how long from now (such as 30d), a day, which still counts, or a time; gives its end, in microseconds."""
+    from scoring_model.records.times import end_of, is_end, parse_duration
+
+    try:
+        return end_of(text) if is_end(text) else now() + parse_duration(text)
+    except ValueError as error:
+        raise typer.BadParameter(f"{error}, or a day, or a time of RFC 3339") from error
 
 
 def key_of(path: Path | None) -> Ed25519PublicKey | None:

@@ -269,7 +269,7 @@ def test_an_entry_on_a_person_ends_with_the_person(store_url: str, sealed: Path)
     async def story(world: World) -> None:
         one, two = await world.client("shared"), await world.client("shared")
         await listed(world, one, "persons", "FAILED", PERSON, key="person")
-        body = {**PERSON, "citizenship": "GB", "documentType": "PASSPORT"}
+        body: dict[str, object] = {**PERSON, "citizenship": "GB", "documentType": "PASSPORT"}
         body |= {"imageUrls": ["https://img.example/1"], "address": {"country": "GB"}}
         identities = {caller.client: await world.identity(caller, body) for caller in (one, two)}
 
@@ -356,7 +356,13 @@ def test_lists_have_limits(sqlite_url: str, sealed: Path, monkeypatch: pytest.Mo
 
         await listed(world, caller, "a", "FAILED", "x")
         for change in ({"key": "address"}, {"outcome": "PASSED"}):
-            body = {"list": "a", "key": "device", "outcome": "FAILED", "values": ["x"], **change}
+            body: dict[str, Any] = {
+                "list": "a",
+                "key": "device",
+                "outcome": "FAILED",
+                "values": ["x"],
+                **change,
+            }
             if "key" in change:
                 body["key"], body["values"] = "person", [PERSON]
             with pytest.raises(Invalid, match="which never change"):

@@ -27,7 +27,7 @@ AT_ONCE: Final = 1_000
 """Entries of one transaction: it holds the lock of all changes, and on SQLite that of the database, for some 30 ms."""
 
 ACTIONS: Final = {"pass": Outcome.PASSED, "fail": Outcome.FAILED, "step_up": Outcome.STEPPED_UP}
-_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}", re.ASCII)
+NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}", re.ASCII)
 _SHOWN_CHANGES: Final = 10
 BEFORE_HASHES: Final = b""
 _NOT_SEALED: Final[Mapping[bytes, bytes]] = {}
@@ -91,7 +91,7 @@ class Changed:
 
 def check_name(name: str) -> str:
     """Return the name of a list; raises `Invalid`."""
-    if not _NAME.fullmatch(name):
+    if not NAME.fullmatch(name):
         detail = "must be 1 to 64 letters, digits, hyphens and underscores, a letter or digit first"
         raise Invalid([Violation("/list", "malformed", detail)])
     return name

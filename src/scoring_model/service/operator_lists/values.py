@@ -1,9 +1,9 @@
 """Values of a list: what a person writes, and the hash that links use of it."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Final, TextIO
+from typing import Final, NamedTuple, TextIO
 
 from scoring_model.contract.fields import IDENTITY_FIELDS, REFERENCE_FIELDS
 from scoring_model.contract.rules import (
@@ -133,36 +133,57 @@ def _checked(name: str, value: object) -> object | None:
     return IDENTITY_RULES[name]([value] if name == "imageUrls" else value)
 
 
-def read_values(source: TextIO, name: str, hasher: ValueHasher) -> dict[bytes, object]:
-    """Hash the values of a file: one a line, as text or as a JSON object; blank lines are skipped.
+def read_lines(source: TextIO, name: str) -> list[object]:
+    """Read the values of a file: one a line, as text or as a JSON object; blank lines are skipped.
+
+    Raises
+    ------
+    Invalid
+        If it has more than `MOST_VALUES` lines.
+    """
+    found: list[object] = []
+    for number, line in enumerate(_lines(source)):
+        if number >= MOST_VALUES:
+            raise Invalid([Violation("", Rule.TOO_MANY, f"must hold at most {MOST_VALUES:,} lines")], name)
+        if line.strip():
+            found.append(_Line(number, line.strip()))
+    return found
+
+
+class _Line(NamedTuple):
+    """A line of a file that is no blank: its number, from 0, and text."""
+
+    number: int
+    text: str
+
+
+def hash_values(values: Sequence[object], name: str, hasher: ValueHasher) -> dict[bytes, object]:
+    """Hash values.
 
     Parameters
     ----------
+    values : sequence of object
+        Those of `read_lines`, or as for `ValueHasher.hash`.
     name : str
-        Of the file, for errors.
+        Where they stand, for errors.
 
     Returns
     -------
     dict of bytes to object
-        Values by hash, in the order of the file.
+        Values by hash, in order.
 
     Raises
     ------
     RowsRefused
-        With the first violations by line, from 0, and the number of others.
-    Invalid
-        If it has more than `MOST_VALUES` lines.
+        With the first violations by line or place, from 0, and the number of others.
     """
     found: dict[bytes, object] = {}
     broken: list[RowViolation] = []
     omitted = 0
-    for number, line in enumerate(_lines(source)):
-        if number >= MOST_VALUES:
-            raise Invalid([Violation("", Rule.TOO_MANY, f"must hold at most {MOST_VALUES:,} lines")], name)
-        if not line.strip():
-            continue
+    for place, given in enumerate(values):
+        number = given.number if isinstance(given, _Line) else place
         try:
-            value = _read(line)
+            value = _read(given.text) if isinstance(given, _Line) else given
             found[hasher.hash(value)] = value
         except Invalid as error:
             left = MOST_ERRORS - len(broken)
@@ -175,13 +196,13 @@ def read_values(source: TextIO, name: str, hasher: ValueHasher) -> dict[bytes, o
 
 def _lines(source: TextIO) -> Iterator[str]:
     while line := source.readline(LONGEST_LINE):
-        yield line.removesuffix("\n")
+        yield line
 
 
-def _read(line: str) -> object:
-    if not line.lstrip().startswith("{"):
-        return line.strip()
+def _read(text: str) -> object:
+    if not text.startswith("{"):
+        return text
     try:
-        return json.loads(line)
+        return json.loads(text)
     except (ValueError, RecursionError):
         raise Invalid([Violation("", Rule.MALFORMED_ROW, "must be text or a JSON object")]) from None

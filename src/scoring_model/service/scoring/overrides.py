@@ -72,6 +72,19 @@ class Override(NamedTuple):
         )
 
 
+def stored_override(row: VerificationRow) -> Override:
+    """Return what lists and rules made of a completed verification, as it is stored."""
+    return Override(
+        Outcome(row.outcome or ""),
+        DecidedBy(row.decided_by) if row.decided_by in _REASONS else DecidedBy.POLICY,
+        row.decided_by_code,
+        row.list_hits,
+        row.rule_hits,
+        row.rules,
+        row.lists,
+    )
+
+
 def override_of(
     outcome: Outcome,
     held: Sequence[OperatorListRow],
