@@ -19,7 +19,7 @@ from scoring_model.cli.records import local_files
 if TYPE_CHECKING:
     from scoring_model.arrays import FloatArray
     from scoring_model.batch import ScoredFile
-    from scoring_model.batch.dataset import DatasetRun
+    from scoring_model.batch.dataset_run import DatasetRun
     from scoring_model.batch.plan import Stage
     from scoring_model.bundle import SealedFiles
     from scoring_model.configuration import GateSettings
@@ -104,9 +104,9 @@ def score(
     scoringScore, scoringOutcome, probability, margin, reasonCodes, modelVersion, policyVersion and eventTime (RFC 3339,
     for an evaluation once labels are known); for --out scored.parquet, refused rows are in scored.quarantine.csv. With
     --rules also policyOutcome, decidedBy, decidedByCode and ruleHits (docs/rules.md).
-    Options marked [folder] are for a folder as --out, see docs/files.md. docs/service.md#reasons says how reasons are
-    chosen. Exit codes: 14 a process or the Dask cluster was lost, run again with --resume; 15 an earlier stage is not
-    complete.
+    Options marked [folder] are for a folder as --out, see docs/files.md. docs/service-bundles.md#reasons says how
+    reasons are chosen. Exit codes: 14 a process or the Dask cluster was lost, run again with --resume; 15 an earlier
+    stage is not complete.
     """
     options: dict[str, Any] = {**vars(read), "as_of": as_of, "reasons": reasons}
     if rules is not None:
@@ -161,7 +161,8 @@ def score_folder(
     **options: Any,
 ) -> "DatasetRun":
     """Score a dataset."""
-    from scoring_model.batch.dataset import Shard, score_dataset
+    from scoring_model.batch.dataset import score_dataset
+    from scoring_model.batch.dataset_run import Shard
 
     with _exiting_when_lost():
         return score_dataset(
@@ -179,7 +180,7 @@ def score_folder(
 @contextmanager
 def _exiting_when_lost() -> Iterator[None]:
     """Exit with codes of their own for losses and for stages out of turn."""
-    from scoring_model.batch.dataset import StageIncomplete
+    from scoring_model.batch.dataset_run import StageIncomplete
     from scoring_model.parallel import LostWorker
 
     try:
