@@ -246,7 +246,7 @@ class Reader(ABC):
 
     latest_completed = rows_of(
         VerificationRow,
-        f"WHERE status = 'COMPLETED' AND id < $1 AND {lists.REAL} ORDER BY id DESC LIMIT $2",
+        f"WHERE status = 'COMPLETED' AND id < $1 AND {lists.real('verifications')} ORDER BY id DESC LIMIT $2",
         takes(bytes, int),
     )
     """COMPLETED verifications of all real clients with ids below one, latest first; at most a number."""
