@@ -297,6 +297,7 @@ class _Ground:
         return ListRequests(
             store=self.store,
             queue=self.queue,
+            idempotency=self.idempotency,
             secrets=self.secrets,
             clock=self.clock,
             link_keys=serving.current.scorer.matrix.link_keys,

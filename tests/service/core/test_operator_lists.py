@@ -71,12 +71,13 @@ async def listed(
 ) -> int:
     """Add values to a list as a client; returns how many were new."""
     body = {"list": name, "key": key, "outcome": outcome, "values": list(values), **further}
-    return (await world.service.lists.add(caller, body, free)).changed
+    return (await world.service.lists.add(caller, body, None, free)).resource.changed
 
 
 async def unlisted(world: World, caller: Caller, name: str, *values: object) -> int:
     """Remove values as a client; returns how many were on the list."""
-    return (await world.service.lists.remove(caller, {"list": name, "values": list(values)}, free)).changed
+    body = {"list": name, "values": list(values)}
+    return (await world.service.lists.remove(caller, body, None, free)).resource.changed
 
 
 async def verified(world: World, caller: Caller, device: str, **further: Any) -> Verification:
@@ -336,7 +337,7 @@ def test_what_a_list_does_not_take_is_refused_with_all_problems(sqlite_url: str,
         base = {"list": "a", "key": "device", "outcome": "FAILED", "values": ["x"]}
         for case, (change, problems) in REFUSED.items():
             with pytest.raises(Invalid) as refused:
-                await world.service.lists.add(caller, {**base, **change} if change else {}, free)
+                await world.service.lists.add(caller, {**base, **change} if change else {}, None, free)
             assert {one.pointer: one.code for one in refused.value.errors} == problems, case
         assert await table(world.url, OperatorListRow) == []
 
@@ -366,7 +367,7 @@ def test_lists_have_limits(sqlite_url: str, sealed: Path, monkeypatch: pytest.Mo
             if "key" in change:
                 body["key"], body["values"] = "person", [PERSON]
             with pytest.raises(Invalid, match="which never change"):
-                await world.service.lists.add(caller, body, free)
+                await world.service.lists.add(caller, body, None, free)
         await listed(world, caller, "b", "FAILED", "x")
         with pytest.raises(Invalid, match="one list more than 2"):
             await listed(world, caller, "c", "FAILED", "x")
@@ -378,7 +379,7 @@ def test_lists_have_limits(sqlite_url: str, sealed: Path, monkeypatch: pytest.Mo
         shown = (await world.service.lists.list_all(caller)).lists[0]
         assert (shown.entries, shown.outcome, shown.key) == (2, "FAILED", "device")
         body = {"list": "a", "values": [f"d{place}" for place in range(1_000)]}
-        await world.service.lists.remove(caller, body, spend)
+        await world.service.lists.remove(caller, body, None, spend)
         assert spent == [9]
 
     run_story(sqlite_url, sealed, story)

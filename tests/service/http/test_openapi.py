@@ -66,13 +66,13 @@ def test_reference_knows_every_operation() -> None:
     }
     assert described == {(operation.method, operation.path) for operation in OPERATIONS}
     assert [tag["name"] for tag in DOCUMENT["tags"]] == [
-        *("Verifications", "Webhooks", "Identities", "Labels", "Resolutions")
+        *("Verifications", "Webhooks", "Identities", "Labels", "Resolutions", "Lists")
     ]
     operations = [operation for item in DOCUMENT["paths"].values() for operation in item.values()]
     names = [operation["operationId"] for operation in operations]
     assert len(set(names)) == len(names)
     tagged = {operation["tags"][0] for operation in operations if "tags" in operation}
-    assert tagged == {"Verifications", "Webhooks", "Identities", "Labels", "Resolutions"}
+    assert tagged == {"Verifications", "Webhooks", "Identities", "Labels", "Resolutions", "Lists"}
     assert DOCUMENT["security"] == [{"clientId": [], "apiKey": []}]
     headers = {scheme["name"] for scheme in DOCUMENT["components"]["securitySchemes"].values()}
     assert headers == {"x-client-id", "x-api-key"}
@@ -113,8 +113,10 @@ def test_reference_closes_what_is_sent_and_opens_what_is_shown() -> None:
     optional = {
         "ConflictProblem": {"missingFields"},
         "ValidationProblem": {"errorsOmitted"},
-        "Verification": {"decidedBy", "policyOutcome", "decidedByCode"},
+        "Verification": {"decidedBy", "policyOutcome", "decidedByCode", "sandbox"},
     }
+    for name in ("Identity", "Webhook", "Delivery", "Resolution", "Resolutions", "LabelReport"):
+        optional[name] = {"sandbox"}
     for name, shape in DOCUMENT["components"]["schemas"].items():
         if name in sent:
             assert shape["additionalProperties"] is False
@@ -146,6 +148,9 @@ def _asked(client: Client, operation: Any) -> Any:
         ("POST", "verifications"): {"signals": {"device": "d"}},
         ("POST", "webhooks"): HOOK,
         ("POST", "labels"): {"labels": [{}]},
+        ("POST", "lists"): {"list": "a", "values": ["x"], **LIST}
+        if operation.path.endswith("entries")
+        else {"list": "a", "values": ["x"]},
         ("PUT", "webhooks"): HOOK,
     }
     kind = operation.path.split("/")[3]

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 
 from scoring_model.contract.outcome import DecidedBy
-from scoring_model.contract.verification import VerificationStatus
+from scoring_model.contract.verification import SandboxOutcome, VerificationStatus
 from scoring_model.scorer.scorer import Scorer
 from scoring_model.service.core.clock import Clock
 from scoring_model.service.core.errors import (
@@ -34,6 +34,7 @@ from scoring_model.service.scoring.control import ControlGroup, Draw
 from scoring_model.service.scoring.listbook import Listbook
 from scoring_model.service.scoring.overrides import Override, overridden, override_of
 from scoring_model.service.scoring.rulebook import Rulebook
+from scoring_model.service.scoring.sandbox import asked_outcome, sandboxed
 from scoring_model.service.scoring.score import History, Placed, Score, place, score
 from scoring_model.service.store import Transaction
 
@@ -115,6 +116,7 @@ class Scoring:
     async def score(self, transaction: Transaction, candidates: Sequence[Candidate]) -> Results:
         """Score candidates in order."""
         batch = await self._read(transaction, candidates)
+        self._hold_back(batch)
         matrix = self.scorer.matrix
         history = await History.read(
             transaction, batch.open, matrix=matrix, masks=self._masks, clock=self._clock
@@ -122,12 +124,12 @@ class Scoring:
         placed, refused = place(batch.open, history, clock=self._clock)
         await history.read_older(transaction, placed)
         decided = score(placed, history, scorer=self.scorer)
-        numbers = await transaction.latest_overrides()
-        overrides = await self._overrides(transaction, numbers, placed, decided)
+        real = [one for one in placed if not one.candidate.sandbox]
+        overrides = await self._overrides(transaction, real, decided)
         # Only whom no list and no rule decides about reaches the policy with its control group.
         reached = [
             one
-            for one in placed
+            for one in real
             if one.candidate.id not in overrides or overrides[one.candidate.id].decided_by is DecidedBy.POLICY
         ]
         draws = {} if self._control is None else await self._control.decide(transaction, reached, decided)
@@ -136,7 +138,9 @@ class Scoring:
             found = scores[candidate.id]
             if isinstance(found, Score):
                 row = self._completed(candidate, batch.keys[candidate.id], found)
-                if override := overrides.get(candidate.id):
+                if candidate.sandbox:
+                    row = sandboxed(row, asked_outcome(candidate.request.signals))
+                elif override := overrides.get(candidate.id):
                     row = overridden(row, override)
                 drawn = draws.get(candidate.id)
                 batch.results[candidate.id] = row if drawn is None else _drawn(row, drawn)
@@ -148,12 +152,11 @@ class Scoring:
     async def _overrides(
         self,
         transaction: Transaction,
-        numbers: tuple[int, int],
         placed: Sequence[Placed],
         scores: Mapping[bytes, Score],
     ) -> dict[bytes, Override]:
         """Return what lists and rules make of scored candidates, by id; none where neither are in use."""
-        number_of_rules, number_of_lists = numbers
+        number_of_rules, number_of_lists = await transaction.latest_overrides()
         rules = await self._rulebook.active(transaction, number_of_rules)
         lists = await self._listbook.lists_of(transaction, number_of_lists, placed)
         verdicts = {} if rules is None else rules.decide(placed, scores)
@@ -244,6 +247,16 @@ class Scoring:
                 if person is not None:
                     persons[candidate.client, person] = row
         batch.open = [candidate for candidate in waiting if candidate.id in batch.keys]
+
+    def _hold_back(self, batch: _Batch) -> None:
+        """Give results to sandbox candidates that ask for none at once, or for a technical fault."""
+        for candidate in batch.open:
+            asked = asked_outcome(candidate.request.signals) if candidate.sandbox else None
+            if asked in (SandboxOutcome.PENDING, SandboxOutcome.ERROR) and candidate.pending is None:
+                batch.results[candidate.id] = self._unfinished(candidate, batch.keys[candidate.id], 0)
+            elif asked is SandboxOutcome.ERROR and candidate.pending is not None:
+                batch.results[candidate.id] = _failed(candidate.pending, self._clock.now())
+        batch.open = [candidate for candidate in batch.open if candidate.id not in batch.results]
 
     def _completed(self, candidate: Candidate, key: PersonKey, found: Score) -> VerificationRow:
         manifest = self.scorer.manifest

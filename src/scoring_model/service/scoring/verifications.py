@@ -34,8 +34,9 @@ from scoring_model.service.requests.lists import ListFilter, merged, read_page
 from scoring_model.service.retention.kept import kept_since
 from scoring_model.service.scoring.control import ControlGroup, explains
 from scoring_model.service.scoring.listbook import in_order, lists_then
-from scoring_model.service.scoring.overrides import OPERATOR_SENTENCES, override_of
+from scoring_model.service.scoring.overrides import override_of
 from scoring_model.service.scoring.rulebook import active_rules
+from scoring_model.service.scoring.sandbox import OWN_SENTENCES, explains_sandbox
 from scoring_model.service.scoring.scoring import IMPORT_RETRY_SECONDS
 from scoring_model.service.scoring.served import Serving
 from scoring_model.service.store import Index, Page, Position, Reader, Store, Transaction
@@ -265,7 +266,7 @@ class Verifications:
 
 
 def _sentence(sentences: Mapping[str, str], code: str) -> str:
-    return OPERATOR_SENTENCES.get(code) or sentences[code]
+    return OWN_SENTENCES.get(code) or sentences[code]
 
 
 async def _lists_then(store: Store, row: VerificationRow, history_scope: str) -> tuple[OperatorListRow, ...]:
@@ -337,7 +338,7 @@ async def replay(
             values = await persons.record_values(reader, row, key)
         except Unreadable:
             return Replay.DIFFERENT
-        scopes = await reader.history_scopes()
+        client = next(one for one in await reader.clients() if one.client == row.client)
         rule_set = None if row.rules is None else await reader.rule_set(row.rules)
     if packed is None or secrets.digest(Purpose.ROW, packed) != row.row_digest:
         return Replay.DIFFERENT
@@ -349,11 +350,13 @@ async def replay(
     decision = decider.decide_row(np.frombuffer(packed, dtype=np.float64))
     codes = ",".join(reason.code for reason in decision.reasons)
     same = (decision.score, decision.outcome) == (row.score, row.outcome_of_policy)
+    if client.sandbox:
+        return Replay.SAME if same and explains_sandbox(row, signals, codes) else Replay.DIFFERENT
     verdict = None
     if rule_set is not None:
         rules = active_rules(rule_set, decider.columns)
         verdict = rules.decide_stored(row, decision.outcome, values, signals, packed)
-    held = await _lists_then(store, row, scopes[row.client])
+    held = await _lists_then(store, row, client.pool)
     override = override_of(decision.outcome, held, verdict, rules=row.rules, lists=row.lists)
     is_whole = (row.rules is None) == (rule_set is None)
     same = same and is_whole and override.explains(row) and override.reasons(codes) == row.reasons
@@ -361,6 +364,6 @@ async def replay(
         is_undrawn = row.control_share is None and row.control_drawn is None
         return Replay.SAME if same and is_undrawn else Replay.DIFFERENT
     group = ControlGroup.of(decider.rules.policy, secrets, decider.manifest.policy_version)
-    person = Linker(secrets, ()).link(scopes[row.client], row.client, values).person
+    person = Linker(secrets, ()).link(client.pool, client.client, values).person
     is_explained = await explains(store, row, group, person)
     return Replay.SAME if same and is_explained else Replay.DIFFERENT

@@ -146,7 +146,8 @@ END_EXPIRED: Final = Each(
     "RETURNING hash",
 )
 FORGET_PERSON: Final = (
-    "DELETE FROM list_entries WHERE hash = $1 AND NOT EXISTS (SELECT 1 FROM clients WHERE EXISTS "
+    "DELETE FROM list_entries WHERE hash = $1 AND NOT EXISTS (SELECT 1 FROM clients WHERE "
+    "pool = (SELECT pool FROM clients WHERE client = $2) AND EXISTS "
     "(SELECT 1 FROM person_keys WHERE person_keys.client = clients.client AND person = $1))"
 )
 BUNDLE_FILES: Final = select(BundleFileRow, "WHERE model_version = $1 AND policy_version = $2 ORDER BY name")
@@ -254,7 +255,7 @@ PERSONS: Final = Each(
     "JOIN unnest($1::bigint[], $2::bytea[]) AS wanted(client, person) "
     "ON k.client = wanted.client AND k.person = wanted.person",
 )
-DELETE_KEY: Final = "DELETE FROM person_keys WHERE key_id = $1 RETURNING person"
+DELETE_KEY: Final = "DELETE FROM person_keys WHERE key_id = $1 RETURNING client, person"
 
 
 def _of_key(kind: type[Row]) -> str:
@@ -304,10 +305,10 @@ _LISTENS: Final = (
 )
 ADVANCE: Final = Each(
     "UPDATE clients SET sequence = sequence + $2 WHERE client = $1 "
-    f"RETURNING client, sequence - $2, {_LISTENS}, importing",
+    f"RETURNING client, sequence - $2, {_LISTENS}, importing, sandbox",
     "UPDATE clients SET sequence = clients.sequence + given.steps "
     "FROM unnest($1::bigint[], $2::bigint[]) AS given(client, steps) WHERE clients.client = given.client "
-    f"RETURNING clients.client, clients.sequence - given.steps, {_LISTENS}, clients.importing",
+    f"RETURNING clients.client, clients.sequence - given.steps, {_LISTENS}, clients.importing, clients.sandbox",
 )
 NEWEST: Final = Each(
     "SELECT (SELECT max(time) FROM links WHERE hash = $1), (SELECT time FROM label_times WHERE hash = $1)",

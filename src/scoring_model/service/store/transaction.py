@@ -51,6 +51,7 @@ class Advanced(NamedTuple):
     before: int
     listens: bool  # whether it has an active webhook
     importing: bool  # whether its history is being imported
+    sandbox: bool
 
 
 class ErasedUntil(NamedTuple):
@@ -145,8 +146,8 @@ class Transaction(Reader):
         """
         rows = await self._each(sql.ADVANCE, list(counts.items()))
         return {
-            client: Advanced(before, bool(listens), bool(importing))
-            for client, before, listens, importing in rows
+            client: Advanced(before, bool(listens), bool(importing), bool(sandbox))
+            for client, before, listens, importing, sandbox in rows
         }
 
     set_importing = command("UPDATE clients SET importing = $2 WHERE pool = $1", takes(str, int))
@@ -237,9 +238,9 @@ class Transaction(Reader):
         call it again with `Erased.until`, perhaps in another transaction, until that is None.
         """
         deleted = await self._rows(sql.DELETE_KEY, key_id)
-        for (person,) in deleted:
+        for client, person in deleted:
             if person is not None and await self.list_entries([person]):
-                await self._rows(sql.FORGET_PERSON, person)
+                await self._rows(sql.FORGET_PERSON, person, client)
         identities = await self._rows(sql.IDENTITIES_OF_KEY, key_id, *after.identity, ERASED_AT_ONCE)
         verifications = await self._rows(
             sql.VERIFICATIONS_OF_KEY, key_id, *after.verification, ERASED_AT_ONCE

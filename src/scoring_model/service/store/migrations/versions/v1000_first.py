@@ -60,9 +60,11 @@ CREATE TABLE clients (
     revoked_at BIGINT,
     strict_signals INTEGER DEFAULT '0' NOT NULL,
     importing INTEGER DEFAULT '0' NOT NULL,
+    sandbox INTEGER DEFAULT '0' NOT NULL,
     PRIMARY KEY (client),
     CONSTRAINT clients_client_id UNIQUE (client_id)
 ){fillfactor_50};
+CREATE INDEX clients_pool ON clients (pool);
 
 CREATE TABLE api_keys (
     digest {bytes} NOT NULL,
