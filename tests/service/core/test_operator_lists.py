@@ -42,6 +42,7 @@ from service_use import (
     decider_of,
     id_of,
     opened,
+    request_of,
     run_story,
     select,
     signals_of,
@@ -381,6 +382,12 @@ def test_lists_have_limits(sqlite_url: str, sealed: Path, monkeypatch: pytest.Mo
         body = {"list": "a", "values": [f"d{place}" for place in range(1_000)]}
         await world.service.lists.remove(caller, body, None, spend)
         assert spent == [9]
+        answers = [
+            await world.service.lists.remove(caller, body, request_of("once", body), free)
+            for body in [body] * 2
+        ]
+        assert [one.replayed for one in answers] == [False, True]
+        assert answers[0].resource == answers[1].resource
 
     run_story(sqlite_url, sealed, story)
 

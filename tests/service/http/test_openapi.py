@@ -148,9 +148,11 @@ def _asked(client: Client, operation: Any) -> Any:
         ("POST", "verifications"): {"signals": {"device": "d"}},
         ("POST", "webhooks"): HOOK,
         ("POST", "labels"): {"labels": [{}]},
-        ("POST", "lists"): {"list": "a", "values": ["x"], **LIST}
-        if operation.path.endswith("entries")
-        else {"list": "a", "values": ["x"]},
+        ("POST", "lists"): {
+            "list": "a",
+            "values": ["x"],
+            **({"key": "device", "outcome": "FAILED"} if operation.path.endswith("entries") else {}),
+        },
         ("PUT", "webhooks"): HOOK,
     }
     kind = operation.path.split("/")[3]
