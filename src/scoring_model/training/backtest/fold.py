@@ -176,7 +176,8 @@ class _Fold:
         if not configuration.features.drop_useless:
             return {}
         factors = reason_factors(matrix, use=configuration.use, share=configuration.policy.reason_share)
-        return find_useless(self._rows, self._task.train.rows, matrix.names, factors)
+        keep = configuration.features.keep
+        return find_useless(self._rows, self._task.train.rows, matrix.names, factors, keep)
 
     def _take(self, rows: IntArray) -> FloatArray:
         """Return some rows of the features in use, in memory."""
