@@ -18,6 +18,7 @@ from scoring_model.service.core.errors import (
     RequestError,
     Unavailable,
 )
+from scoring_model.service.core.metrics import Steps
 from scoring_model.service.core.payload import pack_stored
 from scoring_model.service.core.rows import LinkRow, PersonKeyRow, VerificationRow
 from scoring_model.service.events.events import events_of_verification, write_events
@@ -115,6 +116,7 @@ class Scoring:
 
     async def score(self, transaction: Transaction, candidates: Sequence[Candidate]) -> Results:
         """Score candidates in order."""
+        steps = Steps()
         batch = await self._read(transaction, candidates)
         self._hold_back(batch)
         matrix = self.scorer.matrix
@@ -123,6 +125,7 @@ class Scoring:
         )
         placed, refused = place(batch.open, history, clock=self._clock)
         await history.read_older(transaction, placed)
+        steps.end("read")
         decided = score(placed, history, scorer=self.scorer)
         real = [one for one in placed if not one.candidate.sandbox]
         overrides = await self._overrides(transaction, real, decided)
@@ -147,7 +150,10 @@ class Scoring:
                 batch.links[candidate.id] = found.links
             else:
                 batch.results[candidate.id] = found
-        return await _write(transaction, batch)
+        steps.end("score")
+        results = await _write(transaction, batch)
+        steps.end("write")
+        return results
 
     async def _overrides(
         self,
