@@ -77,7 +77,7 @@ lock: install ## resolve the dependencies anew
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-emit-find-links \
 		--no-header --python-version 3.11 --all-extras --group dev pyproject.toml --output-file requirements.lock
 	$(COMPILE) --extra serve $(addprefix --no-emit-package=,numba llvmlite pyarrow) pyproject.toml | $(NAMES) > deploy/serve.txt
-	$(COMPILE) --extra train pyproject.toml | $(NAMES) > deploy/train.txt
+	$(COMPILE) --all-extras pyproject.toml | $(NAMES) > deploy/train.txt
 
 wheel: install ## the package as a wheel in dist, which the images install
 	$(BIN)/uv build --quiet --wheel --no-build-isolation --out-dir dist
