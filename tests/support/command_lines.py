@@ -16,10 +16,10 @@ def problem(words: list[str]) -> str | None:
         if not rest or rest[0] not in inner:
             return f"no command {' '.join(words)}"
         command, rest = inner[rest[0]], rest[1:]
+    context = command.make_context(None, [], resilient_parsing=True)
+    context.resilient_parsing = False  # nothing is missing yet, but unknown options are errors
     try:
-        given, _, _ = command.make_parser(command.make_context(None, [], resilient_parsing=True)).parse_args(
-            rest
-        )
+        given, _, _ = command.make_parser(context).parse_args(rest)
     except Exception as error:
         return str(error)
     missing = [
