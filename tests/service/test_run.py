@@ -20,7 +20,15 @@ from typing import Final
 import pytest
 
 from databases import Databases
-from outside_client import VERIFICATIONS, WEBHOOKS, OutsideClient, new_credentials, port_of
+from outside_client import (
+    IDENTITIES,
+    PERSON,
+    VERIFICATIONS,
+    WEBHOOKS,
+    OutsideClient,
+    new_credentials,
+    port_of,
+)
 from running_service import Running, is_alive, running, start, until
 from scoring_model.bundle import BundleError
 from scoring_model.bundle.reader import read_manifest
@@ -35,6 +43,8 @@ from scraping import metrics_url, scraped, value
 from webhook_receiver import Receiver, receiving
 
 HEAVY: Final = "numba pyarrow pandas lightgbm sklearn sqlalchemy alembic"
+UNNEEDED: Final = ("numba", "llvmlite", "pyarrow")
+"""What the image that serves leaves out."""
 WORKERS: Final = 2
 BATCH: Final = QueueLimits().batch
 KEY: Final = generate_master_key()
@@ -43,7 +53,8 @@ KEY: Final = generate_master_key()
 @contextmanager
 def serving_on(url: str, bundle: Path, folder: Path) -> Iterator[Running]:
     """A service of two workers on PostgreSQL."""
-    environment = on(url.replace("scoring@", "scoring:s3cret@"))
+    (folder / "sitecustomize.py").write_text(f"import sys; sys.modules.update(dict.fromkeys({UNNEEDED}))")
+    environment = on(url.replace("scoring@", "scoring:s3cret@")) | {"PYTHONPATH": str(folder)}
     with running(folder, *two_workers(bundle), environment=environment) as service:
         yield service
 
@@ -71,7 +82,7 @@ def own(sealed: Path, postgres: Databases, tmp_path: Path) -> Iterator[Running]:
 
 def two_workers(bundle: Path) -> list[object]:
     """Arguments of a service of two workers, without its database."""
-    words = ["--workers", WORKERS, "--metrics-port", "0", "--no-request-log"]
+    words = ["--workers", WORKERS, "--metrics-port", "0", "--no-request-log", "--development"]
     return ["--bundle", bundle, "--bundles", "shelf", *words]
 
 
@@ -137,6 +148,21 @@ def test_a_worker_serves_without_heavy_libraries(two: Running) -> None:
     maps = Path(f"/proc/{two.workers()[0]}/maps").read_text()
     assert "onnxruntime" in maps
     assert not [name for name in HEAVY.split() if f"/{name}/" in maps]
+
+
+def test_all_that_is_served_works_without_what_the_image_leaves_out(
+    two: Running, url_of_two: str, tmp_path: Path
+) -> None:
+    """Identities, verifications, deliveries and erasure work where compilers and tables can't be imported."""
+    client = OutsideClient(port_of(two), new_credentials(tmp_path, url_of_two))
+    with receiving() as receiver:
+        client.made(WEBHOOKS, {"destinationUrl": receiver.url, "active": True})
+        identity = client.made(IDENTITIES, PERSON)
+        outcome = client.made(VERIFICATIONS, {"identityId": identity["id"]})["scoringOutcome"]
+        erased = client.ask("DELETE", f"{IDENTITIES}/{identity['id']}")
+        assert (erased.status, erased.json["status"]) == (200, "REDACTED")
+        types = {"identity.created", f"verification.{outcome.lower()}", "identity.redacted"}
+        until(lambda: types <= {json.loads(one.body)["type"] for one in receiver.taken}, "all events")
 
 
 def test_a_worker_that_dies_is_replaced(two: Running) -> None:
