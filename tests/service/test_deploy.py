@@ -62,11 +62,11 @@ def asked(expression: str) -> Iterator[tuple[str, str, str | None]]:
     nodes = parts(promql_parser.parse(expression.replace("$__rate_interval", "5m")))
     for node in nodes:
         if isinstance(node, promql_parser.VectorSelector):
-            yield node.name, "", None
+            yield str(node.name), "", None
             for matcher in node.matchers.matchers:
-                yield from ((node.name, matcher.name, value) for value in matcher.value.split("|"))
+                yield from ((str(node.name), matcher.name, value) for value in matcher.value.split("|"))
         elif isinstance(node, promql_parser.AggregateExpr) and node.modifier is not None:
-            inner = [one.name for one in parts(node) if isinstance(one, promql_parser.VectorSelector)]
+            inner = [str(one.name) for one in parts(node) if isinstance(one, promql_parser.VectorSelector)]
             yield from ((name, label, None) for name in inner for label in node.modifier.labels)
 
 
