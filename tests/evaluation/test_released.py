@@ -200,7 +200,8 @@ def test_ends_of_groups_hold_for_every_label_of_the_stopped_ones() -> None:
     found = compare_evaluations(
         *(evaluate_records(records(place), rules=RULES, by={"kind": None}) for place in (0, 1))
     )
-    tables = found.challenger.groups[0].groups, found.groups[0].groups
+    rates_of = {one.value: one.rates for one in found.challenger.groups[0].groups}
+    changes_of = {one.value: one.changes for one in found.groups[0].groups}
     everyone = np.concatenate([groups, kinds[:, 0]])
     outcomes = [np.concatenate([decided[place], kinds[:, place + 1]]) for place in (0, 1)]
     tried: dict[tuple[str, ErrorName, str], list[float]] = {}
@@ -211,24 +212,21 @@ def test_ends_of_groups_hold_for_every_label_of_the_stopped_ones() -> None:
                 [rate(name, one[everyone == group], known[everyone == group]) for group in (0, 1)]
                 for one in outcomes
             ]
-            for group, value in enumerate("ab"):
-                own, other = rates[1][group], rates[1][1 - group]
-                numbers = own, own - other, own / other, own - rates[0][group]
+            for place, value in enumerate("ab"):
+                own, other = rates[1][place], rates[1][1 - place]
+                numbers = own, own - other, own / other, own - rates[0][place]
                 for what, number in zip(("rate", "gap", "ratio", "change"), numbers, strict=True):
                     tried.setdefault((value, name, what), []).append(number)
-    for (value, name, what), numbers in tried.items():
-        group, changes = (next(one for one in table if one.value == value) for table in tables)
-        measured = group.rates[name]
-        one = {
-            "rate": measured.estimate, "gap": measured.gap, "ratio": measured.ratio, "change": changes.changes[name]
-        }[what]  # fmt: skip
+    for (value, name, what), several in tried.items():
+        group, change = rates_of[value][name], changes_of[value][name]
+        one = {"rate": group.estimate, "gap": group.gap, "ratio": group.ratio, "change": change}[what]
         assert one.low is not None
         assert one.high is not None
-        assert one.low < min(numbers) <= max(numbers) < one.high
+        assert one.low < min(several) <= max(several) < one.high
         if what == "ratio":
-            assert min(numbers) / 3 < one.low < one.high < 3 * max(numbers)
+            assert min(several) / 3 < one.low < one.high < 3 * max(several)
         else:
-            assert one.high - one.low < max(numbers) - min(numbers) + 0.35
+            assert one.high - one.low < max(several) - min(several) + 0.35
 
 
 def check_ends(name: str, possible: Possible, low: float, high: float) -> None:
