@@ -18,7 +18,8 @@ import pytest
 from file_hashes import hashes
 from running_service import killed_with_children
 from scoring_model.batch import ScoredFile, score_file, write_table
-from scoring_model.batch.dataset import Shard, StageIncomplete, dataset_parts, score_dataset
+from scoring_model.batch.dataset import dataset_parts, score_dataset
+from scoring_model.batch.dataset_run import Shard, StageIncomplete
 from scoring_model.batch.plan import Limits
 from scoring_model.records import microseconds
 from scoring_model.records.quarantine import TooManyBadRows

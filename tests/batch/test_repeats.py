@@ -8,7 +8,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from scoring_model.batch import export_features, score_file
-from scoring_model.batch.dataset import Shard, dataset_parts, score_dataset
+from scoring_model.batch.dataset import dataset_parts, score_dataset
+from scoring_model.batch.dataset_run import Shard
 from scoring_model.batch.plan import STAGES, Limits
 from scoring_model.evaluation import evaluate
 from scoring_model.scorer import Scorer

@@ -12,8 +12,8 @@ from scoring_model.configuration import load_configuration
 from scoring_model.configuration.headers import joined, links_records, tells, words_of
 from scoring_model.configuration.profiles import Kind
 from scoring_model.configuration.proposal import Proposal, propose
-from scoring_model.configuration.proposal_labels import come_before, meaning_of, tell_when_known
-from scoring_model.configuration.proposal_text import proposal_text
+from scoring_model.configuration.proposal.label_columns import come_before, meaning_of, tell_when_known
+from scoring_model.configuration.proposal.text import proposal_text
 from scoring_model.records import NEVER
 from scoring_model.records.times import DAY, HOUR
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from scoring_model.configuration import ConfigurationError, load_configuration
 from scoring_model.configuration.proposal import propose
-from scoring_model.configuration.proposal_text import proposal_text
+from scoring_model.configuration.proposal.text import proposal_text
 from scoring_model.records.reading import read_records
 
 names = st.text(st.characters(codec="utf-8", exclude_characters="\r\x00"), min_size=1, max_size=12).filter(

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from scoring_model.configuration.proposal import propose
-from scoring_model.configuration.proposal_split import propose_parts
+from scoring_model.configuration.proposal.split import propose_parts
 from scoring_model.records.times import DAY
 
 N = 4_000

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from scoring_model.arrays import IntArray
-from scoring_model.configuration.proposal_windows import Lengths, propose_lengths
+from scoring_model.configuration.proposal.windows import Lengths, propose_lengths
 from scoring_model.records import NEVER
 from scoring_model.records.times import DAY, HOUR
 

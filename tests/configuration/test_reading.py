@@ -281,3 +281,7 @@ def test_unknown_names_of_features_get_the_nearest_one(tmp_path: Path) -> None:
         "features.exclude: there is no 'zz*'",
         "features.use_protected: there is no 'citizenshp'; did you mean citizenship?",
     ]
+    with pytest.raises(ConfigurationError, match=r"features\.keep: no feature in use is named 'event_hour'"):
+        load_configuration(
+            written(tmp_path, "name: x\nfeatures: {exclude: [event_hour], keep: [event_hour]}")
+        )

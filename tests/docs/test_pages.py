@@ -28,14 +28,33 @@ def text_of(page: Path) -> str:
     return page.read_text(encoding="utf-8")
 
 
+def anchors(page: Path) -> set[str]:
+    """The anchors of a page's headings, as GitHub and the site make them."""
+    headings = re.findall(r"^#+ (.*)$", text_of(page), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading.lower()).strip().replace(" ", "-") for heading in headings}
+
+
+def is_dead(page: Path, link: str) -> bool:
+    """Whether a relative link names no file, or no heading of a page."""
+    name, _, anchor = link.partition("#")
+    target = page.parent / name if name else page
+    return not target.exists() or (bool(anchor) and target.suffix == ".md" and anchor not in anchors(target))
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_links_and_paths_lead_somewhere(page: Path) -> None:
-    """Relative links, and paths of the repository in backticks, name what is there."""
+    """Relative links, and paths of the repository in backticks, name what is there, headings included."""
     text = text_of(page)
-    links = [page.parent / link for link in re.findall(r"\]\((?!https?:|#)([^)#]+)", text)]
+    links = re.findall(r"\]\((?!https?:)([^)\s]+)\)", text)
     paths = re.findall(r"`((?:tests|src|docs|configs|data|pipelines|notebooks)/[\w./-]+)`", text)
-    missing = [target.name for target in [*links, *(ROOT / path for path in paths)] if not target.exists()]
-    assert missing == []
+    assert [link for link in links if is_dead(page, link)] == []
+    assert [path for path in paths if not (ROOT / path).exists()] == []
+
+
+def test_the_index_lists_every_page_once() -> None:
+    """A page that nobody finds does not exist."""
+    listed = re.findall(r"\]\(([\w-]+\.md)\)", text_of(ROOT / "docs" / "index.md"))
+    assert sorted([*listed, "index.md"]) == sorted(page.name for page in ROOT.glob("docs/*.md"))
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())

@@ -1,4 +1,4 @@
-"""A tracking server as the README starts it, and a relay in front of it that fails on demand."""
+"""A tracking server as the tutorial starts it, and a relay in front of it that fails on demand."""
 
 import contextlib
 import http.client
@@ -19,7 +19,7 @@ from typing import Final
 
 from running_service import free_port, until
 
-README: Final = Path(__file__).parents[2] / "README.md"
+PAGE: Final = Path(__file__).parents[2] / "docs" / "first-bundle.md"
 
 
 @dataclass(frozen=True)
@@ -50,8 +50,8 @@ class TrackingServer:
 
 
 def command(port: int) -> list[str]:
-    """The command of the README, on another port."""
-    found = re.search(r"^mlflow server .*$", README.read_text(encoding="utf-8"), re.MULTILINE)
+    """The command of the tutorial, on another port."""
+    found = re.search(r"^mlflow server .*$", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
     assert found is not None
     words = shlex.split(found[0])
     words[0] = str(Path(sys.executable).with_name("mlflow"))

@@ -28,7 +28,9 @@ from scoring_model.records.sheet import UnreadableSource
 from scoring_model.retraining import Retraining, RetrainingError, retrain
 from scoring_model.retraining.challenger import Challenger
 from scoring_model.retraining.records import collect_records, contract_table
+from scoring_model.scorer import Scorer
 from scoring_model.service.activation.activating import activate
+from scoring_model.service.activation.rules import activate_rules
 from scoring_model.service.store import migrate, with_store
 from scoring_model.training.mlflow_runs import BUNDLE, MODEL, RunRecord, client_of, files_below
 from scoring_model.training.registry import fetch_bundle
@@ -42,6 +44,13 @@ UNCHECKED = relaxed(YAML.replace("max_records: 2000", "run: false"))
 NOW = microseconds("2026-02-15T12:00:00Z")
 AS_OF = "2026-02-15T125950.000000Z"
 LOOKS = "looks: {figure: roc_auc, gain: 0.11, error: 0.2}\n"
+RULE = {
+    "code": "RING",
+    "title": "Ring",
+    "when": {"link_device_1d_frauds": {"at_least": 1}},
+    "then": "OBSERVE",
+}
+"""Reads what is constant in these records."""
 LOOSE = "gates: {ranking: {difference: roc_auc, above: -0.9}}\n" + LOOKS
 CLOSED = "gates: {ranking: {difference: roc_auc, above: 0.9}}\n" + LOOKS
 """No challenger is that much better at ranking."""
@@ -59,6 +68,12 @@ class Site:
         """The same with other gates."""
         self.given.gates.write_text(gates, encoding="utf-8")
         return self.given
+
+    def activate_rules(self) -> None:
+        """Make a rule active that reads a feature which a training would leave out."""
+        scorers, now = [Scorer.load(self.bundle)], self.clock.now()
+        asked = partial(activate_rules, document={"rules": [RULE]}, scorers=scorers, by="ops", now=now)
+        with_store(self.given.database, asked)
 
     def options(self) -> list[object]:
         """The same for the command line."""
@@ -165,12 +180,24 @@ def site(
 
 
 def test_a_challenger_is_trained_once_however_often_runs_end(site: Site, capsys: Captured) -> None:
-    """A run ends after the training, the next waits for a gate, one ends before the activation, the last finishes."""
+    """A run ends after the training, the next waits for a gate, one ends before the activation, the last finishes.
+
+    The challenger keeps what an active rule reads, and leaves out its like.
+    """
     given, work = site.gated(CLOSED), site.given.work
+    text = given.configuration.read_text(encoding="utf-8")
+    given.configuration.write_text(
+        text.replace("drop_useless: false", "drop_useless: true"), encoding="utf-8"
+    )
+    site.activate_rules()
     with pytest.raises(Interrupted):
         retrain(given, clock=site.clock, report=until("which neither model was trained on"))
     challenger = work / f"challenger-{AS_OF}"
     sealed = read_bundle(challenger / "bundle").manifest
+    kept = {"link_device_1d_frauds", "link_person_1d_frauds"} & {
+        *Scorer.load(challenger / "bundle").matrix.names
+    }
+    assert kept == {"link_device_1d_frauds"}
     assert (work / "records.parquet").stat().st_mode & 0o777 == 0o600
     (
         work / ".0a1b.export.parquet"
@@ -274,6 +301,18 @@ def test_a_past_that_cannot_be_read_is_refused(site: Site, tmp_path: Path) -> No
         retrain(replace(site.gated(LOOSE), past=[past]), clock=site.clock)
     assert list(site.given.work.iterdir()) == []
     assert "champion" not in client_of(site.given.uri).get_registered_model(NAME).aliases
+
+
+def test_a_training_without_what_a_rule_reads_is_refused(site: Site) -> None:
+    """Before anything is exported, with the name."""
+    text = site.given.configuration.read_text(encoding="utf-8")
+    site.given.configuration.write_text(
+        text.replace("    device: [signals.deviceId]\n", ""), encoding="utf-8"
+    )
+    site.activate_rules()
+    with pytest.raises(RetrainingError, match=r"rules\.0\.when\.link_device_1d_frauds: nothing has"):
+        retrain(site.gated(LOOSE), clock=site.clock)
+    assert list(site.given.work.iterdir()) == []
 
 
 def test_the_past_may_be_a_csv_file(site: Site, frame: pa.Table, tmp_path: Path) -> None:

@@ -48,6 +48,8 @@ def test_constants_missing_values_and_copies_in_training_rows_are_useless() -> N
         "copy": "a copy of good",
         "zero": "constant",
     }
+    bare = Factors(share=0.1, factors=(), otherwise=OTHERWISE)
+    assert find_useless(ROWS, TRAIN, tuple(COLUMNS), bare, keep=found) == {}
 
 
 OTHERWISE = Statement(code="OTHERWISE", sentence="Nothing.")

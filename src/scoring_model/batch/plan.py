@@ -10,11 +10,13 @@ from typing import Final, Literal
 
 from pydantic import TypeAdapter
 
-from scoring_model.batch.scan import ScannedFile, Unit
+from scoring_model.batch.scan import ScannedFile, Unit, scan_file
 from scoring_model.batch.segments import write_private
 from scoring_model.features.matrix import FeatureMatrix
 from scoring_model.history.digests import SECRET_BYTES
-from scoring_model.records import Names
+from scoring_model.parallel import Workers, in_order
+from scoring_model.records import Names, RecordSchema
+from scoring_model.records.stored import StoredFile
 
 Stage = Literal["partition", "links", "score"]
 Content = Literal["decisions", "features", "contributions"]
@@ -330,3 +332,11 @@ def _write_once(path: Path, content: bytes) -> None:
         pass
     finally:
         partial.unlink()
+
+
+def scan_source(
+    workers: Workers, files: Sequence[StoredFile], schema: RecordSchema, limits: Limits
+) -> Source:
+    """Scan the files of a source."""
+    found = in_order(workers.run(scan_file, [(file, schema, limits.part_rows) for file in files]))
+    return Source(files=tuple(found), has_ids=any(file.id_column is not None for file in found))

@@ -1,9 +1,9 @@
 """Lists the files of a dataset: paths, patterns, folders and URIs."""
 
 import glob
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import Final
 from urllib.parse import unquote
 
@@ -93,3 +93,20 @@ def _partitions(path: PurePosixPath) -> Iterator[tuple[str, str | None]]:
         name, equals, value = part.partition("=")
         if equals and name:
             yield unquote(name), None if value == _NO_VALUE else unquote(value)
+
+
+def absolute_location(location: str) -> str:
+    """Return a location that other processes understand."""
+    return location if "://" in location else str(Path(location).absolute())
+
+
+def describe_files(files: Iterable[StoredFile]) -> tuple[tuple[str, int, str], ...]:
+    """Return location, size and time of change of files."""
+    found = []
+    for file in files:
+        system, path = file_system(file.location)
+        info = system.get_file_info(path)
+        if info.type != FileType.File:
+            raise FileNotFoundError(f"{file.location}: there is no such file")
+        found.append((file.location, int(info.size), str(info.mtime_ns)))
+    return tuple(found)

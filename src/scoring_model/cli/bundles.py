@@ -19,7 +19,7 @@ from scoring_model.cli.records import local_files
 if TYPE_CHECKING:
     from scoring_model.arrays import FloatArray
     from scoring_model.batch import ScoredFile
-    from scoring_model.batch.dataset import DatasetRun
+    from scoring_model.batch.dataset_run import DatasetRun
     from scoring_model.batch.plan import Stage
     from scoring_model.bundle import SealedFiles
     from scoring_model.configuration import GateSettings
@@ -161,7 +161,8 @@ def score_folder(
     **options: Any,
 ) -> "DatasetRun":
     """Score a dataset."""
-    from scoring_model.batch.dataset import Shard, score_dataset
+    from scoring_model.batch.dataset import score_dataset
+    from scoring_model.batch.dataset_run import Shard
 
     with _exiting_when_lost():
         return score_dataset(
@@ -179,7 +180,7 @@ def score_folder(
 @contextmanager
 def _exiting_when_lost() -> Iterator[None]:
     """Exit with codes of their own for losses and for stages out of turn."""
-    from scoring_model.batch.dataset import StageIncomplete
+    from scoring_model.batch.dataset_run import StageIncomplete
     from scoring_model.parallel import LostWorker
 
     try:

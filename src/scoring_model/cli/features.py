@@ -12,7 +12,7 @@ from scoring_model.cli.records import local_files
 
 if TYPE_CHECKING:
     from scoring_model.batch import ExportedFeatures
-    from scoring_model.batch.dataset import DatasetRun
+    from scoring_model.batch.dataset_run import DatasetRun
     from scoring_model.scorer import Scorer
 
 

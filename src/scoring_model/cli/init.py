@@ -38,7 +38,7 @@ def init(
     """
     from scoring_model.configuration import load_configuration
     from scoring_model.configuration.proposal import propose
-    from scoring_model.configuration.proposal_text import proposal_text
+    from scoring_model.configuration.proposal.text import proposal_text
     from scoring_model.contract.fields import EVENT_FIELDS
     from scoring_model.records import FileFormat, parse_duration
     from scoring_model.records.atomic import atomic_file

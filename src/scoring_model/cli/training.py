@@ -49,6 +49,16 @@ class _Search:
     ] = None
 
 
+_KeptFor = Annotated[
+    Path | None,
+    typer.Option(
+        exists=True,
+        dir_okay=False,
+        help="Rules of operators, YAML: the bundle keeps what they read (docs/rules.md).",
+    ),
+]
+
+
 @dataclass(frozen=True, kw_only=True)
 class JobOptions:
     """Fields of `training.job.Job`."""
@@ -89,6 +99,7 @@ def train(
     given: JobOptions,
     as_of: shared.EarlierThan = None,
     names: shared.Names = None,
+    rules: _KeptFor = None,
 ) -> None:
     """Train on labelled records; write one sealed bundle and its evaluation.
 
@@ -98,9 +109,13 @@ def train(
     validation period without a test part) with its report. docs/configuration.md#the-search has the search, its time
     and memory, docs/tools.md#runs-of-trainings what MLflow gets, docs/files.md#training-past-memory larger histories.
     """
+    from scoring_model.configuration.reading import read_yaml
+    from scoring_model.configuration.rules import keep_features
     from scoring_model.training.job import Job, run_job
 
     configuration = _configuration(config, names, as_of, search)
+    if rules is not None:
+        configuration = keep_features(configuration, read_yaml(rules))
     if given.memory is not None and configuration.training.thinning is None:
         raise typer.BadParameter("--memory is for a configuration with training.thinning")
     console.prepare_training()

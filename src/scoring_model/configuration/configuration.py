@@ -74,6 +74,8 @@ class FeatureChoice:
         Names or patterns of features to leave out, such as ``link_*_1h_*``.
     drop_useless : bool
         Whether to leave out features that are constant, always missing or duplicates in the training rows.
+    keep : tuple of str
+        Names of features that stay even so, since rules of operators read them.
     time_zone : str, optional
         IANA name of the zone of hour, weekday, night and weekend, such as ``Europe/Paris``.
     mail_providers : MailProviders
@@ -84,6 +86,7 @@ class FeatureChoice:
     use_protected: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
     drop_useless: bool = True
+    keep: tuple[str, ...] = ()
     time_zone: str | None = None
     mail_providers: MailProviders = field(default_factory=MailProviders)
 
@@ -204,6 +207,10 @@ def _violations(configuration: Configuration) -> Iterator[Violation]:
     try:
         matrix = FeatureMatrix(configuration.feature_settings, FittedState())
         _ = reason_factors(matrix, use=configuration.use, share=configuration.policy.reason_share)
+        for name in configuration.features.keep:
+            if name not in matrix.names:
+                detail = f"no feature in use is named {name!r}{did_you_mean(name, sorted(matrix.names))}"
+                yield Violation(pointer("features", "keep"), "unknown_name", detail)
     except Invalid as error:
         yield from error.violations
     except ValueError as error:

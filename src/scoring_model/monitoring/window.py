@@ -1,7 +1,7 @@
 """Monitors a bundle on a window of records, new or already scored."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -12,28 +12,22 @@ from scoring_model.arrays import FloatArray
 from scoring_model.bundle import Profile, ReferenceDays, SealedFiles, read_bundle
 from scoring_model.configuration import CostSettings
 from scoring_model.decision.gains import split_gains
-from scoring_model.decision.rules import Decisions
 from scoring_model.evaluation import (
     Evaluation,
     EvaluationError,
     EvaluationOptions,
     RecordRows,
 )
-from scoring_model.evaluation.column_reading import Source
 from scoring_model.evaluation.delays import score_dependence
 from scoring_model.evaluation.holdout import (
     MAX_BAD_SHARE,
     evaluate_decisions,
     evaluated,
     group_columns,
-    maturity_of,
-    names_of,
     provenance_of,
-    read_labelled,
     select_known,
 )
 from scoring_model.evaluation.importance import sample_rows
-from scoring_model.evaluation.labels import Labels, read_labels
 from scoring_model.evaluation.late_frauds import (
     KnownFrauds,
     LateFrauds,
@@ -41,29 +35,25 @@ from scoring_model.evaluation.late_frauds import (
     late_frauds_finding,
     measure_late_frauds,
 )
-from scoring_model.evaluation.scored_files import is_scored, read_scored
 from scoring_model.evaluation.trained_records import trained_until
 from scoring_model.evaluation.uncertainty import share_of
 from scoring_model.findings import arranged
 from scoring_model.history import person_codes
 from scoring_model.monitoring.drift import Drift, measure_drift
-from scoring_model.monitoring.early import NO_RECORDS, MaturedRecords, early_verdicts, estimate_errors
+from scoring_model.monitoring.early import NO_RECORDS, early_verdicts, estimate_errors
 from scoring_model.monitoring.monitoring import Monitoring
+from scoring_model.monitoring.reading import Window, dated, files_of, matured_classes, read_window
 from scoring_model.monitoring.result import Maturity, Prevalence, promise_bases
-from scoring_model.records import NEVER, Names, RecordTable
-from scoring_model.records.file_format import PLAIN
+from scoring_model.records import Names, RecordTable
 from scoring_model.records.labels import UNLABELLED
-from scoring_model.records.observation import observed, targets_at
+from scoring_model.records.observation import observed
 from scoring_model.scorer import Scorer
-from scoring_model.scorer.frames import read_histories
 
 EXPLAINED: Final = 2000
 """Most records of the window whose contributions to the margin are averaged."""
 
 CAP_FACTOR: Final = 2.0
 """The default cap on the prevalence, over the upper end of the interval of the reference's share of frauds."""
-
-_ENDINGS: Final = (".parquet", ".csv", ".jsonl")
 
 
 class NothingToMonitor(EvaluationError):
@@ -129,9 +119,9 @@ def monitor(
     sealed = bundle if isinstance(bundle, SealedFiles) else read_bundle(Path(bundle))
     scorer = Scorer.of(sealed, threads=threads).with_names(names)
     options = EvaluationOptions.of(by=by, as_of=as_of, label_maturity=label_maturity, matured_only=True)
-    found = _read_window(
+    found = read_window(
         scorer,
-        _files_of(window),
+        files_of(window),
         history=history,
         labels=labels,
         options=options,
@@ -176,7 +166,7 @@ def monitor_rows(
         If the cap is out of range.
     """
     _check_not_empty(records.table)
-    window = _Window(
+    window = Window(
         table=records.table,
         decisions=scorer.decide(records.rows),
         rows=records.rows,
@@ -190,134 +180,14 @@ def monitor_rows(
     return _monitor(sealed, scorer, window, options, cap=prevalence_cap)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class _Window:
-    """Records of a window with their decisions; `rows` is None for those that were scored earlier.
-
-    `earlier` are the matured records of the history, `frauds` those of history and window.
-    """
-
-    table: RecordTable
-    decisions: Decisions
-    rows: FloatArray | None
-    earlier: MaturedRecords
-    frauds: KnownFrauds
-    refused: int
-    files: tuple[str, ...]
-    notes: tuple[str, ...]
-
-
-def _files_of(window: object) -> object:
-    """Replace a directory by its files of records."""
-    if not isinstance(window, str | Path) or not Path(window).is_dir():
-        return window
-    files = [path for path in sorted(Path(window).iterdir()) if path.suffix in _ENDINGS]
-    return [path for path in files if not path.name.endswith(".quarantine.csv")]
-
-
-def _read_window(
-    scorer: Scorer,
-    window: object,
-    *,
-    history: object,
-    labels: object,
-    options: EvaluationOptions,
-    max_bad_share: float,
-) -> _Window:
-    given = None if labels is None else read_labels(labels, scorer.contents.schema)
-    source = Source.open(window, PLAIN)
-    if is_scored(source):
-        if history is not None:
-            raise EvaluationError(f"{source.name}: history: is of no use to a file that was scored earlier")
-        return _read_scored(scorer, source, given, tuple(options.by))
-    reading = read_labelled(scorer, window, given, by=options.by, max_bad_share=max_bad_share, required=False)
-    table = reading.table
-    past, targets = _with_matured_last(
-        scorer,
-        read_histories(scorer, history, scored=reading, recent=False),
-        table,
-        _dated(options, scorer, table),
-    )
-    first = len(past) - len(targets)
-    features = scorer.matrix.rows(past.append(table), first)
-    decisions = scorer.decide(features)
-    return _Window(
-        table=table,
-        decisions=decisions.take(np.arange(len(targets), len(features))),
-        rows=features[len(targets) :],
-        earlier=MaturedRecords(
-            margins=decisions.margins[: len(targets)], event_times=past.event_times[first:], targets=targets
-        ),
-        frauds=KnownFrauds.of(past, table),
-        refused=reading.rows - len(table),
-        files=names_of(window),
-        notes=(),
-    )
-
-
-def _with_matured_last(
-    scorer: Scorer, past: RecordTable | None, window: RecordTable, options: EvaluationOptions
-) -> tuple[RecordTable, NDArray[np.int8]]:
-    """Put the matured records between the validation period and the window last; also return their classes.
-
-    Records that the bundle was trained or validated on are the reference already. Where no label is known, old
-    records are not taken for genuine.
-    """
-    if past is None:
-        return window.take(np.empty(0, dtype=np.int64)), np.empty(0, dtype=np.int8)
-    maturity, targets = _matured(past, options)
-    until, times = trained_until(scorer), past.event_times
-    chosen = (targets >= 0) & (times >= (NEVER if until is None else until))
-    chosen &= times < window.event_times.min(initial=NEVER)
-    known = (past.labels != UNLABELLED) & (past.label_times < maturity.as_of)
-    if not np.any(chosen & known):
-        chosen[:] = False
-    return past.take(np.argsort(chosen, kind="stable")), targets[chosen]
-
-
-def _read_scored(scorer: Scorer, source: Source, labels: Labels | None, by: Sequence[str]) -> _Window:
-    scored = read_scored(source, scorer, by)
-    count = len(scored.record_ids)
-    found, times = np.full(count, UNLABELLED, dtype=np.int8), np.full(count, NEVER, dtype=np.int64)
-    events, until = scored.event_times, None
-    if labels is not None:
-        rows = labels.rows_of(scored.record_ids)
-        until = labels.observed(rows)
-        events = np.where(events == NEVER, labels.events_of(rows), events)
-        found, times = labels.joined(rows, events, scorer.contents.schema.labels.delay)
-    if untimed := int(np.count_nonzero(events == NEVER)):
-        raise EvaluationError(
-            f"{source.name}: eventTime: {untimed:,} rows have none; score the records again"
-        )
-    table = RecordTable(
-        record_ids=scored.record_ids,
-        event_times=events,
-        columns=scored.columns,
-        labels=found,
-        label_times=times,
-        source_rows=np.arange(count),
-        observed_until=until,
-    )
-    return _Window(
-        table=table,
-        decisions=scored.decisions,
-        rows=None,
-        earlier=NO_RECORDS,
-        frauds=KnownFrauds.of(table),
-        refused=0,
-        files=scored.files,
-        notes=scored.notes,
-    )
-
-
 def _monitor(
-    sealed: SealedFiles, scorer: Scorer, window: _Window, options: EvaluationOptions, *, cap: float | None
+    sealed: SealedFiles, scorer: Scorer, window: Window, options: EvaluationOptions, *, cap: float | None
 ) -> Monitoring:
     if cap is not None and not 0 <= cap < 1:
         raise EvaluationError(f"prevalence_cap: must be at least 0 and below 1, got {cap}")
     days, table, decisions = ReferenceDays.of(sealed), window.table, window.decisions
-    options = _dated(options, scorer, table)
-    maturity, targets = _matured(table, options)
+    options = dated(options, scorer, table)
+    maturity, targets = matured_classes(table, options)
     labelled = bool(np.any(table.labels != UNLABELLED))
     drift = _drift(scorer, Profile.of(sealed), days, window)
     used_cap = _default_cap(days) if cap is None else cap
@@ -369,7 +239,7 @@ def _monitor(
 
 
 def _late_frauds(
-    scorer: Scorer, window: _Window, maturity: Maturity, targets: NDArray[np.int8]
+    scorer: Scorer, window: Window, maturity: Maturity, targets: NDArray[np.int8]
 ) -> LateFrauds | None:
     """Measure how late frauds become known, and what that changes of the mature records."""
     table, mature = window.table, targets >= 0
@@ -401,7 +271,7 @@ def _trained(scorer: Scorer, table: RecordTable) -> int | None:
     return None if until is None else int(np.count_nonzero(table.event_times < until))
 
 
-def _drift(scorer: Scorer, profile: Profile, days: ReferenceDays, window: _Window) -> Drift:
+def _drift(scorer: Scorer, profile: Profile, days: ReferenceDays, window: Window) -> Drift:
     policy = scorer.rules.policy
     return measure_drift(
         profile=profile,
@@ -422,31 +292,7 @@ def _used(scorer: Scorer) -> frozenset[str]:
     return frozenset(name for name, count in zip(scorer.matrix.names, splits.tolist(), strict=True) if count)
 
 
-def _dated(options: EvaluationOptions, scorer: Scorer, table: RecordTable) -> EvaluationOptions:
-    """Set the instant and the maturity where they are not given."""
-    as_of = table.latest_instant + 1 if options.as_of is None else options.as_of
-    age = maturity_of(scorer) if options.maturity is None else options.maturity
-    return replace(options, as_of=as_of, maturity=age)
-
-
-def _matured(table: RecordTable, options: EvaluationOptions) -> tuple[Maturity, NDArray[np.int8]]:
-    """Count matured records; also return their classes, -1 for immature ones."""
-    as_of, age = options.as_of or 0, options.maturity or 0
-    targets, counted = targets_at(table, as_of, age), observed(table, age)
-    mature = counted & (table.event_times < as_of - age)
-    young = counted & ~mature
-    found = Maturity(
-        as_of=as_of,
-        maturity=age,
-        matured=int(np.count_nonzero(mature)),
-        immature=int(np.count_nonzero(young)),
-        immature_frauds=int(np.count_nonzero(young & (targets == 1))),
-        immature_genuine=int(np.count_nonzero(young & (targets == 0))),
-    )
-    return found, np.where(mature, targets, -1).astype(np.int8)
-
-
-def _evaluate(scorer: Scorer, window: _Window, options: EvaluationOptions) -> Evaluation:
+def _evaluate(scorer: Scorer, window: Window, options: EvaluationOptions) -> Evaluation:
     """Evaluate the matured records alone."""
     table = window.table
     selection = select_known(scorer, table, options, invalid=window.refused)
@@ -478,7 +324,7 @@ def _default_cap(days: ReferenceDays) -> float | None:
 
 
 def _notes(
-    window: _Window, *, labelled: bool, cap: float | None, is_default: bool, trained: int | None
+    window: Window, *, labelled: bool, cap: float | None, is_default: bool, trained: int | None
 ) -> Iterator[str]:
     yield from window.notes
     if not labelled:

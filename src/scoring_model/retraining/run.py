@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from scoring_model.bundle.manifest import MANIFEST
 from scoring_model.configuration import load_configuration, load_gates
+from scoring_model.configuration.rules import keep_features
 from scoring_model.contract.fields import signal_field
 from scoring_model.evaluation import NothingToEvaluate
 from scoring_model.evaluation.holdout import group_columns, read_labelled, training_folder
@@ -21,9 +22,11 @@ from scoring_model.records.files import file_ending
 from scoring_model.retraining.challenger import Challenger
 from scoring_model.retraining.records import Records, collect_records, cut, forget_records
 from scoring_model.retraining.settings import Report, Retraining, RetrainingError
+from scoring_model.rules import InvalidRules
 from scoring_model.scorer import Scorer
 from scoring_model.service.activation.activating import ActivationRefused, activate
 from scoring_model.service.activation.activations import Versions, fetch, living, read_activations
+from scoring_model.service.activation.rules import read_active_rules
 from scoring_model.service.activation.shelf import (
     BundleShelf,
     BundlesMissing,
@@ -103,7 +106,8 @@ def retrain(given: Retraining, *, clock: "Clock", report: Report = lambda text: 
     Raises
     ------
     RetrainingError
-        If another run works in the folder, or the champion of the registry is not the bundle that serves.
+        If another run works in the folder, the champion of the registry is not the bundle that serves, or the
+        challenger would lack what the active rules read.
     MissingColumns, UnreadableSource, TooManyBadRows
         If a file of the past cannot be read. Nothing was exported or changed.
     ActivationRefused
@@ -214,6 +218,8 @@ class _Run:
 
     def _compared(self, champion: Registered, waiting: Challenger | None, *, is_champion: bool) -> Retrained:
         """Compare the challenger, a new one unless one waits, with the champion; activate it if it is promoted."""
+        if waiting is None:
+            self._keep_what_rules_read()
         with tempfile.TemporaryDirectory() as folder:
             old = self._fetched(champion.number, Path(folder))
         records = collect_records(
@@ -244,6 +250,19 @@ class _Run:
         if found.answer is not Answer.WAIT:
             self._decide(challenger, found.to_json())
         return found
+
+    def _keep_what_rules_read(self) -> None:
+        """Let the training keep what the active rules read: a bundle without it would be refused."""
+        document = with_store(self._given.database, _active_rules)
+        if document is None:
+            return
+        try:
+            self._configuration = keep_features(self._configuration, document)
+        except InvalidRules as error:
+            raise RetrainingError(
+                "the challenger would not have all that the active rules read. Change "
+                f"{self._given.configuration} or the rules: {'; '.join(map(str, error.violations))}"
+            ) from None
 
     def _trained(self, records: Records) -> Challenger:
         """Train and register a challenger as of the instant of the records; a search goes on where it was killed."""
@@ -390,6 +409,11 @@ async def _served_bundle(versions: Versions, folder: Path, store: "Store") -> Pa
             f"bundle {versions} serves and is not registered, and neither database nor this machine has its files: "
             "run this where the service runs, or activate it there (`scoring-model bundles activate`)"
         ) from None
+
+
+async def _active_rules(store: "Store") -> object:
+    async with store.reading() as reader:
+        return await read_active_rules(reader)
 
 
 async def _serving(store: "Store") -> Versions:

@@ -156,7 +156,7 @@ def prepare(records: RecordTable | KeptRecords, configuration: Configuration) ->
     rows, useless = records.rows(matrix) if isinstance(records, KeptRecords) else matrix.rows(table), {}
     if configuration.features.drop_useless:
         factors = reason_factors(matrix, use=configuration.use, share=configuration.policy.reason_share)
-        useless = find_useless(rows, parts.train, matrix.names, factors)
+        useless = find_useless(rows, parts.train, matrix.names, factors, configuration.features.keep)
         rows, matrix = _without(useless, rows, matrix)
     return Prepared(
         table=table,

@@ -16,10 +16,9 @@ import numpy as np
 
 from scoring_model.arrays import BoolArray, FloatArray, IntArray
 from scoring_model.batch import links, process_settings
-from scoring_model.batch.dataset import absolute_location, describe_files, scan_source
-from scoring_model.batch.plan import Limits, Plan, Request, Source, Stage, Work
+from scoring_model.batch.plan import Limits, Plan, Request, Source, Stage, Work, scan_source
 from scoring_model.batch.segments import Rows, read_segment, write_private
-from scoring_model.batch.sources import list_files
+from scoring_model.batch.sources import absolute_location, describe_files, list_files
 from scoring_model.batch.stages import (
     Context,
     complete,

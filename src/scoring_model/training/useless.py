@@ -1,7 +1,7 @@
 """Useless features: constant, always missing, or a duplicate of another one."""
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 import numpy as np
 
@@ -9,8 +9,10 @@ from scoring_model.arrays import FloatArray, IntArray
 from scoring_model.decision.factors import Factor, Factors, Rule
 
 
-def find_useless(rows: FloatArray, train: IntArray, names: Sequence[str], factors: Factors) -> dict[str, str]:
-    """Find useless columns, except those that reasons need.
+def find_useless(
+    rows: FloatArray, train: IntArray, names: Sequence[str], factors: Factors, keep: Collection[str] = ()
+) -> dict[str, str]:
+    """Find useless columns, except those that reasons need and those to keep.
 
     Parameters
     ----------
@@ -21,13 +23,15 @@ def find_useless(rows: FloatArray, train: IntArray, names: Sequence[str], factor
         Names of the d columns.
     factors : Factors
         A factor with at least one useful column keeps the columns of its facts.
+    keep : collection of str
+        Names of columns that stay whatever they hold.
 
     Returns
     -------
     dict of str to str
         Reason by name. The first of several equal columns is not useless.
     """
-    useless = dict(_without_content(rows, train, names))
+    useless = {name: why for name, why in _without_content(rows, train, names) if name not in keep}
     while needed := useless.keys() & set(_needed(factors.factors, useless)):
         for name in needed:
             del useless[name]

@@ -83,6 +83,12 @@ async def list_rules(store: Store) -> list[dict[str, Any]]:
     return [_shown(row, hits if place == 0 else None) for place, row in enumerate(listed)]
 
 
+async def read_active_rules(reader: Reader) -> object:
+    """Return the content of the active rules, or None."""
+    row = await reader.rule_set(await reader.latest_rules())
+    return None if row is None else json.loads(row.document)
+
+
 async def check_names(reader: Reader, scorer: Scorer) -> None:
     """Check that a bundle has all that the active rules read.
 
@@ -91,11 +97,11 @@ async def check_names(reader: Reader, scorer: Scorer) -> None:
     RulesRefused
         With all that it lacks.
     """
-    row = await reader.rule_set(await reader.latest_rules())
-    if row is None:
+    document = await read_active_rules(reader)
+    if document is None:
         return
     try:
-        parse_rules(json.loads(row.document), scorer.rule_names)
+        parse_rules(document, scorer.rule_names)
     except InvalidRules as error:
         details = "; ".join(map(str, error.violations))
         raise RulesRefused(f"it does not have all that the active rules read: {details}") from None

@@ -181,8 +181,8 @@ class _Fold:
         if not configuration.features.drop_useless:
             return {}
         factors = reason_factors(matrix, use=configuration.use, share=configuration.policy.reason_share)
-        rows = self._all(self._task.train.rows)
-        return find_useless(rows, np.arange(len(rows)), matrix.names, factors)
+        rows, keep = self._all(self._task.train.rows), configuration.features.keep
+        return find_useless(rows, np.arange(len(rows)), matrix.names, factors, keep)
 
     def _take(self, rows: IntArray) -> FloatArray:
         """Return some rows of the features in use, in memory."""

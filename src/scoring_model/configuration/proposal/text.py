@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 import yaml
 
 from scoring_model.configuration.proposal import Proposal
-from scoring_model.configuration.proposal_windows import KNOWN_SHARE
+from scoring_model.configuration.proposal.windows import KNOWN_SHARE
 from scoring_model.contract.fields import REQUIRED_FIELDS
 from scoring_model.escaping import visible, visible_line
 from scoring_model.records import format_duration, rfc3339

@@ -1,4 +1,4 @@
-"""The README's section on the service: its commands work as they stand, but for the port."""
+"""The tutorial's section on the service: its commands work as they stand, but for the port."""
 
 import json
 import os
@@ -19,7 +19,7 @@ PORT: Final = "8000"
 
 def section() -> str:
     """The section."""
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "first-bundle.md").read_text(encoding="utf-8")
     found = re.search(r"^## Service\n(.*?)^## ", text, re.MULTILINE | re.DOTALL)
     assert found is not None
     return found[1]

@@ -1,0 +1,9 @@
+"""Proposes a configuration for files of records from the contents of their columns.
+
+Decision record: docs/adr/0008-guesses-about-files.md.
+"""
+
+from scoring_model.configuration.proposal.draft import Proposal
+from scoring_model.configuration.proposal.steps import propose
+
+__all__ = ["Proposal", "propose"]

@@ -1,0 +1,180 @@
+"""A configuration that is proposed step by step, and what its steps ask of the file."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+
+from scoring_model.arrays import FloatArray, IntArray
+from scoring_model.configuration import synonyms
+from scoring_model.configuration.headers import joined, ranks, words_of
+from scoring_model.configuration.profiles import Kind, Profile
+from scoring_model.configuration.proposal.label_columns import words_in
+from scoring_model.configuration.proposal.split import Parts
+from scoring_model.configuration.proposal.windows import Lengths
+from scoring_model.contract.fields import REQUIRED_FIELDS, SIGNAL_PREFIX, signal_field
+from scoring_model.features import DERIVED, FeatureMatrix, FeatureSettings, FittedState
+from scoring_model.records import cells
+
+NEARLY_ALL: Final = 0.95
+FEWEST: Final = 20  # minimum frauds and genuine records to judge whether a column copies the label
+
+
+@dataclass(frozen=True, kw_only=True)
+class Signal:
+    """A column that becomes a signal."""
+
+    name: str
+    column: str
+    type: str
+    protected: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Amount:
+    """A signal that is compared with its earlier values."""
+
+    signal: str
+    decimals: int
+
+
+@dataclass(kw_only=True)
+class Proposal:
+    """A configuration that is proposed step by step, with notes for the person who completes it.
+
+    Parameters
+    ----------
+    profiles : dict of str to Profile
+        The columns of the file.
+    nulls : tuple of str
+        Cells that mean a missing value.
+    comma : bool
+        Whether numbers have a decimal comma.
+    guesses : tuple of str
+        What was inferred while reading the file.
+    fields : dict of str to str
+        Field to its column.
+    words : dict of str to list of str
+        Words of the label: fraud, genuine, ignored.
+    outcomes : dict of str to list of str
+        Words of outcomes and resolutions by their meaning.
+    values : dict of str to dict of str to str
+        By field: its words, and what they mean in the contract.
+    amounts : list of Amount
+        Signals that are compared with earlier ones under the link keys.
+    event : str
+        What reasons call a record.
+    lengths : Lengths
+        The label delay, the windows and the burn-in.
+    parts : Parts
+        The parts of the split.
+    partly_known : bool
+        Whether some labels have no time at which they became known.
+    ends : int
+        Latest instant in the file, microseconds, where a column says when labels became known; else 0.
+    left_out : dict of str to str
+        Reasons for unused columns, by column.
+    decisions : list of str
+        Decisions left to a person.
+    timezone : str, optional
+        The zone of times without one, and of the hours that features read.
+    """
+
+    profiles: dict[str, Profile]
+    nulls: tuple[str, ...]
+    comma: bool
+    guesses: tuple[str, ...]
+    fields: dict[str, str] = field(default_factory=dict)
+    words: dict[str, list[str]] = field(default_factory=dict)
+    outcomes: dict[str, list[str]] = field(default_factory=dict)
+    values: dict[str, dict[str, str]] = field(default_factory=dict)
+    signals: list[Signal] = field(default_factory=list)
+    keys: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    amounts: list[Amount] = field(default_factory=list)
+    event: str = "application"
+    lengths: Lengths = field(init=False)
+    parts: Parts = field(default_factory=Parts)
+    partly_known: bool = False
+    ends: int = 0
+    max_false_reject: float = 0.002
+    left_out: dict[str, str] = field(default_factory=dict)
+    decisions: list[str] = field(default_factory=list)
+    timezone: str | None = None
+
+    def numbers(self, values: Sequence[object]) -> FloatArray:
+        """Read cells as numbers; nan where one is none."""
+        read = map(cells.comma_number if self.comma else cells.number, values)
+        return np.array([value if isinstance(value, int | float) else np.nan for value in read], dtype=float)
+
+    def free(self) -> list[Profile]:
+        """List the columns that are not used yet."""
+        used = {*self.fields.values(), *self.left_out}
+        return [column for column in self.profiles.values() if column.name not in used]
+
+    def of(self, name: str) -> Profile | None:
+        """Return the column of a field."""
+        return self.profiles.get(self.fields.get(name, ""))
+
+    @property
+    def families(self) -> tuple[str, ...]:
+        """List the feature families that these columns support."""
+        known = {*self.fields, *DERIVED}
+        return tuple(
+            family.name
+            for family in FeatureMatrix(FeatureSettings(), FittedState()).families
+            if family.name == "signals"
+            or any(
+                feature.protected is None and known.issuperset(feature.inputs)
+                for group in family.groups
+                for feature in group.features
+            )
+        )
+
+    @property
+    def identity_requires(self) -> tuple[str, ...]:
+        """List what the service may require of an identity: fields that nearly every record has."""
+        columns = {name: self.of(name) for name in REQUIRED_FIELDS}
+        return tuple(name for name, column in columns.items() if column and column.filled > NEARLY_ALL)
+
+    @property
+    def dates(self) -> tuple[str, ...]:
+        """List the formats of all times that are read."""
+        used = [column.formats for name in self.fields if (column := self.of(name)) is not None]
+        return tuple(dict.fromkeys(text for formats in used for text in formats))
+
+    @property
+    def columns(self) -> dict[str, str]:
+        """Return the columns whose names differ from their field or signal."""
+        named = self.fields | {signal_field(signal.name): signal.column for signal in self.signals}
+        return {
+            name: column
+            for name, column in named.items()
+            if column not in (name, name.removeprefix(SIGNAL_PREFIX))
+        }
+
+    def likeliest(self, name: str, kinds: Sequence[Kind]) -> Profile | None:
+        """Return the unused column of the given kinds whose name best matches a field."""
+        fits = [
+            (place, column)
+            for column in self.free()
+            if column.kind in kinds and (place := rank(column, name)) is not None
+        ]
+        return min(fits, key=lambda fit: fit[0], default=(0, None))[1]
+
+    def targets(self) -> IntArray:
+        """1 fraud, 0 genuine, -1 none."""
+        column = self.of("label")
+        if column is None:
+            return np.empty(0, dtype=np.int64)
+        words = words_in(column)
+        meanings = [
+            1 if word in self.words["fraud"] else 0 if word in self.words["genuine"] else -1 for word in words
+        ]
+        return np.array([*meanings, -1], dtype=np.int64)[column.column.codes]
+
+
+def rank(column: Profile, name: str) -> int | None:
+    """Return the place of a header among those of a field."""
+    header = joined(column.words)
+    return -1 if header == joined(words_of(name)) else ranks(synonyms.HEADERS.get(name, "")).get(header)

@@ -1,0 +1,83 @@
+"""Finds the fields of identities, and the column that numbers the records."""
+
+from typing import Final
+
+import numpy as np
+
+from scoring_model.configuration import synonyms
+from scoring_model.configuration.headers import is_one_of, known, links_records, tells
+from scoring_model.configuration.profiles import Kind, Profile
+from scoring_model.configuration.proposal.draft import FEWEST, Proposal
+from scoring_model.configuration.proposal.file import country_share
+from scoring_model.configuration.proposal.label_columns import LABEL_WORDS
+from scoring_model.contract.fields import IDENTITY_FIELDS
+from scoring_model.contract.rules import DOCUMENT_TYPES
+
+SAMPLE: Final = 5_000
+_UNIQUE: Final = 0.999  # share of distinct values from which a column numbers the records
+_DENSE: Final = 1.5  # numbers from the first to the last for each record, at most, in a running number
+
+
+def find_documents(proposal: Proposal) -> None:
+    """Find types of documents by their words in any language."""
+    lists = {name: known(entries) for name, entries in synonyms.DOCUMENTS.items()}
+    for column in proposal.free():
+        if column.kind is not Kind.CATEGORY or len(column.counts) > LABEL_WORDS:
+            continue
+        types = {
+            str(value): next(
+                (name for name, entries in lists.items() if is_one_of(str(value), entries)), None
+            )
+            for value in column.column.values
+        }
+        if None not in types.values() and len(set(types.values())) > 1:
+            proposal.fields["documentType"] = column.name
+            words = {word: name for word, name in types.items() if name and word not in DOCUMENT_TYPES}
+            proposal.values |= {"documentType": words} if words else {}
+            return
+
+
+def find_fields(proposal: Proposal) -> None:
+    """Find the fields of identities by their headers, where the contents fit."""
+    for name in IDENTITY_FIELDS:
+        if name in proposal.fields:
+            continue
+        column = proposal.profiles.get(name) or (
+            None if name == "dob" else proposal.likeliest(name, list(Kind))
+        )
+        if column is None or column.kind in (Kind.EMPTY, Kind.TIME):
+            continue
+        if name == "documentType" and not set(column.column.values) <= {*DOCUMENT_TYPES}:
+            continue
+        if name in ("citizenship", "address.country") and country_share(column.column) < 0.9:
+            continue
+        proposal.fields[name] = column.name
+
+
+def find_record_id(proposal: Proposal) -> None:
+    """Find the column that identifies the records."""
+    column = proposal.likeliest("recordId", [Kind.IDENTIFIER, Kind.NUMBER, Kind.TEXT])
+    if column is None or column.distinct < 0.9 or column.filled < 0.99:
+        column = next((one for one in proposal.free() if numbers_records(proposal, one)), None)
+    if column is None:
+        return
+    proposal.fields["recordId"] = column.name
+    if column.distinct < 1:
+        proposal.decisions.append(
+            f"{column.name} repeats in some rows, which are refused: check records.columns.recordId."
+        )
+
+
+def numbers_records(proposal: Proposal, column: Profile) -> bool:
+    """Return whether nearly every record has a code of its own; those of devices and cards connect records."""
+    if column.distinct < _UNIQUE or column.filled < 0.99 or len(column.counts) < FEWEST:
+        return False
+    if tells(column.words, synonyms.MEASURES) or (column.words != "id" and links_records(column.words)):
+        return False
+    if column.kind is Kind.NUMBER:
+        numbers = proposal.numbers(column.column.values)
+        whole = np.isfinite(numbers).all() and not (numbers % 1).any()
+        return bool(whole and numbers.max() - numbers.min() < _DENSE * len(numbers))
+    return column.kind in (Kind.TEXT, Kind.IDENTIFIER) and all(
+        " " not in str(value).strip() for value in column.column.values[:SAMPLE]
+    )

@@ -1,0 +1,92 @@
+"""Leaves out columns that cannot be signals, or that copy the label."""
+
+from typing import Final
+
+import numpy as np
+
+from scoring_model.arrays import FloatArray, IntArray
+from scoring_model.configuration.profiles import Kind
+from scoring_model.configuration.proposal.draft import FEWEST, Proposal
+from scoring_model.configuration.proposal.fields import numbers_records
+from scoring_model.configuration.proposal.signals import _LINKING
+from scoring_model.records import NEVER
+from scoring_model.records.table import Column
+
+_CLOCK: Final = 0.999  # rank correlation with the time or the row from which a number runs with it
+_CLOCK_ROWS: Final = 10_000
+_LEAK: Final = 0.99  # as training.leakage_checks.max_auc
+_GROUPS: Final = 200  # maximum distinct values for meaningful fraud shares
+
+
+def leave_out(proposal: Proposal) -> None:
+    """Leave out columns that cannot be signals, or that copy the label."""
+    targets, seconds = proposal.targets(), _seconds(proposal)
+    reasons = {
+        Kind.EMPTY: "it is empty",
+        Kind.CONSTANT: "it is the same in every row",
+        Kind.TIME: "times are no signals",
+        Kind.TEXT: "nearly every row has another text",
+    }
+    for column in proposal.free():
+        if column.kind in reasons:
+            proposal.left_out[column.name] = reasons[column.kind]
+        elif column.kind is Kind.NUMBER and _is_clock(proposal, column.column, seconds):
+            proposal.left_out[column.name] = "it runs with the time of the event, and says nothing else"
+        elif column.kind is Kind.NUMBER and numbers_records(proposal, column):
+            proposal.left_out[column.name] = "it numbers the records"
+        elif column.kind not in _LINKING and _separation(proposal, column.column, targets) > _LEAK:
+            proposal.left_out[column.name] = (
+                "it separates frauds from genuine records nearly perfectly, as what follows from the label"
+            )
+            proposal.decisions.append(
+                f"{column.name} is left out, since it nearly copies the label: use it only if it is known at the event."
+            )
+
+
+def _seconds(proposal: Proposal) -> FloatArray:
+    """Return the times of the events in seconds, nan where missing; empty if no column holds them."""
+    event = proposal.of("eventTime")
+    if event is None:
+        return np.empty(0)
+    times = event.times
+    return np.where(times == NEVER, np.nan, times / 1e6)
+
+
+def _is_clock(proposal: Proposal, column: Column, seconds: FloatArray) -> bool:
+    """Return True if numbers rise or fall with the time of the event, as a day count or a serial number does."""
+    rows = np.arange(0, len(seconds), max(len(seconds) // _CLOCK_ROWS, 1))
+    rows = rows[(column.codes[rows] >= 0) & np.isfinite(seconds[rows])]
+    numbers = proposal.numbers([column.values[code] for code in column.codes[rows].tolist()])
+    times, numbers = seconds[rows][np.isfinite(numbers)], numbers[np.isfinite(numbers)]
+    if len(times) < FEWEST or times.std() == 0 or numbers.std() == 0:
+        return False
+    return bool(abs(np.corrcoef(_ranks(times), _ranks(numbers))[0, 1]) > _CLOCK)
+
+
+def _ranks(numbers: FloatArray) -> FloatArray:
+    """Return mean ranks."""
+    _, codes, counts = np.unique(numbers, return_inverse=True, return_counts=True)
+    ranks_of: FloatArray = (np.cumsum(counts) - counts / 2)[codes]
+    return ranks_of
+
+
+def _separation(proposal: Proposal, column: Column, targets: IntArray) -> float:
+    """Return the ROC AUC of the best order of a column's values (missing is a value; numbers keep their order)."""
+    if len(targets) == 0:
+        return 0.5
+    frauds, genuine = (
+        np.bincount(column.codes[targets == target] + 1, minlength=len(column.values) + 1)
+        for target in (1, 0)
+    )
+    if min(frauds.sum(), genuine.sum()) < FEWEST:
+        return 0.5
+    orders = [frauds / np.maximum(frauds + genuine, 1)]
+    if len(column.values) > _GROUPS:
+        numbers = np.append(-np.inf, proposal.numbers(column.values))
+        orders = [numbers, -numbers]
+    return max(_area(frauds[order], genuine[order]) for order in (np.argsort(values) for values in orders))
+
+
+def _area(frauds: IntArray, genuine: IntArray) -> float:
+    below = np.cumsum(genuine) - genuine / 2
+    return float((frauds * below).sum() / (frauds.sum() * genuine.sum()))

@@ -1,0 +1,92 @@
+"""Sets windows, label delay, split and bounds by what the file can show."""
+
+import math
+from typing import Final
+
+import numpy as np
+
+from scoring_model.configuration.proposal.draft import Proposal
+from scoring_model.configuration.proposal.signals import key_codes
+from scoring_model.configuration.proposal.split import propose_parts
+from scoring_model.configuration.proposal.windows import propose_lengths
+from scoring_model.records import NEVER, format_duration
+from scoring_model.records.times import DAY
+
+_VALIDATED: Final = 0.1  # approximate share of records in the validation part
+
+
+def find_lengths(proposal: Proposal, given: int | None) -> None:
+    """Set the delay (`given`, in microseconds, or measured), the windows, the burn-in and the split."""
+    event, known_at = proposal.of("eventTime"), proposal.of("labelKnownAt")
+    targets, nothing = proposal.targets(), np.empty(0, dtype=np.int64)
+    times = nothing if event is None else event.times
+    since = None if known_at is None else known_at.times
+    codes = {name: of_key for name in proposal.keys if (of_key := key_codes(proposal, name)) is not None}
+    proposal.lengths = lengths = propose_lengths(times, since, targets == 1, codes, given=given)
+    if since is not None:
+        proposal.partly_known = bool(((since == NEVER) & (targets >= 0)).any())
+        proposal.ends = int(max(one[one != NEVER].max(initial=0) for one in (times, since)))
+    if not lengths.links and codes:
+        proposal.decisions.append(
+            "No value of a link key recurs in the file: features that count earlier records are 0 or missing in it."
+        )
+    if given is None:
+        _say_delay(proposal)
+    seen = times[times != NEVER]
+    if not len(seen) or not (targets == 1).any():
+        return
+    assumed = 0 if known_at is not None and proposal.ends else lengths.delay
+    as_of = (proposal.ends if known_at is not None else int(seen.max())) + assumed + 1
+    proposal.parts = propose_parts(
+        times, targets, as_of=as_of, maturity=lengths.maturity, burn_in=lengths.burn_in
+    )
+    _say_parts(proposal)
+
+
+def _say_delay(proposal: Proposal) -> None:
+    lengths = proposal.lengths
+    if not lengths.measured:
+        proposal.decisions.append(
+            f"When labels became known is not in the file: {format_duration(lengths.delay)} after the event is "
+            "assumed. Set records.labels.delay to what is true, and training.split.label_maturity with it."
+        )
+        return
+    half, most, longest = (f"{length / DAY:.1f}" for length in lengths.quantiles)
+    proposal.guesses += (
+        f"frauds become known {half} days after the event (median); 95 % within {most}, the last after {longest}",
+    )
+    if lengths.maturity < lengths.delay:
+        proposal.decisions.append(
+            f"Most frauds are known after {format_duration(lengths.delay)}, which is long for this file: "
+            f"training.split.label_maturity is {format_duration(lengths.maturity)}, and later ones count as genuine."
+        )
+
+
+def _say_parts(proposal: Proposal) -> None:
+    """Say what the split gave up for enough frauds, or what would help where none has them."""
+    parts, counts = proposal.parts, ", ".join(map(str, proposal.parts.frauds))
+    if not parts.enough:
+        held = f"the best has {counts}" if counts else "burn-in, gaps and label maturity leave no time"
+        proposal.decisions.append(
+            f"No split has 20 frauds in each part ({held}): use a longer history, training.split.test: 0 with "
+            "durations for train and validation, a shorter label_maturity, or a lower min_frauds."
+        )
+    elif not parts.shares[2]:
+        proposal.decisions.append(
+            f"There are too few frauds for a test part: training.split.test is 0, with {counts} frauds in training "
+            "and validation. Evaluate on later records."
+        )
+    elif not parts.usual:
+        proposal.decisions.append(
+            f"Validation and test are longer than usual, so that each has enough frauds ({counts})."
+        )
+
+
+def find_bound(proposal: Proposal) -> None:
+    """Bound false rejections at three times the smallest bound that the validation part can prove."""
+    targets = proposal.targets()
+    judged = proposal.parts.genuine
+    genuine = max(judged if judged > 0 else int((targets != 1).sum()) * _VALIDATED, 1)
+    possible = 3 * math.log(60) / genuine  # ln(60) / b records prove a bound b at 95 % shared by three bounds
+    steps = (0.002, 0.005, 0.01, 0.02, 0.05)
+    proposal.max_false_reject = next((step for step in steps if step >= possible), 0.1)

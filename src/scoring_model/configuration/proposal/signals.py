@@ -1,0 +1,116 @@
+"""Makes signals of the remaining columns, and finds those that link records or hold amounts of money."""
+
+import re
+from typing import Final
+
+import numpy as np
+
+from scoring_model.arrays import IntArray
+from scoring_model.configuration import synonyms
+from scoring_model.configuration.headers import known, tells, words_of
+from scoring_model.configuration.profiles import Kind, is_international
+from scoring_model.configuration.proposal.draft import NEARLY_ALL, Amount, Proposal, Signal
+from scoring_model.configuration.proposal.fields import SAMPLE
+from scoring_model.contract.fields import EVENT_FIELDS, IDENTITY_FIELDS, SIGNAL_PREFIX, signal_field
+from scoring_model.history.parts import combined_codes, key_part
+from scoring_model.records import cells
+from scoring_model.records.table import Column
+
+_LINKING: Final = {Kind.IDENTIFIER: "", Kind.EMAIL: ":mailbox", Kind.PHONE: ":e164", Kind.IP: ":net24"}
+"""Kinds of signals that link records, and how."""
+_FINEST: Final = 6  # as links.amounts.decimals
+_LINK_KEYS: Final = 6
+
+
+def find_signals(proposal: Proposal) -> None:
+    """Make a signal of each column that is left."""
+    names: set[str] = set()
+    for column in proposal.free():
+        name = column.name.removeprefix(SIGNAL_PREFIX)
+        name = name if re.fullmatch(r"[A-Za-z]\w*", name, re.ASCII) else words_of(name)
+        if not name or words_of(name) in names or name in (*EVENT_FIELDS, *IDENTITY_FIELDS):
+            name = f"column{len(names) + 1}"
+        names.add(words_of(name))
+        protected = next(
+            (name_ for name_, text in synonyms.PROTECTED.items() if column.words in known(text)), None
+        )
+        proposal.signals.append(
+            Signal(name=name, column=column.name, type=str(column.kind), protected=protected)
+        )
+        if column.kind is Kind.PHONE and not is_international(column.column.values):
+            proposal.decisions.append(
+                f"Numbers of {column.name} without + are of a country that the file does not name: set "
+                f"signals.{name}.country, such as GB, and link by e164-GB in place of e164."
+            )
+    if numbers := [
+        signal.column for signal in proposal.signals if signal.type == "number" and signal.protected is None
+    ]:
+        proposal.decisions.append(
+            f"Every signal must be known at the event: check {', '.join(numbers[:10])} and the other signals."
+        )
+
+
+def find_keys(proposal: Proposal) -> None:
+    """Find what links records: persons, addresses, images, and signals that recur."""
+    if {"firstName", "lastName", "dob"} <= proposal.fields.keys():
+        proposal.keys["person"] = ()
+    address = tuple(
+        name for name in ("address.line1", "address.city", "address.postalCode") if name in proposal.fields
+    )
+    if "address.line1" in address and len(address) > 1:
+        proposal.keys["address"] = address
+    linking = [signal for signal in proposal.signals if signal.type in _LINKING]
+    shared = [
+        signal
+        for signal in linking
+        if signal.type != Kind.IDENTIFIER or proposal.profiles[signal.column].distinct < 0.98
+    ]
+    if "imageUrls" in proposal.fields:
+        proposal.keys["image"] = ("imageUrls",)
+    shared.sort(key=lambda signal: proposal.profiles[signal.column].distinct)
+    for signal in shared[:_LINK_KEYS]:
+        name = words_of(signal.name).removesuffix("_id") or signal.name
+        proposal.keys[name if name not in proposal.keys else f"{name}_signal"] = (
+            f"signals.{signal.name}{_LINKING[Kind(signal.type)]}",
+        )
+    if not proposal.keys:
+        proposal.keys["person"] = ()
+
+
+def find_amounts(proposal: Proposal) -> None:
+    """Compare amounts of money with earlier ones; a payment is a record that has one."""
+    for signal in proposal.signals:
+        column = proposal.profiles[signal.column]
+        if signal.type == Kind.NUMBER and tells(column.words, synonyms.AMOUNTS):
+            proposal.amounts.append(Amount(signal=signal.name, decimals=_decimals(proposal, column.column)))
+    if proposal.amounts and any(
+        tells(column.words, synonyms.PAYMENTS) for column in proposal.profiles.values()
+    ):
+        proposal.event = "payment"
+
+
+def _decimals(proposal: Proposal, column: Column) -> int:
+    """Return the digits after the point that nearly all numbers need."""
+    numbers = proposal.numbers(column.values[:SAMPLE])
+    numbers = numbers[np.isfinite(numbers)]
+    needed = (
+        digits
+        for digits in range(_FINEST)
+        if np.isclose(numbers, np.round(numbers, digits), rtol=0, atol=1e-9).mean() > NEARLY_ALL
+    )
+    return next(needed, _FINEST)
+
+
+def key_codes(proposal: Proposal, key: str) -> IntArray | None:
+    """Return the codes of the values of a link key; None if no column holds a part of it."""
+    columns = proposal.fields | {signal_field(signal.name): signal.column for signal in proposal.signals}
+    codes = []
+    for part in map(key_part, proposal.keys[key] or ("firstName", "lastName", "dob")):
+        if part.fields[0] not in columns:
+            return None
+        column = proposal.profiles[columns[part.fields[0]]].column
+        numbers: dict[str | None, int] = {None: -1}
+        texts = (part.of({part.fields[0]: cells.text(value)}) for value in column.values)
+        of_values = [numbers.setdefault(text, len(numbers) - 1) for text in texts]
+        codes.append(np.array([*of_values, -1], dtype=np.int64)[column.codes])
+    return combined_codes(codes)

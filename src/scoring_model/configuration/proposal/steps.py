@@ -1,0 +1,49 @@
+"""Proposes a configuration for files of records from the contents of their columns.
+
+Decision record: docs/adr/0008-guesses-about-files.md.
+"""
+
+from dataclasses import replace
+from pathlib import Path
+
+from scoring_model.configuration.proposal.draft import Proposal
+from scoring_model.configuration.proposal.fields import find_documents, find_fields, find_record_id
+from scoring_model.configuration.proposal.file import described
+from scoring_model.configuration.proposal.labels import find_label
+from scoring_model.configuration.proposal.left_out import leave_out
+from scoring_model.configuration.proposal.lengths import find_bound, find_lengths
+from scoring_model.configuration.proposal.outcomes import find_outcomes
+from scoring_model.configuration.proposal.signals import find_amounts, find_keys, find_signals
+from scoring_model.configuration.proposal.times import find_known, find_times
+
+
+def propose(path: Path, *, delay: int | None = None, timezone: str | None = None) -> Proposal:
+    """Propose a configuration for a file.
+
+    Parameters
+    ----------
+    delay : int, optional
+        Time from an event until its label is known, microseconds; measured or assumed without it.
+    timezone : str, optional
+        IANA name of the zone of times without one.
+
+    Raises
+    ------
+    UnreadableSource
+        If the file cannot be read.
+    """
+    proposal = replace(described(path), timezone=timezone)
+    find_times(proposal)
+    find_label(proposal)
+    find_known(proposal)
+    find_outcomes(proposal)
+    find_documents(proposal)
+    find_fields(proposal)
+    find_record_id(proposal)
+    leave_out(proposal)
+    find_signals(proposal)
+    find_keys(proposal)
+    find_amounts(proposal)
+    find_lengths(proposal, delay)
+    find_bound(proposal)
+    return proposal

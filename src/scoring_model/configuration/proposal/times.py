@@ -1,0 +1,91 @@
+"""Finds the times of events, of births, and of what became known."""
+
+from typing import Final
+
+import numpy as np
+
+from scoring_model.configuration.profiles import Kind, Profile
+from scoring_model.configuration.proposal.draft import Proposal, rank
+from scoring_model.configuration.proposal.label_columns import come_before, tell_when_known
+from scoring_model.records import NEVER
+from scoring_model.records.times import DAY
+
+_BIRTHS: Final = 10 * 366 * DAY  # births lie at least ten years before the events
+_LATER: Final = ("labelKnownAt", "labelReportedAt", "closedAt")
+
+
+def find_times(proposal: Proposal) -> None:
+    """Find the times of the events and of births, and say what is doubtful."""
+    for name in ("dob", "eventTime"):
+        column = proposal.likeliest(name, [Kind.TIME])
+        if column is not None:
+            proposal.fields[name] = column.name
+    others = [
+        column
+        for column in proposal.free()
+        if column.kind is Kind.TIME and all(rank(column, name) is None for name in _LATER)
+    ]
+    full = [column for column in others if column.filled > 0.99]
+    if "eventTime" not in proposal.fields:
+        full = _without_births(proposal, full)
+        if not full:
+            proposal.decisions.append(
+                "No column holds the time of the event: name it in records.columns.eventTime."
+            )
+            return
+        proposal.fields["eventTime"] = full[0].name
+    event = proposal.fields["eventTime"]
+    rivals = [column.name for column in full if column.name not in proposal.fields.values()]
+    if rivals:
+        proposal.decisions.append(
+            f"The event is taken to be at {event}; if it is at {' or '.join(rivals)}, change records.columns.eventTime."
+        )
+    for column in (proposal.profiles[name] for name in proposal.fields.values()):
+        if column.uncertain:
+            proposal.decisions.append(
+                f"{column.name} does not show whether the day or the month comes first: check records.format.dates."
+            )
+    if not proposal.profiles[event].zoned and proposal.timezone is None:
+        proposal.decisions.append(
+            f"{event} has no time zone and is read as UTC: name its zone with --timezone, such as Europe/Berlin."
+        )
+
+
+def _without_births(proposal: Proposal, columns: list[Profile]) -> list[Profile]:
+    """Take a column whose times lie years before those of another for the date of birth."""
+    middles = {column.name: int(np.median(column.times[column.times != NEVER])) for column in columns}
+    latest = max(middles.values(), default=0)
+    born = [column for column in columns if middles[column.name] < latest - _BIRTHS]
+    if born and "dob" not in proposal.fields:
+        proposal.fields["dob"] = born[0].name
+        proposal.decisions.append(
+            f"{born[0].name} is taken for the date of birth: check records.columns.dob."
+        )
+    return [column for column in columns if column not in born]
+
+
+def find_known(proposal: Proposal) -> None:
+    """Find when labels became known: by what the times show, named or not, then by the header."""
+    event = proposal.of("eventTime")
+    if event is None:
+        return
+    events, targets = event.times, proposal.targets()
+    times = [column for column in proposal.free() if column.kind is Kind.TIME]
+    shown = [column for column in times if len(targets) and tell_when_known(column.times, events, targets)]
+    for name in ("labelKnownAt", "labelReportedAt"):
+        column = proposal.likeliest(name, [Kind.TIME])
+        if name == "labelKnownAt" and shown and column not in shown:
+            column = shown[0]
+            proposal.decisions.append(
+                f"{column.name} is taken for the time at which labels became known: nearly all frauds have one, "
+                "records without a label have none. Check records.columns.labelKnownAt."
+            )
+        if column is None:
+            continue
+        if come_before(column.times, events):
+            proposal.decisions.append(
+                f"{column.name} can't be when labels became known: some of its times lie before their event."
+            )
+            proposal.left_out[column.name] = "it holds times that are neither before nor after the event"
+            continue
+        proposal.fields[name] = column.name
