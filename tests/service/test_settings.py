@@ -21,7 +21,7 @@ from scoring_model.service.settings import (
 )
 
 ROOT: Final = Path(__file__).parents[2]
-PAGE: Final = (ROOT / "docs" / "service.md").read_text(encoding="utf-8")
+PAGE: Final = (ROOT / "docs" / "service-settings.md").read_text(encoding="utf-8")
 REQUIRED: Final = {"bundle": "b", "database": "sqlite:///a.db"}
 NAMES: Final = tuple(field.name for field in dataclasses.fields(ServiceSettings))
 DURATIONS: Final = tuple(

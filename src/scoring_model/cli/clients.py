@@ -131,7 +131,7 @@ def unknown_signals(
     """Show the signals that clients sent and the model did not know, with the nearest that it knows.
 
     Names that are near to none may be personal data: they are one number for each client. Servers add their counts
-    once a minute. See docs/service.md#clients.
+    once a minute. See docs/service-clients.md#clients.
     """
     from scoring_model.service.clients.unknown_signals import list_unknown_signals
     from scoring_model.service.core.rows import OTHER_SIGNALS

@@ -46,7 +46,7 @@ def serve(
 
     Every option can also be set in --config or in the environment (SCORING_MODEL_PORT=8000). Options override the
     environment, which overrides the file. Prints the base URL once it accepts requests. Exit code 0 after both
-    signals. docs/service.md#settings has the defaults and explains the settings.
+    signals. docs/service-settings.md#settings has the defaults and explains the settings.
     """
     gc.disable()  # until the service answers: see `freeze_gc`
     try:
@@ -79,7 +79,7 @@ def deliver(
 ) -> None:
     """Deliver events to webhooks until SIGTERM or Ctrl-C, both with exit code 0. Servers may deliver too.
 
-    Any number may run. Options and environment variables are those of `serve`. See docs/service.md#webhooks.
+    Any number may run. Options and environment variables are those of `serve`. See docs/service-clients.md#webhooks.
     """
     from scoring_model.records.times import SECOND, parse_duration
     from scoring_model.service.delivery.delivering import deliver as run

@@ -77,7 +77,7 @@ class Help(str):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ServiceSettings:
-    """The settings of the service; see docs/service.md. Durations are integer microseconds.
+    """The settings of the service; see docs/service-settings.md. Durations are integer microseconds.
 
     Names, types, defaults and helps are those of the options of commands; see `SETTINGS`.
 
