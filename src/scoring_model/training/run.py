@@ -226,7 +226,13 @@ class _Run:
             tuning = self._search()
             tuned = Tuned(params=tuning.params, rounds=tuning.rounds)
             self.options.report(
-                f"{len(tuning.trials)} trials, best recall {tuning.value:.4f} in {tuning.rounds} trees"
+                f"{len(tuning.trials)} trials, average precision {tuning.value:.4f} in {tuning.rounds} trees"
+                + (
+                    f"; the best trial, {tuning.best:.4f}, is not better than this starting point by more than its "
+                    "standard error over the folds"
+                    if tuning.best > tuning.value
+                    else ""
+                )
             )
         self.options.keep_parameters(tuned)
         return tuning, tuned
