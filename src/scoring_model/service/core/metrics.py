@@ -113,7 +113,9 @@ class Metric:
         self.begin, self._last = Metric.size, self.width - 1
         Metric.size += len(self.combinations) * self.width
         keys = [None if not one else one[0] if len(one) == 1 else one for one in self.combinations]
-        self._places = dict(zip(keys, range(self.begin, Metric.size, self.width), strict=True))
+        self._places: dict[object, int] = dict(
+            zip(keys, range(self.begin, Metric.size, self.width), strict=True)
+        )
         self._other = Metric.size - self.width
         METRICS.append(self)
 
