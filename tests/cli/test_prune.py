@@ -45,7 +45,7 @@ from stored_rows import (
 
 URL: Final = "sqlite:///scoring.db"
 KINDS: Final = (
-    *("links", "importedRecords", "controlPasses", "labelTimes"),
+    *("links", "importedRecords", "controlPasses", "listEntries", "labelTimes"),
     *("answers", "deliveries", "deadLetters", "events"),
 )
 NOTHING: Final = dict.fromkeys(KINDS, 0)

@@ -18,6 +18,7 @@ KINDS: Final = {
     "links": "records under link keys",
     "importedRecords": "imported records",
     "controlPasses": "persons who passed in a control group",
+    "listEntries": "entries of lists that have ended",
     "labelTimes": "newest labels of link keys",
     "answers": "answers to repeated requests",
     "deliveries": "deliveries that arrived or were dropped",

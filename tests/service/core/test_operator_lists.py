@@ -83,7 +83,9 @@ async def unlisted(world: World, caller: Caller, name: str, *values: object) -> 
 
 async def verified(world: World, caller: Caller, device: str, **further: Any) -> Verification:
     """A verification that the model passes, of a device; `further` goes into its body."""
-    signals = {**signals_of(world.bundle, further.pop("outcome", Outcome.PASSED))[0], "deviceId": device}
+    place = further.pop("place", 0)
+    signals = signals_of(world.bundle, further.pop("outcome", Outcome.PASSED))[place]
+    signals = {**signals, "deviceId": device}
     body = verification_body(signals=signals, **further)
     return (await world.service.verifications.create(caller, body, None)).resource
 
@@ -106,15 +108,15 @@ def test_lists_decide_in_order_before_rules(store_url: str, sealed: Path) -> Non
         caller = await world.client()
         before = await verified(world, caller, "farm")
         await activate_rules(world.store, RULES, [Scorer.load(sealed)], by="ops", now=START)
-        await listed(world, caller, "asked", "STEPPED_UP", "farm", "both", "all")
-        stepped = await verified(world, caller, "farm")
+        await listed(world, caller, "asked", "STEPPED_UP", "new", "farm", "both", "all")
+        stepped = await verified(world, caller, "new", place=1)
         await listed(world, caller, "stopped", "FAILED", "both", "all")
         failed = await verified(world, caller, "both", outcome=Outcome.FAILED)
         await listed(world, caller, "known", "PASSED", "all")
         passed = await verified(world, caller, "all", outcome=Outcome.FAILED)
         assert await unlisted(world, caller, "asked", "farm", "other") == 1
         ruled = await verified(world, caller, "farm")
-        plain = await verified(world, caller, "own")
+        plain = await verified(world, caller, "own", place=2)
         assert said(before) == ("PASSED", None, None)
         assert said(stepped) == ("STEPPED_UP", "list", "asked")
         assert [one.code for one in stepped.reason_codes] == ["OPERATOR_LIST"]
@@ -140,7 +142,7 @@ def test_lists_decide_in_order_before_rules(store_url: str, sealed: Path) -> Non
         assert await replays(world, [before, *found]) == [Replay.SAME] * 6
         shown = {one["list"]: one for one in await show_lists(world.store, caller.history_scope, None)}
         assert {name: (one["entries"], one["hits"]) for name, one in shown.items()} == {
-            "asked": (2, 3), "stopped": (2, 2), "known": (1, 1)
+            "asked": (3, 3), "stopped": (2, 2), "known": (1, 1)
         }  # fmt: skip
 
     run_story(store_url, sealed, story)
@@ -440,7 +442,7 @@ def test_a_list_of_all_scopes_is_in_each(sqlite_url: str, sealed: Path) -> None:
         assert await copied(world, await world.client(old.history_scope)) == 0
         again = await OperatedList.open(world.store, MASTERS, "farms", key=None, client_id=None, by="ops")
         await again.remove({again.hasher().hash("y"): "y"}, now=world.clock.now())
-        assert [said(await verified(world, one, "y"))[0] for one in (old, new)] == ["PASSED", "PASSED"]
+        assert [said(await verified(world, one, "y"))[1] for one in (old, new)] == ["policy", "policy"]
         with pytest.raises(ValueError, match="add its values for one client"):
             await OperatedList.open(world.store, MASTERS, "p", key="person", client_id=None, by="ops")
 

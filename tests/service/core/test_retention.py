@@ -22,6 +22,7 @@ from scoring_model.service.core.rows import (
     FactRow,
     ImportedRow,
     LinkRow,
+    ListEntryRow,
     Row,
 )
 from scoring_model.service.events.events import NewEvent, write_events
@@ -76,6 +77,7 @@ def rows_at(age: int, earlier: int) -> tuple[list[Row], list[Row]]:
         LinkRow(new_id(), NOW - WINDOW - SKEW - earlier, b"p", None),
         ImportedRow(new_id(), 1, NOW - WINDOW - SKEW - earlier, b""),
         ControlPassRow(new_id(), NOW - WINDOW - SKEW - earlier, new_id()),
+        ListEntryRow(new_id(), 1, 1, None, 2, NOW - WINDOW - SKEW - earlier),
         idempotency_row(created_at=NOW - LIFETIME - earlier),
         *events,
         delivery_row(event=events[0].id, status="DELIVERED", finished_at=at["deliveries"], **settled),
@@ -113,6 +115,7 @@ async def test_what_is_as_old_as_it_is_kept_stays_and_a_microsecond_later_it_goe
         Expiring.LINKS: 1,
         Expiring.IMPORTED: 1,
         Expiring.CONTROL_PASSES: 1,
+        Expiring.LIST_ENTRIES: 1,
         Expiring.LABEL_TIMES: 0,
         Expiring.ANSWERS: 1,
         Expiring.DELIVERIES: 2,
