@@ -59,7 +59,7 @@ def done(capsys: Captured, monkeypatch: pytest.MonkeyPatch) -> Callable[..., str
 
     def command(*words: object) -> str:
         code, said, error = run(capsys, *words)
-        assert code == 0, error
+        assert code == 0, error + said
         return said
 
     return command

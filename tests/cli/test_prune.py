@@ -24,6 +24,7 @@ from scoring_model.service.core.rows import (
     EventRow,
     ImportedRow,
     LinkRow,
+    ListEntryRow,
     Row,
     VerificationRow,
 )
@@ -108,8 +109,9 @@ def test_by_default_what_was_over_30_days_ago_goes(capsys: Captured) -> None:
     write_to(URL, *(LinkRow(new_id(), ago(days), b"p", packed((ago(days), 1))) for days in (89, 91)))
     write_to(URL, *(ImportedRow(new_id(), 1, ago(days), b"") for days in (89, 91)))
     write_to(URL, *(ControlPassRow(new_id(), ago(days), new_id()) for days in (89, 91)))
+    write_to(URL, *(ListEntryRow(new_id(), 1, 1, None, 2, ago(days)) for days in (89, 91)))
     write_to(URL, *(idempotency_row(created_at=ago(days)) for days in (0.9, 1)))
-    counts = dict(zip(KINDS, (1, 1, 1, 1, 1, 2, 1, 3), strict=True))
+    counts = dict(zip(KINDS, (1, 1, 1, 1, 1, 1, 2, 1, 3), strict=True))
     dry = pruned(capsys, "--dry-run")
     assert dry == {"dryRun": True, "pruned": {**counts, "signals": None}, "unreadable": 0}
     assert (left(EventRow), left(DeliveryRow), left(LinkRow)) == (7, 7, 2)

@@ -9,8 +9,11 @@ from schemathesis import Case, HookContext, Response
 from schemathesis.core.failures import AcceptedNegativeData, Failure
 from schemathesis.openapi.checks import RejectedPositiveData, UseAfterFree
 
-OF_THE_STATE: Final = {"not_found", "not_stepped_up", "in_future", "invalid_cursor"}
-"""Codes of 422 that depend on what the service or its clock knows: ids in bodies, days to come, and cursors."""
+OF_THE_STATE: Final = {
+    *("not_found", "not_stepped_up", "in_future", "too_early", "invalid_cursor"),
+    *("unknown_key", "list_differs", "too_many_lists"),
+}
+"""Codes of 422 that depend on what the service or its clock knows: ids, days to come, cursors, and lists."""
 
 _numbers: Final = count(1)
 _addresses: Final = map(IPv4Address, count(int(IPv4Address("10.0.0.1"))))
@@ -46,4 +49,10 @@ def filter_failure(context: HookContext, failure: Failure, case: Case[Any], resp
 
 def _is_of_the_state(pointer: str, code: str) -> bool:
     # The types of signals are those of the served model.
-    return code in OF_THE_STATE or (code == "wrong_type" and pointer.startswith("/signals/"))
+    # The fields of a list's values are those of its link key.
+    return (
+        code in OF_THE_STATE
+        or (code == "wrong_type" and pointer.startswith("/signals/"))
+        or pointer.startswith("/values/")
+        or (pointer, code) == ("/list", "not_listed")
+    )

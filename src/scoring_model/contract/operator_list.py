@@ -7,6 +7,7 @@ from typing import Annotated, Final
 from pydantic import ConfigDict, Field, PlainValidator, ValidationInfo, WithJsonSchema
 
 from scoring_model.contract import rules
+from scoring_model.contract.identity import NOT_BLANK
 from scoring_model.contract.outcome import Outcome
 from scoring_model.contract.resolution import one_of
 from scoring_model.contract.resource import Body, Instant, Resource, example, missing, ruled
@@ -69,7 +70,12 @@ Values = Annotated[
             "type": "array",
             "minItems": 1,
             "maxItems": MOST_VALUES,
-            "items": {"type": ["string", "object"]},
+            "items": {
+                "type": ["string", "object"],
+                "minLength": 1,
+                "pattern": NOT_BLANK,
+                "minProperties": 1,
+            },
             "description": "Text where the link key has one field, such as a device. Else objects of its fields by "
             'name, such as `{"firstName": "Ann", "lastName": "Lee", "dob": "1990-02-01"}` for `person`.',
         }

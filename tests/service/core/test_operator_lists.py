@@ -322,8 +322,8 @@ REFUSED: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
     "no end": ({"until": "soon"}, {"/until": "not_a_time"}),
     "too many": ({"values": ["x"] * 1_001}, {"/values": "too_many"}),
     "none": ({"values": []}, {"/values": "too_few"}),
-    "no text": ({"values": ["x", ["y"], "", 1e400]}, {"/values/1": "wrong_type", "/values/2": "blank",
-                                                     "/values/3": "not_finite"}),
+    "no text": ({"values": ["x", ["y"], "", 1]}, {"/values/1": "wrong_type", "/values/2": "blank",
+                                                  "/values/3": "wrong_type"}),
     "fields": (
         {"key": "person", "values": ["Ann", {"firstName": 1, "dob": "x", "nick": "y"}, {"dob": "1990-02-01"}]},
         {"/values/0": "wrong_type", "/values/1/firstName": "wrong_type", "/values/1/dob": "not_a_date",

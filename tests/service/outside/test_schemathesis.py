@@ -21,7 +21,7 @@ path = "clients.json"
 user = "client"
 peers = ["client", "neighbour"]
 """
-OPERATIONS: Final = 21
+OPERATIONS: Final = 24
 EXAMPLES: Final = 10
 
 

@@ -102,8 +102,9 @@ class ValueHasher:
     def _canonical(self, value: object) -> dict[str, object]:
         known = fields_of(self._key)
         if not isinstance(value, Mapping):
-            if len(known) > 1:
-                detail = f"must be an object of {', '.join(known)}, got {kind_of(value)}"
+            if len(known) > 1 or not isinstance(value, str):
+                wanted = f"an object of {', '.join(known)}" if len(known) > 1 else "text, or an object"
+                detail = f"must be {wanted}, got {kind_of(value)}"
                 raise Invalid([Violation("", Rule.WRONG_TYPE, detail)])
             value = {known[0]: value}
         found: dict[str, object] = {}
