@@ -78,16 +78,20 @@ def whatif(
             ),
         )
     if report is not None:
-        from scoring_model.evaluation.report import write_html
-        from scoring_model.service.past.whatif_report import whatif_report
-
-        name, sentences = scorer.manifest.name, scorer.sentences
-        write_html(whatif_report(found, name=name, sentences=sentences, before=before), report)
-        console.report(f"report: {report}")
+        _write_report(found, scorer, before, report)
     if as_json:
         console.say_json({"out": str(out), **_json(found)})
     else:
         _show(found, out)
+
+
+def _write_report(found: WhatIf, scorer: Scorer, before: int, out: Path) -> None:
+    from scoring_model.evaluation.report import write_html
+    from scoring_model.service.past.whatif_report import whatif_report
+
+    name, sentences = scorer.manifest.name, scorer.sentences
+    write_html(whatif_report(found, name=name, sentences=sentences, before=before), out)
+    console.report(f"report: {out}")
 
 
 def _scorer(bundle: Path, policy: Path | None, public_key: Path | None) -> Scorer:
