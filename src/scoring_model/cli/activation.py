@@ -94,7 +94,7 @@ def activate(
 
     Each process loads it beside the one that serves, checks it and scores the latest 1,000 verifications with it. If
     one of them refuses it, all go on with the old bundle, and the command ends with 1 and the reason; also with 1 when
-    some have not answered in time. See docs/service.md#activation.
+    some have not answered in time. See docs/service-bundles.md#activation.
     """
     from scoring_model.service.activation.activating import activate as run
     from scoring_model.service.core.clock import SystemClock

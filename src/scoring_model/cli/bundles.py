@@ -104,9 +104,9 @@ def score(
     scoringScore, scoringOutcome, probability, margin, reasonCodes, modelVersion, policyVersion and eventTime (RFC 3339,
     for an evaluation once labels are known); for --out scored.parquet, refused rows are in scored.quarantine.csv. With
     --rules also policyOutcome, decidedBy, decidedByCode and ruleHits (docs/rules.md).
-    Options marked [folder] are for a folder as --out, see docs/files.md. docs/service.md#reasons says how reasons are
-    chosen. Exit codes: 14 a process or the Dask cluster was lost, run again with --resume; 15 an earlier stage is not
-    complete.
+    Options marked [folder] are for a folder as --out, see docs/files.md. docs/service-bundles.md#reasons says how
+    reasons are chosen. Exit codes: 14 a process or the Dask cluster was lost, run again with --resume; 15 an earlier
+    stage is not complete.
     """
     options: dict[str, Any] = {**vars(read), "as_of": as_of, "reasons": reasons}
     if rules is not None:

@@ -42,7 +42,7 @@ def export(
     """Write completed verifications as a file of records with labels and verdicts, for training and analysis.
 
     It decrypts personal data: the file can be read by its owner alone. Erased persons and verifications without their
-    signals are left out and counted. Servers may keep running. See docs/service.md#export.
+    signals are left out and counted. Servers may keep running. See docs/service-records.md#export.
     """
     if bundle is not None and config is not None:
         raise ValueError("give --bundle or --config, not both")

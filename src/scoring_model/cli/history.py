@@ -47,7 +47,7 @@ def import_history(
 
     From the first record on, verifications of the client (and of all that share its history) get 503, until --finish.
     A verification afterwards gets what the next row of the file would get. It can be interrupted and run again:
-    records are recognised by recordId. See docs/service.md#history-of-the-past.
+    records are recognised by recordId. See docs/service-records.md#history-of-the-past.
     """
     if not files and not finish:
         raise ValueError("give files to import, --finish, or both")

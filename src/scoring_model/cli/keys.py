@@ -60,7 +60,7 @@ def rotate(database: shared.Database, master_key: shared.MasterKey = None) -> No
     """Rewrap all encrypted keys under a new master key. Servers may keep running.
 
     A key file gets a new first key. A variable or a command must give the new key first, then the old ones. Run the
-    command again to finish an interrupted rotation. See docs/service.md#master-key.
+    command again to finish an interrupted rotation. See docs/service-storage.md#master-key.
     """
     from scoring_model.service.settings import master_source
 

@@ -39,7 +39,7 @@ def import_file(
 
     Columns: verificationId, identityId or recordId; label (fraud, genuine or withdrawn); knownAt. If any row breaks a
     rule, nothing is imported and the first such rows are listed. The master key is read for rows with a recordId alone.
-    See docs/service.md#labels.
+    See docs/service-records.md#labels.
     """
     from scoring_model.contract.texts import to_text
     from scoring_model.service.core.clock import SystemClock

@@ -60,7 +60,8 @@ def prune(
 
     Records under link keys and answers to repeated requests expire as in servers. Pending data and verdicts are kept.
     Ages are whole numbers with d, h, m or s. The master key is needed only for signals. JSON has a count of each kind,
-    null where it was not counted, and the verifications that cannot be decrypted. See docs/service.md#retention.
+    null where it was not counted, and the verifications that cannot be decrypted. See
+    docs/service-storage.md#retention.
     """
     from scoring_model.service.retention.prune import prune as prune_store
     from scoring_model.service.retention.signals import OldSignals

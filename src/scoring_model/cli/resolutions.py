@@ -33,7 +33,7 @@ def import_file(
 
     Columns: verificationId; result (APPROVED, DECLINED or ABANDONED); method (documentCheck, liveness, manualReview,
     oneTimeCode or other); perhaps resolvedBy, note and resolvedAt. If any row breaks a rule, nothing is imported and
-    the first such rows are listed. See docs/service.md#resolutions.
+    the first such rows are listed. See docs/service-records.md#resolutions.
     """
     from scoring_model.contract.texts import to_text
     from scoring_model.service.core.clock import SystemClock

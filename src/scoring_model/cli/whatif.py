@@ -55,7 +55,7 @@ def whatif(
 
     It must have the link keys and amounts of the history. The database is only read. Follow-ups are decided
     again too, whether or not the bundle would have asked for them; what can't be decided again is counted by its
-    reason. See docs/service.md#what-another-bundle-would-have-decided.
+    reason. See docs/service-bundles.md#what-another-bundle-would-have-decided.
     """
     from scoring_model.service.past.whatif import what_if
 

@@ -34,7 +34,7 @@ from stored_rows import event_row, identity_row, webhook_row
 
 VERSIONS = ScriptDirectory(str(Path(migrations.__file__).parent))
 BEYOND_ROWS = {"label_times", "buckets", "alembic_version"}
-PAGE = Path(__file__).parents[3] / "docs" / "service.md"
+PAGE = Path(__file__).parents[3] / "docs" / "service-storage.md"
 COMMAND = "scoring-model database migrate --database URL"
 
 
@@ -319,7 +319,7 @@ def test_serving_loads_neither_sqlalchemy_nor_alembic(store_url: str) -> None:
 
 
 def test_a_check_of_sqlite_finds_nothing_else_than_what_operators_are_told(tmp_path: Path) -> None:
-    """A healthy file is ok, but for a line that docs/service.md explains."""
+    """A healthy file is ok, but for a line that docs/service-storage.md explains."""
     url = f"sqlite:///{tmp_path / 'scoring.db'}"
     asyncio.run(migrate(url))
     write_to(url, *(LinkRow(bytes([at]) * 16, at, b"p" * 16, None, at or None) for at in range(200)))

@@ -66,6 +66,11 @@ class Call:
     request: IdempotentRequest | None
     receive: Receive
 
+    def write(self, shown: Resource) -> bytes:
+        """Write a resource of the caller as JSON, which is marked for a sandbox client."""
+        body = shown.to_json()
+        return body[:-1] + b',"sandbox":true}' if self.caller.sandbox else body
+
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
@@ -132,6 +137,12 @@ class Operation:
     statuses: tuple[int, ...] = (200,)
     cached: bool = False
 
+    @property
+    def name(self) -> str:
+        """Its `operationId`."""
+        first, *words = self.answer.__name__.split("_")
+        return first + "".join(map(str.capitalize, words))
+
 
 class Endpoint:
     """ASGI application of one path: checks a request in the documented order and runs its operation.
@@ -145,8 +156,9 @@ class Endpoint:
     ) -> None:
         self._path = path
         self._operations = {operation.method: operation for operation in operations}
+        self._names = {operation.method: operation.name for operation in operations}
         if "GET" in self._operations:
-            self._operations["HEAD"] = self._operations["GET"]
+            self._operations["HEAD"], self._names["HEAD"] = self._operations["GET"], self._names["GET"]
         self._service = service
         self._settings = settings
         self._under_way: set[int] = set()  # clients with a request of a single operation
@@ -166,6 +178,7 @@ class Endpoint:
             raise MethodNotAllowed(self._operations)
         if context.caller is None:
             raise RuntimeError("an operation needs an authenticated caller")
+        context.operation = self._names[context.method]
         if operation.permission not in context.caller.permissions:
             raise Forbidden(operation.permission)
         if operation.single:
@@ -277,13 +290,16 @@ class JsonResponse(Response):
         self.raw_headers = [*headers, (b"content-length", b"%d" % len(body)), _JSON]
 
 
-def plain(shown: Resource) -> Response:
+def plain(call: Call, shown: Resource) -> Response:
     """Answer 200 with a resource."""
-    return JsonResponse(shown.to_json())
+    return JsonResponse(call.write(shown))
 
 
 def created(
-    answer: Answer[Any], shown: Identity | Verification | Webhook, collection: str | None = None
+    call: Call,
+    answer: Answer[Any],
+    shown: Identity | Verification | Webhook,
+    collection: str | None = None,
 ) -> Response:
     """Answer 201 with a `Location` in the collection, 202 while the resource is pending, 200 without a collection.
 
@@ -296,7 +312,7 @@ def created(
         headers.append((b"location", f"{collection}/{shown.id}".encode()))
     if answer.pending:
         headers.append((b"retry-after", b"1"))
-    return JsonResponse(shown.to_json(), status, headers)
+    return JsonResponse(call.write(shown), status, headers)
 
 
 def cacheable(call: Call, shown: Resource, max_age: int) -> Response:
@@ -304,7 +320,7 @@ def cacheable(call: Call, shown: Resource, max_age: int) -> Response:
 
     RFC 9110, sections 8.8.3 and 13.1.2; RFC 9111. The answer depends on the credentials as well as on the path.
     """
-    body = shown.to_json()
+    body = call.write(shown)
     digest = hashlib.blake2b(body, digest_size=15).digest()
     tag = f'"{base64.urlsafe_b64encode(digest).decode()}"'
     call.context.cache = f"private, max-age={max_age}"
