@@ -185,14 +185,12 @@ def monitor_rows(
 def _monitor(
     sealed: SealedFiles, scorer: Scorer, window: Window, options: EvaluationOptions, *, cap: float | None
 ) -> Monitoring:
-    if cap is not None and not 0 <= cap < 1:
-        raise EvaluationError(f"prevalence_cap: must be at least 0 and below 1, got {cap}")
     days, table, decisions = ReferenceDays.of(sealed), window.table, window.decisions
+    used_cap = _cap(days, cap)
     options = dated(options, scorer, table)
     maturity, targets = matured_classes(table, options)
     labelled = bool(np.any(table.labels != UNLABELLED))
     drift = _drift(scorer, Profile.of(sealed), days, window)
-    used_cap = _default_cap(days) if cap is None else cap
     trained = _trained(scorer, table)
     late = _late_frauds(scorer, window, maturity, targets)
     known = targets if labelled else np.full_like(targets, -1)
@@ -335,7 +333,11 @@ def _reference_share(days: ReferenceDays) -> Estimate:
     return share_of(int(days.frauds.sum()), int(days.records.sum()))
 
 
-def _default_cap(days: ReferenceDays) -> float | None:
+def _cap(days: ReferenceDays, given: float | None) -> float | None:
+    if given is not None:
+        if not 0 <= given < 1:
+            raise EvaluationError(f"prevalence_cap: must be at least 0 and below 1, got {given}")
+        return given
     share = _reference_share(days)
     return None if share.high is None else min(CAP_FACTOR * share.high, 0.5)
 
