@@ -6,21 +6,14 @@ durable commit. The service runs on one core; the load and PostgreSQL run on ano
 
 Run as ``python benchmarks/create_verification.py --store sqlite``. Every answer must be a 201, and a sample is compared
 with the scorer's decision on the same request and history. Prints the start of the service and its memory too.
-
-With ``--in-use`` every run has a twin during which labels are reported and lists are read, in turns; the ratio of both
-rates is printed for each pair.
 """
 
 import argparse
 import asyncio
-import itertools
 import json
 import os
 import statistics
-import threading
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -28,22 +21,16 @@ from shared.bundles import served_bundle, stepping_up
 from shared.checks import check_answers
 from shared.database import Site, completed, site
 from shared.judging import STORES, add_load, arguments
-from shared.load import CONNECTIONS, CREATE, Answered, Visitors
+from shared.load import CONNECTIONS, Answered, Visitors
 from shared.processes import cpu_seconds, resident_mebibytes, serving
 
-from outside_client import Answer, OutsideClient, port_of
 from running_service import Running
 from scoring_model.bundle import Bundle
-from scoring_model.records import rfc3339
 from scoring_model.scorer import Scorer
 
 WARM_SECONDS: Final = 4
 KEPT: Final = 200
 """Approximate number of answers of a load that are checked."""
-
-LISTS: Final = [f"{CREATE}?limit=100{more}" for more in ("", "&outcome=FAILED", "&outcome=STEPPED_UP")]
-LABELLED: Final = 10
-"""Labels in a report, of two a second: one for each hundred of 2,000 verifications."""
 
 
 def print_disk(folder: Path) -> None:
@@ -66,34 +53,6 @@ def rehearsed(here: Site, bundle: Bundle, visitors: Visitors) -> Path:
         warm = visitors.drive(service.url, WARM_SECONDS)
     scores = [int(json.loads(answer)["scoringScore"]) for answer in warm.answers]
     return stepping_up(bundle, scores).save(here.folder / "bundles" / "served")
-
-
-@contextmanager
-def in_use(service: Running, here: Site, verifications: Sequence[str]) -> Iterator[None]:
-    """Report labels and read pages of lists, twice a second each; exit if an answer was not a 200."""
-    client = OutsideClient(port_of(service), here.credentials)
-    ids, stop = itertools.cycle(verifications), threading.Event()
-    answers: list[Answer] = []
-
-    def run() -> None:
-        while not stop.wait(0.5):
-            known = rfc3339(time.time_ns() // 1000 - 1_000_000)
-            label = {"label": ("fraud", "genuine")[len(answers) % 4 // 2], "knownAt": known}
-            rows = [{"verificationId": next(ids), **label} for _ in range(LABELLED)]
-            answers.append(client.ask("POST", "/scoring/v1/labels", {"labels": rows}))
-            answers.append(client.ask("GET", LISTS[len(answers) // 2 % len(LISTS)]))
-
-    thread = threading.Thread(target=run)
-    thread.start()
-    try:
-        yield
-    finally:
-        stop.set()
-        thread.join()
-    bad = [one for one in answers if one.status != 200] + [one for one in answers[::2] if one.json["refused"]]
-    if bad or not answers:
-        raise SystemExit(f"labels and lists: {bad or 'none was asked for'}")
-    print(f"  with {len(answers) // 2} reports of labels and as many pages of lists")
 
 
 class Bench:
@@ -127,24 +86,6 @@ class Bench:
             raise SystemExit(f"{found.count(201)} were answered and {stored} were stored")
         return found
 
-    def measure_in_use(self, seconds: int, *, repeats: int, known: Answered) -> list[Answered]:
-        """Measure in turns without and with labels and lists in use; returns the loads without.
-
-        Each pair begins with the other kind, so that a machine that slows down favours neither.
-        """
-        ids, without = [json.loads(answer)["id"] for answer in known.answers], []
-        for turn in range(repeats):
-            loads: dict[bool, Answered] = {}
-            for used in (turn % 2 == 1, turn % 2 == 0):
-                if used:
-                    with in_use(self._service, self._here, ids):
-                        loads[used] = self.measure(seconds)
-                else:
-                    loads[used] = self.measure(seconds)
-            print(f"pair {turn + 1}: {loads[True].goodput / loads[False].goodput:.3f} of the rate without")
-            without.append(loads[False])
-        return without
-
     def _cpu(self) -> list[float]:
         pids = [self._service.process.pid]
         if self._here.server is not None:
@@ -165,11 +106,9 @@ def measure(store: str, kind: str, bundle: Bundle, options: argparse.Namespace) 
             ready, pid = time.perf_counter() - began, service.process.pid
             print(f"ready after {ready:.2f} s with {resident_mebibytes(pid):.0f} MiB")
             bench = Bench(service, here, path, visitors)
-            first, idle = bench.load(WARM_SECONDS), bench.load(WARM_SECONDS, connections=1)
-            if options.in_use:
-                found = bench.measure_in_use(options.seconds, repeats=options.repeats, known=first)
-            else:
-                found = [bench.measure(options.seconds) for _ in range(options.repeats)]
+            bench.load(WARM_SECONDS)
+            idle = bench.load(WARM_SECONDS, connections=1)
+            found = [bench.measure(options.seconds) for _ in range(options.repeats)]
             print(f"{resident_mebibytes(pid):.0f} MiB after load", flush=True)
     return {
         "requests_per_second": statistics.median(load.goodput for load in found),
@@ -186,9 +125,6 @@ def main() -> None:
     kinds = ("signals", "identities")
     parser.add_argument("--bodies", choices=kinds, action="append", help="by default both")
     parser.add_argument("--repeats", type=int, default=3, help="runs; the median counts")
-    parser.add_argument(
-        "--in-use", action="store_true", help="in turns without and with labels and lists in use"
-    )
     options = parser.parse_args()
     bundle = served_bundle()
     results = {
