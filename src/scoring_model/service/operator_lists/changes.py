@@ -156,11 +156,6 @@ async def remove_entries(
     return done
 
 
-async def list_rows(reader: Reader, history_scope: str) -> list[dict[str, Any]]:
-    """Describe the lists of a history scope by name, without their values: at most `MOST_LISTS`."""
-    return [await described(reader, row, changes=1) for row in await reader.lists_of(history_scope)]
-
-
 async def show_lists(store: Store, history_scope: str | None, name: str | None) -> list[dict[str, Any]]:
     """Describe lists for an operator, with their last changes and how often each was hit.
 
