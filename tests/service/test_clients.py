@@ -254,7 +254,7 @@ async def test_scopes_of_a_client_are_replaced(store: Store) -> None:
         await grant(store, "cl_none", permissions=[Permission.LABELS])
 
 
-def test_a_client_of_the_command_may_do_everything_by_default() -> None:
-    """A scope that is added is in the command's default, as long as all of them are."""
+def test_a_client_of_the_command_may_do_everything_but_lists_by_default() -> None:
+    """A scope that is added is in the command's default. Who may write a pass list may let anyone pass."""
     default = inspect.signature(create).parameters["scopes"].default
-    assert parse_permissions(default) == frozenset(Permission)
+    assert parse_permissions(default) == frozenset(Permission) - {Permission.LISTS}

@@ -138,7 +138,7 @@ def test_a_start_on_a_full_disk(sealed: Path, tmp_path: Path, sqlite_url: str) -
         Path(
             f"{sqlite_url.removeprefix('sqlite:///')}-shm"
         ).unlink()  # which every start creates that finds none
-        with limited(os.getpid(), 1 << 12):  # which the process inherits
+        with limited(os.getpid(), 1 << 14):  # which the process inherits; less than any `-shm`
             process = start(tmp_path, *words, environment=scene.site.environment)
         _, errors = process.communicate(timeout=SECONDS)
         assert process.returncode == 1
