@@ -79,6 +79,11 @@ def test_the_features_page_is_up_to_date() -> None:
     assert text_of(ROOT / "docs" / "features.md") == pipeline().features_page()
 
 
+def test_the_figures_page_is_up_to_date() -> None:
+    """The committed page is what the registry gives: every figure that anything measures, in two sentences."""
+    assert text_of(ROOT / "docs" / "figures.md") == pipeline().figures_page()
+
+
 def test_the_findings_page_is_up_to_date() -> None:
     """The committed page is what the catalogue of checks gives: severity, reason and advice of every code."""
     assert text_of(ROOT / "docs" / "findings.md") == pipeline().findings_page()
