@@ -17,7 +17,7 @@ MEMORY := $(shell test "$$(df -Pk /dev/shm 2>/dev/null | awk 'END {print $$4}')"
 TESTS := $(MEMORY) PYTHONDONTWRITEBYTECODE= OMP_WAIT_POLICY=PASSIVE $(BIN)/python -m pytest --numprocesses=3 --dist=worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help install run serve retrain test coverage lint format types imports unit lock clean
+.PHONY: help install run serve retrain docs test coverage lint format types imports unit lock clean
 
 help: ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -40,6 +40,11 @@ serve: install ## the service on that job's bundle, with a client and a first re
 
 retrain: install ## a service retrained on invented records: export, train, compare, promote, activate
 	$(BIN)/python pipelines/demo_retrain.py
+
+docs: install ## the pages as a site with a search that needs no network, in build/site
+	test -x $(VENV)/docs/bin/zensical || $(BIN)/python -m venv --without-pip $(VENV)/docs
+	$(BIN)/uv pip install --quiet --python $(VENV)/docs/bin/python --group docs
+	$(BIN)/python pipelines/site.py $(VENV)/docs/bin/zensical
 
 test: lint imports ## everything that has to hold
 	@$(MAKE) --no-print-directory --jobs=2 types unit # tests that wait leave room for the types

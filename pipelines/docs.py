@@ -1,4 +1,4 @@
-"""Docs: write the pages of features, figures, findings and commands, and schemas of YAML files; rerun the notebooks."""
+"""Docs: write pages of features, figures, findings and commands, and schemas of YAML; rerun the notebooks."""
 
 import json
 import re
