@@ -22,12 +22,12 @@ TESTS := $(MEMORY) PYTHONDONTWRITEBYTECODE= OMP_WAIT_POLICY=PASSIVE $(BIN)/pytho
 help: ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
 
-$(VENV)/.installed: requirements.lock pyproject.toml Makefile
+$(VENV)/.installed: requirements.lock pyproject.toml packaging/client/pyproject.toml Makefile
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed")'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv==$(UV_VERSION)
 	$(BIN)/uv pip sync --quiet --require-hashes --compile-bytecode requirements.lock
-	$(BIN)/uv pip install --quiet --no-deps --no-build-isolation --editable .
+	$(BIN)/uv pip install --quiet --no-deps --no-build-isolation --editable . --editable packaging/client
 	touch $@
 
 install: $(VENV)/.installed ## set up the environment in .venv
@@ -76,7 +76,7 @@ format: install ## format and mend what can be mended
 	$(BIN)/ruff check --fix .
 
 lock: install ## resolve the dependencies anew
-	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-emit-find-links \
+	env -u UV_NO_CONFIG $(BIN)/uv pip compile --quiet --universal --no-emit-package scoring-model-client --generate-hashes --no-emit-index-url --no-emit-find-links \
 		--no-header --python-version 3.11 --all-extras --group dev pyproject.toml --output-file requirements.lock
 
 clean: ## remove the environment and everything that a run wrote
