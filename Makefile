@@ -17,17 +17,17 @@ MEMORY := $(shell test "$$(df -Pk /dev/shm 2>/dev/null | awk 'END {print $$4}')"
 TESTS := $(MEMORY) PYTHONDONTWRITEBYTECODE= OMP_WAIT_POLICY=PASSIVE $(BIN)/python -m pytest --numprocesses=3 --dist=worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help install run serve retrain test coverage lint format types imports unit lock clean
+.PHONY: help install run serve retrain docs test coverage lint format types imports unit lock clean
 
 help: ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
 
-$(VENV)/.installed: requirements.lock pyproject.toml Makefile
+$(VENV)/.installed: requirements.lock pyproject.toml packaging/client/pyproject.toml Makefile
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed")'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv==$(UV_VERSION)
 	$(BIN)/uv pip sync --quiet --require-hashes --compile-bytecode requirements.lock
-	$(BIN)/uv pip install --quiet --no-deps --no-build-isolation --editable .
+	$(BIN)/uv pip install --quiet --no-deps --no-build-isolation --editable . --editable packaging/client
 	touch $@
 
 install: $(VENV)/.installed ## set up the environment in .venv
@@ -40,6 +40,11 @@ serve: install ## the service on that job's bundle, with a client and a first re
 
 retrain: install ## a service retrained on invented records: export, train, compare, promote, activate
 	$(BIN)/python pipelines/demo_retrain.py
+
+docs: install ## the pages as a site with a search that needs no network, in build/site
+	test -x $(VENV)/docs/bin/zensical || $(BIN)/python -m venv --without-pip $(VENV)/docs
+	$(BIN)/uv pip install --quiet --python $(VENV)/docs/bin/python --group docs
+	$(BIN)/python pipelines/site.py $(VENV)/docs/bin/zensical
 
 test: lint imports ## everything that has to hold
 	@$(MAKE) --no-print-directory --jobs=2 types unit # tests that wait leave room for the types
@@ -71,7 +76,7 @@ format: install ## format and mend what can be mended
 	$(BIN)/ruff check --fix .
 
 lock: install ## resolve the dependencies anew
-	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-emit-find-links \
+	env -u UV_NO_CONFIG $(BIN)/uv pip compile --quiet --universal --no-emit-package scoring-model-client --generate-hashes --no-emit-index-url --no-emit-find-links \
 		--no-header --python-version 3.11 --all-extras --group dev pyproject.toml --output-file requirements.lock
 
 clean: ## remove the environment and everything that a run wrote

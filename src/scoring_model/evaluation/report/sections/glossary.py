@@ -1,0 +1,21 @@
+"""The glossary of a report: what each figure in it says, so that the page explains itself wherever it is opened."""
+
+from dataclasses import replace
+
+from scoring_model.evaluation.report.section import Cell, Grid, Report, Section
+from scoring_model.figures import MEASURED, Figure
+
+
+def with_glossary(report: Report) -> Report:
+    """Add the figures that the grids of a report name by their keys, in the order of the registry."""
+    grids = [grid for section in (*report.first, *report.sections) for grid in section.grids]
+    named = {cell.key.split("/")[1] for grid in grids for row in grid.rows for cell in row[:1]}
+    shown = [figure for key, figure in MEASURED.items() if key in named]
+    return replace(report, sections=(*report.sections, _section(shown))) if shown else report
+
+
+def _section(figures: list[Figure]) -> Section:
+    rows = ((Cell(text=one.title, key=one.key), one.sentence, one.reading) for one in figures)
+    heads = {"figure": "Figure", "sentence": "What it says", "reading": "How to read it"}
+    grid = Grid.of("glossary", "The figures of this report", heads, rows)
+    return Section(name="glossary", title="What the figures say", grids=(grid,))
