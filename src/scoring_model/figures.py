@@ -3,6 +3,7 @@
 One registry: titles, which direction is better, and what a figure rests on are stated nowhere else.
 """
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -50,6 +51,8 @@ class Figure:
     roles : tuple of Role
     logged_as : str
         Beginning of its names in logs of metrics, where that is not the key.
+    span : float
+        Its greatest possible value minus its least; infinite where it has no limit.
     needs_labels : bool
         Whether it is about those alone whose class is known; otherwise it is about all applicants.
     """
@@ -64,6 +67,7 @@ class Figure:
     bound: str | None = None
     roles: tuple[Role, ...] = ("gate",)
     logged_as: str = ""
+    span: float = 1.0
     needs_labels: bool = True
 
     @property
@@ -148,6 +152,7 @@ def _probability() -> Iterator[Figure]:
             unit="number",
             better="less",
             roles=("gate",) if key == "cost" else ("gate", "headline"),
+            span=1.0 if key == "brier" else math.inf,
         )
 
 

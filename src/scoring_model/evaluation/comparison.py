@@ -9,7 +9,6 @@ from typing import Final
 from scoring_model.arrays import IntArray
 from scoring_model.estimates import CHALLENGER, CHAMPION, Estimate, Table
 from scoring_model.evaluation.comparison_result import ComparedBundle, ComparisonResult
-from scoring_model.evaluation.evaluated_records import EvaluatedRecords
 from scoring_model.evaluation.evaluation import Evaluation
 from scoring_model.evaluation.flips import (
     Explain,
@@ -106,7 +105,7 @@ def compare_evaluations(
             observed=champion.observed_share,
         ),
         turned={column: turned for column, (turned, _) in groups.items()},
-        released=_released(old, new, by_block.sum(axis=0), differences),
+        released=_released(champion, challenger, by_block.sum(axis=0), differences),
         bundles=bundles,
         sentences=sentences,
         notes=notes,
@@ -114,14 +113,14 @@ def compare_evaluations(
 
 
 def _released(
-    champion: EvaluatedRecords,
-    challenger: EvaluatedRecords,
-    observed: IntArray,
-    differences: Mapping[str, Estimate],
+    champion: Evaluation, challenger: Evaluation, observed: IntArray, differences: Mapping[str, Estimate]
 ) -> Released | None:
     """Describe whom the challenger releases of those who were not observed, if there are any."""
-    if champion.not_observed is None:
+    old, new = champion.records, challenger.records
+    if old.not_observed is None:
         return None
-    stopped = stopped_flips(champion, challenger)
-    possible = possible_differences(champion, challenger, observed, stopped, differences)
-    return Released.of(observed, stopped, possible)
+    stopped = stopped_flips(old, new)
+    costs = champion.curves.costs, challenger.curves.costs
+    return Released.of(
+        observed, stopped, possible_differences(old, new, observed, stopped, differences, costs=costs)
+    )

@@ -15,8 +15,9 @@ from scoring_model.evaluation.document import document, frame, members
 from scoring_model.evaluation.flips import DailyChange, Flip, GroupCounts, GroupFlips, GroupFlipTable
 from scoring_model.evaluation.paired import least_variances, pair_codes
 from scoring_model.evaluation.result import EvaluationResult
-from scoring_model.evaluation.stopped import Released
+from scoring_model.evaluation.stopped import Released, over_labels
 from scoring_model.evaluation.uncertainty import half_widths
+from scoring_model.figures import FIGURES
 from scoring_model.findings import Code, Finding, arranged
 
 if TYPE_CHECKING:
@@ -103,6 +104,20 @@ class ComparisonResult:
         return self.table.where(lambda key: key.part == OVERALL and key.form == "difference").named()
 
     @cached_property
+    def judged(self) -> Mapping[str, Estimate]:
+        """The differences with the ends that a verdict may rest on, by name.
+
+        Where applicants were stopped these hold for every label that they could have; some figures have none then.
+        """
+        if self.released is None:
+            return self.differences
+        ends = {name: one.ends for name, one in self.released.possible.items()}
+        return {
+            name: over_labels(one, ends.get(name)) if FIGURES[name].needs_labels else one
+            for name, one in self.differences.items()
+        }
+
+    @cached_property
     def flip_rates(self) -> Mapping[str, Estimate]:
         """Shares of records that the challenger decides otherwise, by name; see `FLIPS`."""
         return self.table.where(lambda key: key.form == "value").named()
@@ -156,8 +171,7 @@ class ComparisonResult:
         -------
         dict of str to Estimate
             Of the benefit: the difference times the sign. Without ends where the difference has none, or is 0 in
-            every draw. Where applicants were stopped, ends are those over all labels that they could have, and only
-            errors of the policy have any.
+            every draw. Where applicants were stopped, ends are those over all labels that they could have.
         """
         if self.released is not None:
             return {name: self._possible_benefit(name, sign) for name, sign in signs.items()}

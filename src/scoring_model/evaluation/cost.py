@@ -97,14 +97,29 @@ def cost_of_cells(cells: NDArray[np.int64] | FloatArray, settings: CostSettings)
     -------
     ndarray of shape (...), float64
     """
+    held = cells.reshape(*cells.shape[:-1], 2, len(OUTCOMES))
+    return np.asarray((held * unit_costs(held.sum(axis=-1), settings)).sum(axis=(-2, -1)))
+
+
+def unit_costs(sizes: NDArray[np.int64] | FloatArray, settings: CostSettings) -> FloatArray:
+    """Return what one record of each class and outcome adds to the expected cost of an applicant.
+
+    Parameters
+    ----------
+    sizes : ndarray of shape (..., 2)
+        Numbers of genuine records and of frauds.
+
+    Returns
+    -------
+    ndarray of shape (..., 2, 3), float64
+    """
     missed = settings.fraud_loss * np.array([1.0, 1.0 - settings.step_up_effectiveness, 0.0])
-    genuine, frauds = cells[..., : len(OUTCOMES)], cells[..., len(OUTCOMES) :]
-    friction = genuine @ np.array([0.0, settings.step_up_cost, settings.reject_cost])
-    totals, fraud_totals = genuine.sum(axis=-1), frauds.sum(axis=-1)
-    prevalence = settings.prevalence
-    shares = fraud_totals / np.maximum(totals + fraud_totals, 1) if prevalence is None else prevalence
-    of_genuine = friction / np.maximum(totals, 1)
-    return np.asarray(shares * (frauds @ missed) / np.maximum(fraud_totals, 1) + (1.0 - shares) * of_genuine)
+    friction = np.array([0.0, settings.step_up_cost, settings.reject_cost])
+    frauds = sizes[..., 1] / np.maximum(sizes.sum(axis=-1), 1)
+    if settings.prevalence is not None:
+        frauds = np.full(frauds.shape, settings.prevalence)
+    shares = np.stack([1.0 - frauds, frauds], axis=-1) / np.maximum(sizes, 1)
+    return np.asarray(shares[..., None] * np.stack([friction, missed]))
 
 
 def at_or_above(scores: IntArray) -> IntArray:

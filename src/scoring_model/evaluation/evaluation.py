@@ -23,7 +23,7 @@ from scoring_model.evaluation.evaluated_records import EvaluatedRecords, refuse
 from scoring_model.evaluation.figures import Figures, measure_figures
 from scoring_model.evaluation.groups import GroupTable, measure_groups
 from scoring_model.evaluation.measures import measure, measure_periods
-from scoring_model.evaluation.possible import assumed_share, possible_share
+from scoring_model.evaluation.possible import assumed_share, possible_figures, possible_share
 from scoring_model.evaluation.rates import errs
 from scoring_model.evaluation.report import Plots, Section, evaluation_report, overview, write_html
 from scoring_model.evaluation.result import EvaluationResult, Provenance
@@ -126,7 +126,9 @@ def evaluate_records(
         days=draws.days,
         records=records,
         draws=figures.draws,
-        stopped=None if records.not_observed is None else Stopped.of(records.not_observed),
+        stopped=None
+        if records.not_observed is None
+        else Stopped.of(records.not_observed, possible_figures(records, figures.estimates, costs)),
     )
 
 

@@ -25,6 +25,7 @@ from scoring_model.evaluation.comparison_result import ComparisonResult
 from scoring_model.evaluation.evaluated_records import refuse
 from scoring_model.evaluation.result import EvaluationResult
 from scoring_model.evaluation.stability import Verdict
+from scoring_model.evaluation.stopped import over_labels
 from scoring_model.figures import FIGURES, bounded
 from scoring_model.findings import CHECKS, Code, Finding, Severity, State, not_applicable
 
@@ -79,7 +80,9 @@ class Evidence:
         one = self.estimate
         value = "unknown" if one.value is None else f"{one.value:.4g}"
         if one.absence == "stopped applicants":
-            return f"{self.subject} can't be known: some applicants were stopped, and no control group stands for them"
+            return (
+                f"{self.subject} has no bound over the labels of the stopped applicants, and no control group"
+            )
         if one.low is None or one.high is None:
             return f"{self.subject} {value}, without an interval, on {one.records:,} records"
         return f"{self.subject} {value} ({one.low:.4g} to {one.high:.4g}) on {one.records:,} records"
@@ -260,18 +263,17 @@ class GateJudge:
 
         Where a control group stands for the stopped ones, or nobody was stopped, nothing is replaced.
         """
-        if self._evaluation.stopped is None:
+        stopped = self._evaluation.stopped
+        if stopped is None:
             return table
         released = None if self._comparison is None else self._comparison.released
         bounded_ones = {} if released is None else {name: one.ends for name, one in released.possible.items()}
-        own = {bounded(one.bound).key: one.widest for one in self._evaluation.stability}
+        own = {name: one.ends for name, one in stopped.possible.items()}
+        own |= {bounded(one.bound).key: one.widest for one in self._evaluation.stability}
 
         def possible(key: Key, one: Estimate) -> Estimate:
             named = own if key.form == "value" and key.against is None else bounded_ones
-            found = named.get(key.figure.key) if key.part == OVERALL else None
-            if found is not None:
-                return replace(found, value=one.value)
-            return Estimate(value=one.value, records=one.records, absence="stopped applicants")
+            return over_labels(one, named.get(key.figure.key) if key.part == OVERALL else None)
 
         return Table(
             {key: possible(key, one) if key.figure.needs_labels else one for key, one in table.items()}

@@ -9,22 +9,27 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from statistics import NormalDist
+from typing import Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from scoring_model.arrays import BoolArray, FloatArray, IntArray
+from scoring_model.arrays import FloatArray, IntArray
+from scoring_model.configuration import CostSettings
 from scoring_model.contract.outcome import OUTCOMES
 from scoring_model.decision.flips import FRAUD as FRAUD_CLASS
-from scoring_model.decision.flips import GENUINE, UNLABELLED, turns
+from scoring_model.decision.flips import GENUINE, UNLABELLED, count_flips, flip_codes, turns
 from scoring_model.estimates import Estimate
+from scoring_model.evaluation.cost import unit_costs
 from scoring_model.evaluation.evaluated_records import EvaluatedRecords
+from scoring_model.evaluation.labellings import End, Turned
 from scoring_model.evaluation.metrics import log_losses, squared_errors
-from scoring_model.evaluation.paired import NORMAL_QUANTILE, paired_variance
-from scoring_model.evaluation.rates import RATES, errs, gained_and_lost
+from scoring_model.evaluation.paired import NORMAL_QUANTILE
+from scoring_model.evaluation.possible_ranking import ranking_ends
+from scoring_model.evaluation.rates import CLASS_RATES, RATES, errs, gained_and_lost
 from scoring_model.evaluation.stopped import CONTROL_SHARE, POINTS, Assumed, NotObserved, Possible
 from scoring_model.evaluation.uncertainty import CONFIDENCE, share_of
-from scoring_model.figures import ERRORS, FIGURES, FPR_LIMITS, ErrorName
+from scoring_model.figures import FIGURES, ErrorName
 from scoring_model.records.labels import FRAUD
 from scoring_model.records.labels import UNLABELLED as NO_LABEL
 
@@ -107,12 +112,51 @@ def assumed_share(
     )
 
 
+Costs: TypeAlias = CostSettings | None
+Losses: TypeAlias = Callable[[FloatArray, NDArray[np.integer]], FloatArray]
+
+CHUNK: Final = 10_000
+"""Numbers of frauds for which costs are computed at once."""
+
+
+def possible_figures(
+    records: EvaluatedRecords, figures: Mapping[str, Estimate], costs: Costs
+) -> dict[str, Possible]:
+    """Bound figures of one model over all labels that those who were not observed could have.
+
+    Parameters
+    ----------
+    figures : mapping of str to Estimate
+        On the observed records.
+
+    Returns
+    -------
+    dict of str to Possible
+        As of `possible_differences`, without the errors of the policy, which `possible_share` bounds, and flips.
+    """
+    missing = records.not_observed
+    if missing is None:
+        return {}
+    observed, stopped = (
+        count_flips(
+            flip_codes(np.where(labels < 0, UNLABELLED, labels), np.zeros(len(labels), np.int64), outcomes)
+        )[0]
+        for labels, outcomes in (
+            (records.labels, records.decisions.outcomes),
+            (missing.labels, missing.outcomes),
+        )
+    )
+    return _with_errors(_ends(None, records, observed, stopped, (None, costs)), figures)
+
+
 def possible_differences(
     champion: EvaluatedRecords,
     challenger: EvaluatedRecords,
     observed: IntArray,
     stopped: IntArray,
     differences: Mapping[str, Estimate],
+    *,
+    costs: tuple[Costs, Costs] = (None, None),
 ) -> dict[str, Possible]:
     """Bound differences over all labels that those who were not observed could have, jointly for both models.
 
@@ -122,53 +166,57 @@ def possible_differences(
         Flips of the records that were observed, and of those that were not.
     differences : mapping of str to Estimate
         Challenger minus champion, on the observed records.
+    costs : (CostSettings, CostSettings), optional
+        Those of both policies.
 
     Returns
     -------
     dict of str to Possible
-        Simultaneous ends are Bonferroni's. Errors of the policy, losses and shares of flips of one class have exact
-        ends; ROC AUC and recall at a rate of false positives have outer ones; other figures are absent.
+        Simultaneous ends are Bonferroni's. Rates of one class, losses, costs, ROC AUC and shares of flips of one
+        class have exact ends; average precision, the distance of Kolmogorov and Smirnov, and recall at a rate of false
+        positives have outer ones. Other figures have no bound: precision at a rate of false positives, and recall at a
+        daily capacity, whose queues the stopped ones would have joined.
     """
-    missing = champion.not_observed, challenger.not_observed
-    if missing[0] is None or missing[1] is None:
+    if champion.not_observed is None or challenger.not_observed is None:
         return {}
-    pair = _Pair(champion, challenger, missing[0], missing[1])
-    bounded: dict[str, tuple[_End, _End]] = {name: _error_ends(name, observed, stopped) for name in ERRORS}
-    bounded |= {f"recall_at_fpr_{limit:g}": pair.recall_ends(limit) for limit in FPR_LIMITS}
-    bounded |= {
-        "roc_auc": pair.auc_ends(),
-        "log_loss": pair.loss_ends(log_losses),
-        "brier": pair.loss_ends(squared_errors),
-    }
+    bounded: dict[str, tuple[End, End]] = {name: _rate_ends(name, observed, stopped) for name in CLASS_RATES}
+    bounded |= _ends(champion, challenger, observed, stopped, costs)
+    return _with_errors(bounded, differences) | dict(_flip_ends(observed, stopped))
+
+
+def _ends(
+    champion: EvaluatedRecords | None,
+    challenger: EvaluatedRecords,
+    observed: IntArray,
+    stopped: IntArray,
+    costs: tuple[Costs, Costs],
+) -> dict[str, tuple[End, End]]:
+    """Bound the figures of a model, or their differences to those of a champion."""
+    old, new = None if champion is None else _Decided.of(champion), _Decided.of(challenger)
+    found = ranking_ends(new.labels, None if old is None else old.margins, new.margins)
+    for name, losses in (("log_loss", log_losses), ("brier", squared_errors)):
+        found[name] = _mean_ends(losses, old, new)
+    if costs[1] is not None and (champion is None or costs[0] is not None):
+        found["cost"] = _cost_ends(observed, stopped, costs)
+    return found
+
+
+def _with_errors(
+    bounded: Mapping[str, tuple[End, End]], sampled: Mapping[str, Estimate]
+) -> dict[str, Possible]:
+    """Add the sampling error to all ends."""
     z_of_all = NormalDist().inv_cdf(1 - (1 - CONFIDENCE) / 2 / len(bounded))
-    found = {name: _possible(*ends, differences[name], z_of_all) for name, ends in bounded.items()}
-    return found | dict(_flip_ends(observed, stopped))
+    return {
+        name: Possible(
+            lowest=lowest.value,
+            highest=highest.value,
+            ends=_with_error(lowest, highest, sampled[name], z_of_all),
+        )
+        for name, (lowest, highest) in bounded.items()
+    }
 
 
-@dataclass(frozen=True, slots=True)
-class _End:
-    """The value of a difference under an extreme labelling.
-
-    Parameters
-    ----------
-    value : float
-    observed : float
-        Share of the observed records in what the value rests on there, in [0, 1].
-    variance : float
-        Of the difference of independent pairs there; 0 where that is not used.
-    """
-
-    value: float
-    observed: float
-    variance: float = 0.0
-
-
-def _possible(lowest: _End, highest: _End, sampled: Estimate, z_of_all: float) -> Possible:
-    ends = _with_error(lowest, highest, sampled, z_of_all)
-    return Possible(lowest=lowest.value, highest=highest.value, ends=ends)
-
-
-def _with_error(lowest: _End, highest: _End, sampled: Estimate, z_of_all: float) -> Estimate:
+def _with_error(lowest: End, highest: End, sampled: Estimate, z_of_all: float) -> Estimate:
     """Add the sampling error to both ends.
 
     It is that of the observed difference, as far as its records are among all, or that of independent pairs, whichever
@@ -179,7 +227,7 @@ def _with_error(lowest: _End, highest: _End, sampled: Estimate, z_of_all: float)
         return Estimate(value=None, records=sampled.records, method="labellings", absence=absence)
     below, above = sampled.value - sampled.low, sampled.high - sampled.value
 
-    def reach(end: _End, error: float, z: float) -> float:
+    def reach(end: End, error: float, z: float) -> float:
         return max(z * math.sqrt(end.variance), z / NORMAL_QUANTILE * error * end.observed)
 
     return Estimate(
@@ -193,49 +241,13 @@ def _with_error(lowest: _End, highest: _End, sampled: Estimate, z_of_all: float)
     )
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Turned:
-    """Records of a class by which of two models counts them.
-
-    Parameters
-    ----------
-    gained, lost, records : float
-        Records with a label that only the challenger counts, that only the champion counts, and all of the class.
-    more, less, alike : float
-        Records without a label: those that only the challenger would count, only the champion, and both or neither.
-    """
-
-    gained: float
-    lost: float
-    records: float
-    more: float
-    less: float
-    alike: float
-
-    def end(self, sign: int) -> _End:
-        """Return the lowest (-1) or the highest (1) difference of the shares that both models count. It is exact.
-
-        Only a record that exactly one model counts moves the difference; one that both count, or neither, draws it
-        towards 0. So it is greatest if of the records without a label those that the challenger alone counts belong to
-        the class, and the others only where that brings a negative difference nearer to 0.
-        """
-        turned = self.more if sign > 0 else self.less
-        change = self.gained - self.lost + sign * turned
-        total = self.records + turned + (self.alike if sign * change < 0 else 0.0)
-        if not total:
-            return _End(0.0, 0.0)
-        discordant = self.gained + self.lost + turned
-        variance = paired_variance(np.array(change), np.array(discordant), np.array(total))
-        return _End(change / total, self.records / total, float(variance))
-
-
-def _error_ends(name: ErrorName, observed: IntArray, stopped: IntArray) -> tuple[_End, _End]:
-    """Bound the difference of an error rate exactly."""
+def _rate_ends(name: str, observed: IntArray, stopped: IntArray) -> tuple[End, End]:
+    """Bound the difference of a rate of one class exactly."""
     unknown, wrong = stopped[UNLABELLED], errs(name, np.arange(len(OUTCOMES)))
     known = observed + np.where(np.arange(len(stopped))[:, None, None] == UNLABELLED, 0, stopped)
     gained, lost = (float(part) for part in gained_and_lost(RATES[name], known))
     more, less = float(unknown[np.ix_(~wrong, wrong)].sum()), float(unknown[np.ix_(wrong, ~wrong)].sum())
-    found = _Turned(
+    found = Turned(
         gained=gained,
         lost=lost,
         records=float(known[FIGURES[name].label].sum()),
@@ -274,122 +286,76 @@ def _outer(lowest: Estimate, highest: Estimate, records: int) -> Estimate:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Pair:
-    """Both models on the observed records, and on those that were not."""
+class _Decided:
+    """Labels of the observed records and of the others, -1 without one, and what a model makes of both."""
 
-    champion: EvaluatedRecords
-    challenger: EvaluatedRecords
-    old: NotObserved
-    new: NotObserved
+    labels: NDArray[np.int8]
+    margins: FloatArray
+    probabilities: FloatArray
+    observed: int
 
-    @property
-    def _labels(self) -> NDArray[np.int8]:
-        """Labels of both kinds of records, -1 without one."""
-        return np.concatenate([self.champion.labels, self.old.labels])
-
-    def _margins(self) -> tuple[FloatArray, FloatArray]:
-        """Margins of the champion and of the challenger."""
-        return (
-            np.concatenate([self.champion.decisions.margins, self.old.margins]),
-            np.concatenate([self.challenger.decisions.margins, self.new.margins]),
+    @classmethod
+    def of(cls, records: EvaluatedRecords) -> "_Decided":
+        decisions, missing = records.decisions, records.not_observed
+        if missing is None:
+            raise ValueError("records: all were observed")
+        return cls(
+            labels=np.concatenate([records.labels, missing.labels]),
+            margins=np.concatenate([decisions.margins, missing.margins]),
+            probabilities=np.concatenate([decisions.probabilities, missing.probabilities]),
+            observed=len(records),
         )
 
-    def recall_ends(self, limit: float) -> tuple[_End, _End]:
-        """Bound the difference of recall where at most a share of the genuine is found.
 
-        Under each labelling the threshold of a model lies between two of its margins: the highest is needed if all
-        without a label above it were genuine, the lowest if all below it were. The difference is highest if the
-        challenger has its lowest threshold and the champion its highest.
-        """
-        labels, (old, new) = self._labels, self._margins()
+def _mean_ends(losses: Losses, old: _Decided | None, new: _Decided) -> tuple[End, End]:
+    """Bound a mean loss of the probabilities exactly: each record without a label for itself."""
 
-        def end(sign: int) -> _End:
-            found = (_found(old, labels, limit, most=sign < 0), _found(new, labels, limit, most=sign > 0))
-            return _turned(*found, labels).end(sign)
+    def change(label: int) -> FloatArray:
+        assumed = np.where(new.labels == NO_LABEL, label, new.labels)
+        found = losses(new.probabilities, assumed)
+        return found if old is None else found - losses(old.probabilities, assumed)
 
-        return end(-1), end(1)
-
-    def auc_ends(self) -> tuple[_End, _End]:
-        """Bound the difference of ROC AUC.
-
-        The numerator is a sum over pairs of a fraud and a genuine record. A record without a label adds its pairs with
-        the genuine if it is a fraud, and those with the frauds if it is genuine; pairs of two such records count at
-        most one each, and at most u²/4 of them have two classes. All pairs are at least those of records with a label.
-        """
-        labels, margins = self._labels, self._margins()
-        frauds, genuine, unknown = (labels == one for one in (FRAUD, 1 - FRAUD, NO_LABEL))
-        pairs = float(frauds.sum()) * float(genuine.sum())
-        if not pairs:
-            return _End(-1.0, 1.0), _End(1.0, 1.0)
-        won = [_below(one[frauds], one[genuine]).sum() for one in margins]
-        as_fraud = np.subtract(*(_below(one[unknown], one[genuine]) for one in margins[::-1]))
-        as_genuine = np.subtract(*(_below(-one[unknown], -one[frauds]) for one in margins[::-1]))
-        both = float(unknown.sum()) ** 2 / 4
-        lowest = float(won[1] - won[0] + np.minimum(as_fraud, as_genuine).sum() - both)
-        highest = float(won[1] - won[0] + np.maximum(as_fraud, as_genuine).sum() + both)
-        every = (float(frauds.sum()) + float(unknown.sum())) * (float(genuine.sum()) + float(unknown.sum()))
-
-        def end(total: float, sign: int) -> _End:
-            return _End(max(min(total / (pairs if sign * total > 0 else every), 1.0), -1.0), 1.0)
-
-        return end(lowest, -1), end(highest, 1)
-
-    def loss_ends(self, losses: Callable[[FloatArray, NDArray[np.integer]], FloatArray]) -> tuple[_End, _End]:
-        """Bound the difference of a mean loss of the probabilities exactly: each record without a label for itself."""
-        labels = self.old.labels
-        before, after = self.champion.decisions.probabilities, self.challenger.decisions.probabilities
-        own = losses(after, self.champion.labels) - losses(before, self.champion.labels)
-
-        def change(label: int) -> FloatArray:
-            assumed = np.where(labels == NO_LABEL, label, labels)
-            return losses(self.new.probabilities, assumed) - losses(self.old.probabilities, assumed)
-
-        as_fraud, as_genuine = change(FRAUD), change(1 - FRAUD)
-        total = len(own) + len(labels)
-        sums = (float(choose(as_fraud, as_genuine).sum()) for choose in (np.minimum, np.maximum))
-        lowest, highest = (_End((float(own.sum()) + one) / total, len(own) / total) for one in sums)
-        return lowest, highest
-
-
-def _turned(old: BoolArray, new: BoolArray, labels: NDArray[np.int8]) -> _Turned:
-    """Count the frauds that two models find, and the records without a label."""
-    frauds, unknown = labels == FRAUD, labels == NO_LABEL
-
-    def count(mask: BoolArray) -> float:
-        return float(np.count_nonzero(mask))
-
-    return _Turned(
-        gained=count(frauds & new & ~old),
-        lost=count(frauds & old & ~new),
-        records=count(frauds),
-        more=count(unknown & new & ~old),
-        less=count(unknown & old & ~new),
-        alike=count(unknown & (new == old)),
+    both = change(FRAUD), change(1 - FRAUD)
+    lowest, highest = (
+        End(float(choose(*both).mean()), new.observed / len(new.labels))
+        for choose in (np.minimum, np.maximum)
     )
+    return lowest, highest
 
 
-def _found(margins: FloatArray, labels: NDArray[np.int8], limit: float, *, most: bool) -> BoolArray:
-    """Mask the records above the threshold that finds most, or fewest, over all labels of those without one.
+def _cost_ends(observed: IntArray, stopped: IntArray, costs: tuple[Costs, Costs]) -> tuple[End, End]:
+    """Bound the expected cost of an applicant exactly.
 
-    A threshold is allowed if at most the share `limit` of the genuine lies above it. Most are found if those without a
-    label are genuine where they lie below it, and frauds above it; fewest the other way round.
+    With k frauds among the records without a label both classes have a known size. Then each record costs so much more
+    as a fraud than as a genuine one, by both outcomes alone, and the k for whom this is greatest, or least, are frauds.
     """
-    order = np.argsort(-margins, kind="stable")
-    genuine, unknown = (labels[order] == 1 - FRAUD, labels[order] == NO_LABEL)
-    above, below = np.cumsum(genuine), int(genuine.sum()) - np.cumsum(genuine)
-    if most:
-        allowed = above <= limit * (above + below + int(unknown.sum()) - np.cumsum(unknown))
-    else:
-        allowed = above + np.cumsum(unknown) <= limit * (above + np.cumsum(unknown) + below)
-    allowed &= np.diff(margins[order], append=-np.inf) != 0  # records of one margin are found together
-    count = int(np.flatnonzero(allowed)[-1]) + 1 if allowed.any() else 0
-    found = np.zeros(len(margins), dtype=np.bool_)
-    found[order[:count]] = True
-    return found
+    known, unknown = (observed + stopped)[:UNLABELLED], stopped[UNLABELLED].ravel()
+    counts = np.arange(unknown.sum() + 1)
+    share = float(observed.sum() / (observed.sum() + stopped.sum()))
+    parts = [_costs(known, unknown, some, costs) for some in np.array_split(counts, 1 + len(counts) // CHUNK)]
+    lowest, highest = (np.concatenate(one) for one in zip(*parts, strict=True))
+    return End(float(lowest.min()), share), End(float(highest.max()), share)
 
 
-def _below(margins: FloatArray, others: FloatArray) -> FloatArray:
-    """Count the others below each margin; ties count half."""
-    ordered = np.sort(others)
-    left, right = (np.searchsorted(ordered, margins, side=side) for side in ("left", "right"))
-    return (left + right) / 2
+def _costs(
+    known: IntArray, unknown: IntArray, counts: IntArray, costs: tuple[Costs, Costs]
+) -> tuple[FloatArray, FloatArray]:
+    """Return the least and the greatest cost with so many frauds among the unknown, of shape (k,)."""
+    sizes = np.stack(
+        [known[GENUINE].sum() + unknown.sum() - counts, known[FRAUD_CLASS].sum() + counts], axis=-1
+    )
+    units = np.zeros((len(counts), *known.shape))  # what a record of each kind adds to the cost, by its class
+    for axis, sign, one in zip((3, 2), (-1, 1), costs, strict=True):
+        if one is not None:
+            units += sign * np.expand_dims(unit_costs(sizes, one), axis)
+    units = units.reshape(len(counts), len(known), -1)
+    sure = (units * (known.reshape(len(known), -1) + [[1], [0]] * unknown)).sum(axis=(1, 2))
+    excess = units[:, FRAUD_CLASS] - units[:, GENUINE]
+    order = np.argsort(excess, axis=1, kind="stable")
+
+    def chosen(places: IntArray) -> FloatArray:
+        held = unknown[places]
+        taken = np.clip(counts[:, None] - (np.cumsum(held, axis=1) - held), 0, held)
+        return np.asarray(sure + (np.take_along_axis(excess, places, axis=1) * taken).sum(axis=1))
+
+    return chosen(order), chosen(order[:, ::-1])

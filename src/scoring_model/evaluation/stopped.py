@@ -2,7 +2,8 @@
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Final
 
 import numpy as np
@@ -20,6 +21,9 @@ ASSUMED: Final = (
     "a fraud label each counts as genuine once it is old enough"
 )
 
+
+WIDEST: Final = 0.5
+"""Widest part of all possible values that bounds are printed for."""
 
 MIN_GENUINE, MIN_FRAUDS = 30, 10
 """Fewest records of a control group that stand for all who were stopped."""
@@ -120,6 +124,45 @@ class NotObserved:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Possible:
+    """What a number could be with the labels that stopped applicants could have.
+
+    Parameters
+    ----------
+    lowest, highest : float
+        No labelling of these records gives less or more.
+    ends : Estimate
+        The same with the sampling error of the observed records; without a value. Its simultaneous ends hold for all
+        figures that were bounded together.
+    """
+
+    lowest: float
+    highest: float
+    ends: Estimate
+
+    @property
+    def range(self) -> tuple[float, float]:
+        """Return the ends, with the sampling error where it is known."""
+        low, high = self.ends.low, self.ends.high
+        return (self.lowest, self.highest) if low is None or high is None else (low, high)
+
+    def tells(self, span: float) -> bool:
+        """Whether the ends are at most half as far apart as they could be: wider ones say next to nothing."""
+        low, high = self.range
+        return high - low <= span * WIDEST
+
+
+def over_labels(one: Estimate, ends: Estimate | None) -> Estimate:
+    """Return a number with its ends over all labels of those who were not observed, without any where it has none."""
+    if ends is None:
+        return Estimate(value=one.value, records=one.records, absence="stopped applicants")
+    return replace(ends, value=one.value)
+
+
+_UNBOUNDED: Final[Mapping[str, Possible]] = MappingProxyType({})
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Stopped:
     """How many applicants were not observed, and what the evaluated model decides about them.
 
@@ -130,15 +173,19 @@ class Stopped:
         Those whose label is known all the same. Such labels are selected, so no figure counts them.
     outcomes : mapping of Outcome to int
         By outcome of the evaluated model.
+    possible : mapping of str to Possible
+        Figures of the model over all labels that the stopped ones could have; see `possible_figures`. Figures without
+        bounds are absent; those of the errors of the policy stand beside its promises.
     """
 
     records: int
     frauds: int
     genuine: int
     outcomes: Mapping[Outcome, int]
+    possible: Mapping[str, Possible] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, found: NotObserved) -> "Stopped":
+    def of(cls, found: NotObserved, possible: Mapping[str, Possible] = _UNBOUNDED) -> "Stopped":
         """Count them."""
         counts = np.bincount(found.outcomes, minlength=len(OUTCOMES)).tolist()
         return cls(
@@ -146,6 +193,7 @@ class Stopped:
             frauds=int(np.count_nonzero(found.labels == FRAUD)),
             genuine=int(np.count_nonzero(found.labels == GENUINE)),
             outcomes=dict(zip(OUTCOMES, counts, strict=True)),
+            possible=possible,
         )
 
     def sentence(self, evaluated: int) -> str:
@@ -190,24 +238,6 @@ class Assumed:
     halved: float
     doubled: float
     control_days: int | None
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Possible:
-    """What a number could be with the labels that stopped applicants could have.
-
-    Parameters
-    ----------
-    lowest, highest : float
-        No labelling of these records gives less or more.
-    ends : Estimate
-        The same with the sampling error of the observed records; without a value. Its simultaneous ends hold for all
-        figures that were bounded together.
-    """
-
-    lowest: float
-    highest: float
-    ends: Estimate
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

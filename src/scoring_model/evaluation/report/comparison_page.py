@@ -99,7 +99,7 @@ def headline(comparison: ComparisonResult, gates: GateReport | None) -> str:
     if gates is not None:
         return _by_gates(comparison, gates)
     tones = {
-        name: tone_of(name, comparison.differences[name].low, comparison.differences[name].high)
+        name: tone_of(name, comparison.judged[name].low, comparison.judged[name].high)
         for name in (*RANKING, *ERRORS)
     }
     worse, better = ([name for name in tones if tones[name] == tone] for tone in ("worse", "better"))
@@ -107,6 +107,8 @@ def headline(comparison: ComparisonResult, gates: GateReport | None) -> str:
         return f"Not better: clearly worse in {_named(worse)}."
     if better:
         return f"Better: clearly better in {_named(better)}, and in no figure of ranking or errors clearly worse."
+    if comparison.released is not None:
+        return "Can’t know yet: chance, and the labels that the stopped applicants could have, explain all differences."
     return f"Can’t know yet: no difference is larger than chance.{_missing(comparison)}"
 
 
@@ -133,6 +135,8 @@ def _missing(comparison: ComparisonResult) -> str:
 
     The width of an interval falls with the root of the number of records.
     """
+    if comparison.released is not None:
+        return " A control group would show what the stopped applicants are."
     frauds, least = comparison.champion.overall.frauds, math.inf
     for name in RANKING:
         found = comparison.differences[name]

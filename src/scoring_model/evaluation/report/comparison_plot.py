@@ -44,7 +44,7 @@ class ComparisonPlots:
         figures : sequence of str
             Names; by default those of the ranking. Figures without a difference are left out.
         """
-        return drawn(ax, draw_differences, self._of.differences, figures)
+        return drawn(ax, draw_differences, self._of.judged, figures)
 
     def changes(self, column: str, rate: str, ax: "Axes | None" = None, *, top: int = 20) -> "Axes":
         """Draw the change of one rate in the groups of one column, with intervals that hold for all groups at once.

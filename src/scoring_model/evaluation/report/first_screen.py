@@ -19,7 +19,7 @@ from scoring_model.evaluation.report.words import (
 )
 from scoring_model.evaluation.result import APPLICANTS, EvaluationResult
 from scoring_model.evaluation.stability import Stability, Verdict
-from scoring_model.evaluation.stopped import CONTROL_SHARE, POINTS
+from scoring_model.evaluation.stopped import CONTROL_SHARE, POINTS, WIDEST
 from scoring_model.figures import bounded
 from scoring_model.records import rfc3339
 
@@ -49,9 +49,6 @@ _APPLICANTS: Final = {
 
 _KNOWN: Final = {"frauds": "Known frauds among them", "fraud_share": "Of known frauds"}
 """Heads where not all applicants were observed."""
-
-_WIDEST: Final = 0.5
-"""Widest range of a share that is printed: a wider one says next to nothing."""
 
 
 def applicants_section(evaluation: EvaluationResult) -> Section:
@@ -188,7 +185,7 @@ def _observed(error: Stability) -> str:
     if error.possible is None:
         return f"{share} observed (95% interval {ends_text(ends)})."
     low, high = error.possible.low or 0.0, 1.0 if error.possible.high is None else error.possible.high
-    if high - low > _WIDEST:
+    if high - low > WIDEST:
         return f"{share} of those who were observed; of all applicants: can’t know."
     return f"{share} of those who were observed; {ends_text(ends)} of all, whatever the stopped ones were."
 

@@ -13,9 +13,16 @@ from scoring_model.estimates import Estimate
 from scoring_model.evaluation.importance import Weight
 from scoring_model.evaluation.report.section import Tone
 from scoring_model.evaluation.stability import Verdict
+from scoring_model.evaluation.stopped import Possible
 from scoring_model.figures import FIGURES
 
 ABSENT: Final = "–"
+
+NO_BOUND: Final = "no bound"
+CAN_NOT_KNOW: Final = "can’t know"
+
+POSSIBLE: Final = "Whatever the stopped ones were"
+"""Head of the column of what numbers could be over all labels of those who were not observed."""
 
 OUTCOME_TITLES: Final[Mapping[Outcome, str]] = {
     Outcome.PASSED: "Passed",
@@ -159,6 +166,19 @@ def range_text(low: float | None, high: float | None, write: Writer = percent) -
 def ends_text(estimate: Estimate, write: Writer = percent) -> str:
     """Write the interval of a number, or that there is none."""
     return range_text(estimate.low, estimate.high, write)
+
+
+def possible_text(possible: Possible | None, write: Writer, span: float) -> str:
+    """Write what a number could be over all labels of those who were not observed, if that says anything.
+
+    Parameters
+    ----------
+    span : float
+        Greatest possible value of the number minus its least.
+    """
+    if possible is None:
+        return NO_BOUND
+    return range_text(*possible.range, write) if possible.tells(span) else CAN_NOT_KNOW
 
 
 def estimate_text(

@@ -12,9 +12,11 @@ from scoring_model.evaluation.report.section import NEEDS_BOTH, NO_RECORDS, Cell
 from scoring_model.evaluation.report.style import ROW
 from scoring_model.evaluation.report.words import (
     ABSENT,
+    POSSIBLE,
     change_writer,
     ends_text,
     percent,
+    possible_text,
     range_text,
     thin,
     tone_of,
@@ -29,7 +31,13 @@ _COLOURS: Final = (
     "Green: the challenger is clearly better; orange: clearly worse; grey and hollow: the interval holds 0. "
     "Each interval is a 95% interval by itself."
 )
-_CHANGE: Final = {"difference": "Difference", "ends": "95% interval", "records": "Rests on"}
+
+
+_OBSERVED_ONLY: Final = (
+    "Values and their 95% intervals are about the applicants who were observed. “Whatever the stopped ones were”: the "
+    "range of all labels that the others could have; colours, drawings and verdicts go by it. “Can’t know”: this range "
+    "is wider than half of what is possible. “No bound”: the range is not known."
+)
 
 
 def differences_section(comparison: ComparisonResult) -> Section:
@@ -38,7 +46,10 @@ def differences_section(comparison: ComparisonResult) -> Section:
     return Section(
         name="differences",
         title="Better and worse",
-        texts=(clear_text(comparison, [name for name in comparison.differences if name not in REPEATED]),),
+        texts=(
+            clear_text(comparison, [name for name in comparison.differences if name not in REPEATED]),
+            *(() if comparison.released is None else (_OBSERVED_ONLY,)),
+        ),
         drawings=tuple(partial(make, comparison) for make in makers),
         grids=(_grid(comparison),),
     )
@@ -63,13 +74,13 @@ def _forest(
     return Drawing(
         name=name,
         title=title,
-        draw=lambda ax: draw_differences(ax, comparison.differences, shown),
+        draw=lambda ax: draw_differences(ax, comparison.judged, shown),
         alt=f"Differences of {len(shown)} figures, in {unit}. {clear}",
         caption=(f"{clear} {_COLOURS} {overall.genuine:,} genuine records and {overall.frauds:,} frauds."),
         grid=Grid.of(
             name,
             f"{title}: challenger minus champion, with paired 95% intervals",
-            {"figure": "Figure", **_CHANGE},
+            {"figure": "Figure", **_heads(comparison)},
             ((_title(one), *_change(comparison, one)) for one in shown),
         ),
         height=len(shown) * ROW + 0.9,
@@ -82,15 +93,27 @@ def _title(figure: str) -> Cell:
 
 def _change(comparison: ComparisonResult, figure: str) -> tuple[str | Cell, ...]:
     """Write a difference, its interval and what it rests on."""
-    difference, write = comparison.differences[figure], change_writer(figure)
+    difference, judged = comparison.differences[figure], comparison.judged[figure]
+    write = change_writer(figure)
     value = ABSENT if difference.value is None else write(difference.value)
-    tone = tone_of(figure, difference.low, difference.high)
-    return Cell(text=value, tone=tone), ends_text(difference, write), f"{difference.records:,}"
+    head = Cell(text=value, tone=tone_of(figure, judged.low, judged.high)), ends_text(difference, write)
+    if comparison.released is None:
+        return *head, f"{difference.records:,}"
+    possible = comparison.released.possible.get(figure)
+    known = not FIGURES[figure].needs_labels
+    bounds = head[1] if known else possible_text(possible, write, 2 * FIGURES[figure].span)
+    return *head, bounds, f"{difference.records:,}"
+
+
+def _heads(comparison: ComparisonResult) -> dict[str, str]:
+    """Name the columns of a change."""
+    middle = {} if comparison.released is None else {"possible": POSSIBLE}
+    return {"difference": "Difference", "ends": "95% interval", **middle, "records": "Rests on"}
 
 
 def clear_text(comparison: ComparisonResult, figures: Sequence[str]) -> str:
     """Name the figures that are clearly better or worse."""
-    differences = comparison.differences
+    differences = comparison.judged
     tones = {name: tone_of(name, differences[name].low, differences[name].high) for name in figures}
     texts = [
         f"Clearly {tone}: {', '.join(FIGURES[name].title for name in figures if tones[name] == tone)}."
@@ -184,5 +207,5 @@ def _grid(comparison: ComparisonResult) -> Grid:
         "All figures: differences are challenger minus champion; those of shares in percentage points, with paired 95% "
         "intervals"
     )
-    heads = {"figure": "Figure", "champion": "Champion", "challenger": "Challenger", **_CHANGE}
+    heads = {"figure": "Figure", "champion": "Champion", "challenger": "Challenger", **_heads(comparison)}
     return Grid.of("all-figures", caption, heads, rows)

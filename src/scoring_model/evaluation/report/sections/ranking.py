@@ -1,5 +1,6 @@
 """How well the score ranks frauds above genuine records."""
 
+from collections.abc import Iterator
 from functools import partial
 from typing import Final
 
@@ -9,12 +10,14 @@ from scoring_model.evaluation.curves import Band
 from scoring_model.evaluation.draws import REPEATS
 from scoring_model.evaluation.report.plot import stopped_a_day
 from scoring_model.evaluation.report.plots.ranking import draw_capacity, draw_precision_recall, draw_roc
-from scoring_model.evaluation.report.section import NEEDS_BOTH, NO_BAND, Cell, Drawing, Grid, Section
+from scoring_model.evaluation.report.section import NEEDS_BOTH, NO_BAND, Cell, Drawing, Grid, Row, Section
 from scoring_model.evaluation.report.words import (
     ABSENT,
+    POSSIBLE,
     Writer,
     ends_text,
     percent,
+    possible_text,
     range_text,
     thin,
     writer_of,
@@ -57,11 +60,12 @@ def _approximate(evaluation: EvaluationResult) -> str:
 
 def figures_grid(evaluation: EvaluationResult, names: list[str], *, name: str, caption: str) -> Grid:
     """List figures with their intervals, and what they rest on."""
-    rows = [
+    rows: list[Row] = [
         (
             Cell(text=FIGURES[figure].title, key=figure),
             writer_of(figure)(evaluation.figures[figure].value),
             ends_text(evaluation.figures[figure], writer_of(figure)),
+            *_possible(evaluation, figure),
             f"{evaluation.figures[figure].records:,}",
             ABSENT if (one := evaluation.figures[figure].independent) is None else f"{one:,}",
         )
@@ -71,10 +75,17 @@ def figures_grid(evaluation: EvaluationResult, names: list[str], *, name: str, c
         "figure": "Figure",
         "value": "Value",
         "ends": "95% interval",
+        **({} if evaluation.stopped is None else {"possible": POSSIBLE}),
         "records": "Rests on",
         "independent": "Independent",
     }
     return Grid.of(name, caption, heads, rows)
+
+
+def _possible(evaluation: EvaluationResult, figure: str) -> Iterator[str]:
+    """Write what a figure could be with the labels of the stopped applicants, where there are any."""
+    if evaluation.stopped is not None:
+        yield possible_text(evaluation.stopped.possible.get(figure), writer_of(figure), FIGURES[figure].span)
 
 
 def _roc(evaluation: EvaluationResult) -> Drawing:
