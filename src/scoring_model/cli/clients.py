@@ -37,6 +37,14 @@ def create(
         bool,
         typer.Option("--strict-signals", help="Refuse requests with a signal that the model does not know."),
     ] = False,
+    sandbox: Annotated[
+        bool,
+        typer.Option(
+            "--sandbox",
+            help="For tests of an integration: its signal sandboxOutcome decides, and nothing of it is exported, "
+            "counted or learnt from.",
+        ),
+    ] = False,
     as_json: shared.Json = False,
 ) -> None:
     """Create a client and its first API key, which is shown only once."""
@@ -54,6 +62,7 @@ def create(
             quota_seconds=seconds,
             history_scope=history_scope,
             strict_signals=strict_signals,
+            sandbox=sandbox,
             now=shared.now(),
         ),
     )
@@ -117,6 +126,7 @@ def list_all(database: shared.Database, as_json: shared.Json = False) -> None:
         quota = f"{client.quota}/{client.quota_seconds}"
         scopes = ",".join(_scopes(client))
         strict = "  strict signals" if client.strict_signals else ""
+        strict += "  sandbox" if client.sandbox else ""
         console.say(
             f"{client.client_id}  {client.name}  {scopes}  {quota}  pool {client.pool}  {state}{strict}"
         )
@@ -181,6 +191,7 @@ def _plain(client: ClientRow, keys: list[ApiKeyRow]) -> dict[str, object]:
         "quota": f"{client.quota}/{client.quota_seconds}",
         "pool": client.pool,
         "strictSignals": bool(client.strict_signals),
+        "sandbox": bool(client.sandbox),
         "createdAt": time_of(client.created_at),
         "revokedAt": time_of(client.revoked_at),
         "keys": [

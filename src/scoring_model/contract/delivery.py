@@ -5,7 +5,12 @@ from typing import Annotated
 from pydantic import ConfigDict, Field, WithJsonSchema
 
 from scoring_model.contract.event import EventType
-from scoring_model.contract.resource import Instant, Resource, Uuid
+from scoring_model.contract.resource import (
+    Instant,
+    Resource,
+    Sandbox,
+    Uuid,
+)
 
 DELIVERY_STATUSES = ("WAITING", "DELIVERED", "DEAD", "DROPPED")
 
@@ -54,3 +59,4 @@ class Delivery(Resource):
     created_at: Instant
     due_at: Annotated[Instant | None, Field(description="Of the next attempt.")] = None
     finished_at: Instant | None = None
+    sandbox: Sandbox = None

@@ -7,7 +7,12 @@ from pydantic import ConfigDict, Field, WithJsonSchema
 
 from scoring_model.contract.outcome import Outcome
 from scoring_model.contract.resolution import Result
-from scoring_model.contract.resource import Instant, Resource, Uuid
+from scoring_model.contract.resource import (
+    Instant,
+    Resource,
+    Sandbox,
+    Uuid,
+)
 
 
 class EventType(StrEnum):
@@ -58,6 +63,7 @@ class EventData(Resource):
         int | None,
         Field(ge=1, description="Grows by one with every event of yours, in the order of commits."),
     ] = None
+    sandbox: Sandbox = None
 
 
 class Event(Resource):

@@ -9,7 +9,17 @@ from typing import Annotated, Final
 from pydantic import ConfigDict, Field, ValidationInfo, WithJsonSchema
 
 from scoring_model.contract import rules
-from scoring_model.contract.resource import POINTER, Body, Instant, Resource, Schema, Uuid, check_items, ruled
+from scoring_model.contract.resource import (
+    POINTER,
+    Body,
+    Instant,
+    Resource,
+    Sandbox,
+    Schema,
+    Uuid,
+    check_items,
+    ruled,
+)
 from scoring_model.contract.rules import COUNTRIES, Rule, RuleError
 
 
@@ -244,3 +254,4 @@ class Identity(Resource):
     ] = ()
     created_at: Instant
     updated_at: Instant
+    sandbox: Sandbox = None

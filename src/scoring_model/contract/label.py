@@ -1,5 +1,6 @@
 """Labels that a client reports about its verifications, and the answer for each of them."""
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -10,7 +11,13 @@ from pydantic import ConfigDict, Field, PlainValidator, ValidationInfo, WithJson
 
 from scoring_model.contract import rules
 from scoring_model.contract.identity import NOT_BLANK, REFERENCE
-from scoring_model.contract.resource import Body, Resource, missing, ruled
+from scoring_model.contract.resource import (
+    Body,
+    Resource,
+    Sandbox,
+    missing,
+    ruled,
+)
 from scoring_model.contract.rules import Rule, RuleError
 from scoring_model.contract.texts import from_rfc3339
 from scoring_model.contract.verification import Identifier
@@ -210,11 +217,16 @@ class LabelReport(Resource):
         int,
         Field(ge=0, description=f"How many errors of all labels there are beyond the first {MOST_ERRORS}."),
     ] = 0
+    sandbox: Sandbox = None
 
     @classmethod
     def of(cls, results: tuple[LabelResult, ...], errors_omitted: int = 0) -> "LabelReport":
         """Count the answers."""
-        counts = {
-            status.value.lower(): sum(result.status == status for result in results) for status in LabelStatus
-        }
-        return cls(**counts, results=results, errors_omitted=errors_omitted)
+        counts = Counter(result.status for result in results)
+        return cls(
+            created=counts[LabelStatus.CREATED],
+            unchanged=counts[LabelStatus.UNCHANGED],
+            refused=counts[LabelStatus.REFUSED],
+            results=results,
+            errors_omitted=errors_omitted,
+        )

@@ -9,7 +9,16 @@ from pydantic import ConfigDict, Field, PlainValidator, ValidationInfo, WithJson
 
 from scoring_model.contract import rules
 from scoring_model.contract.identity import REFERENCE, Reference
-from scoring_model.contract.resource import Body, Instant, Resource, Uuid, example, missing, ruled
+from scoring_model.contract.resource import (
+    Body,
+    Instant,
+    Resource,
+    Sandbox,
+    Uuid,
+    example,
+    missing,
+    ruled,
+)
 from scoring_model.contract.rules import Rule, RuleError
 from scoring_model.contract.texts import from_rfc3339
 
@@ -163,6 +172,7 @@ class Resolution(Resource):
     ] = None
     resolved_at: Annotated[Instant, Field(description="As reported, else when it was received.")]
     created_at: Annotated[Instant, Field(description="When it was received.")]
+    sandbox: Sandbox = None
 
 
 class Resolutions(Resource):
@@ -171,3 +181,4 @@ class Resolutions(Resource):
     model_config = ConfigDict(json_schema_extra={"examples": [{"resolutions": [example(Resolution)]}]})
 
     resolutions: Annotated[tuple[Resolution, ...], Field(description="Oldest first: the last one counts.")]
+    sandbox: Sandbox = None

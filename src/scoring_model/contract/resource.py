@@ -8,6 +8,7 @@ from pydantic import (
     AwareDatetime,
     BaseModel,
     ConfigDict,
+    Field,
     PlainSerializer,
     PlainValidator,
     ValidationError,
@@ -68,7 +69,19 @@ def instant(micros: int) -> datetime:
     return EPOCH + timedelta(0, 0, micros)
 
 
+def is_none(value: object) -> bool:
+    """Return True for fields that are absent without a value (`exclude_if`)."""
+    return value is None
+
+
 Uuid = Annotated[str, WithJsonSchema(UUID)]
+Sandbox = Annotated[
+    bool | None,
+    WithJsonSchema(
+        {"const": True, "description": "Only for sandbox clients: nothing here is about a real person."}
+    ),
+    Field(exclude_if=is_none),
+]
 Instant = Annotated[AwareDatetime, PlainSerializer(instant_text, return_type=str), WithJsonSchema(TIME)]
 
 

@@ -13,12 +13,24 @@ from scoring_model.contract import rules
 from scoring_model.contract.fields import SIGNAL_PREFIX
 from scoring_model.contract.identity import REFERENCE, Reference
 from scoring_model.contract.outcome import DecidedBy, Outcome
-from scoring_model.contract.resource import UUID, Body, Instant, Resource, Schema, Uuid, ruled
+from scoring_model.contract.resource import (
+    UUID,
+    Body,
+    Instant,
+    Resource,
+    Sandbox,
+    Schema,
+    Uuid,
+    is_none,
+    ruled,
+)
 from scoring_model.contract.rules import Rule, RuleError, SignalType
 from scoring_model.contract.texts import from_text
 from scoring_model.contract.violation import Violation
 
 SIGNAL_NAME_LENGTH: Final = 128
+SANDBOX_SIGNAL: Final = "sandboxOutcome"
+"""The signal with which a sandbox client decides about its verification. For other clients it is any signal."""
 
 
 class VerificationStatus(StrEnum):
@@ -27,6 +39,16 @@ class VerificationStatus(StrEnum):
     PENDING = "PENDING"
     COMPLETED = "COMPLETED"
     ERROR = "ERROR"
+
+
+class SandboxOutcome(StrEnum):
+    """Values of `SANDBOX_SIGNAL`: an outcome, or a way to get none at once."""
+
+    PASSED = "PASSED"
+    STEPPED_UP = "STEPPED_UP"
+    FAILED = "FAILED"
+    PENDING = "PENDING"  # answered with 202, and finished later with the outcome of the policy
+    ERROR = "ERROR"  # answered with 202, and finished later without an outcome
 
 
 class Signals(dict[str, object]):
@@ -52,10 +74,13 @@ class VerificationContext:
         The signals that the served model uses.
     unknown : callable, optional
         Called with the name of each other signal; may raise `RuleError`.
+    sandbox : bool
+        Whether `SANDBOX_SIGNAL` decides: it is no signal of the model then, and not unknown.
     """
 
     signals: Mapping[str, SignalType]
     unknown: Callable[[str], object] | None = None
+    sandbox: bool = False
 
 
 def _signals(sent: object, info: ValidationInfo) -> Signals | None:
@@ -76,7 +101,9 @@ def _signals(sent: object, info: ValidationInfo) -> Signals | None:
     values: dict[str, object] = {}
     for name, value in islice(sent.items(), rules.SIGNALS):
         try:
-            if name not in used:
+            if context.sandbox and name == SANDBOX_SIGNAL:
+                _check_sandbox_outcome(value)
+            elif name not in used:
                 _check_unused(name, value)
                 if unknown is not None:
                     unknown(name)
@@ -87,6 +114,11 @@ def _signals(sent: object, info: ValidationInfo) -> Signals | None:
     if errors:
         raise ValidationError.from_exception_data("signals", errors)
     return Signals(sent, values)
+
+
+def _check_sandbox_outcome(value: object) -> None:
+    if value is not None and value not in tuple(SandboxOutcome):
+        raise RuleError(Rule.NOT_LISTED, f"must be one of {', '.join(SandboxOutcome)}")
 
 
 def _check_unused(name: str, value: object) -> None:
@@ -136,7 +168,8 @@ _SIGNALS: Final[Schema] = {
     "description": (
         "What your identity provider knows, by name. The served model says which names it uses and of what "
         "type; a missing one is a missing value, an unused one is kept and ignored, unless the operator made the "
-        "client strict: then it is refused (`unknown_signal`). An empty object counts as signals that are all missing."
+        "client strict: then it is refused (`unknown_signal`). An empty object counts as signals that are all missing. "
+        f"For a sandbox client `{SANDBOX_SIGNAL}` decides: {', '.join(SandboxOutcome)}; without it the policy does."
     ),
 }
 _SIGNALS_OR_NULL: Final[Schema] = {**_SIGNALS, "type": ["object", "null"]}
@@ -185,10 +218,6 @@ class VerificationInput(Body):
         """Give the signals that the model uses, and `subjectId`, by field name."""
         found = {} if self.signals is None else self.signals.canonical
         return found if self.subject_id is None else {**found, "subjectId": self.subject_id}
-
-
-def _is_none(value: object) -> bool:
-    return value is None
 
 
 class ReasonCode(Resource):
@@ -271,11 +300,11 @@ class Verification(Resource):
                 "description": (
                     "Only where the operator uses a control group, lists or rules: `control` if the verification "
                     "passed so that it is learnt whether such persons are frauds; `list` or `rule` if one of these "
-                    "decided; else `policy`."
+                    "decided; else `policy`. For sandbox clients `sandbox` if the signal `sandboxOutcome` decided."
                 ),
             }
         ),
-        Field(exclude_if=_is_none),
+        Field(exclude_if=is_none),
     ] = None
     policy_outcome: Annotated[
         str | None,
@@ -285,12 +314,13 @@ class Verification(Resource):
                 "description": "With `decidedBy`: what score and thresholds alone would have decided.",
             }
         ),
-        Field(exclude_if=_is_none),
+        Field(exclude_if=is_none),
     ] = None
     decided_by_code: Annotated[
         str | None,
         Field(
-            exclude_if=_is_none,
+            exclude_if=is_none,
             description="With `decidedBy` `list` or `rule`: the name of the list or rule.",
         ),
     ] = None
+    sandbox: Sandbox = None

@@ -12,7 +12,17 @@ from pydantic_core import InitErrorDetails
 from scoring_model.contract import rules
 from scoring_model.contract.event import ONLY_BY_NAME, EventType
 from scoring_model.contract.identity import HTTPS
-from scoring_model.contract.resource import Body, Instant, Resource, Schema, Uuid, check_items, missing, ruled
+from scoring_model.contract.resource import (
+    Body,
+    Instant,
+    Resource,
+    Sandbox,
+    Schema,
+    Uuid,
+    check_items,
+    missing,
+    ruled,
+)
 from scoring_model.contract.rules import Rule, RuleError
 
 URL_LENGTH: Final = 2048
@@ -249,3 +259,4 @@ class Webhook(Resource):
     disabled_reason: Annotated[str | None, Field(description="Why the service disabled it.")] = None
     created_at: Instant
     updated_at: Instant
+    sandbox: Sandbox = None

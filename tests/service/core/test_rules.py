@@ -1,18 +1,15 @@
 """Rules of operators in a service: who decided, what is stored, replays, and the switch of rules and bundles."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
 
-from identity_use import shared
 from scoring_model.contract.outcome import Outcome
 from scoring_model.contract.texts import to_text
 from scoring_model.contract.verification import Verification
-from scoring_model.decision.control import Control, ControlArm
 from scoring_model.rules import InvalidRules
 from scoring_model.scorer import Scorer
 from scoring_model.service.activation.activating import ActivationRefused, activate
@@ -29,7 +26,6 @@ from scoring_model.service.past.export import export_file
 from scoring_model.service.past.inspection import inspect
 from scoring_model.service.scoring.rulebook import Rulebook
 from scoring_model.service.scoring.verifications import Replay, replay
-from scoring_model.training.run import Training
 from service_use import (
     HOUR,
     MASTERS,
@@ -39,7 +35,6 @@ from service_use import (
     id_of,
     opened,
     run_story,
-    save_under,
     select,
     signals_of,
     table,
@@ -65,21 +60,6 @@ RULES = rules_of(
     ("FARM", {"signals.deviceId": {"is": FARM}}, "FAILED"),
     ("BUSY", {"link_device_30d_records": {"at_least": 2}}, "STEPPED_UP"),
 )
-
-
-@pytest.fixture(scope="session")
-def controlling(
-    sealed: Path, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Path:
-    """The bundle of the core tests with a control group that nearly all pass in."""
-
-    def make(out: Path) -> None:
-        training: Training = request.getfixturevalue("training")
-        arm = ControlArm(share=0.999, most_per_day=1_000)
-        policy = Scorer.load(sealed).rules.policy
-        save_under(training.bundle, out, replace(policy, control=Control(failed=arm, stepped_up=arm)))
-
-    return shared(tmp_path_factory, "controlling", make)
 
 
 async def activated(world: World, document: Any = RULES, *bundles: Path) -> RuleSetRow:

@@ -58,7 +58,7 @@ def test_no_malformed_response_is_sent(headers: dict[str, str], monkeypatch: pyt
     """A header with a line break, or a body of another length than its header says, ends the connection unsent."""
 
     async def use(server: Running) -> None:
-        monkeypatch.setattr(application, "plain", lambda _: Response(b"ok", headers=headers))
+        monkeypatch.setattr(application, "JsonResponse", lambda _: Response(b"ok", headers=headers))
         connection = await server.connect()
         connection.writer.write(LIVE)
         assert await connection.ended()

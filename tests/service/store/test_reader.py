@@ -263,13 +263,19 @@ async def test_webhooks_change_and_go(store: Store) -> None:
 async def test_sequences_move_on_and_only_clients_with_an_active_webhook_listen(store: Store) -> None:
     """Each by its own count, returned as it was before, though client and webhooks are made in the same transaction."""
     async with store.writing(POOLS) as transaction:
-        one, two, three = [await transaction.new_client(client_row(sequence=s)) for s in (0, 7, 0)]
+        one, two, three = [
+            await transaction.new_client(client_row(sequence=s, sandbox=int(s == 7))) for s in (0, 7, 0)
+        ]
         await transaction.insert(
             [webhook_row(client=one), webhook_row(client=one), webhook_row(client=two, active=0)]
         )
         found = await transaction.advance({one: 2, two: 1, three: 1})
-        assert found == {one: (0, True, False), two: (7, False, False), three: (0, False, False)}
-        assert await transaction.advance({one: 3}) == {one: (2, True, False)}
+        assert found == {
+            one: (0, True, False, False),
+            two: (7, False, False, True),
+            three: (0, False, False, False),
+        }
+        assert await transaction.advance({one: 3}) == {one: (2, True, False, False)}
         assert await transaction.advance({}) == {}
 
 

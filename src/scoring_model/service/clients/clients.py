@@ -72,6 +72,8 @@ class Caller:
         Whether a request with a signal that the model does not know is refused.
     importing : bool
         Whether its history is being imported, so that nothing is scored.
+    sandbox : bool
+        Whether it decides its own verifications, of which nothing is exported, counted or learnt from.
     """
 
     client: int
@@ -82,6 +84,7 @@ class Caller:
     quota_seconds: int
     strict_signals: bool = False
     importing: bool = False
+    sandbox: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +104,7 @@ async def create_client(
     quota_seconds: int = DEFAULT_SECONDS,
     history_scope: str | None = None,
     strict_signals: bool = False,
+    sandbox: bool = False,
     now: int,
 ) -> NewClient:
     """Create a client with one API key; stores only a hash of the key.
@@ -120,6 +124,8 @@ async def create_client(
         no other has its number as its scope.
     strict_signals : bool
         Whether to refuse requests with a signal that the model does not know.
+    sandbox : bool
+        Whether it is a sandbox, for good. Its history is its own.
     now : int
         Microseconds since 1970-01-01 UTC.
 
@@ -136,6 +142,9 @@ async def create_client(
         *_broken_quota(quota, quota_seconds),
         *_broken_scopes(permissions, history_scope),
     ]
+    if sandbox and history_scope is not None:
+        detail = "a sandbox client shares its history with no other"
+        violations.append(Violation("/historyScope", "not_for_a_sandbox", detail))
     if violations:
         raise Invalid(violations)
     client_id = "cl_" + "".join(secrets.choice(_ALPHABET) for _ in range(_ID_LENGTH))
@@ -152,6 +161,7 @@ async def create_client(
         created_at=now,
         revoked_at=None,
         strict_signals=int(strict_signals),
+        sandbox=int(sandbox),
     )
     async with store.writing([history_scope] if history_scope else []) as transaction:
         sharing = [other for other in await transaction.clients() if other.pool == history_scope]
@@ -281,6 +291,7 @@ def caller_of(row: ClientRow) -> Caller:
         quota_seconds=row.quota_seconds,
         strict_signals=bool(row.strict_signals),
         importing=bool(row.importing),
+        sandbox=bool(row.sandbox),
     )
 
 

@@ -45,6 +45,7 @@ class ClientRow(NamedTuple):
     revoked_at: int | None
     strict_signals: int = 0  # whether signals that the model does not know are refused
     importing: int = 0  # whether its history is being imported, so that nothing is scored
+    sandbox: int = 0  # whether nothing of it is about real persons
 
 
 class ApiKeyRow(NamedTuple):

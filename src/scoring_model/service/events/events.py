@@ -56,7 +56,8 @@ class NewEvent(NamedTuple):
 async def write_events(transaction: Transaction, events: Sequence[NewEvent]) -> Mapping[int, Advanced]:
     """Write events in order, numbered by one sequence per client.
 
-    An event of a client without an active webhook does not wait for delivery. Returns the state of the clients.
+    An event of a client without an active webhook does not wait for delivery; those of sandbox clients are marked.
+    Returns the state of the clients.
     """
     if not events:
         return {}
@@ -73,7 +74,7 @@ async def write_events(transaction: Transaction, events: Sequence[NewEvent]) -> 
                 type=event.type.value,
                 resource=event.resource,
                 created_at=event.at,
-                data=event.data,
+                data=marked(event.data) if advanced[event.client].sandbox else event.data,
                 waiting=int(event.always or advanced[event.client].listens),
             )
         )
@@ -141,6 +142,17 @@ def webhook_data(resource: bytes, disabled_reason: str | None = None) -> str:
     """
     reason = {} if disabled_reason is None else {"disabledReason": disabled_reason}
     return to_json({"id": to_text(resource), **reason}).decode()
+
+
+def marked(data: str) -> str:
+    """Mark a JSON object as one of a sandbox client.
+
+    Examples
+    --------
+    >>> marked('{"id":"x"}')
+    '{"id":"x","sandbox":true}'
+    """
+    return f'{data[:-1]},"sandbox":true}}'
 
 
 def numbered(data: str, sequence: int) -> str:

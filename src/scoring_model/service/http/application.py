@@ -16,7 +16,7 @@ from scoring_model.service.core.errors import NotFound
 from scoring_model.service.http.authentication import AuthenticationMiddleware
 from scoring_model.service.http.context import CONTEXT, RequestContext, RequestLog
 from scoring_model.service.http.errors import ErrorMiddleware, MethodNotAllowed, NotReady
-from scoring_model.service.http.operation import Endpoint, Operation, plain
+from scoring_model.service.http.operation import Endpoint, JsonResponse, Operation
 from scoring_model.service.http.operations import (
     DESCRIPTION,
     DOCS,
@@ -141,13 +141,13 @@ class PublicPage:
 
 def _public_pages(service: "Service") -> list[PublicPage]:
     async def live(_scope: Scope) -> Response:
-        return plain(Health())
+        return JsonResponse(Health().to_json())
 
     async def ready(scope: Scope) -> Response:
         found = None if LEAVING in scope.get("state", {}) else await service.readiness.check()
         if found is None:
             raise NotReady
-        return plain(_shown(found))
+        return JsonResponse(_shown(found).to_json())
 
     async def description(_scope: Scope) -> Response:
         return Response(_described(), media_type="application/json")

@@ -38,7 +38,7 @@ async def create_identity(call: Call) -> Response:
     what `missingFields` lists, for good. To complete an identity, create another.
     """
     answer = await call.service.identities.create(call.caller, call.body, call.request)
-    return created(answer, answer.resource, PATH)
+    return created(call, answer, answer.resource, PATH)
 
 
 @partial(Operation, method="GET", path=PATH, permission=_NEEDED, shown=Identity, parameters=OF_IDENTITIES)
@@ -77,7 +77,7 @@ async def erase_identity(call: Call) -> Response:
     the redacted identity; repeating it gives the same answer. Verdicts stay.
     """
     identity = await call.service.identities.erase(call.caller, call.resource)
-    return plain(identity)
+    return plain(call, identity)
 
 
 OPERATIONS: Final = (create_identity, list_identities, get_identity, erase_identity)

@@ -52,7 +52,7 @@ async def create_labels(call: Call) -> Response:
     finally:
         gone.cancel()
     headers = [(b"idempotency-replayed", b"true")] if answer.replayed else []
-    return JsonResponse(answer.resource.to_json(), headers=headers)
+    return JsonResponse(call.write(answer.resource), headers=headers)
 
 
 OPERATIONS: Final = (create_labels,)

@@ -172,7 +172,7 @@ async def page(call: Call, path: str, parameters: Mapping[str, Parameter], read:
     if end is not None:
         query = {**filters, "limit": limit, "cursor": cursors.write(client, path, filters, end)}
         headers["Link"] = f'<{path}?{urlencode(query)}>; rel="next"'
-    body = b"[" + b",".join([one.to_json() for one in found]) + b"]"
+    body = b"[" + b",".join([call.write(one) for one in found]) + b"]"
     return Response(body, headers=headers, media_type="application/json")
 
 

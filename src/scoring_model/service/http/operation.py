@@ -66,6 +66,11 @@ class Call:
     request: IdempotentRequest | None
     receive: Receive
 
+    def write(self, shown: Resource) -> bytes:
+        """Write a resource of the caller as JSON, which is marked for a sandbox client."""
+        body = shown.to_json()
+        return body[:-1] + b',"sandbox":true}' if self.caller.sandbox else body
+
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
@@ -277,13 +282,16 @@ class JsonResponse(Response):
         self.raw_headers = [*headers, (b"content-length", b"%d" % len(body)), _JSON]
 
 
-def plain(shown: Resource) -> Response:
+def plain(call: Call, shown: Resource) -> Response:
     """Answer 200 with a resource."""
-    return JsonResponse(shown.to_json())
+    return JsonResponse(call.write(shown))
 
 
 def created(
-    answer: Answer[Any], shown: Identity | Verification | Webhook, collection: str | None = None
+    call: Call,
+    answer: Answer[Any],
+    shown: Identity | Verification | Webhook,
+    collection: str | None = None,
 ) -> Response:
     """Answer 201 with a `Location` in the collection, 202 while the resource is pending, 200 without a collection.
 
@@ -296,7 +304,7 @@ def created(
         headers.append((b"location", f"{collection}/{shown.id}".encode()))
     if answer.pending:
         headers.append((b"retry-after", b"1"))
-    return JsonResponse(shown.to_json(), status, headers)
+    return JsonResponse(call.write(shown), status, headers)
 
 
 def cacheable(call: Call, shown: Resource, max_age: int) -> Response:
@@ -304,7 +312,7 @@ def cacheable(call: Call, shown: Resource, max_age: int) -> Response:
 
     RFC 9110, sections 8.8.3 and 13.1.2; RFC 9111. The answer depends on the credentials as well as on the path.
     """
-    body = shown.to_json()
+    body = call.write(shown)
     digest = hashlib.blake2b(body, digest_size=15).digest()
     tag = f'"{base64.urlsafe_b64encode(digest).decode()}"'
     call.context.cache = f"private, max-age={max_age}"

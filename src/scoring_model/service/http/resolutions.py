@@ -38,7 +38,7 @@ async def create_resolution(call: Call) -> Response:
     headers = [(b"idempotency-replayed", b"true")] if answer.replayed else []
     if found.is_new:
         headers.append((b"location", PATH.format(id=found.resolution.verification_id).encode()))
-    return JsonResponse(found.resolution.to_json(), 201 if found.is_new else 200, headers)
+    return JsonResponse(call.write(found.resolution), 201 if found.is_new else 200, headers)
 
 
 @partial(Operation, method="GET", path=PATH, permission=Permission.RESOLUTIONS, shown=Resolutions)
@@ -47,7 +47,7 @@ async def list_resolutions(call: Call) -> Response:
 
     Oldest first; the last one counts.
     """
-    return plain(await call.service.resolutions.list(call.caller, call.resource))
+    return plain(call, await call.service.resolutions.list(call.caller, call.resource))
 
 
 OPERATIONS: Final = (create_resolution, list_resolutions)

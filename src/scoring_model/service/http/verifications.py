@@ -40,7 +40,7 @@ async def create_verification(call: Call) -> Response:
     later: read it after `Retry-After`, or wait for a webhook. An array gives `batch_unsupported`.
     """
     answer = await call.service.verifications.create(call.caller, call.body, call.request)
-    return created(answer, answer.resource, PATH)
+    return created(call, answer, answer.resource, PATH)
 
 
 @partial(
@@ -76,7 +76,7 @@ async def get_verification(call: Call) -> Response:
     found = await call.service.verifications.get(call.caller, call.resource)
     # A pending one changes soon; people look into one that ended in a fault.
     if found.status != VerificationStatus.COMPLETED:
-        return plain(found)
+        return plain(call, found)
     return cacheable(call, found, MAX_AGE)
 
 
@@ -87,7 +87,7 @@ async def erase_signals(call: Call) -> Response:
     Erases signals, `subjectId` and feature rows of the person of this verification. The verdict stays.
     """
     found = await call.service.verifications.erase_signals(call.caller, call.resource)
-    return plain(found)
+    return plain(call, found)
 
 
 OPERATIONS: Final = (create_verification, list_verifications, get_verification, erase_signals)

@@ -68,7 +68,7 @@ async def list_webhooks(call: Call) -> Response:
         raise Invalid(tuple(errors))
     limit = values.get("limit", PAGE)
     found, last = await call.service.webhooks.page(call.caller, limit=limit, after=values.get("cursor"))
-    body = b"[" + b",".join([webhook.to_json() for webhook in found]) + b"]"
+    body = b"[" + b",".join([call.write(webhook) for webhook in found]) + b"]"
     headers = {}
     if last is not None:
         headers["Link"] = f'<{PATH}?limit={limit}&cursor={cursor_of(last)}>; rel="next"'
@@ -90,7 +90,7 @@ async def create_webhook(call: Call) -> Response:
     The secret is shown here and never again. At most 50 per client.
     """
     answer = await call.service.webhooks.create(call.caller, call.body, call.request)
-    return created(answer, answer.resource)
+    return created(call, answer, answer.resource)
 
 
 @partial(Operation, method="GET", path=_ONE, permission=_NEEDED, shown=Webhook, cached=True)
@@ -110,7 +110,7 @@ async def update_webhook(call: Call) -> Response:
     `active: true` enables a webhook that the service disabled, and clears `disabledReason`.
     """
     webhook = await call.service.webhooks.update(call.caller, call.resource, call.body)
-    return plain(webhook)
+    return plain(call, webhook)
 
 
 @partial(Operation, method="DELETE", path=_ONE, permission=_NEEDED, shown=Webhook)
@@ -120,7 +120,7 @@ async def delete_webhook(call: Call) -> Response:
     Drops its waiting deliveries. Returns the deleted webhook.
     """
     webhook = await call.service.webhooks.delete(call.caller, call.resource)
-    return plain(webhook)
+    return plain(call, webhook)
 
 
 @partial(
@@ -155,7 +155,7 @@ async def test_webhook(call: Call) -> Response:
     Sends `webhook.test` only to this webhook, even if it is inactive, whatever its event types.
     """
     answer = await call.service.webhooks.test(call.caller, call.resource, call.request)
-    return created(answer, answer.resource)
+    return created(call, answer, answer.resource)
 
 
 @partial(
@@ -174,7 +174,7 @@ async def rotate_secret(call: Call) -> Response:
     immediately.
     """
     answer = await call.service.webhooks.rotate_secret(call.caller, call.resource, call.request)
-    return created(answer, answer.resource)
+    return created(call, answer, answer.resource)
 
 
 OPERATIONS: Final = (

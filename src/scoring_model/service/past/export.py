@@ -105,11 +105,13 @@ async def clients_of_one_history(store: Store, client_id: str | None) -> list[Cl
     Raises
     ------
     ValueError
-        If there is no such client, or none is given and there are several histories.
+        If there is no such client, it is a sandbox, or none is given and there are several histories.
     """
     async with store.reading() as reader:
         clients = await reader.clients()
-    scopes = {row.pool for row in clients if client_id in (None, row.client_id)}
+    if any(row.sandbox and row.client_id == client_id for row in clients):
+        raise ValueError("it is a sandbox client: nothing of it is exported")
+    scopes = {row.pool for row in clients if not row.sandbox and client_id in (None, row.client_id)}
     if not scopes:
         raise ValueError("there is no such client" if clients else "the database has no client")
     if len(scopes) > 1:

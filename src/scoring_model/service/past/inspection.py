@@ -19,6 +19,7 @@ from scoring_model.service.keys.link_hashes import HASH_BYTES, Linker
 from scoring_model.service.keys.secrets import load_or_create
 from scoring_model.service.requests.lists import merged, read_page
 from scoring_model.service.resolutions.rows import resolutions_of
+from scoring_model.service.scoring.sandbox import SANDBOX_OUTCOME, SANDBOX_OUTCOME_SENTENCE
 from scoring_model.service.store import FIRST, Index, Page, Reader, Store
 
 SHARING: Final = 10
@@ -28,7 +29,7 @@ SHARING: Final = 10
 async def list_verifications(
     store: Store, *, client_id: str | None, filters: Mapping[str, str], before: int | None, limit: int
 ) -> list[dict[str, Any]]:
-    """List the latest verifications of one client or of all, without personal data.
+    """List the latest verifications of one client, or of all that are no sandboxes, without personal data.
 
     Parameters
     ----------
@@ -45,8 +46,11 @@ async def list_verifications(
         If there is no such client.
     """
     async with store.reading() as reader:
-        clients = [row for row in await reader.clients() if client_id in (None, row.client_id)]
-        if not clients:
+        every = await reader.clients()
+        clients = [
+            row for row in every if row.client_id == client_id or (not row.sandbox and client_id is None)
+        ]
+        if not clients and (client_id is not None or not every):
             raise ValueError("there is no such client")
         after = FIRST if before is None else FIRST._replace(created_at=before)
         index = Index.STEPPED_UP if filters.get("outcome") == Outcome.STEPPED_UP else Index.VERIFICATIONS
@@ -58,7 +62,7 @@ async def list_verifications(
         ]
     found = [(rows, None) for rows, _ in [await read_page(store, page) for page in pages]]
     rows, _ = merged(found, limit)
-    names = {row.client: row.client_id for row in clients}
+    names = {row.client: row for row in clients}
     return [_verdict(row, names[row.client]) for row in rows]
 
 
@@ -82,7 +86,7 @@ async def inspect(store: Store, keyring: Keyring, resource: bytes) -> dict[str, 
         names = await _names(reader, persons, linker, row, client)
         sharing = [one for one in clients.values() if one.pool == client.pool]
         return {
-            **_verdict(row, client.client_id),
+            **_verdict(row, client),
             "identityId": None if row.identity_id is None else to_text(row.identity_id),
             "reasons": await _reasons(reader, row),
             "erased": row.payload is None,
@@ -99,10 +103,11 @@ async def inspect(store: Store, keyring: Keyring, resource: bytes) -> dict[str, 
         }
 
 
-def _verdict(row: VerificationRow, client_id: str) -> dict[str, Any]:
+def _verdict(row: VerificationRow, client: ClientRow) -> dict[str, Any]:
     return {
         "id": to_text(row.id),
-        "clientId": client_id,
+        "clientId": client.client_id,
+        **({"sandbox": True} if client.sandbox else {}),
         "status": row.status,
         "scoringOutcome": row.outcome,
         "scoringScore": row.score,
@@ -153,9 +158,10 @@ async def _reasons(reader: Reader, row: VerificationRow) -> list[dict[str, str]]
     if not row.reasons:
         return []
     bundles = {(one.model_version, one.policy_version): one.reasons for one in await reader.bundles()}
-    sentences = {OPERATOR_RULE: OPERATOR_RULE_SENTENCE} | json.loads(
-        bundles.get((row.model_version or "", row.policy_version or ""), "{}")
-    )
+    sentences = {
+        OPERATOR_RULE: OPERATOR_RULE_SENTENCE,
+        SANDBOX_OUTCOME: SANDBOX_OUTCOME_SENTENCE,
+    } | json.loads(bundles.get((row.model_version or "", row.policy_version or ""), "{}"))
     return [{"code": code, "description": sentences.get(code, "")} for code in row.reasons.split(",")]
 
 

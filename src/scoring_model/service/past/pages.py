@@ -95,7 +95,7 @@ async def past_pages(
     Parameters
     ----------
     clients : collection of int, optional
-        By default all.
+        By default all. Those of sandbox clients are never read.
     since, before : int
         Microseconds: event times from `since` on and before `before`, with the labels that were reported before
         `before`.
@@ -105,7 +105,7 @@ async def past_pages(
     async with store.reading() as reader:
         known = await reader.clients()
     for client in known:
-        if clients is not None and client.client not in clients:
+        if client.sandbox or (clients is not None and client.client not in clients):
             continue
         after = cursors.get(client.client, (since, b""))
         while True:

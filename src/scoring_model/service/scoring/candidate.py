@@ -53,6 +53,8 @@ class Candidate:
         The key in `key_row`.
     pending : VerificationRow or None
         Its row, if it was stored as PENDING.
+    sandbox : bool
+        Whether its client is a sandbox.
     """
 
     id: bytes
@@ -67,6 +69,7 @@ class Candidate:
     key_row: PersonKeyRow | None = None
     opened: DataKey | None = field(default=None, repr=False)
     pending: VerificationRow | None = None
+    sandbox: bool = False
 
 
 class CandidateBuilder:
@@ -96,7 +99,8 @@ class CandidateBuilder:
         now = self._clock.now()
         unknown: list[str] = []
         check = self._unknown_signals.refusal() if caller.strict_signals else unknown.append
-        request = parsed(VerificationInput, body, VerificationContext(self.schema.signals, check))
+        context = VerificationContext(self.schema.signals, check, caller.sandbox)
+        request = parsed(VerificationInput, body, context)
         if unknown:
             self._unknown_signals.count(caller, unknown)
         values = request.values()
@@ -117,9 +121,12 @@ class CandidateBuilder:
             reference=reference,
             key_row=key_row,
             opened=opened,
+            sandbox=caller.sandbox,
         )
 
-    async def pending(self, row: VerificationRow, history_scope: str) -> Candidate | None:
+    async def pending(
+        self, row: VerificationRow, history_scope: str, *, sandbox: bool = False
+    ) -> Candidate | None:
         """Build the candidate of a PENDING row; None if its person was erased.
 
         Raises
@@ -134,7 +141,8 @@ class CandidateBuilder:
             key = self._persons.open_key(key_row)
             signals, subject, _ = self._persons.verification_payload(row, key)
             body = {"signals": signals, "subjectId": subject}
-            request = parsed(VerificationInput, body, VerificationContext(self.schema.signals))
+            context = VerificationContext(self.schema.signals, sandbox=sandbox)
+            request = parsed(VerificationInput, body, context)
             values = request.values()
             if row.identity_id is not None:
                 identity = await reader.identity(row.client, row.identity_id)
@@ -156,6 +164,7 @@ class CandidateBuilder:
             key_row=key_row,
             opened=key,
             pending=row,
+            sandbox=sandbox,
         )
 
     async def _look_up(

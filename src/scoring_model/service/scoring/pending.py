@@ -26,6 +26,7 @@ _AT_ONCE: Final = 32
 class _Owner(NamedTuple):
     client: int
     history_scope: str
+    sandbox: bool
 
 
 class PendingWork:
@@ -73,44 +74,45 @@ class PendingWork:
                 await transaction.settle(rows)
         if rows:
             async with self._store.reading() as reader:
-                scopes = await reader.history_scopes()
-            await asyncio.gather(*(self._finish(row, scopes[row.client]) for row in rows))
+                clients = await reader.clients()
+            owners = {one.client: _Owner(one.client, one.pool, bool(one.sandbox)) for one in clients}
+            await asyncio.gather(*(self._finish(row, owners[row.client]) for row in rows))
         return len(rows)
 
-    async def _finish(self, row: VerificationRow, history_scope: str) -> None:
+    async def _finish(self, row: VerificationRow, owner: _Owner) -> None:
         """Make one attempt; a failure does not affect other rows."""
         try:
-            await self._attempt(row, history_scope)
+            await self._attempt(row, owner)
         except (StoreUnavailable, Unavailable):
-            await self._take_back(row, history_scope)
+            await self._take_back(row, owner)
         except Exception as error:
             log_fault("finishing a pending verification", error)
             if row.attempts >= MAX_ATTEMPTS:
-                await self._fail(row, history_scope)
+                await self._fail(row, owner)
 
-    async def _attempt(self, row: VerificationRow, history_scope: str) -> None:
+    async def _attempt(self, row: VerificationRow, owner: _Owner) -> None:
         bundle, candidate = self._serving.current, None
         if row.attempts <= MOST_LEASES:
             try:
-                candidate = await bundle.candidates.pending(row, history_scope)
+                candidate = await bundle.candidates.pending(row, owner.history_scope, sandbox=owner.sandbox)
             except Invalid:
                 if row.attempts < MAX_ATTEMPTS:
                     return  # another process may serve the model it needs
         if candidate is None:
-            await self._fail(row, history_scope)
+            await self._fail(row, owner)
         else:
             await self._queue.submit(candidate, bundle.scoring.jobs, candidate, background=True)
 
-    async def _fail(self, row: VerificationRow, history_scope: str) -> None:
+    async def _fail(self, row: VerificationRow, owner: _Owner) -> None:
         with suppress(StoreUnavailable, Unavailable):  # the next step retries
-            owner, scoring = _Owner(row.client, history_scope), self._serving.current.scoring
+            scoring = self._serving.current.scoring
             await self._queue.change(owner, lambda transaction: scoring.fail(transaction, row))
 
-    async def _take_back(self, row: VerificationRow, history_scope: str) -> None:
+    async def _take_back(self, row: VerificationRow, owner: _Owner) -> None:
         """Uncount an attempt that failed because something was unavailable."""
         with suppress(StoreUnavailable):
             # Erasures hold the same lock: no erased value is written back.
-            async with self._store.writing([history_scope]) as transaction:
+            async with self._store.writing([owner.history_scope]) as transaction:
                 found = await transaction.verification(row.client, row.id)
                 if found is not None and found.attempts:
                     await transaction.settle([found._replace(attempts=found.attempts - 1)])

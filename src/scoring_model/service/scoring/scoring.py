@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 
 from scoring_model.contract.outcome import DecidedBy
-from scoring_model.contract.verification import VerificationStatus
+from scoring_model.contract.verification import SandboxOutcome, VerificationStatus
 from scoring_model.scorer.scorer import Scorer
 from scoring_model.service.core.clock import Clock
 from scoring_model.service.core.errors import (
@@ -32,6 +32,7 @@ from scoring_model.service.resolutions.rows import follow
 from scoring_model.service.scoring.candidate import Candidate
 from scoring_model.service.scoring.control import ControlGroup, Draw
 from scoring_model.service.scoring.rulebook import Rulebook, ruled
+from scoring_model.service.scoring.sandbox import asked_outcome, sandboxed
 from scoring_model.service.scoring.score import History, Score, place, score
 from scoring_model.service.store import Transaction
 
@@ -110,6 +111,7 @@ class Scoring:
     async def score(self, transaction: Transaction, candidates: Sequence[Candidate]) -> Results:
         """Score candidates in order."""
         batch = await self._read(transaction, candidates)
+        self._hold_back(batch)
         matrix = self.scorer.matrix
         history = await History.read(
             transaction, batch.open, matrix=matrix, masks=self._masks, clock=self._clock
@@ -118,16 +120,19 @@ class Scoring:
         await history.read_older(transaction, placed)
         decided = score(placed, history, scorer=self.scorer)
         rules = await self._rulebook.active(transaction)
-        verdicts = {} if rules is None else rules.decide(placed, decided)
+        real = [one for one in placed if not one.candidate.sandbox]
+        verdicts = {} if rules is None else rules.decide(real, decided)
         # Only whom no rule decides about reaches the policy with its control group.
-        reached = [one for one in placed if not verdicts or verdicts[one.candidate.id].decided is None]
+        reached = [one for one in real if not verdicts or verdicts[one.candidate.id].decided is None]
         draws = {} if self._control is None else await self._control.decide(transaction, reached, decided)
         scores = refused | decided
         for candidate in batch.open:
             found = scores[candidate.id]
             if isinstance(found, Score):
                 row = self._completed(candidate, batch.keys[candidate.id], found)
-                if rules is not None:
+                if candidate.sandbox:
+                    row = sandboxed(row, asked_outcome(candidate.request.signals))
+                elif rules is not None:
                     row = ruled(row, rules.number, verdicts[candidate.id])
                 drawn = draws.get(candidate.id)
                 batch.results[candidate.id] = row if drawn is None else _drawn(row, drawn)
@@ -210,6 +215,16 @@ class Scoring:
                 if person is not None:
                     persons[candidate.client, person] = row
         batch.open = [candidate for candidate in waiting if candidate.id in batch.keys]
+
+    def _hold_back(self, batch: _Batch) -> None:
+        """Give results to sandbox candidates that ask for none at once, or for a technical fault."""
+        for candidate in batch.open:
+            asked = asked_outcome(candidate.request.signals) if candidate.sandbox else None
+            if asked in (SandboxOutcome.PENDING, SandboxOutcome.ERROR) and candidate.pending is None:
+                batch.results[candidate.id] = self._unfinished(candidate, batch.keys[candidate.id], 0)
+            elif asked is SandboxOutcome.ERROR and candidate.pending is not None:
+                batch.results[candidate.id] = _failed(candidate.pending, self._clock.now())
+        batch.open = [candidate for candidate in batch.open if candidate.id not in batch.results]
 
     def _completed(self, candidate: Candidate, key: PersonKey, found: Score) -> VerificationRow:
         manifest = self.scorer.manifest

@@ -34,6 +34,11 @@ from scoring_model.service.requests.jobs import Done
 from scoring_model.service.requests.lists import ListFilter, merged, read_page
 from scoring_model.service.scoring.control import ControlGroup, explains
 from scoring_model.service.scoring.rulebook import active_rules, explains_rules, reasons_after
+from scoring_model.service.scoring.sandbox import (
+    SANDBOX_OUTCOME,
+    SANDBOX_OUTCOME_SENTENCE,
+    explains_sandbox,
+)
 from scoring_model.service.scoring.scoring import IMPORT_RETRY_SECONDS
 from scoring_model.service.scoring.served import Serving
 from scoring_model.service.store import Index, Page, Position, Reader, Store, Transaction
@@ -51,6 +56,9 @@ _AS_PENDING: Final[dict[str, object]] = {
 }
 """The fields that the 202 response had, for a verification that was completed since."""
 
+
+_OWN_SENTENCES: Final = {OPERATOR_RULE: OPERATOR_RULE_SENTENCE, SANDBOX_OUTCOME: SANDBOX_OUTCOME_SENTENCE}
+"""Of the reasons that no bundle has."""
 
 _TURN: Final = 25
 """Verifications of a page that are decrypted at a time, which takes about a millisecond."""
@@ -263,7 +271,7 @@ class Verifications:
 
 
 def _sentence(sentences: Mapping[str, str], code: str) -> str:
-    return OPERATOR_RULE_SENTENCE if code == OPERATOR_RULE else sentences[code]
+    return _OWN_SENTENCES.get(code) or sentences[code]
 
 
 class Replay(StrEnum):
@@ -320,7 +328,7 @@ async def replay(
             values = await persons.record_values(reader, row, key)
         except Unreadable:
             return Replay.DIFFERENT
-        scopes = await reader.history_scopes()
+        client = next(one for one in await reader.clients() if one.client == row.client)
         rule_set = None if row.rules is None else await reader.rule_set(row.rules)
     if packed is None or secrets.digest(Purpose.ROW, packed) != row.row_digest:
         return Replay.DIFFERENT
@@ -332,6 +340,8 @@ async def replay(
     decision = decider.decide_row(np.frombuffer(packed, dtype=np.float64))
     codes = ",".join(reason.code for reason in decision.reasons)
     same = (decision.score, decision.outcome) == (row.score, row.outcome_of_policy)
+    if client.sandbox:
+        return Replay.SAME if same and explains_sandbox(row, signals, codes) else Replay.DIFFERENT
     if rule_set is not None:
         rules = active_rules(rule_set, decider.columns)
         verdict = rules.decide_stored(row, decision.outcome, values, signals, packed)
@@ -344,6 +354,6 @@ async def replay(
         is_undrawn = row.control_share is None and row.control_drawn is None
         return Replay.SAME if same and is_undrawn else Replay.DIFFERENT
     group = ControlGroup.of(decider.rules.policy, secrets, decider.manifest.policy_version)
-    person = Linker(secrets, ()).link(scopes[row.client], row.client, values).person
+    person = Linker(secrets, ()).link(client.pool, client.client, values).person
     is_explained = await explains(store, row, group, person)
     return Replay.SAME if same and is_explained else Replay.DIFFERENT

@@ -122,20 +122,31 @@ def checked(index: Index, filters: tuple[str, ...]) -> str:
 BY_IDS: Final[Mapping[type[Row], Each]] = {
     kind: select_each(kind, "id") for kind in (VerificationRow, IdentityRow, DeliveryRow)
 }
+
+
+def real(rows: str) -> str:
+    """Return the condition that rows of a table or alias are of no sandbox client, whose rows count nowhere."""
+    return f"(SELECT sandbox FROM clients WHERE clients.client = {rows}.client) = 0"
+
+
 LABELLED: Final = (
     "SELECT l.number, l.verification_id, l.label, l.known_at, l.told_at, v.completed_at, v.outcome, v.policy_outcome, "
     "v.decided_by "
     "FROM labels l JOIN verifications v ON v.id = l.verification_id "
-    "WHERE (l.verification_id, l.number) > ($1, $2) AND v.completed_at IS NOT NULL "
+    f"WHERE (l.verification_id, l.number) > ($1, $2) AND v.completed_at IS NOT NULL AND {real('l')} "
     "ORDER BY l.verification_id, l.number LIMIT $3"
 )
 RESOLVED: Final = (
     "SELECT r.verification_id, r.created_at, r.id, r.result, r.method "
     "FROM resolutions r JOIN verifications v ON v.id = r.verification_id "
     "WHERE (r.verification_id, r.created_at, r.id) > ($1, $2, $3) AND v.outcome = 'STEPPED_UP' "
+    f"AND {real('r')} "
     "ORDER BY r.verification_id, r.created_at, r.id LIMIT $4"
 )
-OUTCOMES: Final = "SELECT outcome, count(*) FROM verifications WHERE status = 'COMPLETED' GROUP BY outcome"
+OUTCOMES: Final = (
+    "SELECT outcome, count(*) FROM verifications "
+    f"WHERE status = 'COMPLETED' AND {real('verifications')} GROUP BY outcome"
+)
 LINKS_OF: Final = (
     "SELECT time, person, labels, (SELECT count(*) FROM links WHERE hash = $1) FROM links WHERE hash = $1 "
     "ORDER BY time DESC, tie DESC LIMIT $2"

@@ -245,9 +245,11 @@ class Reader(ABC):
     """Verifications of all clients ordered by id, strictly after one; at most a number."""
 
     latest_completed = rows_of(
-        VerificationRow, "WHERE status = 'COMPLETED' AND id < $1 ORDER BY id DESC LIMIT $2", takes(bytes, int)
+        VerificationRow,
+        f"WHERE status = 'COMPLETED' AND id < $1 AND {lists.real('verifications')} ORDER BY id DESC LIMIT $2",
+        takes(bytes, int),
     )
-    """COMPLETED verifications of all clients with ids below one, latest first; at most a number."""
+    """COMPLETED verifications of all real clients with ids below one, latest first; at most a number."""
 
     async def labels(self, verification_ids: Sequence[bytes]) -> Mapping[bytes, list[tuple[str, int, int]]]:
         """Return label, known_at and told_at of each labelled verification, in the order of reporting."""

@@ -278,10 +278,10 @@ _LISTENS: Final = (
 )
 ADVANCE: Final = Each(
     "UPDATE clients SET sequence = sequence + $2 WHERE client = $1 "
-    f"RETURNING client, sequence - $2, {_LISTENS}, importing",
+    f"RETURNING client, sequence - $2, {_LISTENS}, importing, sandbox",
     "UPDATE clients SET sequence = clients.sequence + given.steps "
     "FROM unnest($1::bigint[], $2::bigint[]) AS given(client, steps) WHERE clients.client = given.client "
-    f"RETURNING clients.client, clients.sequence - given.steps, {_LISTENS}, clients.importing",
+    f"RETURNING clients.client, clients.sequence - given.steps, {_LISTENS}, clients.importing, clients.sandbox",
 )
 NEWEST: Final = Each(
     "SELECT (SELECT max(time) FROM links WHERE hash = $1), (SELECT time FROM label_times WHERE hash = $1)",

@@ -51,6 +51,7 @@ class Advanced(NamedTuple):
     before: int
     listens: bool  # whether it has an active webhook
     importing: bool  # whether its history is being imported
+    sandbox: bool
 
 
 class ErasedUntil(NamedTuple):
@@ -145,8 +146,8 @@ class Transaction(Reader):
         """
         rows = await self._each(sql.ADVANCE, list(counts.items()))
         return {
-            client: Advanced(before, bool(listens), bool(importing))
-            for client, before, listens, importing in rows
+            client: Advanced(before, bool(listens), bool(importing), bool(sandbox))
+            for client, before, listens, importing, sandbox in rows
         }
 
     set_importing = command("UPDATE clients SET importing = $2 WHERE pool = $1", takes(str, int))

@@ -60,6 +60,7 @@ CREATE TABLE clients (
     revoked_at BIGINT,
     strict_signals INTEGER DEFAULT '0' NOT NULL,
     importing INTEGER DEFAULT '0' NOT NULL,
+    sandbox INTEGER DEFAULT '0' NOT NULL,
     PRIMARY KEY (client),
     CONSTRAINT clients_client_id UNIQUE (client_id)
 ){fillfactor_50};
