@@ -20,6 +20,8 @@ from scoring_model.features.reference import read_signals, reference
 from scoring_model.features.signal_settings import READ_TYPES
 from scoring_model.figures import MEASURED
 from scoring_model.findings import CHECKS, Check
+from scoring_model.service.core.metrics import METRICS, PREFIX
+from scoring_model.service.exposition import GAUGES
 
 ROOT: Final = Path(__file__).parents[1]
 CONFIGURATION: Final = ROOT / "configs" / "identity.yaml"
@@ -30,6 +32,7 @@ GATES: Final = ROOT / "docs" / "gates.md"
 GATES_SCHEMA: Final = ROOT / "configs" / "gates.schema.json"
 FIGURES: Final = ROOT / "docs" / "figures.md"
 FINDINGS: Final = ROOT / "docs" / "findings.md"
+METRICS_PAGE: Final = ROOT / "docs" / "metrics.md"
 COMMANDS: Final = ROOT / "docs" / "commands.md"
 NOTEBOOKS: Final = sorted((ROOT / "notebooks").glob("*.ipynb"))
 
@@ -74,6 +77,26 @@ def findings_page() -> str:
         for code, check in CHECKS.items()
     ]
     return "\n\n".join([introduction, *sections]) + "\n"
+
+
+def metrics_page() -> str:
+    """Return the up-to-date page: its introduction, which is written by hand, and a table of metrics by origin."""
+    introduction = METRICS_PAGE.read_text(encoding="utf-8").partition("\n## ")[0].strip()
+    counted = [
+        (one.name, one.kind, ", ".join(f"`{name}`" for name in one.labels), one.about) for one in METRICS
+    ]
+    read = [(PREFIX + name, "gauge", "", about) for name, about in GAUGES.items()]
+    tables = []
+    for title, rows in (("Counted by processes", counted), ("Read from the database", read)):
+        lines = [
+            f"| `{name}` | {kind} | {labels} | {about} |".replace("|  |", "| |")
+            for name, kind, labels, about in rows
+        ]
+        tables += [
+            f"## {title}",
+            "\n".join(["| Metric | Kind | Labels | Meaning |", "| --- | --- | --- | --- |", *lines]),
+        ]
+    return "\n\n".join([introduction, *tables]) + "\n"
 
 
 def commands_page() -> str:
@@ -186,6 +209,7 @@ if __name__ == "__main__":
     FIGURES.write_text(figures_page(), encoding="utf-8")
     FINDINGS.write_text(findings_page(), encoding="utf-8")
     COMMANDS.write_text(commands_page(), encoding="utf-8")
+    METRICS_PAGE.write_text(metrics_page(), encoding="utf-8")
     SCHEMA.write_text(schema_text(), encoding="utf-8")
     GATES_SCHEMA.write_text(gates_schema_text(), encoding="utf-8")
     for notebook_path in NOTEBOOKS:

@@ -75,6 +75,11 @@ def pipeline(name: str = "docs") -> ModuleType:
     return module
 
 
+def test_the_metrics_page_is_up_to_date() -> None:
+    """The committed page has every metric that is shown."""
+    assert text_of(ROOT / "docs" / "metrics.md") == pipeline().metrics_page()
+
+
 def test_the_features_page_is_up_to_date() -> None:
     """The committed page is what the catalogue of the default use gives."""
     assert text_of(ROOT / "docs" / "features.md") == pipeline().features_page()

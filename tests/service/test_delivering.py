@@ -24,7 +24,7 @@ from scoring_model.service.events.webhooks import associated_data, new_secret
 from scoring_model.service.http.settings import HttpSettings
 from scoring_model.service.keys.keyring import add_master_key, load_master_keys
 from scoring_model.service.keys.secrets import load_or_create
-from scoring_model.service.process import open_application
+from scoring_model.service.process import note_rows, open_application
 from scoring_model.service.run import prepare
 from scoring_model.service.settings import ServiceSettings
 from scoring_model.service.store import Store, open_store
@@ -172,24 +172,34 @@ async def write_event(store: Store, client: int, error: Exception | None = None)
             raise error
 
 
+class Wakes(asyncio.Event):
+    """Counts how often it is set."""
+
+    count = 0
+
+    def set(self) -> None:
+        """Count."""
+        self.count += 1
+
+
 def test_a_waiting_event_is_reported_once_it_is_committed(store_url: str) -> None:
-    """A commit reports its events once; events without a webhook and rolled-back events are not reported."""
+    """A commit wakes the deliverer once; events without a webhook and rolled-back events do not."""
 
     async def story(store: Store) -> None:
-        reported: list[str] = []
-        watched = WatchedStore(store, lambda: reported.append("committed"))
+        wakes = Wakes()
+        watched = WatchedStore(store, partial(note_rows, wakes))
         async with watched.writing([]) as transaction:
             client = await transaction.new_client(client_row())
         await write_event(watched, client)
         async with watched.writing([]) as transaction:
             await transaction.insert([webhook_row(client=client)])
-        assert reported == []
+        assert wakes.count == 0
         with pytest.raises(ZeroDivisionError):
             await write_event(watched, client, ZeroDivisionError())
         async with watched.writing([]) as transaction:
             await transaction.insert([event_row(client=client), event_row(client=client)])
-            assert reported == []
+            assert wakes.count == 0
         await write_event(watched, client)
-        assert reported == ["committed"] * 2
+        assert wakes.count == 2
 
     run_story(store_url, story)

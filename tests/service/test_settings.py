@@ -65,6 +65,7 @@ def test_every_setting_can_come_from_every_source(tmp_path: Path) -> None:
         "master_key": "env:KEY",
         "host": "::1",
         "port": 0,
+        "metrics_port": 9464,
         "workers": 3,
         "deliver": False,
         "development": True,
@@ -120,6 +121,7 @@ def test_a_problem_names_where_its_value_came_from(tmp_path: Path) -> None:
     [
         ({"port": 65536}, "--port: must be 0 to 65535, got 65536"),
         ({"port": -1}, "--port: must"),
+        ({"metrics_port": 65536}, "--metrics-port: must be 0 to 65535"),
         ({"workers": 0}, "--workers: must be at least 1, got 0"),
         ({"queue_limit": 0}, "--queue-limit: must be at least 1"),
         ({"max_batch": 0}, "--max-batch: must be at least 1"),

@@ -76,25 +76,34 @@ def deliver(
     egress_networks: Annotated[str, shared.setting("egress_networks")] = "",
     egress_proxy: Annotated[str | None, shared.setting("egress_proxy")] = None,
     shutdown_grace: Annotated[str, shared.setting("shutdown_grace")] = f"{DEFAULT_GRACE}s",
+    host: Annotated[str, shared.setting("host", "Name or address on which /metrics listens.")] = "127.0.0.1",
+    metrics_port: Annotated[int | None, shared.setting("metrics_port")] = None,
 ) -> None:
     """Deliver events to webhooks until SIGTERM or Ctrl-C, both with exit code 0. Servers may deliver too.
 
     Any number may run. Options and environment variables are those of `serve`. See docs/service-clients.md#webhooks.
     """
     from scoring_model.records.times import SECOND, parse_duration
+    from scoring_model.service.core.metrics import Slots, enter_slot
     from scoring_model.service.delivery.delivering import deliver as run
     from scoring_model.service.delivery.egress import Egress
+    from scoring_model.service.process import alone
+    from scoring_model.service.run import exposing
     from scoring_model.service.settings import master_source
 
     show_faults()
     egress = Egress(
         networks=tuple(items(egress_networks)), proxy=egress_proxy or None, development=development
     )
-    run(
-        database,
-        master_source(database, master_key or None),
-        egress,
-        grace_seconds=parse_duration(shutdown_grace) / SECOND,
-        ready=lambda: console.report("delivering; Ctrl-C ends it"),
-    )
+    slots = Slots(1)
+    enter_slot(slots.descriptor, 0)
+    with exposing(host, metrics_port, slots, report=console.report) as beside:
+        run(
+            database,
+            master_source(database, master_key or None),
+            egress,
+            grace_seconds=parse_duration(shutdown_grace) / SECOND,
+            ready=lambda: console.report("delivering; Ctrl-C ends it"),
+            beside=beside or alone,
+        )
     console.report("stopped")

@@ -20,11 +20,15 @@ import sys
 import threading
 import traceback
 from asyncio.subprocess import PIPE, Process
-from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from scoring_model.contract.units import SECOND
 from scoring_model.service.core.faults import log_fault, log_notice
+from scoring_model.service.core.metrics import Slots, count_verifications, enter_slot
+from scoring_model.service.core.rows import EventRow, Row, VerificationRow
 from scoring_model.service.core.stop_signals import cancelled_by_signals
 from scoring_model.service.settings import ServiceSettings
 from scoring_model.service.standard_error import install, is_explained, text_of
@@ -33,12 +37,16 @@ from scoring_model.worker_process import show_faults
 if TYPE_CHECKING:
     from scoring_model.service.http.settings import HttpSettings
     from scoring_model.service.requests.commit_queue import QueueLimits
+    from scoring_model.service.store import Store
 
 _DESCRIPTORS: Final = 256
 """File descriptors for everything but connections: database, deliveries, files."""
 _COLLECT_AFTER: Final = 20_000  # net allocations of objects that can be in a cycle
 
 READY: Final = b"ready\n"
+
+Beside = Callable[["Store"], AbstractAsyncContextManager[None]]
+"""A context that is open while a store is."""
 
 FIRST_WAIT: Final = 0.5
 """Seconds until an ended worker is restarted; doubles with each restart."""
@@ -49,11 +57,18 @@ KILL_AFTER: Final = 5.0
 """Seconds beyond the configured grace after which a worker that does not stop is killed."""
 
 
-def serve(settings: ServiceSettings, listener: socket.socket, *, ready: Callable[[], None]) -> None:
+def alone(_store: Store) -> AbstractAsyncContextManager[None]:
+    """Do nothing beside."""
+    return contextlib.nullcontext()
+
+
+def serve(
+    settings: ServiceSettings, listener: socket.socket, *, ready: Callable[[], None], beside: Beside
+) -> None:
     """Open the service and answer requests until SIGTERM or SIGINT, then finish the open ones.
 
     Call it in the main thread, which gets the signals, after `run.prepare`. Connections that arrive before `ready` is
-    called wait.
+    called wait. `beside` is open while the store is.
     """
     import uvloop
 
@@ -61,10 +76,12 @@ def serve(settings: ServiceSettings, listener: socket.socket, *, ready: Callable
         asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner,
         contextlib.suppress(asyncio.CancelledError, KeyboardInterrupt),
     ):
-        runner.run(_answer(settings, listener, ready=ready))
+        runner.run(_answer(settings, listener, ready=ready, beside=beside))
 
 
-async def _answer(settings: ServiceSettings, listener: socket.socket, *, ready: Callable[[], None]) -> None:
+async def _answer(
+    settings: ServiceSettings, listener: socket.socket, *, ready: Callable[[], None], beside: Beside
+) -> None:
     with cancelled_by_signals():
         from scoring_model.service.http.context import configure
         from scoring_model.service.http.server import run
@@ -80,7 +97,7 @@ async def _answer(settings: ServiceSettings, listener: socket.socket, *, ready: 
             write_seconds=settings.write_timeout / SECOND,
             access_log=settings.request_log,
         )
-        app, close = await open_application(settings, http)
+        app, close = await open_application(settings, http, beside=beside)
         configure()
         install()
         freeze_gc()
@@ -104,7 +121,7 @@ def connections_within_descriptors(wanted: int) -> int:
 
 
 async def open_application(
-    settings: ServiceSettings, http: HttpSettings
+    settings: ServiceSettings, http: HttpSettings, *, beside: Beside = alone
 ) -> tuple[Any, Callable[[], Awaitable[None]]]:
     """Open store, service and deliverer; returns the application and a function that closes all of them."""
     from scoring_model.bundle.seal import load_public_key
@@ -119,8 +136,9 @@ async def open_application(
     try:
         store = await open_store(settings.database)
         opened.push_async_callback(store.close)
+        await opened.enter_async_context(beside(store))
         service = await open_service(
-            WatchedStore(store, committed.set) if settings.deliver else store,
+            WatchedStore(store, partial(note_rows, committed)),
             bundle=settings.bundle,
             bundles=settings.shelf,
             public_key=None if settings.public_key is None else load_public_key(settings.public_key),
@@ -143,6 +161,16 @@ async def open_application(
     except BaseException:
         await opened.aclose()
         raise
+
+
+def note_rows(waiting: asyncio.Event, rows: Sequence[Row]) -> None:
+    """Note rows of one kind that were committed: events that wait for delivery, and verifications."""
+    match rows[0]:
+        case EventRow():
+            if any(cast(EventRow, row).waiting for row in rows):
+                waiting.set()
+        case VerificationRow():
+            count_verifications(cast("Sequence[VerificationRow]", rows))
 
 
 def _queue_limits(settings: ServiceSettings) -> QueueLimits:
@@ -172,27 +200,57 @@ class WorkerFailed(ValueError):
     """A worker ended before it ever answered, so that a restart would not help."""
 
 
-def supervise(settings: ServiceSettings, listener: socket.socket, *, ready: Callable[[], None]) -> None:
+def supervise(
+    settings: ServiceSettings,
+    listener: socket.socket,
+    slots: Slots,
+    *,
+    ready: Callable[[], None],
+    beside: Beside | None,
+) -> None:
     """Keep `settings.workers` processes answering until SIGTERM or SIGINT, then stop them.
 
-    Every worker inherits the listener; `ready` is called when all of them answer for the first time.
+    Every worker inherits the listener, and counts in its slot; `ready` is called when all of them answer for the first
+    time. `beside` needs a store, which is opened for it.
 
     Raises
     ------
     WorkerFailed
         If a worker ended before it first answered; it wrote the reason to standard error. The others are stopped.
     """
-    asyncio.run(_supervise(settings, listener, ready))
+    asyncio.run(_supervise(settings, listener, slots, ready, beside))
 
 
-async def _supervise(settings: ServiceSettings, listener: socket.socket, ready: Callable[[], None]) -> None:
+@contextlib.asynccontextmanager
+async def _opened(database: str, beside: Beside | None) -> AsyncIterator[None]:
+    from scoring_model.service.store import open_store
+
+    if beside is None:
+        yield
+        return
+    store = await open_store(database, connections=1)
+    try:
+        async with beside(store):
+            yield
+    finally:
+        await store.close()
+
+
+async def _supervise(
+    settings: ServiceSettings,
+    listener: socket.socket,
+    slots: Slots,
+    ready: Callable[[], None],
+    beside: Beside | None,
+) -> None:
     answering = [asyncio.Event() for _ in range(settings.workers)]
     failed = None
     with cancelled_by_signals():
         try:
-            async with asyncio.TaskGroup() as group:
-                for first in answering:
-                    group.create_task(_keep_alive(settings, listener, first))
+            async with _opened(settings.database, beside), asyncio.TaskGroup() as group:
+                for number, first in enumerate(answering):
+                    inherited = (listener.fileno(), slots.descriptor, number)
+                    group.create_task(_keep_alive(settings, listener, inherited, first))
                 for first in answering:
                     await first.wait()
                 ready()
@@ -204,12 +262,14 @@ async def _supervise(settings: ServiceSettings, listener: socket.socket, ready: 
         raise failed
 
 
-async def _keep_alive(settings: ServiceSettings, listener: socket.socket, first: asyncio.Event) -> None:
+async def _keep_alive(
+    settings: ServiceSettings, listener: socket.socket, inherited: tuple[int, int, int], first: asyncio.Event
+) -> None:
     """Start a worker and restart it whenever it ends; when cancelled, stop it."""
     loop, wait = asyncio.get_running_loop(), FIRST_WAIT
     while True:
         began = loop.time()
-        process = await _start(settings, listener)
+        process = await _start(settings, inherited)
         try:
             code = await _watch(process, first)
         except asyncio.CancelledError:
@@ -225,12 +285,12 @@ async def _keep_alive(settings: ServiceSettings, listener: socket.socket, first:
         wait = min(2 * wait, LONGEST_WAIT)
 
 
-async def _start(settings: ServiceSettings, listener: socket.socket) -> Process:
+async def _start(settings: ServiceSettings, inherited: tuple[int, int, int]) -> Process:
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "scoring_model.service.process", str(listener.fileno())),
+        *(sys.executable, "-m", "scoring_model.service.process", *map(str, inherited)),
         stdin=PIPE,
         stdout=PIPE,
-        pass_fds=(listener.fileno(),),
+        pass_fds=inherited[:2],
         start_new_session=True,  # Ctrl-C reaches only the supervisor, which stops each worker once
     )
     assert process.stdin is not None
@@ -259,14 +319,18 @@ async def _stop(process: Process, settings: ServiceSettings) -> None:
 
 
 def main() -> int:
-    """Answer on the socket whose descriptor is the argument; returns 1 if the start failed."""
+    """Answer on a socket; returns 1 if the start failed.
+
+    The arguments are its descriptor, that of the memory of `Slots`, and the number of the slot.
+    """
     gc.disable()  # until `freeze_gc`
     show_faults()
     listener = socket.socket(fileno=int(sys.argv[1]))
     try:
         settings = ServiceSettings.from_plain(json.loads(sys.stdin.buffer.readline()))
         threading.Thread(target=_stop_with_supervisor, daemon=True).start()
-        serve(settings, listener, ready=_report_ready)
+        enter_slot(*map(int, sys.argv[2:4]))
+        serve(settings, listener, ready=_report_ready, beside=alone)
     except Exception as error:
         if not is_explained(error):
             traceback.print_exc()

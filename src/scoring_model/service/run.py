@@ -8,13 +8,15 @@ import dataclasses
 import errno
 import gc
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from scoring_model.service.activation.shelf import BundleShelf
+from scoring_model.service.core.clock import SystemClock
 from scoring_model.service.core.faults import log_notice
-from scoring_model.service.process import serve, supervise
+from scoring_model.service.core.metrics import Slots, enter_slot
+from scoring_model.service.process import Beside, alone, serve, supervise
 from scoring_model.service.settings import ServiceSettings, sqlite_path
 from scoring_model.service.standard_error import install
 
@@ -63,7 +65,12 @@ def run(settings: ServiceSettings, *, say: Report, report: Report) -> None:
     """
     from scoring_model.service.store import serving
 
-    with listen(settings.host, settings.port) as listener, serving(settings.database):
+    slots = Slots(settings.workers)
+    with (
+        listen(settings.host, settings.port) as listener,
+        exposing(settings.host, settings.metrics_port, slots, report=report) as beside,
+        serving(settings.database),
+    ):
         if settings.development:
             report(DEVELOPMENT)
         prepared = asyncio.run(prepare(settings, report=report))
@@ -75,11 +82,32 @@ def run(settings: ServiceSettings, *, say: Report, report: Report) -> None:
             install()
 
         if settings.workers == 1:
-            serve(prepared, listener, ready=ready)
+            enter_slot(slots.descriptor, 0)
+            serve(prepared, listener, ready=ready, beside=beside or alone)
         else:
             gc.enable()  # the workers serve; this process only waits for them
-            supervise(prepared, listener, ready=ready)
+            supervise(prepared, listener, slots, ready=ready, beside=beside)
     log_notice("stopped")
+
+
+@contextlib.contextmanager
+def exposing(host: str, port: int | None, slots: Slots, *, report: Report) -> Iterator[Beside | None]:
+    """Answer requests for metrics while the context is open; yields what reads gauges, None without a port.
+
+    Raises
+    ------
+    AddressUnavailable
+        If the port is taken.
+    """
+    if port is None:
+        yield None
+        return
+    from scoring_model.service.exposition import Exposition
+
+    exposition = Exposition(slots, SystemClock())
+    with listen(host, port) as listener, exposition.answering(listener):
+        report(f"metrics on {base_url(listener)}/metrics")
+        yield exposition.following
 
 
 def listen(host: str, port: int) -> socket.socket:

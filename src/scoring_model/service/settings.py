@@ -98,6 +98,7 @@ class ServiceSettings:
     )
     host: Annotated[str, Help("Name or address to listen on.")] = "127.0.0.1"
     port: Annotated[int, Help("Port to listen on; 0 for a free one.")] = 8000
+    metrics_port: Annotated[int | None, Help("Port of /metrics, for Prometheus; 0 for a free one.")] = None
     workers: Annotated[int, Help("Serving processes; above 1 with PostgreSQL only.")] = 1
     deliver: Annotated[bool, Help("Deliver events to webhooks.")] = True
     development: Annotated[bool, Help("Allow webhooks with plain http and on this machine.")] = False
@@ -228,8 +229,10 @@ SETTINGS: Final[Mapping[str, Setting]] = dict(_settings())
 def _broken_numbers(settings: ServiceSettings) -> Iterator[Violation]:
     if not settings.host:
         yield Violation("/host", "blank", "must be a name or an address; 0.0.0.0 is all of this machine")
-    if not 0 <= settings.port <= 65535:
-        yield Violation("/port", "out_of_range", f"must be 0 to 65535, got {settings.port}")
+    for name in ("port", "metrics_port"):
+        port = getattr(settings, name)
+        if port is not None and not 0 <= port <= 65535:
+            yield Violation(pointer(name), "out_of_range", f"must be 0 to 65535, got {port}")
     for name in _COUNTS:
         if (count := getattr(settings, name)) < 1:
             yield Violation(pointer(name), "out_of_range", f"must be at least 1, got {count}")

@@ -12,6 +12,7 @@ from fake_service import GOOD, HOOK, NARROW, Client, FakeService
 from scoring_model.contract.resource import Nothing
 from scoring_model.service.core import errors
 from scoring_model.service.http import errors as http_errors
+from scoring_model.service.http.context import RequestContext
 from scoring_model.service.http.errors import (
     AT_ONCE,
     FAILURES_AT_ONCE,
@@ -148,7 +149,7 @@ def test_errors_each_class_has_one_status() -> None:
             assert any(base in STATUSES for base in kind.__mro__), kind
     assert status_of(errors.IdentityNotValidated()) == 409
     assert status_of(ValueError()) == 500
-    assert problem(errors.Unavailable(0), UNKNOWN).headers["retry-after"] == "1"
+    assert problem(errors.Unavailable(0), RequestContext("")).headers["retry-after"] == "1"
 
 
 def test_errors_after_an_answer_has_begun_leave_it_alone() -> None:

@@ -374,4 +374,4 @@ def _result(leased: LeasedDelivery, reply: Reply, decision: RetryDecision, now: 
         answered=reply.status,
         excerpt=None if arrived or reply.excerpt is None else reply.excerpt[:EXCERPT_LENGTH],
     )
-    return Result(row, leased.webhook, arrived, decision.disable)
+    return Result(row, leased.webhook, True, arrived, decision.disable)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Any, Final, cast
 
+from scoring_model.contract.verification import VerificationStatus
 from scoring_model.service.core.faults import log_fault
-from scoring_model.service.core.rows import EventRow, Row
+from scoring_model.service.core.rows import Row, VerificationRow
 from scoring_model.service.core.stop_signals import cancelled_by_signals
 from scoring_model.service.delivery.egress import Egress
 from scoring_model.service.store import Store, Transaction
@@ -35,9 +37,12 @@ class Requests:
 
 
 class WatchedStore:
-    """A `Store` that calls `committed` after each commit that adds events waiting for delivery."""
+    """A `Store` that calls `committed` after each commit, with rows that it inserted and settled verifications.
 
-    def __init__(self, store: Store, committed: Callable[[], None]) -> None:
+    Rows of one call are of one kind.
+    """
+
+    def __init__(self, store: Store, committed: Callable[[Sequence[Row]], None]) -> None:
         self._store = store
         self._committed = committed
         self.reading = store.reading
@@ -52,16 +57,16 @@ class WatchedStore:
         async with self._store.writing(history_scopes, wait=wait) as transaction:
             watched = _WatchedTransaction(transaction)
             yield cast(Transaction, watched)
-        if watched.has_events:
-            self._committed()
+        for rows in watched.written:
+            self._committed(rows)
 
 
 class _WatchedTransaction:
-    """A transaction that notes whether it inserts events waiting for delivery."""
+    """A transaction that notes what it writes."""
 
     def __init__(self, transaction: Transaction) -> None:
         self._transaction = transaction
-        self.has_events = False
+        self.written: list[Sequence[Row]] = []
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._transaction, name)
@@ -69,8 +74,16 @@ class _WatchedTransaction:
     async def insert(self, rows: Sequence[Row]) -> None:
         """See `Transaction.insert`."""
         await self._transaction.insert(rows)
-        if rows and isinstance(rows[0], EventRow):  # all rows are of one kind
-            self.has_events |= any(isinstance(row, EventRow) and row.waiting for row in rows)
+        if rows:
+            self.written.append(rows)
+
+    async def settle(self, rows: Sequence[VerificationRow]) -> frozenset[bytes]:
+        """See `Transaction.settle`."""
+        settled = await self._transaction.settle(rows)
+        ended = [row for row in rows if row.id in settled and row.status != VerificationStatus.PENDING]
+        if ended:
+            self.written.append(ended)
+        return settled
 
 
 @contextlib.asynccontextmanager
@@ -129,7 +142,13 @@ async def delivering(
 
 
 def deliver(
-    database: str, master_source: str, egress: Egress, *, grace_seconds: float, ready: Callable[[], None]
+    database: str,
+    master_source: str,
+    egress: Egress,
+    *,
+    grace_seconds: float,
+    ready: Callable[[], None],
+    beside: Callable[[Store], AbstractAsyncContextManager[None]],
 ) -> None:
     """Deliver until SIGTERM or SIGINT, then finish the open attempts. Call it in the main thread.
 
@@ -139,6 +158,8 @@ def deliver(
         URL; the tables must have this version.
     ready : callable
         Called once delivery starts.
+    beside : callable
+        A context that is open while the store is, such as `Exposition.following`.
 
     Raises
     ------
@@ -153,7 +174,10 @@ def deliver(
         with cancelled_by_signals():
             store = await open_store(database)
             try:
-                async with delivering(store, master_source, egress, grace_seconds=grace_seconds) as task:
+                async with (
+                    beside(store),
+                    delivering(store, master_source, egress, grace_seconds=grace_seconds) as task,
+                ):
                     ready()
                     await asyncio.shield(task)
             finally:

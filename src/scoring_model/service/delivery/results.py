@@ -17,6 +17,7 @@ from scoring_model.contract.event import EventType
 from scoring_model.contract.units import HOUR, MINUTE, SECOND
 from scoring_model.service.core.clock import Clock
 from scoring_model.service.core.faults import log_fault
+from scoring_model.service.core.metrics import ATTEMPTS, DELIVERY_SECONDS
 from scoring_model.service.core.rows import DeliveryRow, DeliveryStatus, WebhookRow
 from scoring_model.service.delivery.sender import Reply
 from scoring_model.service.events.events import NewEvent, webhook_data, write_events
@@ -144,10 +145,11 @@ def is_stale(webhook: WebhookRow, now: int) -> bool:
 
 
 class Result(NamedTuple):
-    """A delivery after an attempt, whether the attempt succeeded, and the reason to disable its webhook."""
+    """A delivery, whether an attempt was made and succeeded, and the reason to disable its webhook."""
 
     row: DeliveryRow
     webhook: WebhookRow
+    attempted: bool = False
     arrived: bool = False
     disable: DisabledReason | None = None
 
@@ -248,6 +250,8 @@ class ResultWriter:
                 await self._write_rows(group[middle:])
                 return
             log_fault("writing the result of a delivery", error)  # it is sent again when its lease ends
+        else:
+            _count(group)
 
     async def _disable_webhooks(self) -> None:
         try:
@@ -295,6 +299,14 @@ async def _disable(
     await write_events(
         transaction, [NewEvent(webhook.client, EventType.WEBHOOK_DISABLED, webhook.id, now, data)]
     )
+
+
+def _count(group: Sequence[Result]) -> None:
+    for result in group:
+        if result.attempted:
+            ATTEMPTS.count(result.row.status)
+        if result.arrived:
+            DELIVERY_SECONDS.observe((result.row.due_at - result.row.created_at) / SECOND)
 
 
 def _successes(group: Sequence[Result]) -> dict[bytes, int]:

@@ -15,6 +15,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from scoring_model.service.clients.clients import Caller
 from scoring_model.service.core.errors import Overloaded
+from scoring_model.service.core.metrics import Steps
 from scoring_model.service.http.context import AUTHENTICATED, CONTEXT, FLAGS, RequestContext
 from scoring_model.service.http.errors import RateLimited, TooManyFailures, Unauthorized
 from scoring_model.service.http.settings import HttpSettings
@@ -64,6 +65,7 @@ class AuthenticationMiddleware:
             await self._app(scope, receive, send)
             return
         context: RequestContext = scope[CONTEXT]
+        steps = Steps()
         context.caller = caller = await self._authenticate(scope)
         if FLAGS in scope:
             scope[FLAGS].add(AUTHENTICATED)
@@ -82,6 +84,7 @@ class AuthenticationMiddleware:
             context.headers += headers
             if not bucket.allowed:
                 raise RateLimited(_seconds_to_wait(bucket))
+            steps.end("authentication")
             await self._app(scope, receive, send)
         finally:
             if waits:

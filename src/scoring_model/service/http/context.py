@@ -20,6 +20,7 @@ from scoring_model.service.clients.clients import Caller
 from scoring_model.service.core.clock import Clock
 from scoring_model.service.core.faults import FAULTS, chain_of, line_of
 from scoring_model.service.core.ids import new_request_id
+from scoring_model.service.core.metrics import ERRORS, OTHER, REQUEST_SECONDS, REQUESTS
 
 CONTEXT: Final = "scoring_model.context"
 """Key of the `RequestContext` in the scope of a request."""
@@ -54,6 +55,10 @@ class RequestContext:
         Headers of the response, including errors.
     status : int
         Status of the response; 0 before there is one.
+    operation : str
+        Its `operationId`; `OTHER` until one is found.
+    error : str or None
+        Code of the error in the response.
     overloaded : bool
         Whether the service refused the request at arrival because of overload.
     """
@@ -61,8 +66,10 @@ class RequestContext:
     __slots__ = (
         "cache",
         "caller",
+        "error",
         "headers",
         "method",
+        "operation",
         "overloaded",
         "received",
         "request_id",
@@ -81,6 +88,8 @@ class RequestContext:
         self.headers: list[tuple[bytes, bytes]] = [(b"x-request-id", self.request_id.encode())]
         self.cache = "no-store"
         self.status = 0
+        self.operation = OTHER
+        self.error: str | None = None
         self.overloaded = False
 
 
@@ -112,7 +121,7 @@ def configure(stream: TextIO | None = None) -> None:
 
 
 class RequestLog:
-    """Writes the access log."""
+    """Counts requests, and writes the access log."""
 
     def __init__(self, clock: Clock, *, enabled: bool) -> None:
         self._clock = clock
@@ -120,7 +129,11 @@ class RequestLog:
         self._refused: Counter[str | None] = Counter()
 
     def write(self, context: RequestContext, seconds: float) -> None:
-        """Log a finished request. A status of 0 means that the client disconnected before the response."""
+        """Count and log a finished request. A status of 0 means that the client disconnected before the response."""
+        REQUESTS.count((context.operation, context.status))
+        REQUEST_SECONDS.observe(seconds, context.operation)
+        if context.error is not None:
+            ERRORS.count(context.error)
         if not self._enabled or not _access.isEnabledFor(logging.INFO):
             return
         caller = context.caller

@@ -24,6 +24,7 @@ from scoring_model.service.core.errors import (
     TooManyRequests,
     Unavailable,
 )
+from scoring_model.service.core.metrics import OVERLOADED
 from scoring_model.service.http.context import CONTEXT, RequestContext, RequestLog, log_fault
 from scoring_model.service.store import StoreUnavailable
 
@@ -167,9 +168,9 @@ def status_of(error: Exception) -> int:
     return next((STATUSES[kind] for kind in type(error).__mro__ if kind in STATUSES), 500)
 
 
-def problem(error: Exception, request_id: str) -> Response:
+def problem(error: Exception, context: RequestContext) -> Response:
     """Return the response to an error, with the headers of its status. Contains only texts of this package."""
-    status = status_of(error)
+    status, request_id = status_of(error), context.request_id
     if isinstance(error, StoreUnavailable):
         error = Unavailable()
     code, detail = (
@@ -178,6 +179,7 @@ def problem(error: Exception, request_id: str) -> Response:
     )
     if isinstance(error, RequestError):
         code, detail = error.code, error.detail
+    context.error = code
     fields: dict[str, Any] = {
         "title": _TITLES.get(status) or HTTPStatus(status).phrase,
         "status": status,
@@ -238,7 +240,7 @@ class ErrorMiddleware:
         except ClientDisconnect:
             pass  # the client has disconnected
         except Overloaded as error:
-            context.overloaded = True
+            context.overloaded, context.error = True, OVERLOADED
             await self._overloads.turn()
             await _send_overloaded(error, context, send_with_headers)
         except (Exception, asyncio.CancelledError) as error:
@@ -251,15 +253,15 @@ class ErrorMiddleware:
             elif isinstance(shown, RateLimited | OneAtATime):
                 await self._excesses.turn()
             if not context.status:  # otherwise a response has begun
-                await problem(shown, context.request_id)(scope, receive, send_with_headers)
+                await problem(shown, context)(scope, receive, send_with_headers)
             # Else error and frame would refer to each other, with the whole request, until a collection of garbage.
             del shown
         finally:
             self._log.write(context, time.perf_counter() - began)
 
 
-_SOME_ID: Final = "00000000-0000-0000-0000-000000000000"
-_OVERLOADED: Final = bytes(problem(Overloaded(), _SOME_ID).body).split(_SOME_ID.encode())
+_SOME: Final = RequestContext("")
+_OVERLOADED: Final = bytes(problem(Overloaded(), _SOME).body).split(_SOME.request_id.encode())
 """The body of the response under overload, split at the request ids, precomputed for speed."""
 
 

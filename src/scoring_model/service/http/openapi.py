@@ -233,11 +233,10 @@ def openapi() -> _Json:
 
 
 def _operation(operation: Operation) -> _Json:
-    words = operation.answer.__name__.split("_")
     summary, *paragraphs = (inspect.getdoc(operation.answer) or "").split("\n\n")
     text = " ".join("\n".join(paragraphs).split())
     described: _Json = {
-        "operationId": words[0] + "".join(map(str.capitalize, words[1:])),
+        "operationId": operation.name,
         "tags": [operation.permission.value.capitalize()],
         "summary": summary.removesuffix("."),
         "description": f"{text}\n\nScope: `{operation.permission.value}`.",

@@ -137,6 +137,12 @@ class Operation:
     statuses: tuple[int, ...] = (200,)
     cached: bool = False
 
+    @property
+    def name(self) -> str:
+        """Its `operationId`."""
+        first, *words = self.answer.__name__.split("_")
+        return first + "".join(map(str.capitalize, words))
+
 
 class Endpoint:
     """ASGI application of one path: checks a request in the documented order and runs its operation.
@@ -150,8 +156,9 @@ class Endpoint:
     ) -> None:
         self._path = path
         self._operations = {operation.method: operation for operation in operations}
+        self._names = {operation.method: operation.name for operation in operations}
         if "GET" in self._operations:
-            self._operations["HEAD"] = self._operations["GET"]
+            self._operations["HEAD"], self._names["HEAD"] = self._operations["GET"], self._names["GET"]
         self._service = service
         self._settings = settings
         self._under_way: set[int] = set()  # clients with a request of a single operation
@@ -171,6 +178,7 @@ class Endpoint:
             raise MethodNotAllowed(self._operations)
         if context.caller is None:
             raise RuntimeError("an operation needs an authenticated caller")
+        context.operation = self._names[context.method]
         if operation.permission not in context.caller.permissions:
             raise Forbidden(operation.permission)
         if operation.single:

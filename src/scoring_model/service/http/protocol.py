@@ -366,7 +366,7 @@ class Protocol(HttpToolsProtocol):
 
     def _write_problem(self, error: RequestError) -> None:
         context = RequestContext("")  # the method may be malformed
-        response = problem(error, context.request_id)
+        response = problem(error, context)
         context.status = response.status_code
         headers = [
             *self.server_state.default_headers,

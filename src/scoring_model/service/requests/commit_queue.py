@@ -16,6 +16,7 @@ from typing import Any, Final, TypeVar
 from scoring_model.service.core.clock import Clock
 from scoring_model.service.core.errors import Overloaded, RequestError, Unavailable
 from scoring_model.service.core.faults import log_fault
+from scoring_model.service.core.metrics import QUEUE, STEP_SECONDS, Steps
 from scoring_model.service.core.rows import IdempotencyRow
 from scoring_model.service.requests.idempotency import IdempotencyRecord, find_answered
 from scoring_model.service.requests.jobs import CHANGE, Change, Done, FairQueue, Job, JobKind, Owner, Run
@@ -250,6 +251,7 @@ class CommitQueue:
             answer=loop.create_future(),
         )
         (self._background if background else self._requests).push(job)
+        QUEUE.set(self.waiting)
         if not self._running:
             self._running = True
             self._spawn(self._run())
@@ -318,9 +320,11 @@ class CommitQueue:
                     self._set_aside(locked_elsewhere)
                 steps = self._take(transaction.locked)
                 results = await self._apply(transaction, steps)
+                commit = Steps()
         except Exception as error:
             self._spawn(self._bisect(steps or self._take(scopes), error))
             return True
+        commit.end("commit")
         _answer(steps, results)
         now = loop.time()
         seconds, self._committed_at = now - max(began, self._committed_at), now
@@ -341,7 +345,8 @@ class CommitQueue:
 
         Background jobs may fill a batch only while no requests wait.
         """
-        before = asyncio.get_running_loop().time() - self._limits.scoring_seconds
+        now = asyncio.get_running_loop().time()
+        before = now - self._limits.scoring_seconds
         late = [(job, job.kind.late) for job in self._requests.take_late(scopes, before)]
         steps: list[Step] = [(job, run) for job, run in late if run is not None and not job.answer.done()]
         most, has_requests = len(steps) + self._limits.batch, False
@@ -357,6 +362,9 @@ class CommitQueue:
                 break
             if not job.answer.done():
                 steps.append((job, job.kind.run))
+        for job, _ in steps:
+            STEP_SECONDS.observe(now - job.queued_at, "queue")
+        QUEUE.set(self.waiting)
         return steps
 
     async def _bisect(self, steps: Sequence[Step], error: Exception) -> None:

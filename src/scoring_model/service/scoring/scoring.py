@@ -18,6 +18,7 @@ from scoring_model.service.core.errors import (
     RequestError,
     Unavailable,
 )
+from scoring_model.service.core.metrics import Steps
 from scoring_model.service.core.payload import pack_stored
 from scoring_model.service.core.rows import LinkRow, PersonKeyRow, VerificationRow
 from scoring_model.service.events.events import events_of_verification, write_events
@@ -110,6 +111,7 @@ class Scoring:
 
     async def score(self, transaction: Transaction, candidates: Sequence[Candidate]) -> Results:
         """Score candidates in order."""
+        steps = Steps()
         batch = await self._read(transaction, candidates)
         self._hold_back(batch)
         matrix = self.scorer.matrix
@@ -118,6 +120,7 @@ class Scoring:
         )
         placed, refused = place(batch.open, history, clock=self._clock)
         await history.read_older(transaction, placed)
+        steps.end("read")
         decided = score(placed, history, scorer=self.scorer)
         rules = await self._rulebook.active(transaction)
         real = [one for one in placed if not one.candidate.sandbox]
@@ -139,7 +142,10 @@ class Scoring:
                 batch.links[candidate.id] = found.links
             else:
                 batch.results[candidate.id] = found
-        return await _write(transaction, batch)
+        steps.end("score")
+        results = await _write(transaction, batch)
+        steps.end("write")
+        return results
 
     async def postpone(self, transaction: Transaction, candidates: Sequence[Candidate]) -> Results:
         """Store candidates as PENDING without counting an attempt."""

@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from itertools import islice
-from typing import Any, Final, TypeVar, cast
+from typing import Any, Final, NamedTuple, TypeVar, cast
 
 from scoring_model.service.core.rows import (
     ApiKeyRow,
@@ -44,6 +44,35 @@ Past = tuple[Any, ...]
 """Time, person and packed labels of one earlier event under a link key, and any requested amounts; see `LinkRow`."""
 
 R = TypeVar("R", bound=Row)
+
+
+class Measures(NamedTuple):
+    """How much waits or is young: numbers up to 10,000, and instants in microseconds since 1970-01-01 UTC.
+
+    Parameters
+    ----------
+    pending : int
+        PENDING verifications.
+    waiting, dead : int
+        Deliveries.
+    erasures : int
+        Erasures that have steps left.
+    due_at : int
+        The earliest instant at which a waiting delivery is due; 0 if none waits.
+    labelled_at : int
+        When the last label was reported; 0 if none was.
+    unresolved : int
+        Of the latest 100 step-ups of each client, those without a resolution.
+    """
+
+    pending: int
+    waiting: int
+    dead: int
+    erasures: int
+    due_at: int
+    labelled_at: int
+    unresolved: int
+
 
 BEFORE_ALL: Final = (NEVER, b"")
 
@@ -369,6 +398,10 @@ class Reader(ABC):
         """
         newest: int | None = (await self._rows(sql.NEWEST_EVENT, after))[0][0]
         return newest
+
+    async def measures(self) -> Measures:
+        """Return how much waits or is young, for metrics."""
+        return Measures._make([value or 0 for value in (await self._rows(sql.MEASURES))[0]])
 
     async def future_links(self, first: int, after: int) -> list[int]:
         """Return the instants of link records later than an instant, for hashes with a given first byte."""

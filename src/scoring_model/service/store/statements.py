@@ -283,6 +283,35 @@ ADVANCE: Final = Each(
     "FROM unnest($1::bigint[], $2::bigint[]) AS given(client, steps) WHERE clients.client = given.client "
     f"RETURNING clients.client, clients.sequence - given.steps, {_LISTENS}, clients.importing, clients.sandbox",
 )
+MOST_COUNTED: Final = 10_000
+"""Rows up to which `MEASURES` counts."""
+
+LATEST_STEP_UPS: Final = 100
+"""Step-ups of each client that `MEASURES` looks at."""
+
+
+def _counted(rest: str) -> str:
+    return f"(SELECT count(*) FROM (SELECT 1 FROM {rest} LIMIT {MOST_COUNTED}) AS counted)"
+
+
+MEASURES: Final = (
+    "SELECT "
+    + _counted("verifications WHERE status = 'PENDING'")
+    + ", "
+    + _counted("deliveries WHERE status = 'WAITING'")
+    + ", "
+    + _counted("deliveries WHERE status = 'DEAD'")
+    + ", "
+    + _counted("facts WHERE name LIKE 'erasing.%'")
+    + ", "
+    "(SELECT min(due_at) FROM deliveries WHERE status = 'WAITING'), "
+    "(SELECT told_at FROM labels ORDER BY number DESC LIMIT 1), "
+    "(SELECT sum((SELECT count(*) FROM (SELECT v.id FROM verifications v WHERE v.client = c.client "
+    f"AND v.outcome = 'STEPPED_UP' ORDER BY v.created_at DESC, v.id DESC LIMIT {LATEST_STEP_UPS}) AS latest WHERE "
+    "NOT EXISTS (SELECT 1 FROM resolutions r WHERE r.verification_id = latest.id))) FROM clients c)"
+)
+"""What `Reader.measures` returns, each by searches of an index."""
+
 NEWEST: Final = Each(
     "SELECT (SELECT max(time) FROM links WHERE hash = $1), (SELECT time FROM label_times WHERE hash = $1)",
     "SELECT (SELECT max(time) FROM links WHERE hash = given.hash), "
