@@ -17,7 +17,7 @@ MEMORY := $(shell test "$$(df -Pk /dev/shm 2>/dev/null | awk 'END {print $$4}')"
 TESTS := $(MEMORY) PYTHONDONTWRITEBYTECODE= OMP_WAIT_POLICY=PASSIVE $(BIN)/python -m pytest --numprocesses=3 --dist=worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help install run serve retrain docs test coverage lint format types imports unit lock clean
+.PHONY: help install run demo serve retrain docs test coverage lint format types imports unit lock clean
 
 help: ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -34,6 +34,9 @@ install: $(VENV)/.installed ## set up the environment in .venv
 
 run: install ## the main job on invented records, from nothing to a scored file; THREADS=1 where others work
 	THREADS=$(THREADS) $(BIN)/python pipelines/main_job.py
+
+demo: install ## everything once on invented people: a report, then a service, a client and a ring; Ctrl-C ends it
+	$(BIN)/scoring-model demo --folder runs/demo
 
 serve: install ## the service on that job's bundle, with a client and a first request to try
 	$(BIN)/python pipelines/demo_service.py

@@ -2,6 +2,8 @@
 
 import json
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
@@ -210,6 +212,7 @@ if __name__ == "__main__":
     FINDINGS.write_text(findings_page(), encoding="utf-8")
     COMMANDS.write_text(commands_page(), encoding="utf-8")
     METRICS_PAGE.write_text(metrics_page(), encoding="utf-8")
+    subprocess.run([sys.executable, str(Path(__file__).with_name("api_page.py"))], check=True)
     SCHEMA.write_text(schema_text(), encoding="utf-8")
     GATES_SCHEMA.write_text(gates_schema_text(), encoding="utf-8")
     for notebook_path in NOTEBOOKS:

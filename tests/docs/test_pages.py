@@ -9,6 +9,7 @@ from typing import Final
 
 import pytest
 
+import scoring_model
 from scoring_model.bundle import reason_factors
 from scoring_model.configuration import load_configuration
 from scoring_model.contract.fields import EVENT_FIELDS, IDENTITY_FIELDS
@@ -88,6 +89,15 @@ def test_the_features_page_is_up_to_date() -> None:
 def test_the_figures_page_is_up_to_date() -> None:
     """The committed page is what the registry gives: every figure that anything measures, in two sentences."""
     assert text_of(ROOT / "docs" / "figures.md") == pipeline().figures_page()
+
+
+def test_the_page_of_python_is_up_to_date() -> None:
+    """The committed page is what signatures and docstrings give, and has every name of the package."""
+    made = pipeline("api_page")
+    page = made.api_page()
+    assert text_of(ROOT / "docs" / "api.md") == page
+    assert set(scoring_model.__all__) <= set(re.findall(r"^### (\w+)$", page, re.MULTILINE))
+    assert 30 <= sum(len(names.split()) for one in made.NAMES.values() for names in one.values()) <= 40
 
 
 def test_the_site_has_every_page_in_the_order_of_the_index() -> None:
