@@ -16,8 +16,13 @@ MEMORY := $(shell test "$$(df -Pk /dev/shm 2>/dev/null | awk 'END {print $$4}')"
 # that few fixtures are made again, until the first that is done takes over from the others.
 TESTS := $(MEMORY) PYTHONDONTWRITEBYTECODE= OMP_WAIT_POLICY=PASSIVE $(BIN)/python -m pytest --numprocesses=3 --dist=worksteal
 
+# The distribution of the client is in this tree: settings of uv say where, and no lock names it.
+COMPILE := env -u UV_NO_CONFIG $(BIN)/uv pip compile --quiet --universal --no-header --python-version 3.11 \
+	--no-emit-package scoring-model-client
+NAMES := sed -n 's/^\([a-z0-9][^= ]*\)==.*/\1/p' | sort -u
+
 .DEFAULT_GOAL := help
-.PHONY: help install run demo serve retrain docs test coverage lint format types imports unit lock clean
+.PHONY: help install run demo serve retrain docs test coverage lint format types imports unit lock wheel clean
 
 help: ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -79,8 +84,15 @@ format: install ## format and mend what can be mended
 	$(BIN)/ruff check --fix .
 
 lock: install ## resolve the dependencies anew
-	env -u UV_NO_CONFIG $(BIN)/uv pip compile --quiet --universal --no-emit-package scoring-model-client --generate-hashes --no-emit-index-url --no-emit-find-links \
-		--no-header --python-version 3.11 --all-extras --group dev pyproject.toml --output-file requirements.lock
+	$(COMPILE) --generate-hashes --no-emit-index-url --no-emit-find-links --all-extras --group dev pyproject.toml \
+		--output-file requirements.lock
+	$(COMPILE) --no-annotate --constraint requirements.lock --extra serve \
+		$(addprefix --no-emit-package=,numba llvmlite pyarrow) pyproject.toml | $(NAMES) > deploy/serve.txt
+	$(COMPILE) --no-annotate --constraint requirements.lock --all-extras pyproject.toml | $(NAMES) > deploy/train.txt
+
+wheel: install ## both distributions as wheels in dist, which the images install
+	$(BIN)/uv build --quiet --wheel --no-build-isolation --out-dir dist
+	$(BIN)/uv build --quiet --wheel --no-build-isolation --out-dir dist packaging/client
 
 clean: ## remove the environment and everything that a run wrote
 	rm -rf $(VENV) runs .pytest_cache .mypy_cache .ruff_cache .import_linter_cache
