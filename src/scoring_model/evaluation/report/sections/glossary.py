@@ -7,9 +7,12 @@ from scoring_model.figures import MEASURED, Figure
 
 
 def with_glossary(report: Report) -> Report:
-    """Add the figures that the grids of a report name by their keys, in the order of the registry."""
+    """Add the figures that rows and columns of a report's grids name by their keys, in the order of the registry."""
     grids = [grid for section in (*report.first, *report.sections) for grid in section.grids]
-    named = {cell.key.split("/")[1] for grid in grids for row in grid.rows for cell in row[:1]}
+    keys = [
+        cell.key.removesuffix("_difference").split("/") for grid in grids for row in grid.rows for cell in row
+    ]
+    named = {name for _, *names in keys for name in names}
     shown = [figure for key, figure in MEASURED.items() if key in named]
     return replace(report, sections=(*report.sections, _section(shown))) if shown else report
 
