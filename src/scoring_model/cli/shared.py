@@ -81,10 +81,10 @@ def check_report(path: Path | None) -> Path | None:
     return path
 
 
-def setting(name: str, text: str | None = None) -> Any:
+def setting(name: str, text: str | None = None, **more: Any) -> Any:
     """Make the option of a setting of the service, which its environment variable sets too."""
     known = SETTINGS[name]
-    return typer.Option(envvar=known.variable, show_envvar=False, help=text or known.help)
+    return typer.Option(envvar=known.variable, show_envvar=False, help=text or known.help, **more)
 
 
 def _files(metavar: str) -> Any:
