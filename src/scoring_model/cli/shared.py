@@ -58,6 +58,16 @@ def read_begin(text: str) -> int:
         return read_instant(text)
 
 
+def read_end(text: str) -> int:
+    """Read how long from now (such as 30d), a day, which still counts, or a time; gives its end, in microseconds."""
+    from scoring_model.records.times import end_of, is_end, parse_duration
+
+    try:
+        return end_of(text) if is_end(text) else now() + parse_duration(text)
+    except ValueError as error:
+        raise typer.BadParameter(f"{error}, or a day, or a time of RFC 3339") from error
+
+
 def key_of(path: Path | None) -> Ed25519PublicKey | None:
     """Read the public key that verifies the signature of a bundle, if a path is given."""
     from scoring_model.bundle.seal import load_public_key
