@@ -27,7 +27,6 @@ from scoring_model.evaluation.report.plots.importance import draw_dependence
 from scoring_model.evaluation.report.plots.thresholds import has_pair
 from scoring_model.evaluation.report.section import made as made_drawing
 from scoring_model.evaluation.report.sections.decisions import decisions_section
-from scoring_model.evaluation.report.sections.glossary import with_glossary
 from scoring_model.evaluation.report.style import LIGHT
 from scoring_model.evaluation.report.words import tone_of
 from scoring_model.figures import FIGURES as REGISTRY
@@ -615,7 +614,7 @@ def tone_of_cell(key: str, row: dict[str, str], verdicts: dict[str, str]) -> str
 @pytest.mark.parametrize("name", REPORTS)
 def test_each_cell_says_in_html_what_it_says_in_markdown(name: str) -> None:
     """A cell has its key, which no other has, the text of the Markdown, and the tone of the oracle as its class."""
-    shown, plain = page(name), markdown_grids(markdown(with_glossary(report(name))))
+    shown, plain = page(name), markdown_grids(markdown(report(name)))
     full = [grid for grid in shown.grids if grid.keys]
     promises = {title: tone for tone, _, title in said(shown, "Promises")}
     verdicts = {error: promises.get(FIGURES[error][1], "") for error in ERRORS}
