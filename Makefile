@@ -16,8 +16,11 @@ MEMORY := $(shell test "$$(df -Pk /dev/shm 2>/dev/null | awk 'END {print $$4}')"
 # that few fixtures are made again, until the first that is done takes over from the others.
 TESTS := $(MEMORY) PYTHONDONTWRITEBYTECODE= OMP_WAIT_POLICY=PASSIVE $(BIN)/python -m pytest --numprocesses=3 --dist=worksteal
 
+COMPILE := $(BIN)/uv pip compile --quiet --universal --no-header --no-annotate --python-version 3.11 --constraint requirements.lock
+NAMES := sed -n 's/^\([a-z0-9][^= ]*\)==.*/\1/p' | sort -u
+
 .DEFAULT_GOAL := help
-.PHONY: help install run serve retrain test coverage lint format types imports unit lock clean
+.PHONY: help install run serve retrain test coverage lint format types imports unit lock wheel clean
 
 help: ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -73,6 +76,11 @@ format: install ## format and mend what can be mended
 lock: install ## resolve the dependencies anew
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-emit-find-links \
 		--no-header --python-version 3.11 --all-extras --group dev pyproject.toml --output-file requirements.lock
+	$(COMPILE) --extra serve $(addprefix --no-emit-package=,numba llvmlite pyarrow) pyproject.toml | $(NAMES) > deploy/serve.txt
+	$(COMPILE) --all-extras pyproject.toml | $(NAMES) > deploy/train.txt
+
+wheel: install ## the package as a wheel in dist, which the images install
+	$(BIN)/uv build --quiet --wheel --no-build-isolation --out-dir dist
 
 clean: ## remove the environment and everything that a run wrote
 	rm -rf $(VENV) runs .pytest_cache .mypy_cache .ruff_cache .import_linter_cache

@@ -3,15 +3,13 @@
 import re
 import shlex
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import pytest
-import typer
 
-from scoring_model.cli.app import app
+from command_lines import problem
 
 ROOT: Final = Path(__file__).parents[2]
-PROGRAM: Final[Any] = typer.main.get_command(app)
 PAGES: Final = [ROOT / "README.md", ROOT / "SECURITY.md", *sorted((ROOT / "docs").glob("*.md"))]
 GENERATED: Final = "commands.md"
 """Its usage lines have names in the place of values; it is compared with the program elsewhere."""
@@ -23,25 +21,6 @@ def lines(page: Path) -> list[str]:
     text = re.sub(r"\\\n\s*", "", page.read_text(encoding="utf-8"))
     blocks = re.findall(r"^```(?:sh|bash|)\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
     return re.findall(r"^\(?(?:umask 077; )?(scoring-model [a-z][^|>#)\n]*)", "".join(blocks), re.MULTILINE)
-
-
-def problem(words: list[str]) -> str | None:
-    """Say what a command lacks: its name, an option, or an argument that is required."""
-    command, rest = PROGRAM, words
-    while inner := getattr(command, "commands", None):
-        if not rest or rest[0] not in inner:
-            return f"no command {' '.join(words)}"
-        command, rest = inner[rest[0]], rest[1:]
-    try:
-        given, _, _ = command.make_parser(command.make_context(None, [], resilient_parsing=True)).parse_args(
-            rest
-        )
-    except Exception as error:
-        return str(error)
-    missing = [
-        one.name for one in command.params if one.required and not one.envvar and not given.get(one.name)
-    ]
-    return f"{words}: missing {missing}" if missing else None
 
 
 @pytest.mark.parametrize(

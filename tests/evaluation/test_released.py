@@ -172,6 +172,63 @@ def test_ends_of_the_ranking_hold_for_tied_margins() -> None:
                 assert high.value >= max(values) - 1e-9, name
 
 
+def test_ends_of_groups_hold_for_every_label_of_the_stopped_ones() -> None:
+    """Every kind of stopped applicant, by group and outcomes, is all fraud or all genuine: extremes are among these."""
+    drawn = np.random.default_rng(3)
+    labels, groups = (drawn.random(400) < 0.5).astype(np.int8), np.arange(400, dtype=np.int32) % 2
+    kinds = np.array(list(product((0, 1), (0, 2), (0, 2))))[np.arange(80) % 8]  # group and both outcomes
+    decided = [np.where(drawn.random(400) < 0.9, 2 * labels, 2 * (1 - labels)) for _ in range(2)]
+
+    def records(place: int) -> EvaluatedRecords:
+        outcomes = decided[place]
+        scores = np.choose(outcomes, (100, 500, 800))
+        return EvaluatedRecords(
+            decisions=Decisions(outcomes.astype(np.float64), scores, outcomes, np.full(400, 0.5)),
+            labels=labels,
+            event_times=(np.arange(400) // 10) * DAY,
+            columns={"kind": Column(("a", "b"), groups)},
+            not_observed=NotObserved(
+                outcomes=kinds[:, place + 1].astype(np.int8),
+                margins=np.zeros(80),
+                probabilities=np.full(80, 0.5),
+                labels=np.full(80, -1, dtype=np.int8),
+                event_times=np.zeros(80, dtype=np.int64),
+                columns={"kind": Column(("a", "b"), kinds[:, 0].astype(np.int32))},
+            ),
+        )
+
+    found = compare_evaluations(
+        *(evaluate_records(records(place), rules=RULES, by={"kind": None}) for place in (0, 1))
+    )
+    rates_of = {one.value: one.rates for one in found.challenger.groups[0].groups}
+    changes_of = {one.value: one.changes for one in found.groups[0].groups}
+    everyone = np.concatenate([groups, kinds[:, 0]])
+    outcomes = [np.concatenate([decided[place], kinds[:, place + 1]]) for place in (0, 1)]
+    tried: dict[tuple[str, ErrorName, str], list[float]] = {}
+    for chosen in product((0, 1), repeat=8):
+        known = np.concatenate([labels, np.array(chosen)[np.arange(80) % 8]])
+        for name in ERRORS:
+            rates = [
+                [rate(name, one[everyone == group], known[everyone == group]) for group in (0, 1)]
+                for one in outcomes
+            ]
+            for place, value in enumerate("ab"):
+                own, other = rates[1][place], rates[1][1 - place]
+                numbers = own, own - other, own / other, own - rates[0][place]
+                for what, number in zip(("rate", "gap", "ratio", "change"), numbers, strict=True):
+                    tried.setdefault((value, name, what), []).append(number)
+    for (value, name, what), several in tried.items():
+        group, change = rates_of[value][name], changes_of[value][name]
+        one = {"rate": group.estimate, "gap": group.gap, "ratio": group.ratio, "change": change}[what]
+        assert one.low is not None
+        assert one.high is not None
+        assert one.low < min(several) <= max(several) < one.high
+        if what == "ratio":
+            assert min(several) / 3 < one.low < one.high < 3 * max(several)
+        else:
+            assert one.high - one.low < max(several) - min(several) + 0.35
+
+
 def check_ends(name: str, possible: Possible, low: float, high: float) -> None:
     """Ends lie outside the extremes of all labellings, near them, and at them where they are exact."""
     if name in EXACT or name.endswith(("stricter", "milder")):
@@ -207,6 +264,7 @@ def compared(*, stopped: int = 400, released: int = 100, caught: int = 30) -> Co
                 probabilities=np.full(stopped, 0.5),
                 labels=np.full(stopped, -1, dtype=np.int8),
                 event_times=(np.arange(stopped) % 40) * DAY,
+                columns={"kind": Column(("a", "b"), np.repeat([0, 1], [stopped, 0]).astype(np.int32))},
             )
             if stopped
             else None,
@@ -296,6 +354,9 @@ GATES: Final = GateSettings(
         "average": DifferenceGate(difference="average_precision", above=-0.5),
         "reviews": DifferenceGate(difference="recall_at_capacity_10", above=-0.5),
         "groups": GroupChangeGate(group_change="kind", rate="step_up", below=0.5),
+        "frauds of groups": GroupChangeGate(
+            group_change="kind", rate="missed_fraud", below=0.0, min_group=50
+        ),
     }
 )
 
@@ -313,13 +374,15 @@ def test_gates_on_labels_need_what_no_labelling_changes() -> None:
         "genuine": "passed",
         "average": "passed",
         "reviews": "not_enough_data",
-        "groups": "not_enough_data",
+        "groups": "passed",
+        "frauds of groups": "passed",
     }
     assert found["reviews"].detail == (
         "recall_at_capacity_10 has no bound over the labels of the stopped applicants, and no control group"
     )
     more = {one.name: one.verdict.value for one in check_gates(GATES, compared(released=100)).results}
     assert more["misses"] == "failed"
+    assert more["frauds of groups"] == "failed"
     observed = {
         one.name: one.verdict.value for one in check_gates(GATES, compared(stopped=0, released=0)).results
     }

@@ -1,6 +1,5 @@
 """What is counted, and the page that shows it."""
 
-import asyncio
 from collections.abc import Iterator
 from typing import Final
 
@@ -31,9 +30,8 @@ from scoring_model.service.core.rows import BundleActivationRow, LabelRow, RuleS
 from scoring_model.service.exposition import GAUGES, Exposition
 from scoring_model.service.http import errors as http_errors
 from scoring_model.service.http import operations
-from scoring_model.service.run import base_url, listen
 from scoring_model.service.store import Store, StoreUnavailable
-from scraping import Samples, parsed, scraped, value
+from scraping import Samples, page_of, parsed, value
 from stored_rows import client_row, delivery_row, pending_row, verification_row
 
 MOST_SAMPLES: Final = 1_500
@@ -152,21 +150,11 @@ class Stopped:
         return self.now()
 
 
-async def followed(store: Store) -> Samples:
-    """A page as it is served, after the gauges were read once."""
-    exposition = Exposition(Slots(1), Stopped())
-    with listen("127.0.0.1", 0) as listener, exposition.answering(listener):
-        async with exposition.following(store):
-            while not exposition._gauges:
-                await asyncio.sleep(0.01)
-            return await asyncio.to_thread(scraped, f"{base_url(listener)}/metrics")
-
-
 @pytest.mark.anyio
 async def test_gauges_are_read_from_the_database(store: Store) -> None:
     """Each gauge has the value of the rows; unresolved step-ups are looked for among the latest 100 of a client."""
     await filled(store, Stopped().now())
-    page = await followed(store)
+    page = await page_of(store, Slots(1), Stopped())
     found = {name: [one.value for one in page[name]] for name in GAUGES}
     assert found == {
         "database_up": [1],
@@ -198,6 +186,6 @@ async def test_without_the_database_no_old_gauge_is_shown(
         raise StoreUnavailable
 
     monkeypatch.setattr(postgres_store, "reading", away)
-    page = await followed(postgres_store)
+    page = await page_of(postgres_store, Slots(1), Stopped())
     assert [name for name in GAUGES if name in page] == ["database_up"]
     assert value(page, "database_up") == 0

@@ -1,5 +1,6 @@
 """Records that two models decide differently: counts, changes per day, groups, reasons and examples."""
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -14,11 +15,12 @@ from scoring_model.estimates import CHALLENGER, CHAMPION, OVERALL, Estimate, Sli
 from scoring_model.evaluation.draws import MIN_BLOCKS, Draws
 from scoring_model.evaluation.evaluated_records import EvaluatedRecords
 from scoring_model.evaluation.grouping import Grouping
-from scoring_model.evaluation.groups import MIN_RECORDS, deviating
+from scoring_model.evaluation.groups import MIN_RECORDS, deviating, widened
+from scoring_model.evaluation.labellings import rate_ends
 from scoring_model.evaluation.metrics import divide
-from scoring_model.evaluation.paired import pair_codes, paired_variance
+from scoring_model.evaluation.paired import pair_codes, paired_variance, stopped_codes
 from scoring_model.evaluation.rates import RATES, gained_and_lost, outcome_cells, rate_counts
-from scoring_model.evaluation.uncertainty import differing, rate_estimate
+from scoring_model.evaluation.uncertainty import differing, normal_quantile, rate_estimate
 from scoring_model.figures import GROUP_RATES
 
 EXAMPLES: Final = 5
@@ -247,8 +249,13 @@ def group_flips(
         )
         for g, value in enumerate(grouping.values)
     )
-    table = Table()
-    for value, changes in zip(grouping.values, _changes(by_block, draws), strict=True):
+    table, all_changes = Table(), _changes(by_block, draws)
+    if champion.not_observed is not None and challenger.not_observed is not None:
+        codes = stopped_codes(champion.not_observed, challenger.not_observed)
+        stopped = count_flips(codes, grouping.stopped, size)
+        both = zip(all_changes, by_block.sum(axis=0), stopped, strict=True)
+        all_changes = [_over_labels(*one, size) for one in both]
+    for value, changes in zip(grouping.values, all_changes, strict=True):
         table |= changed(changes, Slice(kind="group", column=column, value=value))
     return counts, table
 
@@ -282,6 +289,19 @@ def _changes(by_block: IntArray, draws: Draws) -> list[dict[str, Estimate]]:
         }
         for g in range(len(totals))
     ]
+
+
+def _over_labels(
+    changes: Mapping[str, Estimate], observed: IntArray, stopped: IntArray, groups: int
+) -> dict[str, Estimate]:
+    """Widen the ends of the changes of a group to every label that those who were not observed could have."""
+
+    def ends(name: str, z: float) -> tuple[float, float]:
+        low, high = rate_ends(name, observed, stopped)
+        return low.value - z * math.sqrt(low.variance), high.value + z * math.sqrt(high.variance)
+
+    quantiles = [normal_quantile(several) for several in (1, groups)]
+    return {name: widened(one, *(ends(name, z) for z in quantiles)) for name, one in changes.items()}
 
 
 def describe_changes(changes: tuple[DailyChange, ...]) -> Iterator[str]:

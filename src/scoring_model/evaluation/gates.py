@@ -273,6 +273,8 @@ class GateJudge:
 
         def possible(key: Key, one: Estimate) -> Estimate:
             named = own if key.form == "value" and key.against is None else bounded_ones
+            if key.part.kind == "group":  # their ends hold for all labels already
+                return one
             return over_labels(one, named.get(key.figure.key) if key.part == OVERALL else None)
 
         return Table(

@@ -25,19 +25,22 @@ class Grouping:
         One for each group: most records first, then `MISSING`, then `OTHER`.
     codes : ndarray of shape (n,), int64
         Group of each record.
+    stopped : ndarray of shape (m,), int64
+        Group of each record that was not observed.
     merged : int
         Number of values in `OTHER`.
     """
 
     values: tuple[str, ...]
     codes: IntArray
+    stopped: IntArray
     merged: int
 
     @classmethod
     def of(cls, records: EvaluatedRecords, column: str) -> Self:
         """Group records by a column; all values of fewer than five persons are one group.
 
-        Where persons are unknown, each record counts as one.
+        Where persons are unknown, each record counts as one. Those who were not observed make groups too.
 
         Raises
         ------
@@ -45,7 +48,12 @@ class Grouping:
             If more than 200 groups are left.
         """
         texts, codes = _cells(records.columns[column])
-        persons = np.arange(len(records)) if records.persons is None else records.persons
+        persons, missing = records.persons, records.not_observed
+        if missing is not None:
+            codes = np.append(codes, _cells(missing.columns[column])[1])
+            both = persons, missing.persons
+            persons = None if both[0] is None or both[1] is None else np.concatenate([both[0], both[1]])
+        persons = np.arange(len(codes)) if persons is None else persons
         width = int(persons.max(initial=0)) + 1
         held = np.bincount(np.unique(codes * width + persons) // width, minlength=len(texts))
         kept = np.flatnonzero(held >= MIN_GROUP_SIZE).tolist()
@@ -60,7 +68,8 @@ class Grouping:
         places[kept] = np.arange(len(kept))
         merged = int(np.count_nonzero(held)) - len(kept)
         values = (*(texts[code] for code in kept), *([OTHER] if merged else []))
-        return cls(values=values, codes=places[codes], merged=merged)
+        found, observed = places[codes], len(records)
+        return cls(values=values, codes=found[:observed], stopped=found[observed:], merged=merged)
 
 
 def _cells(column: Column) -> tuple[list[str], IntArray]:

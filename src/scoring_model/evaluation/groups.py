@@ -1,19 +1,28 @@
 """Outcome and error rates by group, with gaps and ratios against the other records."""
 
-from collections.abc import Iterator, Mapping
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Final, Self
+from typing import Final, Self, TypeAlias
 
 import numpy as np
 
 from scoring_model.arrays import BoolArray, FloatArray, IntArray
+from scoring_model.contract.outcome import OUTCOMES
 from scoring_model.estimates import Estimate, Key, Slice, Table
 from scoring_model.evaluation.draws import MIN_BLOCKS, Basis, Draws
 from scoring_model.evaluation.evaluated_records import EvaluatedRecords, EvaluationError
 from scoring_model.evaluation.grouping import Grouping
 from scoring_model.evaluation.metrics import divide, known
-from scoring_model.evaluation.rates import CELLS, cell_codes, rate_counts
-from scoring_model.evaluation.uncertainty import differing, half_widths, rate_estimate
+from scoring_model.evaluation.rates import CELLS, CLASS_RATES, cell_codes, errs, rate_counts
+from scoring_model.evaluation.stopped import NotObserved
+from scoring_model.evaluation.uncertainty import (
+    differing,
+    half_widths,
+    normal_quantile,
+    rate_estimate,
+    share_of,
+)
 from scoring_model.figures import FIGURES, GROUP_RATES
 
 MIN_RECORDS: Final = 50
@@ -47,7 +56,7 @@ def deviating(numbers: FloatArray, records: int, *, enough: bool) -> Estimate:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class GroupRate:
-    """One rate of one group.
+    """One rate of one group. Where applicants were stopped all ends also hold for every label that they could have.
 
     Parameters
     ----------
@@ -180,6 +189,8 @@ def measure_groups(
         else Slice(kind="group", column=column, value=reference)
     )
     compared = _compare(_Rates.of(by_block, draws), _Rates.of(other, draws), draws.blocks, reference=place)
+    if records.not_observed is not None:
+        compared = _over_labels(compared, records.not_observed, grouping, by_block.sum(axis=0), place)
     estimates: dict[Key, Estimate] = {}
     for key, (rate, gap, ratio) in zip(keys, compared, strict=True):
         estimates[key] = rate
@@ -195,19 +206,43 @@ def measure_groups(
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class _Rates:
-    """f rates of g groups: on all records, and in every draw.
+class _Counts:
+    """f rates of g groups.
 
     Parameters
     ----------
     counts, totals : ndarray of shape (g, f), float64
+    """
+
+    counts: FloatArray
+    totals: FloatArray
+
+    @property
+    def rates(self) -> FloatArray:
+        """Rates on all records; NaN without records."""
+        return divide(self.counts, self.totals)
+
+    def variance(self) -> FloatArray:
+        """Variance of a rate of independent records, with two errors and two others added (Agresti and Coull 1998)."""
+        share = (self.counts + 2) / (self.totals + 4)
+        return np.asarray(share * (1 - share) / (self.totals + 4))
+
+    def log_variance(self) -> FloatArray:
+        """Variance of the logarithm of a rate of independent records (Walter 1975, doi:10.1093/biomet/62.2.371)."""
+        return np.asarray(1 / (self.counts + 0.5) - 1 / (self.totals + 1))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class _Rates(_Counts):
+    """f rates of g groups: on all records, and in every draw.
+
+    Parameters
+    ----------
     drawn_counts, drawn_totals : ndarray of shape (r, g, f), float64
     held : ndarray of shape (g, f), int64
         Blocks with records of the denominator.
     """
 
-    counts: FloatArray
-    totals: FloatArray
     drawn_counts: FloatArray
     drawn_totals: FloatArray
     held: IntArray
@@ -224,11 +259,6 @@ class _Rates:
         )
 
     @property
-    def rates(self) -> FloatArray:
-        """Rates on all records; NaN without records."""
-        return divide(self.counts, self.totals)
-
-    @property
     def drawn_rates(self) -> FloatArray:
         """Rates in every draw; NaN without records."""
         return divide(self.drawn_counts, self.drawn_totals)
@@ -238,14 +268,12 @@ class _Rates:
         """Whether each rate rests on enough records and blocks."""
         return np.asarray((self.totals >= MIN_RECORDS) & (self.held >= MIN_BLOCKS))
 
-    def variance(self) -> FloatArray:
-        """Variance of a rate of independent records, with two errors and two others added (Agresti and Coull 1998)."""
-        share = (self.counts + 2) / (self.totals + 4)
-        return np.asarray(share * (1 - share) / (self.totals + 4))
 
-    def log_variance(self) -> FloatArray:
-        """Variance of the logarithm of a rate of independent records (Walter 1975, doi:10.1093/biomet/62.2.371)."""
-        return np.asarray(1 / (self.counts + 0.5) - 1 / (self.totals + 1))
+Triple: TypeAlias = tuple[Estimate, Estimate, Estimate]
+"""A rate, the gap and the ratio to that of the reference."""
+
+Pair: TypeAlias = tuple[_Counts, _Counts]
+Ends: TypeAlias = tuple[FloatArray, FloatArray]
 
 
 def _logs(counts: FloatArray, totals: FloatArray) -> FloatArray:
@@ -253,9 +281,7 @@ def _logs(counts: FloatArray, totals: FloatArray) -> FloatArray:
     return np.asarray(np.log((counts + 0.5) / (totals + 1)))
 
 
-def _compare(
-    own: _Rates, other: _Rates, blocks: int, *, reference: int | None
-) -> Iterator[tuple[Estimate, Estimate, Estimate]]:
+def _compare(own: _Rates, other: _Rates, blocks: int, *, reference: int | None) -> Iterator[Triple]:
     """Yield each rate of each group, with the gap and the ratio to that of its reference."""
     enough = own.enough & other.enough
     if reference is not None:
@@ -295,3 +321,105 @@ def _ratios(own: _Rates, other: _Rates, enough: BoolArray, blocks: int) -> Float
     lows = np.exp(low) * (own.counts > 0)
     highs = np.where(other.counts > 0, np.exp(high), np.nan)
     return np.stack([divide(own.rates, other.rates), lows[0], highs[0], lows[1], highs[1]])
+
+
+def _over_labels(
+    compared: Iterable[Triple],
+    missing: NotObserved,
+    grouping: Grouping,
+    known: IntArray,
+    reference: int | None,
+) -> Iterator[Triple]:
+    """Widen the ends of the rates of each group, of its gaps and of its ratios to every label of those not observed.
+
+    Labels of a group say nothing of those of others, so that a gap is least where the rate of the group is least and
+    that of its reference greatest.
+    """
+    size, held = len(grouping.values), missing.labels >= 0
+    own = known + np.bincount(
+        grouping.stopped[held] * CELLS + cell_codes(missing.labels[held], missing.outcomes[held]),
+        minlength=size * CELLS,
+    ).reshape(size, CELLS)
+    unknown = np.bincount(
+        grouping.stopped[~held] * len(OUTCOMES) + missing.outcomes[~held], minlength=size * len(OUTCOMES)
+    ).reshape(size, len(OUTCOMES))
+    others = [
+        part.sum(axis=0) - part if reference is None else np.broadcast_to(part[reference], part.shape)
+        for part in (own, unknown)
+    ]
+    (lowest, highest), (other_lowest, other_highest) = _extremes(own, unknown), _extremes(*others)
+    pairs = (lowest, other_highest), (highest, other_lowest)
+    quantiles = [normal_quantile(several) for several in (1, size)]
+    gaps, ratios = ([make(*pairs, z) for z in quantiles] for make in (_gap_ends, _ratio_ends))
+    for place, (rate, gap, ratio) in zip(np.ndindex(lowest.counts.shape), compared, strict=True):
+        low, high = (share_of(int(one.counts[place]), int(one.totals[place])) for one in (lowest, highest))
+        alone = low.low or 0.0, 1.0 if high.high is None else high.high
+        yield (
+            widened(rate, alone, alone),
+            widened(gap, *_at(place, gaps)),
+            widened(ratio, *_at(place, ratios)),
+        )
+
+
+def _at(place: tuple[int, ...], ends: Sequence[Ends]) -> Iterator[tuple[float, float]]:
+    return ((float(low[place]), float(high[place])) for low, high in ends)
+
+
+def _gap_ends(least: Pair, greatest: Pair, z: float) -> Ends:
+    """Return the ends of differences of rates of independent records, each of a least and of a greatest one."""
+    low, high = (
+        one.rates - other.rates + sign * z * np.sqrt(one.variance() + other.variance())
+        for sign, (one, other) in ((-1, least), (1, greatest))
+    )
+    return np.nan_to_num(np.maximum(low, -1), nan=-1), np.nan_to_num(np.minimum(high, 1), nan=1)
+
+
+def _ratio_ends(least: Pair, greatest: Pair, z: float) -> Ends:
+    """Return the ends of ratios, as `_ratios` does; NaN for none."""
+    low, high = (
+        np.exp(
+            _logs(one.counts, one.totals)
+            - _logs(other.counts, other.totals)
+            + sign * z * np.sqrt(one.log_variance() + other.log_variance())
+        )
+        for sign, (one, other) in ((-1, least), (1, greatest))
+    )
+    return low * (least[0].counts > 0), np.where(greatest[1].counts > 0, high, np.nan)
+
+
+def widened(one: Estimate, alone: tuple[float, float], together: tuple[float, float]) -> Estimate:
+    """Let the intervals of a number that has some cover further ones; NaN stands for no end."""
+    if one.absence or one.low is None:
+        return one
+    (low, high), (all_low, all_high) = alone, together
+    found = replace(one, low=min(one.low, low), high=_larger(one.high, high), method="labellings")
+    if one.simultaneous_low is None:
+        return found
+    wider = _larger(one.simultaneous_high, all_high)
+    return replace(found, simultaneous_low=min(one.simultaneous_low, all_low), simultaneous_high=wider)
+
+
+def _larger(one: float | None, other: float) -> float | None:
+    """Return the larger upper end, None if one of both has none."""
+    return None if one is None else known(max(one, other) if other == other else math.nan)
+
+
+def _extremes(known: IntArray, unknown: IntArray) -> tuple[_Counts, _Counts]:
+    """Return the lowest and the highest rates of groups over the labels of those without one.
+
+    Parameters
+    ----------
+    known : ndarray of shape (g, 6)
+    unknown : ndarray of shape (g, 3)
+        Records without a label, by outcome.
+    """
+    counts, totals = rate_counts(known, GROUP_RATES)
+    counted = np.array([errs(name, np.arange(len(OUTCOMES))) for name in GROUP_RATES], dtype=np.float64)
+    more = unknown @ counted.T
+    rest = unknown.sum(axis=1, keepdims=True) - more
+    # A rate of all records counts each record, whatever its label.
+    whole = np.array([name not in CLASS_RATES for name in GROUP_RATES])
+    return (
+        _Counts(counts=counts + more * whole, totals=totals + rest + more * whole),
+        _Counts(counts=counts + more, totals=totals + more + rest * whole),
+    )

@@ -374,6 +374,8 @@ def evaluated(
             probabilities=decisions.probabilities[selection.stopped],
             labels=selection.stopped_labels,
             event_times=table.event_times[selection.stopped],
+            persons=None if persons is None else persons[selection.stopped],
+            columns={name: column.take(selection.stopped) for name, column in columns.items()},
         )
         if len(selection.stopped)
         else None,

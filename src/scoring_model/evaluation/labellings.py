@@ -5,8 +5,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from scoring_model.arrays import BoolArray
+from scoring_model.arrays import BoolArray, IntArray
+from scoring_model.contract.outcome import OUTCOMES
+from scoring_model.decision.flips import UNLABELLED
 from scoring_model.evaluation.paired import paired_variance
+from scoring_model.evaluation.rates import CLASS_RATES, RATES, errs, gained_and_lost
+from scoring_model.figures import FIGURES
 from scoring_model.records.labels import FRAUD
 from scoring_model.records.labels import UNLABELLED as NO_LABEL
 
@@ -80,3 +84,32 @@ class Turned:
         discordant = self.gained + self.lost + turned
         variance = paired_variance(np.array(change), np.array(discordant), np.array(total))
         return End(change / total, self.records / total, float(variance))
+
+
+def rate_ends(name: str, observed: IntArray, stopped: IntArray) -> tuple[End, End]:
+    """Bound the difference of a rate between two models exactly.
+
+    Parameters
+    ----------
+    name : str
+        One of `RATES`. Those of all records need no label.
+    observed, stopped : ndarray of `decision.flips.SHAPE`, int64
+        Flips of the records that were observed, and of those that were not.
+    """
+    unknown, counted = stopped[UNLABELLED], errs(name, np.arange(len(OUTCOMES)))
+    known = observed + np.where(np.arange(len(stopped))[:, None, None] == UNLABELLED, 0, stopped)
+    gained, lost = (float(part) for part in gained_and_lost(RATES[name], known))
+    more, less = (
+        float(unknown[np.ix_(~counted, counted)].sum()),
+        float(unknown[np.ix_(counted, ~counted)].sum()),
+    )
+    missing, of_class = float(unknown.sum()), name in CLASS_RATES
+    found = Turned(
+        gained=gained if of_class else gained + more,
+        lost=lost if of_class else lost + less,
+        records=float(known[FIGURES[name].label].sum() if of_class else known[:UNLABELLED].sum() + missing),
+        more=more * of_class,
+        less=less * of_class,
+        alike=(missing - more - less) * of_class,
+    )
+    return found.end(-1), found.end(1)

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Mapping
 from dataclasses import replace
-from statistics import NormalDist
 from typing import Final, Protocol
 
 import numpy as np
@@ -14,10 +13,11 @@ from scoring_model.estimates import Estimate
 from scoring_model.evaluation.draws import Basis
 from scoring_model.evaluation.evaluated_records import EvaluatedRecords, EvaluationError
 from scoring_model.evaluation.rates import RATES, cell_codes, gained_and_lost
-from scoring_model.evaluation.uncertainty import CONFIDENCE, block_estimate
+from scoring_model.evaluation.stopped import NotObserved
+from scoring_model.evaluation.uncertainty import block_estimate, normal_quantile
 from scoring_model.figures import APPLICANT_SHARES, FPR_LIMITS
 
-NORMAL_QUANTILE: Final = NormalDist().inv_cdf(0.5 + CONFIDENCE / 2)
+NORMAL_QUANTILE: Final = normal_quantile()
 
 
 class Measured(Protocol):
@@ -130,8 +130,13 @@ def stopped_flips(champion: EvaluatedRecords, challenger: EvaluatedRecords) -> I
     old, new = champion.not_observed, challenger.not_observed
     if old is None or new is None:
         return np.zeros(SHAPE, dtype=np.int64)
+    return np.asarray(count_flips(stopped_codes(old, new))[0])
+
+
+def stopped_codes(old: NotObserved, new: NotObserved) -> IntArray:
+    """Return the codes of `flip_codes` of those who were not observed, of shape (n,)."""
     classes = np.where(old.labels < 0, UNLABELLED, old.labels)
-    return np.asarray(count_flips(flip_codes(classes, old.outcomes, new.outcomes))[0])
+    return flip_codes(classes, old.outcomes, new.outcomes)
 
 
 def paired_variance(gained: FloatArray, discordant: FloatArray, totals: FloatArray) -> FloatArray:

@@ -8,7 +8,6 @@ error of the observed records besides. Decision record: docs/adr/0023-gates-and-
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from statistics import NormalDist
 from typing import Final, TypeAlias
 
 import numpy as np
@@ -16,19 +15,18 @@ from numpy.typing import NDArray
 
 from scoring_model.arrays import FloatArray, IntArray
 from scoring_model.configuration import CostSettings
-from scoring_model.contract.outcome import OUTCOMES
 from scoring_model.decision.flips import FRAUD as FRAUD_CLASS
 from scoring_model.decision.flips import GENUINE, UNLABELLED, count_flips, flip_codes, turns
 from scoring_model.estimates import Estimate
 from scoring_model.evaluation.cost import unit_costs
 from scoring_model.evaluation.evaluated_records import EvaluatedRecords
-from scoring_model.evaluation.labellings import End, Turned
+from scoring_model.evaluation.labellings import End, rate_ends
 from scoring_model.evaluation.metrics import log_losses, squared_errors
 from scoring_model.evaluation.paired import NORMAL_QUANTILE
 from scoring_model.evaluation.possible_ranking import ranking_ends
-from scoring_model.evaluation.rates import CLASS_RATES, RATES, errs, gained_and_lost
+from scoring_model.evaluation.rates import CLASS_RATES, errs
 from scoring_model.evaluation.stopped import CONTROL_SHARE, POINTS, Assumed, NotObserved, Possible
-from scoring_model.evaluation.uncertainty import CONFIDENCE, share_of
+from scoring_model.evaluation.uncertainty import normal_quantile, share_of
 from scoring_model.figures import FIGURES, ErrorName
 from scoring_model.records.labels import FRAUD
 from scoring_model.records.labels import UNLABELLED as NO_LABEL
@@ -179,7 +177,7 @@ def possible_differences(
     """
     if champion.not_observed is None or challenger.not_observed is None:
         return {}
-    bounded: dict[str, tuple[End, End]] = {name: _rate_ends(name, observed, stopped) for name in CLASS_RATES}
+    bounded: dict[str, tuple[End, End]] = {name: rate_ends(name, observed, stopped) for name in CLASS_RATES}
     bounded |= _ends(champion, challenger, observed, stopped, costs)
     return _with_errors(bounded, differences) | dict(_flip_ends(observed, stopped))
 
@@ -205,7 +203,7 @@ def _with_errors(
     bounded: Mapping[str, tuple[End, End]], sampled: Mapping[str, Estimate]
 ) -> dict[str, Possible]:
     """Add the sampling error to all ends."""
-    z_of_all = NormalDist().inv_cdf(1 - (1 - CONFIDENCE) / 2 / len(bounded))
+    z_of_all = normal_quantile(len(bounded))
     return {
         name: Possible(
             lowest=lowest.value,
@@ -239,23 +237,6 @@ def _with_error(lowest: End, highest: End, sampled: Estimate, z_of_all: float) -
         records=sampled.records,
         method="labellings",
     )
-
-
-def _rate_ends(name: str, observed: IntArray, stopped: IntArray) -> tuple[End, End]:
-    """Bound the difference of a rate of one class exactly."""
-    unknown, wrong = stopped[UNLABELLED], errs(name, np.arange(len(OUTCOMES)))
-    known = observed + np.where(np.arange(len(stopped))[:, None, None] == UNLABELLED, 0, stopped)
-    gained, lost = (float(part) for part in gained_and_lost(RATES[name], known))
-    more, less = float(unknown[np.ix_(~wrong, wrong)].sum()), float(unknown[np.ix_(wrong, ~wrong)].sum())
-    found = Turned(
-        gained=gained,
-        lost=lost,
-        records=float(known[FIGURES[name].label].sum()),
-        more=more,
-        less=less,
-        alike=float(unknown.sum()) - more - less,
-    )
-    return found.end(-1), found.end(1)
 
 
 def _flip_ends(observed: IntArray, stopped: IntArray) -> Iterator[tuple[str, Possible]]:

@@ -14,7 +14,7 @@ from scoring_model.contract.outcome import OUTCOMES, Outcome
 from scoring_model.estimates import Estimate
 from scoring_model.records.labels import FRAUD, GENUINE
 from scoring_model.records.observation import observed
-from scoring_model.records.table import RecordTable
+from scoring_model.records.table import Column, RecordTable
 
 ASSUMED: Final = (
     "The records do not say what was decided about the applicants, so it is assumed that nobody was stopped: without "
@@ -111,6 +111,9 @@ class NotObserved:
         1 fraud, 0 genuine, -1 not known.
     event_times : ndarray of shape (n,), int64
         Microseconds since 1970-01-01 UTC.
+    persons : ndarray of shape (n,), int64, optional
+    columns : mapping of str to Column
+        As those of the records that were observed (`EvaluatedRecords`), with the same values.
     """
 
     outcomes: NDArray[np.int8]
@@ -118,6 +121,8 @@ class NotObserved:
     probabilities: FloatArray
     labels: NDArray[np.int8]
     event_times: IntArray
+    persons: IntArray | None = None
+    columns: Mapping[str, Column] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.labels)

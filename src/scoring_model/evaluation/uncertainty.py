@@ -27,6 +27,11 @@ _LEAST: Final = 1e-6
 """Share that is taken for 0 on the scale of log-odds."""
 
 
+def normal_quantile(several: int = 1) -> float:
+    """Return how many deviations the ends of so many intervals lie away that hold at once (Bonferroni)."""
+    return NormalDist().inv_cdf(1 - (1 - CONFIDENCE) / 2 / several)
+
+
 def share_of(count: int, total: int) -> Estimate:
     """Share of a count, with Wilson's score interval (1927, doi 10.1080/01621459.1927.10502953).
 
@@ -79,7 +84,7 @@ def weighted_share(errors: BoolArray, weights: FloatArray, *, heaviest: float) -
 
 def _wilson(share: float, total: float) -> tuple[float, float]:
     """Return the ends of Wilson's interval."""
-    z = NormalDist().inv_cdf(0.5 + CONFIDENCE / 2)
+    z = normal_quantile()
     centre = (share + z * z / (2 * total)) / (1 + z * z / total)
     half = z / (1 + z * z / total) * math.sqrt(share * (1 - share) / total + (z / (2 * total)) ** 2)
     # At the ends the formula gives 0 and 1 but for rounding.

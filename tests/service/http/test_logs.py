@@ -41,7 +41,7 @@ def test_privacy_logs_have_each_request(stream: io.StringIO) -> None:
         client.ask("BREW", "/health/live", credentials=None),
     ]
     lines = _lines(stream)
-    names = ["time", "process", "requestId", "method", "route", "status", "durationMs", "clientId"]
+    names = ["time", "process", "requestId", "method", "route", "status", "durationMs", "clientId", "traceId"]
     assert all(list(line) == names for line in lines)
     assert [line["requestId"] for line in lines] == [answer.headers["x-request-id"] for answer in answers]
     assert (
@@ -59,6 +59,33 @@ def test_privacy_logs_have_each_request(stream: io.StringIO) -> None:
     ]
     assert all(isinstance(line["durationMs"], float) and 0 <= line["durationMs"] < 60_000 for line in lines)
     assert {line["time"] for line in lines} == {"2026-05-28T20:26:40.000001Z"}
+
+
+TRACE = "0af7651916cd43dd8448eb211c80319c"
+
+
+@pytest.mark.parametrize(
+    ("headers", "logged"),
+    [
+        ([f"00-{TRACE}-b7ad6b7169203331-01"], TRACE),
+        ([f"cc-{TRACE}-b7ad6b7169203331-01-what.the.future"], TRACE),
+        ([f"00-{TRACE}-b7ad6b7169203331-01-more"], None),
+        ([f"ff-{TRACE}-b7ad6b7169203331-01"], None),
+        ([f"00-{TRACE.upper()}-b7ad6b7169203331-01"], None),
+        ([f"00-{'0' * 32}-b7ad6b7169203331-01"], None),
+        ([f"00-{TRACE}-{'0' * 16}-01"], None),
+        ([f"00-{TRACE}-b7ad6b7169203331-01"] * 2, None),
+        ([f'00-{CANARY}"}}{TRACE}-b7ad6b7169203331-01'], None),
+        ([f"cc-{TRACE}-b7ad6b7169203331-01-\x01"], None),
+        ([], None),
+    ],
+)
+def test_the_trace_of_a_caller_is_logged(stream: io.StringIO, headers: list[str], logged: str | None) -> None:
+    """The trace id of W3C Trace Context, from one well-formed header alone: nothing else of a header is logged."""
+    sent = [("traceparent", header) for header in headers]
+    Client(settings=HttpSettings()).ask("GET", "/health/live", credentials=None, headers=sent)
+    (line,) = _lines(stream)
+    assert line["traceId"] == logged
 
 
 def test_privacy_logs_hold_nothing_that_was_sent(stream: io.StringIO) -> None:

@@ -8,9 +8,10 @@ line per second and client, with their number.
 import asyncio
 import logging
 import os
+import re
 import sys
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, TextIO
 
 from pydantic_core import to_json
@@ -35,6 +36,10 @@ ACCESS: Final = "scoring_model.access"
 """Name of the logger of requests, at INFO."""
 
 REFUSED_SECONDS: Final = 1.0
+# Version ff, and ids of zeros alone, are invalid; more may follow in versions above 00.
+_TRACEPARENT: Final = re.compile(
+    rb"(?!ff)([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(-[ -~]*)?"
+)
 _METHODS: Final = frozenset(("GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH", "TRACE", "CONNECT"))
 _access: Final = logging.getLogger(ACCESS)
 _faults: Final = logging.getLogger(FAULTS)
@@ -120,6 +125,24 @@ def configure(stream: TextIO | None = None) -> None:
         logger.setLevel(logging.INFO)
 
 
+def trace_id(received: Sequence[bytes]) -> str | None:
+    """Return the trace id of a `traceparent` that came once and is well-formed; None otherwise.
+
+    References
+    ----------
+    https://www.w3.org/TR/trace-context, section 3.2.
+
+    Examples
+    --------
+    >>> trace_id([b"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"])
+    '0af7651916cd43dd8448eb211c80319c'
+    """
+    found = _TRACEPARENT.fullmatch(received[0]) if len(received) == 1 else None
+    if found is None or (found[1] == b"00" and found[3] is not None):
+        return None
+    return found[2].decode()
+
+
 class RequestLog:
     """Counts requests, and writes the access log."""
 
@@ -150,6 +173,7 @@ class RequestLog:
             "status": context.status or None,
             "durationMs": round(seconds * 1000, 3),
             "clientId": None if caller is None else caller.client_id,
+            "traceId": trace_id(context.received.get(b"traceparent", ())),
         }
         _write(line)
 

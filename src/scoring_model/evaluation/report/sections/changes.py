@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Final
 from scoring_model.evaluation.comparison_result import ComparisonResult
 from scoring_model.evaluation.report.plots.comparison import draw_changes
 from scoring_model.evaluation.report.section import Cell, Drawing, Grid, Row, Section
-from scoring_model.evaluation.report.sections.groups import TOP
+from scoring_model.evaluation.report.sections.groups import OVER_LABELS, TOP, told
 from scoring_model.evaluation.report.style import ROW, TITLE
 from scoring_model.evaluation.report.words import estimate_text, points, slug, titles, tone_of
 from scoring_model.figures import ERRORS, FIGURES
@@ -30,7 +30,7 @@ def changes_sections(comparison: ComparisonResult) -> list[Section]:
         Section(
             name=f"by-{slug(table.column)}",
             title=f"Groups by {table.column}",
-            texts=(_TEXT,),
+            texts=(_TEXT,) if comparison.released is None else (_TEXT, OVER_LABELS),
             drawings=(_drawing(table),),
             grids=(_flips(table),),
         )
@@ -82,6 +82,7 @@ def _clear(table: "GroupFlipTable") -> str:
 
 def _change(rate: str, change: "Estimate") -> Cell:
     text = estimate_text(change, points, together=True, unknown="no records", endless="not enough data")
+    text = told(change, text, span=2, together=True)
     return Cell(text=text, tone=tone_of(rate, change.simultaneous_low, change.simultaneous_high))
 
 

@@ -8,8 +8,16 @@ from scoring_model.evaluation.groups import MIN_RECORDS, REST
 from scoring_model.evaluation.report.plots.groups import draw_groups
 from scoring_model.evaluation.report.section import Drawing, Grid, Section
 from scoring_model.evaluation.report.style import ROW
-from scoring_model.evaluation.report.words import ABSENT, estimate_text, points, slug, titles
+from scoring_model.evaluation.report.words import (
+    ABSENT,
+    CAN_NOT_KNOW,
+    estimate_text,
+    points,
+    slug,
+    titles,
+)
 from scoring_model.evaluation.result import EvaluationResult
+from scoring_model.evaluation.stopped import WIDEST
 from scoring_model.figures import ERRORS, FIGURES
 
 if TYPE_CHECKING:
@@ -23,6 +31,12 @@ TOP: Final = 20
 
 _NOT_ENOUGH: Final = "not enough data"
 
+OVER_LABELS: Final = (
+    "Numbers are about the applicants who were observed. Their intervals also hold for every label that the stopped "
+    "applicants of the group could have; “can’t know” stands where such an interval is wider than half of what is "
+    "possible."
+)
+
 
 def groups_sections(evaluation: EvaluationResult) -> list[Section]:
     """Describe rates by group, one part for each column; or say that none were asked for."""
@@ -35,11 +49,12 @@ def groups_sections(evaluation: EvaluationResult) -> list[Section]:
         "intervals are simultaneous: they hold for all groups of the column at once, for each rate by itself, with 95% "
         "confidence."
     )
+    texts = (text,) if evaluation.stopped is None else (text, OVER_LABELS)
     return [
         Section(
             name=f"by-{slug(table.column)}",
             title=f"Groups by {table.column}",
-            texts=(text,),
+            texts=texts,
             drawings=(_drawing(evaluation, table),),
             grids=(_gaps(table), _ratios(table)),
         )
@@ -87,6 +102,9 @@ def _clear(table: "GroupTable") -> str:
     if clear:
         return f"Clear differences (simultaneous intervals leave out 0): {'; '.join(clear)}."
     text = "No group differs clearly from its reference: every simultaneous interval that exists holds 0."
+    gaps = [rate.gap for group in table.groups for rate in group.rates.values()]
+    if any(one.method == "labellings" for one in gaps):
+        return f"{text} A control group would narrow them."
     return f"{text} {_visible(table)}".rstrip()
 
 
@@ -136,7 +154,16 @@ def _rate(rate: "GroupRate") -> str:
     share = rate.estimate
     if rate.gap.absence and share.value is not None:
         return f"{_NOT_ENOUGH} ({share.count:,} of {share.records:,})"
-    return estimate_text(share, unknown="no records")
+    return told(share, estimate_text(share, unknown="no records"), span=1)
+
+
+def told(one: "Estimate", text: str, *, span: float, together: bool = False) -> str:
+    """Return the text of a number of a group, or that its ends over all labels of the stopped ones say nothing."""
+    ends = (one.simultaneous_low, one.simultaneous_high) if together else (one.low, one.high)
+    low, high = ends
+    if one.method != "labellings" or low is None or high is None or high - low <= WIDEST * span:
+        return text
+    return CAN_NOT_KNOW
 
 
 def _gaps(table: "GroupTable") -> Grid:
@@ -148,7 +175,8 @@ def _gaps(table: "GroupTable") -> Grid:
 def _gap(rate: "GroupRate") -> str:
     if rate.gap.absence:
         return _NOT_ENOUGH
-    return estimate_text(rate.gap, points, together=True, endless="no interval")
+    text = estimate_text(rate.gap, points, together=True, endless="no interval")
+    return told(rate.gap, text, span=2, together=True)
 
 
 def _ratios(table: "GroupTable") -> Grid:
@@ -162,6 +190,8 @@ def _ratio(rate: "GroupRate") -> str:
     ratio = rate.ratio
     if ratio.absence:
         return _NOT_ENOUGH
+    if _gap(rate) == CAN_NOT_KNOW:
+        return CAN_NOT_KNOW
     if ratio.value is None:
         return ABSENT
     low, high = ratio.simultaneous_low, ratio.simultaneous_high
