@@ -64,6 +64,8 @@ def test_nothing_is_lost_on_one_machine(sealed: Path, tmp_path: Path, sqlite_url
     ):
         kills, audit = kill_run(scene, kills=KILLS, seed=1, instants=SOON, leases=False)
     assert audit.losses == ()
+    assert kills.total() == KILLS
+    assert min(audit.replayed, audit.delivered, audit.erased) > 0
     assert sorted(asyncio.run(table(sqlite_url, RuleSetRow))) == activated
     decided = [
         (row.rules, row.score or 0, row.decided_by_code)
