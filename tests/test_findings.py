@@ -32,6 +32,7 @@ def test_codes_are_stable() -> None:
         "SM015": "LATE_FRAUDS",
         "SM016": "STEP_UPS",
         "SM017": "CONTROL_GROUP",
+        "SM018": "ONE_CODE",
     }
     assert list(CHECKS) == list(Code)
 

@@ -29,7 +29,7 @@ from scoring_model.training.space import STARTING_POINTS
 
 CONFIGURATIONS: Final = Path(__file__).parents[2] / "configs"
 IDENTITY: Final = CONFIGURATIONS / "identity.yaml"
-AS_THE_PROJECT_TRAINS: Final[Params] = {**STARTING_POINTS[-1], "bagging_freq": 1, "num_leaves": 31}
+AS_THE_PROJECT_TRAINS: Final[Params] = {**STARTING_POINTS[2], "bagging_freq": 1, "num_leaves": 31}
 NETWORK: Final = "network"
 HOT_NETWORK: Final = "192.0.2.0/24"
 HOT_SHARE: Final = 0.2

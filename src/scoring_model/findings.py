@@ -54,6 +54,7 @@ class Code(StrEnum):
     LATE_FRAUDS = "SM015"
     STEP_UPS = "SM016"
     CONTROL_GROUP = "SM017"
+    ONE_CODE = "SM018"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -230,6 +231,16 @@ CHECKS: Final[Mapping[Code, Check]] = MappingProxyType(
             "control group, and promises on missed fraud are then about those who passed. An evaluation with fewer "
             "than 10 known frauds in it cannot say which share of frauds a policy misses.",
             action="Wait for more records, or let a larger share pass (`policy.control`).",
+        ),
+        Code.ONE_CODE: Check(
+            title="Categories with one code",
+            severity=Severity.ERROR,
+            of_training=True,
+            why="A category has a code of its own if five persons or more have it before the validation part; all "
+            "others share one. Where no value is that common, all have the same code, and the model learns nothing of "
+            "the column. A column with one value alone is no such case: SM005 finds it.",
+            action="Give the signal the type `identifier` if its values name single persons or things, merge its "
+            "values into larger groups, or leave the feature out with `features.exclude`.",
         ),
     }
 )

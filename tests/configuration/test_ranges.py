@@ -36,8 +36,8 @@ COSTS = ("fraud_loss", "reject_cost", "step_up_cost", "step_up_effectiveness", "
         (SplitSettings, {"validation": 0.0, "test": -0.1}, ("validation", "test")),
         (
             TuningSettings,
-            {"trials": 1, "fpr": 0.5, "folds": 0, "max_rounds": 0, "patience": 0, "thinning": 0},
-            ("fpr", "thinning", "folds", "max_rounds", "patience"),
+            {"trials": 1, "folds": 0, "max_rounds": 0, "patience": 0, "thinning": 0},
+            ("thinning", "folds", "max_rounds", "patience"),
         ),
         (TuningSettings, {"trials": None, "budget": 0}, ("budget",)),
         (ThinningSettings, {"genuine": 1.5, "most_records": 10}, ("genuine", "most_records")),

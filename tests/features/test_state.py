@@ -3,11 +3,14 @@
 import json
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 
 from feature_tables import LINKS, SIGNALS, table_of, tables
 from scoring_model.features import FeatureSettings, FittedState, fit_state
+from scoring_model.features.state import MAX_LEVELS, Vocabulary
 from scoring_model.records import RecordTable
+from scoring_model.training.leakage.single_feature import single_auc
 
 SETTINGS = FeatureSettings(signals=SIGNALS, links=LINKS)
 
@@ -34,6 +37,28 @@ def test_one_person_who_comes_often_is_one_person() -> None:
     table = group(4, **{"signals.channel": "kiosk"})
     often = table.take(np.array([0, 0, 0, 1, 2, 3]))
     assert fit_state(often, SETTINGS).vocabulary("signals.channel").values == ()
+
+
+@pytest.mark.parametrize(("levels", "power"), [(300, 1.0), (2_000, 0.0)])
+def test_codes_do_not_tell_the_records_of_the_fit_from_new_ones(levels: int, power: float) -> None:
+    """Own against new values of a noise category give an AUC of at most .51, with rare values and with too many."""
+    rng, count = np.random.default_rng(5), 40_000
+    shares = np.arange(1, levels + 1) ** -power
+    own, new = rng.choice(levels, (2, count), p=shares / shares.sum())
+    persons = np.bincount(own, minlength=levels).tolist()
+    vocabulary = Vocabulary.fit([(str(level), persons[level]) for level in range(levels)])
+    assert len(vocabulary.values) == MAX_LEVELS
+    codes = np.array([vocabulary.code(str(level)) for level in range(levels)])[np.concatenate([own, new])]
+    order = rng.permutation(2 * count)
+    which = np.repeat([1, 0], count).astype(np.int8)
+    assert single_auc(codes[order], which[order], categorical=True) < 0.51
+
+
+def test_a_value_of_the_train_part_alone_is_numbered() -> None:
+    """Without a burn-in, and with a value that appears after it, categories have codes; tables stay empty."""
+    late = group(5, **{"signals.channel": "kiosk", "firstName": "Zoë"})
+    state = fit_state(late.take(np.arange(0)), SETTINGS, categories=late)
+    assert (state.vocabulary("signals.channel").values, state.names.counts) == (("kiosk",), {})
 
 
 @settings(max_examples=50)

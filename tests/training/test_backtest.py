@@ -150,7 +150,7 @@ def test_possible_folds_are_reported_before_the_work(rolling: Backtest, lines: l
     named = [line for line in lines[:work] if line.startswith(("fold as of", "no fold as of"))]
     days = [line.partition("as of ")[2][:10] for line in named]
     assert days == sorted(days)
-    assert [one.code for one in rolling.findings] == ["SM001", "SM002", "SM003", "SM004", "SM015"]
+    assert [one.code for one in rolling.findings] == ["SM001", "SM002", "SM003", "SM004", "SM015", "SM018"]
     assert "SM015" in lines[work]
     assert len(named) == len(rolling.folds) + len(rolling.impossible)
     assert [line for line in named if line.startswith("fold")] == [

@@ -1,10 +1,20 @@
 """Checks of a training beside the leakage checks: useless features, and parameters at an end of the search space."""
 
+from dataclasses import replace
+
 import pytest
 
 from scoring_model.configuration import Tuned
+from scoring_model.features import FeatureMatrix
 from scoring_model.findings import State
-from scoring_model.training.checks import check_features, check_parameters
+from scoring_model.training.checks import (
+    OneCode,
+    check_categories,
+    check_features,
+    check_parameters,
+    refuse_one_code,
+)
+from scoring_model.training.preparation import Prepared
 from scoring_model.training.space import STARTING_POINTS
 
 
@@ -18,6 +28,26 @@ def test_useless_features_are_counted_and_named() -> None:
     assert check_features({}, records=500, dropped=True).state is State.CLEAR
     off = check_features({}, records=500, dropped=False)
     assert (off.state, "features.drop_useless" in off.sentence) == (State.NOT_APPLICABLE, True)
+
+
+def test_a_category_with_one_code_stops(prepared: Prepared) -> None:
+    """A category without any code of its own is named; one that is no feature, or always the same, is not."""
+    refuse_one_code([sound := check_categories(prepared)])
+    state = replace(prepared.matrix.state, vocabularies={})
+    bare = replace(prepared, matrix=FeatureMatrix(prepared.matrix.settings, state))
+    found = check_categories(bare)
+    assert (sound.state, found.state, found.count) == (State.CLEAR, State.FOUND, len(found.names))
+    assert {"signal_channel", "address_country"} <= set(found.names)
+    with pytest.raises(
+        OneCode, match=r"^SM018: of \d+ categories, .* none has five persons: .*signal_channel"
+    ):
+        refuse_one_code([sound, found])
+    table, channel = prepared.table, prepared.table.column("signals.channel")
+    same = replace(channel, codes=channel.codes * 0)
+    alike = replace(table, columns={**table.columns, "signals.channel": same})
+    excluded = replace(prepared.matrix.settings, exclude=("address_country",))
+    less = replace(bare, table=alike, matrix=FeatureMatrix(excluded, state))
+    assert not {"signal_channel", "address_country"} & set(check_categories(less).names)
 
 
 @pytest.mark.parametrize(

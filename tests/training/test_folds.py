@@ -1,11 +1,9 @@
-import math
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scoring_model.training.folds import FIRST_ORIGIN, FoldError, cut_folds, smooth_recall
+from scoring_model.training.folds import FIRST_ORIGIN, FoldError, cut_folds
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(1, 5), st.integers(2, 400))
@@ -39,22 +37,3 @@ def test_folds_without_a_class_are_named() -> None:
         cut_folds(times, targets, 3)
     with pytest.raises(FoldError, match="no rows"):
         cut_folds(times[:0], targets[:0], 3)
-
-
-@given(st.integers(0, 2**32 - 1), st.integers(2, 60), st.floats(0.01, 0.49), st.integers(1, 30))
-def test_smooth_recall_is_the_best_threshold_at_each_rate(seed: int, n: int, fpr: float, levels: int) -> None:
-    """It equals the mean over the rates of the best recall over all thresholds, with ties."""
-    rng = np.random.default_rng(seed)
-    margins = rng.integers(0, levels, n).astype(np.float64)
-    targets = np.zeros(n, dtype=np.int8)
-    targets[rng.permutation(n)[: rng.integers(1, n)]] = 1
-    frauds, genuine = margins[targets == 1], margins[targets == 0]
-    best = []
-    for factor in (0.5, math.sqrt(0.5), 1.0, math.sqrt(2.0), 2.0):
-        kept = [
-            float((frauds >= threshold).mean())
-            for threshold in [*np.unique(margins), np.inf]
-            if (genuine >= threshold).sum() <= factor * fpr * len(genuine)
-        ]
-        best.append(max(kept))
-    assert smooth_recall(margins, targets, fpr) == pytest.approx(np.mean(best), abs=1e-12)

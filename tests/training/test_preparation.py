@@ -14,7 +14,7 @@ from scoring_model.configuration import Configuration
 from scoring_model.features import FeatureMatrix, fit_state
 from scoring_model.history.rings import MOST_SHARED, find_rings
 from scoring_model.records import NEVER, Column, RecordTable
-from scoring_model.training.preparation import Prepared, one_of_each, prepare
+from scoring_model.training.preparation import Prepared, fit_before, one_of_each
 from scoring_model.training.run import Training
 
 
@@ -74,26 +74,26 @@ def test_a_record_does_not_see_its_own_instant(prepared: Prepared, history: Reco
     assert (count(at), count(at - 1)) == (0.0, 1.0)
 
 
-def test_state_depends_on_the_burn_in_alone(
+def test_the_state_depends_on_what_precedes_training_and_validation(
     prepared: Prepared, history: RecordTable, identity: Configuration
 ) -> None:
-    """Other names, countries and categories after the burn-in give the same fitted state."""
-    border = prepared.split.boundaries.train_from
-    later = np.flatnonzero(history.event_times >= border)
-    places = np.arange(len(history))
-    places[later] = later[::-1]
-    swapped = history.take(places).columns
-    columns = {**history.columns, "firstName": swapped["lastName"]}
-    columns |= {
-        "address.country": swapped["address.country"],
-        "signals.channel": swapped["signals.emailDomain"],
-    }
-    other = replace(history, columns=columns)
-    burn_in = np.flatnonzero(history.event_times < border)
-    own = replace(other, columns={n: _spliced(history, other, n, burn_in) for n in columns})
-    again = prepare(own, identity)
-    assert again.matrix.state.to_json() == prepared.matrix.state.to_json()
-    assert again.rows[later].tobytes() != prepared.rows[later].tobytes()
+    """Other values after the burn-in change the categories alone; after the train part they change nothing."""
+
+    def fitted(border: int) -> dict[str, object]:
+        places, later = np.arange(len(history)), np.flatnonzero(history.event_times >= border)
+        places[later] = later[::-1]
+        swapped = history.take(places).columns
+        columns = {**history.columns, "firstName": swapped["lastName"]}
+        columns |= {"signals.channel": swapped["signals.emailDomain"]}
+        other, kept = replace(history, columns=columns), np.flatnonzero(history.event_times < border)
+        own = {name: _spliced(history, other, name, kept) for name in columns}
+        state = fit_before(prepared.split, replace(other, columns=own), identity.feature_settings)
+        return state.to_json()
+
+    bounds, state = prepared.split.boundaries, prepared.matrix.state.to_json()
+    after_burn_in = fitted(bounds.train_from)
+    changed = {name for name in state if after_burn_in[name] != state[name]}
+    assert (changed, fitted(bounds.validation_from)) == ({"vocabularies"}, state)
 
 
 def _spliced(table: RecordTable, other: RecordTable, name: str, kept: IntArray) -> Column:
@@ -107,11 +107,12 @@ def _spliced(table: RecordTable, other: RecordTable, name: str, kept: IntArray) 
 def test_the_state_is_fitted_on_the_burn_in(
     prepared: Prepared, history: RecordTable, identity: Configuration, training: Training
 ) -> None:
-    """The state is fitted on the records before the first training row, and the bundle holds it."""
+    """The tables are fitted before the first training row, categories on the train part too; the bundle holds both."""
     first = history.event_times[prepared.split.train].min()
     burn_in = history.take(np.flatnonzero(history.event_times < prepared.split.boundaries.train_from))
     assert burn_in.event_times.max() < first
-    fitted = fit_state(burn_in, identity.feature_settings).to_json()
+    learnt = history.take(np.concatenate([prepared.split.burn_in, prepared.split.train]))
+    fitted = fit_state(burn_in, identity.feature_settings, categories=learnt).to_json()
     assert prepared.matrix.state.to_json() == fitted
     assert training.bundle.contents.features.state.to_json() == fitted
     assert fitted["names"]

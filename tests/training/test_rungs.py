@@ -5,12 +5,12 @@ import lightgbm as lgb
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from sklearn.metrics import log_loss
+from sklearn.metrics import average_precision_score, log_loss
 
 from scoring_model.configuration import TuningSettings
 from scoring_model.training import folds as folds_module
 from scoring_model.training.fitting import fixed_params
-from scoring_model.training.folds import SearchFold, build_folds, cut_folds, smooth_recall
+from scoring_model.training.folds import SearchFold, build_folds, cut_folds
 from scoring_model.training.rungs import FIRST_RUNG_BUDGET, Rung, run_trial
 
 SLOW = {"learning_rate": 0.1, "num_leaves": 8, "max_depth": 4}
@@ -137,8 +137,8 @@ def test_trees_of_the_first_rung_depend_on_learning_rate_and_leaves(
         assert trees == math.ceil(most)
 
 
-def test_recall_is_that_of_the_rounds_that_are_given() -> None:
-    """A booster from LightGBM's own loop with exactly these rounds has the recall of the last rung."""
+def test_a_value_is_that_of_the_rounds_that_are_given() -> None:
+    """A booster from LightGBM's own loop with exactly these rounds has the average precision of the last rung."""
     (fold,) = folds_of(folds=1)
     rows, targets, times = sample()
     rung = reached([fold], max_rounds=60, patience=10)[-1]
@@ -146,7 +146,7 @@ def test_recall_is_that_of_the_rounds_that_are_given() -> None:
     booster = lgb.train(params, fold.train, num_boost_round=rung.rounds[0])
     validation = cut_folds(times, targets, 1)[0][1]
     margins = np.asarray(booster.predict(rows[validation], raw_score=True), dtype=np.float64)
-    assert rung.value == smooth_recall(margins, targets[validation], TuningSettings().fpr)
+    assert rung.value == pytest.approx(average_precision_score(targets[validation], margins), abs=1e-12)
     assert rung.rounds[0] > 5
 
 
@@ -196,6 +196,8 @@ def test_weights_of_genuine_records_equal_repeated_ones() -> None:
     unweighted = build_folds(rows, targets, cuts, **options)
     assert found == oracle
     assert found != reached(unweighted, **settled)[-1].rounds
+    values = [reached(folds, **settled)[-1].value for folds in (weighted, expected)]
+    assert values[0] == pytest.approx(values[1], abs=1e-12)
 
 
 def test_a_trial_stops_when_its_log_loss_no_longer_falls() -> None:

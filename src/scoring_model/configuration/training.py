@@ -152,8 +152,6 @@ class TuningSettings:
     budget : int or None
         Microseconds after which no further trial starts; at least one is finished. Exactly one of `trials` and
         `budget` is set. The result of a budget depends on the machine: keep the parameters that it finds.
-    fpr : float
-        False positive rate around which recall is maximised, in (0, 0.5).
     folds : int
         Rolling-origin folds, at least 1.
     max_rounds : int
@@ -171,7 +169,6 @@ class TuningSettings:
 
     trials: int | None = 40
     budget: Duration | None = None
-    fpr: float = 0.05
     folds: int = 3
     max_rounds: int = 400
     patience: int = 25
@@ -184,7 +181,6 @@ class TuningSettings:
             self,
             ("", "exactly one of trials and budget", (self.trials is None) != (self.budget is None)),
             ("budget", "above 0", self.budget is None or self.budget > 0),
-            ("fpr", "in (0, 0.5)", 0 < self.fpr < 0.5),
             ("thinning", "in (0, 1]", 0 < self.thinning <= 1),
             *((name, "at least 1", count is None or count >= 1) for name, count in counts.items()),
         )

@@ -287,6 +287,7 @@ _COUNTRY = Feature(
     reason="ADDRESS_COUNTRY",
     sentence="Country of the address.",
     categorical=True,
+    learnt=True,
 )
 
 _NO_LINE = ("NO_ADDRESS_LINE", "No first line of an address was given.")

@@ -39,6 +39,8 @@ class Feature:
         The protected attribute that it reads; the feature is off unless the configuration names the attribute.
     fitted : bool
         Whether the number comes from fitted frequencies, so that it means something else after the next training.
+    learnt : bool
+        Whether it comes from what is fitted on the train part too, not on the burn-in alone.
     """
 
     name: str
@@ -50,6 +52,7 @@ class Feature:
     categorical: bool = False
     protected: str | None = None
     fitted: bool = False
+    learnt: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

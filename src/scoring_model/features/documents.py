@@ -76,6 +76,7 @@ _CITIZENSHIP = Feature(
     reason="CITIZENSHIP",
     sentence="Citizenship.",
     categorical=True,
+    learnt=True,
     protected="citizenship",
 )
 _ABROAD = Feature(

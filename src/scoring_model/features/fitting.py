@@ -1,4 +1,4 @@
-"""Fits the state of features on the burn-in, before the first training row."""
+"""Fits the state of features: tables before the first training row, categories before the first validation row."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -34,13 +34,20 @@ _LINE = "address.line1"
 _DOCUMENT, _COUNTRY = "documentType", "address.country"
 
 
-def fit_state(table: RecordTable, settings: FeatureSettings) -> FittedState:
-    """Fit the tables and vocabularies on records before all training rows.
+def fit_state(
+    table: RecordTable, settings: FeatureSettings, *, categories: RecordTable | None = None
+) -> FittedState:
+    """Fit the tables on records before all training rows, and number the categories that a model may learn.
+
+    A table of frequencies fitted on the training rows would tell them from later ones, since each counts in its own
+    frequency. A code says only which category it is, and a category has to be numbered to be learnt.
 
     Parameters
     ----------
     table : RecordTable
         Only the burn-in.
+    categories : RecordTable, optional
+        The burn-in and the train part, which number the categories; by default the burn-in alone.
 
     Returns
     -------
@@ -49,7 +56,8 @@ def fit_state(table: RecordTable, settings: FeatureSettings) -> FittedState:
     """
     persons = person_codes(table, alone=True)
     names = [pair for name in _NAME_FIELDS for pair in _persons_by_value(table, name, persons)]
-    categories = [f"signals.{name}" for name, s in settings.signals.items() if s.type is SignalType.CATEGORY]
+    numbered = table if categories is None else categories
+    whose = person_codes(numbered, alone=True)
     read = {
         f"signals.{name}:{part}": _persons_by_value(table, f"signals.{name}", persons, reader)
         for name, signal in sorted(settings.signals.items())
@@ -61,8 +69,8 @@ def fit_state(table: RecordTable, settings: FeatureSettings) -> FittedState:
         documents=ShareTable.fit(_persons_by_pair(table, _COUNTRY, _DOCUMENT, persons)),
         vocabularies={
             **{
-                name: Vocabulary.fit(_persons_by_value(table, name, persons))
-                for name in sorted([*_VOCABULARY_FIELDS, *categories])
+                name: Vocabulary.fit(_persons_by_value(numbered, name, whose))
+                for name in sorted([*_VOCABULARY_FIELDS, *settings.categories])
             },
             **{name: Vocabulary.fit(counts) for name, counts in read.items()},
         },

@@ -185,6 +185,11 @@ class FeatureSettings:
         if violations:
             raise Invalid(violations)
 
+    @property
+    def categories(self) -> tuple[str, ...]:
+        """Return the fields of the signals that are categories, such as ``signals.channel``."""
+        return tuple(f"signals.{name}" for name, s in self.signals.items() if s.type is SignalType.CATEGORY)
+
 
 def _spec_violations(links: LinkSettings) -> Iterator[Violation]:
     signals = [amount.signal for amount in links.every_amount]

@@ -105,6 +105,7 @@ def _value(name: str, settings: SignalSettings) -> Feature:
         sentence=f"The signal {name}.",
         direction=_DIRECTIONS[settings.trend],
         categorical=categorical,
+        learnt=categorical,
         protected=settings.protected,
     )
 

@@ -4,7 +4,9 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import Any, Final
+from zlib import crc32
 
 from scoring_model.features.catalogue import MISSING
 from scoring_model.features.local_time import Offsets
@@ -45,13 +47,20 @@ class Vocabulary:
     def fit(cls, persons_by_value: Iterable[tuple[str, int]]) -> "Vocabulary":
         """Number the categories of enough persons, most frequent first.
 
+        Of more than `MAX_LEVELS` those whose numbers of persons have the same power of two are chosen by a hash. Chosen
+        by number alone, each would owe its place to the records that it is fitted on, and be rarer in later ones.
+
         Parameters
         ----------
         persons_by_value : iterable of (str, int)
             Distinct values, each with its number of persons.
         """
-        common = [(-persons, value) for value, persons in persons_by_value if persons >= MIN_PERSONS]
-        return cls([value for _, value in sorted(common)[:MAX_LEVELS]])
+        common = [
+            (-persons.bit_length(), crc32(value.encode()), -persons, value)
+            for value, persons in persons_by_value
+            if persons >= MIN_PERSONS
+        ]
+        return cls([value for *_, value in sorted(sorted(common)[:MAX_LEVELS], key=itemgetter(2, 3))])
 
     def code(self, value: str | None) -> float:
         """Return the code of a value: an integer, or NaN if missing."""

@@ -1,7 +1,9 @@
 """Checks that a training makes beside the leakage checks."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
+
+import numpy as np
 
 from scoring_model.configuration import Configuration, Tuned
 from scoring_model.evaluation.checks import check_control
@@ -9,6 +11,7 @@ from scoring_model.evaluation.late_frauds import KnownFrauds, check_late_frauds
 from scoring_model.features.blind_windows import check_windows
 from scoring_model.findings import Code, Finding, State, not_applicable
 from scoring_model.records.times import DAY
+from scoring_model.training.leakage import TrainingStopped
 from scoring_model.training.preparation import Prepared
 from scoring_model.training.space import open_ends
 from scoring_model.training.split import NO_TEST_PART, Split
@@ -24,6 +27,7 @@ def check_prepared(prepared: Prepared, configuration: Configuration) -> Iterator
     yield check_features(
         prepared.useless, records=len(prepared.split.train), dropped=configuration.features.drop_useless
     )
+    yield check_categories(prepared)
     yield check_evaluated_part(prepared.split)
     bounds = prepared.split.boundaries
     yield check_control(
@@ -69,6 +73,53 @@ def check_features(useless: Mapping[str, str], *, records: int, dropped: bool) -
         records=records,
         names=tuple(useless),
     )
+
+
+class OneCode(TrainingStopped):
+    """The values of a category share one code; nothing was trained."""
+
+
+def check_categories(prepared: Prepared) -> Finding:
+    """Find categories with several values in the train part, none of which has a code of its own."""
+    matrix, train, code = prepared.matrix, prepared.split.train, Code.ONE_CODE
+    used = {*matrix.names, *prepared.useless}
+    fields = {
+        feature.name: feature.inputs[0]
+        for feature in matrix.catalogue
+        if feature.name in used and feature.learnt and feature.categorical
+    }
+    if not fields:
+        return not_applicable(code, "no feature is a category of a vocabulary", records=len(train))
+    found = tuple(
+        name
+        for name, field in fields.items()
+        if not matrix.state.vocabulary(field).values
+        and np.unique(codes := prepared.table.column(field).codes[train]).size > 1 + (codes < 0).any()
+    )
+    return Finding(
+        code=code,
+        state=State.FOUND if found else State.CLEAR,
+        sentence=f"of {len(fields)} categories, {len(found)} have several values of which none has five persons"
+        + (f": {', '.join(found[:_NAMED])}" if found else ""),
+        count=len(found),
+        records=len(train),
+        names=found,
+    )
+
+
+def refuse_one_code(findings: Iterable[Finding]) -> None:
+    """Raise if a category has one code.
+
+    Raises
+    ------
+    OneCode
+        With all findings.
+    """
+    every = tuple(findings)
+    for finding in every:
+        if finding.code is Code.ONE_CODE and finding.state is State.FOUND:
+            text = f"{finding.code}: {finding.sentence}. {finding.check.action} ({finding.page})"
+            raise OneCode(text, every)
 
 
 def check_evaluated_part(split: Split) -> Finding:

@@ -1,6 +1,5 @@
 """Rolling-origin folds: the value of parameters at three moments of the past."""
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -19,8 +18,6 @@ FIRST_ORIGIN = 0.4
 
 FEWEST_GENUINE = 20_000
 """Minimum number of genuine records after thinning."""
-
-_AROUND = (0.5, math.sqrt(0.5), 1.0, math.sqrt(2.0), 2.0)
 
 
 class FoldError(ValueError):
@@ -160,30 +157,3 @@ def _fold(
         targets=targets[judged],
         weights=genuine_weights(targets[judged], genuine_weight),
     )
-
-
-def smooth_recall(margins: FloatArray, targets: NDArray[np.int8], fpr: float) -> float:
-    """Average the recall over five false positive rates around the allowed one.
-
-    At a single rate, recall is a multiple of one over the number of frauds, so trials tie. The rates range from half
-    to twice the allowed one, by factors of sqrt(2).
-
-    Parameters
-    ----------
-    margins : ndarray of shape (n,), float64
-        Margins, or values with the same ranking.
-    targets : ndarray of shape (n,), 1 fraud, 0 genuine, both present
-    fpr : float
-        Allowed false positive rate, in (0, 0.5).
-
-    Returns
-    -------
-    float
-        In [0, 1]. At each rate, the highest recall of a threshold that at most this share of genuine records reaches.
-    """
-    genuine = np.sort(margins[targets == 0])[::-1]
-    frauds = np.sort(margins[targets == 1])
-    allowed = (np.array(_AROUND) * fpr * len(genuine)).astype(np.int64)
-    # The first genuine record beyond the limit excludes its margin, and so all records tied with it.
-    caught = len(frauds) - np.searchsorted(frauds, genuine[allowed], side="right")
-    return float(caught.mean() / len(frauds))

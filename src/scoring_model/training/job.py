@@ -31,7 +31,7 @@ from scoring_model.records.stored import StoredFile
 from scoring_model.training.assembly import evaluation_document
 from scoring_model.training.certification import InfeasiblePolicy
 from scoring_model.training.fitting import import_lightgbm_alone
-from scoring_model.training.leakage import LeakageError
+from scoring_model.training.leakage import TrainingStopped
 from scoring_model.training.mlflow_runs import TrackedRun, without_credentials
 from scoring_model.training.report import training_sections
 from scoring_model.training.run import Training, run_prepared, run_training
@@ -149,7 +149,7 @@ def run_job(job: Job, *, report: Callable[[str], None] = lambda text: None) -> J
         If a process ended, or the Dask scheduler cannot be reached; the trials so far are in the journal.
     DifferentVersions
         If the scheduler or a worker has other versions of packages.
-    LeakageError
+    LeakageError, OneCode
         After writing the findings to ``findings.json``.
     InfeasiblePolicy
         If a model was fitted, after writing ``parameters.yaml``, ``thresholds.csv`` and ``without_policy``, a bundle
@@ -164,7 +164,7 @@ def run_job(job: Job, *, report: Callable[[str], None] = lambda text: None) -> J
     try:
         with open_workers(job.processes, job.dask, extra="train", prepare=import_lightgbm_alone) as workers:
             training = _train(job, workers, report)
-    except LeakageError as error:
+    except TrainingStopped as error:
         _write_file(job, _FINDINGS, _findings(error.findings))
         raise
     except InfeasiblePolicy as error:

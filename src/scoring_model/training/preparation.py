@@ -9,7 +9,7 @@ import numpy as np
 from scoring_model.arrays import FloatArray, IntArray
 from scoring_model.bundle import reason_factors
 from scoring_model.configuration import Configuration
-from scoring_model.features import FeatureMatrix, fit_state
+from scoring_model.features import FeatureMatrix, FeatureSettings, FittedState, fit_state
 from scoring_model.history import person_codes
 from scoring_model.history.rings import rings_of, rings_of_frauds
 from scoring_model.records import RecordTable
@@ -54,7 +54,7 @@ class Prepared:
     persons : ndarray of shape (n,), int64
         Codes; a record without a known person counts as a separate person.
     matrix : FeatureMatrix
-        Its state is fitted on the burn-in.
+        Its state is fitted on the burn-in, its categories are numbered on the train part too.
     rows : ndarray of shape (n, d), float64
     useless : mapping of str to str
         Features left out as useless, with the reason.
@@ -120,7 +120,7 @@ class Prepared:
 
 
 def prepare(records: RecordTable | KeptRecords, configuration: Configuration) -> Prepared:
-    """Split a labelled history, fit the state of the features on the burn-in, and build all rows.
+    """Split a labelled history, fit the state of the features, and build all rows.
 
     Every record is history for later ones, including those in the gaps and in the label maturity window. Only the
     split determines the training records. With a configured as-of instant the result is that of a table without the
@@ -152,7 +152,7 @@ def prepare(records: RecordTable | KeptRecords, configuration: Configuration) ->
         else records.split(persons, configuration.split)
     )
     settings = configuration.feature_settings
-    matrix = FeatureMatrix(settings, fit_state(table.take(parts.burn_in), settings))
+    matrix = FeatureMatrix(settings, fit_before(parts, table, settings))
     rows, useless = records.rows(matrix) if isinstance(records, KeptRecords) else matrix.rows(table), {}
     if configuration.features.drop_useless:
         factors = reason_factors(matrix, use=configuration.use, share=configuration.policy.reason_share)
@@ -167,6 +167,12 @@ def prepare(records: RecordTable | KeptRecords, configuration: Configuration) ->
         useless=useless,
         thinning=records.thinning if isinstance(records, KeptRecords) else None,
     )
+
+
+def fit_before(parts: Split, table: RecordTable, settings: FeatureSettings) -> FittedState:
+    """Fit the state of the features before the first row of validation: categories on all, the rest on the burn-in."""
+    learnt = table.take(np.concatenate([parts.burn_in, parts.train]))
+    return fit_state(table.take(parts.burn_in), settings, categories=learnt)
 
 
 def _without(

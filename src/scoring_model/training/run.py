@@ -21,7 +21,7 @@ from scoring_model.training.alternatives import Alternatives
 from scoring_model.training.assembly import assemble
 from scoring_model.training.averaging import fit_forest
 from scoring_model.training.certification import refuse_hopeless
-from scoring_model.training.checks import check_parameters, check_prepared
+from scoring_model.training.checks import check_parameters, check_prepared, refuse_one_code
 from scoring_model.training.leakage import refuse_leaks, run_leakage_checks
 from scoring_model.training.preparation import Prepared, prepare
 from scoring_model.training.split import Split
@@ -80,6 +80,8 @@ def train(data: Any, configuration: Configuration | str | Path, *, as_of: str | 
         If more rows than configured break the contract.
     SplitError, FoldError, ScaleError, CalibrationError, InfeasiblePolicy
         If the records do not suffice; the message names what is missing.
+    OneCode
+        If the values of a category share one code.
     LeakageError
         If features leak future information or labels.
     """
@@ -147,6 +149,8 @@ def run_training(table: RecordTable, configuration: Configuration, **options: An
     InfeasiblePolicy
         Before the search, if the validation part has too few records for any model to keep the bounds; otherwise if
         the fitted model cannot keep them, with the results of its thresholds.
+    OneCode
+        Before the search, if the values of a category share one code.
     LeakageError
         Before the search, if features leak future information or labels.
     JournalError
@@ -207,6 +211,7 @@ class _Run:
         """Refuse records that leak, or with which no model keeps the bounds."""
         prepared, training = self.prepared, self.configuration.training
         findings = self._reported(check_prepared(prepared, self.configuration))
+        refuse_one_code(findings)
         refuse_hopeless(
             len(prepared.genuine_persons), len(prepared.fraud_rings), settings=self.configuration.policy
         )
@@ -221,7 +226,13 @@ class _Run:
             tuning = self._search()
             tuned = Tuned(params=tuning.params, rounds=tuning.rounds)
             self.options.report(
-                f"{len(tuning.trials)} trials, best recall {tuning.value:.4f} in {tuning.rounds} trees"
+                f"{len(tuning.trials)} trials, average precision {tuning.value:.4f} in {tuning.rounds} trees"
+                + (
+                    f"; the best trial, {tuning.best:.4f}, is not better than this starting point by more than its "
+                    "standard error over the folds"
+                    if tuning.best > tuning.value
+                    else ""
+                )
             )
         self.options.keep_parameters(tuned)
         return tuning, tuned

@@ -20,7 +20,8 @@ import numpy as np
 
 from scoring_model.arrays import FloatArray
 from scoring_model.configuration import TuningSettings
-from scoring_model.training.folds import SearchFold, smooth_recall
+from scoring_model.evaluation.metrics import Ranking
+from scoring_model.training.folds import SearchFold
 
 if TYPE_CHECKING:
     import lightgbm as lgb
@@ -43,15 +44,20 @@ class Rung:
 
     Parameters
     ----------
-    value : float
-        Mean over the folds so far of the smoothed recall, in [0, 1].
+    values : tuple of float
+        Average precision of each fold so far, in [0, 1].
     rounds : tuple of int
         Number of trees with the lowest validation log loss, for each fold so far.
     """
 
-    value: float
+    values: tuple[float, ...]
     rounds: tuple[int, ...]
     last: bool
+
+    @property
+    def value(self) -> float:
+        """Return the mean over the folds."""
+        return statistics.fmean(self.values)
 
 
 def run_trial(
@@ -73,18 +79,18 @@ def run_trial(
     first, *others = folds
     course = _Course(first, first.thinned, first.share, params)
     course.run(min(settings.max_rounds, _few_trees(params)), settings.patience)
-    yield _rung([course], settings, last=False)
+    yield _rung([course], last=False)
     if first.is_thinned:
         course.run(settings.max_rounds, settings.patience)
-        yield _rung([course], settings, last=False)
+        yield _rung([course], last=False)
         course = _Course(first, first.train, 1.0, params)
     courses = [course]
     course.run(settings.max_rounds, settings.patience)
     for fold in others:
-        yield _rung(courses, settings, last=False)
+        yield _rung(courses, last=False)
         courses.append(_Course(fold, fold.train, 1.0, params))
         courses[-1].run(settings.max_rounds, settings.patience)
-    yield _rung(courses, settings, last=True)
+    yield _rung(courses, last=True)
 
 
 def _few_trees(params: Mapping[str, object]) -> int:
@@ -95,9 +101,9 @@ def _few_trees(params: Mapping[str, object]) -> int:
     return math.ceil(FIRST_RUNG_BUDGET / rate * math.sqrt(_LEAVES / min(leaves, 2**depth)))
 
 
-def _rung(courses: "Sequence[_Course]", settings: TuningSettings, *, last: bool) -> Rung:
+def _rung(courses: "Sequence[_Course]", *, last: bool) -> Rung:
     return Rung(
-        value=statistics.fmean(course.recall(settings.fpr) for course in courses),
+        values=tuple(course.average_precision() for course in courses),
         rounds=tuple(course.best_rounds for course in courses),
         last=last,
     )
@@ -106,7 +112,7 @@ def _rung(courses: "Sequence[_Course]", settings: TuningSettings, *, last: bool)
 class _Course:
     """A booster on one fold that can be continued, with early stopping by log loss.
 
-    Log loss is smooth, while recall, which the search maximises, is a step function. numpy sums it, because
+    Log loss is smooth, while the ranking, which the search improves, changes in steps. numpy sums it, because
     LightGBM's own sum depends on its threads.
     """
 
@@ -133,9 +139,13 @@ class _Course:
             self._booster.eval_valid(self._look)
             self._ended = self._rounds - self.best_rounds >= patience
 
-    def recall(self, fpr: float) -> float:
-        """`smooth_recall` at the best number of trees."""
-        return smooth_recall(self._best, self._fold.targets, fpr)
+    def average_precision(self) -> float:
+        """Average precision at the best number of trees."""
+        fold = self._fold
+        weights = None if (fold.weights == 1).all() else fold.weights
+        found = Ranking.of(self._best, fold.targets, weights).average_precision()
+        assert found is not None  # every fold has frauds
+        return found
 
     def _look(self, probabilities: FloatArray, _: "lgb.Dataset") -> tuple[str, float, bool]:
         corrected = probabilities

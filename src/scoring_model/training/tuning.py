@@ -38,6 +38,7 @@ REDUCTION_FACTOR: Final = 2
 
 _RANDOM_TRIALS = 6  # including the starting points; afterwards the sampler models the trials
 _ROUNDS = "rounds"  # of each fold, kept with the trial
+_VALUES = "values"  # of each fold, kept with the trial
 _SECONDS = "seconds"  # of each rung, kept with the trial
 
 
@@ -49,8 +50,8 @@ class Tuning:
     ----------
     rounds : int
         Number of trees for all rows.
-    value : float
-        Mean over the folds of the smoothed recall, in [0, 1].
+    value, best : float
+        Mean over the folds of the average precision of these parameters, and of the best trial, in [0, 1].
     trials : list of dict
         One row for each trial: 'trial' (from 0), 'state' ('complete' or 'pruned'), 'value', 'rounds' (None if
         pruned) and the parameters.
@@ -59,6 +60,7 @@ class Tuning:
     params: dict[str, float | int]
     rounds: int
     value: float
+    best: float
     trials: list[dict[str, float | int | str | None]]
 
 
@@ -273,6 +275,7 @@ class _Search:
             trial.set_user_attr(_SECONDS, time_taken.seconds)
             if rung.last:
                 trial.set_user_attr(_ROUNDS, rung.rounds)
+                trial.set_user_attr(_VALUES, rung.values)
                 self._study.tell(trial, rung.value)
             else:
                 self._study.tell(trial, state=TrialState.PRUNED)
@@ -351,13 +354,38 @@ def _counted(done: Sequence[FrozenTrial], limit: int | None) -> Sequence[FrozenT
 
 
 def _result(done: Sequence[FrozenTrial], sizes: Sequence[int], size: int) -> Tuning:
-    best = max(_complete(done), key=lambda trial: float(trial.values[0]))  # the earliest of equals
+    best = _best_of(complete := _complete(done))
+    winner = _winner(best, [trial for trial in complete if _is_starting_point(trial)])
     return Tuning(
-        params=suggest(optuna.trial.FixedTrial(best.params)),
-        rounds=_scaled_rounds(best, sizes, size),
-        value=best.values[0],
+        params=suggest(optuna.trial.FixedTrial(winner.params)),
+        rounds=_scaled_rounds(winner, sizes, size),
+        value=winner.values[0],
+        best=best.values[0],
         trials=[_row(number, trial, sizes, size) for number, trial in enumerate(done)],
     )
+
+
+def _best_of(trials: Sequence[FrozenTrial]) -> FrozenTrial:
+    return max(trials, key=lambda trial: float(trial.values[0]))  # the earliest of equals
+
+
+def _winner(best: FrozenTrial, starting_points: Sequence[FrozenTrial]) -> FrozenTrial:
+    """Return the best trial, or the best starting point if the former is not better by more than its standard error.
+
+    The best of many trials is chosen for its luck too. So its mean lead over the folds has to exceed the standard
+    error of this mean, as in the rule of one standard error (Breiman et al. 1984, section 3.4.3); a single fold has no
+    standard error.
+    """
+    if not starting_points:
+        return best
+    start = _best_of(starting_points)
+    leads = np.subtract(best.user_attrs[_VALUES], start.user_attrs[_VALUES])
+    error = leads.std(ddof=1) / math.sqrt(len(leads)) if len(leads) > 1 else 0.0
+    return best if leads.mean() > error else start
+
+
+def _is_starting_point(trial: FrozenTrial) -> bool:
+    return any(point.items() <= trial.params.items() for point in STARTING_POINTS)
 
 
 def _row(
@@ -394,7 +422,7 @@ def _fingerprint(
     columns: dict[str, NDArray[Any]] = {"rows": rows, "targets": targets, "event times": event_times}
     settings, features, weight = context.settings, context.features, context.genuine_weight
     described = [list(features["feature_names"]), list(features["categorical"]), list(features["monotone"])]
-    search = [settings.fpr, settings.folds, settings.max_rounds, settings.patience, settings.thinning]
+    search = [settings.folds, settings.max_rounds, settings.patience, settings.thinning]
     return {
         **{name: _digest(np.ascontiguousarray(column).data) for name, column in columns.items()},
         "features": _digest(json.dumps(described).encode()),

@@ -49,7 +49,7 @@ async def activate_rules(
             raise RulesRefused(
                 f"rules are checked against each bundle that may serve: give {', '.join(missing)} too"
             )
-        latest = await transaction.rule_set(await transaction.latest_rules())
+        latest = await transaction.rule_set((await transaction.latest_overrides())[0])
         if latest is not None and latest.version == found[0].version:
             raise RulesRefused(f"rules {latest.version} are active already, since {rfc3339(latest.at)}")
         return await _append(
@@ -89,7 +89,7 @@ async def list_rules(store: Store) -> list[dict[str, Any]]:
 
 async def read_active_rules(reader: Reader) -> object:
     """Return the content of the active rules, or None."""
-    row = await reader.rule_set(await reader.latest_rules())
+    row = await reader.rule_set((await reader.latest_overrides())[0])
     return None if row is None else json.loads(row.document)
 
 

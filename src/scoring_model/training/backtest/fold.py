@@ -90,9 +90,11 @@ class FoldTask:
     number : int
         Place among the folds, from 0.
     state : FittedState
-        Tables fitted on the fold's burn-in.
+        Fitted on the fold's burn-in and train part.
     matrix : str
-        File of the feature rows that were computed with this state.
+        File of the feature rows of all folds.
+    own : str or None
+        File of the columns, at `own_places`, that are others with this state.
     stopped : ndarray of int64
         Rows of the validation period that were not observed.
     persons, rings : ndarray of int64
@@ -110,6 +112,8 @@ class FoldTask:
     number: int
     state: FittedState
     matrix: str
+    own: str | None
+    own_places: IntArray
     train: Labelled
     train_from: int
     train_to: int
@@ -166,6 +170,7 @@ class _Fold:
     def __init__(self, task: FoldTask, shared: Shared) -> None:
         self._task, self._shared, self._configuration = task, shared, shared.configuration
         self._rows = np.load(shared.folder / task.matrix, mmap_mode="r")
+        self._own = None if task.own is None else np.load(shared.folder / task.own, mmap_mode="r")
         whole = FeatureMatrix(self._configuration.feature_settings, task.state)
         self._useless = self._find_useless(whole)
         self._kept = [place for place, name in enumerate(whole.names) if name not in self._useless]
@@ -176,12 +181,18 @@ class _Fold:
         if not configuration.features.drop_useless:
             return {}
         factors = reason_factors(matrix, use=configuration.use, share=configuration.policy.reason_share)
-        keep = configuration.features.keep
-        return find_useless(self._rows, self._task.train.rows, matrix.names, factors, keep)
+        rows, keep = self._all(self._task.train.rows), configuration.features.keep
+        return find_useless(rows, np.arange(len(rows)), matrix.names, factors, keep)
 
     def _take(self, rows: IntArray) -> FloatArray:
         """Return some rows of the features in use, in memory."""
-        found: FloatArray = self._rows[rows[:, np.newaxis], self._kept] if self._useless else self._rows[rows]
+        found = self._all(rows)
+        return found[:, self._kept] if self._useless else found
+
+    def _all(self, rows: IntArray) -> FloatArray:
+        found: FloatArray = self._rows[rows]
+        if self._own is not None:
+            found[:, self._task.own_places] = self._own[rows]
         return found
 
     def outcome(self) -> FoldOutcome:

@@ -1,4 +1,4 @@
-"""Feature rows in files that all folds share, and the tasks that name them."""
+"""Feature rows in files, of one fold or shared by several, and the tasks that name them."""
 
 from pathlib import Path
 from typing import Final
@@ -8,10 +8,11 @@ from numpy.typing import NDArray
 
 from scoring_model.arrays import FloatArray, IntArray
 from scoring_model.evaluation.importance import sample_rows
-from scoring_model.features import FeatureMatrix, FittedState, fit_state
+from scoring_model.features import FeatureMatrix, FittedState
 from scoring_model.training.backtest.fold import FoldTask, Labelled
 from scoring_model.training.backtest.plan import History, Plan
 from scoring_model.training.backtest.workspace import MATRIX
+from scoring_model.training.preparation import fit_before, without_features
 
 EXPLAINED: Final = 300
 """Largest number of records whose contributions are measured for each fold."""
@@ -21,19 +22,21 @@ LEARNING_FOLDS: Final = 3
 
 
 class Matrices:
-    """Feature rows in files: one for all folds with the same fitted tables.
+    """Feature rows in files: one for all folds, and one for each with the columns that differ.
 
     The links of a record do not depend on the fold, since they use only what was known before it. The features of
-    values depend on the tables that were fitted on the burn-in.
+    values depend on the tables that were fitted on its burn-in, and on the categories of its train part.
     """
 
     def __init__(self, history: History, plan: Plan, folder: Path) -> None:
         self._history, self._plan, self._folder = history, plan, folder
         self._settings = history.configuration.feature_settings
         self._last = plan.folds[-1].split.burn_in
-        self.state = fit_state(history.table.take(self._last), self._settings)
+        self.state = self._fit(len(plan.folds) - 1)
         self._shared = MATRIX.format("shared")
-        np.save(folder / self._shared, FeatureMatrix(self._settings, self.state).rows(history.table))
+        matrix = FeatureMatrix(self._settings, self.state)
+        self._names = matrix.names
+        np.save(folder / self._shared, matrix.rows(history.table))
 
     @property
     def rows(self) -> FloatArray:
@@ -42,28 +45,27 @@ class Matrices:
 
     def task_of(self, number: int) -> FoldTask:
         """Prepare a fold, with a file of rows of its own if it needs one."""
-        fold = self._plan.folds[number]
-        if np.array_equal(fold.split.burn_in, self._last):
-            return self._task(number, self.state, self._shared)
-        name = _file_of(number)
-        state = fit_state(self._history.table.take(fold.split.burn_in), self._settings)
-        self._write_rows(self._folder / name, state)
-        return self._task(number, state, name)
+        state = self._fit(number)
+        if state.to_json() == self.state.to_json():
+            return self._task(number, state, None, np.arange(0))
+        matrix = FeatureMatrix(self._settings, state)
+        # With the same burn-in only what the train part teaches differs.
+        learnt_alone = np.array_equal(self._plan.folds[number].split.burn_in, self._last)
+        others = [one.name for one in matrix.features if learnt_alone and not one.learnt]
+        name, matrix = _file_of(number), without_features(matrix, others)
+        values = matrix.value_rows(self._history.table)
+        np.save(self._folder / name, values)
+        places = [place for place, one in enumerate(self._names) if one in matrix.names[: values.shape[1]]]
+        return self._task(number, state, name, np.array(places, dtype=np.int64))
 
     def remove(self, number: int) -> None:
         """Remove the file of rows that a fold has for itself, if it has one."""
         (self._folder / _file_of(number)).unlink(missing_ok=True)
 
-    def _write_rows(self, path: Path, state: FittedState) -> None:
-        """Write the shared rows with the values of other tables."""
-        values = FeatureMatrix(self._settings, state).value_rows(self._history.table)
-        shared = self.rows
-        rows = np.lib.format.open_memmap(path, mode="w+", dtype=np.float64, shape=shared.shape)
-        rows[:, : values.shape[1]] = values
-        rows[:, values.shape[1] :] = shared[:, values.shape[1] :]
-        rows.flush()
+    def _fit(self, number: int) -> FittedState:
+        return fit_before(self._plan.folds[number].split, self._history.table, self._settings)
 
-    def _task(self, number: int, state: FittedState, matrix: str) -> FoldTask:
+    def _task(self, number: int, state: FittedState, own: str | None, places: IntArray) -> FoldTask:
         plan, times = self._plan, self._history.table.event_times
         fold = plan.folds[number]
         b, first = fold.split.boundaries, plan.first_place(fold)
@@ -72,7 +74,9 @@ class Matrices:
         return FoldTask(
             number=number,
             state=state,
-            matrix=matrix,
+            matrix=self._shared,
+            own=own,
+            own_places=places,
             train=_labelled(fold.split.train, fold.split.train_targets, times),
             train_from=b.train_from,
             train_to=b.train_to,

@@ -32,6 +32,7 @@ from scoring_model.training.backtest.matrices import Matrices
 from scoring_model.training.backtest.plan import History, Plan, PlannedFold, Window, make_plan, names_of
 from scoring_model.training.backtest.result import Fold, JudgedHistory
 from scoring_model.training.backtest.workspace import Workspace, run_key
+from scoring_model.training.checks import check_categories, refuse_one_code
 from scoring_model.training.fitting import import_lightgbm_alone
 from scoring_model.training.leakage import refuse_leaks, run_leakage_checks
 from scoring_model.training.preparation import Prepared
@@ -194,7 +195,7 @@ def _check_leakage(history: History, plan: Plan, matrices: Matrices, report: Rep
 
     Raises
     ------
-    LeakageError
+    LeakageError, OneCode
     """
     training = history.configuration.training
     prepared = Prepared(
@@ -212,8 +213,10 @@ def _check_leakage(history: History, plan: Plan, matrices: Matrices, report: Rep
             maturity=training.split.label_maturity,
             records=len(history.table),
         ),
+        check_categories(prepared),
     )
     report("checks: " + "; ".join(map(str, found)))
+    refuse_one_code(found)
     refuse_leaks(found, training.leakage_checks.tolerate)
     return found
 

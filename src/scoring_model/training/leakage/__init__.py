@@ -7,12 +7,18 @@ from scoring_model.configuration import LeakageSettings
 from scoring_model.findings import Finding, not_applicable
 from scoring_model.training.leakage.future_leakage import check_future_leakage
 from scoring_model.training.leakage.label_permutation import check_label_permutation
-from scoring_model.training.leakage.refusal import LEAKAGE_CHECKS, LeakageError, refuse_leaks, tolerate
+from scoring_model.training.leakage.refusal import (
+    LEAKAGE_CHECKS,
+    LeakageError,
+    TrainingStopped,
+    refuse_leaks,
+    tolerate,
+)
 from scoring_model.training.leakage.shared_persons import check_shared_persons
 from scoring_model.training.leakage.single_feature import check_single_features
 from scoring_model.training.preparation import Prepared
 
-__all__ = ["LeakageError", "refuse_leaks", "run_leakage_checks"]
+__all__ = ["LeakageError", "TrainingStopped", "refuse_leaks", "run_leakage_checks"]
 
 
 def run_leakage_checks(prepared: Prepared, settings: LeakageSettings, *, seed: int) -> tuple[Finding, ...]:

@@ -46,7 +46,21 @@ def refuse_leaks(findings: Iterable[Finding], tolerated: Collection[str]) -> Non
         raise LeakageError(all_findings, leaks)
 
 
-class LeakageError(ValueError):
+class TrainingStopped(ValueError):
+    """What a check found stops the training; nothing was trained.
+
+    Parameters
+    ----------
+    findings : tuple of Finding
+        Of all checks before the search.
+    """
+
+    def __init__(self, text: str, findings: tuple[Finding, ...]) -> None:
+        super().__init__(text)
+        self.findings = findings
+
+
+class LeakageError(TrainingStopped):
     """The records leak the label; nothing was trained.
 
     Parameters
@@ -66,6 +80,5 @@ class LeakageError(ValueError):
         lines.append(
             f"To train all the same, with a note in the card: training.leakage_checks.tolerate: [{names}]"
         )
-        super().__init__("the records leak what is to be predicted:\n" + "\n".join(lines))
-        self.findings = findings
+        super().__init__("the records leak what is to be predicted:\n" + "\n".join(lines), findings)
         self.leaks = leaks
