@@ -8,12 +8,14 @@ import numpy as np
 
 from scoring_model.arrays import FloatArray, IntArray
 from scoring_model.bundle import reason_factors
-from scoring_model.configuration import Configuration
+from scoring_model.configuration import Configuration, PolicySettings
+from scoring_model.evaluation.bounds import MISSED_FRAUD, room
 from scoring_model.features import FeatureMatrix, FeatureSettings, FittedState, fit_state
 from scoring_model.history import person_codes
 from scoring_model.history.rings import rings_of, rings_of_frauds
 from scoring_model.records import RecordTable
 from scoring_model.records.observation import observed
+from scoring_model.training.certification import delta_of
 from scoring_model.training.fitting import FeatureOptions, genuine_weights
 from scoring_model.training.split import EvaluatedPart, Split, split
 from scoring_model.training.thinning import KeptRecords, Thinning, keep
@@ -60,6 +62,9 @@ class Prepared:
         Features left out as useless, with the reason.
     thinning : Thinning or None
         How the records were chosen, if they are not all of the history.
+    beside : ndarray of int64, optional
+        Rows of the validation period that are in no part, and that bounds on the errors of genuine applicants count as
+        genuine; see `counted_as_genuine`. None: those who were stopped.
     """
 
     table: RecordTable
@@ -69,6 +74,12 @@ class Prepared:
     rows: FloatArray
     useless: Mapping[str, str] = field(default_factory=dict)
     thinning: Thinning | None = None
+    beside: IntArray | None = None
+
+    @property
+    def counted(self) -> IntArray:
+        """Return the rows that count as genuine beside the validation part."""
+        return self.split.stopped if self.beside is None else self.beside
 
     @property
     def genuine_weight(self) -> float:
@@ -94,12 +105,11 @@ class Prepared:
         Returns
         -------
         ndarray of int64
-            Indices in the validation part, followed by `split.stopped`.
+            Indices in the validation part, followed by `counted`.
         """
         places, rows = self._validated(0)
-        stopped = self.split.stopped
-        places = np.concatenate([places, len(self.split.validation) + np.arange(len(stopped))])
-        return places[one_of_each(self.persons[np.concatenate([rows, stopped])])]
+        places = np.concatenate([places, len(self.split.validation) + np.arange(len(self.counted))])
+        return places[one_of_each(self.persons[np.concatenate([rows, self.counted])])]
 
     @cached_property
     def fraud_rings(self) -> IntArray:
@@ -166,7 +176,37 @@ def prepare(records: RecordTable | KeptRecords, configuration: Configuration) ->
         rows=rows,
         useless=useless,
         thinning=records.thinning if isinstance(records, KeptRecords) else None,
+        beside=counted_as_genuine(parts, persons, configuration.policy),
     )
+
+
+def counted_as_genuine(parts: Split, persons: IntArray, settings: PolicySettings) -> IntArray:
+    """Choose the rows that bounds on the errors of genuine applicants count as genuine beside the validation part.
+
+    Where no control group stands for the stopped ones these are. Where one does, the validation part is a sample of all
+    applicants, with as few records as its share is small. Then all who were observed, and each stopped one as genuine,
+    may leave a policy more room, as most that a policy stops are few. That is chosen by numbers of persons and frauds
+    alone, before any score is known, so that the tests stay exact.
+
+    Returns
+    -------
+    ndarray of int64
+        Rows of the table, `parts.stopped` first; empty where the validation part alone leaves more room.
+    """
+    control, limits = parts.control, settings.limits()
+    if control is None or not control.stands_for_all:
+        return parts.stopped
+    every = np.concatenate([parts.stopped, parts.spare])
+    genuine = parts.validation[parts.validation_targets == 0]
+    alone, together = (len(np.unique(persons[rows])) for rows in (genuine, np.concatenate([genuine, every])))
+    frauds = len(parts.stopped) * control.frauds / (control.genuine + control.frauds)
+    delta = delta_of(settings.confidence) / max(len(limits), 1)
+    rooms = [
+        (room(together, limit=limit, delta=delta, certain=frauds), room(alone, limit=limit, delta=delta))
+        for bound, limit in limits.items()
+        if bound != MISSED_FRAUD
+    ]
+    return every if all(more >= less for more, less in rooms) else every[:0]
 
 
 def fit_before(parts: Split, table: RecordTable, settings: FeatureSettings) -> FittedState:
