@@ -50,3 +50,15 @@ def test_rules_are_activated_listed_and_rolled_back(capsys: Captured, sealed: Pa
     file.write_text(RULES % "STOP")
     code, _, complaint = run(capsys, "rules", "activate", file, sealed, *base)
     assert (code, "rules.0.then" in complaint) == (1, True)
+
+
+def test_a_training_keeps_what_rules_read_or_refuses(capsys: Captured, folder: Path) -> None:
+    """`train --rules` names what its configuration leaves out, before it reads any record."""
+    file, records = folder / "rules.yaml", folder / "records.csv"
+    records.touch()
+    (folder / "use.yaml").write_text("name: x\nfeatures: {exclude: [event_hour]}\n")
+    file.write_text(RULES.replace("signals.deviceId: {is: farm}", "event_hour: {below: 6}") % "OBSERVE")
+    words = ("train", records, "--config", folder / "use.yaml", "--out", folder / "b", "--rules", file)
+    code, _, complaint = run(capsys, *words)
+    assert (code, "rules.0.when.event_hour: nothing has this name" in complaint) == (1, True)
+    assert not (folder / "b.training").exists()

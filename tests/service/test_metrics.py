@@ -78,9 +78,17 @@ def test_a_restarted_process_goes_on_and_the_page_sums_all(slots: Slots) -> None
 
 
 def test_verifications_are_counted_as_they_were_committed(slots: Slots) -> None:
-    """A row without a score counts by its status, others by outcome and by what decided, the policy by default."""
+    """A row without a score counts by its status, others by outcome and by what decided, the policy by default.
+
+    Those of sandbox clients count nowhere.
+    """
     count_verifications(
-        [verification_row(), verification_row(outcome="FAILED", score=900, decided_by="rule"), pending_row()]
+        [
+            verification_row(),
+            verification_row(outcome="FAILED", score=900, decided_by="rule"),
+            verification_row(score=900, decided_by="sandbox"),
+            pending_row(),
+        ]
     )
     page = shown(slots)
     assert value(page, "verifications_total", outcome="PASSED", decided_by="policy") == 1

@@ -18,7 +18,7 @@ class DecidedBy(StrEnum):
     CONTROL = "control"  # the control group: it passed, whatever score and thresholds say
     LIST = "list"  # a list of the operator
     RULE = "rule"  # a rule of the operator
-    SANDBOX = "sandbox"  # the signal `sandboxOutcome` of a sandbox client
+    SANDBOX = "sandbox"  # of a sandbox client: its signal `sandboxOutcome`, else score and thresholds
 
 
 OUTCOMES: tuple[Outcome, ...] = tuple(Outcome)

@@ -300,7 +300,7 @@ class Verification(Resource):
                 "description": (
                     "Only where the operator uses a control group, lists or rules: `control` if the verification "
                     "passed so that it is learnt whether such persons are frauds; `list` or `rule` if one of these "
-                    "decided; else `policy`. For sandbox clients `sandbox` if the signal `sandboxOutcome` decided."
+                    "decided; else `policy`. For sandbox clients `sandbox`."
                 ),
             }
         ),

@@ -101,19 +101,16 @@ def test_the_signal_decides(store_url: str, sealed: Path) -> None:
         good, bad = signals_of(world.bundle)[0], signals_of(world.bundle, Outcome.FAILED)[0]
         await activated(world)
         found = []
-        for sent, policy in ((good, "PASSED"), (bad, "FAILED")):
-            plain = await sandbox.verify(**sent)
-            assert (plain["scoringOutcome"], plain["decidedBy"]) == (policy, "policy")
-            of_model = [one["code"] for one in plain["reasonCodes"]]
-            found.append(plain)
-            for outcome in Outcome:
-                made = await sandbox.verify(**sent, sandboxOutcome=outcome.value)
-                shown = (made["scoringOutcome"], made["decidedBy"], made["policyOutcome"], made["sandbox"])
-                assert shown == (outcome.value, "sandbox", policy, True)
-                expected = [] if outcome is Outcome.PASSED else ["SANDBOX_OUTCOME", *of_model][:5]
-                assert [one["code"] for one in made["reasonCodes"]] == expected
+        for sent in (good, bad):
+            for wish in (None, *reversed(Outcome)):
+                made = await sandbox.verify(**sent, sandboxOutcome=wish)
+                policy, codes = made["policyOutcome"], [one["code"] for one in made["reasonCodes"]]
+                assert (made["scoringOutcome"], made["decidedBy"]) == (wish or policy, "sandbox")
+                assert (codes[:1] == ["SANDBOX_OUTCOME"]) == (wish in (Outcome.STEPPED_UP, Outcome.FAILED))
+                assert (len(codes) > (wish is not None)) == (policy != "PASSED" != made["scoringOutcome"])
                 found.append(made)
-        first = found[3]["reasonCodes"][0]
+        assert {one["policyOutcome"] for one in found} >= {"PASSED", "FAILED"}
+        first = found[1]["reasonCodes"][0]  # FAILED was asked for
         assert first["description"] == "The client of this sandbox asked for the outcome."
         stepped = next(one for one in found if one["scoringOutcome"] == "STEPPED_UP")
         body = {
@@ -125,14 +122,20 @@ def test_the_signal_decides(store_url: str, sealed: Path) -> None:
         assert [await replayed(world, one["id"]) for one in found] == [Replay.SAME] * len(found)
         rows = await table(world.url, VerificationRow)
         assert {(row.rules, row.rule_hits, row.decided_by_code) for row in rows} == {(None, None, None)}
-        stored = next(row for row in rows if row.decided_by == "sandbox" and row.outcome == "FAILED")
+        stored = next(row for row in rows if row.outcome == "FAILED" != row.policy_outcome)
         told = (stored.reasons or "").removeprefix("SANDBOX_OUTCOME").lstrip(",")
         asked = {"sandboxOutcome": "FAILED"}
         assert explains_sandbox(stored, asked, told)
         assert explains_sandbox(stored, {}, told)  # its signals were deleted with age
         assert not explains_sandbox(stored, {"sandboxOutcome": "PASSED"}, told)
         assert not explains_sandbox(stored, {"vpn": True}, told)
-        for changes in ({"outcome": "PASSED"}, {"reasons": ""}, {"rules": 1}, {"control_drawn": 0}):
+        for changes in (
+            {"outcome": "PASSED"},
+            {"reasons": ""},
+            {"rules": 1},
+            {"control_drawn": 0},
+            {"decided_by": "policy"},
+        ):
             assert not explains_sandbox(stored._replace(**changes), asked, told)
         await sandbox.ask("DELETE", f"{VERIFICATIONS}/{found[0]['id']}/signals")
         assert {await replayed(world, one["id"]) for one in found} == {Replay.ERASED}
@@ -164,7 +167,7 @@ def test_a_technical_fault_and_a_long_wait_can_be_asked_for(store_url: str, seal
             "PENDING": ("COMPLETED", "PASSED"),
             "ERROR": ("ERROR", None),
         }
-        assert ended["PENDING"]["decidedBy"] == "policy"
+        assert (ended["PENDING"]["decidedBy"], ended["ERROR"].get("decidedBy")) == ("sandbox", None)
         assert await replayed(world, ended["PENDING"]["id"]) is Replay.SAME
         types = [event.type for event in await world.events(sandbox.caller)]
         assert sorted(types) == ["verification.completed", "verification.error", "verification.passed"]
@@ -396,7 +399,7 @@ def test_no_sandbox_is_drawn_for_the_control_group(sqlite_url: str, controlling:
         for sender in (await sender_of(world, sandbox=True), await sender_of(world)):
             made = await sender.verify(**bad)
             is_drawn = not sender.caller.sandbox
-            assert made["decidedBy"] == ("control" if is_drawn else "policy")
+            assert made["decidedBy"] == ("control" if is_drawn else "sandbox")
             drawn = [day.drawn for day in await table(world.url, ControlDayRow)]
             assert drawn == ([1] if is_drawn else [])
 

@@ -20,7 +20,8 @@ from scoring_model.service.process import freeze_gc
 MOST: Final = 256 * 1024
 SECONDS: Final = 0.5
 JSON: Final = {"content-type": "application/json"}
-PATHS: Final = ("identities", "verifications", "webhooks")
+RESOLUTIONS: Final = "verifications/0197b0a7-11aa-7d02-9b1c-6f5e4d3c2b1a/resolutions"
+PATHS: Final = ("identities", "verifications", "webhooks", RESOLUTIONS)
 CLIENT: Final = Client()
 
 
@@ -68,6 +69,9 @@ WORST: Final[Mapping[str, Callable[[int], object] | bytes]] = {
         "active": True,
         "description": marks(n),
     },
+    "marks of a note": lambda n: {"result": "APPROVED", "method": "other", "note": marks(n)},
+    "marks of who resolved": lambda n: {"resolvedBy": marks(n)},
+    "digits of an instant": lambda n: {"resolvedAt": "2026-01-31T09:26:54." + "1" * n + "Z"},
     "marks of parts": lambda n: {"address": dict.fromkeys(["line1", "line2", "city"], marks(n // 3))},
     "marks of signals": spread(marks),
     "marks in short runs": spread(lambda n: ("a" + "\u0301" * 15 + "\u0316" * 16) * (n // 32)),
@@ -134,7 +138,10 @@ _TEXTS = st.tuples(
     st.lists(st.sampled_from(_FRAGMENTS), min_size=1, max_size=4).map("".join),
 )
 _NAMES = st.sampled_from(
-    [*PERSON, "externalId", "subjectId", "signals", "destinationUrl", "description", "eventTypes", "other"]
+    [
+        *(*PERSON, "externalId", "subjectId", "signals", "destinationUrl", "description", "eventTypes"),
+        *("result", "method", "note", "resolvedBy", "resolvedAt", "other"),
+    ]
 )
 
 
@@ -149,6 +156,7 @@ def _body(path: str, texts: Mapping[str, tuple[str, str]], copies: int) -> bytes
             "identities": {"address": inner},
             "verifications": {"signals": inner},
             "webhooks": {"imageUrls": [*inner.values()], "eventTypes": [*inner.values()]},
+            RESOLUTIONS: {**inner},
         }
         return {**fields, **several[path]}
 

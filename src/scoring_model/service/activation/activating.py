@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -99,12 +100,11 @@ async def activate(
         sealed = read_bundle(bundle, public_key=public_key)
         scorer = Scorer.of(sealed)
         await agree_on_links(store, scorer)
-        async with store.reading() as reader:
-            await check_names(reader, scorer)
+        row = row._replace(longest_window=scorer.matrix.reach)
+        requested = await request(store, contents_of(sealed), row, partial(check_names, scorer=scorer))
     except (BundleError, HistoryMismatch, RulesRefused) as error:
         await refuse(store, row, str(error))
         raise ActivationRefused(f"bundle {versions} is refused: {error}") from None
-    requested = await request(store, contents_of(sealed), row._replace(longest_window=scorer.matrix.reach))
     return await _wait(store, requested, clock, timeout)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -114,10 +114,19 @@ async def add_activation(transaction: Transaction, row: BundleActivationRow) -> 
     return row
 
 
-async def request(store: Store, bundle: Mapping[str, bytes], row: BundleActivationRow) -> BundleActivationRow:
-    """Store the files of a bundle and request its activation; a request without a decision is replaced."""
+async def request(
+    store: Store,
+    bundle: Mapping[str, bytes],
+    row: BundleActivationRow,
+    check: Callable[[Reader], Awaitable[None]],
+) -> BundleActivationRow:
+    """Store the files of a bundle and request its activation; a request without a decision is replaced.
+
+    `check` may raise, in the same transaction.
+    """
     versions = Versions.of(row)
     async with store.writing([WHOLE_DATABASE]) as transaction:
+        await check(transaction)
         if await transaction.bundle_files(*versions) != bundle:  # such as without a signature
             await transaction.delete_bundle_files(*versions)
             files = [BundleFileRow(*versions, name, content) for name, content in bundle.items()]

@@ -8,7 +8,7 @@ from typing import Any
 from scoring_model.contract.texts import rfc3339
 from scoring_model.rules import InvalidRules, Rules, parse_rules
 from scoring_model.scorer.scorer import Scorer
-from scoring_model.service.activation.activations import Versions, living, read_activations
+from scoring_model.service.activation.activations import Activations, Versions, living
 from scoring_model.service.core.rows import RuleSetRow
 from scoring_model.service.store import WHOLE_DATABASE, Reader, Store, Transaction
 
@@ -27,7 +27,8 @@ async def activate_rules(
     document : object
         The content of a file.
     scorers : sequence of Scorer
-        The bundles that serve and the one that a rollback leads to, at least. Rules are checked against each.
+        The bundles that serve, one that is to be activated and the one that a rollback leads to, at least. Rules are
+        checked against each.
 
     Raises
     ------
@@ -37,14 +38,17 @@ async def activate_rules(
         If such a bundle is not among those given, or the rules are active already.
     """
     given = {Versions(one.manifest.model_version, one.manifest.policy_version) for one in scorers}
-    if missing := [str(one) for one in await _needed(store, now) if one not in given]:
-        raise RulesRefused(
-            f"rules are checked against each bundle that may serve: give {', '.join(missing)} too"
-        )
+    if not scorers:
+        raise RulesRefused("rules are checked against each bundle that may serve: give at least one")
     found = [parse_rules(document, one.rule_names) for one in scorers]
     if len({one.version for one in found}) != 1:
         raise RulesRefused("the bundles read a signal that rules name as different types")
     async with store.writing([WHOLE_DATABASE]) as transaction:
+        # Under the lock that requests of bundles take: none comes in between.
+        if missing := [str(one) for one in await _needed(transaction, now) if one not in given]:
+            raise RulesRefused(
+                f"rules are checked against each bundle that may serve: give {', '.join(missing)} too"
+            )
         latest = await transaction.rule_set((await transaction.latest_overrides())[0])
         if latest is not None and latest.version == found[0].version:
             raise RulesRefused(f"rules {latest.version} are active already, since {rfc3339(latest.at)}")
@@ -107,12 +111,12 @@ async def check_names(reader: Reader, scorer: Scorer) -> None:
         raise RulesRefused(f"it does not have all that the active rules read: {details}") from None
 
 
-async def _needed(store: Store, now: int) -> Iterable[Versions]:
-    """Return the bundles that serve, and the one that a rollback leads to."""
-    activations = await read_activations(store)
-    async with store.reading() as reader:
-        serving = [Versions(row.model_version, row.policy_version) for row in await living(reader, now)]
-    rows = [row for row in (activations.active, activations.previous) if row is not None]
+async def _needed(reader: Reader, now: int) -> Iterable[Versions]:
+    """Return the bundles that serve, one that is to be activated, and the one that a rollback leads to."""
+    activations = Activations(tuple(await reader.activations()))
+    steps = (activations.active, activations.previous, activations.candidate)
+    rows = [row for row in steps if row is not None]
+    serving = [Versions.of(row) for row in await living(reader, now)]
     return dict.fromkeys([*serving, *map(Versions.of, rows)])
 
 

@@ -169,7 +169,7 @@ QUEUE: Final = Metric("gauge", "queue_waiting", "Changes that wait for a transac
 VERIFICATIONS: Final = Metric(
     "counter",
     "verifications_total",
-    "Completed verifications that were committed.",
+    "Completed verifications that were committed, without those of sandbox clients.",
     outcome=OUTCOMES,
     decided_by=tuple(DecidedBy),
 )
@@ -244,8 +244,10 @@ class Steps:
 
 
 def count_verifications(rows: Sequence[VerificationRow]) -> None:
-    """Count rows of verifications that were committed."""
+    """Count rows of verifications that were committed, but for those of sandbox clients."""
     for row in rows:
+        if row.decided_by == DecidedBy.SANDBOX:
+            continue
         if row.score is None:
             UNSCORED.count(row.status)
         else:

@@ -106,7 +106,9 @@ class VerificationRow(NamedTuple):
     subject: bytes | None = (
         None  # keyed hash of the client's reference of one with an identity; None after erasure
     )
-    decided_by: str | None = None  # `DecidedBy`; None if nothing but the policy could decide
+    decided_by: str | None = (
+        None  # `DecidedBy`; None if nothing but the policy could decide; of a sandbox always
+    )
     policy_outcome: str | None = None  # by score and thresholds; None if nothing but the policy could decide
     control_share: float | None = None  # of those whom the policy stops and whose person is known
     control_drawn: int | None = (

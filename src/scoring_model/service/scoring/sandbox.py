@@ -32,15 +32,12 @@ def asked_outcome(signals: Mapping[str, object] | None) -> SandboxOutcome | None
 
 def sandboxed(row: VerificationRow, asked: SandboxOutcome | None) -> VerificationRow:
     """Return a completed row, which has the outcome of the policy, with what the client asked for."""
-    kept = row._replace(policy_outcome=row.outcome, decided_by=DecidedBy.POLICY.value)
+    row = row._replace(policy_outcome=row.outcome)
     if asked is None or asked.value not in tuple(Outcome):
-        return kept
+        return row
     stopped = [SANDBOX_OUTCOME, *filter(None, (row.reasons or "").split(","))]
-    return kept._replace(
-        outcome=asked.value,
-        decided_by=DecidedBy.SANDBOX.value,
-        reasons="" if asked == SandboxOutcome.PASSED else ",".join(stopped[:MAX_REASONS]),
-    )
+    reasons = "" if asked == SandboxOutcome.PASSED else ",".join(stopped[:MAX_REASONS])
+    return row._replace(outcome=asked.value, reasons=reasons)
 
 
 def explains_sandbox(row: VerificationRow, signals: Mapping[str, object], reasons: str) -> bool:
@@ -51,10 +48,9 @@ def explains_sandbox(row: VerificationRow, signals: Mapping[str, object], reason
     reasons : str
         Comma-separated reasons of the model.
     """
-    asked = asked_outcome(signals)
-    if not signals and row.decided_by == DecidedBy.SANDBOX:
-        asked = SandboxOutcome(row.outcome or "")
+    asked = [asked_outcome(signals)] if signals else [None, SandboxOutcome(row.outcome or "")]
     of_policy = row._replace(outcome=row.outcome_of_policy, reasons=reasons)
     of_others = (row.rules, row.rule_hits, row.lists, row.list_hits, row.decided_by_code)
     drawn = (row.control_share, row.control_drawn)
-    return sandboxed(of_policy, asked) == row and {*of_others, *drawn} == {None}
+    is_asked = any(sandboxed(of_policy, one) == row for one in asked)
+    return is_asked and row.decided_by == DecidedBy.SANDBOX and {*of_others, *drawn} == {None}

@@ -333,6 +333,7 @@ def _row(candidate: Candidate, key: PersonKey, features: bytes | None) -> Verifi
         attempts=0 if candidate.pending is None else candidate.pending.attempts,
         leased_until=None,
         reference=None,
+        decided_by=DecidedBy.SANDBOX.value if candidate.sandbox else None,
     )
 
 

@@ -249,7 +249,7 @@ class Verifications:
             previous_verification_id=None if previous is None else to_text(previous),
             created_at=instant(row.created_at),
             completed_at=None if row.completed_at is None else instant(row.completed_at),
-            decided_by=row.decided_by,
+            decided_by=None if row.policy_outcome is None else row.decided_by,
             policy_outcome=row.policy_outcome,
             decided_by_code=row.decided_by_code,
         )
