@@ -7,8 +7,8 @@ durable commit. The service runs on one core; the load and PostgreSQL run on ano
 Run as ``python benchmarks/create_verification.py --store sqlite``. Every answer must be a 201, and a sample is compared
 with the scorer's decision on the same request and history. Prints the start of the service and its memory too.
 
-With ``--in-use`` every run has a twin during which labels are reported and lists are read, in turns; the ratio of both
-rates is printed for each pair.
+With ``--in-use`` every run has a twin during which labels are reported and pages are read, in turns; the ratio of both
+rates is printed for each pair. With ``--overrides`` the twin has 20 rules and three lists of 100,000 values instead.
 """
 
 import argparse
@@ -19,8 +19,8 @@ import os
 import statistics
 import threading
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Final
 
@@ -34,8 +34,15 @@ from shared.processes import cpu_seconds, resident_mebibytes, serving
 from outside_client import Answer, OutsideClient, port_of
 from running_service import Running
 from scoring_model.bundle import Bundle
+from scoring_model.contract.outcome import Outcome
 from scoring_model.records import rfc3339
 from scoring_model.scorer import Scorer
+from scoring_model.service.activation.rules import activate_rules
+from scoring_model.service.core.rows import Row
+from scoring_model.service.operator_lists.changes import Addition, ListChange, add_entries
+from scoring_model.service.store import open_store
+
+Within = Callable[[], AbstractContextManager[None]]
 
 WARM_SECONDS: Final = 4
 KEPT: Final = 200
@@ -96,6 +103,50 @@ def in_use(service: Running, here: Site, verifications: Sequence[str]) -> Iterat
     print(f"  with {len(answers) // 2} reports of labels and as many pages of lists")
 
 
+class Overrides:
+    """20 rules and three lists of 100,000 values, none of which holds for any request; they can be switched."""
+
+    def __init__(self, here: Site, scorer: Scorer) -> None:
+        self._here = here
+        self._rows = asyncio.run(self._make(scorer))
+
+    async def _make(self, scorer: Scorer) -> list[Row]:
+        when = {"score": {"at_least": 100}, "signals.vpn": {"is": True}, "citizenship": {"is": "ZW"}}
+        rules = [{"code": f"R{at}", "title": "a rule", "when": when, "then": "FAILED"} for at in range(20)]
+        store = await open_store(self._here.url)
+        try:
+            made: list[Row] = [await activate_rules(store, {"rules": rules}, [scorer], by="benchmark", now=1)]
+            for key in scorer.matrix.link_keys[:3]:
+                change = ListChange(history_scope=self._here.caller.history_scope, name=key.name, by="")
+                addition = Addition(key=key.name, outcome=Outcome.FAILED, until=None)
+                hashes = [os.urandom(16) for _ in range(100_000)]
+                await add_entries(store, change, addition, hashes, now=1)
+            async with store.reading() as reader:
+                for row in await reader.lists_after(0):
+                    made += await reader.list_changes(row.number, 1_000)
+            return made
+        finally:
+            await store.close()
+
+    @contextmanager
+    def off(self) -> Iterator[None]:
+        """Take away the rows by which a service knows that there are some."""
+        asyncio.run(self._change("DELETE FROM rule_sets", "DELETE FROM list_changes"))
+        yield
+        asyncio.run(self._change())
+
+    async def _change(self, *statements: str) -> None:
+        store = await open_store(self._here.url)
+        try:
+            async with store.writing([]) as transaction:
+                for statement in statements:
+                    await transaction._rows(statement)
+                if not statements:
+                    await transaction.insert(self._rows)
+        finally:
+            await store.close()
+
+
 class Bench:
     """One service under load: its site, the scorer of its bundle, and its requests."""
 
@@ -128,22 +179,27 @@ class Bench:
         return found
 
     def measure_in_use(self, seconds: int, *, repeats: int, known: Answered) -> list[Answered]:
-        """Measure in turns without and with labels and lists in use; returns the loads without.
+        """Measure in turns without and with labels and lists in use; returns the loads without."""
+        ids = [json.loads(answer)["id"] for answer in known.answers]
+        return self._in_turns(seconds, repeats, nullcontext, lambda: in_use(self._service, self._here, ids))
 
-        Each pair begins with the other kind, so that a machine that slows down favours neither.
-        """
-        ids, without = [json.loads(answer)["id"] for answer in known.answers], []
+    def measure_overrides(self, seconds: int, *, repeats: int) -> list[Answered]:
+        """Measure in turns without and with rules and lists; returns the loads without."""
+        return self._in_turns(seconds, repeats, Overrides(self._here, self._scorer).off, nullcontext)
+
+    def _in_turns(self, seconds: int, repeats: int, without: Within, used: Within) -> list[Answered]:
+        """Each pair begins with the other kind, so that a machine that slows down favours neither."""
+        pairs = []
         for turn in range(repeats):
             loads: dict[bool, Answered] = {}
-            for used in (turn % 2 == 1, turn % 2 == 0):
-                if used:
-                    with in_use(self._service, self._here, ids):
-                        loads[used] = self.measure(seconds)
-                else:
-                    loads[used] = self.measure(seconds)
+            for kind in (turn % 2 == 1, turn % 2 == 0):
+                with used() if kind else without():
+                    loads[kind] = self.measure(seconds)
+            pairs.append(loads)
             print(f"pair {turn + 1}: {loads[True].goodput / loads[False].goodput:.3f} of the rate without")
-            without.append(loads[False])
-        return without
+        ratios = [loads[True].goodput / loads[False].goodput for loads in pairs]
+        print(f"median {statistics.median(ratios):.3f} of the rate without")
+        return [loads[False] for loads in pairs]
 
     def _cpu(self) -> list[float]:
         pids = [self._service.process.pid]
@@ -166,7 +222,9 @@ def measure(store: str, kind: str, bundle: Bundle, options: argparse.Namespace) 
             print(f"ready after {ready:.2f} s with {resident_mebibytes(pid):.0f} MiB")
             bench = Bench(service, here, path, visitors)
             first, idle = bench.load(WARM_SECONDS), bench.load(WARM_SECONDS, connections=1)
-            if options.in_use:
+            if options.overrides:
+                found = bench.measure_overrides(options.seconds, repeats=options.repeats)
+            elif options.in_use:
                 found = bench.measure_in_use(options.seconds, repeats=options.repeats, known=first)
             else:
                 found = [bench.measure(options.seconds) for _ in range(options.repeats)]
@@ -189,6 +247,7 @@ def main() -> None:
     parser.add_argument(
         "--in-use", action="store_true", help="in turns without and with labels and lists in use"
     )
+    parser.add_argument("--overrides", action="store_true", help="in turns without and with rules and lists")
     options = parser.parse_args()
     bundle = served_bundle()
     results = {

@@ -13,7 +13,7 @@ import pytest
 
 import program
 from program import Captured
-from running_service import PROGRAM, SECONDS, until
+from running_service import PROGRAM, SECONDS, free_port, until
 from scoring_model.contract.event import EventType
 from scoring_model.contract.texts import to_text
 from scoring_model.service.events.events import NewEvent, message_id, webhook_data, write_events
@@ -21,6 +21,7 @@ from scoring_model.service.events.webhooks import new_secret
 from scoring_model.service.keys.keyring import add_master_key, load_master_keys
 from scoring_model.service.keys.secrets import load_or_create
 from scoring_model.service.store import Store
+from scraping import scraped, value
 from store_story import run_story, write_to
 from stored_rows import delivery_row, event_row, new_id, webhook_row
 from webhook_receiver import receiving
@@ -183,7 +184,8 @@ def deliverer(*words: str) -> Iterator["subprocess.Popen[str]"]:
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     try:
         assert process.stderr is not None
-        assert "delivering" in process.stderr.readline()
+        while "delivering" not in (line := process.stderr.readline()):
+            assert line.partition("] ")[2].startswith("metrics on ")
         yield process
     finally:
         process.kill()
@@ -192,14 +194,20 @@ def deliverer(*words: str) -> Iterator["subprocess.Popen[str]"]:
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_the_deliverer_alone(capsys: Captured, client: str, number: signal.Signals) -> None:
-    """What waits is delivered, what is replayed again under the same id, and a signal ends it with 0."""
+    """What waits is delivered and counted, what is replayed again under the same id; a signal ends it with 0."""
+    port = free_port()
     with receiving() as receiver:
         secret = waiting_test(receiver.url)
-        with deliverer("--development") as process:
+        with deliverer("--development", "--metrics-port", str(port)) as process:
             until(lambda: len(receiver.taken) == 1, "the delivery")
             until(lambda: len(listed(capsys, "deliveries", "--status", "DELIVERED")) == 1, "its end")
             done(capsys, "webhooks", "replay", receiver.taken[0].id)
             until(lambda: len(receiver.taken) == 2, "the repetition")
+            page = f"http://127.0.0.1:{port}/metrics"
+            until(
+                lambda: value(scraped(page), "delivery_attempts_total", status="DELIVERED") == 2, "its count"
+            )
+            assert value(scraped(page), "delivery_seconds_count") == 2
             process.send_signal(number)
             _, error = process.communicate(timeout=SECONDS)
     assert process.returncode == 0

@@ -12,6 +12,13 @@ from starlette.types import ASGIApp
 from scoring_model.contract.delivery import Delivery
 from scoring_model.contract.identity import Identity, IdentityStatus
 from scoring_model.contract.label import LabelReport, LabelResult, LabelsInput, LabelStatus
+from scoring_model.contract.operator_list import (
+    ListChanged,
+    ListContext,
+    ListEntriesInput,
+    ListRemovalInput,
+    OperatorLists,
+)
 from scoring_model.contract.outcome import Outcome
 from scoring_model.contract.resolution import Resolution, ResolutionInput, Resolutions
 from scoring_model.contract.resource import instant
@@ -100,6 +107,7 @@ class FakeService:
         self.webhooks = _Webhooks(self)
         self.labels = _Labels(self)
         self.resolutions = _Resolutions(self)
+        self.lists = _Lists(self)
         self.cursors = Cursors(Secrets(bytes(32)))
         self.bucket = Bucket(True, 5999, 0.01, 0.0)
         self.failures_left = 60
@@ -343,6 +351,33 @@ class _Resolutions:
     async def list(self, caller: Caller, verification: bytes) -> Resolutions:
         self._service.found(caller, verification, Verification)
         return Resolutions(resolutions=())
+
+
+class _Lists:
+    def __init__(self, service: FakeService) -> None:
+        self._service = service
+
+    async def add(
+        self, caller: Caller, body: Mapping[str, object], request: IdempotentRequest | None, _spend: object
+    ) -> Answer[ListChanged]:
+        async def add() -> Answer[ListChanged]:
+            given = parsed(ListEntriesInput, body, ListContext(NOW))
+            return Answer(ListChanged(list=given.list, changed=len(given.values), unchanged=0, entries=1))
+
+        return await self._service.once(caller, request, add)
+
+    async def remove(
+        self, caller: Caller, body: Mapping[str, object], request: IdempotentRequest | None, _spend: object
+    ) -> Answer[ListChanged]:
+        async def remove() -> Answer[ListChanged]:
+            given = parsed(ListRemovalInput, body)
+            return Answer(ListChanged(list=given.list, changed=len(given.values), unchanged=0, entries=0))
+
+        return await self._service.once(caller, request, remove)
+
+    async def list_all(self, caller: Caller) -> OperatorLists:
+        self._service.stumble()
+        return OperatorLists(lists=())
 
 
 class _Webhooks:

@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from scoring_model.cli import console, shared
-from scoring_model.cli.database import time_of, with_store
+from scoring_model.cli.activation import operator
+from scoring_model.cli.database import masters_of, time_of, with_store
 from scoring_model.cli.groups import Group, in_group
 
 if TYPE_CHECKING:
+    from scoring_model.service.clients.clients import NewClient
     from scoring_model.service.core.rows import ApiKeyRow, ClientRow
+    from scoring_model.service.store import Store
 
 ONCE = "the API key is shown only once and not stored: save it now"
 
@@ -37,6 +40,7 @@ def create(
         bool,
         typer.Option("--strict-signals", help="Refuse requests with a signal that the model does not know."),
     ] = False,
+    master_key: shared.MasterKey = None,
     sandbox: Annotated[
         bool,
         typer.Option(
@@ -47,14 +51,19 @@ def create(
     ] = False,
     as_json: shared.Json = False,
 ) -> None:
-    """Create a client and its first API key, which is shown only once."""
+    """Create a client and its first API key, which is shown only once.
+
+    It gets the lists of all scopes. Where there are some, the master key is needed.
+    """
     from scoring_model.service.clients.clients import create_client, parse_permissions, parse_quota
+    from scoring_model.service.operator_lists.operating import copy_lists, has_shared_lists
 
     permissions = parse_permissions(scopes)
     requests, seconds = parse_quota(quota)
-    made = with_store(
-        database,
-        lambda store: create_client(
+
+    async def work(store: Store) -> NewClient:
+        keyring = masters_of(database, master_key) if await has_shared_lists(store) else None
+        made = await create_client(
             store,
             name=name,
             permissions=permissions,
@@ -64,8 +73,12 @@ def create(
             strict_signals=strict_signals,
             sandbox=sandbox,
             now=shared.now(),
-        ),
-    )
+        )
+        if keyring is not None:
+            await copy_lists(store, keyring, made.client_id, by=operator(), now=shared.now())
+        return made
+
+    made = with_store(database, work)
     _show(made.client_id, made.api_key, as_json=as_json)
 
 

@@ -77,7 +77,7 @@ def deliver(
     egress_proxy: Annotated[str | None, shared.setting("egress_proxy")] = None,
     shutdown_grace: Annotated[str, shared.setting("shutdown_grace")] = f"{DEFAULT_GRACE}s",
     host: Annotated[str, shared.setting("host", "Name or address on which /metrics listens.")] = "127.0.0.1",
-    metrics_port: Annotated[int | None, shared.setting("metrics_port")] = None,
+    metrics_port: Annotated[int | None, shared.setting("metrics_port", min=0, max=65535)] = None,
 ) -> None:
     """Deliver events to webhooks until SIGTERM or Ctrl-C, both with exit code 0. Servers may deliver too.
 

@@ -58,6 +58,16 @@ def read_begin(text: str) -> int:
         return read_instant(text)
 
 
+def read_end(text: str) -> int:
+    """Read how long from now (such as 30d), a day, which still counts, or a time; gives its end, in microseconds."""
+    from scoring_model.records.times import end_of, is_end, parse_duration
+
+    try:
+        return end_of(text) if is_end(text) else now() + parse_duration(text)
+    except ValueError as error:
+        raise typer.BadParameter(f"{error}, or a day, or a time of RFC 3339") from error
+
+
 def key_of(path: Path | None) -> Ed25519PublicKey | None:
     """Read the public key that verifies the signature of a bundle, if a path is given."""
     from scoring_model.bundle.seal import load_public_key
@@ -81,10 +91,10 @@ def check_report(path: Path | None) -> Path | None:
     return path
 
 
-def setting(name: str, text: str | None = None) -> Any:
+def setting(name: str, text: str | None = None, **more: Any) -> Any:
     """Make the option of a setting of the service, which its environment variable sets too."""
     known = SETTINGS[name]
-    return typer.Option(envvar=known.variable, show_envvar=False, help=text or known.help)
+    return typer.Option(envvar=known.variable, show_envvar=False, help=text or known.help, **more)
 
 
 def _files(metavar: str) -> Any:

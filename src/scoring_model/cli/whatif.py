@@ -15,6 +15,8 @@ from scoring_model.cli.past import first_of, with_past
 
 if TYPE_CHECKING:
     from scoring_model.scorer import Scorer
+    from scoring_model.service.keys.secrets import Secrets
+    from scoring_model.service.past.tried import Tried
     from scoring_model.service.past.whatif import WhatIf
 
 
@@ -28,6 +30,10 @@ _Policy = Annotated[
         help="Another policy for the bundle, YAML: keys of the section policy of a configuration, the others as in "
         "the bundle, and thresholds (step_up_from, fail_from). It must be certified, as for `policy`.",
     ),
+]
+_Lists = Annotated[
+    Path | None,
+    typer.Option("--lists", exists=True, dir_okay=False, help="Lists to try, YAML (docs/lists.md)."),
 ]
 _By = Annotated[
     list[str] | None,
@@ -46,6 +52,8 @@ def whatif(
     policy: _Policy = None,
     report: shared.ReportFile = None,
     by: _By = None,
+    rules: shared.RulesFile = None,
+    lists: _Lists = None,
     since: shared.Since = None,
     master_key: shared.MasterKey = None,
     public_key: shared.PublicKey = None,
@@ -55,7 +63,8 @@ def whatif(
 
     It must have the link keys and amounts of the history. The database is only read. Follow-ups are decided
     again too, whether or not the bundle would have asked for them; what can't be decided again is counted by its
-    reason. See docs/service-bundles.md#what-another-bundle-would-have-decided.
+    reason. --rules and --lists show whom they would have hit, and what else would have changed.
+    See docs/service-bundles.md#what-another-bundle-would-have-decided.
     """
     from scoring_model.service.past.whatif import what_if
 
@@ -74,6 +83,7 @@ def whatif(
                 since=first_of(since),
                 before=before,
                 by=by or (),
+                tried=_tried(scorer, secrets, rules, lists),
                 progress=progress,
             ),
         )
@@ -88,6 +98,24 @@ def whatif(
         console.say_json({"out": str(out), **_json(found)})
     else:
         _show(found, out)
+
+
+def _tried(scorer: Scorer, secrets: Secrets, rules: Path | None, lists: Path | None) -> Tried | None:
+    """Read the rules and lists that are tried."""
+    from scoring_model.configuration.rules import load_rules
+    from scoring_model.service.operator_lists.files import read_lists
+    from scoring_model.service.past.tried import Tried
+
+    if rules is None and lists is None:
+        return None
+    return Tried(
+        None if rules is None else load_rules(rules, scorer.rule_names),
+        () if lists is None else read_lists(lists),
+        columns=scorer.matrix.names,
+        link_keys=scorer.matrix.link_keys,
+        secrets=secrets,
+        step_ups=scorer.contents.schema.step_ups,
+    )
 
 
 def _scorer(bundle: Path, policy: Path | None, public_key: Path | None) -> Scorer:
@@ -145,6 +173,22 @@ def _json(found: WhatIf) -> dict[str, Any]:
             for column, groups in found.groups.items()
         },
         "sameBundle": {"replayed": found.own, "differ": found.own_differ},
+        "hits": [
+            {
+                "kind": one.kind,
+                "name": one.name,
+                "then": one.then,
+                "hits": one.hits,
+                "perDay": one.hits / max(found.days, 1),
+                "frauds": one.frauds,
+                "genuine": one.genuine,
+                "observed": one.observed,
+                "notObserved": one.not_observed,
+                "decided": one.decided,
+                "changed": one.changed,
+            }
+            for one in found.hits
+        ],
         "notReplayed": {name: found.left_out.get(name, 0) for name in NOT_REPLAYED},
     }
 
@@ -159,6 +203,12 @@ def _show(found: WhatIf, out: Path) -> None:
     )
     for then, new, counts in sorted(kinds(found.matrix), key=lambda kind: kind[:2]):
         console.say(f"{counts.sum():>10}  {then} then, {new} by the bundle")
+    for one in found.hits:
+        console.say(
+            f"{one.kind} {one.name} ({one.then}): {one.hits} hits, {one.hits / max(found.days, 1):.1f} a day; "
+            f"{one.frauds} known frauds, {one.genuine} genuine, {one.observed} let pass and {one.not_observed} stopped "
+            f"without a label; decides {one.decided}, of which {one.changed} get another outcome"
+        )
     if found.own:
         console.say(
             f"{found.own} of them had been decided by this bundle: "

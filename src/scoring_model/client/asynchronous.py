@@ -10,7 +10,15 @@ from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 import httpx
 from tenacity import AsyncRetrying
 
-from scoring_model.client.operations import health, identities, labels, resolutions, verifications, webhooks
+from scoring_model.client.operations import (
+    health,
+    identities,
+    labels,
+    lists,
+    resolutions,
+    verifications,
+    webhooks,
+)
 from scoring_model.client.operations.pages import Page
 from scoring_model.client.operations.verifications import Polling
 from scoring_model.client.request import Request, as_method
@@ -147,6 +155,14 @@ class AsyncResolutions(_AsyncGroup):
     list = _awaited(resolutions.list_of)
 
 
+class AsyncLists(_AsyncGroup):
+    """Values whose applicants pass, are stepped up or fail."""
+
+    add = _awaited(lists.add)
+    remove = _awaited(lists.remove)
+    list = _awaited(lists.list_all)
+
+
 class AsyncHealth(_AsyncGroup):
     """The service itself."""
 
@@ -192,6 +208,7 @@ class AsyncClient:
         self.webhooks = AsyncWebhooks(self._runner)
         self.labels = AsyncLabels(self._runner)
         self.resolutions = AsyncResolutions(self._runner)
+        self.lists = AsyncLists(self._runner)
         self.health = AsyncHealth(self._runner)
 
     async def close(self) -> None:

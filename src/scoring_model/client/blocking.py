@@ -9,7 +9,15 @@ from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 import httpx
 from tenacity import Retrying
 
-from scoring_model.client.operations import health, identities, labels, resolutions, verifications, webhooks
+from scoring_model.client.operations import (
+    health,
+    identities,
+    labels,
+    lists,
+    resolutions,
+    verifications,
+    webhooks,
+)
 from scoring_model.client.operations.pages import Page
 from scoring_model.client.operations.verifications import Polling
 from scoring_model.client.request import Request, as_method
@@ -141,6 +149,14 @@ class Resolutions(_BlockingGroup):
     list = _blocking(resolutions.list_of)
 
 
+class Lists(_BlockingGroup):
+    """Values whose applicants pass, are stepped up or fail."""
+
+    add = _blocking(lists.add)
+    remove = _blocking(lists.remove)
+    list = _blocking(lists.list_all)
+
+
 class Health(_BlockingGroup):
     """The service itself."""
 
@@ -211,6 +227,7 @@ class Client:
         self.webhooks = Webhooks(self._runner)
         self.labels = Labels(self._runner)
         self.resolutions = Resolutions(self._runner)
+        self.lists = Lists(self._runner)
         self.health = Health(self._runner)
 
     def close(self) -> None:

@@ -32,6 +32,7 @@ _TIME: Final = re.compile(
     r"(?:([Zz])|([+-])([01]\d|2[0-3]):?([0-5]\d))?)?",
     re.ASCII,
 )
+_DAY_TEXT: Final = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 _DURATION: Final = re.compile(r"(\d{1,6})(d|h|m|s)", re.ASCII)
 _UNITS: Final = {"d": DAY, "h": HOUR, "m": MINUTE, "s": SECOND}
 _PER_SECOND: Final = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
@@ -125,6 +126,32 @@ def timestamp_microseconds(array: "pa.Array") -> IntArray:
     scale = SECOND // per_second
     bound = int(np.iinfo(np.int64).max) // scale
     return np.clip(counts, -bound, bound) * scale
+
+
+def end_of(until: str) -> int:
+    """Return the first instant after a day such as 2027-01-31, or the instant of a time of RFC 3339.
+
+    Returns
+    -------
+    int
+        Microseconds since 1970-01-01 UTC.
+
+    Raises
+    ------
+    ValueError, OverflowError
+        If the text is neither.
+    """
+    if _DAY_TEXT.fullmatch(until):
+        return microseconds((date.fromisoformat(until) + timedelta(days=1)).isoformat())
+    return microseconds(until)
+
+
+def is_end(value: object) -> bool:
+    """Return True for text that `end_of` takes."""
+    try:
+        return isinstance(value, str) and end_of(value) is not None
+    except (ValueError, OverflowError):
+        return False
 
 
 def parse_duration(text: str) -> int:

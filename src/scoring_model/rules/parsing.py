@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from datetime import date, timedelta
 from functools import partial
 from typing import Final
 
@@ -10,7 +9,7 @@ from scoring_model.contract.rules import RuleError
 from scoring_model.contract.violation import MOST_ERRORS, Invalid, Violation, pointer
 from scoring_model.decision.document import an_object, is_number, must_be, one_of, shape_of, shown
 from scoring_model.records.near_misses import did_you_mean
-from scoring_model.records.times import microseconds
+from scoring_model.records.times import end_of, is_end
 from scoring_model.rules.names import Kind, RuleNames, value_rule
 from scoring_model.rules.rule import (
     MOST_NAMES,
@@ -26,7 +25,6 @@ from scoring_model.rules.rule import (
 )
 
 _CODE: Final = re.compile(r"[A-Z][A-Z0-9_]{0,63}")
-_DAY: Final = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 _TITLE, _BY, _NAME = 200, 128, 300
 _ORDERED: Final = (Operator.BELOW, Operator.AT_MOST, Operator.ABOVE, Operator.AT_LEAST)
 _EQUAL: Final = (Operator.IS, Operator.IS_NOT, Operator.IN, Operator.NOT_IN, Operator.IS_MISSING)
@@ -123,7 +121,7 @@ def _rule(plain: object, names: RuleNames | None, found: list[Violation]) -> Ope
         conditions=conditions,
         then=Action(plain["then"]),
         until=until,
-        ends=None if until is None else _end(until),
+        ends=None if until is None else end_of(until),
         by=plain.get("by"),
     )
 
@@ -208,20 +206,6 @@ def _value(name: str, kind: Kind | None, value: object, *, checked: bool) -> Val
     raise _WrongOperand("wrong_type", f"must be a number, a boolean or text, got {shape_of(value)}")
 
 
-def _end(until: str) -> int:
-    """Return the first instant after a day, or the instant of a time: microseconds since 1970-01-01 UTC."""
-    if _DAY.fullmatch(until):
-        return microseconds((date.fromisoformat(until) + timedelta(days=1)).isoformat())
-    return microseconds(until)
-
-
-def _is_end(value: object) -> bool:
-    try:
-        return isinstance(value, str) and _end(value) is not None
-    except (ValueError, OverflowError):
-        return False
-
-
 def _is_text(value: object, most: int) -> bool:
     return isinstance(value, str) and value.isprintable() and bool(value.strip()) and len(value) <= most
 
@@ -237,6 +221,6 @@ _CHECKS: Final = {
         lambda value: isinstance(value, Mapping) and 1 <= len(value) <= MOST_NAMES,
     ),
     "then": one_of(*Action),
-    "until": must_be("a day such as 2027-01-31, or a time of RFC 3339", _is_end),
+    "until": must_be("a day such as 2027-01-31, or a time of RFC 3339", is_end),
     "by": must_be(f"text of 1 to {_BY} characters in one line", partial(_is_text, most=_BY)),
 }

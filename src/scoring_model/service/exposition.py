@@ -144,7 +144,7 @@ async def _read(store: Store, clock: Clock) -> list[Family]:
         incomplete = await reader.fact(TRUNCATION_FACT)
         processes = await living(reader, now)
         latest = await reader.latest_activation()
-        rules = await reader.rule_set(await reader.latest_rules())
+        rules = await reader.rule_set((await reader.latest_overrides())[0])
     values = {
         "database_up": 1,
         "clock_seconds": now / SECOND,

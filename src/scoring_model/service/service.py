@@ -25,6 +25,7 @@ from scoring_model.service.keys.keyring import Keyring
 from scoring_model.service.keys.link_hashes import Linker, Masks
 from scoring_model.service.keys.secrets import Secrets, load_or_create
 from scoring_model.service.labels.requests import Labels
+from scoring_model.service.operator_lists.requests import ListRequests
 from scoring_model.service.readiness import ReadinessCheck
 from scoring_model.service.requests.commit_queue import CommitQueue, QueueLimits
 from scoring_model.service.requests.idempotency import IdempotencyStore
@@ -33,6 +34,7 @@ from scoring_model.service.resolutions.requests import ResolutionRequests
 from scoring_model.service.retention.kept import note_window, warn_of_short_history
 from scoring_model.service.retention.sweeping import Housekeeping
 from scoring_model.service.scoring.candidate import CandidateBuilder
+from scoring_model.service.scoring.listbook import Listbook
 from scoring_model.service.scoring.pending import PendingWork
 from scoring_model.service.scoring.rehearsal import rehearse
 from scoring_model.service.scoring.scoring import Scoring
@@ -66,6 +68,7 @@ class Service:
     webhooks: Webhooks
     labels: Labels
     resolutions: ResolutionRequests
+    lists: ListRequests
     cursors: Cursors
     serving: Serving
     follower: BundleFollower
@@ -202,6 +205,7 @@ class _Ground:
     idempotency: IdempotencyStore
     queue: CommitQueue
     unknown_signals: UnknownSignals
+    listbook: Listbook
 
     @classmethod
     def of(
@@ -217,6 +221,7 @@ class _Ground:
             idempotency=IdempotencyStore(store, secrets, clock),
             queue=CommitQueue(store, clock, limits),
             unknown_signals=UnknownSignals(store, clock, scorer.contents.schema.signals),
+            listbook=Listbook(),
         )
 
     def served(self, scorer: Scorer) -> ServedBundle:
@@ -230,7 +235,8 @@ class _Ground:
             unknown_signals=self.unknown_signals,
         )
         return ServedBundle(
-            candidates=candidates, scoring=Scoring(scorer, self.vault, self.secrets, self.clock)
+            candidates=candidates,
+            scoring=Scoring(scorer, self.vault, self.secrets, self.clock, self.listbook),
         )
 
     def identities(self, serving: Serving) -> Identities:
@@ -287,6 +293,16 @@ class _Ground:
             clock=self.clock,
         )
 
+    def lists(self, serving: Serving) -> ListRequests:
+        return ListRequests(
+            store=self.store,
+            queue=self.queue,
+            idempotency=self.idempotency,
+            secrets=self.secrets,
+            clock=self.clock,
+            link_keys=serving.current.scorer.matrix.link_keys,
+        )
+
     def steps(
         self,
         find: Callable[[Versions], Awaitable[Path]],
@@ -340,6 +356,7 @@ def _assemble(
         webhooks=ground.webhooks(development=development),
         labels=ground.labels(),
         resolutions=ground.resolutions(),
+        lists=ground.lists(serving),
         cursors=Cursors(ground.secrets),
         serving=serving,
         follower=BundleFollower(store=store, clock=clock, serving=serving, steps=steps),

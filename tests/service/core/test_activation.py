@@ -25,6 +25,7 @@ from scoring_model.service.core.rows import ActivationState, BundleActivationRow
 from scoring_model.service.keys.data_keys import Vault
 from scoring_model.service.keys.link_hashes import Masks
 from scoring_model.service.retention.kept import noted_window
+from scoring_model.service.scoring.listbook import Listbook
 from scoring_model.service.scoring.rehearsal import RehearsalFailed, rehearse
 from scoring_model.service.scoring.scoring import Scoring
 from scoring_model.service.scoring.served import ServedBundle
@@ -219,7 +220,7 @@ def test_a_rehearsal_scores_what_it_can(store_url: str, first: Path) -> None:
         assert (late.scored, late.left_out) == (0, {"the time was over": 5})
         assert await world.link_rows() == links
         scorer = Endless(served.scorer.manifest, served.scorer.contents)
-        scoring = Scoring(scorer, Vault(MASTERS), world.secrets, world.clock)
+        scoring = Scoring(scorer, Vault(MASTERS), world.secrets, world.clock, Listbook())
         broken = ServedBundle(candidates=served.candidates, scoring=scoring)
         with pytest.raises(RehearsalFailed, match="not finite"):
             await rehearse(world.store, broken, masks, world.clock)

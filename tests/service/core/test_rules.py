@@ -270,7 +270,7 @@ def test_a_rule_never_blocks_a_rollback(sqlite_url: str, sealed: Path) -> None:
         row = await activated(world)
         columns = [name for name in Scorer.load(sealed).matrix.names if name != "link_device_30d_records"]
         async with world.store.reading() as reader:
-            found = await Rulebook(columns).active(reader)
+            found = await Rulebook(columns).active(reader, row.number)
         assert found is not None
         assert found.number == row.number
         assert [rule.code for rule in found.evaluator.rules.rules] == ["ALL", "FRIEND", "FARM"]

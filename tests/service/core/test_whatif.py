@@ -3,6 +3,7 @@
 import asyncio
 import base64
 import json
+import shutil
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -12,18 +13,33 @@ import pyarrow.parquet as pq
 import pytest
 
 from program import Captured, refused, run
+from scoring_model.configuration.reading import read_yaml
 from scoring_model.contract.outcome import Outcome
 from scoring_model.contract.texts import to_text
+from scoring_model.contract.verification import Verification
 from scoring_model.decision.flips import UNLABELLED, flip_codes
 from scoring_model.decision.rules import Policy
 from scoring_model.evaluation.grouping import OTHER
 from scoring_model.scorer import Scorer
 from scoring_model.service.activation.links import LINKS_FACT
+from scoring_model.service.activation.rules import activate_rules
+from scoring_model.service.clients.clients import Caller
 from scoring_model.service.keys.data_keys import Vault
 from scoring_model.service.past.whatif import GroupTally, GroupTurns
 from scoring_model.service.retention.kept import KEPT_SINCE
 from scoring_model.service.retention.signals import remove_signals
-from service_use import HOUR, MASTERS, START, Made, World, applicants, signals_of, with_service
+from service_use import (
+    HOUR,
+    MASTERS,
+    START,
+    Made,
+    World,
+    applicants,
+    opened,
+    signals_of,
+    verification_body,
+    with_service,
+)
 
 
 async def set_fact(world: World, name: str, value: bytes) -> None:
@@ -143,3 +159,104 @@ def test_groups_of_pages_add_up_and_values_of_few_persons_are_one_group() -> Non
         )
         for name, rows in (("large", large), (OTHER, ~large))
     }
+
+
+RULES = """
+rules:
+  - {code: SEEN, title: all, when: {score: {at_least: 0}}, then: OBSERVE}
+  - {code: BUSY, title: busy devices, when: {link_device_30d_records: {at_least: 2}}, then: STEPPED_UP}
+  - {code: ENDED, title: over, when: {score: {at_least: 0}}, then: FAILED, until: 2026-05-31}
+"""
+LISTS = """
+lists:
+  - {name: farm, key: device, action: fail, values: devices.txt}
+  - {name: friends, key: device, action: pass, values: [d1, d7], until: 2026-06-02}
+"""
+
+
+async def some_devices(world: World, caller: Caller) -> list[Verification]:
+    """Verifications of a few devices on two days, some of them labelled, stopped and resolved."""
+    made = []
+    for place in range(12):
+        world.clock.at = START + 4 * place * HOUR
+        signals = signals_of(world.bundle, list(Outcome)[place % 3])[place // 3 % 3]
+        body = verification_body(signals={**signals, "deviceId": f"d{place % 4}"})
+        made.append((await world.service.verifications.create(caller, body, None)).resource)
+    labels = {1: "fraud", 4: "genuine"}
+    told = [
+        {"verificationId": made[at].id, "label": label, "knownAt": "2026-06-01T12:00:00Z"}
+        for at, label in labels.items()
+    ]
+    world.clock.at += HOUR
+    await world.service.labels.create(caller, {"labels": told}, None)
+    return made
+
+
+@with_service(url="sqlite_url")
+async def test_lists_and_rules_are_priced_as_a_service_with_them_decides(
+    world: World, migrated: Path, tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Outcomes equal those of a twin that had them all along; hits are counted by what is known of them."""
+    monkeypatch.setenv("MASTERS", base64.b64encode(bytes(range(32))).decode())
+    (tmp_path / "rules.yaml").write_text(RULES)
+    (tmp_path / "lists.yaml").write_text(LISTS)
+    (tmp_path / "devices.txt").write_text("d0\nd1\n")
+    made = await some_devices(world, await world.client())
+    out, report = tmp_path / "whatif.parquet", tmp_path / "whatif.html"
+    words: tuple[str | Path, ...] = (
+        *("whatif", "--database", world.url, "--master-key", "env:MASTERS", "--bundle", world.bundle),
+        *("--rules", tmp_path / "rules.yaml", "--lists", tmp_path / "lists.yaml", "--out", out),
+    )
+    code, said, error = await asyncio.to_thread(run, capsys, *words, "--report", report, "--json")
+    assert code == 0, error
+    rows = pq.read_table(out).to_pylist()
+    shutil.copy(migrated, tmp_path / "twin.db")
+    async with opened(f"sqlite:///{tmp_path / 'twin.db'}", world.bundle) as twin:
+        caller = await twin.client()
+        base = ("--database", twin.url, "--client", caller.client_id, "--master-key", "env:MASTERS")
+        code, told, error = await asyncio.to_thread(
+            run, capsys, "lists", "import", tmp_path / "lists.yaml", *base
+        )
+        assert (code, told.splitlines()[0]) == (0, "farm: 2 added, 0 were on it; 2 in all"), error
+        document = read_yaml(tmp_path / "rules.yaml")
+        await activate_rules(twin.store, document, [Scorer.load(world.bundle)], by="ops", now=START)
+        others = await some_devices(twin, caller)
+    final = [(one.scoring_outcome, one.decided_by, one.decided_by_code) for one in others]
+    assert final == [
+        (row["whatifOutcome"], row["whatifDecidedBy"], row["whatifDecidedByCode"]) for row in rows
+    ]
+    assert {by for _, by, _ in final} == {"list", "rule", "policy"}
+    hits = {one["name"]: one for one in json.loads(said)["hits"]}
+    assert list(hits) == ["friends", "farm", "SEEN", "BUSY", "ENDED"]
+    assert [one["hits"] for one in hits.values()] == [2, 6, 12, 4, 0]  # the third of each device is busy
+    for name, one in hits.items():
+        decided = [place for place, found in enumerate(final) if found[2] == name]
+        assert one["decided"] == len(decided)
+        assert one["changed"] == sum(final[at][0] != others[at].policy_outcome for at in decided)
+    stopped = sum(one.scoring_outcome != "PASSED" for at, one in enumerate(made) if at not in (1, 4))
+    counts = [hits["SEEN"][name] for name in ("frauds", "genuine", "observed", "notObserved")]
+    assert counts == [1, 1, 10 - stopped, stopped]
+    html = report.read_text(encoding="utf-8")
+    assert "Whom the lists and rules would have hit" in html
+    assert "A list of the operator stopped the applicant." in html
+    (tmp_path / "lists.yaml").write_text(LISTS.replace("action: fail", "action: stop"))
+    assert "lists.0.action" in await asyncio.to_thread(refused, capsys, *words)
+
+
+@with_service(url="sqlite_url")
+async def test_verdicts_that_rules_made_are_the_same_by_the_same_bundle(
+    world: World, tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Their reasons begin with those of the rules, which the bundle does not give."""
+    monkeypatch.setenv("MASTERS", base64.b64encode(bytes(range(32))).decode())
+    (tmp_path / "rules.yaml").write_text(RULES)
+    document = read_yaml(tmp_path / "rules.yaml")
+    await activate_rules(world.store, document, [Scorer.load(world.bundle)], by="ops", now=START)
+    made = await some_devices(world, await world.client())
+    assert any(one.decided_by == "rule" and one.policy_outcome != "PASSED" for one in made)
+    words = ("whatif", "--database", world.url, "--master-key", "env:MASTERS", "--bundle", world.bundle)
+    code, said, error = await asyncio.to_thread(
+        run, capsys, *words, "--out", tmp_path / "o.parquet", "--json"
+    )
+    assert code == 0, error
+    assert json.loads(said)["sameBundle"] == {"replayed": 12, "differ": 0}

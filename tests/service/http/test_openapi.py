@@ -66,13 +66,13 @@ def test_reference_knows_every_operation() -> None:
     }
     assert described == {(operation.method, operation.path) for operation in OPERATIONS}
     assert [tag["name"] for tag in DOCUMENT["tags"]] == [
-        *("Verifications", "Webhooks", "Identities", "Labels", "Resolutions")
+        *("Verifications", "Webhooks", "Identities", "Labels", "Resolutions", "Lists")
     ]
     operations = [operation for item in DOCUMENT["paths"].values() for operation in item.values()]
     names = [operation["operationId"] for operation in operations]
     assert len(set(names)) == len(names)
     tagged = {operation["tags"][0] for operation in operations if "tags" in operation}
-    assert tagged == {"Verifications", "Webhooks", "Identities", "Labels", "Resolutions"}
+    assert tagged == {"Verifications", "Webhooks", "Identities", "Labels", "Resolutions", "Lists"}
     assert DOCUMENT["security"] == [{"clientId": [], "apiKey": []}]
     headers = {scheme["name"] for scheme in DOCUMENT["components"]["securitySchemes"].values()}
     assert headers == {"x-client-id", "x-api-key"}
@@ -109,7 +109,7 @@ def test_reference_has_valid_schemas_and_examples() -> None:
 def test_reference_closes_what_is_sent_and_opens_what_is_shown() -> None:
     """Requests forbid unknown fields; answers require every field, but in events, and leave room for more."""
     sent = {"AddressInput", "IdentityInput", "VerificationInput", "WebhookInput", "WebhookUpdate", "Nothing"}
-    sent |= {"LabelInput", "LabelsInput", "ResolutionInput"}
+    sent |= {"LabelInput", "LabelsInput", "ResolutionInput", "ListEntriesInput", "ListRemovalInput"}
     optional = {
         "ConflictProblem": {"missingFields"},
         "ValidationProblem": {"errorsOmitted"},
@@ -148,6 +148,11 @@ def _asked(client: Client, operation: Any) -> Any:
         ("POST", "verifications"): {"signals": {"device": "d"}},
         ("POST", "webhooks"): HOOK,
         ("POST", "labels"): {"labels": [{}]},
+        ("POST", "lists"): {
+            "list": "a",
+            "values": ["x"],
+            **({"key": "device", "outcome": "FAILED"} if operation.path.endswith("entries") else {}),
+        },
         ("PUT", "webhooks"): HOOK,
     }
     kind = operation.path.split("/")[3]

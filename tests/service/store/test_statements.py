@@ -12,7 +12,15 @@ from scoring_model.service.store.queries import Query
 from scoring_model.service.store.sqlite_file import native
 from scoring_model.service.store.statements import Each
 
-FOR_OPERATORS = {"bundles", "clients", "keys_under_other_masters", "set_importing", "OUTCOMES", "RULE_HITS"}
+FOR_OPERATORS = {
+    "bundles",
+    "clients",
+    "keys_under_other_masters",
+    "set_importing",
+    "OUTCOMES",
+    "RULE_HITS",
+    "LIST_HITS",
+}
 SORTED = {
     "api_keys",
     "LABELS",

@@ -1,15 +1,12 @@
 """How the bundles of a database link records: all of them like the first."""
 
 import json
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from scoring_model.history import LinkKey
 from scoring_model.records.normalisation import NORMALISATION_VERSION
 from scoring_model.scorer.scorer import Scorer
-from scoring_model.service.store import WHOLE_DATABASE, Store
-
-if TYPE_CHECKING:
-    pass
-
+from scoring_model.service.store import WHOLE_DATABASE, Reader, Store
 
 LINKS_FACT: Final = "link_keys"
 """Fact with the link keys, normalisation and amounts of the history."""
@@ -42,6 +39,13 @@ async def require_same_links(store: Store, scorer: Scorer) -> None:
         known = await reader.fact(LINKS_FACT)
     if known != wanted:
         raise _mismatch(wanted, known or b"no bundle")
+
+
+async def link_keys_of(reader: Reader) -> tuple[LinkKey, ...]:
+    """Return the link keys of the history; none before a bundle was served."""
+    fact = await reader.fact(LINKS_FACT)
+    parts = {} if fact is None else json.loads(fact)["keys"]
+    return tuple(LinkKey(name=name, parts=tuple(fields)) for name, fields in parts.items())
 
 
 def _links_of(scorer: Scorer) -> bytes:

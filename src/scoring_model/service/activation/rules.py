@@ -45,7 +45,7 @@ async def activate_rules(
     if len({one.version for one in found}) != 1:
         raise RulesRefused("the bundles read a signal that rules name as different types")
     async with store.writing([WHOLE_DATABASE]) as transaction:
-        latest = await transaction.rule_set(await transaction.latest_rules())
+        latest = await transaction.rule_set((await transaction.latest_overrides())[0])
         if latest is not None and latest.version == found[0].version:
             raise RulesRefused(f"rules {latest.version} are active already, since {rfc3339(latest.at)}")
         return await _append(
@@ -85,7 +85,7 @@ async def list_rules(store: Store) -> list[dict[str, Any]]:
 
 async def read_active_rules(reader: Reader) -> object:
     """Return the content of the active rules, or None."""
-    row = await reader.rule_set(await reader.latest_rules())
+    row = await reader.rule_set((await reader.latest_overrides())[0])
     return None if row is None else json.loads(row.document)
 
 

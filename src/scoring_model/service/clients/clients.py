@@ -49,6 +49,7 @@ class Permission(StrEnum):
     WEBHOOKS = "webhooks"
     LABELS = "labels"
     RESOLUTIONS = "resolutions"
+    LISTS = "lists"
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,8 @@
 Every error has a `code`, a stable name for clients to compare. Messages name fields and rules, never values.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import ClassVar, TypeVar
 
 from scoring_model.contract import violation
@@ -40,8 +41,15 @@ def parsed(kind: type[B], body: Mapping[str, object], context: object = None) ->
     Invalid
         With all violations.
     """
-    try:
+    with refusing():
         return kind.parse(body, context)
+
+
+@contextmanager
+def refusing() -> Iterator[None]:
+    """Make violations of rules an answer to the caller: raises `Invalid` with the first ones."""
+    try:
+        yield
     except violation.Invalid as error:
         found = error.violations
         omitted = error.omitted + len(found[MOST_ERRORS:])

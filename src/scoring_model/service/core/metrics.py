@@ -34,6 +34,7 @@ OPERATIONS: Final = (
     *("createWebhook", "listWebhooks", "getWebhook", "updateWebhook", "deleteWebhook"),
     *("listDeliveries", "rotateSecret", "testWebhook"),
     *("createLabels", "createResolution", "listResolutions"),
+    *("addListEntries", "removeListEntries", "showLists"),
     OTHER,
 )
 """The `operationId` of each operation of the API; `OTHER` are health checks, pages and what no operation received."""

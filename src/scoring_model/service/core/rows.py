@@ -117,7 +117,9 @@ class VerificationRow(NamedTuple):
     )
     rules: int | None = None  # number of the rules that were active; None if none ever were
     rule_hits: str | None = None  # comma-separated codes of those that held
-    decided_by_code: str | None = None  # of the rule that decided
+    decided_by_code: str | None = None  # of the rule, or name of the list, that decided
+    lists: int | None = None  # number of the last change of lists; None if there never was one
+    list_hits: str | None = None  # comma-separated names of the lists that it was on
 
     @property
     def outcome_of_policy(self) -> str | None:
@@ -329,6 +331,40 @@ class RuleSetRow(NamedTuple):
     activated_by: str
 
 
+class OperatorListRow(NamedTuple):
+    """A list of one history scope: values of one link key, and the outcome of those who have one."""
+
+    number: int  # of the change that made it
+    history_scope: str
+    name: str
+    key: str  # name of the link key
+    outcome: str  # of those who have one of its values
+    entries: int  # that were added and not removed
+
+
+class ListEntryRow(NamedTuple):
+    """One value of a list, as the hash that links use. Hash and change are the key."""
+
+    hash: bytes
+    added: int  # number of the change
+    list_number: int
+    until: int | None  # events from this instant on are not subject to it
+    removed: int | None  # number of the change
+    ended_at: int | None  # the earlier of `until` and its removal
+    sealed: bytes | None = None  # the value, for the lists of all scopes alone: new scopes get it too
+
+
+class ListChangeRow(NamedTuple):
+    """A change of one list. Numbers are those of the database: a verdict names the last change that it saw."""
+
+    number: int  # from 1
+    list_number: int
+    at: int
+    changed_by: str
+    added: int  # entries
+    removed: int
+
+
 class ServingProcessRow(NamedTuple):
     """A process that answers requests, as it last reported."""
 
@@ -365,6 +401,9 @@ Row = (
     | BundleFileRow
     | BundleActivationRow
     | RuleSetRow
+    | OperatorListRow
+    | ListEntryRow
+    | ListChangeRow
     | ServingProcessRow
 )
 
@@ -390,6 +429,9 @@ TABLES: Final[Mapping[type[Row], str]] = {
     BundleFileRow: "bundle_files",
     BundleActivationRow: "bundle_activations",
     RuleSetRow: "rule_sets",
+    OperatorListRow: "operator_lists",
+    ListEntryRow: "list_entries",
+    ListChangeRow: "list_changes",
     ServingProcessRow: "serving_processes",
 }
 """The table of each kind of row."""

@@ -272,8 +272,7 @@ class Webhooks:
                 if record is None:
                     return Done(_webhook(plain), row.id, 200)
                 # The webhook may change before the request is repeated, and only answers show its secret.
-                place = _answer_associated_data(record.digest)
-                sealed = self._secrets.seal(place, json.dumps(plain).encode())
+                sealed = self._idempotency.seal(record, json.dumps(plain).encode())
                 return Done(_webhook(plain), row.id, 200, sealed)
 
             return Answer((await self._queue.change(caller, recorded, record)).value)
@@ -281,10 +280,7 @@ class Webhooks:
         return await self._idempotency.run(caller.client, request, action, self._replay)
 
     async def _replay(self, row: IdempotencyRow) -> Answer[Webhook]:
-        if row.answer is None:
-            raise ValueError("an answer about a webhook was not kept")
-        plain = json.loads(self._secrets.open(_answer_associated_data(row.digest), row.answer))
-        return Answer(_webhook(plain), replayed=True)
+        return Answer(_webhook(json.loads(self._idempotency.open(row))), replayed=True)
 
     def _shown(self, row: WebhookRow) -> Webhook:
         return _webhook(self._plain(row, None))
@@ -326,11 +322,6 @@ def _delivery(row: DeliveryRow, event: EventRow) -> Delivery:
         due_at=instant(row.due_at) if finished is None else None,
         finished_at=None if finished is None else instant(finished),
     )
-
-
-def _answer_associated_data(digest: bytes) -> bytes:
-    """Return the associated data of a stored answer, which binds it to its row."""
-    return b"idempotency.answer." + digest
 
 
 async def _found(transaction: Transaction, caller: Caller, resource: bytes) -> WebhookRow:

@@ -19,6 +19,13 @@ from scoring_model.contract.delivery import Delivery
 from scoring_model.contract.event import Event
 from scoring_model.contract.identity import Identity, IdentityInput
 from scoring_model.contract.label import LabelInput, LabelReport, LabelsInput
+from scoring_model.contract.operator_list import (
+    ListChanged,
+    ListEntriesInput,
+    ListRemovalInput,
+    OperatorList,
+    OperatorLists,
+)
 from scoring_model.contract.problem import ConflictProblem, Problem, ValidationProblem
 from scoring_model.contract.resolution import Resolution, ResolutionInput, Resolutions
 from scoring_model.contract.resource import Nothing, example
@@ -87,6 +94,7 @@ _TAGS: Final = {
     "Identities": "Persons and their data.",
     "Labels": "What became known about verifications.",
     "Resolutions": "How step-ups and reviews ended.",
+    "Lists": "Values whose applicants pass, are stepped up or fail.",
 }
 
 _EVENTS: Final = """\
@@ -105,6 +113,8 @@ _SENT: Final = (
     LabelInput,
     LabelsInput,
     ResolutionInput,
+    ListEntriesInput,
+    ListRemovalInput,
     Nothing,
 )
 _SHOWN: Final = (
@@ -115,6 +125,9 @@ _SHOWN: Final = (
     LabelReport,
     Resolution,
     Resolutions,
+    ListChanged,
+    OperatorList,
+    OperatorLists,
     Event,
     Health,
     Readiness,

@@ -5,7 +5,14 @@ from typing import Annotated, Final, Literal
 from pydantic import Field
 
 from scoring_model.contract.resource import Instant, Resource
-from scoring_model.service.http import identities, labels, resolutions, verifications, webhooks
+from scoring_model.service.http import (
+    identities,
+    labels,
+    operator_lists,
+    resolutions,
+    verifications,
+    webhooks,
+)
 
 OPERATIONS: Final = (
     *verifications.OPERATIONS,
@@ -13,6 +20,7 @@ OPERATIONS: Final = (
     *webhooks.OPERATIONS,
     *labels.OPERATIONS,
     *resolutions.OPERATIONS,
+    *operator_lists.OPERATIONS,
 )
 """Every operation that needs credentials."""
 

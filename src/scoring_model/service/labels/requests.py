@@ -303,20 +303,10 @@ class Labels:
         async def change(transaction: Transaction) -> Done[None]:
             for report, fate in await append_all(transaction, batch, self._clock, client=caller.client):
                 wanted.note(report, fate)
-            answer = None if record is None else self._sealed(record, wanted.answer())
+            answer = None if record is None else self._idempotency.seal(record, wanted.answer().to_json())
             return Done(None, _NO_RESOURCE, 200, answer)
 
         await self._queue.change(caller, change, record)
 
-    def _sealed(self, record: IdempotencyRecord, report: LabelReport) -> bytes:
-        return self._secrets.seal(_associated_data(record.digest), report.to_json())
-
     async def _replay(self, row: IdempotencyRow) -> Answer[LabelReport]:
-        if row.answer is None:
-            raise ValueError("an answer about labels was not kept")
-        plain = self._secrets.open(_associated_data(row.digest), row.answer)
-        return Answer(LabelReport.model_validate_json(plain), replayed=True)
-
-
-def _associated_data(digest: bytes) -> bytes:
-    return b"idempotency.answer." + digest
+        return Answer(LabelReport.model_validate_json(self._idempotency.open(row)), replayed=True)

@@ -6,10 +6,8 @@ from typing import Any, Final
 
 from scoring_model.contract.outcome import Outcome
 from scoring_model.contract.texts import rfc3339, to_text
-from scoring_model.history import LinkKey
 from scoring_model.history.windows import says_fraud
-from scoring_model.rules import OPERATOR_RULE, OPERATOR_RULE_SENTENCE
-from scoring_model.service.activation.links import LINKS_FACT
+from scoring_model.service.activation.links import link_keys_of
 from scoring_model.service.core.rows import ClientRow, VerificationRow
 from scoring_model.service.events.events import message_id
 from scoring_model.service.identities.persons import Persons
@@ -19,7 +17,7 @@ from scoring_model.service.keys.link_hashes import HASH_BYTES, Linker
 from scoring_model.service.keys.secrets import load_or_create
 from scoring_model.service.requests.lists import merged, read_page
 from scoring_model.service.resolutions.rows import resolutions_of
-from scoring_model.service.scoring.sandbox import SANDBOX_OUTCOME, SANDBOX_OUTCOME_SENTENCE
+from scoring_model.service.scoring.sandbox import OWN_SENTENCES
 from scoring_model.service.store import FIRST, Index, Page, Reader, Store
 
 SHARING: Final = 10
@@ -122,6 +120,7 @@ def _verdict(row: VerificationRow, client: ClientRow) -> dict[str, Any]:
             if row.rules is None
             else {"ruleHits": (row.rule_hits or "").split(",") if row.rule_hits else []}
         ),
+        **({} if row.lists is None else {"listHits": row.list_hits.split(",") if row.list_hits else []}),
         "modelVersion": row.model_version,
         "policyVersion": row.policy_version,
         "createdAt": rfc3339(row.created_at),
@@ -132,9 +131,7 @@ def _verdict(row: VerificationRow, client: ClientRow) -> dict[str, Any]:
 async def _linker(store: Store, keyring: Keyring) -> Linker:
     secrets = await load_or_create(store, keyring)
     async with store.reading() as reader:
-        fact = await reader.fact(LINKS_FACT)
-    parts = {} if fact is None else json.loads(fact)["keys"]
-    return Linker(secrets, tuple(LinkKey(name=name, parts=tuple(fields)) for name, fields in parts.items()))
+        return Linker(secrets, await link_keys_of(reader))
 
 
 async def _names(
@@ -158,10 +155,9 @@ async def _reasons(reader: Reader, row: VerificationRow) -> list[dict[str, str]]
     if not row.reasons:
         return []
     bundles = {(one.model_version, one.policy_version): one.reasons for one in await reader.bundles()}
-    sentences = {
-        OPERATOR_RULE: OPERATOR_RULE_SENTENCE,
-        SANDBOX_OUTCOME: SANDBOX_OUTCOME_SENTENCE,
-    } | json.loads(bundles.get((row.model_version or "", row.policy_version or ""), "{}"))
+    sentences = dict(OWN_SENTENCES) | json.loads(
+        bundles.get((row.model_version or "", row.policy_version or ""), "{}")
+    )
     return [{"code": code, "description": sentences.get(code, "")} for code in row.reasons.split(",")]
 
 

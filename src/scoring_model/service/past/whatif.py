@@ -2,7 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -12,19 +12,21 @@ import pyarrow as pa
 from scoring_model.arrays import IntArray
 from scoring_model.bundle.k_anonymity import MIN_GROUP_SIZE
 from scoring_model.contract.fields import IDENTITY_FIELDS, signal_field
-from scoring_model.contract.outcome import OUTCOMES, Outcome
+from scoring_model.contract.outcome import OUTCOMES, DecidedBy, Outcome
 from scoring_model.contract.texts import to_text
 from scoring_model.contract.units import DAY
 from scoring_model.decision.flips import FRAUD, GENUINE, SHAPE, UNLABELLED, count_flips, flip_codes, turns
 from scoring_model.evaluation.grouping import AGE_BAND, MAX_GROUPS, MISSING, OTHER, age_bands
 from scoring_model.records import Column
 from scoring_model.scorer.scorer import Scorer
-from scoring_model.service.core.rows import ClientRow, VerificationRow
+from scoring_model.service.core.rows import VerificationRow
 from scoring_model.service.keys.data_keys import Vault
 from scoring_model.service.keys.secrets import Purpose, Secrets
 from scoring_model.service.past.export import ROW_GROUP, private_parquet
 from scoring_model.service.past.pages import OpenedValues, PastPage, past_pages
 from scoring_model.service.past.replay import Replayer
+from scoring_model.service.past.tried import Hits, Tried
+from scoring_model.service.scoring.overrides import OPERATOR_SENTENCES, Override, stored_override
 from scoring_model.service.scoring.score import Score
 from scoring_model.service.store import Store
 
@@ -43,12 +45,14 @@ SCHEMA: Final = pa.schema(
         ("policyVersion", _TEXT),
         ("whatifScore", pa.int16()),
         ("whatifOutcome", _TEXT),
+        ("whatifDecidedBy", _TEXT),
+        ("whatifDecidedByCode", _TEXT),
         ("flipped", pa.bool_()),
         ("label", _TEXT),
     ]
 )
-"""Columns of the file: the verdict of score and thresholds, whatever a control group made of it, that of the other
-bundle, whether the outcomes differ, and the latest label."""
+"""Columns of the file: the verdict of score and thresholds, whatever a control group, list or rule made of it, that of
+the other bundle with the lists and rules that are tried, whether the outcomes differ, and the latest label."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +92,8 @@ class WhatIf:
         row differs in any bit: 0 unless link records were deleted by hand.
     left_out : mapping of str to int
         Verifications that can't be decided again, by the reason.
+    hits : tuple of Hits
+        Of the lists and rules that are tried, in the order in which they decide.
     """
 
     model_version: str
@@ -103,6 +109,7 @@ class WhatIf:
     own: int
     own_differ: int
     left_out: Mapping[str, int]
+    hits: tuple[Hits, ...] = ()
 
     @property
     def replayed(self) -> int:
@@ -116,6 +123,7 @@ class WhatIf:
         return int((stricter + milder).sum())
 
 
+_NOTHING: Final[Mapping[bytes, Override]] = {}
 _CLASSES: Final = {"genuine": GENUINE, "fraud": FRAUD}
 _CODES: Final[Mapping[str | None, int]] = {outcome.value: code for code, outcome in enumerate(OUTCOMES)}
 
@@ -130,6 +138,7 @@ async def what_if(
     since: int,
     before: int,
     by: Sequence[str] = (),
+    tried: Tried | None = None,
     progress: Callable[[int], None] = lambda verifications: None,
 ) -> WhatIf:
     """Decide the completed verifications of all clients again with a bundle that has the link keys of the history.
@@ -145,6 +154,8 @@ async def what_if(
     by : sequence of str
         Fields of the identity, signals (with or without `signals.`) or `ageBand` to count flips by, besides the
         client.
+    tried : Tried, optional
+        Lists and rules that decide before the bundle. They are compared with what score and thresholds decided then.
 
     Raises
     ------
@@ -165,9 +176,10 @@ async def what_if(
     with private_parquet(out, SCHEMA) as writer:
         async for page in past_pages(store, vault, since=since, before=before):
             scores, left_out = await replayer.replay(page)
-            tally.add(page, scores, left_out)
+            overrides = {} if tried is None else tried.decide(page, scores)
+            tally.add(page, scores, left_out, overrides)
             waiting += [
-                _cells(page.client, row, scores[row.id], page.labels[row.id].get("label"))
+                _cells(page, row, scores[row.id], overrides.get(row.id))
                 for row in page.rows
                 if row.id in scores
             ]
@@ -177,7 +189,7 @@ async def what_if(
             progress(tally.verifications)
         if waiting:
             writer.write_batch(_batch(waiting))
-    return tally.result()
+    return replace(tally.result(), hits=() if tried is None else tried.result())
 
 
 class Tally:
@@ -195,8 +207,14 @@ class Tally:
         self._differ = self._own = self._own_differ = 0
         self.verifications = 0
 
-    def add(self, page: PastPage, scores: Mapping[bytes, Score], left_out: Mapping[bytes, str]) -> None:
-        """Count a page."""
+    def add(
+        self,
+        page: PastPage,
+        scores: Mapping[bytes, Score],
+        left_out: Mapping[bytes, str],
+        overrides: Mapping[bytes, Override] = _NOTHING,
+    ) -> None:
+        """Count a page, with what lists and rules make of its new decisions."""
         self.verifications += len(page.rows)
         self._left_out.update(left_out.values())
         replayed = [row for row in page.rows if row.id in scores]
@@ -205,24 +223,30 @@ class Tally:
         codes = flip_codes(
             np.array([_CLASSES.get(str(page.labels[row.id].get("label")), UNLABELLED) for row in replayed]),
             np.array([_CODES[row.outcome_of_policy] for row in replayed]),
-            np.array([_CODES[scores[row.id].outcome] for row in replayed]),
+            np.array([_CODES[overrides.get(row.id, scores[row.id]).outcome] for row in replayed]),
         )
         self._matrix += count_flips(codes)[0]
         for row in replayed:
-            self._count(row, scores[row.id])
+            self._count(row, scores[row.id], overrides.get(row.id))
         for name, groups in self._groups.items():
             groups.add(_values(page, replayed, name), [row.key_id for row in replayed], codes)
         times = [row.completed_at or 0 for row in replayed]
         self._times = [min(self._times[:1] + times), max(self._times[1:] + times)]
         self._days.update(at // DAY for at in times)
 
-    def _count(self, row: VerificationRow, new: Score) -> None:
-        then = Outcome(str(row.outcome_of_policy))
-        differs = (row.score, then, row.reasons) != (new.score, new.outcome, new.reasons)
-        self._differ += differs
-        if then != new.outcome:
-            reasons = new.reasons if _CODES[new.outcome] > _CODES[then] else row.reasons
-            self._reasons[then, new.outcome].update(reasons.split(",") if reasons else ())
+    def _count(self, row: VerificationRow, new: Score, override: Override | None) -> None:
+        then, outcome, given = Outcome(str(row.outcome_of_policy)), new.outcome, new.reasons
+        differs = (row.score, then, row.reasons) != (
+            new.score,
+            outcome,
+            stored_override(row).reasons(given),
+        )
+        if override is not None:
+            outcome, given = override.outcome, override.reasons(given)
+        self._differ += differs or outcome is not new.outcome
+        if then != outcome:
+            reasons = given if _CODES[outcome] > _CODES[then] else _of_model(row.reasons or "")
+            self._reasons[then, outcome].update(filter(None, reasons.split(",")))
         if (row.model_version, row.policy_version) == self._versions:
             is_same_row = self._secrets.digest(Purpose.ROW, new.features) == row.row_digest
             self._own += 1
@@ -308,20 +332,30 @@ def _bands(births: Sequence[str | None], times: Sequence[int]) -> list[str | Non
     return [None if code < 0 else str(column.values[code]) for code in column.codes.tolist()]
 
 
-def _cells(client: ClientRow, row: VerificationRow, new: Score, label: object) -> tuple[Any, ...]:
+def _of_model(reasons: str) -> str:
+    """Return comma-separated reasons without those of lists and rules of then."""
+    return ",".join([code for code in reasons.split(",") if code not in OPERATOR_SENTENCES])
+
+
+def _cells(page: PastPage, row: VerificationRow, new: Score, override: Override | None) -> tuple[Any, ...]:
     """Return the cells of a row of the file."""
+    outcome, by, code = new.outcome, DecidedBy.POLICY, None
+    if override is not None:
+        outcome, by, code = override.outcome, override.decided_by, override.code
     return (
         to_text(row.id),
-        client.client_id,
+        page.client.client_id,
         row.completed_at,
         row.score,
         row.outcome_of_policy,
         row.model_version,
         row.policy_version,
         new.score,
-        str(new.outcome),
-        row.outcome_of_policy != new.outcome,
-        label,
+        outcome.value,
+        by.value,
+        code,
+        row.outcome_of_policy != outcome,
+        page.labels[row.id].get("label"),
     )
 
 

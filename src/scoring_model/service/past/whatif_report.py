@@ -20,7 +20,9 @@ from scoring_model.evaluation.report.words import (
 )
 from scoring_model.service.past.replay import NOT_REPLAYED
 from scoring_model.service.past.whatif import CLIENT, GroupTurns, WhatIf
+from scoring_model.service.scoring.overrides import OPERATOR_SENTENCES
 
+_THEN: Final = {**{one.value: title for one, title in OUTCOME_TITLES.items()}, "OBSERVE": "Nothing: observes"}
 _MINUS: Final = "\N{MINUS SIGN}"
 _FLIP: Final = "Then → by the bundle"
 
@@ -57,7 +59,11 @@ def whatif_report(whatif: WhatIf, *, name: str, sentences: Mapping[str, str], be
             unknown_section(_unknown(whatif)),
             counted_out("Verifications", text, rows),
         ),
-        sections=(_flips(whatif, sentences, before), *_groups(whatif)),
+        sections=(
+            *_hits(whatif),
+            _flips(whatif, {**OPERATOR_SENTENCES, **sentences}, before),
+            *_groups(whatif),
+        ),
     )
 
 
@@ -211,6 +217,46 @@ def _flips(whatif: WhatIf, sentences: Mapping[str, str], before: int) -> Section
         title="Who gets another outcome, and why",
         texts=(text,) if flips else ("Nobody.",),
         grids=(labels, reasons) if flips else (),
+    )
+
+
+def _hits(whatif: WhatIf) -> Iterator[Section]:
+    """Describe whom the lists and rules that are tried would have hit."""
+    if not whatif.hits:
+        return
+    heads = {
+        "name": "List or rule",
+        "then": "Decides",
+        "hits": "Hits",
+        "daily": "A day",
+        "frauds": "Frauds",
+        "genuine": "Genuine",
+        "observed": "No label, passed",
+        "not_observed": "No label, stopped",
+        "decided": "Of them it decides",
+        "changed": "Other outcome",
+    }
+    rows: list[Row] = [
+        (
+            Cell(text=one.name, key=f"{one.kind}-{slug(one.name)}"),
+            _THEN[one.then],
+            f"{one.hits:,}",
+            _number(one.hits / max(whatif.days, 1)),
+            *(f"{count:,}" for count in (one.frauds, one.genuine, one.observed, one.not_observed)),
+            f"{one.decided:,}",
+            f"{one.changed:,}",
+        )
+        for one in whatif.hits
+    ]
+    yield Section(
+        name="hits",
+        title="Whom the lists and rules would have hit",
+        texts=(
+            "They decide in this order, and the first that holds decides: the outcomes “by the bundle” above are with "
+            "them. Who was stopped then and has no label could not be observed: nobody knows what they were. “Other "
+            "outcome” is another one than that of score and thresholds of the bundle.",
+        ),
+        grids=(Grid.of("hits", "Verifications by the list or rule that they would have hit", heads, rows),),
     )
 
 

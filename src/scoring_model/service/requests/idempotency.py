@@ -16,6 +16,7 @@ from scoring_model.service.store import Store, Transaction
 
 T = TypeVar("T")
 
+_ANSWER: Final = b"idempotency.answer."
 LIFETIME: Final = DAY
 """Microseconds for which an answer is kept."""
 
@@ -127,6 +128,16 @@ class IdempotencyStore:
         row = await self._recorded(record)
         if row is not None:
             raise AlreadyAnswered(row)
+
+    def seal(self, record: IdempotencyRecord, answer: bytes) -> bytes:
+        """Encrypt an answer that can't be rebuilt from a resource, for `Done.answer`."""
+        return self._secrets.seal(_ANSWER + record.digest, answer)
+
+    def open(self, row: IdempotencyRow) -> bytes:
+        """Decrypt the answer that was kept with a request."""
+        if row.answer is None:
+            raise ValueError("an answer was not kept")
+        return self._secrets.open(_ANSWER + row.digest, row.answer)
 
     async def check(self, client: int, request: IdempotentRequest) -> None:
         """Check that the key of an invalid request is unused: no invalid request equals one that was answered.

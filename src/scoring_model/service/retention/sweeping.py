@@ -60,7 +60,13 @@ class Ages:
             return settled
         # The clock of another process may be that far behind, and its scores need the whole window.
         links = now - longest - SKEW
-        with_links = (Expiring.LINKS, Expiring.IMPORTED, Expiring.CONTROL_PASSES, Expiring.LABEL_TIMES)
+        with_links = (
+            Expiring.LINKS,
+            Expiring.IMPORTED,
+            Expiring.CONTROL_PASSES,
+            Expiring.LIST_ENTRIES,
+            Expiring.LABEL_TIMES,
+        )
         return dict.fromkeys(with_links, links) | settled
 
 

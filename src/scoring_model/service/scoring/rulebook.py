@@ -11,9 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from scoring_model.contract.outcome import DecidedBy, Outcome
-from scoring_model.decision.reasons import MAX_REASONS
-from scoring_model.rules import OPERATOR_RULE, RuleEvaluator, Rules, Verdict, parse_rules, verdict_of
+from scoring_model.contract.outcome import Outcome
+from scoring_model.rules import RuleEvaluator, Rules, Verdict, parse_rules, verdict_of
 from scoring_model.service.core.rows import RuleSetRow, VerificationRow
 from scoring_model.service.scoring.score import Placed, Score
 from scoring_model.service.store import Reader
@@ -69,9 +68,8 @@ class Rulebook:
         self._columns = columns
         self._active: ActiveRules | None = None
 
-    async def active(self, reader: Reader) -> ActiveRules | None:
-        """Return the active rules; None if none ever were."""
-        number = await reader.latest_rules()
+    async def active(self, reader: Reader, number: int) -> ActiveRules | None:
+        """Return the active rules, which have this number; None for 0: none ever were."""
         if self._active is None or self._active.number != number:
             self._active = await self.numbered(reader, number)
         return self._active
@@ -87,37 +85,3 @@ def active_rules(row: RuleSetRow, columns: Sequence[str]) -> ActiveRules:
     rules, known = parse_rules(json.loads(row.document)), {*columns}
     usable = tuple(one for one in rules.rules if known.issuperset(Rules((one,)).features))
     return ActiveRules(row.number, RuleEvaluator(Rules(usable), columns))
-
-
-def explains_rules(row: VerificationRow, verdict: Verdict) -> bool:
-    """Return True if what is stored of rules is their verdict."""
-    decided = verdict.decided
-    is_outcome = decided is None or (row.outcome, row.decided_by) == (verdict.outcome, DecidedBy.RULE)
-    return (
-        is_outcome
-        and row.decided_by_code == (None if decided is None else decided.code)
-        and (row.rule_hits or "") == ",".join(verdict.hits)
-    )
-
-
-def ruled(row: VerificationRow, number: int, verdict: Verdict) -> VerificationRow:
-    """Return a completed row, which has the outcome of the policy, with what rules made of it."""
-    is_decided = verdict.decided is not None
-    return row._replace(
-        outcome=verdict.outcome.value,
-        policy_outcome=row.outcome,
-        decided_by=(DecidedBy.RULE if is_decided else DecidedBy.POLICY).value,
-        decided_by_code=None if verdict.decided is None else verdict.decided.code,
-        reasons=reasons_after(verdict, row.reasons or ""),
-        rules=number,
-        rule_hits=",".join(verdict.hits) or None,
-    )
-
-
-def reasons_after(verdict: Verdict, reasons: str) -> str:
-    """Return comma-separated reasons of the final outcome; see `scorer.record_scorer.reasons_after`."""
-    if verdict.decided is None:
-        return reasons
-    if verdict.outcome is Outcome.PASSED:
-        return ""
-    return ",".join([OPERATOR_RULE, *filter(None, reasons.split(","))][:MAX_REASONS])

@@ -12,11 +12,16 @@ from scoring_model.contract.outcome import DecidedBy, Outcome
 from scoring_model.contract.verification import SANDBOX_SIGNAL, SandboxOutcome
 from scoring_model.decision.reasons import MAX_REASONS
 from scoring_model.service.core.rows import VerificationRow
+from scoring_model.service.scoring.overrides import OPERATOR_SENTENCES
 
 SANDBOX_OUTCOME: Final = "SANDBOX_OUTCOME"
 """Reason of an outcome that a sandbox client asked for; stands first."""
 
-SANDBOX_OUTCOME_SENTENCE: Final = "The client of this sandbox asked for the outcome."
+OWN_SENTENCES: Final[Mapping[str, str]] = {
+    **OPERATOR_SENTENCES,
+    SANDBOX_OUTCOME: "The client of this sandbox asked for the outcome.",
+}
+"""What the reasons say that no bundle has."""
 
 
 def asked_outcome(signals: Mapping[str, object] | None) -> SandboxOutcome | None:
@@ -50,5 +55,6 @@ def explains_sandbox(row: VerificationRow, signals: Mapping[str, object], reason
     if not signals and row.decided_by == DecidedBy.SANDBOX:
         asked = SandboxOutcome(row.outcome or "")
     of_policy = row._replace(outcome=row.outcome_of_policy, reasons=reasons)
-    unruled = (row.rules, row.rule_hits, row.decided_by_code, row.control_share, row.control_drawn)
-    return sandboxed(of_policy, asked) == row and set(unruled) == {None}
+    of_others = (row.rules, row.rule_hits, row.lists, row.list_hits, row.decided_by_code)
+    drawn = (row.control_share, row.control_drawn)
+    return sandboxed(of_policy, asked) == row and {*of_others, *drawn} == {None}

@@ -4,7 +4,7 @@ The caller holds the locks of the candidates' history scopes. A candidate withou
 candidate's history.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 
@@ -32,9 +32,11 @@ from scoring_model.service.requests.lists import subject_hash
 from scoring_model.service.resolutions.rows import follow
 from scoring_model.service.scoring.candidate import Candidate
 from scoring_model.service.scoring.control import ControlGroup, Draw
-from scoring_model.service.scoring.rulebook import Rulebook, ruled
+from scoring_model.service.scoring.listbook import Listbook
+from scoring_model.service.scoring.overrides import Override, overridden, override_of
+from scoring_model.service.scoring.rulebook import Rulebook
 from scoring_model.service.scoring.sandbox import asked_outcome, sandboxed
-from scoring_model.service.scoring.score import History, Score, place, score
+from scoring_model.service.scoring.score import History, Placed, Score, place, score
 from scoring_model.service.store import Transaction
 
 MAX_ATTEMPTS: Final = 3
@@ -86,13 +88,16 @@ class _Batch:
 class Scoring:
     """Scores candidates with one bundle."""
 
-    def __init__(self, scorer: Scorer, vault: Vault, secrets: Secrets, clock: Clock) -> None:
+    def __init__(
+        self, scorer: Scorer, vault: Vault, secrets: Secrets, clock: Clock, listbook: Listbook
+    ) -> None:
         self.scorer = scorer
         self._vault = vault
         self._secrets = secrets
         self._masks = Masks(secrets)
         self._clock = clock
         self._rulebook = Rulebook(scorer.matrix.names)
+        self._listbook = listbook
         self._control = ControlGroup.of(scorer.rules.policy, secrets, scorer.manifest.policy_version)
 
     @property
@@ -122,11 +127,14 @@ class Scoring:
         await history.read_older(transaction, placed)
         steps.end("read")
         decided = score(placed, history, scorer=self.scorer)
-        rules = await self._rulebook.active(transaction)
         real = [one for one in placed if not one.candidate.sandbox]
-        verdicts = {} if rules is None else rules.decide(real, decided)
-        # Only whom no rule decides about reaches the policy with its control group.
-        reached = [one for one in real if not verdicts or verdicts[one.candidate.id].decided is None]
+        overrides = await self._overrides(transaction, real, decided)
+        # Only whom no list and no rule decides about reaches the policy with its control group.
+        reached = [
+            one
+            for one in real
+            if one.candidate.id not in overrides or overrides[one.candidate.id].decided_by is DecidedBy.POLICY
+        ]
         draws = {} if self._control is None else await self._control.decide(transaction, reached, decided)
         scores = refused | decided
         for candidate in batch.open:
@@ -135,8 +143,8 @@ class Scoring:
                 row = self._completed(candidate, batch.keys[candidate.id], found)
                 if candidate.sandbox:
                     row = sandboxed(row, asked_outcome(candidate.request.signals))
-                elif rules is not None:
-                    row = ruled(row, rules.number, verdicts[candidate.id])
+                elif override := overrides.get(candidate.id):
+                    row = overridden(row, override)
                 drawn = draws.get(candidate.id)
                 batch.results[candidate.id] = row if drawn is None else _drawn(row, drawn)
                 batch.links[candidate.id] = found.links
@@ -146,6 +154,30 @@ class Scoring:
         results = await _write(transaction, batch)
         steps.end("write")
         return results
+
+    async def _overrides(
+        self,
+        transaction: Transaction,
+        placed: Sequence[Placed],
+        scores: Mapping[bytes, Score],
+    ) -> dict[bytes, Override]:
+        """Return what lists and rules make of scored candidates, by id; none where neither are in use."""
+        number_of_rules, number_of_lists = await transaction.latest_overrides()
+        rules = await self._rulebook.active(transaction, number_of_rules)
+        lists = await self._listbook.lists_of(transaction, number_of_lists, placed)
+        verdicts = {} if rules is None else rules.decide(placed, scores)
+        found = {}
+        for one in placed:
+            id_ = one.candidate.id
+            if id_ in verdicts or id_ in lists:
+                found[id_] = override_of(
+                    scores[id_].outcome,
+                    lists.get(id_, ()),
+                    verdicts.get(id_),
+                    rules=None if rules is None else rules.number,
+                    lists=number_of_lists if id_ in lists else None,
+                )
+        return found
 
     async def postpone(self, transaction: Transaction, candidates: Sequence[Candidate]) -> Results:
         """Store candidates as PENDING without counting an attempt."""

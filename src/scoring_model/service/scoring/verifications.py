@@ -12,12 +12,11 @@ from scoring_model.contract.outcome import DecidedBy, Outcome
 from scoring_model.contract.resource import instant
 from scoring_model.contract.texts import to_text
 from scoring_model.contract.verification import ReasonCode, Verification, VerificationStatus
-from scoring_model.rules import OPERATOR_RULE, OPERATOR_RULE_SENTENCE
 from scoring_model.scorer.decider import Decider
 from scoring_model.service.clients.clients import Caller
 from scoring_model.service.core.clock import Clock
 from scoring_model.service.core.errors import HistoryIncomplete, NotFound, Unavailable
-from scoring_model.service.core.rows import BundleRow, IdempotencyRow, VerificationRow
+from scoring_model.service.core.rows import BundleRow, IdempotencyRow, OperatorListRow, VerificationRow
 from scoring_model.service.identities.persons import Persons, erase
 from scoring_model.service.keys.data_keys import Vault
 from scoring_model.service.keys.keyring import Keyring, Unreadable
@@ -32,13 +31,12 @@ from scoring_model.service.requests.idempotency import (
 )
 from scoring_model.service.requests.jobs import Done
 from scoring_model.service.requests.lists import ListFilter, merged, read_page
+from scoring_model.service.retention.kept import kept_since
 from scoring_model.service.scoring.control import ControlGroup, explains
-from scoring_model.service.scoring.rulebook import active_rules, explains_rules, reasons_after
-from scoring_model.service.scoring.sandbox import (
-    SANDBOX_OUTCOME,
-    SANDBOX_OUTCOME_SENTENCE,
-    explains_sandbox,
-)
+from scoring_model.service.scoring.listbook import in_order, lists_then
+from scoring_model.service.scoring.overrides import override_of
+from scoring_model.service.scoring.rulebook import active_rules
+from scoring_model.service.scoring.sandbox import OWN_SENTENCES, explains_sandbox
 from scoring_model.service.scoring.scoring import IMPORT_RETRY_SECONDS
 from scoring_model.service.scoring.served import Serving
 from scoring_model.service.store import Index, Page, Position, Reader, Store, Transaction
@@ -56,9 +54,6 @@ _AS_PENDING: Final[dict[str, object]] = {
 }
 """The fields that the 202 response had, for a verification that was completed since."""
 
-
-_OWN_SENTENCES: Final = {OPERATOR_RULE: OPERATOR_RULE_SENTENCE, SANDBOX_OUTCOME: SANDBOX_OUTCOME_SENTENCE}
-"""Of the reasons that no bundle has."""
 
 _TURN: Final = 25
 """Verifications of a page that are decrypted at a time, which takes about a millisecond."""
@@ -271,7 +266,22 @@ class Verifications:
 
 
 def _sentence(sentences: Mapping[str, str], code: str) -> str:
-    return _OWN_SENTENCES.get(code) or sentences[code]
+    return OWN_SENTENCES.get(code) or sentences[code]
+
+
+async def _lists_then(store: Store, row: VerificationRow, history_scope: str) -> tuple[OperatorListRow, ...]:
+    """Return the lists that held for a verification; as they are stored, once ended entries are deleted."""
+    if row.lists is None:
+        return ()
+    at = row.completed_at or 0
+    async with store.reading() as reader:
+        found = await lists_then(reader, row.links or b"", row.lists, at)
+        known = await reader.lists_of(history_scope)
+    # Read afterwards: a sweep raises it before it deletes.
+    if at >= await kept_since(store):
+        return found
+    stored = (row.list_hits or "").split(",")
+    return in_order([one for one in known if one.name in stored])
 
 
 class Replay(StrEnum):
@@ -342,15 +352,15 @@ async def replay(
     same = (decision.score, decision.outcome) == (row.score, row.outcome_of_policy)
     if client.sandbox:
         return Replay.SAME if same and explains_sandbox(row, signals, codes) else Replay.DIFFERENT
+    verdict = None
     if rule_set is not None:
         rules = active_rules(rule_set, decider.columns)
         verdict = rules.decide_stored(row, decision.outcome, values, signals, packed)
-        same = same and explains_rules(row, verdict)
-        codes = reasons_after(verdict, codes)
-    else:
-        same = same and row.rules is None and row.decided_by != DecidedBy.RULE
-    same = same and codes == row.reasons
-    if row.decided_by == DecidedBy.RULE:
+    held = await _lists_then(store, row, client.pool)
+    override = override_of(decision.outcome, held, verdict, rules=row.rules, lists=row.lists)
+    is_whole = (row.rules is None) == (rule_set is None)
+    same = same and is_whole and override.explains(row) and override.reasons(codes) == row.reasons
+    if override.decided_by is not DecidedBy.POLICY:
         is_undrawn = row.control_share is None and row.control_drawn is None
         return Replay.SAME if same and is_undrawn else Replay.DIFFERENT
     group = ControlGroup.of(decider.rules.policy, secrets, decider.manifest.policy_version)

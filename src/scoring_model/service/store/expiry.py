@@ -22,6 +22,7 @@ class Expiring(StrEnum):
     LINKS = "links"  # by their instants
     IMPORTED = "importedRecords"  # with their link records
     CONTROL_PASSES = "controlPasses"  # who passed in a control group
+    LIST_ENTRIES = "listEntries"  # of operators' lists, once they have ended
     LABEL_TIMES = "labelTimes"  # the newest label of each link key, see `Transaction.newest`
     ANSWERS = "answers"  # for idempotent replays
     DELIVERIES = "deliveries"  # delivered or dropped
@@ -151,6 +152,12 @@ EXPIRY: Final = {
         ("digest",),
         "time < {0}",
         last=lambda _: (_AFTER_HASHES,),
+    ),
+    Expiring.LIST_ENTRIES: _expiry(
+        "list_entries",
+        ("hash", "added"),
+        "ended_at < {0}",
+        last=lambda _: (_AFTER_HASHES, 0),
     ),
     Expiring.LABEL_TIMES: _expiry(
         "label_times",

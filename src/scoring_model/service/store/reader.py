@@ -18,6 +18,9 @@ from scoring_model.service.core.rows import (
     IdempotencyRow,
     IdentityRow,
     LabelRow,
+    ListChangeRow,
+    ListEntryRow,
+    OperatorListRow,
     PersonKeyRow,
     ResolutionRow,
     Row,
@@ -31,7 +34,7 @@ from scoring_model.service.store import lists
 from scoring_model.service.store import statements as sql
 from scoring_model.service.store.expiry import EXPIRY, NEVER, Cutoffs, Expiring, Key, KeyRange
 from scoring_model.service.store.queries import Values, row_of, rows_by_key, rows_of, rows_of_each, takes
-from scoring_model.service.store.statements import Each, for_each, select
+from scoring_model.service.store.statements import Each, for_each, select, select_each
 
 TRUNCATION_FACT: Final = "truncation_required"
 """Name of the fact that an erasure on SQLite sets until the write-ahead log is truncated. Its value is the instant of
@@ -152,10 +155,44 @@ class Reader(ABC):
         """Return how many verifications under rules with a number had which hits: comma-separated codes, count."""
         return [(row[0], row[1]) for row in await self._rows(sql.RULE_HITS, number)]
 
-    async def latest_rules(self) -> int:
-        """Return the number of the active rules; 0 if none ever were."""
-        rows = await self._rows(sql.LATEST_RULES)
-        return int(rows[0][0] or 0)
+    async def latest_overrides(self) -> tuple[int, int]:
+        """Return the numbers of the active rules and of the last change of lists; 0 if there never was one."""
+        rules, lists = (await self._rows(sql.LATEST_OVERRIDES))[0]
+        return rules or 0, lists or 0
+
+    lists_after = rows_of(OperatorListRow, "WHERE number > $1 ORDER BY number", takes(int))
+    """Lists that were made after a change."""
+
+    lists_of = rows_of(OperatorListRow, "WHERE history_scope = $1 ORDER BY name", takes(str))
+    """The lists of a history scope, by name."""
+
+    operator_list = row_of(OperatorListRow, "WHERE number = $1", takes(int))
+    """A list by its number."""
+
+    list_entries = rows_of_each(
+        ListEntryRow, select_each(ListEntryRow, "hash", "ORDER BY hash, added"), bytes
+    )
+    """The entries with some hashes, also those that have ended."""
+
+    living_entries = rows_of(
+        ListEntryRow,
+        "WHERE list_number = $1 AND removed IS NULL AND hash > $2 ORDER BY hash LIMIT $3",
+        takes(int, bytes, int),
+    )
+    """Entries of a list after a hash that were not removed, ordered by hash."""
+
+    list_changes = rows_of(
+        ListChangeRow, "WHERE list_number = $1 ORDER BY number DESC LIMIT $2", takes(int, int)
+    )
+    """The last changes of a list, latest first."""
+
+    async def list_hits(self) -> Sequence[tuple[str, str, int]]:
+        """Return how many verifications were on which lists: history scope, comma-separated names, count."""
+        return [(row[0], row[1], row[2]) for row in await self._rows(sql.LIST_HITS)]
+
+    async def list_hashes(self, after: tuple[int, bytes], limit: int) -> Sequence[tuple[int, bytes]]:
+        """Return change and hash of the entries that were added after a position, in the order of changes."""
+        return [(row[0], row[1]) for row in await self._rows(sql.LIST_HASHES, *after, limit)]
 
     serving_processes = rows_of(ServingProcessRow, "ORDER BY host, pid, process", takes())
     """What the processes last reported, including those that ended without a word."""

@@ -118,10 +118,37 @@ def select_each(kind: type[Row], key: str, rest: str = "") -> Each:
 
 FACT: Final = select(FactRow, "WHERE name = $1")
 DELETE_FACT: Final = "DELETE FROM facts WHERE name = $1"
-LATEST_RULES: Final = "SELECT max(number) FROM rule_sets"
+LATEST_OVERRIDES: Final = "SELECT (SELECT max(number) FROM rule_sets), (SELECT max(number) FROM list_changes)"
 RULE_HITS: Final = (
     "SELECT rule_hits, count(*) FROM verifications "
     "WHERE rules = $1 AND rule_hits IS NOT NULL GROUP BY rule_hits"
+)
+LIST_HITS: Final = (
+    "SELECT c.pool, v.list_hits, count(*) FROM verifications v JOIN clients c ON c.client = v.client "
+    "WHERE v.list_hits IS NOT NULL GROUP BY c.pool, v.list_hits"
+)
+LIST_HASHES: Final = (
+    "SELECT added, hash FROM list_entries WHERE (added, hash) > ($1, $2) ORDER BY added, hash LIMIT $3"
+)
+END_ENTRIES: Final = Each(
+    "UPDATE list_entries SET removed = $3, ended_at = min($4, coalesce(until, $4)) "
+    "WHERE hash = $1 AND list_number = $2 AND removed IS NULL RETURNING hash",
+    "UPDATE list_entries SET removed = given.removed, ended_at = least(given.at, until) "
+    "FROM unnest($1::bytea[], $2::bigint[], $3::bigint[], $4::bigint[]) AS given(hash, list_number, removed, at) "
+    "WHERE list_entries.hash = given.hash AND list_entries.list_number = given.list_number "
+    "AND list_entries.removed IS NULL RETURNING list_entries.hash",
+)
+END_EXPIRED: Final = Each(
+    "UPDATE list_entries SET removed = $2 WHERE list_number = $1 AND removed IS NULL AND until <= $3 RETURNING hash",
+    "UPDATE list_entries SET removed = given.removed "
+    "FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) AS given(list_number, removed, at) "
+    "WHERE list_entries.list_number = given.list_number AND list_entries.removed IS NULL AND until <= given.at "
+    "RETURNING hash",
+)
+FORGET_PERSON: Final = (
+    "DELETE FROM list_entries WHERE hash = $1 AND NOT EXISTS (SELECT 1 FROM clients WHERE "
+    "pool = (SELECT pool FROM clients WHERE client = $2) AND EXISTS "
+    "(SELECT 1 FROM person_keys WHERE person_keys.client = clients.client AND person = $1))"
 )
 BUNDLE_FILES: Final = select(BundleFileRow, "WHERE model_version = $1 AND policy_version = $2 ORDER BY name")
 _REPORTED: Final = ", ".join(f"{name} = excluded.{name}" for name in ServingProcessRow._fields[1:])
@@ -228,7 +255,7 @@ PERSONS: Final = Each(
     "JOIN unnest($1::bigint[], $2::bytea[]) AS wanted(client, person) "
     "ON k.client = wanted.client AND k.person = wanted.person",
 )
-DELETE_KEY: Final = "DELETE FROM person_keys WHERE key_id = $1"
+DELETE_KEY: Final = "DELETE FROM person_keys WHERE key_id = $1 RETURNING client, person"
 
 
 def _of_key(kind: type[Row]) -> str:

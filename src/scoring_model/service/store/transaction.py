@@ -237,7 +237,10 @@ class Transaction(Reader):
         Without its key everything is unreadable at once. Of the rows at most `ERASED_AT_ONCE` of each kind are emptied;
         call it again with `Erased.until`, perhaps in another transaction, until that is None.
         """
-        await self._rows(sql.DELETE_KEY, key_id)
+        deleted = await self._rows(sql.DELETE_KEY, key_id)
+        for client, person in deleted:
+            if person is not None and await self.list_entries([person]):
+                await self._rows(sql.FORGET_PERSON, person, client)
         identities = await self._rows(sql.IDENTITIES_OF_KEY, key_id, *after.identity, ERASED_AT_ONCE)
         verifications = await self._rows(
             sql.VERIFICATIONS_OF_KEY, key_id, *after.verification, ERASED_AT_ONCE
@@ -251,6 +254,15 @@ class Transaction(Reader):
             last = [after.identity, *identities][-1], [after.verification, *verifications][-1]
             until = ErasedUntil(*map(tuple, last))
         return Erased([IdentityRow._make(row) for row in rows], until)
+
+    end_entries = update_of_each(sql.END_ENTRIES, tuple)
+    """End entries, each given as hash, number of the list, number of the change and instant; returns their hashes."""
+
+    end_expired = update_of_each(sql.END_EXPIRED, tuple)
+    """End the entries of a list whose end has passed: number of the list, number of the change, instant."""
+
+    count_entries = command("UPDATE operator_lists SET entries = $2 WHERE number = $1", takes(int, int))
+    """Note how many entries a list has."""
 
     set_fact = command(
         "INSERT INTO facts (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value",

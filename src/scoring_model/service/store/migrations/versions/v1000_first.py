@@ -64,6 +64,7 @@ CREATE TABLE clients (
     PRIMARY KEY (client),
     CONSTRAINT clients_client_id UNIQUE (client_id)
 ){fillfactor_50};
+CREATE INDEX clients_pool ON clients (pool);
 
 CREATE TABLE api_keys (
     digest {bytes} NOT NULL,
@@ -131,6 +132,8 @@ CREATE TABLE verifications (
     rules BIGINT,
     rule_hits TEXT,
     decided_by_code TEXT,
+    lists BIGINT,
+    list_hits TEXT,
     PRIMARY KEY (id)
 );
 -- The partial indexes hold the few rows that lists and queues are searched for.
@@ -303,6 +306,41 @@ CREATE TABLE rule_sets (
     activated_by TEXT NOT NULL,
     PRIMARY KEY (number)
 );
+
+CREATE TABLE operator_lists (
+    number BIGINT NOT NULL,
+    history_scope TEXT NOT NULL,
+    name TEXT NOT NULL,
+    key TEXT NOT NULL,
+    outcome TEXT NOT NULL,
+    entries BIGINT NOT NULL,
+    PRIMARY KEY (number)
+);
+CREATE UNIQUE INDEX operator_lists_name ON operator_lists (history_scope, name);
+
+CREATE TABLE list_entries (
+    hash {bytes} NOT NULL,
+    added BIGINT NOT NULL,
+    list_number BIGINT NOT NULL,
+    until BIGINT,
+    removed BIGINT,
+    ended_at BIGINT,
+    sealed {bytes},
+    PRIMARY KEY (hash, added)
+){without_rowid};
+CREATE INDEX list_entries_added ON list_entries (added, hash);
+CREATE INDEX list_entries_list ON list_entries (list_number, hash);
+
+CREATE TABLE list_changes (
+    number BIGINT NOT NULL,
+    list_number BIGINT NOT NULL,
+    at BIGINT NOT NULL,
+    changed_by TEXT NOT NULL,
+    added BIGINT NOT NULL,
+    removed BIGINT NOT NULL,
+    PRIMARY KEY (number)
+);
+CREATE INDEX list_changes_list ON list_changes (list_number, number);
 
 CREATE TABLE serving_processes (
     process {bytes} NOT NULL,

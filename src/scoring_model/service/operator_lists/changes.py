@@ -1,0 +1,287 @@
+"""Changes of lists: entries are added and removed, and never changed, so that a verdict can be replayed.
+
+Each change of a list has the next number of the database, under a lock that all changes take, so that a process which
+has read up to a number has read all that is before it.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from scoring_model.contract.outcome import Outcome
+from scoring_model.contract.rules import Rule
+from scoring_model.contract.texts import rfc3339
+from scoring_model.contract.violation import Invalid, Violation
+from scoring_model.service.core.rows import ListChangeRow, ListEntryRow, OperatorListRow
+from scoring_model.service.store import WHOLE_DATABASE, Reader, Store, Transaction
+
+MOST_LISTS: Final = 20
+"""Lists of a history scope."""
+
+MOST_ENTRIES: Final = 200_000
+"""Entries of a list that were not removed."""
+
+AT_ONCE: Final = 1_000
+"""Entries of one transaction: it holds the lock of all changes, and on SQLite that of the database, for some 30 ms."""
+
+ACTIONS: Final = {"pass": Outcome.PASSED, "fail": Outcome.FAILED, "step_up": Outcome.STEPPED_UP}
+NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}", re.ASCII)
+_SHOWN_CHANGES: Final = 10
+BEFORE_HASHES: Final = b""
+_NOT_SEALED: Final[Mapping[bytes, bytes]] = {}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListChange:
+    """Who changes which list.
+
+    Parameters
+    ----------
+    by : str
+        Who answers for it: an operator, or the client.
+    """
+
+    history_scope: str
+    name: str
+    by: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Addition:
+    """What is added to a list.
+
+    Parameters
+    ----------
+    key : str
+        Name of its link key.
+    outcome : Outcome
+        Of those who have a value of it.
+    until : int or None
+        Microseconds since 1970-01-01 UTC: events from this instant on are not subject to it.
+    """
+
+    key: str
+    outcome: Outcome
+    until: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """The result of a change.
+
+    Parameters
+    ----------
+    changed : int
+        Entries that were added or removed.
+    unchanged : int
+        Values that were on the list already with this end, or were not on it.
+    entries : int
+        Entries of the list that were not removed.
+    """
+
+    changed: int
+    unchanged: int
+    entries: int
+
+    def __add__(self, later: "Changed") -> "Changed":
+        return Changed(self.changed + later.changed, self.unchanged + later.unchanged, later.entries)
+
+
+def check_name(name: str) -> str:
+    """Return the name of a list; raises `Invalid`."""
+    if not NAME.fullmatch(name):
+        detail = "must be 1 to 64 letters, digits, hyphens and underscores, a letter or digit first"
+        raise Invalid([Violation("/list", "malformed", detail)])
+    return name
+
+
+async def add_entries(
+    store: Store,
+    change: ListChange,
+    addition: Addition,
+    hashes: Sequence[bytes],
+    *,
+    now: int,
+    sealed: Mapping[bytes, bytes] = _NOT_SEALED,
+) -> Changed:
+    """Add values to a list, which is made if there is none with its name.
+
+    Parameters
+    ----------
+    hashes : sequence of bytes
+        Of the values. More than `AT_ONCE` are added in several changes, in order.
+    sealed : mapping of bytes to bytes
+        Encrypted values by hash, for lists of all scopes.
+
+    Raises
+    ------
+    Invalid
+        If the list has another key or outcome, the history scope has `MOST_LISTS`, or the list would have more than
+        `MOST_ENTRIES`.
+    """
+    done = Changed(0, 0, 0)
+    for at in range(0, max(len(hashes), 1), AT_ONCE):
+        async with store.writing([WHOLE_DATABASE]) as transaction:
+            part = list(dict.fromkeys(hashes[at : at + AT_ONCE]))
+            done += await _add(transaction, change, addition, part, now, sealed)
+    return done
+
+
+async def remove_entries(
+    store: Store, change: ListChange, hashes: Sequence[bytes] | None, *, now: int
+) -> Changed:
+    """Remove values from a list; all of them without hashes.
+
+    Raises
+    ------
+    Invalid
+        If there is no such list.
+    """
+    done = Changed(0, 0, 0)
+    if hashes is None:
+        while True:
+            async with store.writing([WHOLE_DATABASE]) as transaction:
+                row = await existing(transaction, change)
+                living = await transaction.living_entries(row.number, BEFORE_HASHES, AT_ONCE)
+                done += await _remove(transaction, row, [one.hash for one in living], change.by, now)
+            if len(living) < AT_ONCE:
+                return done
+    for at in range(0, max(len(hashes), 1), AT_ONCE):
+        async with store.writing([WHOLE_DATABASE]) as transaction:
+            row = await existing(transaction, change)
+            part = list(dict.fromkeys(hashes[at : at + AT_ONCE]))
+            done += await _remove(transaction, row, part, change.by, now)
+    return done
+
+
+async def list_rows(reader: Reader, history_scope: str) -> list[dict[str, Any]]:
+    """Describe the lists of a history scope by name, without their values: at most `MOST_LISTS`."""
+    return [await described(reader, row, changes=1) for row in await reader.lists_of(history_scope)]
+
+
+async def show_lists(store: Store, history_scope: str | None, name: str | None) -> list[dict[str, Any]]:
+    """Describe lists for an operator, with their last changes and how often each was hit.
+
+    Counting hits reads the verifications of the database.
+    """
+    async with store.reading() as reader:
+        rows = [
+            row
+            for row in await reader.lists_after(0)
+            if history_scope in (None, row.history_scope) and name in (None, row.name)
+        ]
+        hits = Counter[tuple[str, str]]()
+        for scope, names, count in await reader.list_hits():
+            hits.update({(scope, one): count for one in names.split(",")})
+        return [
+            {
+                "historyScope": row.history_scope,
+                **await described(reader, row, changes=_SHOWN_CHANGES),
+                "hits": hits[row.history_scope, row.name],
+            }
+            for row in rows
+        ]
+
+
+async def described(reader: Reader, row: OperatorListRow, *, changes: int) -> dict[str, Any]:
+    """Describe a list with its last changes, latest first."""
+    latest = await reader.list_changes(row.number, changes)
+    return {
+        "list": row.name,
+        "key": row.key,
+        "outcome": row.outcome,
+        "entries": row.entries,
+        "changes": [
+            {"at": rfc3339(one.at), "by": one.changed_by, "added": one.added, "removed": one.removed}
+            for one in latest
+        ],
+    }
+
+
+async def _add(
+    transaction: Transaction,
+    change: ListChange,
+    addition: Addition,
+    hashes: list[bytes],
+    now: int,
+    sealed: Mapping[bytes, bytes],
+) -> Changed:
+    known = {row.name: row for row in await transaction.lists_of(change.history_scope)}
+    number = 1 + (await transaction.latest_overrides())[1]
+    row = known.get(change.name)
+    if row is None:
+        if len(known) >= MOST_LISTS:
+            detail = f"would be one list more than {MOST_LISTS}, which a history scope may have"
+            raise Invalid([Violation("/list", "too_many_lists", detail)])
+        row = OperatorListRow(
+            number, change.history_scope, change.name, addition.key, addition.outcome.value, 0
+        )
+        await transaction.insert([row])
+    elif (row.key, row.outcome) != (addition.key, addition.outcome.value):
+        detail = f"has the key {row.key} and the outcome {row.outcome}, which never change"
+        raise Invalid([Violation("/list", "list_differs", detail)])
+    open_ones = {
+        one.hash: one
+        for one in await transaction.list_entries(hashes)
+        if one.list_number == row.number and one.removed is None
+    }
+    kept = {
+        value
+        for value, one in open_ones.items()
+        if one.until == addition.until and (one.until is None or one.until > now)
+    }
+    new = [value for value in hashes if value not in kept]
+    ended = [value for value in new if value in open_ones]
+    entries = row.entries + len(new) - len(ended)
+    if entries > MOST_ENTRIES:
+        over = len(await transaction.end_expired([(row.number, number, now)]))
+        row, entries = row._replace(entries=row.entries - over), entries - over
+    if entries > MOST_ENTRIES:
+        detail = f"would have {entries:,} entries; a list takes {MOST_ENTRIES:,}"
+        raise Invalid([Violation("/list", "too_many_entries", detail)])
+    if new or not row.entries:
+        await transaction.end_entries([(value, row.number, number, now) for value in ended])
+        await transaction.insert(
+            [
+                ListEntryRow(
+                    value, number, row.number, addition.until, None, addition.until, sealed.get(value)
+                )
+                for value in new
+            ]
+        )
+        await _note(transaction, row, number, change.by, now, (len(new), len(ended)))
+    return Changed(len(new), len(kept), entries)
+
+
+async def _remove(
+    transaction: Transaction, row: OperatorListRow, hashes: Sequence[bytes], by: str, now: int
+) -> Changed:
+    number = 1 + (await transaction.latest_overrides())[1]
+    ended = await transaction.end_entries([(value, row.number, number, now) for value in hashes])
+    if ended:
+        await _note(transaction, row, number, by, now, (0, len(ended)))
+    return Changed(len(ended), len(hashes) - len(ended), row.entries - len(ended))
+
+
+async def _note(
+    transaction: Transaction,
+    row: OperatorListRow,
+    number: int,
+    by: str,
+    now: int,
+    counts: tuple[int, int],
+) -> None:
+    added, removed = counts
+    await transaction.insert([ListChangeRow(number, row.number, now, by, added, removed)])
+    await transaction.count_entries(row.number, row.entries + added - removed)
+
+
+async def existing(reader: Reader, change: ListChange) -> OperatorListRow:
+    """Return the list that a change names; raises `Invalid` if there is none."""
+    for row in await reader.lists_of(change.history_scope):
+        if row.name == change.name:
+            return row
+    detail = f"there is no list {change.name} in the history scope"
+    raise Invalid([Violation("/list", Rule.NOT_LISTED, detail)])
