@@ -1,6 +1,10 @@
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
+from pathlib import Path
 
 import lightgbm as lgb
 import numpy as np
@@ -91,3 +95,20 @@ def test_no_threads_are_refused() -> None:
     """A session needs a thread to run on."""
     with pytest.raises(ValueError, match="at least 1, got 0"):
         MarginSession(model()[1], threads=0)
+
+
+def test_the_runtime_reports_nothing_to_its_makers(tmp_path: Path) -> None:
+    """Without an opt-out it writes an identifier of the machine and a queue of reports into the home."""
+    graph, home = tmp_path / "graph.onnx", tmp_path / "home"
+    graph.write_bytes(model()[1])
+    home.mkdir()
+    code = (
+        "import sys; from pathlib import Path; from scoring_model.scorer.session import MarginSession; "
+        "MarginSession(Path(sys.argv[1]).read_bytes())"
+    )
+    others = {
+        name: value for name, value in os.environ.items() if name not in ("CI", "ORT_DISABLE_TELEMETRY")
+    }
+    environment = {**others, "HOME": str(home), "XDG_CACHE_HOME": ""}
+    subprocess.run([sys.executable, "-c", code, str(graph)], env=environment, check=True)
+    assert list(home.rglob("*")) == []

@@ -1,9 +1,13 @@
 """Margins from an ONNX graph: the only caller of onnxruntime."""
 
+import os
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 
 import numpy as np
+
+# From 1.29 on its builds for Linux report to Microsoft, among others the names of a graph and hashes of its weights.
+os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
 import onnxruntime
 
 from scoring_model.arrays import FloatArray

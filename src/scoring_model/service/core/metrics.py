@@ -113,12 +113,15 @@ class Metric:
         self.begin, self._last = Metric.size, self.width - 1
         Metric.size += len(self.combinations) * self.width
         keys = [None if not one else one[0] if len(one) == 1 else one for one in self.combinations]
-        self._places = _Places(zip(keys, range(self.begin, Metric.size, self.width), strict=True))
+        self._places: dict[object, int] = dict(
+            zip(keys, range(self.begin, Metric.size, self.width), strict=True)
+        )
+        self._other = Metric.size - self.width
         METRICS.append(self)
 
     def count(self, key: object = None, by: float = 1.0) -> None:
         """Add to a counter or a gauge."""
-        _here[self._places[key]] += by
+        _here[self._places.get(key, self._other)] += by
 
     def set(self, value: float) -> None:
         """Set a gauge without labels."""
@@ -126,7 +129,7 @@ class Metric:
 
     def observe(self, value: float, key: object = None) -> None:
         """Add a value to a histogram."""
-        place = self._places[key]
+        place = self._places.get(key, self._other)
         _here[place + bisect_left(self.bounds, value)] += 1.0
         _here[place + self._last] += value
 
@@ -137,13 +140,6 @@ class Metric:
             values = sums[begin : begin + self.width]
             if len(self.combinations) <= _ALWAYS or any(values):
                 yield tuple(map(str, labels)), values
-
-
-class _Places(dict[object, int]):
-    """Places by key; that of `OTHER`, the last one, for a key that is not listed."""
-
-    def __missing__(self, _key: object) -> int:
-        return next(reversed(self.values()))
 
 
 def _plain(value: str | int) -> str | int:
