@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from scoring_model.arrays import FloatArray
-from scoring_model.configuration import SplitSettings
+from scoring_model.configuration import PolicySettings, SplitSettings
 from scoring_model.evaluation.stopped import ControlGroup
 from scoring_model.training.fitting import fit
+from scoring_model.training.preparation import counted_as_genuine
 from scoring_model.training.split import Split, SplitError, split
 
 DAY = 86_400_000_000
@@ -81,12 +82,29 @@ def test_a_control_group_of_few_stands_for_nobody(every: int, genuine: int) -> N
     assert found.control == ControlGroup(genuine=genuine, frauds=0)
     whole = genuine < 30
     assert any("by chance" in reason for row in found.summaries for reason in row.left_out) is not whole
-    stopped = propensities[found.stopped]
-    assert np.isnan(stopped).all()
-    assert (len(stopped) > 3_000) is whole
+    assert np.isnan(propensities[found.stopped]).all()
+    assert len(found.stopped) > 3_000
+    assert (len(found.spare) == 0) is whole
     assert found.train_weights is not None
     assert np.isfinite(found.train_weights).all()
     assert found.train_weights.max() == pytest.approx(10 * found.train_weights.min())
+
+
+@pytest.mark.parametrize(("frauds", "each"), [(0.02, True), (0.5, False)])
+def test_stopped_ones_count_as_genuine_where_that_leaves_more_room(frauds: float, *, each: bool) -> None:
+    """All observed and all stopped ones are tested beside a control group, unless the stopped ones are frauds."""
+    rng = np.random.default_rng(2)
+    is_stopped = rng.random(40_000) < np.where(np.arange(40_000) % 10 == 0, frauds, 0.02)
+    drawn = rng.random(40_000) < 0.3
+    found = cut(np.where(is_stopped, np.where(drawn, 0.3, np.nan), 1.0))
+    assert found.control is not None
+    assert found.control.stands_for_all
+    settings = PolicySettings(max_step_up=0.05, max_false_reject=None)
+    beside = counted_as_genuine(found, np.arange(40_000), settings)
+    assert np.array_equal(beside, np.concatenate([found.stopped, found.spare])[: None if each else 0])
+    assert (found.spare % 10 > 0).all()
+    judged = np.concatenate([found.validation, beside])
+    assert len(np.unique(judged)) == len(judged)
 
 
 def test_too_few_frauds_of_the_control_group_are_named() -> None:

@@ -201,6 +201,25 @@ def scores_of(counts: IntArray) -> IntArray:
     return np.repeat(np.arange(len(counts), dtype=np.int64), counts)
 
 
+def room(records: int, *, limit: float, delta: float, certain: float = 0.0) -> float:
+    """Return the largest share of errors that certifies a limit, where some further errors are certain.
+
+    Parameters
+    ----------
+    certain : float
+        So many of the records are errors whatever the policy; the share is that among the others.
+
+    Returns
+    -------
+    float
+        Below 0 where even none suffices.
+    """
+    from scipy.stats import binom
+
+    errors = float(binom.ppf(delta, records, limit)) - 1
+    return (errors - certain) / max(records - certain, 1)
+
+
 def records_needed(share: float, *, limit: float, delta: float) -> int | None:
     """Return the number of records that would certify a limit if this share of them were errors.
 

@@ -122,7 +122,7 @@ def _margins(prepared: Prepared, forest: Forest, threads: int) -> tuple[FloatArr
     """Return the margins of the validation part and of the stopped ones of its period, by the graph without scores."""
     session = MarginSession(to_onnx(forest, cuts=None, feature_names=prepared.matrix.names), threads=threads)
     parts = prepared.split
-    return session.margins(prepared.rows[parts.validation]), session.margins(prepared.rows[parts.stopped])
+    return session.margins(prepared.rows[parts.validation]), session.margins(prepared.rows[prepared.counted])
 
 
 def _calibrate(prepared: Prepared, margins: FloatArray) -> CalibrationChoice:
@@ -141,6 +141,7 @@ def _fit_rules(
         margins,
         prepared.split.validation_targets,
         stopped=stopped,
+        observed=max(len(prepared.counted) - len(prepared.split.stopped), 0),
         persons=prepared.genuine_persons,
         rings=prepared.fraud_rings,
         until=prepared.split.boundaries.validation_to,
@@ -289,6 +290,7 @@ def fit_rules(
     until: int,
     settings: PolicySettings,
     calibration: Calibration,
+    observed: int = 0,
 ) -> tuple[DecisionRules, Alternatives, ScoreCounts]:
     """Fit the scale and choose the policy on the validation part.
 
@@ -297,12 +299,14 @@ def fit_rules(
     margins : ndarray of shape (n,), float64
     targets : ndarray of shape (n,), 1 fraud, 0 genuine
     stopped : ndarray of shape (s,), float64
-        Margins of records that were not observed: for bounds on the errors of genuine applicants each is genuine.
+        Margins of further records that bounds on the errors of genuine applicants count as genuine.
     persons, rings : ndarray of int64
         Places of the tested records, in `margins` followed by `stopped`: one for each person that is or may be genuine,
         and one for each ring of frauds.
     until : int
         End of the validation part, microseconds since 1970-01-01 UTC.
+    observed : int
+        So many of `stopped`, the last ones, were observed and are genuine.
 
     Returns
     -------
@@ -311,6 +315,7 @@ def fit_rules(
     """
     scale = fit_scale(margins[targets == 0])
     scores = scale.scores(margins)
+    unknown_until = len(margins) + len(stopped) - observed
     counts = ScoreCounts.of_scores(
         persons=np.concatenate([scores, scale.scores(stopped)])[persons],
         rings=scores[rings],
@@ -319,7 +324,7 @@ def fit_rules(
         limits=settings.limits(),
         confidence=settings.confidence,
         until=until,
-        stopped=int(np.count_nonzero(persons >= len(margins))),
+        stopped=int(np.count_nonzero((persons >= len(margins)) & (persons < unknown_until))),
     )
     certification = certify(*tested_scores(counts), settings=settings)
     policy, alternatives = choose(counts, certification, confidence=settings.confidence, costs=settings.costs)

@@ -212,7 +212,7 @@ def _promised(policy: Policy, alternatives: Alternatives, sample: Sample) -> Ite
 
 
 def _stopped(policy: Policy, alternatives: Alternatives, sample: Sample) -> Iterator[str]:
-    """Describe whom the promises are about where applicants were stopped and no control group stands for them."""
+    """Describe whom the promises are about where applicants were stopped and each counts as genuine."""
     persons = alternatives.rows[0].step_up.records
     yield (
         f"{sample.stopped:,} of the {persons:,} persons that count as genuine were stopped: nobody knows what they "
@@ -220,8 +220,8 @@ def _stopped(policy: Policy, alternatives: Alternatives, sample: Sample) -> Iter
     )
     if any(promise.bound == MISSED_FRAUD for promise in policy.promises):
         yield (
-            "Frauds among them are not known, so the promise on missed fraud is about frauds among those who were "
-            "passed. A control group would tell about all."
+            "Frauds among them are not known: unless a control group of the training stands for them, the promise on "
+            "missed fraud is about frauds among those who were passed."
         )
 
 

@@ -8,13 +8,15 @@ import numpy as np
 
 from scoring_model.arrays import FloatArray, IntArray
 from scoring_model.bundle import reason_factors
-from scoring_model.configuration import Configuration
+from scoring_model.configuration import Configuration, PolicySettings
+from scoring_model.evaluation.bounds import MISSED_FRAUD, room
 from scoring_model.features import FeatureMatrix, FittedState, KnownLabels, fit_known_labels, fit_state
 from scoring_model.history import person_codes
 from scoring_model.history.rings import rings_of, rings_of_frauds
 from scoring_model.records import RecordTable
 from scoring_model.records.observation import observed
 from scoring_model.records.times import DAY
+from scoring_model.training.certification import delta_of
 from scoring_model.training.fitting import FeatureOptions, genuine_weights
 from scoring_model.training.folds import FoldError, LearntColumns, cut_folds
 from scoring_model.training.split import EvaluatedPart, Split, split
@@ -64,6 +66,9 @@ class Prepared:
         How the records were chosen, if they are not all of the history.
     learnt : LearntColumns or None
         Columns of the train part that differ between the folds of a search.
+    beside : ndarray of int64, optional
+        Rows of the validation period that are in no part, and that bounds on the errors of genuine applicants count as
+        genuine; see `counted_as_genuine`. None: those who were stopped.
     """
 
     table: RecordTable
@@ -74,6 +79,12 @@ class Prepared:
     useless: Mapping[str, str] = field(default_factory=dict)
     thinning: Thinning | None = None
     learnt: LearntColumns | None = None
+    beside: IntArray | None = None
+
+    @property
+    def counted(self) -> IntArray:
+        """Return the rows that count as genuine beside the validation part."""
+        return self.split.stopped if self.beside is None else self.beside
 
     @property
     def genuine_weight(self) -> float:
@@ -99,12 +110,11 @@ class Prepared:
         Returns
         -------
         ndarray of int64
-            Indices in the validation part, followed by `split.stopped`.
+            Indices in the validation part, followed by `counted`.
         """
         places, rows = self._validated(0)
-        stopped = self.split.stopped
-        places = np.concatenate([places, len(self.split.validation) + np.arange(len(stopped))])
-        return places[one_of_each(self.persons[np.concatenate([rows, stopped])])]
+        places = np.concatenate([places, len(self.split.validation) + np.arange(len(self.counted))])
+        return places[one_of_each(self.persons[np.concatenate([rows, self.counted])])]
 
     @cached_property
     def fraud_rings(self) -> IntArray:
@@ -172,7 +182,37 @@ def prepare(records: RecordTable | KeptRecords, configuration: Configuration) ->
         useless=useless,
         thinning=records.thinning if isinstance(records, KeptRecords) else None,
         learnt=learnt_columns(matrix, table, parts, configuration),
+        beside=counted_as_genuine(parts, persons, configuration.policy),
     )
+
+
+def counted_as_genuine(parts: Split, persons: IntArray, settings: PolicySettings) -> IntArray:
+    """Choose the rows that bounds on the errors of genuine applicants count as genuine beside the validation part.
+
+    Where no control group stands for the stopped ones these are. Where one does, the validation part is a sample of all
+    applicants, with as few records as its share is small. Then all who were observed, and each stopped one as genuine,
+    may leave a policy more room, as most that a policy stops are few. That is chosen by numbers of persons and frauds
+    alone, before any score is known, so that the tests stay exact.
+
+    Returns
+    -------
+    ndarray of int64
+        Rows of the table, `parts.stopped` first; empty where the validation part alone leaves more room.
+    """
+    control, limits = parts.control, settings.limits()
+    if control is None or not control.stands_for_all:
+        return parts.stopped
+    every = np.concatenate([parts.stopped, parts.spare])
+    genuine = parts.validation[parts.validation_targets == 0]
+    alone, together = (len(np.unique(persons[rows])) for rows in (genuine, np.concatenate([genuine, every])))
+    frauds = len(parts.stopped) * control.frauds / (control.genuine + control.frauds)
+    delta = delta_of(settings.confidence) / max(len(limits), 1)
+    rooms = [
+        (room(together, limit=limit, delta=delta, certain=frauds), room(alone, limit=limit, delta=delta))
+        for bound, limit in limits.items()
+        if bound != MISSED_FRAUD
+    ]
+    return every if all(more >= less for more, less in rooms) else every[:0]
 
 
 def fit_before(parts: Split, table: RecordTable, configuration: Configuration) -> FittedState:

@@ -258,8 +258,9 @@ class Split:
     train_weights : ndarray of float64, or None
         How many records each training record stands for, in relation to their mean. None: all count alike.
     stopped : ndarray of int64
-        Rows of the validation period that were not observed and are no known frauds, in order of event time: bounds
-        on the errors of genuine applicants count each as genuine. Empty where a control group stands for them.
+        Rows of the validation period that were not observed and are no known frauds, in order of event time.
+    spare : ndarray of int64
+        Its genuine rows that were left out by chance, so that a control group stands for the stopped ones.
     control : ControlGroup, or None
         That of the validation period. None: the records have no propensities, or nobody was stopped.
     """
@@ -275,6 +276,7 @@ class Split:
     summaries: tuple[PartSummary, ...]
     train_weights: FloatArray | None = None
     stopped: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    spare: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     control: ControlGroup | None = None
 
     @property
@@ -336,7 +338,7 @@ def split(
     Validation and test keep each with a probability of the lowest propensity in them / its own: what is left is a
     sample of all applicants, on which tests and intervals for plain records hold. A control group that is
     too small in the validation period (`ControlGroup.stands_for_all`) stands for nobody: then both keep all that were
-    observed, and `stopped` has the others, as without a control group.
+    observed, as without a control group.
 
     Parameters
     ----------
@@ -374,13 +376,14 @@ def split(
     left_out = _left_out(segments, targets, seen, present, persons, weighted=propensities is not None)
     weights = None if propensities is None else 1.0 / propensities
     control = ControlGroup.of(weights, np.where(seen & present & (segments == VALIDATION), targets, -1))
-    if stands_for_all := propensities is not None and (control is None or control.stands_for_all):
+    if propensities is not None and (control is None or control.stands_for_all):
         kept = np.isin(segments, JUDGED) & ~left_out[_STOPPED] & (targets >= 0)
         left_out[_THINNED] = kept & ~thinned(propensities, kept, order)
     summaries = _summaries(event_times, segments, targets, left_out, boundaries)
     _refuse_thin_parts(summaries, boundaries, settings)
     used = (targets >= 0) & ~_any_of(left_out)
-    maybe_genuine = ~seen & present & (targets != 1) & (segments == VALIDATION) & (not stands_for_all)
+    maybe_genuine = ~seen & present & (targets != 1) & (segments == VALIDATION)
+    spare = left_out.get(_THINNED, np.zeros_like(seen)) & (targets == 0) & (segments == VALIDATION)
     used |= (segments == BURN_IN) & present
     burn_in, train, validation, test = (
         order[(used & (segments == part))[order]] for part in (BURN_IN, TRAIN, VALIDATION, TEST)
@@ -397,6 +400,7 @@ def split(
         summaries=_existing(summaries, settings),
         train_weights=None if weights is None else _relative(weights[train]),
         stopped=order[maybe_genuine[order]],
+        spare=order[spare[order]],
         control=control,
     )
 
