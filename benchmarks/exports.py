@@ -9,17 +9,18 @@ configuration made by hand, on the same test period.
 
 import argparse
 import json
-import subprocess
-import sys
 import tempfile
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 import numpy as np
 import pandas as pd
 import yaml
+from shared.judging import arguments
+from shared.processes import run_program
+from sklearn.metrics import average_precision_score
 
 BAR: Final = 0.02
 DAYS: Final = 420
@@ -27,17 +28,8 @@ PAST: Final = 360  # days; what comes later is scored
 ROWS: Final = 10_500
 DELAY: Final = 20
 FIELDS: Final = (
-    "id",
-    "time",
-    "device",
-    "card",
-    "amount",
-    "channel",
-    "email_age",
-    "country",
-    "label",
-    "known",
-)
+    "id", "time", "device", "card", "amount", "channel", "email_age", "country", "label", "known",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -45,7 +37,7 @@ class Dialect:
     """How one company writes its export; `headers` in the order of `FIELDS`, `-` for a column that it lacks."""
 
     headers: str
-    words: tuple[str | None, str | None]
+    words: Sequence[str | None]
     channels: str
     countries: str
     date: str = "%Y-%m-%d %H:%M:%S"
@@ -54,87 +46,46 @@ class Dialect:
     comma: bool = False
     gap: str = ""
     ids: str = "dense"
-    extra: Mapping[str, str] = field(default_factory=dict)
 
 
 DIALECTS: Final = {
-    "german": Dialect(
-        "Vorgangs-Nr.|Eingang|Gerätekennung|Kartennr|Umsatzbetrag|Kanal|Mailalter|Land|Betrugskennzeichen|Bekannt am",
-        ("ja", "nein"),
-        "Netz App Filiale",
-        "Deutschland Österreich Schweiz",
-        date="%d.%m.%Y %H:%M",
-        separator=";",
-        encoding="cp1252",
-        comma=True,
-        gap="k.A.",
-    ),
-    "french": Dialect(
-        "référence|date_opération|empreinte appareil|n° de carte|montant|canal|ancienneté_mail|pays|statut_dossier|-",
-        ("Fraude avérée", "légitime"),
-        "web mobile agence",
-        "France Belgique Suisse",
-        date="%d/%m/%Y %H:%M:%S",
-        separator=";",
-        comma=True,
-        gap="s/o",
-        ids="text",
-    ),
-    "spanish": Dialect(
-        "folio|fecha y hora|dispositivo|tarjeta|importe|canal|edad_correo|país|nota|fecha_nota",
-        ("fraude", None),
-        "web app oficina",
-        "España Portugal Francia",
-        date="%d-%m-%Y %H:%M",
-        separator="\t",
-        gap="n/d",
-    ),
-    "italian": Dialect(
-        "codice|data_operazione|id_dispositivo|numero_carta|importo|canale|eta_email|paese|esito_verifica|data_segnalazione",
-        ("frode", "regolare"),
-        "web app filiale",
-        "Italia Svizzera Germania",
-        date="%d/%m/%Y %H:%M",
-        separator="|",
-        encoding="cp1252",
-        comma=True,
-        ids="text",
-    ),
-    "portuguese": Dialect(
-        "protocolo|data_hora|dispositivo_id|cartão|valor|canal|idade_email|país|fraude|-",
-        ("sim", "não"),
-        "site app loja",
-        "Brasil Portugal Espanha",
-        separator=";",
-        comma=True,
-        gap="não informado",
-    ),
-    "dutch": Dialect(
-        "kenmerk|tijdstip|apparaat|kaartnummer|bedrag|kanaal|leeftijd_mail|land|beoordeling|kolom_9",
-        ("bedrog", "geen bedrog"),
-        "web app winkel",
-        "Nederland België Duitsland",
-        date="%Y%m%d %H:%M:%S",
-        gap="onbekend",
-    ),
-    "polish": Dialect(
-        "numer_wniosku|data_wniosku|urządzenie|karta|kwota|kanał|wiek_poczty|kraj|oszustwo|data_wykrycia",
-        ("1", "0"),
-        "www aplikacja oddział",
-        "Polska Niemcy Czechy",
-        date="%d.%m.%Y %H:%M:%S",
-        separator=";",
-        comma=True,
-        gap="brak",
-    ),
-    "english": Dialect(
-        "|created|device fingerprint|account no|amount|channel|email age|country|review result|updated",
-        ("chargeback", "ok"),
-        "web app branch",
-        "GB IE US",
-        date="%a %b %d %H:%M:%S +0000 %Y",
-        gap="N/A",
-    ),
+    name: Dialect(**given)
+    for name, given in yaml.safe_load(
+        """
+german: {
+  headers: "Vorgangs-Nr.|Eingang|Gerätekennung|Kartennr|Umsatzbetrag|Kanal|Mailalter|Land|Betrugskennzeichen|Bekannt am",
+  words: ["ja", "nein"], channels: Netz App Filiale, countries: Deutschland Österreich Schweiz,
+  date: "%d.%m.%Y %H:%M", separator: ";", encoding: "cp1252", comma: true, gap: "k.A."}
+french: {
+  headers: "référence|date_opération|empreinte appareil|n° de carte|montant|canal|ancienneté_mail|pays|statut_dossier|-",
+  words: ["Fraude avérée", "légitime"], channels: web mobile agence, countries: France Belgique Suisse,
+  date: "%d/%m/%Y %H:%M:%S", separator: ";", comma: true, gap: "s/o", ids: "text"}
+spanish: {
+  headers: "folio|fecha y hora|dispositivo|tarjeta|importe|canal|edad_correo|país|nota|fecha_nota",
+  words: ["fraude", null], channels: web app oficina, countries: España Portugal Francia,
+  date: "%d-%m-%Y %H:%M", separator: "\\t", gap: "n/d"}
+italian: {
+  headers: "codice|data_operazione|id_dispositivo|numero_carta|importo|canale|eta_email|paese|esito_verifica|data_segnalazione",
+  words: ["frode", "regolare"], channels: web app filiale, countries: Italia Svizzera Germania,
+  date: "%d/%m/%Y %H:%M", separator: "|", encoding: "cp1252", comma: true, ids: "text"}
+portuguese: {
+  headers: "protocolo|data_hora|dispositivo_id|cartão|valor|canal|idade_email|país|fraude|-",
+  words: ["sim", "não"], channels: site app loja, countries: Brasil Portugal Espanha, separator: ";",
+  comma: true, gap: "não informado"}
+dutch: {
+  headers: "kenmerk|tijdstip|apparaat|kaartnummer|bedrag|kanaal|leeftijd_mail|land|beoordeling|kolom_9",
+  words: ["bedrog", "geen bedrog"], channels: web app winkel, countries: Nederland België Duitsland,
+  date: "%Y%m%d %H:%M:%S", gap: "onbekend"}
+polish: {
+  headers: "numer_wniosku|data_wniosku|urządzenie|karta|kwota|kanał|wiek_poczty|kraj|oszustwo|data_wykrycia",
+  words: ["1", "0"], channels: www aplikacja oddział, countries: Polska Niemcy Czechy,
+  date: "%d.%m.%Y %H:%M:%S", separator: ";", comma: true, gap: "brak"}
+english: {
+  headers: "|created|device fingerprint|account no|amount|channel|email age|country|review result|updated",
+  words: ["chargeback", "ok"], channels: web app branch, countries: GB IE US,
+  date: "%a %b %d %H:%M:%S +0000 %Y", gap: "N/A"}
+"""  # noqa: E501
+    ).items()
 }
 
 
@@ -196,14 +147,12 @@ def by_hand(dialect: Dialect) -> dict[str, object]:
         name: header for name, header in zip(FIELDS, dialect.headers.split("|"), strict=True) if header != "-"
     }
     yes, no = dialect.words
-    signals = {
-        "device": "identifier",
-        "card": "identifier",
-        "amount": "number",
-        "channel": "category",
-        "email_age": "number",
-        "land": "category",
+    kinds = {
+        "identifier": ("device", "card"),
+        "number": ("amount", "email_age"),
+        "category": ("channel", "land"),
     }
+    signals = {name: kind for kind, names in kinds.items() for name in names}
     columns = {"recordId": names["id"], "eventTime": names["time"], "label": names["label"]}
     columns |= {"labelKnownAt": names["known"]} if "known" in names else {}
     columns |= {f"signals.{name}": names["country" if name == "land" else name] for name in signals}
@@ -234,31 +183,14 @@ def by_hand(dialect: Dialect) -> dict[str, object]:
     }
 
 
-def program(*words: object) -> str:
-    """Run the program; its standard output."""
-    line = [str(Path(sys.executable).with_name("scoring-model")), *map(str, words)]
-    done = subprocess.run(line, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise SystemExit(f"{' '.join(line)}\n{done.stdout[-800:]}{done.stderr[-800:]}")
-    return done.stdout
-
-
-def average_precision(scores: np.ndarray, frauds: np.ndarray) -> float:
-    """Return the mean precision at each fraud; ties are one step."""
-    levels, place = np.unique(-scores, return_inverse=True)
-    found = np.cumsum(np.bincount(place, weights=frauds, minlength=len(levels)))
-    precision = found / np.cumsum(np.bincount(place, minlength=len(levels)))
-    return float(np.sum(np.diff(found, prepend=0) * precision) / found[-1])
-
-
 def judged(folder: Path, config: Path, frauds: np.ndarray, options: argparse.Namespace) -> float:
     """Train on the past and score the future; average precision against what came out later."""
     bundle, scored = folder / f"{config.stem}-bundle", folder / f"{config.stem}.csv"
     limits = ("--trials", options.trials, "--threads", options.threads)
-    program("train", folder / "past.csv", "--config", config, "--out", bundle, "--no-track", *limits)
+    run_program("train", folder / "past.csv", "--config", config, "--out", bundle, "--no-track", *limits)
     later = ("--history", folder / "past.csv", "--out", scored, "--threads", options.threads)
-    program("score", bundle, folder / "future.csv", *later)
-    return average_precision(pd.read_csv(scored)["scoringScore"].to_numpy(float), frauds)
+    run_program("score", bundle, folder / "future.csv", *later)
+    return float(average_precision_score(frauds, pd.read_csv(scored)["scoringScore"]))
 
 
 def compared(name: str, seed: int, options: argparse.Namespace) -> tuple[float, float, int]:
@@ -271,9 +203,11 @@ def compared(name: str, seed: int, options: argparse.Namespace) -> tuple[float, 
         for part, rows in (("past", past), ("future", ~past)):
             path_of = folder / f"{part}.csv"
             frame[rows].to_csv(path_of, sep=dialect.separator, encoding=dialect.encoding, index=False)
-        program("init", folder / "past.csv", "--out", folder / "init.yaml")
+        run_program("init", folder / "past.csv", "--out", folder / "init.yaml")
         (folder / "hand.yaml").write_text(yaml.safe_dump(by_hand(dialect), allow_unicode=True))
-        found = json.loads(program("check", folder / "past.csv", "--config", folder / "init.yaml", "--json"))
+        found = json.loads(
+            run_program("check", folder / "past.csv", "--config", folder / "init.yaml", "--json").output
+        )
         frauds = whole["label"][~past].to_numpy(float)
         proposed, hand = (judged(folder, folder / f"{one}.yaml", frauds, options) for one in ("init", "hand"))
     return proposed, hand, found["bad"]
@@ -281,7 +215,7 @@ def compared(name: str, seed: int, options: argparse.Namespace) -> tuple[float, 
 
 def main() -> None:
     """Compare every dialect, and fail if one is further below than the bar."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = arguments(__doc__)
     parser.add_argument("--seeds", type=int, default=2)
     parser.add_argument("--trials", type=int, default=1)
     parser.add_argument("--threads", type=int, default=1)

@@ -32,7 +32,7 @@ TESTS: Final = (
         for part in ("registry", "keys", "markdown", "frames", "card", "drawings", "pages")
     ),
     "tests/pages/test_documents.py",
-    "tests/pages/test_tones.py",
+    *(f"tests/pages/test_{part}.py" for part in ("tones", "verdicts", "numbers", "cells", "drawings")),
 )
 """The quick ones first."""
 

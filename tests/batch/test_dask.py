@@ -220,13 +220,13 @@ def test_an_evaluation_on_workers(
 
 def test_workers_that_found_other_records(summing_bundle: Path, source: Path, tmp_path: Path) -> None:
     """Rows are given to the records that they were computed of, or to none."""
+    few = tmp_path / "few.parquet"
+    pq.write_table(pq.read_table(source).slice(0, 50), few)
     scorer = Scorer.load(summing_bundle)
-    table = read_records(source, scorer.contents.schema, labelled=False).table
+    table = read_records(few, scorer.contents.schema, labelled=False).table
     fewer = table.take(np.arange(1, len(table)))
-    with pytest.raises(ValueError, match=r"in\.parquet: the workers found other valid records"):
-        dataset_features(
-            scorer, fewer, bundle=summing_bundle, sources=[str(source)], work=tmp_path, processes=1
-        )
+    with pytest.raises(ValueError, match=r"few\.parquet: the workers found other valid records"):
+        dataset_features(scorer, fewer, bundle=summing_bundle, sources=[str(few)], work=tmp_path, processes=1)
 
 
 def test_a_local_cluster_from_the_command_line(

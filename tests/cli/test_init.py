@@ -112,9 +112,9 @@ def test_an_export_is_trained_on_by_configuration_alone(
     code, said, error = run(capsys, "check", export, "--config", config, "--json", "--refused", refused)
     assert code == 0, error
     found = json.loads(said)
-    assert (found["bad"], found["problems"]) == (24, [{"field": "", "rule": "malformed_row", "rows": 24}])
+    assert (found["bad"], found["problems"]) == (12, [{"field": "", "rule": "malformed_row", "rows": 12}])
     assert found["guessed"] == ["encoding cp1252", "semicolons between cells"]
-    assert len(refused.read_text().splitlines()) == 25
+    assert len(refused.read_text().splitlines()) == 13
     options = (
         "--config",
         config,

@@ -10,14 +10,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from identity_use import relaxed, write_configuration
+from identity_use import checked, relaxed, write_configuration
 from program import Captured, refused, run
 
 
 @pytest.mark.usefixtures("undrawn")
 def test_the_split_is_shown_and_kept(capsys: Captured, small: Path, tmp_path: Path) -> None:
     """Progress, `split.json` and the card give the same parts and sizes, and all records are in them."""
-    config, out = write_configuration(tmp_path, relaxed()), tmp_path / "out"
+    config, out = write_configuration(tmp_path, checked(relaxed())), tmp_path / "out"
     code, _, error = run(
         capsys, "train", small, "--config", config, "--out", out, "--no-track", "--threads", 1
     )
@@ -74,7 +74,7 @@ def test_a_leak_is_refused_and_named(capsys: Captured, small: Path, tmp_path: Pa
     pq.write_table(
         table.set_column(place, "signals.formSeconds", pa.array(fraud)), tmp_path / "leaky.parquet"
     )
-    config = write_configuration(tmp_path, relaxed())
+    config = write_configuration(tmp_path, checked(relaxed()))
     train = ["train", tmp_path / "leaky.parquet", "--config", config, "--out", tmp_path / "out"]
     code, _, error = run(capsys, *train, "--no-track")
     assert (code, "Traceback" in error) == (1, False)

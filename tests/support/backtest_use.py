@@ -1,8 +1,8 @@
 """A small use for backtests."""
 
-from identity_use import relaxed
+from identity_use import checked, relaxed
 
-USE = (
+UNCHECKED = (
     relaxed().replace(
         "{label_maturity: 30d, min_frauds: 3}",
         "{label_maturity: 14d, burn_in: 30d, test: 0, min_frauds: 3}",
@@ -11,5 +11,5 @@ USE = (
 )
 """With costs, without a test part, with young labels: half a year of folds in 5,000 records."""
 
-UNCHECKED = USE.replace("{max_records: 2000}", "{run: false}")
-"""The same without leakage checks, which take longer than such a training."""
+USE = checked(UNCHECKED)
+"""The same with leakage checks, which take longer than such a training."""

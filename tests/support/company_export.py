@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 
 from scoring_model import synthetic
 
-RECORDS = 12_000
+RECORDS = 6_000
 _BERLIN = ZoneInfo("Europe/Berlin")
 _TIMES = ("%d.%m.%Y %H:%M:%S", "%Y-%m-%d %H:%M:%S", "%d.%m.%Y %H:%M")
 _GAPS = ("NULL", "", "N/A")

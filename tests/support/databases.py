@@ -27,12 +27,10 @@ DO $$ DECLARE name regclass; BEGIN
         WHERE datname = current_database() AND pid <> pg_backend_pid();
     FOR name IN SELECT tablename FROM pg_tables WHERE schemaname = 'public' AND tablename <> 'alembic_version' LOOP
         IF pg_relation_size(name) > 65536 THEN EXECUTE format('TRUNCATE %s', name);
-        ELSE EXECUTE format('DELETE FROM %s', name);
+        ELSIF pg_relation_size(name) > 0 THEN EXECUTE format('DELETE FROM %s', name);
         END IF;
     END LOOP;
-    FOR name IN SELECT sequencename FROM pg_sequences WHERE schemaname = 'public' LOOP
-        EXECUTE format('ALTER SEQUENCE %s RESTART', name);
-    END LOOP;
+    PERFORM setval(oid, 1, false) FROM pg_class WHERE relkind = 'S';
 END $$
 """
 """Hangs up on all others and empties all tables. Of a small one DELETE takes a third of the time of TRUNCATE."""

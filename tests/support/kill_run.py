@@ -219,6 +219,7 @@ def kill_run(
     *,
     kills: int,
     seed: int,
+    load: LoadSettings | None = None,
     server: Server | None = None,
     instants: Instants | None = None,
     leases: bool = True,
@@ -236,7 +237,7 @@ def kill_run(
         Called after each kill with its number, its kind, and the ledger.
     """
     killer = Killer(scene.fleet, random.Random(seed), server, instants or Instants())
-    with scene.applying(seed=seed) as ledger:
+    with scene.applying(seed=seed, settings=load) as ledger:
         seen = 0
         for number in range(1, kills + 1):
             name = killer.strike()

@@ -56,4 +56,4 @@ def linked(*, summing: bool) -> str:
     if summing:
         text = text.replace("    subject: [subjectId]\n", _KEYS_OF_TEXTS)
         text = text.replace("  cap: 100\n", f"  cap: 100\n{_AMOUNTS}").replace("signals:\n", _TEXTS)
-    return text.replace("leakage_checks: {max_records: 2000}", "leakage_checks: {run: false}")
+    return text

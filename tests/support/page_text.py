@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from html import unescape
 from html.parser import HTMLParser
 
 TONES = ("good", "bad", "open", "none")
@@ -279,3 +280,13 @@ def markdown_grids(text: str) -> list[Grid]:
             )
             found.append(Grid(under=under, caption=caption, heads=heads, rows=tuple(rows)))
     return found
+
+
+def said(found: PageText, under: str) -> tuple[tuple[str, str, str], ...]:
+    """Tone, head and title of the cards under a heading."""
+    return tuple((one.tone, one.head, one.title) for one in found.cards if one.under.startswith(under))
+
+
+def bare(text: str) -> str:
+    """The words of Markdown without its escapes."""
+    return " ".join(unescape(re.sub(r"\\(.)", r"\1", text)).split())

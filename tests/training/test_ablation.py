@@ -5,14 +5,18 @@ from dataclasses import replace
 import numpy as np
 
 from scoring_model.configuration import Configuration
+from scoring_model.records import RecordTable
 from scoring_model.training.ablation import measure_recall_lost
-from scoring_model.training.preparation import Prepared
+from scoring_model.training.preparation import prepare
 
 
-def test_only_a_family_that_tells_frauds_is_missed(prepared: Prepared, identity: Configuration) -> None:
+def test_only_a_family_that_tells_frauds_is_missed(
+    small_table: RecordTable, small_use: Configuration
+) -> None:
     """With the label in one column and noise in all others, its family carries the recall, and no other does."""
-    assert identity.training.tuned is not None
-    tuned = replace(identity.training.tuned, rounds=5)  # the first trees use the label alone
+    prepared = prepare(small_table, small_use)
+    assert small_use.training.tuned is not None
+    tuned = replace(small_use.training.tuned, rounds=5)  # the first trees use the label alone
     generator = np.random.default_rng(1)
     rows = generator.normal(size=prepared.rows.shape)
     rows[:, list(prepared.feature_options["categorical"])] = 0.0

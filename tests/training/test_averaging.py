@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from scoring_model.arrays import FloatArray
-from scoring_model.configuration import Configuration, LeakageSettings, Tuned
+from scoring_model.configuration import Configuration, Tuned
 from scoring_model.decision.contributions import Contributions
 from scoring_model.decision.forest import Forest
 from scoring_model.records import RecordTable
@@ -107,9 +107,7 @@ def test_models_of_other_features_are_not_joined(trainer: Callable[..., lgb.Boos
 
 def test_seeds_matter_and_threads_do_not(small_table: RecordTable, small_use: Configuration) -> None:
     """An averaged training gives the same bundle on one thread and on two, and another one for another seed."""
-    unchecked = replace(small_use.training, leakage_checks=LeakageSettings(run=False))
-    small_use = replace(small_use, training=unchecked)
-    use = replace(small_use, training=replace(unchecked, seeds=2))
+    use = replace(small_use, training=replace(small_use.training, seeds=2))
     one, two = (run_training(small_table, use, threads=threads).bundle for threads in (1, 2))
     assert one.files == two.files
     alone = run_training(small_table, small_use, threads=1).bundle

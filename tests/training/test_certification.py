@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from scoring_model.arrays import IntArray
@@ -47,7 +47,7 @@ def possible(error: InfeasiblePolicy) -> dict[str, float | None]:
     return {row.bound: row.possible for row in error.shortfalls}
 
 
-@settings(max_examples=60)
+@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
 @given(samples, samples, limits, limits, limits)
 def test_the_nearest_value_is_feasible_and_one_below_it_is_not(
     genuine: IntArray, frauds: IntArray, reject: float | None, step_up: float | None, missed: float | None

@@ -2,7 +2,6 @@
 
 import html
 import json
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -15,7 +14,7 @@ import pytest
 import scoring_model
 from identity_use import relaxed, write_configuration
 from program import Captured, refused, run
-from scoring_model.configuration import Configuration, LeakageSettings, load_configuration
+from scoring_model.configuration import Configuration, load_configuration
 from scoring_model.evaluation import EvaluatedRecords, evaluate_records
 from scoring_model.records import RecordTable, microseconds
 from scoring_model.scorer import Scorer
@@ -176,18 +175,15 @@ def test_a_training_as_of_an_instant_reads_nothing_later(
     small: Path, small_table: RecordTable, final_use: Configuration, tmp_path: Path
 ) -> None:
     """The whole file and the file as it was then give the same bundle, byte for byte; what is left out is counted."""
-    unchecked = replace(
-        final_use, training=replace(final_use.training, leakage_checks=LeakageSettings(run=False))
-    )
     said: list[str] = []
-    instant = unchecked.trained_as_of(microseconds(AS_OF))
+    instant = final_use.trained_as_of(microseconds(AS_OF))
     whole = run_training(small_table, instant, threads=1, report=said.append).bundle.save(tmp_path / "whole")
     table = pq.read_table(small)
     cut, labels = as_it_was(table, AS_OF)
     assert labels > 0
     counts = f"{table.num_rows - cut.num_rows} records that happened then or later, and {labels} labels"
     assert f"as of 2024-12-15T00:00:00.000000Z: {counts} of earlier records" in said[0]
-    again = scoring_model.train(cut, unchecked, as_of=AS_OF).save(tmp_path / "cut")
+    again = scoring_model.train(cut, final_use, as_of=AS_OF).save(tmp_path / "cut")
     for file in whole.iterdir():
         assert (again / file.name).read_bytes() == file.read_bytes(), file.name
 

@@ -15,7 +15,6 @@ from scoring_model.bundle import Bundle, read_bundle
 from scoring_model.bundle.errors import KeyInvalid
 from scoring_model.configuration import (
     Configuration,
-    LeakageSettings,
     Tuned,
     TuningSettings,
     read_settings,
@@ -217,7 +216,7 @@ def test_a_folder_that_cannot_store_the_run_is_an_error(
     """If the run cannot be stored anywhere, the error says so after the bundle was sealed."""
     job, done = searched
     (tmp_path / "tracking").write_text("no folder")
-    lost = replace(job, configuration=_unchecked(_given(job, done)), out=tmp_path / "lost")
+    lost = replace(job, configuration=_given(job, done), out=tmp_path / "lost")
     with pytest.raises(TrackingError, match="lost is sealed, but its run could not be logged"):
         run_job(lost)
     assert read_bundle(lost.out).manifest.name == "identity"
@@ -229,12 +228,6 @@ def _given(job: Job, done: JobDone) -> Configuration:
     return replace(job.configuration, training=replace(job.configuration.training, tuned=tuned))
 
 
-def _unchecked(configuration: Configuration) -> Configuration:
-    """The configuration without leakage checks, for a job whose model does not matter."""
-    checks = LeakageSettings(run=False)
-    return replace(configuration, training=replace(configuration.training, leakage_checks=checks))
-
-
 def test_an_interrupted_job_writes_no_bundle(
     searched: tuple[Job, JobDone], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -243,8 +236,7 @@ def test_an_interrupted_job_writes_no_bundle(
     It was not to resume: it removed the journal of an earlier search with another seed.
     """
     job, _ = searched
-    unchecked = _unchecked(job.configuration)
-    other = replace(unchecked, training=replace(unchecked.training, seed=8))
+    other = replace(job.configuration, training=replace(job.configuration.training, seed=8))
     dead = replace(job, configuration=other, out=tmp_path / "dead", track=False)
     dead.folder.mkdir()
     journal = dead.folder / "tuning.journal"

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import scoring_model
-from identity_use import relaxed, write_configuration
+from identity_use import checked, relaxed, write_configuration
 from scoring_model import synthetic
 from scoring_model.bundle import Bundle
 from scoring_model.configuration import Configuration, LeakageSettings, TuningSettings
@@ -28,21 +28,16 @@ def reported() -> list[str]:
 
 @pytest.fixture(scope="module")
 def one_thread(small_table: RecordTable, small_use: Configuration, reported: list[str]) -> Training:
-    """A small training on one thread."""
-    return run_training(small_table, small_use, threads=1, report=reported.append)
+    """A small training on one thread, with leakage checks."""
+    training = replace(small_use.training, leakage_checks=LeakageSettings(max_records=2000))
+    use = replace(small_use, training=training)
+    return run_training(small_table, use, threads=1, report=reported.append)
 
 
 @pytest.fixture(scope="module")
-def unchecked(small_use: Configuration) -> Configuration:
-    """The configuration without leakage checks, which read the same records and parameters as the model."""
-    checks = LeakageSettings(run=False)
-    return replace(small_use, training=replace(small_use.training, leakage_checks=checks))
-
-
-@pytest.fixture(scope="module")
-def unchecked_bundle(small_table: RecordTable, unchecked: Configuration) -> Bundle:
-    """A small bundle without leakage checks."""
-    return run_training(small_table, unchecked, threads=1).bundle
+def unchecked_bundle(small_table: RecordTable, small_use: Configuration) -> Bundle:
+    """A small bundle without leakage checks, which read the same records and parameters as the model."""
+    return run_training(small_table, small_use, threads=1).bundle
 
 
 def saved(bundle: Bundle, path: Path) -> dict[str, bytes]:
@@ -52,14 +47,14 @@ def saved(bundle: Bundle, path: Path) -> dict[str, bytes]:
 
 def test_neither_threads_nor_paths_change_a_byte(small: Path, one_thread: Training, tmp_path: Path) -> None:
     """`train` with two threads, records and configuration as paths gives the directory of one thread and objects."""
-    path = write_configuration(tmp_path, relaxed())
+    path = write_configuration(tmp_path, checked(relaxed()))
     two = scoring_model.train(str(small), str(path))
     assert saved(two, tmp_path / "two") == saved(one_thread.bundle, tmp_path / "one")
 
 
 @pytest.mark.parametrize("form", ["csv", "jsonl", "columns reversed", "pandas"])
 def test_the_form_of_the_records_changes_no_byte(
-    form: str, small: Path, unchecked: Configuration, unchecked_bundle: Bundle, tmp_path: Path
+    form: str, small: Path, small_use: Configuration, unchecked_bundle: Bundle, tmp_path: Path
 ) -> None:
     """The same records in another format, column order or as a DataFrame give the same bundle."""
     source: object
@@ -72,16 +67,16 @@ def test_the_form_of_the_records_changes_no_byte(
     else:
         source = tmp_path / f"small.{form}"
         synthetic.write(source, records=5_000, seed=7, months=12)
-    table = read_records(source, unchecked.schema, labelled=True).table
-    found = run_training(table, unchecked, threads=1).bundle
+    table = read_records(source, small_use.schema, labelled=True).table
+    found = run_training(table, small_use, threads=1).bundle
     assert saved(found, tmp_path / "found") == saved(unchecked_bundle, tmp_path / "one")
 
 
 def test_another_seed_is_another_model(
-    small_table: RecordTable, unchecked: Configuration, unchecked_bundle: Bundle
+    small_table: RecordTable, small_use: Configuration, unchecked_bundle: Bundle
 ) -> None:
     """Another seed gives another model, so the comparisons above are not between constants."""
-    seeded = replace(unchecked, training=replace(unchecked.training, seed=8))
+    seeded = replace(small_use, training=replace(small_use.training, seed=8))
     assert (
         run_training(small_table, seeded, threads=1).bundle.files["golden.npz"]
         != unchecked_bundle.files["golden.npz"]
@@ -89,11 +84,11 @@ def test_another_seed_is_another_model(
 
 
 def test_an_interrupted_search_ends_in_the_same_bundle(
-    small_table: RecordTable, unchecked: Configuration, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    small_table: RecordTable, small_use: Configuration, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A search run at once, resumed after a trial, or replaced by its result gives the same directory."""
     settings = TuningSettings(trials=3, folds=1, max_rounds=8, patience=4)
-    search = replace(unchecked, training=replace(unchecked.training, tuned=None, tuning=settings))
+    search = replace(small_use, training=replace(small_use.training, tuned=None, tuning=settings))
     whole = run_training(small_table, search, threads=1)
     journal, reached = tmp_path / "journal", list[int]()
 
@@ -108,7 +103,7 @@ def test_an_interrupted_search_ends_in_the_same_bundle(
         run_training(small_table, search, journal=journal, threads=1)
     monkeypatch.undo()
     resumed = run_training(small_table, search, journal=journal, resume=True, threads=1)
-    known = replace(unchecked, training=replace(unchecked.training, tuned=whole.tuned))
+    known = replace(small_use, training=replace(small_use.training, tuned=whole.tuned))
     given = run_training(small_table, known, threads=1)
     first = saved(whole.bundle, tmp_path / "whole")
     assert saved(resumed.bundle, tmp_path / "resumed") == first

@@ -16,7 +16,7 @@ from scoring_model.cli.past import first_of, with_past
 if TYPE_CHECKING:
     from scoring_model.scorer import Scorer
     from scoring_model.service.keys.secrets import Secrets
-    from scoring_model.service.past.tried import Tried
+    from scoring_model.service.past.tried import Hits, Tried
     from scoring_model.service.past.whatif import WhatIf
 
 
@@ -88,16 +88,20 @@ def whatif(
             ),
         )
     if report is not None:
-        from scoring_model.evaluation.report import write_html
-        from scoring_model.service.past.whatif_report import whatif_report
-
-        name, sentences = scorer.manifest.name, scorer.sentences
-        write_html(whatif_report(found, name=name, sentences=sentences, before=before), report)
-        console.report(f"report: {report}")
+        _write_report(found, scorer, before, report)
     if as_json:
         console.say_json({"out": str(out), **_json(found)})
     else:
         _show(found, out)
+
+
+def _write_report(found: WhatIf, scorer: Scorer, before: int, out: Path) -> None:
+    from scoring_model.evaluation.report import write_html
+    from scoring_model.service.past.whatif_report import whatif_report
+
+    name, sentences = scorer.manifest.name, scorer.sentences
+    write_html(whatif_report(found, name=name, sentences=sentences, before=before), out)
+    console.report(f"report: {out}")
 
 
 def _tried(scorer: Scorer, secrets: Secrets, rules: Path | None, lists: Path | None) -> Tried | None:
@@ -173,23 +177,24 @@ def _json(found: WhatIf) -> dict[str, Any]:
             for column, groups in found.groups.items()
         },
         "sameBundle": {"replayed": found.own, "differ": found.own_differ},
-        "hits": [
-            {
-                "kind": one.kind,
-                "name": one.name,
-                "then": one.then,
-                "hits": one.hits,
-                "perDay": one.hits / max(found.days, 1),
-                "frauds": one.frauds,
-                "genuine": one.genuine,
-                "observed": one.observed,
-                "notObserved": one.not_observed,
-                "decided": one.decided,
-                "changed": one.changed,
-            }
-            for one in found.hits
-        ],
+        "hits": [_hit(one, found.days) for one in found.hits],
         "notReplayed": {name: found.left_out.get(name, 0) for name in NOT_REPLAYED},
+    }
+
+
+def _hit(one: Hits, days: int) -> dict[str, Any]:
+    return {
+        "kind": one.kind,
+        "name": one.name,
+        "then": one.then,
+        "hits": one.hits,
+        "perDay": one.hits / max(days, 1),
+        "frauds": one.frauds,
+        "genuine": one.genuine,
+        "observed": one.observed,
+        "notObserved": one.not_observed,
+        "decided": one.decided,
+        "changed": one.changed,
     }
 
 

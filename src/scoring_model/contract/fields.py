@@ -8,7 +8,7 @@ from scoring_model.contract.violation import pointer
 IDENTITY_ID: Final = "identityId"
 """Of an export of the service: the identity of a record."""
 IDENTITY_FIELDS: Final = tuple(IDENTITY_RULES)
-ADDRESS_FIELDS: Final = tuple(name for name in IDENTITY_FIELDS if name.startswith("address."))
+
 # References are names of things. They say nothing of the person: alone they make no record.
 REFERENCE_FIELDS: Final = ("externalId", "subjectId", IDENTITY_ID)
 if TYPE_CHECKING:  # a checker of types knows only what is written out

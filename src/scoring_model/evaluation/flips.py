@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
@@ -302,14 +302,6 @@ def _over_labels(
 
     quantiles = [normal_quantile(several) for several in (1, groups)]
     return {name: widened(one, *(ends(name, z) for z in quantiles)) for name, one in changes.items()}
-
-
-def describe_changes(changes: tuple[DailyChange, ...]) -> Iterator[str]:
-    """Yield a sentence for each outcome but PASSED, with the interval of the change."""
-    for change in changes[1:]:
-        low, high = change.everyone.low, change.everyone.high
-        ends = "no interval" if low is None or high is None else f"95 %: {low:+,.1f} to {high:+,.1f}"
-        yield f"{change} ({ends})"
 
 
 def _change(value: float) -> str:

@@ -276,21 +276,15 @@ def evaluate_table(
         rows = features(table)
     else:
         rows = scorer.matrix.rows(table if history is None else history.append(table), before)
-    evaluation = evaluate_decisions(
-        scorer,
+    decided = evaluated(
         table,
-        evaluated(
-            table,
-            scorer.decide(rows),
-            selection,
-            persons=person_codes(table, alone=True),
-            columns=columns,
-            keys=scorer.matrix.link_keys,
-        ),
-        selection=selection,
-        options=options,
-        files=files,
+        scorer.decide(rows),
+        selection,
+        persons=person_codes(table, alone=True),
+        columns=columns,
+        keys=scorer.matrix.link_keys,
     )
+    evaluation = evaluate_decisions(scorer, table, decided, selection=selection, options=options, files=files)
     drawn = selection.rows[sample_rows(len(selection.rows))]
     explain = partial(
         measure_importance,

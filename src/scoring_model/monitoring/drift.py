@@ -265,15 +265,15 @@ def measure_drift(
     constant = {one.name for one in matrix.features if set(one.inputs) <= _OF_THE_WEEKDAY}
     parts = _parts(profile, constant, with_features=rows is not None, with_outcomes=comparable)
     compared = _window_days(parts, profile, matrix, rows, decisions, event_times)
-    reference = DayCounts(
-        days=days.days,
-        records=days.records,
-        hits=_hits(parts, {"bins": days.bins, "scores": days.scores, "outcomes": days.outcomes}),
-    )
+    hits = _hits(parts, {"bins": days.bins, "scores": days.scores, "outcomes": days.outcomes})
+    reference = DayCounts(days=days.days, records=days.records, hits=hits)
     families = [_FAMILIES.index(part.family) for part in parts for _ in part.properties]
     shifts = measure_shifts(reference, compared, np.array(families, dtype=np.int64))
     subjects = tuple(_subjects(parts, compared.shares, shifts, code_names(matrix)))
-    explained = None if contributions is None else (int(days.explained[0]), len(contributions))
+    weekdays = constant & profile.features.keys() if rows is not None else set()
+    notes = _notes(
+        len(event_times) - compared.total, weekdays, comparable=comparable, with_features=rows is not None
+    )
     return Drift(
         subjects=tuple(sorted(subjects, key=_strength)),
         limits=_limits(subjects),
@@ -285,16 +285,8 @@ def measure_drift(
         block_days=shifts.block_days,
         categories=() if rows is None else tuple(category_changes(profile, matrix, rows, table)),
         contributors=_contributors(days, contributions, matrix.names),
-        explained=explained or (0, 0),
-        notes=(
-            *_verdict_notes(reference, compared, shifts),
-            *_notes(
-                len(event_times) - compared.total,
-                constant & profile.features.keys() if rows is not None else set(),
-                comparable=comparable,
-                with_features=rows is not None,
-            ),
-        ),
+        explained=(0, 0) if contributions is None else (int(days.explained[0]), len(contributions)),
+        notes=(*_verdict_notes(reference, compared, shifts), *notes),
     )
 
 

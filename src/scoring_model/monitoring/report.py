@@ -108,8 +108,12 @@ def _first(monitoring: MonitoringResult) -> Iterator[Section]:
         (_early(one, refuted=monitoring.prevalence.refuted) for one in monitoring.early),
         missing="No promise to genuine applicants can be judged by rates alone.",
     )
+    yield _maturity(monitoring)
+
+
+def _maturity(monitoring: MonitoringResult) -> Section:
     notes = (*monitoring.notes, *monitoring.drift.notes)
-    yield Section(
+    return Section(
         name="maturity",
         title="Matured labels",
         texts=(

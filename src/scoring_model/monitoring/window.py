@@ -12,6 +12,7 @@ from scoring_model.arrays import FloatArray
 from scoring_model.bundle import Profile, ReferenceDays, SealedFiles, read_bundle
 from scoring_model.configuration import CostSettings
 from scoring_model.decision.gains import split_gains
+from scoring_model.estimates import Estimate
 from scoring_model.evaluation import (
     Evaluation,
     EvaluationError,
@@ -35,12 +36,13 @@ from scoring_model.evaluation.late_frauds import (
     late_frauds_finding,
     measure_late_frauds,
 )
+from scoring_model.evaluation.result import Provenance
 from scoring_model.evaluation.trained_records import trained_until
 from scoring_model.evaluation.uncertainty import share_of
-from scoring_model.findings import arranged
+from scoring_model.findings import Finding, arranged
 from scoring_model.history import person_codes
 from scoring_model.monitoring.drift import Drift, measure_drift
-from scoring_model.monitoring.early import NO_RECORDS, early_verdicts, estimate_errors
+from scoring_model.monitoring.early import NO_RECORDS, EarlyVerdict, early_verdicts, estimate_errors
 from scoring_model.monitoring.monitoring import Monitoring
 from scoring_model.monitoring.reading import Window, dated, files_of, matured_classes, read_window
 from scoring_model.monitoring.result import Maturity, Prevalence, promise_bases
@@ -183,28 +185,22 @@ def monitor_rows(
 def _monitor(
     sealed: SealedFiles, scorer: Scorer, window: Window, options: EvaluationOptions, *, cap: float | None
 ) -> Monitoring:
-    if cap is not None and not 0 <= cap < 1:
-        raise EvaluationError(f"prevalence_cap: must be at least 0 and below 1, got {cap}")
     days, table, decisions = ReferenceDays.of(sealed), window.table, window.decisions
+    used_cap = _cap(days, cap)
     options = dated(options, scorer, table)
     maturity, targets = matured_classes(table, options)
     labelled = bool(np.any(table.labels != UNLABELLED))
     drift = _drift(scorer, Profile.of(sealed), days, window)
-    used_cap = _default_cap(days) if cap is None else cap
     trained = _trained(scorer, table)
     late = _late_frauds(scorer, window, maturity, targets)
+    known = targets if labelled else np.full_like(targets, -1)
     estimates = estimate_errors(
-        days,
-        scorer.rules.calibration,
-        decisions,
-        table.event_times,
-        targets if labelled else np.full_like(targets, -1),
-        window.earlier,
+        days, scorer.rules.calibration, decisions, table.event_times, known, window.earlier
     )
     matured = _evaluate(scorer, window, options) if labelled and maturity.matured else None
     prevalence = Prevalence(
         matured=None if matured is None else matured.figures["fraud_share"],
-        reference=share_of(int(days.frauds.sum()), int(days.records.sum())),
+        reference=_reference_share(days),
         cap=used_cap,
         contradicted=(estimates.contradiction or 0.0) > 1,
     )
@@ -216,25 +212,40 @@ def _monitor(
         drift=drift,
         maturity=maturity,
         late=late,
-        findings=arranged(
-            [late_frauds_finding(late, maturity=maturity.maturity, records=len(table))],
-            mute=(*options.mute, *scorer.settings.get("findings", {}).get("mute", ())),
-        ),
-        early=()
-        if used_cap is None
-        else tuple(early_verdicts(scorer.rules.policy, decisions.outcomes, table.event_times, cap=used_cap)),
+        findings=_findings(scorer, options, late, maturity, len(table)),
+        early=_early(scorer, window, used_cap),
         estimates=estimates,
         prevalence=prevalence,
         matured=matured,
         promises=tuple(promise_bases(scorer.rules.policy, drift, _used(scorer), prevalence)),
-        provenance=provenance_of(
-            scorer,
-            table.event_times,
-            files=window.files,
-            notes=window.notes,
-            scored_earlier=window.rows is None,
-        ),
+        provenance=_provenance(scorer, window),
         notes=tuple(_notes(window, labelled=labelled, cap=used_cap, is_default=cap is None, trained=trained)),
+    )
+
+
+def _early(scorer: Scorer, window: Window, cap: float | None) -> tuple[EarlyVerdict, ...]:
+    if cap is None:
+        return ()
+    outcomes, times = window.decisions.outcomes, window.table.event_times
+    return tuple(early_verdicts(scorer.rules.policy, outcomes, times, cap=cap))
+
+
+def _findings(
+    scorer: Scorer, options: EvaluationOptions, late: LateFrauds | None, maturity: Maturity, records: int
+) -> tuple[Finding, ...]:
+    return arranged(
+        [late_frauds_finding(late, maturity=maturity.maturity, records=records)],
+        mute=(*options.mute, *scorer.settings.get("findings", {}).get("mute", ())),
+    )
+
+
+def _provenance(scorer: Scorer, window: Window) -> Provenance:
+    return provenance_of(
+        scorer,
+        window.table.event_times,
+        files=window.files,
+        notes=window.notes,
+        scored_earlier=window.rows is None,
     )
 
 
@@ -318,8 +329,16 @@ def _contributions(scorer: Scorer, rows: FloatArray | None) -> FloatArray | None
     return np.array([scorer.contributions(row) for row in rows[sample_rows(len(rows), limit=EXPLAINED)]])
 
 
-def _default_cap(days: ReferenceDays) -> float | None:
-    share = share_of(int(days.frauds.sum()), int(days.records.sum()))
+def _reference_share(days: ReferenceDays) -> Estimate:
+    return share_of(int(days.frauds.sum()), int(days.records.sum()))
+
+
+def _cap(days: ReferenceDays, given: float | None) -> float | None:
+    if given is not None:
+        if not 0 <= given < 1:
+            raise EvaluationError(f"prevalence_cap: must be at least 0 and below 1, got {given}")
+        return given
+    share = _reference_share(days)
     return None if share.high is None else min(CAP_FACTOR * share.high, 0.5)
 
 

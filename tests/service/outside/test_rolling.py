@@ -13,7 +13,7 @@ from fleet import Deliverer, Fleet, Replica, Site
 from kill_run import Scene, playing
 from running_service import until
 
-BRISK: Final = LoadSettings(threads=3, pause=0.02)
+BRISK: Final = LoadSettings(threads=2, pause=0.04)
 CHECK_SECONDS: Final = 0.1
 """Between two health checks of the load balancer, a twentieth of the notice that it gets."""
 
@@ -70,7 +70,7 @@ def test_a_rolling_restart_under_load(scene: Scene) -> None:
         with applying(ports, scene.credentials, seed=1, settings=BRISK) as ledger:
             for replica in scene.fleet.replicas:
                 before = len(ledger.entries)
-                until(lambda before=before: len(ledger.entries) > before + 50, "load")  # type: ignore[misc]
+                until(lambda before=before: len(ledger.entries) > before + 20, "load")  # type: ignore[misc]
                 restart(replica)
                 until(lambda: len(ports()) == 2, "both to be ready")
     scene.settle(leases=False)

@@ -22,7 +22,7 @@ user = "client"
 peers = ["client", "neighbour"]
 """
 OPERATIONS: Final = 21
-EXAMPLES: Final = 10
+EXAMPLES: Final = 4
 
 
 def entry(name: str, credentials: dict[str, str]) -> dict[str, object]:

@@ -138,18 +138,13 @@ async def create_client(
     """
     name = _normal(name)
     history_scope = None if history_scope is None else _normal(history_scope)
-    violations = [
+    if violations := [
         *_broken_name("name", name),
         *_broken_quota(quota, quota_seconds),
-        *_broken_scopes(permissions, history_scope),
-    ]
-    if sandbox and history_scope is not None:
-        detail = "a sandbox client shares its history with no other"
-        violations.append(Violation("/historyScope", "not_for_a_sandbox", detail))
-    if violations:
+        *_broken_scopes(permissions, history_scope, sandbox=sandbox),
+    ]:
         raise Invalid(violations)
-    client_id = "cl_" + "".join(secrets.choice(_ALPHABET) for _ in range(_ID_LENGTH))
-    api_key = _new_api_key()
+    client_id, api_key = _new_client_id(), _new_api_key()
     row = ClientRow(
         client=0,
         client_id=client_id,
@@ -331,6 +326,10 @@ async def _found(reader: Reader, client_id: str) -> ClientRow:
     raise UnknownClient(f"there is no client {client_id}")
 
 
+def _new_client_id() -> str:
+    return "cl_" + "".join(secrets.choice(_ALPHABET) for _ in range(_ID_LENGTH))
+
+
 def _new_api_key() -> str:
     return "sk_" + base64.urlsafe_b64encode(secrets.token_bytes(_KEY_BYTES)).rstrip(b"=").decode()
 
@@ -354,7 +353,9 @@ def _broken_quota(quota: int, quota_seconds: int) -> Iterator[Violation]:
         yield Violation("/quota", OUT_OF_RANGE, f"must be of 1 to {LONGEST_QUOTA} seconds")
 
 
-def _broken_scopes(permissions: Collection[Permission], history_scope: str | None) -> Iterator[Violation]:
+def _broken_scopes(
+    permissions: Collection[Permission], history_scope: str | None, *, sandbox: bool
+) -> Iterator[Violation]:
     if not permissions:
         yield Violation("/scopes", OUT_OF_RANGE, "must be at least one")
     if history_scope is not None:
@@ -362,3 +363,6 @@ def _broken_scopes(permissions: Collection[Permission], history_scope: str | Non
         if history_scope.isdecimal():
             detail = "must not be a number: a client that shares with no other has its number"
             yield Violation("/historyScope", "a_number", detail)
+        if sandbox:
+            detail = "a sandbox client shares its history with no other"
+            yield Violation("/historyScope", "not_for_a_sandbox", detail)

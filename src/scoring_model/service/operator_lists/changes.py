@@ -156,11 +156,6 @@ async def remove_entries(
     return done
 
 
-async def list_rows(reader: Reader, history_scope: str) -> list[dict[str, Any]]:
-    """Describe the lists of a history scope by name, without their values: at most `MOST_LISTS`."""
-    return [await described(reader, row, changes=1) for row in await reader.lists_of(history_scope)]
-
-
 async def show_lists(store: Store, history_scope: str | None, name: str | None) -> list[dict[str, Any]]:
     """Describe lists for an operator, with their last changes and how often each was hit.
 
@@ -208,20 +203,8 @@ async def _add(
     now: int,
     sealed: Mapping[bytes, bytes],
 ) -> Changed:
-    known = {row.name: row for row in await transaction.lists_of(change.history_scope)}
     number = 1 + (await transaction.latest_overrides())[1]
-    row = known.get(change.name)
-    if row is None:
-        if len(known) >= MOST_LISTS:
-            detail = f"would be one list more than {MOST_LISTS}, which a history scope may have"
-            raise Invalid([Violation("/list", "too_many_lists", detail)])
-        row = OperatorListRow(
-            number, change.history_scope, change.name, addition.key, addition.outcome.value, 0
-        )
-        await transaction.insert([row])
-    elif (row.key, row.outcome) != (addition.key, addition.outcome.value):
-        detail = f"has the key {row.key} and the outcome {row.outcome}, which never change"
-        raise Invalid([Violation("/list", "list_differs", detail)])
+    row = await _list_of(transaction, change, addition, number)
     open_ones = {
         one.hash: one
         for one in await transaction.list_entries(hashes)
@@ -243,16 +226,33 @@ async def _add(
         raise Invalid([Violation("/list", "too_many_entries", detail)])
     if new or not row.entries:
         await transaction.end_entries([(value, row.number, number, now) for value in ended])
-        await transaction.insert(
-            [
-                ListEntryRow(
-                    value, number, row.number, addition.until, None, addition.until, sealed.get(value)
-                )
-                for value in new
-            ]
-        )
+        until = addition.until
+        rows = [
+            ListEntryRow(value, number, row.number, until, None, until, sealed.get(value)) for value in new
+        ]
+        await transaction.insert(rows)
         await _note(transaction, row, number, change.by, now, (len(new), len(ended)))
     return Changed(len(new), len(kept), entries)
+
+
+async def _list_of(
+    transaction: Transaction, change: ListChange, addition: Addition, number: int
+) -> OperatorListRow:
+    """Find the list, or make it; refuse another key or outcome."""
+    known = {row.name: row for row in await transaction.lists_of(change.history_scope)}
+    row = known.get(change.name)
+    if row is None:
+        if len(known) >= MOST_LISTS:
+            detail = f"would be one list more than {MOST_LISTS}, which a history scope may have"
+            raise Invalid([Violation("/list", "too_many_lists", detail)])
+        row = OperatorListRow(
+            number, change.history_scope, change.name, addition.key, addition.outcome.value, 0
+        )
+        await transaction.insert([row])
+    elif (row.key, row.outcome) != (addition.key, addition.outcome.value):
+        detail = f"has the key {row.key} and the outcome {row.outcome}, which never change"
+        raise Invalid([Violation("/list", "list_differs", detail)])
+    return row
 
 
 async def _remove(

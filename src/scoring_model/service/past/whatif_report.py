@@ -1,9 +1,10 @@
 """The report of a what-if, in the words of a comparison's."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from scoring_model.contract.outcome import OUTCOMES
+from scoring_model.arrays import IntArray
+from scoring_model.contract.outcome import OUTCOMES, Outcome
 from scoring_model.decision.flips import FRAUD, GENUINE, UNLABELLED, kinds, turns
 from scoring_model.evaluation.report import Cell, Grid, Report, Section, Text
 from scoring_model.evaluation.report.first_screen import counted_out, unknown_section
@@ -184,11 +185,30 @@ def _flips(whatif: WhatIf, sentences: Mapping[str, str], before: int) -> Section
         f"Labels are those reported by {day(before)}. Reasons are those of the stricter of both decisions; a decision "
         "has up to five."
     )
+    reasons = reasons_grid(
+        (
+            (then, new, dict(sorted(whatif.reasons[then, new].items())), int(counts.sum()))
+            for then, new, counts in flips
+        ),
+        sentences,
+        head=_FLIP,
+        caption=f"Reasons, the {REASONS} most frequent of each kind",
+        what="Verifications",
+    )
+    return Section(
+        name="flips",
+        title="Who gets another outcome, and why",
+        texts=(text,) if flips else ("Nobody.",),
+        grids=(_labels(flips, whatif.days), reasons) if flips else (),
+    )
+
+
+def _labels(flips: Sequence[tuple[Outcome, Outcome, IntArray]], days: float) -> Grid:
     rows: list[Row] = [
         (
             Cell(text=flip_name(then, new), key=f"{then}-{new}".lower()),
             f"{counts.sum():,}",
-            _number(counts.sum() / whatif.days),
+            _number(counts.sum() / days),
             *(f"{counts[label]:,}" for label in (FRAUD, GENUINE, UNLABELLED)),
         )
         for then, new, counts in flips
@@ -201,23 +221,7 @@ def _flips(whatif: WhatIf, sentences: Mapping[str, str], before: int) -> Section
         "genuine": "Genuine",
         "unlabelled": "Without a label",
     }
-    reasons = reasons_grid(
-        (
-            (then, new, dict(sorted(whatif.reasons[then, new].items())), int(counts.sum()))
-            for then, new, counts in flips
-        ),
-        sentences,
-        head=_FLIP,
-        caption=f"Reasons, the {REASONS} most frequent of each kind",
-        what="Verifications",
-    )
-    labels = Grid.of("flips", "Verifications with another outcome, by what is known of them now", heads, rows)
-    return Section(
-        name="flips",
-        title="Who gets another outcome, and why",
-        texts=(text,) if flips else ("Nobody.",),
-        grids=(labels, reasons) if flips else (),
-    )
+    return Grid.of("flips", "Verifications with another outcome, by what is known of them now", heads, rows)
 
 
 def _hits(whatif: WhatIf) -> Iterator[Section]:

@@ -11,7 +11,7 @@ from scoring_model.evaluation.report.style import ROW
 from scoring_model.evaluation.report.words import OUTCOME_TITLES, count_text, estimate_text, flip_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from matplotlib.axes import Axes
 
@@ -52,6 +52,22 @@ def _flips(comparison: ComparisonResult) -> Drawing:
         f"{count_text(flip.daily_frauds.value or 0)} frauds a day"
         for flip in flips
     )
+    return Drawing(
+        name="flips-a-day",
+        title=_TITLE,
+        draw=draw,
+        alt=f"Bars by kind of flip. {texts}.",
+        caption=(
+            f"A mean day of the {comparison.days:,} with records. Lines: 95% intervals. The two panels have scales of "
+            "their own."
+        ),
+        grid=_counts(flips),
+        height=len(flips) * ROW + 1.0,
+        columns=2,
+    )
+
+
+def _counts(flips: "Sequence[Flip]") -> Grid:
     rows: list[Row] = [
         (
             _named(flip),
@@ -68,19 +84,7 @@ def _flips(comparison: ComparisonResult) -> Drawing:
         "genuine": "Genuine",
         "frauds": "Frauds",
     }
-    return Drawing(
-        name="flips-a-day",
-        title=_TITLE,
-        draw=draw,
-        alt=f"Bars by kind of flip. {texts}.",
-        caption=(
-            f"A mean day of the {comparison.days:,} with records. Lines: 95% intervals. The two panels have scales of "
-            "their own."
-        ),
-        grid=Grid.of("flips-a-day", "Records with another outcome, with 95% intervals", heads, rows),
-        height=len(flips) * ROW + 1.0,
-        columns=2,
-    )
+    return Grid.of("flips-a-day", "Records with another outcome, with 95% intervals", heads, rows)
 
 
 def _named(flip: Flip) -> Cell:

@@ -1,0 +1,80 @@
+"""The page of an evaluation says the numbers of the evaluation."""
+
+import pytest
+
+import made_results as made
+from page_text import PageText
+from tone_oracle import ERRORS, FIGURES, TITLES, numbers, says
+
+
+def test_an_evaluation_says_the_numbers_of_the_evaluation(evaluation: PageText) -> None:
+    """Ranking, losses, months and 10,000 applicants have their numbers; the applicants add up."""
+    found = made.made_evaluation()
+    for row in evaluation.grid("Ranking, with").rows:
+        one = found.figures[TITLES[row[0]]]
+        assert says(row[1], one.value), row
+        assert says(row[2], one.low, one.high), row
+        assert says(row[3], one.records), row
+    losses = evaluation.grid("Losses and their parts")
+    for name in ("brier", "log_loss"):
+        one = found.figures[name]
+        assert says(losses.cell("Value", FIGURES[name][1]), one.value)
+        assert says(losses.cell("95% interval", FIGURES[name][1]), one.low, one.high)
+    for row, (month, measures) in zip(
+        evaluation.grid("By calendar month").rows, found.months.items(), strict=True
+    ):
+        assert row[0].replace("\N{NON-BREAKING HYPHEN}", "-") == month
+        assert says(" ".join(row[1:3]), measures.genuine, measures.frauds)
+        for cell, error in zip(row[3:6], ERRORS, strict=True):
+            share = measures.figures[error]
+            assert says(cell, share.value, share.low, share.high)
+        assert says(row[6], measures.figures["roc_auc"].value)
+    outcomes = evaluation.grid("What happens to 10,000").by_name
+    for outcome, name in (("Passed", "passed"), ("Stepped up", "stepped_up"), ("Failed", "failed")):
+        for cell, key in zip(outcomes[outcome][1:3], (name, f"{name}_frauds"), strict=True):
+            one = found.figures[key]
+            values = [10_000 * (end or 0.0) for end in (one.value, one.low, one.high)]
+            assert [value for value, _ in numbers(cell)] == pytest.approx(values, abs=1.01)
+    assert sum(numbers(row[1])[0][0] for row in outcomes.values()) == 10_000
+
+
+def test_an_evaluation_says_what_scores_and_promises_are_worth(evaluation: PageText) -> None:
+    """The meaning of the score, the calibration by bins, the errors with promises and what is left out."""
+    found = made.made_evaluation()
+    for row, share in zip(
+        evaluation.grid("Meaning of the score").rows, found.score_shares.values(), strict=True
+    ):
+        assert says(row[2], share.value, share.low, share.high)
+        assert says(row[1], 10 ** (-int(row[0]) / 250))
+    for row, part in zip(evaluation.grid("Calibration").rows, found.calibration, strict=True):
+        assert says(" ".join(row[1:3]), part.observed.records, part.probability)
+        assert says(row[3], part.observed.value, part.observed.low, part.observed.high)
+    for row, error in zip(evaluation.grid("Errors of the policy").rows, found.stability, strict=True):
+        assert says(" ".join(row[1:3]), error.limit, error.share.value, error.share.low, error.share.high)
+        assert says(" ".join(row[3:5]), error.share.independent, error.days)
+    assert found.coverage is not None
+    left_out = evaluation.grid("Records left out")
+    assert [row[1] for row in left_out.rows] == [str(n) for n in found.coverage.left_out.values() if n]
+
+
+def test_groups_differ_in_the_page_as_in_the_evaluation(evaluation: PageText) -> None:
+    """Rates, gaps and their ends are the numbers; more often and less often follow the signs of the ends."""
+    (table,) = (one for one in made.made_evaluation().groups if one.column == "country")
+    rates, gaps = evaluation.grid("Rates by country"), evaluation.grid("Gaps, in percentage points")
+    clear = []
+    for row, gap, group in zip(rates.rows, gaps.rows, table.groups, strict=True):
+        assert row[0] == gap[0] == group.value
+        for title, cell, against in zip(gaps.heads[1:], row[3:], gap[1:], strict=True):
+            rate = group.rates[TITLES[title]]
+            if rate.gap.absence:
+                assert against == "not enough data"
+                continue
+            one = rate.gap
+            assert says(cell, rate.estimate.value, rate.estimate.low, rate.estimate.high)
+            assert says(against, one.value, one.simultaneous_low, one.simultaneous_high, scale=0.01)
+            _, low, high = (value for value, _ in numbers(against))
+            if low > 0 or high < 0:
+                clear.append(f"{row[0]}: {title.lower()} {'more' if low > 0 else 'less'} often")
+    assert any(text.endswith("more often") for text in clear)
+    assert any(text.endswith("less often") for text in clear)
+    assert any(f"leave out 0): {'; '.join(clear)}." in text for text in evaluation.texts)

@@ -1,0 +1,151 @@
+"""Promises, gates and windows have the words and tones of their verdicts, which are said by hand here."""
+
+from dataclasses import replace
+from typing import Final
+
+import pytest
+
+import made_results as made
+from made_pages import page
+from page_text import PageText, said
+from scoring_model.monitoring.result import promise_bases
+from tone_oracle import FIGURES, LOWER
+
+PROMISES: Final = (
+    ("good", "Kept", "Genuine who fail"),
+    ("bad", "Broken", "Genuine stepped up or failed"),
+    ("open", "Undecided", "Frauds that pass"),
+)
+GATES: Final = {
+    "auc passes": ("good", "Passed"),
+    "ap fails": ("bad", "Failed"),
+    "frauds at the limit": ("bad", "Failed"),
+    "ks between": ("good", "Passed"),
+    "friction passes": ("good", "Passed"),
+    "brier reaches its limit": ("bad", "Failed"),
+    "genuine at the limit": ("bad", "Failed"),
+    "rejects fail": ("bad", "Failed"),
+    "capacity unknown": ("open", "Not enough data"),
+    "auc of the model": ("good", "Passed"),
+    "stricter": ("bad", "Failed"),
+    "milder": ("good", "Passed"),
+    "unknown flips": ("open", "Not enough data"),
+    "more frauds": ("good", "Passed"),
+    "stricter for genuine": ("bad", "Failed"),
+    "groups": ("bad", "Failed"),
+    "large groups": ("open", "Not enough data"),
+    "no group": ("open", "Not enough data"),
+    "gaps": ("bad", "Failed"),
+    "promise kept": ("good", "Passed"),
+    "promise broken": ("bad", "Promise broken"),
+    "all promises": ("bad", "Promise broken"),
+    "promise undecided": ("open", "Not enough data"),
+    "window": ("none", "Not applicable"),
+    "nothing found": ("good", "Passed"),
+    "no error": ("bad", "Failed"),
+    "one check": ("bad", "Failed"),
+    "not made": ("open", "Not enough data"),
+}
+RESTS: Final = (
+    ("good", "No drift found", "Genuine who fail"),
+    ("bad", "Rests on other data", "Genuine stepped up or failed"),
+    ("open", "Unknown", "Frauds that pass"),
+)
+EARLY: Final = (
+    ("bad", "Broken: alarm", "Genuine stepped up or failed"),
+    ("good", "Kept", "Genuine who fail"),
+    ("open", "Undecided", "Genuine stepped up or failed"),
+    ("bad", "Broken", "Genuine who fail"),
+    ("bad", "Broken: alarm", "Genuine who fail"),
+)
+
+
+def test_promises_have_the_tone_of_their_verdict(evaluation: PageText, comparison: PageText) -> None:
+    """Kept is good, broken is bad, and undecided is neither, in words, in tone and for its reason."""
+    assert said(evaluation, "Promises") == said(comparison, "Promises of the challenger") == PROMISES
+    reasons = [one.texts[-1] for one in evaluation.cards]
+    assert [text.partition(" days")[2] for text in reasons] == [
+        ". The whole interval lies at or below the limit.",
+        ". The whole interval lies above the limit.",
+        ", 15 of them independent. The interval contains the limit.",
+    ]
+    bare = page("evaluation-bare")
+    assert said(bare, "Promises") == (
+        ("none", "No promise", "Genuine who fail"),
+        ("open", "Undecided", "Genuine stepped up or failed"),
+        ("none", "No promise", "Frauds that pass"),
+    )
+    assert bare.cards[1].texts[-1].endswith("Too few of them are independent for a verdict.")
+    promises = comparison.grid("Promises on these records")
+    assert [cell.partition(":")[0] for row in promises.rows for cell in row[1:]] == [
+        "No promise", "Kept", "Undecided", "Broken", "Broken", "Undecided",
+    ]  # fmt: skip
+
+
+def test_gates_have_the_tone_of_their_verdict(comparison: PageText) -> None:
+    """Each gate has the verdict that its numbers give by hand, in words and tone; only better figures promote."""
+    found = {one.title: (one.tone, one.head) for one in comparison.cards if one.under == "Gates"}
+    assert found == GATES
+    report, passing, unproved = made.comparison_gates(), made.passing_gates(), made.unproved_gates()
+    assert (report.exit_code, passing.exit_code, unproved.exit_code) == (12, 0, 0)
+    assert (report.promotes, passing.promotes, unproved.promotes) == (False, True, False)
+    for gates in (report, passing):
+        for name, interval in gates.benefits.items():
+            direction = -1 if FIGURES[name][0] == LOWER else 1
+            value = made.made_comparison().differences[name].value
+            low, high = interval.simultaneous_low, interval.simultaneous_high
+            if low is not None and high is not None and value is not None:
+                assert low < direction * value < high
+    assert (report.improved, report.worsened) == (passing.improved, passing.worsened) == (("brier",), ())
+    assert (unproved.improved, unproved.worsened) == ((), ("brier",))
+    assert made.window_gates().exit_code == 12
+    assert made.bare_window_gates().exit_code == made.evaluation_gates().exit_code == 11
+
+
+def test_a_window_has_the_tone_of_its_verdicts() -> None:
+    """What promises rest on, and what rates show before labels; an alarm is bad whatever the verdict says."""
+    window = page("monitoring")
+    assert said(window, "Promises: do they rest") == RESTS
+    assert said(window, "Before labels") == EARLY
+    errors = window.grid("Errors of matured records")
+    assert [row[-1] for row in errors.rows] == ["kept", "broken", "–"]
+
+
+FRAUDS, SCORES = "anything that the model reads", "the score or the outcomes"
+PROMISED: Final = ("max_false_reject", "max_step_up", "max_missed_fraud")
+
+
+@pytest.mark.parametrize(
+    ("drifted", "others", "rests", "said"),
+    [
+        ((), True, (True, True, True), (SCORES, SCORES, FRAUDS)),
+        (("email_age",), True, (True, True, False), (SCORES, SCORES, "found in email_age:")),
+        (("unread",), True, (True, True, True), (SCORES, SCORES, FRAUDS)),
+        (("score", "email_age"), True, (False, False, False), ("in score:", "in score:", "in score, email_age:")),
+        (("outcome",), False, (False, False, False), ("in outcome:",) * 3),
+        ((), False, (True, True, None), (SCORES, SCORES, f"{SCORES}; features were not compared")),
+        (None, True, (None, None, None), ("no limit here",) * 3),
+    ],
+)  # fmt: skip
+def test_a_promise_rests_on_data_like_those_that_certified_it(
+    drifted: tuple[str, ...] | None,
+    others: bool,
+    rests: tuple[bool | None, ...],
+    said: tuple[str, ...],
+) -> None:
+    """Promises to genuine applicants rest on scores and outcomes, those about frauds on all that the model reads."""
+    names = ("score", "outcome", *(("email_age", "unread") if others else ()))
+    subjects = tuple(
+        replace(made.DRIFT.subjects[0], name=name, found=drifted is not None and name in drifted)
+        for name in names
+    )
+    drift = replace(made.DRIFT, subjects=subjects, limits={} if drifted is None else {"numbers": 4.2})
+    policy = made.rules(dict.fromkeys(PROMISED, 0.5)).policy
+    found = list(
+        promise_bases(policy, drift, frozenset({"email_age", "ip"}), made.made_monitoring().prevalence)
+    )
+    assert [(one.bound, one.limit, one.rests) for one in found] == [
+        (bound, 0.5, rest) for bound, rest in zip(PROMISED, rests, strict=True)
+    ]
+    for one, words in zip(found, said, strict=True):
+        assert words in one.reason
