@@ -10,21 +10,19 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
 
-import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import yaml
 
 from scoring_model.cli import main
 from scoring_model.client import Client, Label
-from scoring_model.contract.identity import Address
-from scoring_model.contract.verification import Verification
+from scoring_model.synthetic.cut import cut
+from scoring_model.synthetic.sign_ups import sign_up
 
 RECORDS: Final = 50_000
 ARRIVALS: Final = 150
@@ -61,14 +59,9 @@ def invent(folder: Path, now: datetime) -> list[dict[str, Any]]:
     start = (now - timedelta(days=700)).date()
     scoring_model("synth", everything, "--records", RECORDS, "--start", start, "--months", 24)
     table = pq.read_table(everything)
-    instant = pa.scalar(now, table.schema.field("eventTime").type)
-    earlier = table.filter(pc.less(table["eventTime"], instant))
-    known = pc.less(earlier["labelKnownAt"], instant)
-    for name in ("label", "labelKnownAt"):
-        column = pc.if_else(known, earlier[name], pa.scalar(None, earlier[name].type))
-        earlier = earlier.set_column(earlier.column_names.index(name), name, column)
+    earlier, later = cut(table, now)
     pq.write_table(earlier, past)
-    arrivals: list[dict[str, Any]] = table.slice(len(earlier), ARRIVALS).to_pylist()
+    arrivals: list[dict[str, Any]] = later.slice(0, ARRIVALS).to_pylist()
     return arrivals
 
 
@@ -111,34 +104,9 @@ def new_client(database: str) -> tuple[str, str]:
     return made["clientId"], made["apiKey"]
 
 
-def verify(client: Client, row: Mapping[str, Any]) -> Verification:
-    """Verify an applicant as a client does."""
-    identity = client.identities.create(
-        first_name=row["firstName"],
-        last_name=row["lastName"],
-        dob=row["dob"],
-        citizenship=row["citizenship"],
-        document_type=row["documentType"],
-        image_urls=row["imageUrls"],
-        address=address_of(row),
-    )
-    signals = {
-        name.removeprefix("signals."): value for name, value in row.items() if name.startswith("signals.")
-    }
-    known = {name: value for name, value in signals.items() if value is not None}
-    identity_id = identity.id if identity.validated else None
-    return client.verifications.create(identity_id=identity_id, signals=known)
-
-
-def address_of(row: Mapping[str, Any]) -> Address | None:
-    """Return the address of a row; None if a part that every address has is missing."""
-    parts = {name.removeprefix("address."): row[name] for name in row if name.startswith("address.")}
-    return Address.model_validate(parts) if parts["line1"] and parts["city"] and parts["country"] else None
-
-
 def apply(client: Client, arrivals: list[dict[str, Any]]) -> None:
     """Let applicants come, and report the label of each tenth."""
-    made = [verify(client, row) for row in arrivals]
+    made = [sign_up(client, row) for row in arrivals]
     outcomes = [str(one.scoring_outcome) for one in made]
     counts = ", ".join(f"{outcomes.count(one)} {one}" for one in sorted(set(outcomes)))
     print(f"{len(made)} applicants over HTTP, decided by {made[-1].model_version}: {counts}")
@@ -180,7 +148,7 @@ def run(folder: Path) -> int:
         scoring_model(
             "retrain", *words, "--tracking-uri", tracking, "--work", folder / "retraining", codes=ANSWERS
         )
-        print(f"\nthe next applicant was decided by {verify(client, arrivals[0]).model_version}")
+        print(f"\nthe next applicant was decided by {sign_up(client, arrivals[0]).model_version}")
         scoring_model("bundles", "list", "--database", database)
     print(f"All records are invented. It took {time.monotonic() - started:.0f} s.")
     return 0

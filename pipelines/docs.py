@@ -1,7 +1,9 @@
-"""Docs: write the pages of features, findings and commands, and the schemas of YAML files; rerun the notebooks."""
+"""Docs: write pages of features, figures, findings and commands, and schemas of YAML; rerun the notebooks."""
 
 import json
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
@@ -18,6 +20,7 @@ from scoring_model.configuration.schema import configuration_schema, gates_schem
 from scoring_model.features import FeatureMatrix, FeatureSettings, FittedState, LinkSettings, SignalSettings
 from scoring_model.features.reference import read_signals, reference
 from scoring_model.features.signal_settings import READ_TYPES
+from scoring_model.figures import MEASURED
 from scoring_model.findings import CHECKS, Check
 from scoring_model.service.core.metrics import METRICS, PREFIX
 from scoring_model.service.exposition import GAUGES
@@ -29,6 +32,7 @@ KEYS: Final = ROOT / "docs" / "configuration.md"
 SCHEMA: Final = ROOT / "configs" / "schema.json"
 GATES: Final = ROOT / "docs" / "gates.md"
 GATES_SCHEMA: Final = ROOT / "configs" / "gates.schema.json"
+FIGURES: Final = ROOT / "docs" / "figures.md"
 FINDINGS: Final = ROOT / "docs" / "findings.md"
 METRICS_PAGE: Final = ROOT / "docs" / "metrics.md"
 COMMANDS: Final = ROOT / "docs" / "commands.md"
@@ -55,6 +59,14 @@ def _maker(check: Check) -> str:
     return (
         "`labels report`" if check.of_service else "the training" if check.of_training else "the evaluation"
     )
+
+
+def figures_page() -> str:
+    """Return the up-to-date page: its introduction, which is written by hand, and a row for each figure."""
+    introduction = FIGURES.read_text(encoding="utf-8").partition("\n| Figure")[0].strip()
+    rows = [f"| {one.title} | `{one.key}` | {one.sentence} {one.reading} |" for one in MEASURED.values()]
+    table = "\n".join(["| Figure | Name in files | What it says |", "| --- | --- | --- |", *rows])
+    return f"{introduction}\n\n{table}\n"
 
 
 def findings_page() -> str:
@@ -196,9 +208,11 @@ def run_notebook(path: Path) -> None:
 
 if __name__ == "__main__":
     PAGE.write_text(features_page(), encoding="utf-8")
+    FIGURES.write_text(figures_page(), encoding="utf-8")
     FINDINGS.write_text(findings_page(), encoding="utf-8")
     COMMANDS.write_text(commands_page(), encoding="utf-8")
     METRICS_PAGE.write_text(metrics_page(), encoding="utf-8")
+    subprocess.run([sys.executable, str(Path(__file__).with_name("api_page.py"))], check=True)
     SCHEMA.write_text(schema_text(), encoding="utf-8")
     GATES_SCHEMA.write_text(gates_schema_text(), encoding="utf-8")
     for notebook_path in NOTEBOOKS:

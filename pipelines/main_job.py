@@ -9,31 +9,15 @@ import time
 from datetime import datetime
 from pathlib import Path
 
-import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from scoring_model.cli import main
+from scoring_model.synthetic.cut import cut
 
 RUNS = Path("runs")
 CONFIGURATION = Path("configs/identity.yaml")
 RECORDS, SEED, TRIALS = 200_000, 7, 6
 LAST_MONTH = datetime.fromisoformat("2025-12-01T00:00:00+00:00")
-
-
-def cut(records: Path, before: Path, after: Path, *, instant: datetime) -> None:
-    """Cut a file of records at an instant; labels known later are only in the second file."""
-    table = pq.read_table(records)
-    moment = pa.scalar(instant, table.schema.field("eventTime").type)
-    is_before = pc.less(table.column("eventTime"), moment)
-    earlier = table.filter(is_before)
-    known = pc.less(earlier.column("labelKnownAt"), moment)
-    for place, name in enumerate(earlier.column_names):
-        if name in ("label", "labelKnownAt"):
-            column = earlier.column(name)
-            earlier = earlier.set_column(place, name, pc.if_else(known, column, pa.scalar(None, column.type)))
-    pq.write_table(earlier, before)
-    pq.write_table(table.filter(pc.invert(is_before)), after)
 
 
 def idle_cores() -> int:
@@ -73,7 +57,10 @@ def run() -> int:
         if code := main([str(word) for word in step]):
             return code
         if step[0] == "synth":
-            cut(everything, identities, new, instant=LAST_MONTH)
+            for table, path in zip(
+                cut(pq.read_table(everything), LAST_MONTH), (identities, new), strict=True
+            ):
+                pq.write_table(table, path)
     print(f"All records are invented. The job took {time.monotonic() - started:.0f} s.")
     store = f"sqlite:///{RUNS}/tracking/mlflow.db"
     for what, where, command in (

@@ -14,7 +14,6 @@ import pytest
 
 ROOT: Final = Path(__file__).parents[1]
 EXTRAS: Final = {
-    "client": "serve",
     "evaluation": "train",
     "monitoring": "train",
     "parallel": "dask",
@@ -23,6 +22,9 @@ EXTRAS: Final = {
     "training": "train",
 }
 """The extra that a part of the package needs beyond the dependencies of all."""
+
+OF_CLIENT: Final = ("client", "contract")
+"""What is in the distribution of the client, which has dependencies of its own."""
 
 PARTS: Final = sorted(
     path.name for path in (ROOT / "src" / "scoring_model").iterdir() if path.suffix == ".py" or path.is_dir()
@@ -40,6 +42,8 @@ def declared() -> dict[str, set[str]]:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     groups = project["project"]["optional-dependencies"] | project["dependency-groups"]
     groups[""] = project["project"]["dependencies"]
+    client = tomllib.loads((ROOT / "packaging" / "client" / "pyproject.toml").read_text(encoding="utf-8"))
+    groups["client"] = client["project"]["dependencies"]
     return {
         group: {normalised(re.split(r"[<>=;\[ ~!]", one)[0]) for one in lines}
         for group, lines in groups.items()
@@ -81,9 +85,10 @@ def undeclared(folder: Path, allowed: set[str]) -> list[str]:
 
 @pytest.mark.parametrize("part", PARTS)
 def test_a_part_of_the_package_imports_what_its_extra_declares(part: str) -> None:
-    """Each part needs the common dependencies and at most one extra."""
+    """Each part needs the common dependencies and at most one extra; the client needs its own alone."""
     groups = declared()
-    allowed = groups[""] | groups.get(EXTRAS.get(part, ""), set())
+    common = groups["client"] if part in OF_CLIENT else groups[""]
+    allowed = common | groups.get(EXTRAS.get(part, ""), set())
     assert undeclared(ROOT / "src" / "scoring_model" / part, allowed) == []
 
 

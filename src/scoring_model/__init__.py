@@ -46,10 +46,22 @@ __all__ = list(_PACKAGES)
 
 def __getattr__(name: str) -> object:
     if name == "__version__":
-        return metadata.version("scoring-model")
+        return _version()
     if name not in _PACKAGES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(_PACKAGES[name]), name)
+    try:
+        return getattr(import_module(_PACKAGES[name]), name)
+    except ModuleNotFoundError as error:
+        needed = "scoring-model" if str(error.name).startswith(f"{__name__}.") else "scoring-model[train]"
+        raise ImportError(f"{__name__}.{name} needs {error.name}: pip install '{needed}'") from error
+
+
+def _version() -> str:
+    """Return the version of the package, or of the client where that alone is installed: they are the same."""
+    try:
+        return metadata.version("scoring-model")
+    except metadata.PackageNotFoundError:
+        return metadata.version("scoring-model-client")
 
 
 def __dir__() -> list[str]:

@@ -76,6 +76,13 @@ class Figure:
         return self.logged_as or self.key
 
     @property
+    def reading(self) -> str:
+        """What to read it as: its unit, the records that it rests on, which direction is better."""
+        basis = {"genuine": "genuine records", "frauds": "frauds", "records": "all records"}[self.rests_on]
+        direction = f"{self.better} is better" if self.better else "no direction is judged"
+        return f"A {self.unit} that rests on {basis if self.needs_labels else 'all applicants'}; {direction}."
+
+    @property
     def of_ranking(self) -> bool:
         """Whether it says how well the score ranks frauds above genuine records."""
         return "look" in self.roles
@@ -132,7 +139,11 @@ def _probability() -> Iterator[Figure]:
     for key, title, sentence in (
         ("brier", "Brier score", "The mean squared error of the probability."),
         ("log_loss", "Log loss", "The mean negative logarithm of the probability of what was true."),
-        ("cost", "Expected cost of an applicant", "By the costs of the policy, in their unit."),
+        (
+            "cost",
+            "Expected cost of an applicant",
+            "What decisions and missed frauds cost for each record, by the costs of the policy and in their unit.",
+        ),
     ):
         yield Figure(
             key=key,
@@ -224,11 +235,31 @@ def _errors() -> Iterator[Figure]:
 
 def _flips() -> Iterator[Figure]:
     for key, title, sentence in (
-        ("all", "Applicants with another outcome", "The share of all records whose outcome differs."),
-        ("genuine_stricter", "Genuine with a stricter outcome", "Of the genuine records."),
-        ("genuine_milder", "Genuine with a milder outcome", "Of the genuine records."),
-        ("fraud_stricter", "Frauds with a stricter outcome", "Of the frauds."),
-        ("fraud_milder", "Frauds with a milder outcome", "Of the frauds."),
+        (
+            "all",
+            "Applicants with another outcome",
+            "The share of all records whose outcome differs between the two bundles.",
+        ),
+        (
+            "genuine_stricter",
+            "Genuine with a stricter outcome",
+            "The share of genuine records that the other bundle treats more strictly.",
+        ),
+        (
+            "genuine_milder",
+            "Genuine with a milder outcome",
+            "The share of genuine records that the other bundle treats more mildly.",
+        ),
+        (
+            "fraud_stricter",
+            "Frauds with a stricter outcome",
+            "The share of frauds that the other bundle treats more strictly.",
+        ),
+        (
+            "fraud_milder",
+            "Frauds with a milder outcome",
+            "The share of frauds that the other bundle treats more mildly.",
+        ),
     ):
         rests_on: Literal["genuine", "frauds", "records"] = "records"
         if key != "all":

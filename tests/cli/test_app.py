@@ -82,6 +82,23 @@ def test_wrong_usage_is_code_2(capsys: Captured, sealed: Path, tmp_path: Path) -
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize(("module", "extra"), [("alembic", "serve"), ("scipy", "train"), ("dask", "dask")])
+def test_a_missing_extra_is_named(
+    capsys: Captured, monkeypatch: pytest.MonkeyPatch, module: str, extra: str
+) -> None:
+    """A command whose extra is not installed says what to install; a module of no extra is a fault."""
+
+    def command(name: str) -> None:
+        raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+    monkeypatch.setattr("scoring_model.cli.app._command", lambda: lambda _: command(module))
+    code, _, error = run(capsys, "serve")
+    assert (code, error) == (1, f"error: this needs {module}: pip install 'scoring-model[{extra}]'\n")
+    monkeypatch.setattr("scoring_model.cli.app._command", lambda: lambda _: command("unheard"))
+    with pytest.raises(ModuleNotFoundError):
+        run(capsys, "serve")
+
+
 def test_a_process_ends_with_the_code(sealed: Path, few: Path, tmp_path: Path) -> None:
     """The installed program behaves like `main`: exit codes 0, 1 and 2, results and errors on separate streams."""
     program = Path(sys.executable).with_name("scoring-model")

@@ -2,12 +2,14 @@
 
 import importlib.util
 import re
+import tomllib
 from pathlib import Path
 from types import ModuleType
 from typing import Final
 
 import pytest
 
+import scoring_model
 from scoring_model.bundle import reason_factors
 from scoring_model.configuration import load_configuration
 from scoring_model.contract.fields import EVENT_FIELDS, IDENTITY_FIELDS
@@ -63,10 +65,10 @@ def test_no_page_names_a_machine(page: Path) -> None:
     assert ABSOLUTE.search(text_of(page)) is None
 
 
-def pipeline() -> ModuleType:
-    """The pipeline that writes pages."""
-    path = ROOT / "pipelines" / "docs.py"
-    spec = importlib.util.spec_from_file_location("docs_pipeline", path)
+def pipeline(name: str = "docs") -> ModuleType:
+    """The pipeline that writes pages, or another one."""
+    path = ROOT / "pipelines" / f"{name}.py"
+    spec = importlib.util.spec_from_file_location(f"{name}_pipeline", path)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -82,6 +84,30 @@ def test_the_metrics_page_is_up_to_date() -> None:
 def test_the_features_page_is_up_to_date() -> None:
     """The committed page is what the catalogue of the default use gives."""
     assert text_of(ROOT / "docs" / "features.md") == pipeline().features_page()
+
+
+def test_the_figures_page_is_up_to_date() -> None:
+    """The committed page is what the registry gives: every figure that anything measures, in two sentences."""
+    assert text_of(ROOT / "docs" / "figures.md") == pipeline().figures_page()
+
+
+def test_the_page_of_python_is_up_to_date() -> None:
+    """The committed page is what signatures and docstrings give, and has every name of the package."""
+    made = pipeline("api_page")
+    page = made.api_page()
+    assert text_of(ROOT / "docs" / "api.md") == page
+    assert set(scoring_model.__all__) <= set(re.findall(r"^### (\w+)$", page, re.MULTILINE))
+    assert 30 <= sum(len(names.split()) for one in made.NAMES.values() for names in one.values()) <= 40
+
+
+def test_the_site_has_every_page_in_the_order_of_the_index() -> None:
+    """The site's files are all pages with what they link to; its navigation has the index's sections."""
+    site = pipeline("site")
+    files = site.files_of_site(ROOT / "README.md", set())
+    assert set(PAGES) <= files
+    titles = [title for entry in site.navigation() for title in entry]
+    assert titles == ["scoring-model", "All pages", "Tutorial", "How to", "Reference", "Explanation"]
+    assert tomllib.loads(site.SETTINGS.format(nav=site.toml(list(site.navigation()))))["project"]["nav"]
 
 
 def test_the_findings_page_is_up_to_date() -> None:

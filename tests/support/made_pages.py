@@ -7,6 +7,7 @@ from typing import Any, Final
 import made_results as made
 from page_text import PageText
 from scoring_model.evaluation.report import Report, comparison_report, evaluation_report, html
+from scoring_model.evaluation.report.sections.glossary import with_glossary
 from scoring_model.monitoring.report import monitoring_report
 from scoring_model.service.past.whatif import WhatIf
 from scoring_model.service.past.whatif_report import whatif_report
@@ -46,8 +47,8 @@ FRAMES: Final[dict[str, Callable[[], Any]]] = {
 
 @cache
 def report(name: str) -> Report:
-    """A report, made once."""
-    return REPORTS[name]()
+    """A report, made once, as a page shows it: with what its figures say."""
+    return with_glossary(REPORTS[name]())
 
 
 @cache

@@ -1,5 +1,6 @@
 """The program `scoring-model`: its commands, errors and exit codes."""
 
+import re
 import traceback
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -101,6 +102,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _command()(arguments)
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else 1
+    except ModuleNotFoundError as error:
+        if (extra := _extra_with(str(error.name))) is None:
+            raise
+        console.fail(f"this needs {error.name}: pip install 'scoring-model[{extra}]'")
+        return 1
     except Exception as error:
         from scoring_model.service.standard_error import is_explained, text_of
 
@@ -111,3 +117,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         console.fail(text_of(error))
         return 1
     return 0
+
+
+def _extra_with(module: str) -> str | None:
+    """Return the extra with the distribution that is called like a module."""
+    from importlib import metadata
+
+    for text in metadata.requires("scoring-model") or ():
+        name = re.split(r"[^\w-]", text, maxsplit=1)[0].replace("-", "_").lower()
+        found = re.search(r"extra == ['\"](\w+)", text)
+        if name == module and found and found[1] != "all":
+            return found[1]
+    return None

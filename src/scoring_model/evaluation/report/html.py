@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scoring_model.evaluation.report.section import Drawing, Report, made, texts_of
+from scoring_model.evaluation.report.sections.glossary import with_glossary
 from scoring_model.evaluation.report.style import (
     DARK,
     LIGHT,
@@ -38,7 +39,7 @@ def write_html(report: Report, path: str | Path) -> None:
 
 
 def html(report: Report) -> str:
-    """Render a report; equal reports give equal text.
+    """Render a report and what its figures say; equal reports give equal text.
 
     Raises
     ------
@@ -47,7 +48,7 @@ def html(report: Report) -> str:
     require_libraries()
     environment = _environment()
     css = environment.get_template("report.css").render(light=_variables(LIGHT), dark=_variables(DARK))
-    return environment.get_template("page.html.j2").render(report=report, css=css)
+    return environment.get_template("page.html.j2").render(report=with_glossary(report), css=css)
 
 
 @cache
