@@ -29,6 +29,7 @@ from scoring_model.configuration import Configuration, load_configuration
 from scoring_model.contract.outcome import OUTCOMES, Outcome
 from scoring_model.evaluation.stability import Verdict
 from scoring_model.evaluation.uncertainty import share_of
+from scoring_model.features import FAMILIES
 from scoring_model.records import RecordTable, microseconds
 from scoring_model.records.reading import read_records
 from scoring_model.scorer import Scorer
@@ -118,12 +119,14 @@ def test_a_rolling_fold_is_a_training_of_its_own(
 
 @pytest.fixture(scope="module")
 def searching(configuration: Configuration) -> Configuration:
-    """The configuration with a search in each fold."""
-    return replace(
-        configuration,
-        training=replace(configuration.training, tuned=None),
-        features=replace(configuration.features, drop_useless=True),
+    """The configuration with a search in each fold, and with label statistics, one of which is kept in any case."""
+    features = replace(
+        configuration.features,
+        drop_useless=True,
+        families=FAMILIES,
+        keep=("signal_channel_known_fraud_share",),
     )
+    return replace(configuration, training=replace(configuration.training, tuned=None), features=features)
 
 
 @pytest.fixture(scope="module")
@@ -141,6 +144,7 @@ def test_an_expanding_fold_is_a_training_as_of_its_instant(
     bundle = run_training(small_table, searching.trained_as_of(fold.as_of), threads=1).bundle
     assert found.window == "expanding"
     assert fold.useless
+    assert "signal_channel_known_fraud_share" in bundle.contents.features.names
     assert_same_model(found, fold, Scorer.load(bundle.save(tmp_path / "bundle")), small)
 
 
@@ -344,7 +348,7 @@ def test_an_interrupted_search_is_continued(
 
     def interrupted(*given: Any) -> Generator[Rung, None, None]:
         begun.append(1)
-        if len(begun) == 2:
+        if len(begun) == 4:  # two measure the gain of label statistics, before the search
             raise KeyboardInterrupt
         return run_trial(*given)
 
@@ -353,7 +357,7 @@ def test_an_interrupted_search_is_continued(
         backtest(small, searching, folds=1, threads=1, work=work)
     assert "search-0000.journal" in {path.name for path in work.iterdir()}
     found = backtest(small, searching, folds=1, threads=1, work=work, resume=True)
-    assert len(begun) == 2 + (searching.training.tuning.trials or 0) - 1
+    assert len(begun) == 4 + 2 + (searching.training.tuning.trials or 0) - 1
     assert json.dumps(found.to_json()) == json.dumps(searched.to_json())
     assert np.array_equal(found.scores[found.folds[0].as_of], searched.scores[found.folds[0].as_of])
     assert not work.exists()

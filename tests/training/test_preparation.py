@@ -87,7 +87,7 @@ def test_the_state_depends_on_what_precedes_training_and_validation(
         columns |= {"signals.channel": swapped["signals.emailDomain"]}
         other, kept = replace(history, columns=columns), np.flatnonzero(history.event_times < border)
         own = {name: _spliced(history, other, name, kept) for name in columns}
-        state = fit_before(prepared.split, replace(other, columns=own), identity.feature_settings)
+        state = fit_before(prepared.split, replace(other, columns=own), identity)
         return state.to_json()
 
     bounds, state = prepared.split.boundaries, prepared.matrix.state.to_json()

@@ -15,7 +15,7 @@ from scoring_model.configuration.training import SplitSettings, TrainingSettings
 from scoring_model.contract.fields import IDENTITY_FIELDS, signal_field
 from scoring_model.contract.violation import Invalid, Violation, check_fields, pointer
 from scoring_model.features import (
-    FAMILIES,
+    DEFAULT_FAMILIES,
     FamilyName,
     FeatureMatrix,
     FeatureSettings,
@@ -82,7 +82,7 @@ class FeatureChoice:
         Domains of mail providers, beside those that the package lists.
     """
 
-    families: tuple[FamilyName, ...] = FAMILIES
+    families: tuple[FamilyName, ...] = DEFAULT_FAMILIES
     use_protected: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
     drop_useless: bool = True
@@ -215,6 +215,9 @@ def _violations(configuration: Configuration) -> Iterator[Violation]:
         yield from error.violations
     except ValueError as error:
         yield from tuple(_unknown_names(configuration)) or [Violation("", "invalid", str(error))]
+    if configuration.training.thinning is not None and "label_statistics" in configuration.features.families:
+        detail = "label_statistics counts all records, of which training.thinning leaves some out"
+        yield Violation(pointer("features", "families"), "thinned", detail)
     signals = [signal_field(name) for name in configuration.signals]
     for key in configuration.links.link_keys:
         for field_ in key.fields:

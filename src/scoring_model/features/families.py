@@ -3,13 +3,15 @@
 from collections.abc import Mapping
 from typing import Literal, get_args
 
-from scoring_model.features import addresses, dates, documents, images, names, signals
+from scoring_model.features import addresses, dates, documents, images, label_statistics, names, signals
 from scoring_model.features.catalogue import Family
 from scoring_model.features.signal_settings import SignalSettings
 from scoring_model.features.state import FittedState
 
-FamilyName = Literal["names", "dates", "documents", "addresses", "images", "signals"]
+FamilyName = Literal["names", "dates", "documents", "addresses", "images", "signals", "label_statistics"]
 FAMILIES: tuple[FamilyName, ...] = get_args(FamilyName)
+DEFAULT_FAMILIES = tuple(name for name in FAMILIES if name != label_statistics.FAMILY)
+"""Label statistics have to be asked for."""
 
 
 def families_of(
@@ -30,5 +32,6 @@ def families_of(
         addresses.family(state.vocabulary("address.country"), state.lines),
         images.family(),
         signals.family(signals_of_use, of_signals),
+        label_statistics.family(signals_of_use, state.known_labels),
         *signals.read_families(signals_of_use, state),
     )

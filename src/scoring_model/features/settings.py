@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from scoring_model.contract.violation import Invalid, Violation, pointer
-from scoring_model.features.families import FAMILIES, FamilyName
+from scoring_model.features.families import DEFAULT_FAMILIES, FamilyName
 from scoring_model.features.signal_settings import MailProviders, SignalSettings
 from scoring_model.history import (
     DEFAULT_COUNTS,
@@ -144,7 +144,7 @@ class FeatureSettings:
     Parameters
     ----------
     families : tuple of str
-        Families of features of the record in use, by default all.
+        Families of features of the record in use, by default all but ``label_statistics``.
     use_protected : tuple of str
         Protected attributes that features may read: ``citizenship``, ``age``, or one that a signal carries.
     exclude : tuple of str
@@ -157,12 +157,12 @@ class FeatureSettings:
     Raises
     ------
     Invalid
-        If the amount of the links is not a numeric signal.
+        If the amount of the links is not a numeric signal, or label statistics lack a category or its family.
     """
 
     signals: Mapping[str, SignalSettings] = field(default_factory=dict)
     links: LinkSettings = field(default_factory=LinkSettings)
-    families: tuple[FamilyName, ...] = FAMILIES
+    families: tuple[FamilyName, ...] = DEFAULT_FAMILIES
     use_protected: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
     time_zone: str | None = None
@@ -182,8 +182,16 @@ class FeatureSettings:
             if kind is None:
                 detail = f"there is no signal {amount.signal}{did_you_mean(amount.signal, self.signals)}"
             violations.append(Violation(where, "not_a_number", detail))
+        if self.has_label_statistics and not ("signals" in self.families and self.categories):
+            detail = "label_statistics needs the family signals, and a signal of type category"
+            violations.append(Violation("/families", "no_category", detail))
         if violations:
             raise Invalid(violations)
+
+    @property
+    def has_label_statistics(self) -> bool:
+        """Return True if the family of label statistics is in use."""
+        return "label_statistics" in self.families
 
     @property
     def categories(self) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from typing import Any, Final
 from zlib import crc32
 
 from scoring_model.features.catalogue import MISSING
+from scoring_model.features.label_statistics import KnownLabels
 from scoring_model.features.local_time import Offsets
 
 GRID = 2.0**20
@@ -249,6 +250,8 @@ class FittedState:
         Offsets of the time zone of the use; UTC by default.
     mail : MailTables
         Empty in a use without mail addresses.
+    known_labels : KnownLabels
+        Empty in a use without label statistics.
     """
 
     names: NgramTable = field(default_factory=lambda: NgramTable({}))
@@ -257,6 +260,7 @@ class FittedState:
     vocabularies: Mapping[str, Vocabulary] = field(default_factory=dict)
     zone: Offsets = field(default_factory=Offsets)
     mail: MailTables = field(default_factory=MailTables)
+    known_labels: KnownLabels = field(default_factory=KnownLabels)
 
     def vocabulary(self, name: str) -> Vocabulary:
         """Return the vocabulary of a field; empty if nothing was fitted."""
@@ -271,6 +275,7 @@ class FittedState:
             "vocabularies": {name: list(v.values) for name, v in sorted(self.vocabularies.items())},
             **({} if self.zone == Offsets() else {"zone": self.zone.to_json()}),
             **({"mail": self.mail.to_json()} if self.mail.free else {}),
+            **({"knownLabels": self.known_labels.to_json()} if self.known_labels.fields else {}),
         }
 
     @classmethod
@@ -283,4 +288,7 @@ class FittedState:
             vocabularies={name: Vocabulary(values) for name, values in plain["vocabularies"].items()},
             zone=Offsets.from_json(plain["zone"]) if "zone" in plain else Offsets(),
             mail=MailTables.from_json(plain["mail"]) if "mail" in plain else MailTables(),
+            known_labels=KnownLabels.from_json(plain["knownLabels"])
+            if "knownLabels" in plain
+            else KnownLabels(),
         )

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,6 +54,54 @@ class SearchFold:
         return self.share < 1.0
 
 
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class LearntColumns:
+    """Columns that differ between folds, since each fold learns them from what precedes its origin.
+
+    Parameters
+    ----------
+    names : tuple of str
+    values : tuple of ndarray of shape (n, names), float64
+        For each fold: the rows before its origin, then those after it.
+    """
+
+    names: tuple[str, ...]
+    values: tuple[FloatArray, ...]
+
+    def put(self, rows: FloatArray, names: Sequence[str], fold: int) -> FloatArray:
+        """Replace the columns of the rows of a fold, where they are in use."""
+        used = [place for place, name in enumerate(self.names) if name in names]
+        rows[:, [names.index(self.names[place]) for place in used]] = self.values[fold][:, used]
+        return rows
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Lead:
+    """A mean difference of average precision over folds, to be compared with its standard error.
+
+    Parameters
+    ----------
+    mean : float
+    error : float
+        Standard error of the mean; 0 for a single fold.
+    """
+
+    mean: float
+    error: float
+
+    @classmethod
+    def of(cls, values: Sequence[float], others: Sequence[float]) -> Self:
+        """Compare two lists of values, one for each fold."""
+        leads = np.subtract(values, others)
+        error = float(leads.std(ddof=1)) / len(leads) ** 0.5 if len(leads) > 1 else 0.0
+        return cls(mean=float(leads.mean()), error=error)
+
+    @property
+    def is_clear(self) -> bool:
+        """Return True if it exceeds its standard error (the rule of one standard error, Breiman et al. 1984, 3.4.3)."""
+        return self.mean > self.error
+
+
 def cut_folds(
     event_times: IntArray, targets: NDArray[np.int8], folds: int
 ) -> list[tuple[IntArray, IntArray]]:
@@ -102,8 +150,9 @@ def build_folds(
     thinning: float,
     seed: int,
     genuine_weight: float = 1.0,
+    learnt: LearntColumns | None = None,
 ) -> list[SearchFold]:
-    """Bin all rows once; each fold uses a subset of them.
+    """Bin all rows once; each fold uses a subset of them. With `learnt` columns each fold has bins of its own.
 
     Bins are quantiles of the features only, so the influence of later rows leaks no target.
 
@@ -115,20 +164,29 @@ def build_folds(
     genuine_weight : float
         Weight of each genuine record, at least 1; a fraud weighs 1.
     """
-    everything = binned(
-        rows,
-        targets,
-        features=features,
-        params=params,
-        weights=None if genuine_weight == 1 else genuine_weights(targets, genuine_weight),
-    )
-    everything.construct()
+
+    def bins(rows: FloatArray, targets: NDArray[np.int8]) -> "lgb.Dataset":
+        weights = None if genuine_weight == 1 else genuine_weights(targets, genuine_weight)
+        return binned(rows, targets, features=features, params=params, weights=weights).construct()
+
     shares = [thinning, *[1.0] * (len(cuts) - 1)]
     generator = np.random.default_rng(seed)
-    return [
-        _fold(everything, targets, cut, thinning=share, rng=generator, genuine_weight=genuine_weight)
-        for cut, share in zip(cuts, shares, strict=True)
-    ]
+    everything = bins(rows, targets) if learnt is None else None
+    folds = []
+    for number, ((before, after), share) in enumerate(zip(cuts, shares, strict=True)):
+        if learnt is None:
+            whole, of_whole, cut = everything, targets, (before, after)
+        else:
+            both = np.concatenate([before, after])
+            whole, of_whole = (
+                bins(learnt.put(rows[both], features["feature_names"], number), targets[both]),
+                targets[both],
+            )
+            cut = (np.arange(len(before)), np.arange(len(before), len(both)))
+        folds.append(
+            _fold(whole, of_whole, cut, thinning=share, rng=generator, genuine_weight=genuine_weight)
+        )
+    return folds
 
 
 def _fold(

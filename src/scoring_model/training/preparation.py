@@ -10,13 +10,15 @@ from scoring_model.arrays import FloatArray, IntArray
 from scoring_model.bundle import reason_factors
 from scoring_model.configuration import Configuration, PolicySettings
 from scoring_model.evaluation.bounds import MISSED_FRAUD, room
-from scoring_model.features import FeatureMatrix, FeatureSettings, FittedState, fit_state
+from scoring_model.features import FeatureMatrix, FittedState, KnownLabels, fit_known_labels, fit_state
 from scoring_model.history import person_codes
 from scoring_model.history.rings import rings_of, rings_of_frauds
 from scoring_model.records import RecordTable
 from scoring_model.records.observation import observed
+from scoring_model.records.times import DAY
 from scoring_model.training.certification import delta_of
 from scoring_model.training.fitting import FeatureOptions, genuine_weights
+from scoring_model.training.folds import FoldError, LearntColumns, cut_folds
 from scoring_model.training.split import EvaluatedPart, Split, split
 from scoring_model.training.thinning import KeptRecords, Thinning, keep
 from scoring_model.training.useless import find_useless
@@ -62,6 +64,8 @@ class Prepared:
         Features left out as useless, with the reason.
     thinning : Thinning or None
         How the records were chosen, if they are not all of the history.
+    learnt : LearntColumns or None
+        Columns of the train part that differ between the folds of a search.
     beside : ndarray of int64, optional
         Rows of the validation period that are in no part, and that bounds on the errors of genuine applicants count as
         genuine; see `counted_as_genuine`. None: those who were stopped.
@@ -74,6 +78,7 @@ class Prepared:
     rows: FloatArray
     useless: Mapping[str, str] = field(default_factory=dict)
     thinning: Thinning | None = None
+    learnt: LearntColumns | None = None
     beside: IntArray | None = None
 
     @property
@@ -162,7 +167,7 @@ def prepare(records: RecordTable | KeptRecords, configuration: Configuration) ->
         else records.split(persons, configuration.split)
     )
     settings = configuration.feature_settings
-    matrix = FeatureMatrix(settings, fit_before(parts, table, settings))
+    matrix = FeatureMatrix(settings, fit_before(parts, table, configuration))
     rows, useless = records.rows(matrix) if isinstance(records, KeptRecords) else matrix.rows(table), {}
     if configuration.features.drop_useless:
         factors = reason_factors(matrix, use=configuration.use, share=configuration.policy.reason_share)
@@ -176,6 +181,7 @@ def prepare(records: RecordTable | KeptRecords, configuration: Configuration) ->
         rows=rows,
         useless=useless,
         thinning=records.thinning if isinstance(records, KeptRecords) else None,
+        learnt=learnt_columns(matrix, table, parts, configuration),
         beside=counted_as_genuine(parts, persons, configuration.policy),
     )
 
@@ -209,10 +215,62 @@ def counted_as_genuine(parts: Split, persons: IntArray, settings: PolicySettings
     return every if all(more >= less for more, less in rooms) else every[:0]
 
 
-def fit_before(parts: Split, table: RecordTable, settings: FeatureSettings) -> FittedState:
-    """Fit the state of the features before the first row of validation: categories on all, the rest on the burn-in."""
-    learnt = table.take(np.concatenate([parts.burn_in, parts.train]))
-    return fit_state(table.take(parts.burn_in), settings, categories=learnt)
+def fit_before(parts: Split, table: RecordTable, configuration: Configuration) -> FittedState:
+    """Fit the state of the features before the first row of validation: tables of frequencies on the burn-in alone."""
+    return _fit(table, parts.burn_in, parts.train, parts.boundaries.validation_from, configuration)
+
+
+def _fit(
+    table: RecordTable, burn_in: IntArray, train: IntArray, until: int, configuration: Configuration
+) -> FittedState:
+    settings = configuration.feature_settings
+    learnt = table.take(np.concatenate([burn_in, train]))
+    state = fit_state(table.take(burn_in), settings, categories=learnt)
+    if not settings.has_label_statistics:
+        return state
+    delay = configuration.split.label_maturity if settings.links.delay is None else settings.links.delay
+    known = fit_known_labels(table, settings.categories, delay=delay, until=until)
+    return replace(state, known_labels=known)
+
+
+def learnt_columns(
+    matrix: FeatureMatrix, table: RecordTable, parts: Split, configuration: Configuration
+) -> LearntColumns | None:
+    """Return the columns that the train part teaches as each fold of a search sees them; None for those of all.
+
+    A fold learns them from what was known at its origin, and reads them after it as a served model does. Without label
+    statistics, or where no folds can be cut, there are none: codes of categories hold no label.
+    """
+    if not statistic_names(matrix):
+        return None
+    names = tuple(feature.name for feature in matrix.features if feature.learnt)
+    others = [name for name in matrix.names if name not in names]
+    times, values = table.event_times[parts.train], []
+    try:
+        cuts = cut_folds(times, parts.train_targets, configuration.training.tuning.folds)
+    except FoldError:
+        return None
+    for before, after in cuts:
+        state = _fit(table, parts.burn_in, parts.train[before], int(times[after].min()), configuration)
+        own = without_features(FeatureMatrix(matrix.settings, state), others)
+        values.append(own.value_rows(table.take(parts.train[np.concatenate([before, after])])))
+    return LearntColumns(names=names, values=tuple(values))
+
+
+def statistic_names(matrix: FeatureMatrix) -> tuple[str, ...]:
+    """Return the names of the label statistics in use."""
+    return tuple(feature.name for feature in matrix.features if feature.learnt and feature.fitted)
+
+
+def relearnt(matrix: FeatureMatrix, table: RecordTable) -> FeatureMatrix:
+    """Return a matrix whose label statistics are those of other labels or records."""
+    known = matrix.state.known_labels
+    if not known.fields:
+        return matrix
+    again = fit_known_labels(
+        table, tuple(known.fields), delay=known.delay, until=known.last * DAY, weights=known.weights
+    )
+    return FeatureMatrix(matrix.settings, replace(matrix.state, known_labels=again))
 
 
 def _without(
@@ -227,6 +285,9 @@ def _without(
 
 
 def without_features(matrix: FeatureMatrix, names: Collection[str]) -> FeatureMatrix:
-    """Return the matrix without some of its features."""
+    """Return the matrix without some of its features, and without tables that no other feature reads."""
     settings = replace(matrix.settings, exclude=(*matrix.settings.exclude, *names))
-    return FeatureMatrix(settings, matrix.state)
+    found = FeatureMatrix(settings, matrix.state)
+    if not matrix.state.known_labels.fields or statistic_names(found):
+        return found
+    return FeatureMatrix(settings, replace(matrix.state, known_labels=KnownLabels()))

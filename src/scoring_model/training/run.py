@@ -22,6 +22,7 @@ from scoring_model.training.assembly import assemble
 from scoring_model.training.averaging import fit_forest
 from scoring_model.training.certification import refuse_hopeless
 from scoring_model.training.checks import check_parameters, check_prepared, refuse_one_code
+from scoring_model.training.label_gain import leave_out_gainless
 from scoring_model.training.leakage import refuse_leaks, run_leakage_checks
 from scoring_model.training.preparation import Prepared, prepare
 from scoring_model.training.split import Split
@@ -169,7 +170,9 @@ def run_training(table: RecordTable, configuration: Configuration, **options: An
 
 def run_prepared(prepared: Prepared, configuration: Configuration, **options: Any) -> Training:
     """Do what `run_training` does, from prepared records."""
-    run = _Run(prepared, configuration, RunOptions(**options))
+    given = RunOptions(**options)
+    prepared = leave_out_gainless(prepared, configuration, threads=given.threads, report=given.report)
+    run = _Run(prepared, configuration, given)
     run.describe_records()
     findings = run.check_records()
     tuning, tuned = run.find_parameters()
@@ -301,6 +304,7 @@ class _Run:
                 progress=options.progress,
                 report=options.report,
                 genuine_weight=self.prepared.genuine_weight,
+                learnt=self.prepared.learnt,
                 **self.prepared.feature_options,
             )
 

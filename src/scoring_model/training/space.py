@@ -52,6 +52,11 @@ The first is close to the result of long searches on invented records; on sign-u
 """
 
 
+def starting_params(place: int) -> dict[str, float | int]:
+    """Return all parameters of a starting point."""
+    return suggest(optuna.trial.FixedTrial(dict(STARTING_POINTS[place])))
+
+
 def suggest(trial: optuna.trial.BaseTrial) -> dict[str, float | int]:
     """Draw one point."""
     params: dict[str, float | int] = dict(_FIXED)

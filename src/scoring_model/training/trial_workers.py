@@ -18,7 +18,7 @@ from scoring_model.arrays import FloatArray, IntArray
 from scoring_model.configuration import TuningSettings
 from scoring_model.parallel import WorkerObject, Workers
 from scoring_model.training.fitting import FeatureOptions, fixed_params
-from scoring_model.training.folds import SearchFold, build_folds, cut_folds
+from scoring_model.training.folds import LearntColumns, SearchFold, build_folds, cut_folds
 from scoring_model.training.rungs import Rung, run_trial
 
 RunTrial = Callable[[Mapping[str, float | int]], Generator[Rung, None, None]]
@@ -38,6 +38,7 @@ class SearchContext:
     seed: int
     threads: int = 1
     genuine_weight: float = 1.0
+    learnt: LearntColumns | None = None
 
     @property
     def fixed(self) -> Mapping[str, object]:
@@ -57,6 +58,7 @@ class SearchContext:
             thinning=self.settings.thinning,
             seed=self.seed,
             genuine_weight=self.genuine_weight,
+            learnt=self.learnt,
         )
 
     def run_trial(

@@ -26,7 +26,7 @@ from scoring_model.arrays import FloatArray, IntArray
 from scoring_model.configuration import TuningSettings
 from scoring_model.parallel import HERE, Workers
 from scoring_model.training.fitting import FeatureOptions
-from scoring_model.training.folds import FoldError, cut_folds
+from scoring_model.training.folds import FoldError, Lead, LearntColumns, cut_folds
 from scoring_model.training.journal import open_study
 from scoring_model.training.progress import Status, TrialTime, seconds_left, show_progress
 from scoring_model.training.rungs import Rung
@@ -77,6 +77,7 @@ def tune(
     progress: bool,
     workers: Workers = HERE,
     genuine_weight: float = 1.0,
+    learnt: LearntColumns | None = None,
     report: Callable[[str], None] = lambda text: None,
     **features: Unpack[FeatureOptions],
 ) -> Tuning:
@@ -103,6 +104,8 @@ def tune(
         Run the trials, one each at once; those of a cluster read the rows from files beside the journal.
     genuine_weight : float
         Weight of each genuine record, at least 1; a fraud weighs 1.
+    learnt : LearntColumns, optional
+        Columns that differ between folds.
     report : callable
         Gets a line of text every half minute: progress and estimated time left.
 
@@ -116,6 +119,7 @@ def tune(
         seed=seed,
         threads=max(1, threads // workers.objects),
         genuine_weight=genuine_weight,
+        learnt=learnt,
     )
     sizes = [len(train) for train, _ in cut_folds(event_times, targets, settings.folds)]
     data = (rows, targets, event_times)
@@ -372,16 +376,12 @@ def _best_of(trials: Sequence[FrozenTrial]) -> FrozenTrial:
 def _winner(best: FrozenTrial, starting_points: Sequence[FrozenTrial]) -> FrozenTrial:
     """Return the best trial, or the best starting point if the former is not better by more than its standard error.
 
-    The best of many trials is chosen for its luck too. So its mean lead over the folds has to exceed the standard
-    error of this mean, as in the rule of one standard error (Breiman et al. 1984, section 3.4.3); a single fold has no
-    standard error.
+    The best of many trials is chosen for its luck too.
     """
     if not starting_points:
         return best
     start = _best_of(starting_points)
-    leads = np.subtract(best.user_attrs[_VALUES], start.user_attrs[_VALUES])
-    error = leads.std(ddof=1) / math.sqrt(len(leads)) if len(leads) > 1 else 0.0
-    return best if leads.mean() > error else start
+    return best if Lead.of(best.user_attrs[_VALUES], start.user_attrs[_VALUES]).is_clear else start
 
 
 def _is_starting_point(trial: FrozenTrial) -> bool:
@@ -429,9 +429,14 @@ def _fingerprint(
         "settings": _digest(json.dumps(search).encode()),
         "seed": str(context.seed),
         **({} if weight == 1 else {"weight of genuine records": str(weight)}),
+        **({} if context.learnt is None else {"label statistics": _digest(_joined(context.learnt.values))}),
         "search space": str(VERSION),
         "libraries": " ".join(f"{name} {version(name)}" for name in ("lightgbm", "numpy", "optuna")),
     }
+
+
+def _joined(arrays: Sequence[FloatArray]) -> bytes:
+    return b"".join(np.ascontiguousarray(array).tobytes() for array in arrays)
 
 
 def _digest(content: bytes | memoryview) -> str:

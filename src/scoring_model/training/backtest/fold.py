@@ -27,8 +27,9 @@ from scoring_model.training.averaging import LeafSumError, fit_forest
 from scoring_model.training.calibration import CalibrationError, choose_calibration
 from scoring_model.training.certification import InfeasiblePolicy
 from scoring_model.training.export import to_onnx
-from scoring_model.training.folds import FoldError
-from scoring_model.training.preparation import feature_options, without_features
+from scoring_model.training.folds import FoldError, LearntColumns
+from scoring_model.training.label_gain import find_gainless
+from scoring_model.training.preparation import feature_options, statistic_names, without_features
 from scoring_model.training.scale import ScaleError
 from scoring_model.training.tuning import tune
 from scoring_model.training.useless import find_useless
@@ -95,6 +96,8 @@ class FoldTask:
         File of the feature rows of all folds.
     own : str or None
         File of the columns, at `own_places`, that are others with this state.
+    learnt : LearntColumns or None
+        Columns of the train part that differ between the folds of a search.
     stopped : ndarray of int64
         Rows of the validation period that were not observed.
     persons, rings : ndarray of int64
@@ -114,6 +117,7 @@ class FoldTask:
     matrix: str
     own: str | None
     own_places: IntArray
+    learnt: LearntColumns | None
     train: Labelled
     train_from: int
     train_to: int
@@ -172,9 +176,28 @@ class _Fold:
         self._rows = np.load(shared.folder / task.matrix, mmap_mode="r")
         self._own = None if task.own is None else np.load(shared.folder / task.own, mmap_mode="r")
         whole = FeatureMatrix(self._configuration.feature_settings, task.state)
-        self._useless = self._find_useless(whole)
-        self._kept = [place for place, name in enumerate(whole.names) if name not in self._useless]
-        self._matrix = without_features(whole, self._useless) if self._useless else whole
+        self._leave_out(whole, self._find_useless(whole))
+        self._leave_out(whole, {**self._useless, **self._find_gainless()})
+
+    def _leave_out(self, whole: FeatureMatrix, useless: Mapping[str, str]) -> None:
+        self._useless = useless
+        self._kept = [place for place, name in enumerate(whole.names) if name not in useless]
+        self._matrix = without_features(whole, useless) if useless else whole
+
+    def _find_gainless(self) -> Mapping[str, str]:
+        task = self._task
+        if not statistic_names(self._matrix):
+            return {}
+        return find_gainless(
+            self._matrix,
+            self._take(task.train.rows),
+            task.train.targets,
+            task.train.times,
+            learnt=task.learnt,
+            configuration=self._configuration,
+            threads=self._shared.threads,
+            report=lambda _: None,
+        )
 
     def _find_useless(self, matrix: FeatureMatrix) -> Mapping[str, str]:
         configuration = self._configuration
@@ -259,6 +282,7 @@ class _Fold:
             journal=self._shared.folder / JOURNAL.format(f"{task.number:04d}"),
             resume=True,
             progress=False,
+            learnt=self._task.learnt,
             **feature_options(self._matrix),
         )
         return Tuned(params=found.params, rounds=found.rounds)

@@ -12,7 +12,7 @@ from scoring_model.features import FeatureMatrix, FittedState
 from scoring_model.training.backtest.fold import FoldTask, Labelled
 from scoring_model.training.backtest.plan import History, Plan
 from scoring_model.training.backtest.workspace import MATRIX
-from scoring_model.training.preparation import fit_before, without_features
+from scoring_model.training.preparation import fit_before, learnt_columns, without_features
 
 EXPLAINED: Final = 300
 """Largest number of records whose contributions are measured for each fold."""
@@ -63,7 +63,7 @@ class Matrices:
         (self._folder / _file_of(number)).unlink(missing_ok=True)
 
     def _fit(self, number: int) -> FittedState:
-        return fit_before(self._plan.folds[number].split, self._history.table, self._settings)
+        return fit_before(self._plan.folds[number].split, self._history.table, self._history.configuration)
 
     def _task(self, number: int, state: FittedState, own: str | None, places: IntArray) -> FoldTask:
         plan, times = self._plan, self._history.table.event_times
@@ -78,6 +78,12 @@ class Matrices:
             own=own,
             own_places=places,
             train=_labelled(fold.split.train, fold.split.train_targets, times),
+            learnt=learnt_columns(
+                FeatureMatrix(self._settings, state),
+                self._history.table,
+                fold.split,
+                self._history.configuration,
+            ),
             train_from=b.train_from,
             train_to=b.train_to,
             validation=_labelled(fold.split.validation, fold.split.validation_targets, times),

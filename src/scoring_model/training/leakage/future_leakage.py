@@ -10,7 +10,7 @@ from scoring_model.configuration import LeakageSettings
 from scoring_model.findings import Code, Finding, State, not_applicable
 from scoring_model.history import LinkKey, key_codes
 from scoring_model.records import RecordTable
-from scoring_model.training.preparation import Prepared
+from scoring_model.training.preparation import Prepared, relearnt
 
 _CUTS: Final = 4
 """Minimum number of instants; there is one for each link key."""
@@ -37,7 +37,8 @@ def check_future_leakage(prepared: Prepared, settings: LeakageSettings) -> Findi
     compared = 0
     for instant in cuts:
         earlier = order[table.event_times[order] < instant]
-        again = prepared.matrix.rows(table.take(earlier).labelled_before(instant))
+        known = table.take(earlier).labelled_before(instant)
+        again = relearnt(prepared.matrix, known).rows(known)
         # As integers, so that NaN equals itself and -0.0 does not equal 0.0.
         changed += (again.view(np.int64) != prepared.rows[earlier].view(np.int64)).sum(axis=0)
         compared += len(earlier)

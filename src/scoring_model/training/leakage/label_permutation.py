@@ -12,7 +12,7 @@ from scoring_model.findings import Code, Finding, State, not_applicable
 from scoring_model.records import RecordTable
 from scoring_model.training.fitting import fit
 from scoring_model.training.leakage.single_feature import area_under_curve
-from scoring_model.training.preparation import Prepared
+from scoring_model.training.preparation import Prepared, relearnt
 
 _STREAM: Final = 1  # random stream, distinct from those of other checks
 _NAMED: Final = 5
@@ -44,7 +44,7 @@ def check_label_permutation(prepared: Prepared, settings: LeakageSettings, *, se
     limit = settings.standard_errors * error
     if not limit < 0.5 or not targets[:half].any():
         return _inconclusive(len(table), frauds)
-    rows = prepared.matrix.rows(table)
+    rows = relearnt(prepared.matrix, table).rows(table)
     margins = _learn(prepared, rows, targets, half, seed=seed)
     auc = area_under_curve(margins, targets[half:].astype(np.int8))
     leaks = abs(auc - 0.5) > limit
