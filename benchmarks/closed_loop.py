@@ -262,7 +262,7 @@ class Loop:
             at, identifier, result = self.ended.pop(0)
             self.clock.at = max(self.clock.at, at)
             body = {"result": result, "method": "documentCheck", "resolvedAt": rfc3339(at)}
-            await world.service.resolutions.create(self._caller(), from_text(identifier), body, None)
+            await world.service.resolutions.create(self._caller(), from_text(identifier) or b"", body, None)
         due = [one for one in self.waiting if one[0] < now]
         self.waiting = [one for one in self.waiting if one[0] >= now]
         self.clock.at = max(self.clock.at, now)
