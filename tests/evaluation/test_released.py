@@ -321,6 +321,7 @@ def test_shares_of_all_applicants_count_the_stopped_ones() -> None:
     assert found.differences["failed"].value == 0
     assert found.daily[2].everyone.value == pytest.approx(-100 / 40)
     assert str(found.daily[1]) == "0.8 more step-ups a day; 0.8 more known frauds among them"
+    assert str(found.daily[2]) == "2.5 fewer failures a day; no more and no fewer known frauds among them"
     assert found.flip_rates["all"].value == pytest.approx(130 / 4_400)
     page = Page.of(rendered(comparison_report(found)))
     rows = next(table for table in page.tables if table[0] == ["Outcome", "Champion", "Challenger", "Change"])

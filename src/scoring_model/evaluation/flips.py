@@ -89,6 +89,8 @@ class DailyChange:
         """Describe numbers of another span, such as "out of 10,000 applicants"."""
         change, frauds = self.everyone.value or 0.0, self.frauds.value or 0.0
         text = f"{_change(change)} {_PLURALS[self.outcome]} {span}"
+        if not self.all_known and abs(frauds) < 0.05:
+            return f"{text}; no more and no fewer known frauds among them"
         if not self.all_known:
             return f"{text}; {_change(frauds)} known frauds among them"
         if frauds * (change - frauds) < 0:  # one class more, the other fewer

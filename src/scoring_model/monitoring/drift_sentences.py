@@ -31,7 +31,7 @@ def _found(drift: Drift) -> str:
 def _suspected(drift: Drift) -> tuple[str, ...]:
     if not drift.suspects:
         return ()
-    return (f"Suspects: {_names(drift.suspects)}. About one is expected without any drift.",)
+    return (f"Suspects: {_names(drift.suspects)}. About one suspect is expected even where nothing drifts.",)
 
 
 def _visible(drift: Drift) -> tuple[str, ...]:
@@ -49,9 +49,10 @@ def _compared(drift: Drift) -> str:
     unit = "days" if drift.block_days == 1 else f"blocks of {drift.block_days} days"
     limits = ", ".join(f"{limit:.1f} for {family}" for family, limit in drift.limits.items())
     return (
-        f"Compared are {len(drift.subjects):,} subjects on the same weekdays: {drift.window_records:,} records on "
-        f"{drift.window_blocks:,} {unit} with {drift.reference_records:,} on {drift.reference_blocks:,}. More standard "
-        f"errors than a limit count as drift ({limits}); without any drift, one report in twenty has some."
+        f"{len(drift.subjects):,} subjects are compared on the same weekdays: {drift.window_records:,} records on "
+        f"{drift.window_blocks:,} {unit} of the window, with {drift.reference_records:,} on "
+        f"{drift.reference_blocks:,} of the reference. A difference counts as drift from so many standard errors on: "
+        f"{limits}. Where nothing drifts, one report in twenty finds some all the same."
     )
 
 

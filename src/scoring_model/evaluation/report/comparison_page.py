@@ -152,7 +152,10 @@ def _changes(comparison: ComparisonResult, gates: GateReport | None) -> Section:
     """Say in natural numbers what changes."""
     counts = comparison.matrix
     cells = (
-        [f"{count:,} ({frauds:,} frauds)" for count, frauds in zip(*row, strict=True)]
+        [
+            f"{count:,} ({frauds:,} {'fraud' if frauds == 1 else 'frauds'})"
+            for count, frauds in zip(*row, strict=True)
+        ]
         for row in zip(counts.sum(axis=0).tolist(), counts[FRAUD].tolist(), strict=True)
     )
     matrix = matrix_grid(

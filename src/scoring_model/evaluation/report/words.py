@@ -21,6 +21,12 @@ ABSENT: Final = "–"
 NO_BOUND: Final = "no bound"
 CAN_NOT_KNOW: Final = "can’t know"
 
+OBSERVED_ONLY: Final = (
+    "Values, curves and their 95% intervals are about the applicants who were observed. “Whatever the stopped ones "
+    "were”: the range of all labels that the others could have. “Can’t know”: this range is wider than half of what is "
+    "possible. “No bound”: the range is not known."
+)
+
 POSSIBLE: Final = "Whatever the stopped ones were"
 """Head of the column of what numbers could be over all labels of those who were not observed."""
 

@@ -163,9 +163,13 @@ def _unknown(whatif: WhatIf) -> Iterator[str]:
     )
     released = int(whatif.matrix[UNLABELLED, 1:, 0].sum())
     yield (
-        "Labels depend on the decisions of then: those who were stopped could hardly become known frauds. Of those "
-        f"whom the bundle would let pass and who did not pass then, {released:,} have no label, and nobody knows what "
-        "they were."
+        "Labels depend on the decisions of then: those who were stopped could hardly become known frauds."
+        + (
+            f" Of those whom the bundle would let pass and who did not pass then, {released:,} have no label, and "
+            "nobody knows what they were."
+            if released
+            else ""
+        )
     )
     yield (
         "Requests stay as they were: a follow-up is decided again whether or not the bundle would have asked for it, "

@@ -12,6 +12,7 @@ from scoring_model.evaluation.report.section import NEEDS_BOTH, NO_RECORDS, Cell
 from scoring_model.evaluation.report.style import ROW
 from scoring_model.evaluation.report.words import (
     ABSENT,
+    OBSERVED_ONLY,
     POSSIBLE,
     change_writer,
     ends_text,
@@ -33,13 +34,6 @@ _COLOURS: Final = (
 )
 
 
-_OBSERVED_ONLY: Final = (
-    "Values and their 95% intervals are about the applicants who were observed. “Whatever the stopped ones were”: the "
-    "range of all labels that the others could have; colours, drawings and verdicts go by it. “Can’t know”: this range "
-    "is wider than half of what is possible. “No bound”: the range is not known."
-)
-
-
 def differences_section(comparison: ComparisonResult) -> Section:
     """Describe what is better and worse, with paired intervals."""
     makers = (_ranking, _roc, _errors, _scores)
@@ -48,7 +42,11 @@ def differences_section(comparison: ComparisonResult) -> Section:
         title="Better and worse",
         texts=(
             clear_text(comparison, [name for name in comparison.differences if name not in REPEATED]),
-            *(() if comparison.released is None else (_OBSERVED_ONLY,)),
+            *(
+                ()
+                if comparison.released is None
+                else (f"{OBSERVED_ONLY} Colours, drawings and verdicts go by this range.",)
+            ),
         ),
         drawings=tuple(partial(make, comparison) for make in makers),
         grids=(_grid(comparison),),

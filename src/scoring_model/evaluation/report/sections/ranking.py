@@ -13,6 +13,7 @@ from scoring_model.evaluation.report.plots.ranking import draw_capacity, draw_pr
 from scoring_model.evaluation.report.section import NEEDS_BOTH, NO_BAND, Cell, Drawing, Grid, Row, Section
 from scoring_model.evaluation.report.words import (
     ABSENT,
+    OBSERVED_ONLY,
     POSSIBLE,
     Writer,
     ends_text,
@@ -37,6 +38,7 @@ def ranking_section(evaluation: EvaluationResult) -> Section:
     return Section(
         name="ranking",
         title="Finding frauds",
+        texts=() if evaluation.stopped is None else (OBSERVED_ONLY,),
         drawings=tuple(partial(make, evaluation) for make in (_roc, _precision_recall, _capacity)),
         grids=(ranking_grid(evaluation),),
     )
