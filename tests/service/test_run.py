@@ -153,7 +153,10 @@ def test_a_worker_serves_without_heavy_libraries(two: Running) -> None:
 def test_all_that_is_served_works_without_what_the_image_leaves_out(
     two: Running, url_of_two: str, tmp_path: Path
 ) -> None:
-    """Identities, verifications, deliveries and erasure work where compilers and tables can't be imported."""
+    """Identities, verifications, deliveries and erasure work where compilers and tables can't be imported.
+
+    Nothing of them is on the page of metrics.
+    """
     client = OutsideClient(port_of(two), new_credentials(tmp_path, url_of_two))
     with receiving() as receiver:
         client.made(WEBHOOKS, {"destinationUrl": receiver.url, "active": True})
@@ -163,6 +166,14 @@ def test_all_that_is_served_works_without_what_the_image_leaves_out(
         assert (erased.status, erased.json["status"]) == (200, "REDACTED")
         types = {"identity.created", f"verification.{outcome.lower()}", "identity.redacted"}
         until(lambda: types <= {json.loads(one.body)["type"] for one in receiver.taken}, "all events")
+    labels = [
+        text
+        for samples in scraped(metrics_url(two)).values()
+        for one in samples
+        for text in one.labels.values()
+    ]
+    for text in (PERSON["firstName"], PERSON["lastName"], identity["id"], client.credentials["x-client-id"]):
+        assert not [label for label in labels if text.lower() in label.lower()]
 
 
 def test_a_worker_that_dies_is_replaced(two: Running) -> None:
