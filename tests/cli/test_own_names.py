@@ -108,8 +108,8 @@ def test_the_whole_loop_in_a_companys_own_names(
     own, proposed, bundle = tmp_path / "antraege.csv", tmp_path / "betrug.yaml", tmp_path / "first"
     write_german(own, table, until=clock.at)
     done("init", own, "--out", proposed)
-    first = decided(proposed, tmp_path / "first.yaml", rounds=1)
-    better = decided(proposed, tmp_path / "better.yaml", rounds=30)
+    first = decided(proposed, tmp_path / "first.yaml", rounds=3)
+    better = decided(proposed, tmp_path / "better.yaml", rounds=60)
     assert json.loads(done("check", own, "--config", better, "--json"))["bad"] == 0
     uri = f"sqlite:///{tracking_folder(tmp_path / 'runs')}/mlflow.db"
     done("train", own, "--config", first, "--out", bundle, "--tracking-uri", uri, "--threads", 1)

@@ -1,6 +1,7 @@
 """Files that were scored earlier, with labels that came later: the same evaluation as of the labelled records."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import pytest
 from scoring_model.batch import score_file
 from scoring_model.evaluation import Evaluation, EvaluationError, evaluate
 from scoring_model.evaluation.holdout import WITHOUT_RINGS
-from scoring_model.evaluation.stopped import ASSUMED
+from scoring_model.evaluation.stopped import ASSUMED, Stopped
 from scoring_model.records.sheet import CONTRACT_MARK
 from scoring_model.scorer import Scorer
 
@@ -211,6 +212,10 @@ def test_labels_of_other_records_are_counted(
         evaluate(scorer, half, labels=labels, history=half)
 
 
+def _ranges(stopped: Stopped) -> dict[str, tuple[float, float]]:
+    return {key: (one.lowest, one.highest) for key, one in stopped.possible.items()}
+
+
 def test_labels_may_say_who_was_stopped(scorer: Scorer, records: Path, scored: Path) -> None:
     """An export as file of labels: stopped applicants are not evaluated, scored now or earlier."""
     table = pq.read_table(records)
@@ -221,7 +226,10 @@ def test_labels_may_say_who_was_stopped(scorer: Scorer, records: Path, scored: P
     assert expected.stopped is not None
     assert expected.stopped.records > 100
     for one in found:
-        assert one.stopped == expected.stopped
+        assert one.stopped is not None
+        assert replace(one.stopped, possible={}) == replace(expected.stopped, possible={})
+        # Sampling error apart: a file that was scored earlier has no link keys to draw rings by.
+        assert _ranges(one.stopped) == _ranges(expected.stopped)
         assert values(one) == values(expected)
         assert one.coverage == expected.coverage
         assert one.provenance is not None
