@@ -11,6 +11,8 @@ from typing import Final
 from outside_client import new_credentials, open_service
 
 HOOKS: Final = Path(__file__).parents[2] / "support" / "schemathesis_hooks.py"
+CHARACTERS: Final = Path(__file__).parents[3] / ".hypothesis"
+"""Where Hypothesis keeps its tables of characters: to make them takes seconds."""
 PROGRAM: Final = Path(sys.executable).with_name("schemathesis")
 CONFIGURATION: Final = """
 [checks.missing_required_header]
@@ -39,7 +41,12 @@ def tried(folder: Path, url: str, *words: str) -> subprocess.CompletedProcess[st
         [PROGRAM, "run", f"{url}/openapi.json", "--checks", "all", "--continue-on-failure", *fixed, *words],
         cwd=folder,
         # Few variables and no proxy: requests reads all of them again for each request.
-        env={"SCHEMATHESIS_HOOKS": str(HOOKS), "PYTHONWARNINGS": "default", "NO_PROXY": "*"},
+        env={
+            "SCHEMATHESIS_HOOKS": str(HOOKS),
+            "HYPOTHESIS_STORAGE_DIRECTORY": str(CHARACTERS),
+            "PYTHONWARNINGS": "default",
+            "NO_PROXY": "*",
+        },
         capture_output=True,
         text=True,
         check=False,
