@@ -1,12 +1,18 @@
-"""Notebooks define nothing, and their output is there and of no machine. That they run, nbmake tests."""
+"""Notebooks run, define nothing, and their output is there and of no machine."""
 
 import ast
+import os
 import re
+import tempfile
 from pathlib import Path
 from typing import Any, Final
+from unittest.mock import patch
 
+import matplotlib as mpl
 import nbformat
+import pandas as pd
 import pytest
+from matplotlib import pyplot as plt
 
 FOLDER: Final = Path(__file__).parents[2] / "notebooks"
 PICTURES: Final = {"challenger.ipynb": 3, "first_model.ipynb": 4, "thresholds.ipynb": 3}
@@ -43,6 +49,18 @@ def test_it_defines_nothing(notebook: Any) -> None:
     definitions = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
     tree = ast.parse("\n".join(cell.source for cell in code_cells(notebook)))
     assert not [node for node in ast.walk(tree) if isinstance(node, definitions)]
+
+
+def test_it_runs(notebook: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All cells in order, in this process: a kernel of its own would take longer than most of them."""
+    monkeypatch.chdir(FOLDER)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    width = ("display.max_colwidth", pd.get_option("display.max_colwidth"))
+    names: dict[str, Any] = {"__name__": "__main__"}
+    with patch.dict(os.environ), mpl.rc_context(), pd.option_context(*width):
+        for cell in code_cells(notebook):
+            exec(compile(cell.source, f"cell {cell.execution_count}", "exec", dont_inherit=True), names)
+        plt.close("all")
 
 
 def test_it_carries_its_output(notebook: Any, name: str) -> None:
