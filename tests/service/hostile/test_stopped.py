@@ -10,10 +10,10 @@ import pytest
 
 from scoring_model.service.store import open_store
 
-SECONDS = 1.0
+SECONDS = 2.0
 """How long the process that is stopped waits for the database; its transaction ends after twice that at most."""
 
-PATIENCE = 3.5
+PATIENCE = 7.0
 """How long others wait: they get a `StoreUnavailable` after that."""
 
 WRITER = """
