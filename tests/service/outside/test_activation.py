@@ -18,6 +18,8 @@ from scoring_model.training.run import Training
 from service_use import save_under
 
 THREADS = 3
+PAUSE = 0.02
+"""Seconds after each request of a thread: dozens of requests fall into each command."""
 
 
 @contextmanager
@@ -28,7 +30,7 @@ def loaded(clients: list[OutsideClient]) -> Iterator[list[tuple[int, str]]]:
 
     def work(place: int) -> None:
         number = 0
-        while not stop.is_set():
+        while not stop.wait(PAUSE):
             number += 1
             body = {"signals": {"vpn": True, "deviceId": f"d{place}-{number % 7}"}}
             answer = clients[number % len(clients)].ask("POST", VERIFICATIONS, body)

@@ -90,35 +90,37 @@ def test_the_request_is_answered(environment: dict[str, str]) -> None:
 
 def test_the_adapter_gives_alloy_a_score(example: Any, environment: dict[str, str]) -> None:
     """In either spelling of attributes, and as text; it passes credentials on, and reports what went wrong."""
-    asyncio.run(ask_the_adapter(example(ADAPTER), environment))
+    (*scored, refused, failed), listed = asyncio.run(ask_the_adapter(example(ADAPTER), environment))
+    answers = [answer.json() for answer in scored]
+    assert [answer["modelScore"] for answer in answers] == [row["scoringScore"] for row in reversed(listed)]
+    assert [(answer["modelSuccess"], type(answer["modelVersion"])) for answer in answers] == [(True, int)] * 2
+    assert f"{answers[0]['modelVersion']:012x}" == listed[0]["modelVersion"].rsplit("-", 1)[-1]
+    assert (refused.status_code, refused.json()) == (401, {"modelSuccess": False})
+    assert (failed.status_code, failed.json()) == (503, {"modelSuccess": False})
 
 
-async def ask_the_adapter(names: dict[str, Any], environment: dict[str, str]) -> None:
-    """Send what Alloy sends."""
+async def ask_the_adapter(
+    names: dict[str, Any], environment: dict[str, str]
+) -> tuple[list[httpx.Response], list[dict[str, Any]]]:
+    """Send what Alloy sends, twice right and twice wrong: the answers, and the verifications that the service lists."""
     good = (environment["SCORING_CLIENT_ID"], environment["SCORING_API_KEY"])
-    one = [{"attributeName": "device_id", "attributeValue": "d-2"}]
+    device = [{"attributeName": "device_id", "attributeValue": "d-2"}]
     sent: dict[str, Any] = {
-        "Alloy Data Supplied": one,
+        "Alloy Data Supplied": device,
         "Email": [{"attribute_name": "email_age_days", "attribute_value": "12"}],
         "Network": [{"attribute_name": "vpn", "attribute_value": "true"}],
         "meta": {"customer_id": "c-7"},
     }
+    wrong = {"a": [*device, {"attributeName": names["PERSON"], "attributeValue": 7}]}
     transport = httpx.ASGITransport(app=names["app"])
     async with httpx.AsyncClient(transport=transport, base_url="http://adapter") as alloy:
         answers = [await alloy.post("/", json=body, auth=good) for body in (sent, json.dumps(sent))]
-        scored = [answer.json() for answer in answers]
-        refused = await alloy.post("/", json=sent, auth=("cl_1", "wrong"))
-        failed = await alloy.post(
-            "/", json={"a": [*one, {"attributeName": names["PERSON"], "attributeValue": 7}]}, auth=good
-        )
+        answers.append(await alloy.post("/", json=sent, auth=("cl_1", "wrong")))
+        answers.append(await alloy.post("/", json=wrong, auth=good))
     async with httpx.AsyncClient(base_url=environment["SCORING_URL"], auth=good) as own:
         listed = (await own.get(VERIFICATIONS, params={"subjectId": "c-7"})).json()
     await names["scoring"].aclose()
-    assert [answer["modelScore"] for answer in scored] == [one["scoringScore"] for one in reversed(listed)]
-    assert [(answer["modelSuccess"], type(answer["modelVersion"])) for answer in scored] == [(True, int)] * 2
-    assert f"{scored[0]['modelVersion']:012x}" == listed[0]["modelVersion"].rsplit("-", 1)[-1]
-    assert (refused.status_code, refused.json()) == (401, {"modelSuccess": False})
-    assert (failed.status_code, failed.json()) == (503, {"modelSuccess": False})
+    return answers, listed
 
 
 def test_the_plugin_asks_once_for_each_action(example: Any) -> None:

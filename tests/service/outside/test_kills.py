@@ -105,6 +105,7 @@ def test_a_first_start_that_was_killed(sealed: Path, tmp_path: Path, made: str) 
         replica.begin()
         while not (tmp_path / made).exists():
             assert time.monotonic() < end, f"{made} never came"
+            time.sleep(0.001)
         replica.kill_all()
         replica.start()
         assert replica.port is not None
