@@ -1,5 +1,6 @@
 """What link keys do in a table, and the pairs that they link, by brute force."""
 
+from collections.abc import Mapping, Sequence
 from itertools import combinations
 
 import pytest
@@ -22,7 +23,7 @@ ROWS = [
 ]
 
 
-def table(rows: list[dict[str, object]]) -> RecordTable:
+def table(rows: Sequence[Mapping[str, object]]) -> RecordTable:
     """The rows as records of one instant without labels."""
     present = [{name: value for name, value in row.items() if value is not None} for row in rows]
     return table_of(present, [0] * len(rows), [(-1, 0)] * len(rows))

@@ -68,8 +68,10 @@ def init(
 
 
 def _say_read(path: Path, configuration: "Configuration") -> None:
-    """Count the rows that the proposal refuses, name the forms of dates that it does not read, and count its keys."""
+    """Say which rows are refused, which forms of dates are not read, what its keys do, and which columns may leak."""
+    from scoring_model.evaluation.telling_columns import check_columns
     from scoring_model.history.linked import key_uses
+    from scoring_model.records.observation import targets_at
     from scoring_model.records.quarantine import count_violations, unread_dates
     from scoring_model.records.reading import read_records
 
@@ -78,5 +80,11 @@ def _say_read(path: Path, configuration: "Configuration") -> None:
         console.say(f"refused rows: {name or 'record'} {rule}: {count} of {reading.rows}")
     if forms := unread_dates(reading):
         console.say(f"to decide: {forms.removeprefix('; ')}")
+    targets = targets_at(
+        reading.table, reading.table.latest_instant + 1, configuration.training.split.label_maturity
+    )
+    asked = check_columns(reading.table, targets, configuration.feature_settings)
+    if asked.is_open:
+        console.say(f"to decide: {asked.sentence} ({asked.page})")
     for use in key_uses(reading.table, configuration.links.link_keys):
         console.say(f"link key {use}")
