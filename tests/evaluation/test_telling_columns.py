@@ -63,7 +63,7 @@ def gaps(draw: Draw, frauds: NDArray[np.bool_]) -> Values:
 def table(draw: Draw, share: float, **values: Values) -> tuple[RecordTable, NDArray[np.int8]]:
     """Records with these signals and their targets; other columns are drawn without regard to the label."""
     columns = {
-        "status": draw.choice(["active", "new", None], RECORDS),
+        "status": draw.choice(np.array(["active", "new", None]), RECORDS),
         "amount": draw.gamma(2, 20, RECORDS).astype(object),
         "device": draw.integers(0, 5_000, RECORDS).astype(str).astype(object),
     } | values
