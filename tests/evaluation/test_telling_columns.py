@@ -42,9 +42,9 @@ def afterwards(draw: Draw, frauds: NDArray[np.bool_]) -> Values:
 def target_mean(draw: Draw, frauds: NDArray[np.bool_]) -> Values:
     """The share of frauds of one of 1,500 shops over the whole file."""
     shops = draw.integers(0, 1_500, RECORDS)
-    return (
-        np.bincount(shops, weights=frauds, minlength=1_500) / np.bincount(shops, minlength=1_500).clip(1)
-    )[shops].astype(object)
+    held, all_of = np.bincount(shops, weights=frauds, minlength=1_500), np.bincount(shops, minlength=1_500)
+    means: Values = (held / all_of.clip(1))[shops].astype(object)
+    return means
 
 
 def later_amount(draw: Draw, frauds: NDArray[np.bool_]) -> Values:
