@@ -21,6 +21,7 @@ from scoring_model.service.identities.persons import Persons, erase
 from scoring_model.service.keys.data_keys import Vault
 from scoring_model.service.keys.keyring import Keyring, Unreadable
 from scoring_model.service.keys.link_hashes import Linker, split_hashes
+from scoring_model.service.keys.restored import was_erased
 from scoring_model.service.keys.secrets import Purpose, Secrets, load_or_create
 from scoring_model.service.requests.commit_queue import CommitQueue
 from scoring_model.service.requests.idempotency import (
@@ -318,6 +319,8 @@ async def replay(
     Raises
     ------
     NotReplayable
+    KeysMissing
+        If the keys of persons were not restored to this copy of a database.
     """
     secrets = await load_or_create(store, keyring)
     persons = Persons(Vault(keyring))
@@ -332,7 +335,9 @@ async def replay(
         except Unavailable:
             raise NotReplayable("its key is under a master key that the source lacks") from None
         if key is None:
-            return Replay.ERASED
+            if row.payload is None or await was_erased(reader, row.key_id):
+                return Replay.ERASED
+            raise NotReplayable("its key is not among those that were restored: what it sealed is unreadable")
         try:
             signals, _, packed = persons.verification_payload(row, key)
             values = await persons.record_values(reader, row, key)

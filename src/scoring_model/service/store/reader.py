@@ -372,6 +372,14 @@ class Reader(ABC):
     person_keys = rows_by_key(PersonKeyRow, "key_id")
     """The person keys that still exist, by id."""
 
+    async def sealing_keys(self, after: bytes, limit: int) -> list[bytes]:
+        """Return ids of keys that seal a payload, in order, after one, also of keys that are gone; at most a number."""
+        return [row[0] for row in await self._rows(sql.SEALING_KEYS, after, limit)]
+
+    async def lacks_keys(self) -> bool:
+        """Return True if payloads are sealed, but no person has a key."""
+        return bool(await self._rows(sql.LACKS_KEYS))
+
     async def persons(self, persons: Sequence[tuple[int, bytes]]) -> Mapping[tuple[int, bytes], PersonKeyRow]:
         """Return the keys of persons by client and pseudonym."""
         rows = map(PersonKeyRow._make, await self._each(sql.PERSONS, persons))

@@ -258,6 +258,17 @@ PERSONS: Final = Each(
     "JOIN unnest($1::bigint[], $2::bytea[]) AS wanted(client, person) "
     "ON k.client = wanted.client AND k.person = wanted.person",
 )
+_SEALED: Final = " UNION ".join(
+    f"SELECT * FROM (SELECT DISTINCT key_id FROM {TABLES[kind]} WHERE key_id > $1 AND payload IS NOT NULL "
+    f"ORDER BY key_id LIMIT $2) AS {TABLES[kind]}"
+    for kind in (IdentityRow, VerificationRow)
+)
+SEALING_KEYS: Final = f"SELECT key_id FROM ({_SEALED}) AS sealed ORDER BY key_id LIMIT $2"
+LACKS_KEYS: Final = (
+    "SELECT 1 WHERE NOT EXISTS (SELECT 1 FROM person_keys) AND ("
+    "EXISTS (SELECT 1 FROM identities WHERE payload IS NOT NULL) OR "
+    "EXISTS (SELECT 1 FROM verifications WHERE payload IS NOT NULL))"
+)
 DELETE_KEY: Final = "DELETE FROM person_keys WHERE key_id = $1 RETURNING client, person"
 
 
