@@ -1,7 +1,7 @@
 """Measures what each kind of installation takes on the disk, and resolves them for other platforms.
 
 `python pipelines/installs.py` needs the index of packages, two to eight minutes and 2 GB of temporary space. It
-installs into environments of its own, in the versions of `requirements.lock`, and writes two tables of `docs/deploy.md`.
+installs into environments of its own, in the versions of `requirements.lock`, and writes tables of `docs/deploy.md`.
 """
 
 import os

@@ -33,6 +33,7 @@ def test_codes_are_stable() -> None:
         "SM016": "STEP_UPS",
         "SM017": "CONTROL_GROUP",
         "SM018": "ONE_CODE",
+        "SM019": "TELLING_COLUMNS",
     }
     assert list(CHECKS) == list(Code)
 

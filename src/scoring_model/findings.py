@@ -55,6 +55,7 @@ class Code(StrEnum):
     STEP_UPS = "SM016"
     CONTROL_GROUP = "SM017"
     ONE_CODE = "SM018"
+    TELLING_COLUMNS = "SM019"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -241,6 +242,18 @@ CHECKS: Final[Mapping[Code, Check]] = MappingProxyType(
             "the column. A column with one value alone is no such case: SM005 finds it.",
             action="Give the signal the type `identifier` if its values name single persons or things, merge its "
             "values into larger groups, or leave the feature out with `features.exclude`.",
+        ),
+        Code.TELLING_COLUMNS: Check(
+            title="Columns that may be known only after the decision",
+            severity=Severity.WARNING,
+            of_training=True,
+            why="A status that is set afterwards, an amount that is known later, or a gap that is filled for one class "
+            "alone separates frauds well in the records, and says nothing when the model decides. Asked for is each "
+            "column that features read, links aside, with an AUC of .90 alone, or with a value, a gap or a tail that "
+            "has ten times the odds of fraud of all records and holds a fifth of all frauds. `check` and `init` "
+            "ask too.",
+            action="Answer the question for each column. If its value is known only later, leave its features out "
+            "with `features.exclude`; if all are known in time, mute SM019.",
         ),
     }
 )

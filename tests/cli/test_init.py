@@ -1,6 +1,7 @@
 """`init`, and the whole way from a company's export to an evaluation by configuration alone."""
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -40,6 +41,9 @@ def test_init_understands_an_export(capsys: pytest.CaptureFixture[str], export: 
     out = tmp_path / "mine.yaml"
     code, said, error = run(capsys, "init", export, "--out", out)
     assert code == 0, error
+    assert re.search(
+        r"^link key gerat_nr: [\d,]+ records have it, [\d,]+ of its [\d,]+ values recur$", said, re.MULTILINE
+    )
     found = load_configuration(out)
     assert found.name == "mine"
     assert {

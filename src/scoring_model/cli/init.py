@@ -9,8 +9,7 @@ from scoring_model.cli import console, shared
 from scoring_model.cli.groups import Group, in_group
 
 if TYPE_CHECKING:
-    from scoring_model.records import RecordSchema
-
+    from scoring_model.configuration import Configuration
 
 _Path = Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="File of records.")]
 _Out = Annotated[Path, typer.Option(help="Configuration to write, such as configs/mine.yaml.")]
@@ -55,7 +54,7 @@ def init(
         partial.write_text(proposal_text(found, name=out.stem, source=path.name), encoding="utf-8")
         load_configuration(partial)
     if "eventTime" in found.fields and (found.signals or found.fields.keys() - set(EVENT_FIELDS)):
-        _say_refused(path, load_configuration(out).schema)
+        _say_read(path, load_configuration(out))
     for guess in found.guesses:
         console.say(f"guessed: {guess}")
     for column, reason in found.left_out.items():
@@ -68,13 +67,24 @@ def init(
     console.say(f"next: scoring-model check {path} --config {out}")
 
 
-def _say_refused(path: Path, schema: "RecordSchema") -> None:
-    """Count the rows that the proposal refuses, and name the forms of dates that it does not read."""
+def _say_read(path: Path, configuration: "Configuration") -> None:
+    """Say which rows are refused, which forms of dates are not read, what its keys do, and which columns may leak."""
+    from scoring_model.evaluation.telling_columns import check_columns
+    from scoring_model.history.linked import key_uses
+    from scoring_model.records.observation import targets_at
     from scoring_model.records.quarantine import count_violations, unread_dates
     from scoring_model.records.reading import read_records
 
-    reading = read_records(path, schema, labelled=False)
+    reading = read_records(path, configuration.schema, labelled=False)
     for (name, rule), count in count_violations(reading).items():
         console.say(f"refused rows: {name or 'record'} {rule}: {count} of {reading.rows}")
     if forms := unread_dates(reading):
         console.say(f"to decide: {forms.removeprefix('; ')}")
+    targets = targets_at(
+        reading.table, reading.table.latest_instant + 1, configuration.training.split.label_maturity
+    )
+    asked = check_columns(reading.table, targets, configuration.feature_settings)
+    if asked.is_open:
+        console.say(f"to decide: {asked.sentence} ({asked.page})")
+    for use in key_uses(reading.table, configuration.links.link_keys):
+        console.say(f"link key {use}")

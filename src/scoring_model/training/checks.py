@@ -8,6 +8,7 @@ import numpy as np
 from scoring_model.configuration import Configuration, Tuned
 from scoring_model.evaluation.checks import check_control
 from scoring_model.evaluation.late_frauds import KnownFrauds, check_late_frauds
+from scoring_model.evaluation.telling_columns import check_columns
 from scoring_model.features.blind_windows import check_windows
 from scoring_model.findings import Code, Finding, State, not_applicable
 from scoring_model.records.times import DAY
@@ -20,7 +21,7 @@ _NAMED: Final = 20
 
 
 def check_prepared(prepared: Prepared, configuration: Configuration) -> Iterator[Finding]:
-    """Check windows, features, the evaluated part and the delays of labels, before the search."""
+    """Check windows, features, raw columns, the evaluated part and the delays of labels, before the search."""
     yield check_windows(
         prepared.table, configuration.feature_settings, configured_delay=configuration.records.labels.delay
     )
@@ -28,6 +29,10 @@ def check_prepared(prepared: Prepared, configuration: Configuration) -> Iterator
         prepared.useless, records=len(prepared.split.train), dropped=configuration.features.drop_useless
     )
     yield check_categories(prepared)
+    targets = np.full(len(prepared.table), -1, dtype=np.int8)
+    targets[prepared.split.train] = prepared.split.train_targets
+    settings, weight = configuration.feature_settings, prepared.genuine_weight
+    yield check_columns(prepared.table, targets, settings, genuine_weight=weight)
     yield check_evaluated_part(prepared.split)
     bounds = prepared.split.boundaries
     yield check_control(
