@@ -20,7 +20,7 @@ from scoring_model.service.core.rows import BundleRow, IdempotencyRow, OperatorL
 from scoring_model.service.identities.persons import Persons, erase
 from scoring_model.service.keys.data_keys import Vault
 from scoring_model.service.keys.keyring import Keyring, Unreadable
-from scoring_model.service.keys.link_hashes import Linker
+from scoring_model.service.keys.link_hashes import Linker, split_hashes
 from scoring_model.service.keys.restored import was_erased
 from scoring_model.service.keys.secrets import Purpose, Secrets, load_or_create
 from scoring_model.service.requests.commit_queue import CommitQueue
@@ -276,7 +276,7 @@ async def _lists_then(store: Store, row: VerificationRow, history_scope: str) ->
         return ()
     at = row.completed_at or 0
     async with store.reading() as reader:
-        found = await lists_then(reader, row.links or b"", row.lists, at)
+        found = await lists_then(reader, split_hashes(row.links), row.lists, at)
         known = await reader.lists_of(history_scope)
     # Read afterwards: a sweep raises it before it deletes.
     if at >= await kept_since(store):
@@ -360,7 +360,14 @@ async def replay(
     verdict = None
     if rule_set is not None:
         rules = active_rules(rule_set, decider.columns)
-        verdict = rules.decide_stored(row, decision.outcome, values, signals, packed)
+        verdict = rules.decide(
+            values,
+            signals,
+            score=decision.score,
+            outcome=decision.outcome,
+            features=packed,
+            event_time=row.completed_at or 0,
+        )
     held = await _lists_then(store, row, client.pool)
     override = override_of(decision.outcome, held, verdict, rules=row.rules, lists=row.lists)
     is_whole = (row.rules is None) == (rule_set is None)

@@ -181,6 +181,10 @@ class Reader(ABC):
     )
     """Entries of a list after a hash that were not removed, ordered by hash."""
 
+    async def expired_entries(self, list_number: int, now: int) -> set[bytes]:
+        """Return the hashes of the entries of a list that were not removed and whose end has passed."""
+        return {row[0] for row in await self._rows(sql.EXPIRED_ENTRIES, list_number, now)}
+
     list_changes = rows_of(
         ListChangeRow, "WHERE list_number = $1 ORDER BY number DESC LIMIT $2", takes(int, int)
     )

@@ -138,6 +138,9 @@ END_ENTRIES: Final = Each(
     "WHERE list_entries.hash = given.hash AND list_entries.list_number = given.list_number "
     "AND list_entries.removed IS NULL RETURNING list_entries.hash",
 )
+EXPIRED_ENTRIES: Final = (
+    "SELECT hash FROM list_entries WHERE list_number = $1 AND removed IS NULL AND until <= $2"
+)
 END_EXPIRED: Final = Each(
     "UPDATE list_entries SET removed = $2 WHERE list_number = $1 AND removed IS NULL AND until <= $3 RETURNING hash",
     "UPDATE list_entries SET removed = given.removed "
