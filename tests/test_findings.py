@@ -34,6 +34,9 @@ def test_codes_are_stable() -> None:
         "SM017": "CONTROL_GROUP",
         "SM018": "ONE_CODE",
         "SM019": "TELLING_COLUMNS",
+        "SM020": "OUTSIDE_RANGE",
+        "SM021": "BROKEN_PROMISES",
+        "SM022": "PREVALENCE",
     }
     assert list(CHECKS) == list(Code)
 

@@ -56,6 +56,9 @@ class Code(StrEnum):
     CONTROL_GROUP = "SM017"
     ONE_CODE = "SM018"
     TELLING_COLUMNS = "SM019"
+    OUTSIDE_RANGE = "SM020"
+    BROKEN_PROMISES = "SM021"
+    PREVALENCE = "SM022"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -254,6 +257,36 @@ CHECKS: Final[Mapping[Code, Check]] = MappingProxyType(
             "ask too.",
             action="Answer the question for each column. If its value is known only later, leave its features out "
             "with `features.exclude`; if all are known in time, mute SM019.",
+        ),
+        Code.OUTSIDE_RANGE: Check(
+            title="Numbers outside their training range",
+            severity=Severity.WARNING,
+            of_training=True,
+            why="A year or a running number has values in the validation part, and later ones when the model decides, "
+            "that no training record had. Trees read each of them like the nearest value that they know, so what they "
+            "learnt of the feature is about a time that is over. Found is a number that lies beyond the smallest or "
+            "largest value of the train part for most of the validation records that have it.",
+            action="Leave the feature out with `features.exclude`, or give the difference to something that moves with "
+            "it, such as the age of an account instead of the year in which it was opened.",
+        ),
+        Code.BROKEN_PROMISES: Check(
+            title="Promises of the policy",
+            severity=Severity.WARNING,
+            of_training=False,
+            why="The whole interval of an error of the policy lies above what the policy promises: it was certified on "
+            "other applicants than these, or these are not independent of each other.",
+            action="Choose the policy anew on recent records (`policy BUNDLE FILE`), or train again. Look at the "
+            "months and the worst window first: one ring or one week may be the cause.",
+        ),
+        Code.PREVALENCE: Check(
+            title="Share of frauds by month",
+            severity=Severity.WARNING,
+            of_training=False,
+            why="Promises were certified on records with some share of frauds. In a month whose share is at least half "
+            "as large again, or at most two thirds, with an interval that does not meet that of the certificate, "
+            "other applicants or other frauds came, and promises, probabilities and costs are not about them.",
+            action="Compare the months of the report. If the change lasts, choose the policy anew on recent records "
+            "(`policy BUNDLE FILE`), or train again.",
         ),
     }
 )

@@ -33,7 +33,7 @@ from scoring_model.service.operator_lists.operating import OperatedList, copy_li
 from scoring_model.service.past.inspection import inspect
 from scoring_model.service.retention.sweeping import Ages, sweep
 from scoring_model.service.scoring import listbook
-from scoring_model.service.scoring.verifications import Replay, replay
+from scoring_model.service.scoring.replaying import Replay, replay
 from scoring_model.service.store import Reader
 from service_use import (
     HOUR,
