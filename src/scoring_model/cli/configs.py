@@ -25,7 +25,7 @@ def copy(
     ],
     replace: Annotated[bool, typer.Option(help="Replace files of the same names.")] = False,
 ) -> None:
-    """Copy the uses (identity, signup, transactions, duplicates), gates, settings and their schemas to a folder."""
+    """Copy the uses (identity, signup, transactions, duplicates, names), gates, settings and schemas to a folder."""
     from scoring_model.records.atomic import write_whole
 
     files = sorted(path for path in SOURCE.iterdir() if path.suffix in (".yaml", ".json"))
