@@ -142,7 +142,8 @@ class Overrides:
                 for statement in statements:
                     await transaction._rows(statement)
                 if not statements:
-                    await transaction.insert(self._rows)
+                    await transaction.insert(self._rows[:1])  # rows of one kind at a time
+                    await transaction.insert(self._rows[1:])
         finally:
             await store.close()
 

@@ -44,8 +44,9 @@ def test_every_file_is_in_one_wheel(wheels: dict[str, Path]) -> None:
     """No file of the package is in both wheels, and none in neither."""
     package = ROOT / "src" / "scoring_model"
     kept = (path for path in package.rglob("*") if path.is_file() and path.parent.name != "__pycache__")
+    shipped = {f"scoring_model/configs/{path.name}" for path in (ROOT / "configs").iterdir()}
     assert files(wheels["client"]) & files(wheels["main"]) == set()
-    assert files(wheels["client"]) | files(wheels["main"]) == {
+    assert files(wheels["client"]) | files(wheels["main"]) == shipped | {
         path.relative_to(package.parent).as_posix() for path in kept
     }
     assert {name.split("/")[1] for name in files(wheels["client"])} == {
@@ -71,6 +72,37 @@ def test_the_client_runs_alone(wheels: dict[str, Path], tmp_path: Path) -> None:
         str(tmp_path / "scoring_model" / "__init__.py"),
         "scoring_model.Scorer needs scoring_model.scorer: pip install 'scoring-model'",
     ], done.stderr
+
+
+def test_usability_configurations_come_out_of_an_installed_package(
+    wheels: dict[str, Path], tmp_path: Path
+) -> None:
+    """Without the checkout `configs copy` writes the files of the checkout, and replaces none that is there."""
+    for wheel in wheels.values():
+        ZipFile(wheel).extractall(tmp_path / "installed")
+
+    def copy() -> subprocess.CompletedProcess[str]:
+        program = "import sys; from scoring_model.cli import main; sys.exit(main(sys.argv[1:]))"
+        return subprocess.run(
+            [sys.executable, "-c", program, "configs", "copy", "mine/configs"],
+            cwd=tmp_path,
+            env={"PYTHONPATH": str(tmp_path / "installed")},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    done = copy()
+    assert done.returncode == 0, done.stderr
+    copied, shipped = (
+        sorted(folder.iterdir()) for folder in (tmp_path / "mine" / "configs", ROOT / "configs")
+    )
+    assert [path.name for path in copied] == [path.name for path in shipped]
+    assert [path.read_bytes() for path in copied] == [path.read_bytes() for path in shipped]
+    copied[0].unlink()
+    again = copy()
+    assert (again.returncode, str(copied[1].relative_to(tmp_path)) in again.stderr) == (1, True)
+    assert not copied[0].exists()
 
 
 def test_both_have_one_version() -> None:

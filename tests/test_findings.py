@@ -33,6 +33,10 @@ def test_codes_are_stable() -> None:
         "SM016": "STEP_UPS",
         "SM017": "CONTROL_GROUP",
         "SM018": "ONE_CODE",
+        "SM019": "TELLING_COLUMNS",
+        "SM020": "OUTSIDE_RANGE",
+        "SM021": "BROKEN_PROMISES",
+        "SM022": "PREVALENCE",
     }
     assert list(CHECKS) == list(Code)
 

@@ -56,7 +56,7 @@ SPAN: Final = 90 * 86_400_000_000
 QUOTA: Final = 100_000_000
 """Requests per minute: the limiter runs but refuses no request."""
 
-_IDENTITY_FIELDS: Final = frozenset(
+IDENTITY_FIELDS: Final = frozenset(
     {"firstName", "lastName", "dob", "citizenship", "documentType", "imageUrls", "address"}
 )
 
@@ -116,7 +116,7 @@ def site(
                 customers = Customers(asyncio.run(secrets_of(url, keyring)), bundle, keyring, caller)
                 requests = [
                     customers.identified(body) if identities else customers.alone(body)
-                    for body in _chosen(options.customers, identities=identities)
+                    for body in chosen(options.customers, identities=identities)
                 ]
                 asyncio.run(customers.write(url, options.rows))
             yield Site(
@@ -159,7 +159,7 @@ async def secrets_of(url: str, keyring: Keyring) -> Secrets:
         await store.close()
 
 
-def _chosen(count: int, *, identities: bool) -> Iterator[dict[str, Any]]:
+def chosen(count: int, *, identities: bool) -> Iterator[dict[str, Any]]:
     """Invented records; with identities, only valid ones."""
     now, found, seed = _now(), 0, 2
     while found < count:
@@ -174,7 +174,7 @@ def _chosen(count: int, *, identities: bool) -> Iterator[dict[str, Any]]:
 
 
 def _identity(body: Mapping[str, Any], now: int) -> dict[str, Any]:
-    fields = {name: value for name, value in body.items() if name in _IDENTITY_FIELDS}
+    fields = {name: value for name, value in body.items() if name in IDENTITY_FIELDS}
     return dict(parse_identity(fields, now))
 
 

@@ -55,6 +55,10 @@ class Code(StrEnum):
     STEP_UPS = "SM016"
     CONTROL_GROUP = "SM017"
     ONE_CODE = "SM018"
+    TELLING_COLUMNS = "SM019"
+    OUTSIDE_RANGE = "SM020"
+    BROKEN_PROMISES = "SM021"
+    PREVALENCE = "SM022"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -241,6 +245,48 @@ CHECKS: Final[Mapping[Code, Check]] = MappingProxyType(
             "the column. A column with one value alone is no such case: SM005 finds it.",
             action="Give the signal the type `identifier` if its values name single persons or things, merge its "
             "values into larger groups, or leave the feature out with `features.exclude`.",
+        ),
+        Code.TELLING_COLUMNS: Check(
+            title="Columns that may be known only after the decision",
+            severity=Severity.WARNING,
+            of_training=True,
+            why="A status that is set afterwards, an amount that is known later, or a gap that is filled for one class "
+            "alone separates frauds well in the records, and says nothing when the model decides. Asked for is each "
+            "column that features read, links aside, with an AUC of .90 alone, or with a value, a gap or a tail that "
+            "has ten times the odds of fraud of all records and holds a fifth of all frauds. `check` and `init` "
+            "ask too.",
+            action="Answer the question for each column. If its value is known only later, leave its features out "
+            "with `features.exclude`; if all are known in time, mute SM019.",
+        ),
+        Code.OUTSIDE_RANGE: Check(
+            title="Numbers outside their training range",
+            severity=Severity.WARNING,
+            of_training=True,
+            why="A year or a running number has values in the validation part, and later ones when the model decides, "
+            "that no training record had. Trees read each of them like the nearest value that they know, so what they "
+            "learnt of the feature is about a time that is over. Found is a number that lies beyond the smallest or "
+            "largest value of the train part for most of the validation records that have it.",
+            action="Leave the feature out with `features.exclude`, or give the difference to something that moves with "
+            "it, such as the age of an account instead of the year in which it was opened.",
+        ),
+        Code.BROKEN_PROMISES: Check(
+            title="Promises of the policy",
+            severity=Severity.WARNING,
+            of_training=False,
+            why="The whole interval of an error of the policy lies above what the policy promises: it was certified on "
+            "other applicants than these, or these are not independent of each other.",
+            action="Choose the policy anew on recent records (`policy BUNDLE FILE`), or train again. Look at the "
+            "months and the worst window first: one ring or one week may be the cause.",
+        ),
+        Code.PREVALENCE: Check(
+            title="Share of frauds by month",
+            severity=Severity.WARNING,
+            of_training=False,
+            why="Promises were certified on records with some share of frauds. In a month whose share is at least half "
+            "as large again, or at most two thirds, with an interval that does not meet that of the certificate, "
+            "other applicants or other frauds came, and promises, probabilities and costs are not about them.",
+            action="Compare the months of the report. If the change lasts, choose the policy anew on recent records "
+            "(`policy BUNDLE FILE`), or train again.",
         ),
     }
 )

@@ -1,6 +1,7 @@
 """The program: every command, its exit codes, and its errors."""
 
 import json
+import re
 import shutil
 import signal
 import subprocess
@@ -123,7 +124,8 @@ def test_check_reports_what_is_wrong(capsys: Captured, config: Path, few: Path, 
     code, said, error = run(capsys, "check", data, "--config", config, "--json", "--quarantine", quarantine)
     found = json.loads(said)
     assert (code, found["rows"], found["good"], found["bad"]) == (1, 400, 395, 5)
-    finding, late, control = found["findings"]
+    finding, late, control, columns = found["findings"]
+    assert (columns["code"], columns["state"]) == ("SM019", "not applicable")
     assert late["code"] == "SM015"
     assert (control["code"], control["state"]) == ("SM017", "clear")
     assert "it is assumed that nobody was stopped" in found["applicants"]
@@ -133,11 +135,35 @@ def test_check_reports_what_is_wrong(capsys: Captured, config: Path, few: Path, 
     assert found["problems"] == [{"field": "dob", "rule": "not_a_date", "rows": 5}]
     assert "1.25% of the rows were refused" in error
     assert [line.split(",")[0] for line in quarantine.read_text().splitlines()[1:]] == list("01234")
+    keys = {use["key"]: use for use in found["linkKeys"]}
+    assert keys["device"]["records"] >= keys["device"]["values"] > keys["device"]["recurring"] > 0
     code, said, _ = run(capsys, "check", spoiled(few, data, bad=4), "--config", config)
     assert (code, "bad: 4" in said) == (0, True)
     assert "problems: field dob, rule not_a_date, rows 4" in said
     assert f"findings: warning SM006: {warning} (docs/findings.md#sm006)" in said
     assert "canary" not in said + error + quarantine.read_text()
+
+
+def test_pairs_shows_what_keys_link(capsys: Captured, tmp_path: Path) -> None:
+    """Both records of a pair with the keys that join them, escaped; bounded; `check` names keys without records."""
+    rows = ["eventTime,recordId,firstName,lastName,dob"]
+    rows += [
+        f"2026-01-01T00:00:0{place}Z,r{place},Ada{chr(27)}[2J,L{place % 2},1980-01-02" for place in range(4)
+    ]
+    path, config = tmp_path / "few.csv", Path(__file__).parents[2] / "configs" / "names.yaml"
+    path.write_text("\n".join(rows))
+    code, said, _ = run(capsys, "pairs", path, "--config", config, "--limit", 3)
+    assert (code, "\x1b" in said) == (0, False)
+    assert "birth_first: 4 records have it, 1 of its 1 values recur, 6 pairs\n" in said
+    assert said.count("\npair ") == 3
+    assert "  firstName: Ada\\x1b[2J\n" in said
+    assert re.search(r"^  lastName: L(0 \| L1|1 \| L0)$", said, re.MULTILINE)
+    code, said, error = run(capsys, "check", path, "--config", config)
+    assert (code, "birth_first: 4 records have it, 1 of its 1 values recur; " in said) == (0, True)
+    assert (
+        "4 of 10 link keys link nothing, since no record has address.city, signals.email, signals.phone: "
+        in error
+    )
 
 
 def test_check_says_who_was_stopped(capsys: Captured, few: Path, tmp_path: Path) -> None:
@@ -165,7 +191,7 @@ def test_check_says_who_was_stopped(capsys: Captured, few: Path, tmp_path: Path)
     assert code == 0
     assert found["applicants"].startswith("90 of 400 applicants were stopped, or left before maturity. ")
     assert f" {frauds:,} of them are known frauds" in found["applicants"]
-    control = found["findings"][-1]
+    control = found["findings"][-2]
     assert (control["code"], control["state"]) == ("SM017", "found")
     assert control["figures"]["genuine"] + control["figures"]["frauds"] <= 10
 

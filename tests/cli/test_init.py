@@ -1,6 +1,7 @@
 """`init`, and the whole way from a company's export to an evaluation by configuration alone."""
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -40,6 +41,9 @@ def test_init_understands_an_export(capsys: pytest.CaptureFixture[str], export: 
     out = tmp_path / "mine.yaml"
     code, said, error = run(capsys, "init", export, "--out", out)
     assert code == 0, error
+    assert re.search(
+        r"^link key gerat_nr: [\d,]+ records have it, [\d,]+ of its [\d,]+ values recur$", said, re.MULTILINE
+    )
     found = load_configuration(out)
     assert found.name == "mine"
     assert {
@@ -300,3 +304,23 @@ def test_features_of_a_configuration_are_listed(capsys: pytest.CaptureFixture[st
     found = json.loads(run(capsys, "features", "--config", config, "--json")[1])
     assert {"name": "event_hour", "reads": ["eventHour"]}.items() <= found[-2].items()
     assert not [feature for feature in found if feature["name"].startswith("link_")]
+
+
+def test_init_asks_for_a_status_that_is_set_afterwards(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """A column that half of the frauds alone have a word in is used, and asked for by `init` and `check`."""
+    path, out = tmp_path / "small.csv", tmp_path / "mine.yaml"
+    rows = ["time,fraud,ticket,amount"]
+    for place in range(1_000):
+        fraud = place % 20 == 0
+        state = "closed" if fraud and place % 40 == 0 else ("open", "new")[place % 3 == 0]
+        rows.append(
+            f"2026-01-{1 + place // 36:02}T00:00:00Z,{'yes' if fraud else 'no'},{state},{place % 97}.5"
+        )
+    path.write_text("\n".join(rows))
+    code, said, error = run(capsys, "init", path, "--out", out)
+    assert code == 0, error
+    asked = "is `signals.ticket` known at the decision? One of its values has 100% frauds"
+    assert f"to decide: {asked}" in said
+    assert asked in run(capsys, "check", path, "--config", out)[1]

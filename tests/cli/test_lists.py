@@ -9,6 +9,7 @@ import pytest
 from program import Captured, run
 from scoring_model.scorer import Scorer
 from scoring_model.service.activation.links import agree_on_links
+from scoring_model.service.operator_lists import changes
 from scoring_model.service.store import with_store
 
 URL = "sqlite:///scoring.db"
@@ -92,3 +93,37 @@ def test_a_new_client_gets_the_lists_of_all_scopes(capsys: Captured, client: str
     assert run(capsys, "lists", "remove", "farms", *BASE, "--all", "--all-scopes")[0] == 0
     shown = json.loads(run(capsys, "lists", "show", *BASE, "--json")[1])
     assert [one["entries"] for one in shown] == [0, 0, 0]
+
+
+def test_what_one_list_does_not_take_no_list_takes(
+    capsys: Captured, client: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file is refused whole for a later list: another outcome, no room for a list or for its values."""
+    file = tmp_path / "devices.txt"
+    file.write_text("d-1\nd-2\n")
+    add = ("lists", "add", "old", *BASE, "--key", "device", "--values", file)
+    assert run(capsys, *add, "--action", "fail", "--client", client)[0] == 0
+    lists = tmp_path / "lists.yaml"
+    imported = ("lists", "import", lists, *BASE, "--client", client)
+
+    def complaint_of(name: str, action: str, *values: str) -> str:
+        new = {"name": "new", "key": "device", "action": "pass", "values": ["d-3"]}
+        later = {"name": name, "key": "device", "action": action, "values": values}
+        lists.write_text(json.dumps({"lists": [new, later]}))
+        code, _, complaint = run(capsys, *imported)
+        assert code == 1
+        return complaint
+
+    assert "lists.1.list: has the key device and the outcome FAILED" in complaint_of("old", "pass", "d-4")
+    monkeypatch.setattr(changes, "MOST_ENTRIES", 3)
+    monkeypatch.setattr(changes, "AT_ONCE", 1)
+    assert "lists.1.list: would have 4 entries" in complaint_of("old", "fail", "d-1", "d-3", "d-4")
+    assert "lists.1.list: would have 4 entries" in complaint_of("other", "fail", "d-1", "d-2", "d-3", "d-4")
+    monkeypatch.setattr(changes, "MOST_LISTS", 2)
+    assert "would be one list more than 2" in complaint_of("other", "fail", "d-4")
+    assert run(capsys, *add, "--action", "pass", "--all-scopes")[0] == 1  # differs in the second scope
+    shown = json.loads(run(capsys, "lists", "show", *BASE, "--json")[1])
+    assert [(one["list"], one["entries"]) for one in shown] == [("old", 2)]
+    complaint_free = [{"name": "old", "key": "device", "action": "fail", "values": ["d-1", "d-3"]}]
+    lists.write_text(json.dumps({"lists": complaint_free}))
+    assert run(capsys, *imported)[1] == "old: 1 added, 1 were on it; 3 in all\n"

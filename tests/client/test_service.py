@@ -118,6 +118,14 @@ def test_every_operation(connected: Callable[..., Either]) -> None:
     assert client.all(lambda c: c.verifications.list(resolution="none")) == []
     erased = client.do(lambda c: c.verifications.erase_signals(made.id))
     assert erased == made.model_copy(update={"subject_id": None})
+    added = client.do(lambda c: c.lists.add("farms", ["d-1", "d-2"], key="device", outcome="FAILED"))
+    assert (added.changed, added.unchanged, added.entries) == (2, 0, 2)
+    removed = client.do(lambda c: c.lists.remove("farms", ["d-2", "d-3"]))
+    assert (removed.changed, removed.unchanged, removed.entries) == (1, 1, 1)
+    shown_lists = client.do(lambda c: c.lists.list()).lists
+    assert [(one.list, one.key, one.outcome, one.entries) for one in shown_lists] == [
+        ("farms", "device", "FAILED", 1)
+    ]
     hooks = [client.do(lambda c: c.webhooks.create(destination_url=URL)) for _ in range(3)]
     shown = [hook.model_copy(update={"secret": None}) for hook in hooks]
     assert all(hook.secret.startswith("whsec_") for hook in hooks)

@@ -13,7 +13,7 @@ from scoring_model.configuration import Configuration, ConfigurationError, read_
 CONFIGS: Final = Path(__file__).parents[2] / "configs"
 SCHEMA: Final = json.loads((CONFIGS / "schema.json").read_text(encoding="utf-8"))
 VALIDATOR: Final = Draft202012Validator(SCHEMA)
-USES: Final = ("identity", "signup", "transactions", "duplicates")
+USES: Final = ("identity", "signup", "transactions", "duplicates", "names")
 
 
 def accepts(plain: object) -> tuple[bool, bool]:

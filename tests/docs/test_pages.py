@@ -120,7 +120,7 @@ def test_the_schema_of_configurations_is_up_to_date() -> None:
     assert text_of(ROOT / "configs" / "schema.json") == pipeline().schema_text()
 
 
-@pytest.mark.parametrize("name", ["identity", "signup", "transactions", "duplicates"])
+@pytest.mark.parametrize("name", ["identity", "signup", "transactions", "duplicates", "names"])
 def test_the_reference_names_every_feature_once(name: str) -> None:
     """Each feature of the catalogue has one row, in use or off, and each reason code has one."""
     configuration = load_configuration(ROOT / "configs" / f"{name}.yaml")

@@ -1,12 +1,14 @@
 """Checks of an evaluation: small groups and extrapolated scores, with numbers that are counted here again."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
+from scoring_model.bundle.score_counts import ScoreCounts
 from scoring_model.decision.probability import Platt
-from scoring_model.decision.rules import DecisionRules, Policy
+from scoring_model.decision.rules import DecisionRules, Policy, Promise
 from scoring_model.decision.scale import ScoreScale
 from scoring_model.evaluation import EvaluatedRecords, Evaluation, evaluate_records, summary
 from scoring_model.evaluation.report.sections.findings import findings_section
@@ -85,3 +87,56 @@ def test_what_is_muted_is_listed_with_its_count() -> None:
     found = summary(evaluation(rules(800)))
     assert f"{row} found | 1 |" in found
     assert "SM009, info: 1 of 3 groups lack" in found
+
+
+@pytest.mark.parametrize(("limit", "state"), [(0.1, State.FOUND), (0.27, State.CLEAR), (0.35, State.CLEAR)])
+def test_a_promise_whose_interval_lies_above_its_bound_is_broken(limit: float, state: State) -> None:
+    """Found if the whole interval is above what is promised; neither a kept nor an undecided promise is."""
+    promise = Promise(
+        bound="max_false_reject", limit=limit, delta=0.05, observed=0.0, records=9, p_value=0.01
+    )
+    using = rules(800)
+    policy = Policy(step_up_from=450, fail_from=450, promises=(promise,))
+    done = evaluation(replace(using, policy=policy))
+    share = done.figures["false_reject"]
+    assert share.value is not None
+    assert share.low is not None
+    found = finding(done, "SM021")
+    assert (found.state, found.count) == (state, int(state is State.FOUND))
+    assert (share.low > limit) is (state is State.FOUND)
+    if state is State.FOUND:
+        assert found.names == ("max_false_reject",)
+        assert found.sentence == (
+            f"max_false_reject: {share.value:.2%} ({share.low:.2%} to {share.high:.2%}), 10.00% is promised"
+        )
+    nothing = finding(evaluation(using), "SM021")
+    assert (nothing.state, nothing.sentence) == (State.NOT_APPLICABLE, "the policy promises nothing")
+
+
+def test_months_with_another_share_of_frauds_are_named() -> None:
+    """Found is a month whose share and interval lie beyond those of the certificate, above or below."""
+    none = np.zeros(0, dtype=np.int64)
+    shares = {"2026-01": 0.1, "2026-02": 0.13, "2026-03": 0.2, "2026-04": 0.03}
+    labels = np.concatenate([np.arange(2_000) < share * 2_000 for share in shares.values()]).astype(np.int8)
+    times = np.repeat([int(np.datetime64(month, "us").astype(np.int64)) for month in shares], 2_000)
+    using = rules(800)
+    records = EvaluatedRecords(
+        decisions=using.decide(np.linspace(-1, 1, len(labels))), labels=labels, event_times=times, columns={}
+    )
+
+    def found(genuine: int, frauds: int) -> Finding:
+        counts = ScoreCounts.of_scores(
+            persons=none, rings=none, genuine=np.full(genuine, 3), frauds=np.full(frauds, 900),
+            limits={}, confidence=0.95, until=0,
+        )  # fmt: skip
+        return finding(evaluate_records(records, rules=using, counts=counts), "SM022")
+
+    moved = found(9_000, 1_000)
+    assert (moved.state, moved.count, moved.names) == (State.FOUND, 2, ("2026-03", "2026-04"))
+    assert moved.sentence.startswith(
+        "2 of 4 months have another share of frauds than the records that certified"
+    )
+    assert "10.00% (9.43% to 10.60%): 2026-03 20.00% (" in moved.sentence
+    # A certificate of few records does not say what their share is.
+    assert found(9, 1).state is State.CLEAR
+    assert finding(evaluate_records(records, rules=using), "SM022").state is State.NOT_APPLICABLE

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 
 from feature_tables import LINKS, SIGNALS, table_of, tables
+from scoring_model.evaluation.single_column import single_auc
 from scoring_model.features import FeatureSettings, FittedState, fit_state
 from scoring_model.features.state import MAX_LEVELS, Vocabulary
 from scoring_model.records import RecordTable
-from scoring_model.training.leakage.single_feature import single_auc
 
 SETTINGS = FeatureSettings(signals=SIGNALS, links=LINKS)
 

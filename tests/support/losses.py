@@ -31,7 +31,7 @@ from scoring_model.service.core.rows import (
 )
 from scoring_model.service.events.events import message_id
 from scoring_model.service.keys.keyring import Keyring
-from scoring_model.service.scoring import verifications as replaying
+from scoring_model.service.scoring import replaying
 from scoring_model.service.store import open_store
 from service_use import select, table
 from webhook_receiver import Receiver, Taken

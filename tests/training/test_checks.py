@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from scoring_model.configuration import Tuned
@@ -12,6 +13,7 @@ from scoring_model.training.checks import (
     check_categories,
     check_features,
     check_parameters,
+    check_ranges,
     refuse_one_code,
 )
 from scoring_model.training.preparation import Prepared
@@ -48,6 +50,23 @@ def test_a_category_with_one_code_stops(prepared: Prepared) -> None:
     excluded = replace(prepared.matrix.settings, exclude=("address_country",))
     less = replace(bare, table=alike, matrix=FeatureMatrix(excluded, state))
     assert not {"signal_channel", "address_country"} & set(check_categories(less).names)
+
+
+def test_numbers_outside_their_training_range_are_found(prepared: Prepared) -> None:
+    """A running number is found, and a number of which most are still inside, or missing, is not."""
+    assert check_ranges(prepared).state is State.CLEAR
+    place = prepared.matrix.names.index("signal_form_seconds")
+    running = prepared.rows.copy()
+    running[:, place] = prepared.table.event_times
+    found = check_ranges(replace(prepared, rows=running))
+    assert (found.state, found.names) == (State.FOUND, ("signal_form_seconds",))
+    assert found.sentence.endswith(": signal_form_seconds 100%")
+    train, validation = prepared.split.train, prepared.split.validation
+    inside = running.copy()
+    inside[validation[::2], place] = inside[train, place].max()
+    assert check_ranges(replace(prepared, rows=inside)).state is State.CLEAR
+    inside[:, place] = np.nan
+    assert check_ranges(replace(prepared, rows=inside)).state is State.CLEAR
 
 
 @pytest.mark.parametrize(

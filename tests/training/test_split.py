@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from scoring_model.configuration import SplitSettings
 from scoring_model.records.table import NEVER
-from scoring_model.training.split import Split, SplitError, split
+from scoring_model.training.split import Split, SplitError, describe_use, split
 
 DAY = 86_400_000_000
 AS_OF = 900
@@ -209,6 +209,12 @@ def test_an_example_by_hand() -> None:
         ("after as-of", 0, 0, 0),
     ]
     assert cut.describe()[3].start == "1970-04-29T00:00:00+00:00"
+    assert describe_use(cut, chosen) == (
+        "690 of 2,000 records train the model; 300 are burn-in (training.split.burn_in), "
+        "260 are validation (training.split.validation), 260 are test (training.split.test), "
+        "200 lie in gaps (training.split.gap), 200 are too young (training.split.label_maturity). "
+        "A smaller value of one of them leaves more for the train part."
+    )
 
 
 def test_an_example_without_a_test_part() -> None:
@@ -247,6 +253,7 @@ def test_durations_are_counted_back_from_the_youngest_mature_record(test: int, t
     assert (b.validation_to - b.validation_from, b.test_to - b.test_from) == (7 * DAY, test * DAY)
     assert b.test_to == 180 * DAY
     assert len(cut.burn_in) == train_from * 10
+    assert describe_use(cut, chosen).endswith("A longer training.split.train takes records of the burn-in.")
 
 
 def test_durations_that_the_records_do_not_fill_are_refused_with_their_dates() -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import nullcontext
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
@@ -34,6 +36,67 @@ def migrate(database: shared.Database) -> None:
     sqlite_path(database)
     asyncio.run(migrate_store(database))
     console.say(f"{masked(database)} is up to date")
+
+
+@app.command()
+def backup(
+    copy: Annotated[
+        Path,
+        typer.Argument(help="File of the copy to write: a SQLite database, or an archive for pg_restore."),
+    ],
+    keys: Annotated[
+        Path, typer.Argument(help="File of the keys of persons to write. Keep it for a short time.")
+    ],
+    database: shared.Database,
+) -> None:
+    """Back up the database without the keys of persons, and those keys in a file of their own.
+
+    Both are of one instant. Servers keep running. PostgreSQL needs `pg_dump` of its version or a later one. Erasures
+    are complete when the last file of keys from before them is deleted. The master key and the directory of bundles
+    are in neither file. See docs/service-storage.md#backups.
+    """
+    from scoring_model.service.keys.backup import back_up
+
+    if existing := [str(path) for path in (copy, keys) if path.exists()]:
+        raise FileExistsError(f"{' and '.join(existing)} exists; a backup replaces no other one")
+    count = asyncio.run(back_up(database, copy, keys, now=shared.now()))
+    console.say(f"{copy}: the database without the keys of persons, {copy.stat().st_size / 1e6:.1f} MB")
+    console.say(f"{keys}: the keys of {count} persons. Keep it apart, and delete it soon")
+
+
+@app.command("restore-keys")
+def restore_keys(
+    keys: Annotated[
+        Path | None,
+        typer.Argument(exists=True, dir_okay=False, help="File of the keys; the newest there is."),
+    ] = None,
+    *,
+    database: shared.Database,
+    lost: Annotated[
+        bool, typer.Option("--lost", help="There are no keys any more: serve without the data of persons.")
+    ] = False,
+) -> None:
+    """Restore the keys of persons to a copy of the database, before any server runs on it.
+
+    Only keys that the copy needs are restored. Persons of the copy who were erased before the keys were backed up are
+    erased again. Run it again after an interruption. See docs/service-storage.md#restore.
+    """
+    from scoring_model.service.keys.backup import restore_keys as restore
+    from scoring_model.service.store import serving
+    from scoring_model.service.store.backup import KeyFile
+
+    if (keys is None) is not lost:
+        raise ValueError("name the file of the keys, or --lost if there is none any more")
+    with (
+        serving(database),
+        nullcontext() if keys is None else KeyFile(keys) as file,
+        console.progress("restoring keys of persons") as progress,
+    ):
+        done = with_store(database, lambda store: restore(store, file, now=shared.now(), progress=progress))
+    console.say(f"{done.restored} keys of persons restored")
+    console.say(f"{done.erased} persons had been erased since the copy, and are erased again")
+    if done.lost:
+        console.say(f"{done.lost} persons have no key in the file: their data stay unreadable")
 
 
 @app.command("future-links")

@@ -1,7 +1,7 @@
 """The command that proposes a configuration for a file."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -9,8 +9,9 @@ from scoring_model.cli import console, shared
 from scoring_model.cli.groups import Group, in_group
 
 if TYPE_CHECKING:
-    from scoring_model.records import RecordSchema
-
+    from scoring_model.configuration import Configuration
+    from scoring_model.configuration.amazon_fraud_detector import Definition
+    from scoring_model.configuration.proposal import Proposal
 
 _Path = Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="File of records.")]
 _Out = Annotated[Path, typer.Option(help="Configuration to write, such as configs/mine.yaml.")]
@@ -21,6 +22,18 @@ _Timezone = Annotated[
         help="Zone of times without one, and of the hours that features read, such as Europe/Berlin."
     ),
 ]
+_Source = Annotated[
+    Literal["amazon-fraud-detector"] | None,
+    typer.Option("--from", help="Service whose file it is; see docs/amazon-fraud-detector.md."),
+]
+_Definition = Annotated[
+    list[Path] | None,
+    typer.Option(
+        exists=True,
+        dir_okay=False,
+        help="Answer of that service about variables, labels or rules, JSON; may be given several times. [--from]",
+    ),
+]
 
 
 @in_group(Group.DATA)
@@ -29,6 +42,8 @@ def init(
     out: _Out,
     delay: _Delay = None,
     timezone: _Timezone = None,
+    source: _Source = None,
+    definition: _Definition = None,
     replace: shared.Replace = False,
 ) -> None:
     """Propose a configuration for a file: columns, labels, formats, signals, link keys and windows.
@@ -37,25 +52,31 @@ def init(
     docs/your-data.md#what-init-proposes.
     """
     from scoring_model.configuration import load_configuration
+    from scoring_model.configuration.amazon_fraud_detector import read_definition
     from scoring_model.configuration.proposal import propose
     from scoring_model.configuration.proposal.text import proposal_text
     from scoring_model.contract.fields import EVENT_FIELDS
     from scoring_model.records import FileFormat, parse_duration
     from scoring_model.records.atomic import atomic_file
 
-    if out.exists() and not replace:
-        raise FileExistsError(f"{out} exists; pass --replace to overwrite it")
+    if definition and source is None:
+        raise ValueError("--definition needs --from, which says whose answers these are")
+    known = None if source is None else read_definition(definition or ())
+    rules = out.with_suffix(".rules.yaml") if known and known.rules else None
+    for path_ in (out, rules):
+        if path_ is not None and path_.exists() and not replace:
+            raise FileExistsError(f"{path_} exists; pass --replace to overwrite it")
     if timezone is not None:
         FileFormat(timezone=timezone)  # refuses what is no zone, before the file is read
     given = None if delay is None else parse_duration(delay)
     if given == 0:
         raise ValueError("--delay must be longer than 0, such as 7d")
-    found = propose(path, delay=given, timezone=timezone)
+    found = propose(path, delay=given, timezone=timezone, given=None if known is None else known.given)
     with atomic_file(out) as partial:
         partial.write_text(proposal_text(found, name=out.stem, source=path.name), encoding="utf-8")
         load_configuration(partial)
     if "eventTime" in found.fields and (found.signals or found.fields.keys() - set(EVENT_FIELDS)):
-        _say_refused(path, load_configuration(out).schema)
+        _say_read(path, load_configuration(out))
     for guess in found.guesses:
         console.say(f"guessed: {guess}")
     for column, reason in found.left_out.items():
@@ -65,16 +86,44 @@ def init(
     console.say(
         f"{out}: {len(found.fields)} fields, {len(found.signals)} signals, {len(found.keys)} link keys"
     )
+    if known is not None and rules is not None:
+        _write_rules(rules, known, found)
     console.say(f"next: scoring-model check {path} --config {out}")
 
 
-def _say_refused(path: Path, schema: "RecordSchema") -> None:
-    """Count the rows that the proposal refuses, and name the forms of dates that it does not read."""
+def _write_rules(path: Path, known: "Definition", found: "Proposal") -> None:
+    """Write the rules of another service, and say which are not translated."""
+    from scoring_model.configuration.amazon_fraud_detector import rules_of
+    from scoring_model.contract.fields import signal_field
+    from scoring_model.records.atomic import write_whole
+
+    names = {column: name for name, column in found.fields.items()}
+    names |= {signal.column: signal_field(signal.name) for signal in found.signals}
+    text, decisions = rules_of(known, names, {signal_field(one.name): one.type for one in found.signals})
+    write_whole(path, text)
+    for decision in decisions:
+        console.say(f"to decide: {decision}")
+    console.say(f"{path}: {text.count('  then: ')} rules; next: scoring-model rules check {path} BUNDLE")
+
+
+def _say_read(path: Path, configuration: "Configuration") -> None:
+    """Say which rows are refused, which forms of dates are not read, what its keys do, and which columns may leak."""
+    from scoring_model.evaluation.telling_columns import check_columns
+    from scoring_model.history.linked import key_uses
+    from scoring_model.records.observation import targets_at
     from scoring_model.records.quarantine import count_violations, unread_dates
     from scoring_model.records.reading import read_records
 
-    reading = read_records(path, schema, labelled=False)
+    reading = read_records(path, configuration.schema, labelled=False)
     for (name, rule), count in count_violations(reading).items():
         console.say(f"refused rows: {name or 'record'} {rule}: {count} of {reading.rows}")
     if forms := unread_dates(reading):
         console.say(f"to decide: {forms.removeprefix('; ')}")
+    targets = targets_at(
+        reading.table, reading.table.latest_instant + 1, configuration.training.split.label_maturity
+    )
+    asked = check_columns(reading.table, targets, configuration.feature_settings)
+    if asked.is_open:
+        console.say(f"to decide: {asked.sentence} ({asked.page})")
+    for use in key_uses(reading.table, configuration.links.link_keys):
+        console.say(f"link key {use}")

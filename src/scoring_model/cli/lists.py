@@ -107,7 +107,7 @@ def import_file(
     """
     from scoring_model.service.operator_lists.changes import Addition
     from scoring_model.service.operator_lists.files import read_lists
-    from scoring_model.service.operator_lists.operating import OperatedList
+    from scoring_model.service.operator_lists.operating import OperatedList, add_to_lists
 
     _check_whose(client, all_scopes=all_scopes)
     found, keyring = read_lists(path), masters_of(database, master_key)
@@ -119,11 +119,15 @@ def import_file(
             )
             for one in found
         ]
-        values = [one.hashed(of.hasher()) for one, of in zip(found, opened, strict=True)]
-        return [
-            await of.add(Addition(key=one.key, outcome=one.outcome, until=one.until), given, now=shared.now())
-            for one, of, given in zip(found, opened, values, strict=True)
+        parts = [
+            (
+                of,
+                Addition(key=one.key, outcome=one.outcome, until=one.until),
+                one.hashed(of.hasher()),
+            )
+            for one, of in zip(found, opened, strict=True)
         ]
+        return await add_to_lists(parts, now=shared.now())
 
     for one, done in zip(found, with_store(database, work), strict=True):
         console.say(_added(one.name, done))

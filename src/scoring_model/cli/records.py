@@ -9,6 +9,9 @@ from scoring_model.cli import console, shared
 from scoring_model.cli.groups import Group, in_group
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from scoring_model.findings import Finding
     from scoring_model.records.reading import Reading
     from scoring_model.records.table import RecordTable
@@ -86,17 +89,22 @@ def check(
 ) -> None:
     """Check records against the contract, and report the violations by field and rule, never by value.
 
-    Also reports what is guessed (separator, encoding, forms of dates), and warns of link windows that are too short to
-    ever hold a known fraud (no longer than the shortest time from a fraud to its known label here, or without frauds
-    than records.labels.delay), with the features that are therefore constant, of frauds that become known after
-    training.split.label_maturity, and of a control group that is too small. Says for how many applicants nobody can
-    know what they were, since they were stopped. Exit code 1: the share of bad rows is above records.max_bad_share.
+    Also reports what is guessed (separator, encoding, forms of dates), how many records have each link key and how
+    many of its values recur, and warns of link windows that are too short to ever hold a known fraud (no longer than
+    the shortest time from a fraud to its known label here, or without frauds than records.labels.delay), with the
+    features that are therefore constant, of frauds that become known after training.split.label_maturity, of columns
+    that may be known only after the decision, and of a control group that is too small. Says for how many applicants
+    nobody can know what they were, since they were stopped. Exit code 1: the share of bad rows is above
+    records.max_bad_share.
     """
     from scoring_model.configuration import load_configuration
     from scoring_model.evaluation.late_frauds import KnownFrauds, check_late_frauds
     from scoring_model.evaluation.stopped import whom
+    from scoring_model.evaluation.telling_columns import check_columns
     from scoring_model.features.blind_windows import check_windows
     from scoring_model.findings import arranged
+    from scoring_model.history.linked import key_uses, unusable
+    from scoring_model.records.observation import targets_at
     from scoring_model.records.quarantine import accept, write_quarantine, write_refused
     from scoring_model.records.reading import read_records
 
@@ -115,27 +123,33 @@ def check(
         maturity=configuration.training.split.label_maturity,
         records=len(reading.table),
     )
-    control = _control(reading.table, configuration.training.split.label_maturity)
-    findings = arranged([windows, late, control], mute=configuration.findings.mute)
+    targets = targets_at(
+        reading.table, reading.table.latest_instant + 1, configuration.training.split.label_maturity
+    )
+    columns = check_columns(reading.table, targets, configuration.feature_settings)
+    control = _control(reading.table, targets)
+    findings = arranged([windows, late, columns, control], mute=configuration.findings.mute)
     found = _found(reading) | {"applicants": whom(reading.table, configuration.training.split.label_maturity)}
+    uses = key_uses(reading.table, configuration.links.link_keys)
     if as_json:
+        found |= {"linkKeys": [use.to_json() for use in uses]}
         console.say_json({**found, "findings": [finding.to_json() for finding in findings]})
     else:
-        for name, value in {**found, "findings": list(findings)}.items():
+        for name, value in {**found, "linkKeys": list(uses), "findings": list(findings)}.items():
             console.say(f"{name}: {_shown(value)}")
+        if nothing := unusable(uses):
+            console.warn(nothing)
     accept(reading, max_share=configuration.records.max_bad_share)
 
 
-def _control(table: "RecordTable", maturity: int) -> "Finding":
+def _control(table: "RecordTable", targets: "NDArray[np.int8]") -> "Finding":
     """Check the size of the control group, if there is one."""
     from scoring_model.evaluation.checks import check_control
     from scoring_model.evaluation.stopped import ControlGroup
-    from scoring_model.records.observation import targets_at
     from scoring_model.records.times import DAY
 
     weights = None if table.propensities is None else 1.0 / table.propensities
     days = (table.latest_instant - int(table.event_times.min())) / DAY if len(table) else 0.0
-    targets = targets_at(table, table.latest_instant + 1, maturity)
     return check_control(ControlGroup.of(weights, targets), days=days, records=len(table))
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from scoring_model.service.keys.keyring import Keyring
-    from scoring_model.service.scoring.verifications import Replay
+    from scoring_model.service.scoring.replaying import Replay
     from scoring_model.service.store import Store
 
 CODES = {"same": 0, "different": 3, "erased": 4}
@@ -185,7 +185,7 @@ def _say_found(found: Mapping[str, Any]) -> None:
 async def _replay(store: Store, keyring: Keyring, resource: bytes, bundles: Path | None) -> Replay:
     from scoring_model.scorer.decider import Decider
     from scoring_model.service.activation.shelf import BundleShelf, BundlesMissing, read_bundle_directory
-    from scoring_model.service.scoring.verifications import replay as decide_again
+    from scoring_model.service.scoring.replaying import replay as decide_again
 
     directory = bundles or await read_bundle_directory(store) or Path("bundles")
 

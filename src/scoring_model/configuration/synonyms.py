@@ -20,6 +20,7 @@ HEADERS: Final = {
         czas_transakcji tidpunkt
         skapad datum_tid transaktionstid time date zeit datum fecha data tijd heure hora czas data_i_godzina
         fecha_y_hora data_e_ora data_e_hora date_et_heure datum_en_tijd datum_und_uhrzeit
+        event_timestamp
     """,
     "labelKnownAt": """
         label_known_at known_at chargeback_date chargeback_at label_date confirmed_at fraud_known_at fraud_date
@@ -27,16 +28,17 @@ HEADERS: Final = {
         date_de_fraude fraude_connue_le date_impayé date_signalement fecha_fraude fecha_contracargo fecha_confirmación
         data_frode data_contestazione data_segnalazione data_fraude data_chargeback data_confirmação fraude_bekend_op
         datum_fraude bekend_op data_oszustwa data_zgłoszenia data_wykrycia bedrägeri_känt känd_den
+        label_timestamp
     """,
     "labelReportedAt": "label_reported_at reported_at report_date",
     "label": """
         label is_fraud fraud class target betrug betrüger chargeback fraud_label verdict outcome ergebnis status y flag
-        fraude frode oszustwo bedrägeri
+        fraude frode oszustwo bedrägeri event_label
     """,
     "recordId": """
         record_id transaction_id tx_id order_id payment_id application_id signup_id rec_id id user_id uuid vorgang
         vorgangsnummer vorgangs_nr antragsnummer antrags_nr bestellnummer transaktionsnummer
-        laufnummer lfd_nr aktenzeichen
+        laufnummer lfd_nr aktenzeichen event_id
         référence numéro_dossier id_transaction id_commande id_demande id_transacción id_operación número_pedido
         id_solicitud folio id_transazione id_operazione numero_ordine numero_pratica id_transação id_pedido
         número_pedido protocolo transactienummer ordernummer aanvraagnummer dossiernummer kenmerk id_transakcji

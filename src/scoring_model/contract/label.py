@@ -16,10 +16,10 @@ from scoring_model.contract.resource import (
     Resource,
     Sandbox,
     missing,
+    moment,
     ruled,
 )
 from scoring_model.contract.rules import Rule, RuleError
-from scoring_model.contract.texts import from_rfc3339
 from scoring_model.contract.verification import Identifier
 from scoring_model.contract.violation import MOST_ERRORS, Violation
 
@@ -49,13 +49,7 @@ def _label(value: object) -> str:
 
 
 def _known_at(value: object, info: ValidationInfo) -> int:
-    if value is None:
-        raise missing()
-    if not isinstance(value, str):
-        raise rules.wrong_type("text", value)
-    found = from_rfc3339(value)
-    if found is None:
-        raise RuleError(Rule.NOT_A_TIME, "must be a time of RFC 3339 within the years 1 to 9999")
+    found = moment(value)
     if isinstance(info.context, LabelContext) and found > info.context.now:
         raise RuleError(Rule.IN_FUTURE, "must not be later than now")
     return found

@@ -10,9 +10,8 @@ from scoring_model.contract import rules
 from scoring_model.contract.identity import NOT_BLANK
 from scoring_model.contract.outcome import Outcome
 from scoring_model.contract.resolution import one_of
-from scoring_model.contract.resource import Body, Instant, Resource, example, missing, ruled
+from scoring_model.contract.resource import Body, Instant, Resource, example, missing, moment, ruled
 from scoring_model.contract.rules import Rule, RuleError
-from scoring_model.contract.texts import from_rfc3339
 
 MOST_VALUES: Final = 1_000
 """Values of one request."""
@@ -38,11 +37,7 @@ def _text(value: object) -> str:
 def _until(value: object, info: ValidationInfo) -> int | None:
     if value is None:
         return None
-    if not isinstance(value, str):
-        raise rules.wrong_type("text", value)
-    found = from_rfc3339(value)
-    if found is None:
-        raise RuleError(Rule.NOT_A_TIME, "must be a time of RFC 3339 within the years 1 to 9999")
+    found = moment(value)
     if isinstance(info.context, ListContext) and found <= info.context.now:
         raise RuleError(Rule.TOO_EARLY, "must be later than now")
     return found

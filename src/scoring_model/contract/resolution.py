@@ -17,10 +17,10 @@ from scoring_model.contract.resource import (
     Uuid,
     example,
     missing,
+    moment,
     ruled,
 )
 from scoring_model.contract.rules import Rule, RuleError
-from scoring_model.contract.texts import from_rfc3339
 
 NOTE_LENGTH: Final = 1_000
 
@@ -68,11 +68,7 @@ def one_of(values: tuple[str, ...], value: object) -> str:
 def _resolved_at(value: object, info: ValidationInfo) -> int | None:
     if value is None:
         return None
-    if not isinstance(value, str):
-        raise rules.wrong_type("text", value)
-    found = from_rfc3339(value)
-    if found is None:
-        raise RuleError(Rule.NOT_A_TIME, "must be a time of RFC 3339 within the years 1 to 9999")
+    found = moment(value)
     if isinstance(info.context, ResolutionContext) and found > info.context.now:
         raise RuleError(Rule.IN_FUTURE, "must not be later than now")
     return found

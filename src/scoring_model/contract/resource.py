@@ -17,8 +17,8 @@ from pydantic import (
 from pydantic.alias_generators import to_camel
 from pydantic_core import InitErrorDetails
 
-from scoring_model.contract.rules import Rule, RuleError, kind_of
-from scoring_model.contract.texts import EPOCH, instant_text
+from scoring_model.contract.rules import Rule, RuleError, kind_of, wrong_type
+from scoring_model.contract.texts import EPOCH, from_rfc3339, instant_text
 from scoring_model.contract.violation import MOST_ERRORS, Invalid, Violation, pointer
 
 T = TypeVar("T")
@@ -152,6 +152,18 @@ def check_items(items: Sequence[object], check: Callable[[object], T], limit: in
             errors.append(InitErrorDetails(type=error, loc=(place,), input=None))
     if errors:
         raise ValidationError.from_exception_data(noun, errors)
+    return found
+
+
+def moment(value: object) -> int:
+    """Check a time of RFC 3339 in a body: microseconds since 1970-01-01 UTC; raises `RuleError`."""
+    if value is None:
+        raise missing()
+    if not isinstance(value, str):
+        raise wrong_type("text", value)
+    found = from_rfc3339(value)
+    if found is None:
+        raise RuleError(Rule.NOT_A_TIME, "must be a time of RFC 3339 within the years 1 to 9999")
     return found
 
 

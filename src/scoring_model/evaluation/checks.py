@@ -2,20 +2,29 @@
 
 import math
 from collections.abc import Iterator, Sequence
+from typing import Final
 
 import numpy as np
 
+from scoring_model.bundle.score_counts import ScoreCounts
 from scoring_model.contract.outcome import Outcome
 from scoring_model.decision.rules import NEVER_REACHED, DecisionRules
 from scoring_model.decision.scale import MAX_SCORE
+from scoring_model.estimates import Estimate
 from scoring_model.evaluation.coverage import Coverage, LeftOut
 from scoring_model.evaluation.draws import MIN_BLOCKS
 from scoring_model.evaluation.evaluated_records import EvaluatedRecords
 from scoring_model.evaluation.groups import MIN_RECORDS, GroupTable
+from scoring_model.evaluation.stability import Stability, Verdict
 from scoring_model.evaluation.stopped import MIN_FRAUDS, MIN_GENUINE, ControlGroup, Stopped
+from scoring_model.evaluation.uncertainty import share_of
 from scoring_model.figures import ERRORS
 from scoring_model.findings import Code, Finding, State, not_applicable
 from scoring_model.records import format_duration
+
+_NAMED: Final = 10
+_MOVED: Final = 1.5
+"""Factor from which another share of frauds matters; with many records every month differs."""
 
 
 def check_evaluation(
@@ -23,14 +32,95 @@ def check_evaluation(
     rules: DecisionRules,
     groups: Sequence[GroupTable],
     coverage: Coverage | None,
+    *,
+    stability: Sequence[Stability],
+    counts: ScoreCounts | None,
 ) -> Iterator[Finding]:
-    """Check groups, scores and the choice of the records of an evaluation."""
+    """Check groups, scores, promises, months and the choice of the records of an evaluation."""
     yield check_groups(groups, records=len(records))
     yield check_scores(records, rules)
     yield check_maturity(coverage, records=len(records))
     yield check_stopped(records)
     alone = "one model alone releases nobody whom another one stops"
     yield Finding(code=Code.UNSEEN_KINDS, state=State.CLEAR, sentence=alone, records=len(records))
+    yield check_promises(stability, records=len(records))
+    yield check_prevalence(records, counts)
+
+
+def check_promises(stability: Sequence[Stability], *, records: int) -> Finding:
+    """Name the errors whose interval lies above what the policy promises."""
+    code, promised = Code.BROKEN_PROMISES, [one for one in stability if one.verdict is not None]
+    if not promised:
+        return not_applicable(code, "the policy promises nothing", records=records)
+    broken = [one for one in promised if one.verdict is Verdict.BROKEN]
+    undecided = sum(one.verdict is Verdict.UNDECIDED for one in promised)
+    sentence = (
+        f"promises whose interval lies above its bound: none of {len(promised)}; undecided: {undecided}"
+    )
+    if broken:
+        sentence = "; ".join(
+            f"{one.bound}: {_percent(one.widest)}, {one.limit:.2%} is promised" for one in broken
+        )
+    return Finding(
+        code=code,
+        state=State.FOUND if broken else State.CLEAR,
+        sentence=sentence,
+        count=len(broken),
+        records=records,
+        names=tuple(one.bound for one in broken),
+    )
+
+
+def check_prevalence(records: EvaluatedRecords, counts: ScoreCounts | None) -> Finding:
+    """Name the months whose share of frauds is not that of the records that certified the policy.
+
+    Parameters
+    ----------
+    counts : ScoreCounts or None
+        Of the records that certified the policy.
+    """
+    code, total = Code.PREVALENCE, len(records)
+    if counts is None:
+        return not_applicable(code, "the records that certified the policy are not known", records=total)
+    if records.weights is not None:
+        return not_applicable(code, "records of a control group stand for others", records=total)
+    frauds = int(counts.frauds.sum())
+    certified = share_of(frauds, frauds + int(counts.genuine.sum()))
+    months, places = np.unique(
+        records.event_times.astype("datetime64[us]").astype("datetime64[M]"), return_inverse=True
+    )
+    shares = zip(np.bincount(places, weights=records.labels), np.bincount(places), strict=True)
+    by_month = {
+        str(month): share_of(int(held), int(of)) for month, (held, of) in zip(months, shares, strict=True)
+    }
+    moved = {month: share for month, share in by_month.items() if _is_elsewhere(share, certified)}
+    worst = sorted(moved, key=lambda month: -(moved[month].value or 0.0))
+    listed = ", ".join(f"{month} {_percent(moved[month])}" for month in worst[:_NAMED])
+    return Finding(
+        code=code,
+        state=State.FOUND if moved else State.CLEAR,
+        sentence=f"{len(moved)} of {len(months)} months have another share of frauds than the records that "
+        f"certified the policy, {_percent(certified)}{': ' if moved else ''}{listed}",
+        count=len(moved),
+        records=total,
+        names=tuple(worst),
+    )
+
+
+def _is_elsewhere(share: Estimate, certified: Estimate) -> bool:
+    """Whether a share lies beyond another by its interval and by a factor that matters."""
+    (low, high), (base_low, base_high) = _ends(share), _ends(certified)
+    value, base = share.value or 0.0, certified.value or 0.0
+    return (low > base_high and value >= _MOVED * base) or (high < base_low and value * _MOVED <= base)
+
+
+def _ends(one: Estimate) -> tuple[float, float]:
+    return 0.0 if one.low is None else one.low, 1.0 if one.high is None else one.high
+
+
+def _percent(one: Estimate) -> str:
+    ends = "" if one.low is None or one.high is None else f" ({one.low:.2%} to {one.high:.2%})"
+    return f"{one.value or 0.0:.2%}{ends}"
 
 
 def check_groups(groups: Sequence[GroupTable], *, records: int) -> Finding:

@@ -111,18 +111,20 @@ def evaluate_records(
     for _, measured in columns:
         table |= measured
     groups = [GroupTable.of(column, measured) for column, measured in columns]
+    stability = tuple(_stability(records, policy, figures))
+    checked = check_evaluation(records, rules, groups, coverage, stability=stability, counts=counts)
     return Evaluation(
         table=table,
         overall=measure(records.decisions, labels, records.weights).under(figures.estimates),
         decompositions=decompose(records.decisions.probabilities, labels),
         calibration=calibration_table(records.decisions.probabilities, labels),
         extrapolated_from=rules.scale.extrapolated_from,
-        stability=tuple(_stability(records, policy, figures)),
+        stability=stability,
         columns=tuple(column for column, _ in columns),
         curves=Curves(records=records, draws=draws, policy=policy, costs=costs, counts=counts),
         coverage=coverage,
         provenance=provenance,
-        findings=arranged((*check_evaluation(records, rules, groups, coverage), *findings), mute=mute),
+        findings=arranged((*checked, *findings), mute=mute),
         days=draws.days,
         records=records,
         draws=figures.draws,

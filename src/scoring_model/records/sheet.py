@@ -127,8 +127,12 @@ def named_columns(columns: Iterable[tuple[str, Cells]]) -> dict[str, Cells]:
     named = dict(pairs)
     if len(named) < len(pairs):
         counts = Counter(name for name, _ in pairs)
-        repeated = sorted(name for name, count in counts.items() if count > 1)
-        raise UnreadableSource(f"columns must have distinct names, got more than one of {repeated}")
+        repeated = ", ".join(
+            f"{count} columns " + (f"called {name!r}" if name else "without a name")
+            for name, count in sorted(counts.items())
+            if count > 1
+        )
+        raise UnreadableSource(f"columns must have distinct names in the header, got {repeated}")
     return named
 
 

@@ -23,6 +23,7 @@ from scoring_model.service.identities.persons import Persons
 from scoring_model.service.keys.data_keys import Vault, follow
 from scoring_model.service.keys.keyring import Keyring
 from scoring_model.service.keys.link_hashes import Linker, Masks
+from scoring_model.service.keys.restored import require_keys
 from scoring_model.service.keys.secrets import Secrets, load_or_create
 from scoring_model.service.labels.requests import Labels
 from scoring_model.service.operator_lists.requests import ListRequests
@@ -160,7 +161,11 @@ async def open_service(
         If the bundle is invalid.
     HistoryMismatch
         If it links records differently from the history in the store.
+    KeysMissing
+        If the store is a copy without its person keys.
     """
+    async with store.reading() as reader:
+        await require_keys(reader)
     find = partial(fetch, store, BundleShelf(bundles or bundle.parent), public_key=public_key)
     load = partial(_load, public_key=public_key)
     activations = await read_activations(store)

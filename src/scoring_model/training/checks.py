@@ -5,9 +5,11 @@ from typing import Final
 
 import numpy as np
 
+from scoring_model.arrays import FloatArray
 from scoring_model.configuration import Configuration, Tuned
 from scoring_model.evaluation.checks import check_control
 from scoring_model.evaluation.late_frauds import KnownFrauds, check_late_frauds
+from scoring_model.evaluation.telling_columns import check_columns
 from scoring_model.features.blind_windows import check_windows
 from scoring_model.findings import Code, Finding, State, not_applicable
 from scoring_model.records.times import DAY
@@ -17,10 +19,11 @@ from scoring_model.training.space import open_ends
 from scoring_model.training.split import NO_TEST_PART, Split
 
 _NAMED: Final = 20
+_MOST: Final = 0.5
 
 
 def check_prepared(prepared: Prepared, configuration: Configuration) -> Iterator[Finding]:
-    """Check windows, features, the evaluated part and the delays of labels, before the search."""
+    """Check windows, features, ranges, raw columns, the evaluated part and the delays of labels, before the search."""
     yield check_windows(
         prepared.table, configuration.feature_settings, configured_delay=configuration.records.labels.delay
     )
@@ -28,6 +31,11 @@ def check_prepared(prepared: Prepared, configuration: Configuration) -> Iterator
         prepared.useless, records=len(prepared.split.train), dropped=configuration.features.drop_useless
     )
     yield check_categories(prepared)
+    yield check_ranges(prepared)
+    targets = np.full(len(prepared.table), -1, dtype=np.int8)
+    targets[prepared.split.train] = prepared.split.train_targets
+    settings, weight = configuration.feature_settings, prepared.genuine_weight
+    yield check_columns(prepared.table, targets, settings, genuine_weight=weight)
     yield check_evaluated_part(prepared.split)
     bounds = prepared.split.boundaries
     yield check_control(
@@ -73,6 +81,39 @@ def check_features(useless: Mapping[str, str], *, records: int, dropped: bool) -
         records=records,
         names=tuple(useless),
     )
+
+
+def check_ranges(prepared: Prepared) -> Finding:
+    """Find numbers that lie outside their training range for most of the validation records that have them."""
+    code, validation = Code.OUTSIDE_RANGE, prepared.split.validation
+    categorical = set(prepared.feature_options["categorical"])
+    shares = {
+        name: share
+        for place, name in enumerate(prepared.matrix.names)
+        if place not in categorical
+        and (share := _outside(prepared.rows[prepared.split.train, place], prepared.rows[validation, place]))
+        > _MOST
+    }
+    names = tuple(sorted(shares, key=lambda name: -shares[name]))
+    listed = ", ".join(f"{name} {shares[name]:.0%}" for name in names[:_NAMED])
+    return Finding(
+        code=code,
+        state=State.FOUND if names else State.CLEAR,
+        sentence=f"{len(names)} numbers lie outside their training range for most validation records"
+        + (f": {listed}" if names else ""),
+        count=len(names),
+        records=len(validation),
+        names=names,
+        figures={name: shares[name] for name in names},
+    )
+
+
+def _outside(train: FloatArray, validation: FloatArray) -> float:
+    """Return the share of the present validation values that are beyond all of the train part; 0 without any."""
+    train, validation = train[~np.isnan(train)], validation[~np.isnan(validation)]
+    if not len(train) or not len(validation):
+        return 0.0
+    return float(((validation < train.min()) | (validation > train.max())).mean())
 
 
 class OneCode(TrainingStopped):

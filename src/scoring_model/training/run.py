@@ -25,7 +25,7 @@ from scoring_model.training.checks import check_parameters, check_prepared, refu
 from scoring_model.training.label_gain import leave_out_gainless
 from scoring_model.training.leakage import refuse_leaks, run_leakage_checks
 from scoring_model.training.preparation import Prepared, prepare
-from scoring_model.training.split import Split
+from scoring_model.training.split import Split, describe_use
 from scoring_model.training.thinning import Thinning
 from scoring_model.training.tuning import Tuning, is_cut_short, tune
 
@@ -209,6 +209,7 @@ class _Run:
         for segment in prepared.split.summaries:
             if segment.records:
                 report(str(segment))
+        report(describe_use(prepared.split, self.configuration.split))
 
     def check_records(self) -> tuple[Finding, ...]:
         """Refuse records that leak, or with which no model keeps the bounds."""

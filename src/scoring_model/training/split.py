@@ -3,6 +3,7 @@
 Decision record: docs/adr/0013-labels-and-splits.md.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -192,6 +193,15 @@ REASONS: Final = {
 }
 
 
+_SPENT_BY: Final = {
+    "burn-in": "are burn-in (training.split.burn_in)",
+    "gap": "lie in gaps (training.split.gap)",
+    "validation": "are validation (training.split.validation)",
+    "test": "are test (training.split.test)",
+    "label maturity window": "are too young (training.split.label_maturity)",
+}
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PartSummary:
     """The records of one segment of the split.
@@ -312,6 +322,26 @@ class Split:
             cells = (row.part, row.start, row.end, row.records, row.genuine, row.frauds, left_out)
             lines.append("| " + " | ".join(map(str, cells)) + " |")
         return "\n".join(lines) + "\n"
+
+
+def describe_use(parts: Split, settings: SplitSettings) -> str:
+    """Say how many records train, and which settings spend most of the others.
+
+    Records after the as-of instant are not counted.
+    """
+    spent = Counter[str]()
+    for row in parts.summaries:
+        if row.part in _SPENT_BY:
+            spent[_SPENT_BY[row.part]] += row.records
+    train = next(row for row in parts.summaries if row.part == "train")
+    more = (
+        "A longer training.split.train takes records of the burn-in."
+        if settings.by_duration
+        else "A smaller value of one of them leaves more for the train part."
+    )
+    others = [f"{count:,} {name}" for name, count in spent.most_common() if count]
+    used, total = train.genuine + train.frauds, train.records + spent.total()
+    return f"{used:,} of {total:,} records train the model; {', '.join(others)}. {more}"
 
 
 def split(

@@ -27,7 +27,7 @@ from scoring_model.service.core.errors import RequestError
 from scoring_model.service.keys.keyring import Unreadable
 from scoring_model.service.labels.imports import LabelLine, import_labels
 from scoring_model.service.requests.commit_queue import QueueLimits
-from scoring_model.service.scoring.verifications import NotReplayable, replay
+from scoring_model.service.scoring.replaying import NotReplayable, replay
 from service_use import (
     MASTERS,
     START,

@@ -22,7 +22,7 @@ from scoring_model.service.labels.imports import LabelLine, import_labels
 from scoring_model.service.labels.report import label_delays
 from scoring_model.service.past.export import export_file
 from scoring_model.service.past.whatif import what_if
-from scoring_model.service.scoring.verifications import Replay, replay
+from scoring_model.service.scoring.replaying import Replay, replay
 from scoring_model.training.run import Training
 from service_use import (
     HOUR,

@@ -23,7 +23,7 @@ from scoring_model.service.core.errors import IdentityNotValidated, Invalid
 from scoring_model.service.keys.data_keys import Vault
 from scoring_model.service.past.export import export_file
 from scoring_model.service.past.whatif import what_if
-from scoring_model.service.scoring.verifications import Replay, replay
+from scoring_model.service.scoring.replaying import Replay, replay
 from scoring_model.training.run import Training
 from service_use import (
     HOUR,

@@ -33,7 +33,8 @@ from scoring_model.service.operator_lists.operating import OperatedList, copy_li
 from scoring_model.service.past.inspection import inspect
 from scoring_model.service.retention.sweeping import Ages, sweep
 from scoring_model.service.scoring import listbook
-from scoring_model.service.scoring.verifications import Replay, replay
+from scoring_model.service.scoring.replaying import Replay, replay
+from scoring_model.service.store import Reader
 from service_use import (
     HOUR,
     MASTERS,
@@ -219,12 +220,11 @@ def test_a_bitmap_that_is_behind_changes_nothing(
             assert said(await verified(world, caller, "free"))[1:] == ("policy", None)
         asked: list[int] = []
 
-        async def count(_reader: object, hashes: Sequence[bytes]) -> list[ListEntryRow]:
+        async def count(_reader: Reader, hashes: Sequence[bytes]) -> list[ListEntryRow]:
             asked.append(len(hashes))
             return []
 
-        book = world.service.scoring._listbook
-        monkeypatch.setattr(book, "_look_up", count)
+        monkeypatch.setattr(Reader, "list_entries", count)
         await verified(world, caller, "free")
         assert asked == []
         await verified(world, caller, "d6")

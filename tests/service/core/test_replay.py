@@ -15,7 +15,7 @@ from scoring_model.service.core import ids
 from scoring_model.service.core.payload import pack_stored, unpack_payload
 from scoring_model.service.keys.keyring import KeyEncryptionKey, Keyring
 from scoring_model.service.requests.commit_queue import QueueLimits
-from scoring_model.service.scoring.verifications import NotReplayable, Replay, replay
+from scoring_model.service.scoring.replaying import NotReplayable, Replay, replay
 from scoring_model.training.run import Training
 from service_use import (
     MASTERS,

@@ -31,7 +31,7 @@ from scoring_model.service.clients.clients import NewClient, Permission, create_
 from scoring_model.service.core.rows import RuleSetRow, VerificationRow
 from scoring_model.service.http import create_app
 from scoring_model.service.http.settings import HttpSettings
-from scoring_model.service.scoring.verifications import Replay, replay
+from scoring_model.service.scoring.replaying import Replay, replay
 from scoring_model.service.store import open_store
 from service_use import HOUR, MASTERS, START, World, decider_of, run_story, signals_of, table
 

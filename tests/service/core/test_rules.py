@@ -24,8 +24,8 @@ from scoring_model.service.core.rows import RuleSetRow, VerificationRow
 from scoring_model.service.keys.data_keys import Vault
 from scoring_model.service.past.export import export_file
 from scoring_model.service.past.inspection import inspect
+from scoring_model.service.scoring.replaying import Replay, replay
 from scoring_model.service.scoring.rulebook import Rulebook
-from scoring_model.service.scoring.verifications import Replay, replay
 from service_use import (
     HOUR,
     MASTERS,

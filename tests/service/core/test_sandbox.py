@@ -29,8 +29,8 @@ from scoring_model.service.past.inspection import list_verifications
 from scoring_model.service.past.pages import past_pages
 from scoring_model.service.past.records import read_past
 from scoring_model.service.past.whatif import what_if
+from scoring_model.service.scoring.replaying import Replay, replay
 from scoring_model.service.scoring.sandbox import explains_sandbox
-from scoring_model.service.scoring.verifications import Replay, replay
 from service_use import MASTERS, START, World, decider_of, run_story, signals_of, table
 
 VERIFICATIONS = "/scoring/v1/verifications"

@@ -18,7 +18,7 @@ from scoring_model.service.retention import signals
 from scoring_model.service.retention.prune import Pruned, prune
 from scoring_model.service.retention.signals import OldSignals, Removed, remove_signals
 from scoring_model.service.retention.sweeping import Ages
-from scoring_model.service.scoring.verifications import Replay, replay
+from scoring_model.service.scoring.replaying import Replay, replay
 from service_use import (
     HOUR,
     MASTERS,

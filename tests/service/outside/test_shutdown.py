@@ -146,7 +146,8 @@ def test_what_is_under_way_is_finished(sealed: Path, migrated: Path, tmp_path: P
         for wire in idle + new:
             wire.__exit__()
         assert service.process.wait(SECONDS) == 0
-    assert [None if answer is None else answer.status for answer in answers] == [201] * 16
+    statuses = [None if answer is None else answer.status for answer in answers]
+    assert statuses == [201] * 16
 
 
 @contextmanager

@@ -21,6 +21,8 @@ FOR_OPERATORS = {
     "RULE_HITS",
     "LIST_HITS",
     "MEASURES",  # at most every 15 s, in one process
+    "SEALING_KEYS",
+    "LACKS_KEYS",  # at a start, and stops at the first key
 }
 SORTED = {
     "api_keys",

@@ -9,6 +9,7 @@ import pytest
 from scoring_model.arrays import FloatArray, IntArray
 from scoring_model.configuration import Configuration, LeakageSettings
 from scoring_model.evaluation.metrics import Ranking
+from scoring_model.evaluation.single_column import single_auc
 from scoring_model.features import FeatureMatrix
 from scoring_model.findings import State
 from scoring_model.history import LinkCounts, WindowSpec
@@ -20,7 +21,7 @@ from scoring_model.training.leakage import LeakageError, refuse_leaks, run_leaka
 from scoring_model.training.leakage.future_leakage import check_future_leakage
 from scoring_model.training.leakage.label_permutation import check_label_permutation
 from scoring_model.training.leakage.shared_persons import check_shared_persons
-from scoring_model.training.leakage.single_feature import check_single_features, single_auc
+from scoring_model.training.leakage.single_feature import check_single_features
 from scoring_model.training.preparation import Prepared, prepare
 from scoring_model.training.run import Training, run_training
 

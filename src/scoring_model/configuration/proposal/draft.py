@@ -1,6 +1,6 @@
 """A configuration that is proposed step by step, and what its steps ask of the file."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -37,6 +37,16 @@ class Amount:
 
     signal: str
     decimals: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Given:
+    """What another source knows of a file: fields and kinds by column, unused columns, and the words of labels."""
+
+    fields: Mapping[str, str]
+    kinds: Mapping[str, Kind]
+    left_out: Mapping[str, str]
+    words: Mapping[str, list[str]]
 
 
 @dataclass(kw_only=True)

@@ -8,6 +8,8 @@ from scoring_model.configuration.proposal.label_columns import LabelColumn, Trus
 
 def find_label(proposal: Proposal) -> None:
     """Find the label and its words."""
+    if "label" in proposal.fields and proposal.words:
+        return
     candidates = label_columns(proposal.free())
     proposal.words = {"fraud": ["fraud"], "genuine": ["genuine"]}
     if not candidates:

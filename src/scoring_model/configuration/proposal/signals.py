@@ -52,7 +52,7 @@ def find_signals(proposal: Proposal) -> None:
 
 def find_keys(proposal: Proposal) -> None:
     """Find what links records: persons, addresses, images, and signals that recur."""
-    if {"firstName", "lastName", "dob"} <= proposal.fields.keys():
+    if {"firstName", "lastName", "dob"} <= proposal.fields.keys() or "subjectId" in proposal.fields:
         proposal.keys["person"] = ()
     address = tuple(
         name for name in ("address.line1", "address.city", "address.postalCode") if name in proposal.fields

@@ -6,7 +6,8 @@ Decision record: docs/adr/0008-guesses-about-files.md.
 from dataclasses import replace
 from pathlib import Path
 
-from scoring_model.configuration.proposal.draft import Proposal
+from scoring_model.configuration.profiles import Kind
+from scoring_model.configuration.proposal.draft import Given, Proposal
 from scoring_model.configuration.proposal.fields import find_documents, find_fields, find_record_id
 from scoring_model.configuration.proposal.file import described
 from scoring_model.configuration.proposal.labels import find_label
@@ -17,7 +18,9 @@ from scoring_model.configuration.proposal.signals import find_amounts, find_keys
 from scoring_model.configuration.proposal.times import find_known, find_times
 
 
-def propose(path: Path, *, delay: int | None = None, timezone: str | None = None) -> Proposal:
+def propose(
+    path: Path, *, delay: int | None = None, timezone: str | None = None, given: Given | None = None
+) -> Proposal:
     """Propose a configuration for a file.
 
     Parameters
@@ -26,6 +29,8 @@ def propose(path: Path, *, delay: int | None = None, timezone: str | None = None
         Time from an event until its label is known, microseconds; measured or assumed without it.
     timezone : str, optional
         IANA name of the zone of times without one.
+    given : Given, optional
+        What is not to be guessed.
 
     Raises
     ------
@@ -33,6 +38,8 @@ def propose(path: Path, *, delay: int | None = None, timezone: str | None = None
         If the file cannot be read.
     """
     proposal = replace(described(path), timezone=timezone)
+    if given is not None:
+        _take_over(proposal, given)
     find_times(proposal)
     find_label(proposal)
     find_known(proposal)
@@ -47,3 +54,14 @@ def propose(path: Path, *, delay: int | None = None, timezone: str | None = None
     find_lengths(proposal, delay)
     find_bound(proposal)
     return proposal
+
+
+def _take_over(proposal: Proposal, given: Given) -> None:
+    profiles = proposal.profiles
+    unused = (Kind.EMPTY, Kind.CONSTANT)
+    for column, kind in given.kinds.items():
+        if column in profiles and profiles[column].kind not in unused:
+            profiles[column] = replace(profiles[column], kind=kind)
+    proposal.fields |= {name: column for column, name in given.fields.items() if column in profiles}
+    proposal.left_out |= {column: reason for column, reason in given.left_out.items() if column in profiles}
+    proposal.words = dict(given.words)

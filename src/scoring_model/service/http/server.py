@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import math
+import select
 import signal
 import socket
 from collections.abc import Awaitable, Callable, Iterable, Iterator
@@ -28,6 +29,13 @@ CANCEL_GRACE: Final = 1.0
 _SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
 
 
+ACCEPT_SECONDS: Final = 1.0
+"""Seconds for which a stopping server goes on to accept connections that wait."""
+
+READ_SECONDS: Final = 0.05
+"""Seconds in which a stopping server reads what has arrived; the event loop polls once at least."""
+
+
 class _Server(uvicorn.Server):
     """Leaves signals to `run`, which continues after the last response."""
 
@@ -35,6 +43,21 @@ class _Server(uvicorn.Server):
     def capture_signals(self) -> Iterator[None]:
         """Capture nothing."""
         yield
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Read what was sent before the signal, then accept nothing more and finish the open requests.
+
+        libuv accepts one connection an iteration (libuv pull request 3696): those that wait when the listener is
+        closed would be reset.
+        """
+        loop, waiting = asyncio.get_running_loop(), select.poll()
+        for one in sockets or ():
+            waiting.register(one, select.POLLIN)
+        end = loop.time() + ACCEPT_SECONDS
+        while loop.time() < end and waiting.poll(0):
+            await asyncio.sleep(0)
+        await asyncio.sleep(READ_SECONDS)
+        await super().shutdown(sockets)
 
 
 async def run(

@@ -26,6 +26,7 @@ from scoring_model.service.core.rows import IdentityRow, PersonKeyRow, Verificat
 from scoring_model.service.events.events import events_of_identity, write_events
 from scoring_model.service.keys.data_keys import DataKey, Vault
 from scoring_model.service.keys.keyring import UnknownMasterKey
+from scoring_model.service.keys.restored import erasing_fact
 from scoring_model.service.store import (
     ERASED_NOTHING,
     ErasedUntil,
@@ -165,7 +166,7 @@ async def erase(transaction: Transaction, key_id: bytes, now: int, *, begun: boo
     begun : bool
         Whether something of the person is erased already. Without the fact everything is then.
     """
-    name = f"erasing.{key_id.hex()}"
+    name = erasing_fact(key_id)
     kept = await transaction.fact(name)
     if begun and kept is None:
         return False

@@ -123,6 +123,12 @@ class Linker:
         return Links(person, tuple(hashes))
 
 
+def split_hashes(packed: bytes | None) -> list[bytes]:
+    """Split the concatenated hashes of a verification; none after erasure."""
+    packed = packed or b""
+    return [packed[at : at + HASH_BYTES] for at in range(0, len(packed), HASH_BYTES)]
+
+
 def _framed(text: str) -> bytes:
     # Lone surrogates are accepted.
     encoded = text.encode("utf-8", "surrogatepass")

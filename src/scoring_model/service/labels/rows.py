@@ -11,6 +11,7 @@ from scoring_model.history import pack_label
 from scoring_model.service.core.clock import Clock
 from scoring_model.service.core.rows import LabelRow, VerificationRow
 from scoring_model.service.events.events import events_of_label, write_events
+from scoring_model.service.keys.link_hashes import split_hashes
 from scoring_model.service.past.history_import import tied_hashes
 from scoring_model.service.store import Transaction
 
@@ -21,7 +22,6 @@ MOST_KEPT: Final = 100
 """Labels that are stored of one verification or imported record: its history is read by every later one."""
 
 _FRAUD: Final = "fraud"
-_HASH: Final = 16
 _REPORTED: Final = struct.Struct("<qb")
 """A label of an imported record: when it was known, and its place in `LABELS`."""
 
@@ -99,7 +99,9 @@ async def _append(
     rows = {row.id: row for row in found if client in (None, row.client)}
     stored = await transaction.labels(list(rows))
     labels = {id_: _Labels([told[:2] for told in stored.get(id_, ())]) for id_ in rows}
-    at = await _reporting_time(transaction, [h for row in rows.values() for h in _hashes(row)], batch, clock)
+    at = await _reporting_time(
+        transaction, [h for row in rows.values() for h in split_hashes(row.links)], batch, clock
+    )
     fates = [_fate(report, rows.get(report.about), labels) for report in batch]
     new = [
         LabelRow(rows[report.about].client, report.about, report.label, report.known_at, at)
@@ -112,7 +114,7 @@ async def _append(
             (value, row.completed_at or 0, 0): packed
             for row in rows.values()
             if (packed := labels[row.id].packed(at))
-            for value in _hashes(row)
+            for value in split_hashes(row.links)
         }
     )
     await write_events(transaction, [events_of_label(label, rows[label.verification_id]) for label in new])
@@ -163,8 +165,3 @@ async def _reporting_time(
     newest = await transaction.newest(wanted) if wanted else None
     known = max(report.known_at for report in batch)
     return max(clock.now(), known, known if newest is None else newest + 1)
-
-
-def _hashes(row: VerificationRow) -> list[bytes]:
-    links = row.links or b""
-    return [links[i : i + _HASH] for i in range(0, len(links), _HASH)]

@@ -6,7 +6,7 @@ has read up to a number has read all that is before it.
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -111,7 +111,7 @@ async def add_entries(
     Parameters
     ----------
     hashes : sequence of bytes
-        Of the values. More than `AT_ONCE` are added in several changes, in order.
+        Of the values. More than `AT_ONCE` are added in several changes, in order: `check_addition` first.
     sealed : mapping of bytes to bytes
         Encrypted values by hash, for lists of all scopes.
 
@@ -122,11 +122,47 @@ async def add_entries(
         `MOST_ENTRIES`.
     """
     done = Changed(0, 0, 0)
-    for at in range(0, max(len(hashes), 1), AT_ONCE):
+    for at in range(0, len(hashes), AT_ONCE):
         async with store.writing([WHOLE_DATABASE]) as transaction:
             part = list(dict.fromkeys(hashes[at : at + AT_ONCE]))
             done += await _add(transaction, change, addition, part, now, sealed)
     return done
+
+
+async def check_addition(
+    store: Store,
+    change: ListChange,
+    addition: Addition,
+    hashes: Sequence[bytes],
+    *,
+    now: int,
+    beside: Collection[str] = (),
+) -> None:
+    """Check that a list takes values, before the first is added.
+
+    Parameters
+    ----------
+    beside : collection of str
+        Names of the lists that are added to together with it.
+
+    Raises
+    ------
+    Invalid
+        As for `add_entries`.
+    """
+    async with store.reading() as reader:
+        row = await _list_of(reader, change, addition, beside)
+        if row is None:
+            _check_room(len(set(hashes)))
+        elif row.entries + len(hashes) > MOST_ENTRIES:
+            open_ones = {
+                one.hash
+                for at in range(0, len(hashes), AT_ONCE)
+                for one in await reader.list_entries(hashes[at : at + AT_ONCE])
+                if one.list_number == row.number and one.removed is None
+            }
+            over = await reader.expired_entries(row.number, now)
+            _check_room(row.entries - len(over - open_ones) + len({*hashes} - open_ones))
 
 
 async def remove_entries(
@@ -148,7 +184,7 @@ async def remove_entries(
                 done += await _remove(transaction, row, [one.hash for one in living], change.by, now)
             if len(living) < AT_ONCE:
                 return done
-    for at in range(0, max(len(hashes), 1), AT_ONCE):
+    for at in range(0, len(hashes), AT_ONCE):
         async with store.writing([WHOLE_DATABASE]) as transaction:
             row = await existing(transaction, change)
             part = list(dict.fromkeys(hashes[at : at + AT_ONCE]))
@@ -173,26 +209,18 @@ async def show_lists(store: Store, history_scope: str | None, name: str | None) 
         return [
             {
                 "historyScope": row.history_scope,
-                **await described(reader, row, changes=_SHOWN_CHANGES),
+                "list": row.name,
+                "key": row.key,
+                "outcome": row.outcome,
+                "entries": row.entries,
+                "changes": [
+                    {"at": rfc3339(one.at), "by": one.changed_by, "added": one.added, "removed": one.removed}
+                    for one in await reader.list_changes(row.number, _SHOWN_CHANGES)
+                ],
                 "hits": hits[row.history_scope, row.name],
             }
             for row in rows
         ]
-
-
-async def described(reader: Reader, row: OperatorListRow, *, changes: int) -> dict[str, Any]:
-    """Describe a list with its last changes, latest first."""
-    latest = await reader.list_changes(row.number, changes)
-    return {
-        "list": row.name,
-        "key": row.key,
-        "outcome": row.outcome,
-        "entries": row.entries,
-        "changes": [
-            {"at": rfc3339(one.at), "by": one.changed_by, "added": one.added, "removed": one.removed}
-            for one in latest
-        ],
-    }
 
 
 async def _add(
@@ -204,7 +232,12 @@ async def _add(
     sealed: Mapping[bytes, bytes],
 ) -> Changed:
     number = 1 + (await transaction.latest_overrides())[1]
-    row = await _list_of(transaction, change, addition, number)
+    row = await _list_of(transaction, change, addition)
+    if row is None:
+        row = OperatorListRow(
+            number, change.history_scope, change.name, addition.key, addition.outcome.value, 0
+        )
+        await transaction.insert([row])
     open_ones = {
         one.hash: one
         for one in await transaction.list_entries(hashes)
@@ -221,10 +254,8 @@ async def _add(
     if entries > MOST_ENTRIES:
         over = len(await transaction.end_expired([(row.number, number, now)]))
         row, entries = row._replace(entries=row.entries - over), entries - over
-    if entries > MOST_ENTRIES:
-        detail = f"would have {entries:,} entries; a list takes {MOST_ENTRIES:,}"
-        raise Invalid([Violation("/list", "too_many_entries", detail)])
-    if new or not row.entries:
+    _check_room(entries)
+    if new:
         await transaction.end_entries([(value, row.number, number, now) for value in ended])
         until = addition.until
         rows = [
@@ -235,20 +266,22 @@ async def _add(
     return Changed(len(new), len(kept), entries)
 
 
+def _check_room(entries: int) -> None:
+    if entries > MOST_ENTRIES:
+        detail = f"would have {entries:,} entries; a list takes {MOST_ENTRIES:,}"
+        raise Invalid([Violation("/list", "too_many_entries", detail)])
+
+
 async def _list_of(
-    transaction: Transaction, change: ListChange, addition: Addition, number: int
-) -> OperatorListRow:
-    """Find the list, or make it; refuse another key or outcome."""
-    known = {row.name: row for row in await transaction.lists_of(change.history_scope)}
+    reader: Reader, change: ListChange, addition: Addition, beside: Collection[str] = ()
+) -> OperatorListRow | None:
+    """Find the list; refuse another key or outcome, and one list more than there may be."""
+    known = {row.name: row for row in await reader.lists_of(change.history_scope)}
     row = known.get(change.name)
     if row is None:
-        if len(known) >= MOST_LISTS:
+        if len({change.name, *known, *beside}) > MOST_LISTS:
             detail = f"would be one list more than {MOST_LISTS}, which a history scope may have"
             raise Invalid([Violation("/list", "too_many_lists", detail)])
-        row = OperatorListRow(
-            number, change.history_scope, change.name, addition.key, addition.outcome.value, 0
-        )
-        await transaction.insert([row])
     elif (row.key, row.outcome) != (addition.key, addition.outcome.value):
         detail = f"has the key {row.key} and the outcome {row.outcome}, which never change"
         raise Invalid([Violation("/list", "list_differs", detail)])

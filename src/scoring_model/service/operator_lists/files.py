@@ -24,8 +24,8 @@ class FileList:
         Name of its link key.
     until : int or None
         Microseconds since 1970-01-01 UTC.
-    values : sequence of object
-        As for `ValueHasher.hash`.
+    values : sequence of tuple of (int, object)
+        Place and value, as for `hash_values`.
     source : str
         Where they stand, for errors.
     """
@@ -34,7 +34,7 @@ class FileList:
     key: str
     outcome: Outcome
     until: int | None
-    values: Sequence[object] = field(repr=False)
+    values: Sequence[tuple[int, object]] = field(repr=False)
     source: str
 
     def hashed(self, hasher: ValueHasher) -> dict[bytes, object]:
@@ -67,9 +67,10 @@ def read_lists(path: Path) -> tuple[FileList, ...]:
         raise Invalid(violations, path.name)
     found = []
     for plain in listed:
-        values, source = plain["values"], f"{path.name}: {plain['name']}"
-        if isinstance(values, str):
-            beside = path.parent / values
+        given, source = plain["values"], f"{path.name}: {plain['name']}"
+        values = list(enumerate(given))
+        if isinstance(given, str):
+            beside = path.parent / given
             with beside.open(encoding="utf-8") as lines:
                 values, source = read_lines(lines, beside.name), beside.name
         until = plain.get("until")

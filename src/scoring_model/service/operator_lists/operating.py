@@ -4,7 +4,7 @@ A list of all scopes has an entry in each of them, and keeps its values, encrypt
 """
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Self
 
@@ -24,6 +24,7 @@ from scoring_model.service.operator_lists.changes import (
     Changed,
     ListChange,
     add_entries,
+    check_addition,
     existing,
     remove_entries,
 )
@@ -106,38 +107,61 @@ class OperatedList:
         scope = self.history_scope if history_scope is None else history_scope
         return ValueHasher(self.secrets, self.key, scope, self.client)
 
+    async def check(
+        self,
+        addition: Addition,
+        values: Mapping[bytes, object],
+        *,
+        now: int,
+        beside: Collection[str] = (),
+    ) -> list[tuple[str, list[bytes]]]:
+        """Check that its list takes values in every history scope; parameters and errors as for `add`.
+
+        Parameters
+        ----------
+        beside : collection of str
+            Names of the lists that are added to together with it.
+
+        Returns
+        -------
+        list of tuple of (str, list of bytes)
+            History scopes, its own first, and the hashes there.
+        """
+        whole = await self._by_scope(values)
+        for scope, hashes in whole:
+            change = self._change(scope)
+            await check_addition(self.store, change, addition, hashes, now=now, beside=beside)
+        return whole
+
     async def add(self, addition: Addition, values: Mapping[bytes, object], *, now: int) -> Changed:
-        """Add values.
+        """Add values to its list in every history scope, if all of them take all values.
 
         Parameters
         ----------
         values : mapping of bytes to object
             By hash in its own history scope.
 
+        Returns
+        -------
+        Changed
+            Of its own history scope.
+
         Raises
         ------
         Invalid
             As for `add_entries`, or if values times scopes are more than `MOST_PRODUCTS`.
         """
-        if self.history_scope != ALL_SCOPES:
-            return await add_entries(
-                self.store, self._change(self.history_scope), addition, list(values), now=now
-            )
-        async with self.store.reading() as reader:
-            scopes = sorted({client.pool for client in await reader.clients()})
-        if len(values) * len(scopes) > MOST_PRODUCTS:
-            most = MOST_PRODUCTS // len(scopes)
-            detail = f"must be at most {most:,} values for {len(scopes):,} history scopes"
-            raise Invalid([Violation("", Rule.TOO_MANY, detail)])
-        own = self.hasher()
-        sealed = {value: own.seal(value, plain) for value, plain in values.items()}
-        done = await add_entries(
-            self.store, self._change(ALL_SCOPES), addition, list(values), now=now, sealed=sealed
-        )
-        for scope in scopes:
-            hashes = list(map(self.hasher(scope).hash, values.values()))
-            await add_entries(self.store, self._change(scope), addition, hashes, now=now)
-        return done
+        whole = await self.check(addition, values, now=now)
+        sealed = {}
+        if self.history_scope == ALL_SCOPES:
+            own = self.hasher()
+            sealed = {value: own.seal(value, plain) for value, plain in values.items()}
+        done = []
+        for scope, hashes in whole:
+            kept = sealed if scope == ALL_SCOPES else {}
+            change = self._change(scope)
+            done.append(await add_entries(self.store, change, addition, hashes, now=now, sealed=kept))
+        return done[0]
 
     async def remove(self, values: Mapping[bytes, object] | None, *, now: int) -> Changed:
         """Remove values; all of them without values."""
@@ -152,8 +176,43 @@ class OperatedList:
                 await remove_entries(self.store, self._change(scope), hashes, now=now)
         return done
 
+    async def _by_scope(self, values: Mapping[bytes, object]) -> list[tuple[str, list[bytes]]]:
+        """Hash values for each history scope that the list is in, its own first."""
+        found = [(self.history_scope, list(values))]
+        if self.history_scope == ALL_SCOPES:
+            async with self.store.reading() as reader:
+                scopes = sorted({client.pool for client in await reader.clients()})
+            if len(values) * len(scopes) > MOST_PRODUCTS:
+                most = MOST_PRODUCTS // len(scopes)
+                detail = f"must be at most {most:,} values for {len(scopes):,} history scopes"
+                raise Invalid([Violation("", Rule.TOO_MANY, detail)])
+            found += [(scope, list(map(self.hasher(scope).hash, values.values()))) for scope in scopes]
+        return found
+
     def _change(self, history_scope: str) -> ListChange:
         return ListChange(history_scope=history_scope, name=self.name, by=self.by)
+
+
+async def add_to_lists(
+    parts: Sequence[tuple[OperatedList, Addition, Mapping[bytes, object]]], *, now: int
+) -> list[Changed]:
+    """Add values to several lists, if all of them take all values.
+
+    Raises
+    ------
+    Invalid
+        With what breaks a rule in every list, by its place.
+    """
+    broken: list[Violation] = []
+    names = [of.name for of, _, _ in parts]
+    for place, (of, addition, values) in enumerate(parts):
+        try:
+            await of.check(addition, values, now=now, beside=names)
+        except Invalid as error:
+            broken += [one.within("lists", place) for one in error.violations]
+    if broken:
+        raise Invalid(broken)
+    return [await of.add(addition, values, now=now) for of, addition, values in parts]
 
 
 async def has_shared_lists(store: Store) -> bool:

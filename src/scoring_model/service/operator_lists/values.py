@@ -1,9 +1,10 @@
 """Values of a list: what a person writes, and the hash that links use of it."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping
+from functools import partial
 from pathlib import Path
-from typing import Final, NamedTuple, TextIO
+from typing import Final, TextIO
 
 from scoring_model.contract.fields import IDENTITY_FIELDS, REFERENCE_FIELDS
 from scoring_model.contract.rules import (
@@ -134,37 +135,37 @@ def _checked(name: str, value: object) -> object | None:
     return IDENTITY_RULES[name]([value] if name == "imageUrls" else value)
 
 
-def read_lines(source: TextIO, name: str) -> list[object]:
-    """Read the values of a file: one a line, as text or as a JSON object; blank lines are skipped.
+def read_lines(source: TextIO, name: str) -> list[tuple[int, object]]:
+    """Read the values of a file, one a line; blank lines are skipped.
+
+    Returns
+    -------
+    list of tuple of (int, object)
+        Number of the line, from 0, and its text, for `hash_values`.
 
     Raises
     ------
     Invalid
-        If it has more than `MOST_VALUES` lines.
+        If it has more than `MOST_VALUES` lines, or no value.
     """
-    found: list[object] = []
-    for number, line in enumerate(_lines(source)):
+    found: list[tuple[int, object]] = []
+    for number, line in enumerate(iter(partial(source.readline, LONGEST_LINE), "")):
         if number >= MOST_VALUES:
             raise Invalid([Violation("", Rule.TOO_MANY, f"must hold at most {MOST_VALUES:,} lines")], name)
         if line.strip():
-            found.append(_Line(number, line.strip()))
+            found.append((number, line.strip()))
+    if not found:
+        raise Invalid([Violation("", Rule.MISSING, "must hold a value")], name)
     return found
 
 
-class _Line(NamedTuple):
-    """A line of a file that is no blank: its number, from 0, and text."""
-
-    number: int
-    text: str
-
-
-def hash_values(values: Sequence[object], name: str, hasher: ValueHasher) -> dict[bytes, object]:
+def hash_values(values: Iterable[tuple[int, object]], name: str, hasher: ValueHasher) -> dict[bytes, object]:
     """Hash values.
 
     Parameters
     ----------
-    values : sequence of object
-        Those of `read_lines`, or as for `ValueHasher.hash`.
+    values : iterable of tuple of (int, object)
+        Place and value, as for `ValueHasher.hash`, or a JSON object as text.
     name : str
         Where they stand, for errors.
 
@@ -176,28 +177,22 @@ def hash_values(values: Sequence[object], name: str, hasher: ValueHasher) -> dic
     Raises
     ------
     RowsRefused
-        With the first violations by line or place, from 0, and the number of others.
+        With the first violations by place, and the number of others.
     """
     found: dict[bytes, object] = {}
     broken: list[RowViolation] = []
     omitted = 0
-    for place, given in enumerate(values):
-        number = given.number if isinstance(given, _Line) else place
+    for place, given in values:
         try:
-            value = _read(given.text) if isinstance(given, _Line) else given
+            value = _read(given) if isinstance(given, str) else given
             found[hasher.hash(value)] = value
         except Invalid as error:
             left = MOST_ERRORS - len(broken)
-            broken += [RowViolation(number, one) for one in error.violations[:left]]
+            broken += [RowViolation(place, one) for one in error.violations[:left]]
             omitted += len(error.violations[left:]) + error.omitted
     if broken:
         raise RowsRefused(Path(name), "values", broken, omitted)
     return found
-
-
-def _lines(source: TextIO) -> Iterator[str]:
-    while line := source.readline(LONGEST_LINE):
-        yield line
 
 
 def _read(text: str) -> object:

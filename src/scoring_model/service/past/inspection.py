@@ -13,7 +13,7 @@ from scoring_model.service.events.events import message_id
 from scoring_model.service.identities.persons import Persons
 from scoring_model.service.keys.data_keys import Vault
 from scoring_model.service.keys.keyring import Keyring
-from scoring_model.service.keys.link_hashes import HASH_BYTES, Linker
+from scoring_model.service.keys.link_hashes import Linker, split_hashes
 from scoring_model.service.keys.secrets import load_or_create
 from scoring_model.service.requests.lists import merged, read_page
 from scoring_model.service.resolutions.rows import resolutions_of
@@ -142,7 +142,7 @@ async def _names(
     client: ClientRow,
 ) -> list[tuple[str, bytes]]:
     """Name the hashes of a verification; one that its stored values do not explain is called unknown."""
-    hashes = _split(row.links)
+    hashes = split_hashes(row.links)
     key = None if row.payload is None else await persons.key_of(reader, row.key_id)
     if key is None:
         return [("unknown", value) for value in hashes]
@@ -189,7 +189,7 @@ async def _sharing(
     records = []
     for time, _, labels, _ in found:
         same = [one for client in clients for one in await reader.completed_at(client.client, time)]
-        owners = [one for one in same if value in _split(one.links)]
+        owners = [one for one in same if value in split_hashes(one.links)]
         records.append(
             {
                 "verificationId": to_text(owners[0].id) if owners else None,
@@ -199,8 +199,3 @@ async def _sharing(
             }
         )
     return {"key": name, "records": found[0][3] if found else 0, "latest": records}
-
-
-def _split(links: bytes | None) -> list[bytes]:
-    packed = links or b""
-    return [packed[at : at + HASH_BYTES] for at in range(0, len(packed), HASH_BYTES)]

@@ -20,6 +20,7 @@ from scoring_model.service.core.rows import (
 from scoring_model.service.identities.persons import Persons
 from scoring_model.service.keys.data_keys import DataKey, Vault
 from scoring_model.service.keys.keyring import Unreadable
+from scoring_model.service.keys.restored import require_keys
 from scoring_model.service.resolutions.rows import resolutions_of
 from scoring_model.service.store import Reader, Store
 
@@ -101,8 +102,14 @@ async def past_pages(
         `before`.
     cursors : mapping of int to (int, bytes)
         By client, event time and id after which to go on, instead of `since`.
+
+    Raises
+    ------
+    KeysMissing
+        If the keys of persons were not restored to this copy of a database.
     """
     async with store.reading() as reader:
+        await require_keys(reader)
         known = await reader.clients()
     for client in known:
         if client.sandbox or (clients is not None and client.client not in clients):

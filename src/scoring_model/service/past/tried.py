@@ -15,7 +15,7 @@ from scoring_model.records.schema import StepUps
 from scoring_model.records.table import NEVER
 from scoring_model.rules import RuleEvaluator, Rules
 from scoring_model.service.core.rows import ClientRow, OperatorListRow, VerificationRow
-from scoring_model.service.keys.link_hashes import HASH_BYTES
+from scoring_model.service.keys.link_hashes import split_hashes
 from scoring_model.service.keys.secrets import Secrets
 from scoring_model.service.operator_lists.files import FileList
 from scoring_model.service.operator_lists.values import ValueHasher, chosen_key
@@ -114,9 +114,13 @@ class Tried:
             new, opened = scores[row.id], page.opened[row.id]
             verdict = None
             if self._rules is not None and isinstance(opened, OpenedValues):
-                again = row._replace(score=new.score)
-                verdict = self._rules.decide_stored(
-                    again, new.outcome, opened.identity, opened.signals, new.features
+                verdict = self._rules.decide(
+                    opened.identity,
+                    opened.signals,
+                    score=new.score,
+                    outcome=new.outcome,
+                    features=new.features,
+                    event_time=new.instant,
                 )
             held = self._held(page.client, row)
             found[row.id] = override_of(new.outcome, held, verdict, rules=None, lists=None)
@@ -158,8 +162,7 @@ class Tried:
             of["changed"] += override.outcome is not outcome
 
     def _held(self, client: ClientRow, row: VerificationRow) -> tuple[OperatorListRow, ...]:
-        links, at = row.links or b"", row.completed_at or 0
-        hashes = [links[first : first + HASH_BYTES] for first in range(0, len(links), HASH_BYTES)]
+        at, hashes = row.completed_at or 0, split_hashes(row.links)
         return in_order(
             of
             for one, of in self._lists

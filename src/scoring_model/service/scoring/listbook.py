@@ -46,18 +46,17 @@ def holds(entry: ListEntryRow, number: int, event_time: int) -> bool:
 
 
 async def lists_then(
-    reader: Reader, links: bytes, number: int, event_time: int
+    reader: Reader, hashes: Sequence[bytes], number: int, event_time: int
 ) -> tuple[OperatorListRow, ...]:
     """Return the lists that held for a past event, in the order in which they decide.
 
     Parameters
     ----------
-    links : bytes
-        Its hashes of link keys, 16 bytes each.
+    hashes : sequence of bytes
+        Those of its link keys.
     number : int
         Of the last change of lists then.
     """
-    hashes = [links[at : at + 16] for at in range(0, len(links), 16)]
     held = {
         entry.list_number for entry in await reader.list_entries(hashes) if holds(entry, number, event_time)
     }
@@ -105,7 +104,7 @@ class Listbook:
                 if name in keys and (is_behind or self._may_hold(value)):
                     wanted[value].append(one)
         held: defaultdict[bytes, set[int]] = defaultdict(set)
-        for entry in await self._look_up(reader, list(wanted)) if wanted else ():
+        for entry in await reader.list_entries(list(wanted)) if wanted else ():
             for one in wanted[entry.hash]:
                 if holds(entry, number, one.instant):
                     held[one.candidate.id].add(entry.list_number)
@@ -129,9 +128,6 @@ class Listbook:
                 self._read = page[-1]
             if len(page) < READ_AT_ONCE:
                 self._complete = number
-
-    async def _look_up(self, reader: Reader, hashes: Sequence[bytes]) -> Sequence[ListEntryRow]:
-        return await reader.list_entries(hashes)
 
     def _may_hold(self, value: bytes) -> bool:
         place = int.from_bytes(value[:_BYTES])

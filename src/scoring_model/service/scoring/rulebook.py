@@ -6,15 +6,14 @@ reads leaves that rule out, so that no rule blocks a rollback.
 """
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from scoring_model.contract.outcome import Outcome
 from scoring_model.rules import RuleEvaluator, Rules, Verdict, parse_rules, verdict_of
-from scoring_model.service.core.rows import RuleSetRow, VerificationRow
-from scoring_model.service.scoring.score import Placed, Score
+from scoring_model.service.core.rows import RuleSetRow
 from scoring_model.service.store import Reader
 
 
@@ -24,34 +23,33 @@ class ActiveRules(NamedTuple):
     number: int
     evaluator: RuleEvaluator
 
-    def decide(self, placed: Iterable[Placed], scores: Mapping[bytes, Score]) -> dict[bytes, Verdict]:
-        """Return what the rules make of scored candidates, by id."""
-        found = {}
-        for one in placed:
-            scored, candidate = scores[one.candidate.id], one.candidate
-            values = self.evaluator.read_stored(candidate.values, candidate.request.signals or {})
-            row = np.frombuffer(scored.features)
-            hits = self.evaluator.hits(scored.score, values, row, scored.instant)
-            found[candidate.id] = verdict_of(self.evaluator.rules, hits, scored.outcome)
-        return found
-
-    def decide_stored(
+    def decide(
         self,
-        row: VerificationRow,
-        outcome: Outcome,
         values: Mapping[str, object],
         signals: Mapping[str, object],
+        *,
+        score: int,
+        outcome: Outcome,
         features: bytes,
+        event_time: int,
     ) -> Verdict:
-        """Return what the rules make of a completed verification.
+        """Return what the rules make of a decision.
 
         Parameters
         ----------
+        values : mapping of str to object
+            Canonical values of the identity by field name; signals among them do not count.
+        signals : mapping of str to object
+            As they were sent, by name.
         outcome : Outcome
-            That of the policy.
+            That of score and thresholds.
+        features : bytes
+            The feature row, float64.
+        event_time : int
+            Microseconds since 1970-01-01 UTC.
         """
         given = self.evaluator.read_stored(values, signals)
-        hits = self.evaluator.hits(row.score or 0, given, np.frombuffer(features), row.completed_at or 0)
+        hits = self.evaluator.hits(score, given, np.frombuffer(features), event_time)
         return verdict_of(self.evaluator.rules, hits, outcome)
 
 
@@ -71,13 +69,9 @@ class Rulebook:
     async def active(self, reader: Reader, number: int) -> ActiveRules | None:
         """Return the active rules, which have this number; None for 0: none ever were."""
         if self._active is None or self._active.number != number:
-            self._active = await self.numbered(reader, number)
+            row = await reader.rule_set(number) if number else None
+            self._active = None if row is None else active_rules(row, self._columns)
         return self._active
-
-    async def numbered(self, reader: Reader, number: int | None) -> ActiveRules | None:
-        """Return rules by their number."""
-        row = await reader.rule_set(number) if number else None
-        return None if row is None else active_rules(row, self._columns)
 
 
 def active_rules(row: RuleSetRow, columns: Sequence[str]) -> ActiveRules:

@@ -165,18 +165,28 @@ class Scoring:
         number_of_rules, number_of_lists = await transaction.latest_overrides()
         rules = await self._rulebook.active(transaction, number_of_rules)
         lists = await self._listbook.lists_of(transaction, number_of_lists, placed)
-        verdicts = {} if rules is None else rules.decide(placed, scores)
         found = {}
-        for one in placed:
-            id_ = one.candidate.id
-            if id_ in verdicts or id_ in lists:
-                found[id_] = override_of(
-                    scores[id_].outcome,
-                    lists.get(id_, ()),
-                    verdicts.get(id_),
-                    rules=None if rules is None else rules.number,
-                    lists=number_of_lists if id_ in lists else None,
+        for candidate in (one.candidate for one in placed):
+            scored, held = scores[candidate.id], lists.get(candidate.id)
+            if rules is None and held is None:
+                continue
+            verdict = None
+            if rules is not None:
+                verdict = rules.decide(
+                    candidate.values,
+                    candidate.request.signals or {},
+                    score=scored.score,
+                    outcome=scored.outcome,
+                    features=scored.features,
+                    event_time=scored.instant,
                 )
+            found[candidate.id] = override_of(
+                scored.outcome,
+                held or (),
+                verdict,
+                rules=None if rules is None else rules.number,
+                lists=None if held is None else number_of_lists,
+            )
         return found
 
     async def postpone(self, transaction: Transaction, candidates: Sequence[Candidate]) -> Results:

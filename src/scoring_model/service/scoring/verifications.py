@@ -1,27 +1,21 @@
-"""Operations on verifications: create, read, erase signals, and replay decisions."""
+"""Operations on verifications: create, read, erase signals."""
 
 import json
-from collections.abc import Callable, Iterable, Mapping
-from enum import StrEnum
+from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Final
 
-import numpy as np
-
-from scoring_model.contract.outcome import DecidedBy, Outcome
+from scoring_model.contract.outcome import Outcome
 from scoring_model.contract.resource import instant
 from scoring_model.contract.texts import to_text
 from scoring_model.contract.verification import ReasonCode, Verification, VerificationStatus
-from scoring_model.scorer.decider import Decider
 from scoring_model.service.clients.clients import Caller
 from scoring_model.service.core.clock import Clock
-from scoring_model.service.core.errors import HistoryIncomplete, NotFound, Unavailable
-from scoring_model.service.core.rows import BundleRow, IdempotencyRow, OperatorListRow, VerificationRow
+from scoring_model.service.core.errors import HistoryIncomplete, NotFound
+from scoring_model.service.core.rows import BundleRow, IdempotencyRow, VerificationRow
 from scoring_model.service.identities.persons import Persons, erase
-from scoring_model.service.keys.data_keys import Vault
-from scoring_model.service.keys.keyring import Keyring, Unreadable
 from scoring_model.service.keys.link_hashes import Linker
-from scoring_model.service.keys.secrets import Purpose, Secrets, load_or_create
+from scoring_model.service.keys.secrets import Purpose, Secrets
 from scoring_model.service.requests.commit_queue import CommitQueue
 from scoring_model.service.requests.idempotency import (
     Answer,
@@ -31,12 +25,7 @@ from scoring_model.service.requests.idempotency import (
 )
 from scoring_model.service.requests.jobs import Done
 from scoring_model.service.requests.lists import ListFilter, merged, read_page
-from scoring_model.service.retention.kept import kept_since
-from scoring_model.service.scoring.control import ControlGroup, explains
-from scoring_model.service.scoring.listbook import in_order, lists_then
-from scoring_model.service.scoring.overrides import override_of
-from scoring_model.service.scoring.rulebook import active_rules
-from scoring_model.service.scoring.sandbox import OWN_SENTENCES, explains_sandbox
+from scoring_model.service.scoring.sandbox import OWN_SENTENCES
 from scoring_model.service.scoring.scoring import IMPORT_RETRY_SECONDS
 from scoring_model.service.scoring.served import Serving
 from scoring_model.service.store import Index, Page, Position, Reader, Store, Transaction
@@ -267,103 +256,3 @@ class Verifications:
 
 def _sentence(sentences: Mapping[str, str], code: str) -> str:
     return OWN_SENTENCES.get(code) or sentences[code]
-
-
-async def _lists_then(store: Store, row: VerificationRow, history_scope: str) -> tuple[OperatorListRow, ...]:
-    """Return the lists that held for a verification; as they are stored, once ended entries are deleted."""
-    if row.lists is None:
-        return ()
-    at = row.completed_at or 0
-    async with store.reading() as reader:
-        found = await lists_then(reader, row.links or b"", row.lists, at)
-        known = await reader.lists_of(history_scope)
-    # Read afterwards: a sweep raises it before it deletes.
-    if at >= await kept_since(store):
-        return found
-    stored = (row.list_hits or "").split(",")
-    return in_order([one for one in known if one.name in stored])
-
-
-class Replay(StrEnum):
-    """The result of a replay."""
-
-    SAME = "same"
-    DIFFERENT = "different"
-    ERASED = "erased"
-
-
-class NotReplayable(ValueError):
-    """There is no decision to replay, or its bundle or the master key is missing."""
-
-
-async def replay(
-    store: Store, keyring: Keyring, resource: bytes, *, find: Callable[[str, str | None], Decider | None]
-) -> Replay:
-    """Recompute the decision of a verification and compare it with the stored one.
-
-    Parameters
-    ----------
-    resource : bytes
-        Identifier of a verification of any client.
-    find : callable
-        Returns the decider of the bundle with a model version and a policy version, or None.
-
-    Returns
-    -------
-    Replay
-        SAME if score, outcome, reasons, the draw for the control group and the digest of the feature row are
-        unchanged; ERASED if the person's key was
-        deleted; otherwise DIFFERENT, also if a sealed value can't be decrypted because its bytes were changed.
-
-    Raises
-    ------
-    NotReplayable
-    """
-    secrets = await load_or_create(store, keyring)
-    persons = Persons(Vault(keyring))
-    async with store.reading() as reader:
-        row = await reader.verification_by_id(resource)
-        if row is None:
-            raise NotReplayable("there is no such verification")
-        if row.status != VerificationStatus.COMPLETED:
-            raise NotReplayable(f"its status is {row.status}: there is no decision")
-        try:
-            key = None if row.payload is None else await persons.key_of(reader, row.key_id)
-        except Unavailable:
-            raise NotReplayable("its key is under a master key that the source lacks") from None
-        if key is None:
-            return Replay.ERASED
-        try:
-            signals, _, packed = persons.verification_payload(row, key)
-            values = await persons.record_values(reader, row, key)
-        except Unreadable:
-            return Replay.DIFFERENT
-        client = next(one for one in await reader.clients() if one.client == row.client)
-        rule_set = None if row.rules is None else await reader.rule_set(row.rules)
-    if packed is None or secrets.digest(Purpose.ROW, packed) != row.row_digest:
-        return Replay.DIFFERENT
-    decider = find(row.model_version or "", row.policy_version)
-    if decider is None:
-        raise NotReplayable(
-            f"the bundle of model {row.model_version} with policy {row.policy_version} is missing"
-        )
-    decision = decider.decide_row(np.frombuffer(packed, dtype=np.float64))
-    codes = ",".join(reason.code for reason in decision.reasons)
-    same = (decision.score, decision.outcome) == (row.score, row.outcome_of_policy)
-    if client.sandbox:
-        return Replay.SAME if same and explains_sandbox(row, signals, codes) else Replay.DIFFERENT
-    verdict = None
-    if rule_set is not None:
-        rules = active_rules(rule_set, decider.columns)
-        verdict = rules.decide_stored(row, decision.outcome, values, signals, packed)
-    held = await _lists_then(store, row, client.pool)
-    override = override_of(decision.outcome, held, verdict, rules=row.rules, lists=row.lists)
-    is_whole = (row.rules is None) == (rule_set is None)
-    same = same and is_whole and override.explains(row) and override.reasons(codes) == row.reasons
-    if override.decided_by is not DecidedBy.POLICY:
-        is_undrawn = row.control_share is None and row.control_drawn is None
-        return Replay.SAME if same and is_undrawn else Replay.DIFFERENT
-    group = ControlGroup.of(decider.rules.policy, secrets, decider.manifest.policy_version)
-    person = Linker(secrets, ()).link(client.pool, client.client, values).person
-    is_explained = await explains(store, row, group, person)
-    return Replay.SAME if same and is_explained else Replay.DIFFERENT

@@ -43,3 +43,7 @@ class SchemaNewer(SchemaRefused):
 
 class SchemaForeign(SchemaRefused):
     """The tables of the database belong to another program."""
+
+
+class BackupFailed(Exception):
+    """A backup can't be written, or can't be read."""

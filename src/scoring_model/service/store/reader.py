@@ -181,6 +181,10 @@ class Reader(ABC):
     )
     """Entries of a list after a hash that were not removed, ordered by hash."""
 
+    async def expired_entries(self, list_number: int, now: int) -> set[bytes]:
+        """Return the hashes of the entries of a list that were not removed and whose end has passed."""
+        return {row[0] for row in await self._rows(sql.EXPIRED_ENTRIES, list_number, now)}
+
     list_changes = rows_of(
         ListChangeRow, "WHERE list_number = $1 ORDER BY number DESC LIMIT $2", takes(int, int)
     )
@@ -367,6 +371,14 @@ class Reader(ABC):
 
     person_keys = rows_by_key(PersonKeyRow, "key_id")
     """The person keys that still exist, by id."""
+
+    async def sealing_keys(self, after: bytes, limit: int) -> list[bytes]:
+        """Return ids of keys that seal a payload, in order, after one, also of keys that are gone; at most a number."""
+        return [row[0] for row in await self._rows(sql.SEALING_KEYS, after, limit)]
+
+    async def lacks_keys(self) -> bool:
+        """Return True if payloads are sealed, but no person has a key."""
+        return bool(await self._rows(sql.LACKS_KEYS))
 
     async def persons(self, persons: Sequence[tuple[int, bytes]]) -> Mapping[tuple[int, bytes], PersonKeyRow]:
         """Return the keys of persons by client and pseudonym."""

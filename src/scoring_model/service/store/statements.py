@@ -138,6 +138,9 @@ END_ENTRIES: Final = Each(
     "WHERE list_entries.hash = given.hash AND list_entries.list_number = given.list_number "
     "AND list_entries.removed IS NULL RETURNING list_entries.hash",
 )
+EXPIRED_ENTRIES: Final = (
+    "SELECT hash FROM list_entries WHERE list_number = $1 AND removed IS NULL AND until <= $2"
+)
 END_EXPIRED: Final = Each(
     "UPDATE list_entries SET removed = $2 WHERE list_number = $1 AND removed IS NULL AND until <= $3 RETURNING hash",
     "UPDATE list_entries SET removed = given.removed "
@@ -254,6 +257,17 @@ PERSONS: Final = Each(
     f"SELECT {columns(PersonKeyRow, 'k.')} FROM person_keys k "
     "JOIN unnest($1::bigint[], $2::bytea[]) AS wanted(client, person) "
     "ON k.client = wanted.client AND k.person = wanted.person",
+)
+_SEALED: Final = " UNION ".join(
+    f"SELECT * FROM (SELECT DISTINCT key_id FROM {TABLES[kind]} WHERE key_id > $1 AND payload IS NOT NULL "
+    f"ORDER BY key_id LIMIT $2) AS {TABLES[kind]}"
+    for kind in (IdentityRow, VerificationRow)
+)
+SEALING_KEYS: Final = f"SELECT key_id FROM ({_SEALED}) AS sealed ORDER BY key_id LIMIT $2"
+LACKS_KEYS: Final = (
+    "SELECT 1 WHERE NOT EXISTS (SELECT 1 FROM person_keys) AND ("
+    "EXISTS (SELECT 1 FROM identities WHERE payload IS NOT NULL) OR "
+    "EXISTS (SELECT 1 FROM verifications WHERE payload IS NOT NULL))"
 )
 DELETE_KEY: Final = "DELETE FROM person_keys WHERE key_id = $1 RETURNING client, person"
 

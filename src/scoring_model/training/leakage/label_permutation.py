@@ -8,10 +8,10 @@ import numpy as np
 
 from scoring_model.arrays import BoolArray, FloatArray, IntArray
 from scoring_model.configuration import LeakageSettings
+from scoring_model.evaluation.single_column import area_under_curve
 from scoring_model.findings import Code, Finding, State, not_applicable
 from scoring_model.records import RecordTable
 from scoring_model.training.fitting import fit
-from scoring_model.training.leakage.single_feature import area_under_curve
 from scoring_model.training.preparation import Prepared, relearnt
 
 _STREAM: Final = 1  # random stream, distinct from those of other checks

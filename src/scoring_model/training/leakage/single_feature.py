@@ -3,20 +3,17 @@
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
-from scoring_model.arrays import FloatArray, IntArray
+from scoring_model.arrays import IntArray
 from scoring_model.configuration import LeakageSettings
-from scoring_model.evaluation.metrics import Ranking
+from scoring_model.evaluation.single_column import single_auc
 from scoring_model.findings import Code, Finding, State, not_applicable
 from scoring_model.training.preparation import Prepared
 
 _STREAM: Final = 2  # random stream, distinct from those of other checks
-_LEVELS: Final = 64
 _NAMED: Final = 10
 _FEWEST: Final = 6
 """Minimum number of frauds for a meaningful AUC: five of five on one side are too often chance."""
-_PRIOR_WEIGHT: Final = 2.0
 
 
 def check_single_features(prepared: Prepared, settings: LeakageSettings, *, seed: int) -> Finding:
@@ -57,30 +54,6 @@ def check_single_features(prepared: Prepared, settings: LeakageSettings, *, seed
     )
 
 
-def single_auc(values: FloatArray, targets: NDArray[np.int8], *, categorical: bool) -> float:
-    """Return the AUC of one column alone, in the direction in which it is larger.
-
-    Parameters
-    ----------
-    values : ndarray of shape (n,), float64
-        NaN is missing. Within one target the order must be independent of the values.
-    targets : ndarray of shape (n,), 1 fraud, 0 genuine, both among the even and among the odd rows
-    categorical : bool
-        Whether values are codes without order.
-
-    Returns
-    -------
-    float
-        About 0.5 (by shares of levels also a little less) to 1.
-    """
-    by_level = _auc_by_level(_levels(values, categorical=categorical), targets)
-    if categorical:
-        return by_level
-    ends = (np.where(np.isnan(values), end, values) for end in (-np.inf, np.inf))
-    areas = [area_under_curve(filled, targets) for filled in ends]
-    return max(by_level, *areas, *(1 - area for area in areas))
-
-
 def _sample(prepared: Prepared, most: int, rng: np.random.Generator) -> IntArray:
     """Return indices of training rows: all frauds if they fit, then genuine records, each in random order.
 
@@ -90,42 +63,3 @@ def _sample(prepared: Prepared, most: int, rng: np.random.Generator) -> IntArray
     frauds, genuine = (rng.permutation(np.flatnonzero(targets == target)) for target in (1, 0))
     frauds = frauds[: max(most // 2, most - len(genuine))]
     return np.concatenate([frauds, genuine[: most - len(frauds)]])
-
-
-def _levels(values: FloatArray, *, categorical: bool) -> IntArray:
-    """Return codes of the values, by quantile for numbers with many values; missing is a separate level."""
-    there = values[~np.isnan(values)]
-    edges = np.unique(there)
-    if len(edges) > _LEVELS and not categorical:
-        edges = np.unique(np.quantile(there, np.linspace(0, 1, _LEVELS + 1), method="inverted_cdf"))
-    return np.searchsorted(edges, values)  # the last edge is the largest value: only NaN is beyond it
-
-
-def _auc_by_level(levels: IntArray, targets: NDArray[np.int8]) -> float:
-    """Score every second row by the share of frauds at its level among the other rows, and vice versa."""
-    areas = []
-    for half in (0, 1):
-        known, judged = levels[half::2], levels[1 - half :: 2]
-        frauds = np.bincount(known, weights=targets[half::2], minlength=int(levels.max()) + 1)
-        total = np.bincount(known, minlength=int(levels.max()) + 1)
-        base = float(targets[half::2].mean())
-        shares = (frauds + _PRIOR_WEIGHT * base) / (total + _PRIOR_WEIGHT)
-        areas.append(area_under_curve(shares[judged], targets[1 - half :: 2]))
-    return float(np.mean(areas))
-
-
-def area_under_curve(values: FloatArray, targets: NDArray[np.int8]) -> float:
-    """Return the AUC: the probability that a fraud has a higher value than a genuine record; ties count one half.
-
-    Parameters
-    ----------
-    values : ndarray of shape (n,), float64, without NaN
-    targets : ndarray of shape (n,), 1 fraud, 0 genuine
-
-    Returns
-    -------
-    float
-        In [0, 1]; one half if a class is absent.
-    """
-    area = Ranking.of(values, targets).roc_auc()
-    return 0.5 if area is None else area

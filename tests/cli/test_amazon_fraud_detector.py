@@ -1,0 +1,232 @@
+"""`init --from amazon-fraud-detector`: a training file, types of variables, words of labels, and rules."""
+
+import json
+import random
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from program import Captured, refused, run
+from scoring_model.configuration import load_configuration
+from scoring_model.configuration.amazon_fraud_detector import (
+    Condition,
+    Definition,
+    Inexpressible,
+    alternatives_of,
+    rules_of,
+)
+from scoring_model.records import SignalType
+from scoring_model.rules.names import names_of
+from scoring_model.rules.parsing import InvalidRules, parse_rules
+
+VARIABLES = {
+    "ip_address": "IP_ADDRESS",
+    "email": "EMAIL_ADDRESS",
+    "state": "BILLING_STATE",
+    "zip": "BILLING_ZIP",
+    "browser": "USERAGENT",
+    "bin": "CARD_BIN",
+    "price": "PRICE",
+    "shop": "CATEGORICAL",
+}
+RULES = [
+    ("odd", "$price < 1", "gold"),
+    (
+        "cards",
+        "$bin in [411111, 522222] and ($price >= 500.5 or $state != 'NY') and $vpn == true",
+        "verify_customer",
+    ),
+    ("score", "$sample_insightscore > 900", "review"),
+    ("friends", '$email == "$me@x.org"', "approve"),
+    ("maths", "$price * 2 > 900", "block"),
+]
+TRANSLATED = {
+    "ODD": ({"signals.price": {"below": 1.0}}, "OBSERVE"),
+    "CARDS_1": (
+        {
+            "signals.bin": {"in": ["411111", "522222"]},
+            "signals.price": {"at_least": 500.5},
+            "signals.vpn": {"is": True},
+        },
+        "STEPPED_UP",
+    ),
+    "CARDS_2": (
+        {
+            "signals.bin": {"in": ["411111", "522222"]},
+            "address.region": {"is_not": "NY"},
+            "signals.vpn": {"is": True},
+        },
+        "STEPPED_UP",
+    ),
+    "FRIENDS": ({"signals.email": {"is": "$me@x.org"}}, "OBSERVE"),
+}
+
+
+@pytest.fixture
+def export(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """A training file in the working directory, and the options that name the answers of the service."""
+    monkeypatch.chdir(tmp_path)
+    drawn, at = random.Random(1), datetime(2019, 1, 1)
+    rows = [
+        "EVENT_TIMESTAMP,EVENT_LABEL,LABEL_TIMESTAMP,EVENT_ID,ENTITY_ID,ENTITY_TYPE,vpn,"
+        + ",".join(VARIABLES)
+    ]
+    for number in range(1_000):
+        at += timedelta(minutes=drawn.randint(60, 240))
+        known = (at + timedelta(days=20)).isoformat() + "Z"
+        head = f"{at.month}/{at.day}/{at.year} {at.hour}:{at.minute:02}"
+        meta = f"{int(drawn.random() < 0.1)},{known},event-{number},customer-{drawn.randint(1, 600)},customer"
+        values = (
+            f"{drawn.choice(['true', 'false'])},192.0.2.{drawn.randint(1, 200)},m{number % 700}@x.org,"
+            f"{drawn.choice(['NY', 'CA'])},{drawn.randint(10_000, 99_999)},Mozilla/{number % 3},"
+            f"{drawn.choice([411111, 522222, 633333])},{drawn.random() * 1_000:.2f},{drawn.randint(1, 300)}"
+        )
+        rows.append(f"{head},{meta},{values}")
+    Path("events.csv").write_text("\n".join(rows) + "\n")
+    answers: dict[str, Any] = {
+        "variables": {
+            "variables": [
+                *(
+                    {"name": name, "dataType": "STRING", "variableType": kind}
+                    for name, kind in VARIABLES.items()
+                ),
+                {"name": "vpn", "dataType": "BOOLEAN", "variableType": "CATEGORICAL"},
+                {"name": "absent", "dataType": "FLOAT"},
+            ]
+        },
+        "model": {"trainingDataSchema": {"labelSchema": {"labelMapper": {"FRAUD": ["1"], "LEGIT": ["0"]}}}},
+        "rules": {
+            "ruleDetails": [
+                {"ruleId": name, "ruleVersion": version, "expression": text, "outcomes": [outcome]}
+                for name, text, outcome in sorted(RULES)
+                for version in ("1", "2")
+            ]
+        },
+        "detector": {"rules": [{"ruleId": name, "ruleVersion": "2"} for name, _, _ in RULES]},
+    }
+    for name, answer in answers.items():
+        Path(f"{name}.json").write_text(json.dumps(answer))
+    return [word for name in answers for word in ("--definition", f"{name}.json")]
+
+
+def test_usability_a_detector_becomes_a_configuration_and_rules(capsys: Captured, export: list[str]) -> None:
+    """Columns, types, words of labels and rules in the detector's order; what can't be said is a decision."""
+    command = ["init", "events.csv", "--from", "amazon-fraud-detector", *export, "--out", "mine.yaml"]
+    code, said, error = run(capsys, *command)
+    assert code == 0, error
+    found = load_configuration(Path("mine.yaml"))
+    columns = {name: column for name, column in found.records.columns.items() if name != "signals.vpn"}
+    assert columns == {
+        "eventTime": "EVENT_TIMESTAMP",
+        "label": "EVENT_LABEL",
+        "labelKnownAt": "LABEL_TIMESTAMP",
+        "recordId": "EVENT_ID",
+        "subjectId": "ENTITY_ID",
+        "address.region": "state",
+        "address.postalCode": "zip",
+    }
+    assert (found.records.labels.fraud, found.records.labels.genuine) == (("1",), ("0",))
+    assert {name: signal.type for name, signal in found.signals.items()} == {
+        "vpn": SignalType.BOOLEAN,
+        "ip_address": SignalType.IP,
+        "email": SignalType.EMAIL,
+        "browser": SignalType.CATEGORY,
+        "bin": SignalType.IDENTIFIER,
+        "price": SignalType.NUMBER,
+        "shop": SignalType.CATEGORY,
+    }
+    assert "person" in found.links.keys
+    rules = yaml.safe_load(Path("mine.rules.yaml").read_text())
+    assert {one["code"]: (one["when"], one["then"]) for one in rules["rules"]} == TRANSLATED
+    types = {name: signal.type for name, signal in found.signals.items()}
+    assert len(parse_rules(rules, names_of(types, [])).rules) == len(TRANSLATED)
+    for decision in (
+        "Rule odd only observes: say what its outcome means here (gold)",
+        "Rule score is not translated: it reads the score of a model",
+        "Rule friends only observes, and not PASSED: a stricter one before it is not translated",
+        "Rule maths is not translated: $price * 2 > 900 has no counterpart",
+    ):
+        assert f"to decide: {decision}" in said
+        assert decision in Path("mine.rules.yaml").read_text()
+    assert run(capsys, "check", "events.csv", "--config", "mine.yaml")[0] == 0
+    Path("mine.yaml").unlink()
+    assert "mine.rules.yaml exists" in refused(capsys, *command)
+
+
+def test_usability_answers_that_are_none_are_named(capsys: Captured, export: list[str]) -> None:
+    """A file that is no answer, a detector whose rules are missing, and answers of no service."""
+    Path("mine.json").write_text('{"ruleDetails": [{"ruleId": "a"}]}')
+    start = ("init", "events.csv", "--out", "mine.yaml", "--definition")
+    source = ("--from", "amazon-fraud-detector")
+    assert "mine.json: is no answer" in refused(capsys, *start, "mine.json", *source)
+    assert "rules of the detector that no file of get-rules has: odd 2, cards 2" in refused(
+        capsys, *start, "detector.json", *source
+    )
+    assert "--definition needs --from" in refused(capsys, *start, "rules.json")
+    assert not Path("mine.yaml").exists()
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "!($a == 1)",
+        "$a in @listed",
+        "$a + $b > 2",
+        "$a > $b",
+        "1 < $a < 3",
+        "$a is 3",
+        "$a in 'text'",
+        "$a == [1]",
+        "regexMatch($a, 'x')",
+        "$a >",
+        "(" * 2_000 + "$a > 1" + ")" * 2_000,
+        " and ".join(["($a == 1 or $b == 2)"] * 5),
+        "$a == '" + "x" * 4_096 + "'",
+    ],
+)
+def test_usability_expressions_without_a_counterpart_are_refused(expression: str) -> None:
+    """Arithmetic, functions, patterns, lists and negations are not guessed at, and nothing multiplies without end."""
+    with pytest.raises(Inexpressible):
+        alternatives_of(expression)
+
+
+def test_limit_of_alternatives_and_of_rules() -> None:
+    """Twenty alternatives and fifty rules are translated, one more is not."""
+    twenty = "($a == 1 or $b == 2) and ($c == 1 or $c == 2) and (" + " or ".join(["$d == 1"] * 5) + ")"
+    assert len(alternatives_of(twenty)) == 20
+    rule = {"expression": "$a == 1", "outcomes": ["block"]}
+    definition = Definition(rules=[{**rule, "ruleId": f"r{place}"} for place in range(50)])
+    assert rules_of(definition, {"a": "signals.a"}, {})[0].count("then: FAILED") == 50
+    definition.rules.append({**rule, "ruleId": "r50"})
+    with pytest.raises(InvalidRules, match="at most 50 rules"):
+        rules_of(definition, {"a": "signals.a"}, {})
+
+
+_WORDS = {"above": ">", "at_least": ">=", "below": "<", "at_most": "<=", "is": "==", "is_not": "!="}
+_COMPARED = st.tuples(st.sampled_from("ab"), st.sampled_from([*_WORDS.values()]), st.integers(0, 3)).map(
+    lambda part: f"${part[0]} {part[1]} {part[2]}"
+)
+_EXPRESSIONS = st.recursive(
+    _COMPARED,
+    lambda inner: st.tuples(inner, st.sampled_from(["and", "or"]), inner).map(
+        lambda part: f"({part[0]} {part[1]} {part[2]})"
+    ),
+    max_leaves=5,
+)
+
+
+@given(expression=_EXPRESSIONS, a=st.integers(0, 3), b=st.integers(0, 3))
+def test_the_alternatives_hold_where_the_expression_holds(expression: str, a: int, b: int) -> None:
+    """Compared with Python's own evaluation."""
+
+    def holds(condition: Condition) -> bool:
+        text = f"{condition.variable} {_WORDS[condition.operator]} {condition.values[0]}"
+        return bool(eval(text, {"a": a, "b": b}))
+
+    wanted = bool(eval(expression.replace("$", ""), {"a": a, "b": b}))
+    assert any(all(map(holds, every)) for every in alternatives_of(expression)) is wanted
