@@ -155,6 +155,7 @@ def test_a_bundle_that_is_not_registered_is_refused(
     assert f"has the seal of the bundle: {read_bundle(tmp_path / 'other').manifest.seal}" in error
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_looks_decide_when_they_can(capsys: Captured, registry: Registry, tmp_path: Path) -> None:
     """An equal recall of few frauds has to wait; a much better ranking promotes, with the looks as evidence."""
     client = client_of(registry.uri)
@@ -180,6 +181,7 @@ def test_looks_decide_when_they_can(capsys: Captured, registry: Registry, tmp_pa
     assert json.loads(evidence.read_text())["looks"] == json.loads((tmp_path / "new.json").read_text())
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_hopeless_challenger_is_given_up(capsys: Captured, registry: Registry, tmp_path: Path) -> None:
     """One that could not show the gain any more is kept out; whatever the gates say, the exit code is not a wait's."""
     client_of(registry.uri).set_registered_model_alias(NAME, "champion", "1")
@@ -204,6 +206,7 @@ def test_other_files_are_not_looks(
     assert (tmp_path / "looks.json").read_text() == text
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_first_champion_needs_no_looks(capsys: Captured, registry: Registry, tmp_path: Path) -> None:
     """There is nothing to compare with."""
     code, _, error = promoted(capsys, registry, "first", GATES, "--first", "--looks", tmp_path / "looks.json")

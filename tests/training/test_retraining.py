@@ -38,6 +38,8 @@ from scoring_model.training.run import Training
 from scoring_model.training.tracking import track
 from service_use import MASTERS, SetClock, World, opened
 
+pytestmark = pytest.mark.usefixtures("undrawn")
+
 NAME = "identity"
 NOW = microseconds("2026-02-15T12:00:00Z")
 AS_OF = "2026-02-15T125950.000000Z"
