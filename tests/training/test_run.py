@@ -119,12 +119,13 @@ def test_steps_are_reported(training: Training, one_thread: Training, reported: 
     assert reported[0] == f"{len(one_thread.bundle.contents.features.names)} features"
     parts = [str(segment) for segment in one_thread.split.summaries if segment.records]
     assert reported[1 : 1 + len(parts)] == parts
-    rest = reported[1 + len(parts) :]
+    used, *rest = reported[1 + len(parts) :]
     train = one_thread.split.summaries[1]
     assert (
         f"train {train.start} to {train.end}: {train.records} records; {train.genuine} genuine, "
         in reported[2]
     )
+    assert used.startswith(f"{train.genuine + train.frauds:,} of 5,000 records train the model; ")
     assert rest[0].startswith("warning SM006: a fraud is known ")
     assert "checks: SM001 clear; SM002 clear; SM003 clear; SM004 clear" in rest
     (late,) = (one for one in one_thread.evaluation.findings if one.code == "SM015")
