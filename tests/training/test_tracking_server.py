@@ -100,7 +100,8 @@ def test_ctrl_c_ends_the_wait_and_keeps_the_run(folder: Path, tmp_path: Path) ->
     with socket.create_server(("127.0.0.1", 0)) as listener, ExitStack() as connections:
 
         def interrupt() -> None:
-            connections.enter_context(listener.accept()[0])  # closed only later, which would be another error
+            caller = connections.enter_context(listener.accept()[0])  # closed later: that is another error
+            caller.recv(1)  # the request is sent: what remains is the wait
             signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
 
         threading.Thread(target=interrupt, daemon=True).start()
