@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from scoring_model.contract.outcome import Outcome
@@ -231,6 +232,18 @@ def test_a_bitmap_that_is_behind_changes_nothing(
         assert asked == [1]
 
     run_story(sqlite_url, sealed, story)
+
+
+def test_few_hashes_are_looked_up_in_vain() -> None:
+    """With 300,000 entries the filter has every one of them, and about one in 43,000 of the others."""
+    drawn = np.random.default_rng(7).bytes(16 * 340_000)
+    hashes = [drawn[at : at + 16] for at in range(0, len(drawn), 16)]
+    book = listbook.Listbook()
+    book._bitmap = bytearray(listbook._BITMAP_BYTES)
+    for first in range(0, 300_000, 10_000):
+        book._set(hashes[first : first + 10_000])
+    assert all(map(book._may_hold, hashes[:300_000:100]))
+    assert sum(map(book._may_hold, hashes[300_000:])) <= 5
 
 
 def test_a_list_is_that_of_one_history_scope(sqlite_url: str, sealed: Path) -> None:
