@@ -51,7 +51,7 @@ def test_it_defines_nothing(notebook: Any) -> None:
     assert not [node for node in ast.walk(tree) if isinstance(node, definitions)]
 
 
-def test_it_runs(notebook: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_runs(notebook: Any, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """All cells in order, in this process: a kernel of its own would take longer than most of them."""
     monkeypatch.chdir(FOLDER)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
@@ -60,7 +60,9 @@ def test_it_runs(notebook: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     with patch.dict(os.environ), mpl.rc_context(), pd.option_context(*width):
         for cell in code_cells(notebook):
             exec(compile(cell.source, f"cell {cell.execution_count}", "exec", dont_inherit=True), names)
+        drawn = len(plt.get_fignums())
         plt.close("all")
+    assert drawn == PICTURES[name]
 
 
 def test_it_carries_its_output(notebook: Any, name: str) -> None:
