@@ -67,8 +67,8 @@ ELSEWHERE: Final = {
 """Names of modules in these folders, but those of reports, that make no page: where their faults are sought."""
 
 UPPER: Final = (
-    "figures", "configuration", "evaluation", "monitoring", "training", "service", "retraining", "cli", "client",
-    "batch",
+    "figures", "estimates", "configuration", "evaluation", "monitoring", "training", "service", "retraining",
+    "cli", "client", "batch",
 )  # fmt: skip
 """Packages that are loaded anew for each mutant; those below know none of them and are loaded once."""
 
@@ -409,7 +409,7 @@ def _test(tree: Path, mutant: Mutant | None) -> None:
         os.devnull,
         "--rootdir",
         str(ROOT),
-        "--noconftest",
+        "--confcutdir=tests/pages",
         "--import-mode=importlib",
     )
     os._exit(int(pytest.main([*arguments, "-p", "no:cacheprovider", *TESTS])) != 0)
