@@ -55,6 +55,7 @@ ELSEWHERE: Final = {
         "bounds", "cost", "curves", "draws", "decomposition", "estimator", "student", "grouping",
         "measures", "metrics", "paired", "rates", "sequential", "stability",
         "uncertainty", "recalibration", "sequences", "shifts", "early", "drift", "categories",
+        "possible", "possible_ranking", "labellings", "delays", "kinds", "single_column", "telling_columns",
     ),
     "reading and choosing of records, tested on files": (
         "checks", "column_reading", "comparing", "coverage", "evaluated_records", "holdout", "labels", "scored_files",
@@ -152,6 +153,8 @@ NAMED: Final = (
 
 EXPLAINED: Final[dict[str, str]] = {
     "evaluation/flips.py: sign: gained - lost": "that of a variance, which squares the difference",
+    "evaluation/flips.py: comparison: abs(frauds) < 0.05": "the border: no made change is exactly 0.05 frauds a day",
+    "evaluation/report/sections/differences.py: sign: new.x - 0.01": "its absolute value counts",
     "training/backtest/report.py: sign: -1": "the made backtest has two periods: the second is the last",
     "evaluation/report/style.py: comparison: len(ticks) < 3": (
         "the border: no made curve has exactly three powers of ten on its axis"
