@@ -115,6 +115,18 @@ def test_a_model_that_is_not_better_is_not_promoted() -> None:
     assert (found.exit_code, found.improved, found.promotes) == (0, (), False)
 
 
+def test_a_figure_without_a_direction_is_no_benefit() -> None:
+    """More who are stepped up are no benefit; fewer frauds that pass are one, under either name of the figure."""
+    shares = {"shares": DifferenceGate(difference="stepped_up", above=-0.5)}
+    assert compared().differences["stepped_up"].low > 0
+    assert report(compared(), **shares).passes
+    assert report(compared(), **shares).improved == ()
+    caught = {
+        name: DifferenceGate(difference=name, below=0.5) for name in ("fraud_passed", "missed_fraud")
+    }
+    assert report(compared(), **caught).improved == ("fraud_passed", "missed_fraud")
+
+
 def test_an_unfair_model_is_refused_by_the_gate_of_its_group() -> None:
     """Overall the errors stay; one group is stepped up more often, and the gate names it."""
     found = report(
