@@ -121,9 +121,7 @@ def test_a_figure_without_a_direction_is_no_benefit() -> None:
     assert compared().differences["stepped_up"].low > 0
     assert report(compared(), **shares).passes
     assert report(compared(), **shares).improved == ()
-    caught = {
-        name: DifferenceGate(difference=name, below=0.5) for name in ("fraud_passed", "missed_fraud")
-    }
+    caught = {name: DifferenceGate(difference=name, below=0.5) for name in ("fraud_passed", "missed_fraud")}
     assert report(compared(), **caught).improved == ("fraud_passed", "missed_fraud")
 
 
