@@ -116,13 +116,12 @@ def test_a_model_that_is_not_better_is_not_promoted() -> None:
 
 
 def test_a_figure_without_a_direction_is_no_benefit() -> None:
-    """More who are stepped up are no benefit; fewer frauds that pass are one, under either name of the figure."""
-    shares = {"shares": DifferenceGate(difference="stepped_up", above=-0.5)}
-    assert compared().differences["stepped_up"].low > 0
-    assert report(compared(), **shares).passes
-    assert report(compared(), **shares).improved == ()
-    caught = {name: DifferenceGate(difference=name, below=0.5) for name in ("fraud_passed", "missed_fraud")}
-    assert report(compared(), **caught).improved == ("fraud_passed", "missed_fraud")
+    """More who are stepped up are no benefit; fewer frauds that pass are one, under either name."""
+    assert (compared().differences["stepped_up"].low or 0) > 0
+    found = report(compared(), share=DifferenceGate(difference="stepped_up", above=-0.5))
+    assert (found.passes, found.improved) == (True, ())
+    first, second = (DifferenceGate(difference=name, below=0.5) for name in ("missed_fraud", "fraud_passed"))
+    assert report(compared(), first=first, second=second).improved == ("missed_fraud", "fraud_passed")
 
 
 def test_an_unfair_model_is_refused_by_the_gate_of_its_group() -> None:
