@@ -173,7 +173,7 @@ def _rates() -> Iterator[Figure]:
             key=f"genuine_{key}",
             title=genuine,
             sentence=f"The share of genuine records that {verb}.",
-            better="more" if key == "passed" else None,
+            better={"passed": "more", "stepped_up": None, "failed": "less"}[key],
             rests_on="genuine",
             logged_as=f"genuine_outcomes_{key.upper()}",
         )
@@ -181,6 +181,7 @@ def _rates() -> Iterator[Figure]:
             key=f"fraud_{key}",
             title=frauds,
             sentence=f"The share of frauds that {verb}.",
+            better="less" if key == "passed" else None,
             rests_on="frauds",
             logged_as=f"fraud_outcomes_{key.upper()}",
         )

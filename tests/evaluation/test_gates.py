@@ -115,6 +115,15 @@ def test_a_model_that_is_not_better_is_not_promoted() -> None:
     assert (found.exit_code, found.improved, found.promotes) == (0, (), False)
 
 
+def test_a_figure_without_a_direction_is_no_benefit() -> None:
+    """More who are stepped up are no benefit; fewer frauds that pass are one, under either name."""
+    assert (compared().differences["stepped_up"].low or 0) > 0
+    found = report(compared(), share=DifferenceGate(difference="stepped_up", above=-0.5))
+    assert (found.passes, found.improved) == (True, ())
+    first, second = (DifferenceGate(difference=name, below=0.5) for name in ("missed_fraud", "fraud_passed"))
+    assert report(compared(), first=first, second=second).improved == ("missed_fraud", "fraud_passed")
+
+
 def test_an_unfair_model_is_refused_by_the_gate_of_its_group() -> None:
     """Overall the errors stay; one group is stepped up more often, and the gate names it."""
     found = report(

@@ -44,14 +44,14 @@ FIGURES: Final = {
 }
 """Every figure with its direction and its title. To fail a fraud is no better than a step-up that it leaves."""
 HIDDEN: Final = {
-    "genuine_failed": "Genuine who fail",
-    "fraud_passed": "Frauds that pass",
-    "fraud_share": "Share of frauds",
-    "applicants_passed": "Applicants who pass",
-    "applicants_stepped_up": "Applicants stepped up",
-    "applicants_failed": "Applicants who fail",
+    "genuine_failed": (LOWER, "Genuine who fail"),
+    "fraud_passed": (LOWER, "Frauds that pass"),
+    "fraud_share": (NEITHER, "Share of frauds"),
+    "applicants_passed": (NEITHER, "Applicants who pass"),
+    "applicants_stepped_up": (NEITHER, "Applicants stepped up"),
+    "applicants_failed": (NEITHER, "Applicants who fail"),
 }
-"""What no list of figures shows or judges.
+"""What no list of figures shows.
 
 Second names of `false_reject` and `missed_fraud`, what no model changes, and shares of all applicants, which have a
 table of their own.

@@ -311,6 +311,29 @@ def test_fresh_records_that_were_stopped_count_as_genuine(
     assert f"{counts.stopped:,} of the" in again.described["card.md"].decode()
 
 
+@pytest.mark.parametrize(("every", "stands"), [(40, True), (2_000, False), (10**9, False)])
+def test_a_control_group_of_fresh_records_costs_no_records(
+    change: Change, later: pa.Table, prepared: Prepared, every: int, *, stands: bool
+) -> None:
+    """Bounds on genuine persons are tested on all, as in a training; missed fraud is tested on a thin sample."""
+    as_of, start = int(prepared.table.event_times.max()), len(prepared.table) - len(later)
+    place, share = np.arange(len(later)), 20 / every
+    passed = np.where(place % 20 == 0, np.where(place % every == every - 20, share, np.nan), 1.0)
+    controlled = later.append_column("propensity", pa.array(passed, from_pandas=True))
+    changed = change(controlled, as_of=as_of, max_step_up=0.2, max_false_reject=None)
+    counts = ScoreCounts.from_bytes(changed.described["score_counts.json"])
+    table = prepared.table
+    counted = np.flatnonzero(table.event_times[start:] < as_of - 30 * DAY)
+    fraud = ((table.labels == 1) & (table.label_times < as_of))[start + counted]
+    persons = set(prepared.persons[start + counted[~fraud]].tolist())
+    assert counts.persons.sum() == len(persons)
+    observed = ~np.isnan(passed[counted]) & ~fraud
+    assert 0 < counts.stopped <= np.count_nonzero(~fraud & ~observed)
+    assert abs(counts.genuine.sum() / observed.sum() - (share if stands else 1)) < 0.05
+    card = changed.described["card.md"].decode()
+    assert f"{counts.stopped:,} of the {len(persons):,} persons that count as genuine were stopped" in card
+
+
 def test_records_that_are_not_fresh_are_refused(change: Change, frame: pa.Table, later: pa.Table) -> None:
     """Records of the validation part, and records of which none is mature, certify nothing."""
     count = len(frame) - len(later)

@@ -100,7 +100,14 @@ def test_stopped_ones_count_as_genuine_where_that_leaves_more_room(frauds: float
     assert found.control is not None
     assert found.control.stands_for_all
     settings = PolicySettings(max_step_up=0.05, max_false_reject=None)
-    beside = counted_as_genuine(found, np.arange(40_000), settings)
+    beside = counted_as_genuine(
+        found.control,
+        genuine=found.validation[found.validation_targets == 0],
+        stopped=found.stopped,
+        spare=found.spare,
+        persons=np.arange(40_000),
+        settings=settings,
+    )
     assert np.array_equal(beside, np.concatenate([found.stopped, found.spare])[: None if each else 0])
     assert (found.spare % 10 > 0).all()
     judged = np.concatenate([found.validation, beside])

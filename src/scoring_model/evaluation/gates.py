@@ -282,18 +282,19 @@ class GateJudge:
         )
 
     def benefits(self) -> dict[str, Estimate]:
-        """Measure the benefit of every figure with a `difference` gate of one limit: above it, more is better.
+        """Measure the benefit of every figure with a `difference` gate of one limit.
 
-        Shares of outcomes are neither better nor worse: their gates only limit them.
+        Figures without a direction, such as shares of outcomes, are neither better nor worse: their gates only limit
+        them.
         """
         if self._comparison is None or self._obstacle:
             return {}
         signs = {
-            gate.difference: 1 if gate.above is not None else -1
+            gate.difference: 1 if better == "more" else -1
             for gate in self._settings.gates.values()
             if isinstance(gate, DifferenceGate)
             and None in (gate.above, gate.below)
-            and FIGURES[gate.difference].needs_labels
+            and (better := FIGURES[gate.difference].better) is not None
         }
         return self._comparison.benefits(signs)
 

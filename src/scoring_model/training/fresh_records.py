@@ -1,13 +1,14 @@
 """Scores of fresh labelled records, counted as training counts those of its validation part."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
+from scoring_model.arrays import IntArray
 from scoring_model.bundle import ScoreCounts
 from scoring_model.configuration import PolicySettings
-from scoring_model.evaluation.coverage import Selection, select
+from scoring_model.evaluation.coverage import select
 from scoring_model.evaluation.stopped import ControlGroup
 from scoring_model.history import person_codes
 from scoring_model.history.rings import rings_of
@@ -15,7 +16,7 @@ from scoring_model.records import RecordTable, digest, rfc3339
 from scoring_model.records.observation import without_propensities
 from scoring_model.scorer import Scorer
 from scoring_model.scorer.frames import score_table
-from scoring_model.training.preparation import one_of_each
+from scoring_model.training.preparation import counted_as_genuine, one_of_each
 from scoring_model.training.split import latest_instant, thinned
 
 
@@ -73,25 +74,25 @@ def count_fresh(
     """
     _refuse_old(table, after)
     as_of = latest_instant(table.event_times, table.label_times) + 1 if as_of is None else as_of
-    selection = _select_plain(table, as_of, maturity)
-    scores = score_table(scorer, table, history=history, reasons=False).decisions.scores
     whole = table if history is None else history.append(table)
     before = len(whole) - len(table)
     persons = person_codes(whole, alone=True)
-    genuine, frauds = (selection.rows[selection.targets == target] for target in (0, 1))
-    stopped = selection.stopped[selection.stopped_labels != 1]
-    may_be = np.concatenate([genuine, stopped])
+    sample = _sample(table, persons[before:], settings, as_of, maturity)
+    scores = score_table(scorer, table, history=history, reasons=False).decisions.scores
+    may_be = np.concatenate([sample.genuine, sample.beside])
     tested = one_of_each(persons[before + may_be])
-    times = table.event_times[selection.rows]
+    rings = rings_of(whole, persons, scorer.matrix.link_keys, before + sample.frauds)
+    unknown_until = len(sample.genuine) + sample.stopped
+    times = table.event_times[np.concatenate([may_be, sample.frauds])]
     counts = ScoreCounts.of_scores(
         persons=scores[may_be[tested]],
-        rings=scores[frauds[one_of_each(rings_of(whole, persons, scorer.matrix.link_keys, before + frauds))]],
-        genuine=scores[genuine],
-        frauds=scores[frauds],
+        rings=scores[sample.frauds[one_of_each(rings)]],
+        genuine=scores[sample.genuine],
+        frauds=scores[sample.frauds],
         limits=settings.limits(),
         confidence=settings.confidence,
         until=int(times.max()) + 1,
-        stopped=int(np.count_nonzero(tested >= len(genuine))),
+        stopped=int(np.count_nonzero((tested >= len(sample.genuine)) & (tested < unknown_until))),
     )
     origin = {
         "policy_sha256": digest(table),
@@ -102,21 +103,42 @@ def count_fresh(
     return FreshSample(counts=counts, origin=origin)
 
 
-def _select_plain(table: RecordTable, as_of: int, maturity: int) -> Selection:
-    """Select the records that count, as a plain sample of all: the tests of the bounds are for such records."""
-    selection = select(table, as_of=as_of, maturity=maturity, matured_only=True)
-    if table.propensities is not None:
-        control = ControlGroup.of(selection.weights, selection.targets)
-        if control is not None and not control.stands_for_all:
-            return _select_plain(without_propensities(table), as_of, maturity)
-        kept = np.isin(np.arange(len(table)), selection.rows)
-        order = np.argsort(table.event_times, kind="stable")
-        drawn = thinned(table.propensities, kept, order)[selection.rows]
-        selection = replace(selection, rows=selection.rows[drawn], targets=selection.targets[drawn])
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Sample:
+    """Rows that certify bounds: a plain sample, and those that count as genuine beside it, stopped ones first."""
+
+    genuine: IntArray
+    frauds: IntArray
+    beside: IntArray
+    stopped: int
+
+
+def _sample(
+    table: RecordTable, persons: IntArray, settings: PolicySettings, as_of: int, maturity: int
+) -> _Sample:
+    """Choose the records that count as a training does: the tests of the bounds are for a plain sample."""
+    selection = select(without_propensities(table), as_of=as_of, maturity=maturity, matured_only=True)
     if not len(selection.rows):
         reasons = "; ".join(f"{count}: {reason}" for reason, count in selection.coverage.describe().items())
         raise NotFresh(f"no fresh record counts ({reasons or 'there are no records'})")
-    return selection
+    rows, targets, control = selection.rows, selection.targets, None
+    stopped = selection.stopped[selection.stopped_labels != 1]
+    drawn = np.ones(len(rows), dtype=np.bool_)
+    if table.propensities is not None:
+        control = ControlGroup.of(1.0 / table.propensities[rows], targets)
+        if control is not None and control.stands_for_all:
+            kept = np.isin(np.arange(len(table)), rows)
+            drawn = thinned(table.propensities, kept, np.argsort(table.event_times, kind="stable"))[rows]
+    genuine, frauds = (rows[drawn & (targets == target)] for target in (0, 1))
+    beside = counted_as_genuine(
+        control,
+        genuine=genuine,
+        stopped=stopped,
+        spare=rows[~drawn & (targets == 0)],
+        persons=persons,
+        settings=settings,
+    )
+    return _Sample(genuine=genuine, frauds=frauds, beside=beside, stopped=len(stopped) if len(beside) else 0)
 
 
 def _refuse_old(table: RecordTable, after: int) -> None:

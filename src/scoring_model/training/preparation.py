@@ -10,6 +10,7 @@ from scoring_model.arrays import FloatArray, IntArray
 from scoring_model.bundle import reason_factors
 from scoring_model.configuration import Configuration, PolicySettings
 from scoring_model.evaluation.bounds import MISSED_FRAUD, room
+from scoring_model.evaluation.stopped import ControlGroup
 from scoring_model.features import FeatureMatrix, FittedState, KnownLabels, fit_known_labels, fit_state
 from scoring_model.history import person_codes
 from scoring_model.history.rings import rings_of, rings_of_frauds
@@ -182,30 +183,52 @@ def prepare(records: RecordTable | KeptRecords, configuration: Configuration) ->
         useless=useless,
         thinning=records.thinning if isinstance(records, KeptRecords) else None,
         learnt=learnt_columns(matrix, table, parts, configuration),
-        beside=counted_as_genuine(parts, persons, configuration.policy),
+        beside=counted_as_genuine(
+            parts.control,
+            genuine=parts.validation[parts.validation_targets == 0],
+            stopped=parts.stopped,
+            spare=parts.spare,
+            persons=persons,
+            settings=configuration.policy,
+        ),
     )
 
 
-def counted_as_genuine(parts: Split, persons: IntArray, settings: PolicySettings) -> IntArray:
-    """Choose the rows that bounds on the errors of genuine applicants count as genuine beside the validation part.
+def counted_as_genuine(
+    control: ControlGroup | None,
+    *,
+    genuine: IntArray,
+    stopped: IntArray,
+    spare: IntArray,
+    persons: IntArray,
+    settings: PolicySettings,
+) -> IntArray:
+    """Choose the rows that bounds on the errors of genuine applicants count as genuine beside the tested sample.
 
-    Where no control group stands for the stopped ones these are. Where one does, the validation part is a sample of all
-    applicants, with as few records as its share is small. Then all who were observed, and each stopped one as genuine,
-    may leave a policy more room, as most that a policy stops are few. That is chosen by numbers of persons and frauds
-    alone, before any score is known, so that the tests stay exact.
+    Where no control group stands for the stopped ones these are. Where one does, the sample is one of all applicants,
+    with as few records as its share is small. Then all who were observed, and each stopped one as genuine, may leave a
+    policy more room, as most that a policy stops are few. That is chosen by numbers of persons and frauds alone, before
+    any score is known, so that the tests stay exact.
+
+    Parameters
+    ----------
+    genuine, stopped, spare : ndarray of int64
+        Rows of the table: the genuine ones of the sample, those that were not observed, and the genuine ones that were
+        left out by chance.
+    persons : ndarray of shape (n,), int64
+        Codes of the rows of the table.
 
     Returns
     -------
     ndarray of int64
-        Rows of the table, `parts.stopped` first; empty where the validation part alone leaves more room.
+        Rows of the table, `stopped` first; empty where the sample alone leaves more room.
     """
-    control, limits = parts.control, settings.limits()
+    limits = settings.limits()
     if control is None or not control.stands_for_all:
-        return parts.stopped
-    every = np.concatenate([parts.stopped, parts.spare])
-    genuine = parts.validation[parts.validation_targets == 0]
+        return stopped
+    every = np.concatenate([stopped, spare])
     alone, together = (len(np.unique(persons[rows])) for rows in (genuine, np.concatenate([genuine, every])))
-    frauds = len(parts.stopped) * control.frauds / (control.genuine + control.frauds)
+    frauds = len(stopped) * control.frauds / (control.genuine + control.frauds)
     delta = delta_of(settings.confidence) / max(len(limits), 1)
     rooms = [
         (room(together, limit=limit, delta=delta, certain=frauds), room(alone, limit=limit, delta=delta))
