@@ -261,6 +261,24 @@ def test_words_of_documents_gaps_and_countries_are_known(tmp_path: Path) -> None
     assert proposed(tmp_path, frame(Staat=states, Betrug=words("ja", "nein"))).nulls == ()
 
 
+@pytest.mark.parametrize("towns", [40, None], ids=["towns", "alone"])
+def test_a_state_is_a_region_where_it_follows_from_the_town(tmp_path: Path, towns: int | None) -> None:
+    """A state of work never is: it is a signal, beside towns and without them."""
+    town = np.arange(N) % (towns or N)
+    columns = {"city": [f"Town{'abcdefghij'[one % 10]}{one}" for one in town]} if towns else {}
+    codes = [("NSW", "VIC", "QLD", "WA")[one % 4] if towns else f"{chr(65 + one % 26)}A" for one in town]
+    work = [("open", "open", "closed", "new")[place] for place in DRAW.integers(0, 4, N)]
+    label = words("ja", "nein")
+    found = proposed(tmp_path, frame(state=codes, Betrug=label, **columns))
+    assert found.fields["address.region"] == "state"
+    found = proposed(tmp_path, frame(state=work, Betrug=label, **columns))
+    assert "address.region" not in found.fields
+    assert "state" in {signal.column for signal in found.signals}
+    assert (
+        "address.region" not in proposed(tmp_path, frame(state=town % 9 + 1, Betrug=label, **columns)).fields
+    )
+
+
 def test_keys_with_encodings_are_counted_like_others(tmp_path: Path) -> None:
     """Addresses of one network are one value: without the encoding none would recur."""
     ips = [f"10.{place % 40}.7.{place // 40 + 1}" for place in range(N)]
