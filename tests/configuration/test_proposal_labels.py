@@ -334,6 +334,7 @@ def test_marks_within_numbers_are_told_apart(
 def test_one_decimal_comma_decides_for_all_columns(tmp_path: Path) -> None:
     """1,234 may be either; beside 12,5 it is a fraction."""
     found = proposed(
-        tmp_path, frame(Menge=["1,234", "2,345"] * 200, Preis=["12,5", "8,75"] * 200, Betrug=words("ja", "nein"))
+        tmp_path,
+        frame(Menge=["1,234", "2,345"] * 200, Preis=["12,5", "8,75"] * 200, Betrug=words("ja", "nein")),
     )
     assert (found.decimal, found.numbers(["1,234"]).tolist()) == (",", [1.234])
