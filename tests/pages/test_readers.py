@@ -84,6 +84,9 @@ def test_a_window_begins_with_whether_promises_are_kept() -> None:
         "Can’t know yet: Genuine who fail, Genuine stepped up or failed, Frauds that pass; 300 records are too young "
         "for their labels."
     )
+    assert window.matured is not None
+    few = replace(calm, matured=replace(window.matured, stability=()))
+    assert window_headline(few).endswith("; the matured records are too few for a verdict.")
     (kept,) = (one for one in window.promises if one.bound == "max_false_reject")
     early = tuple(one for one in window.early if one.verdict is Verdict.KEPT and one.bound == kept.bound)
     assert window_headline(replace(calm, promises=(kept,), early=early)) == (
@@ -96,7 +99,10 @@ def test_features_of_a_window_have_titles() -> None:
     """Sentences, tables and drawings say what a feature says; its name in files stands beside it."""
     window = replace(made.made_monitoring(), titles={"email_age": "Days since the address was new"})
     text = markdown(monitoring_report(window))
-    assert "Drift in 2 of 4: Days since the address was new, score." in text
+    assert (
+        "Drift in 2 of 4 subjects (features, score and outcome): Days since the address was new, score."
+        in text
+    )
     assert "| Days since the address was new | email_age |" in text
     assert "Days since the address was …" in html(monitoring_report(window))
 

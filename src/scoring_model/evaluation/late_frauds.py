@@ -137,8 +137,8 @@ class LateFrauds:
         known, age = self.known, format_duration(self.maturity)
         text = (
             f"{known.value or 0.0:.1%} ({known.low or 0.0:.1%} to {known.high or 1.0:.1%}) of the frauds that become "
-            f"known within {self.oldest / DAY:.0f} days, the largest age seen, are known after {age}; later ones can't "
-            "be seen"
+            f"known within {self.oldest / DAY:.0f} days, the largest age seen, are known within {age}, the label "
+            "maturity; later ones can't be seen"
         )
         if self.doubt:
             return f"{text}; {self.doubt}"

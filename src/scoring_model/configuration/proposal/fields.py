@@ -51,7 +51,28 @@ def find_fields(proposal: Proposal) -> None:
             continue
         if name in ("citizenship", "address.country") and country_share(column.column) < 0.9:
             continue
+        if name == "address.region" and not _is_region(proposal, column):
+            continue
         proposal.fields[name] = column.name
+
+
+def _is_region(proposal: Proposal, column: Profile) -> bool:
+    """Return whether text has more values than a state of work, or follows from the town, as no state of work does.
+
+    Records of one town agree at least half as often as they can beyond chance (Cohen's kappa of neighbours).
+    """
+    if column.kind not in (Kind.CATEGORY, Kind.IDENTIFIER, Kind.TEXT):
+        return False
+    town = proposal.of("address.city")
+    if len(column.counts) >= LABEL_WORDS or town is None:
+        return len(column.counts) >= LABEL_WORDS
+    order = np.argsort(town.column.codes, kind="stable")
+    towns, regions = town.column.codes[order], column.column.codes[order]
+    pairs = (towns[1:] == towns[:-1]) & (np.minimum(towns[1:], regions[1:]) >= 0) & (regions[:-1] >= 0)
+    shares = column.counts / column.counts.sum()
+    chance = float(shares @ shares)
+    agreed = float((regions[1:] == regions[:-1])[pairs].sum()) / max(int(pairs.sum()), FEWEST)
+    return agreed - chance >= (1 - chance) / 2
 
 
 def find_record_id(proposal: Proposal) -> None:
