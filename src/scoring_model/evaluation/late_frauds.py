@@ -155,7 +155,7 @@ class LateFrauds:
         if "fraud_share" in self.corrected:
             share = self.corrected["fraud_share"]
             yield (
-                f"the share of frauds among mature records is then {share.value:.2%} ({share.low:.2%} to "
+                f"the share of frauds among these mature records is then {share.value:.2%} ({share.low:.2%} to "
                 f"{share.high:.2%})"
             )
         if self.dependence is not None:
