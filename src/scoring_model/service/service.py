@@ -31,6 +31,7 @@ from scoring_model.service.readiness import ReadinessCheck
 from scoring_model.service.requests.commit_queue import CommitQueue, QueueLimits
 from scoring_model.service.requests.idempotency import IdempotencyStore
 from scoring_model.service.requests.lists import Cursors
+from scoring_model.service.requests.operations import Backend
 from scoring_model.service.resolutions.requests import ResolutionRequests
 from scoring_model.service.retention.kept import note_window, warn_of_short_history
 from scoring_model.service.retention.sweeping import Housekeeping
@@ -198,17 +199,12 @@ def _load(bundle: Path, *, public_key: "Ed25519PublicKey | None") -> Scorer:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class _Ground:
+class _Ground(Backend):
     """What the parts of a service stand on."""
 
-    store: Store
-    clock: Clock
-    secrets: Secrets
     vault: Vault
     persons: Persons
     linker: Linker
-    idempotency: IdempotencyStore
-    queue: CommitQueue
     unknown_signals: UnknownSignals
     listbook: Listbook
 
@@ -246,67 +242,33 @@ class _Ground:
 
     def identities(self, serving: Serving) -> Identities:
         return Identities(
-            store=self.store,
-            queue=self.queue,
-            idempotency=self.idempotency,
+            self,
             persons=self.persons,
             vault=self.vault,
             linker=self.linker,
-            secrets=self.secrets,
-            clock=self.clock,
             required=lambda: serving.current.scorer.contents.identity_requires,
         )
 
     def verifications(self, serving: Serving, bundles: Sequence[BundleRow]) -> Verifications:
         return Verifications(
-            store=self.store,
-            queue=self.queue,
-            idempotency=self.idempotency,
+            self,
             persons=self.persons,
             serving=serving,
             linker=self.linker,
-            secrets=self.secrets,
-            clock=self.clock,
             bundles=bundles,
         )
 
     def webhooks(self, *, development: bool) -> Webhooks:
-        return Webhooks(
-            store=self.store,
-            queue=self.queue,
-            idempotency=self.idempotency,
-            secrets=self.secrets,
-            clock=self.clock,
-            development=development,
-        )
+        return Webhooks(self, development=development)
 
     def labels(self) -> Labels:
-        return Labels(
-            store=self.store,
-            queue=self.queue,
-            idempotency=self.idempotency,
-            secrets=self.secrets,
-            clock=self.clock,
-        )
+        return Labels(self)
 
     def resolutions(self) -> ResolutionRequests:
-        return ResolutionRequests(
-            store=self.store,
-            queue=self.queue,
-            idempotency=self.idempotency,
-            persons=self.persons,
-            clock=self.clock,
-        )
+        return ResolutionRequests(self, persons=self.persons)
 
     def lists(self, serving: Serving) -> ListRequests:
-        return ListRequests(
-            store=self.store,
-            queue=self.queue,
-            idempotency=self.idempotency,
-            secrets=self.secrets,
-            clock=self.clock,
-            link_keys=serving.current.scorer.matrix.link_keys,
-        )
+        return ListRequests(self, link_keys=serving.current.scorer.matrix.link_keys)
 
     def steps(
         self,
