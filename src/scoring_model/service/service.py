@@ -258,18 +258,6 @@ class _Ground(Backend):
             bundles=bundles,
         )
 
-    def webhooks(self, *, development: bool) -> Webhooks:
-        return Webhooks(self, development=development)
-
-    def labels(self) -> Labels:
-        return Labels(self)
-
-    def resolutions(self) -> ResolutionRequests:
-        return ResolutionRequests(self, persons=self.persons)
-
-    def lists(self, serving: Serving) -> ListRequests:
-        return ListRequests(self, link_keys=serving.current.scorer.matrix.link_keys)
-
     def steps(
         self,
         find: Callable[[Versions], Awaitable[Path]],
@@ -320,10 +308,10 @@ def _assemble(
         queue=queue,
         identities=ground.identities(serving),
         verifications=verifications,
-        webhooks=ground.webhooks(development=development),
-        labels=ground.labels(),
-        resolutions=ground.resolutions(),
-        lists=ground.lists(serving),
+        webhooks=Webhooks(ground, development=development),
+        labels=Labels(ground),
+        resolutions=ResolutionRequests(ground, persons=ground.persons),
+        lists=ListRequests(ground, link_keys=serving.current.scorer.matrix.link_keys),
         cursors=Cursors(ground.secrets),
         serving=serving,
         follower=BundleFollower(store=store, clock=clock, serving=serving, steps=steps),
