@@ -158,6 +158,7 @@ EXPLAINED: Final[dict[str, str]] = {
     "evaluation/report/plots/thresholds.py: condition: 'right' if left else 'left'": (
         "the side of a label: words of drawings have no place"
     ),
+    "evaluation/report/words.py: comparison: low > 0": "the border: an interval that reaches 0 has no tone before",
     "evaluation/report/plots/scores.py: sign: -1": "the place of a label, of which words of drawings say nothing",
     "training/backtest/sections.py: sign: -1": "the made backtest has models of two ages: the second is the last",
     "evaluation/report/sections/differences.py: sign: new.x - 0.01": "its absolute value counts",
