@@ -155,11 +155,7 @@ EXPLAINED: Final[dict[str, str]] = {
     "evaluation/flips.py: sign: gained - lost": "that of a variance, which squares the difference",
     "evaluation/flips.py: comparison: abs(frauds) < 0.05": "the border: no made change is exactly 0.05 frauds a day",
     "evaluation/report/sections/groups.py: comparison: high < 0": "the border: no made gap ends at exactly 0",
-    "evaluation/report/plots/thresholds.py: condition: 'right' if left else 'left'": (
-        "the side of a label: words of drawings have no place"
-    ),
     "evaluation/report/words.py: comparison: low > 0": "the border: an interval that reaches 0 has no tone before",
-    "evaluation/report/plots/scores.py: sign: -1": "the place of a label, of which words of drawings say nothing",
     "training/backtest/sections.py: sign: -1": "the made backtest has models of two ages: the second is the last",
     "evaluation/report/sections/differences.py: sign: new.x - 0.01": "its absolute value counts",
     "training/backtest/report.py: sign: -1": "the made backtest has two periods: the second is the last",

@@ -22,6 +22,7 @@ def whatif_made(found: WhatIf) -> Report:
 REPORTS: Final[dict[str, Callable[[], Report]]] = {
     "whatif": lambda: whatif_made(made.made_whatif()),
     "whatif-bare": lambda: whatif_made(made.bare_whatif()),
+    "whatif-tried": lambda: whatif_made(made.tried_whatif()),
     "whatif-empty": lambda: whatif_made(made.empty_whatif()),
     "evaluation-empty": lambda: evaluation_report(made.empty_evaluation()),
     "monitoring-bare": lambda: monitoring_report(made.bare_monitoring()),

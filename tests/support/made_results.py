@@ -62,6 +62,7 @@ from scoring_model.monitoring.gates import check_window_gates
 from scoring_model.monitoring.result import Maturity, Prevalence, PromiseBasis
 from scoring_model.records import Column
 from scoring_model.service.past.replay import NotDecidedAgain
+from scoring_model.service.past.tried import Hits
 from scoring_model.service.past.whatif import GroupTurns, WhatIf
 from scoring_model.training.backtest import Backtest
 from scoring_model.training.backtest.plan import ImpossibleFold
@@ -977,6 +978,19 @@ def bare_whatif() -> WhatIf:
         groups={"clientId": {"shop": GroupTurns(verifications=7, stricter=0, milder=0)}}, own=0, own_differ=0,
         left_out={},
     )  # fmt: skip
+
+
+@cache
+def tried_whatif() -> WhatIf:
+    """A rule that decides, and a list behind it that never does."""
+    rule = Hits(
+        kind="rule", name="VPN", then="STEPPED_UP", hits=7, frauds=1, genuine=3, observed=2, not_observed=1,
+        decided=7, changed=4,
+    )  # fmt: skip
+    return replace(
+        bare_whatif(),
+        hits=(rule, replace(rule, kind="list", name="friends", then="PASSED", decided=0, changed=0)),
+    )
 
 
 @cache
