@@ -338,7 +338,7 @@ def _contributors(drift: Drift) -> Drawing:
 
 def _estimates(monitoring: MonitoringResult) -> Section:
     estimates = monitoring.estimates
-    untested = " (untested: no label is mature)" if estimates.contradiction is None else ""
+    untested = " (untested: no fraud is mature)" if estimates.contradiction is None else ""
     rows = [
         (Cell(text=FIGURES[name].title, key=name), f"{estimate_text(one)}{untested}", f"{one.records:,}")
         for name, one in estimates.overall.items()

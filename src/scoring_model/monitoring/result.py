@@ -59,10 +59,12 @@ class Maturity:
 
     def describe(self) -> str:
         """Write the share for people."""
-        total = self.matured + self.immature
+        total, on = self.matured + self.immature, rfc3339(self.as_of)[:10]
+        if not self.immature:
+            return f"All {total:,} records are at least {format_duration(self.maturity)} old on {on}."
         text = (
             f"{self.immature:,} of {total:,} records ({self.immature_share:.1%}) are younger than "
-            f"{format_duration(self.maturity)} on {rfc3339(self.as_of)[:10]}, and no metric counts them"
+            f"{format_duration(self.maturity)} on {on}, and no metric counts them"
         )
         early = self.immature_frauds + self.immature_genuine
         if not early:
