@@ -183,7 +183,7 @@ def test_an_estimate_that_no_label_has_tested_says_so(watched: Monitoring) -> No
     """Beside the number; so does the share of frauds without a mature label."""
     untested = replace(watched, estimates=replace(watched.estimates, contradiction=None))
     assert watched.estimates.overall
-    assert monitoring_summary(untested).count("(untested: no label is mature)") == len(
+    assert monitoring_summary(untested).count("(untested: no fraud is mature)") == len(
         watched.estimates.overall
     )
     assert "untested" not in monitoring_summary(

@@ -22,6 +22,7 @@ from scoring_model.evaluation.sequential import needed_text, planned_information
 from scoring_model.evaluation.stability import Verdict
 from scoring_model.monitoring.report import headline as window_headline
 from scoring_model.monitoring.report import monitoring_report
+from scoring_model.training.backtest.report import backtest_summary
 
 NEITHER: Final = (0.01, -0.02, 0.04)
 
@@ -93,6 +94,16 @@ def test_a_window_begins_with_whether_promises_are_kept() -> None:
         "As promised: every promise is kept."
     )
     assert "nothing is judged" in window_headline(replace(calm, promises=()))
+
+
+def test_a_backtest_says_what_is_undecided_and_what_is_clear() -> None:
+    """None broken is not all kept, a change that chance explains is not one, and findings are not left to the end."""
+    text = backtest_summary(made.made_backtest())
+    assert "trained every 1m, 2 of 4 promises were kept, 1 undecided, 1 broken;" in text
+    assert "frauds that pass +4.00 points (95% interval +1.00 to +7.00), clearly worse;" in text
+    assert "−0.0200 (95% interval −0.0400 to +0.0000), no clear change." in text
+    assert "−3.00 points (95% interval –), no verdict;" in text
+    assert text.count("docs/findings.md#sm") == 3
 
 
 def test_features_of_a_window_have_titles() -> None:

@@ -69,8 +69,9 @@ def monitoring_report(monitoring: MonitoringResult) -> Report:
         name=provenance.name,
         basis=(
             f"Model {provenance.model_version}, policy {provenance.policy_version}. {monitoring.records:,} records "
-            f"from {day(provenance.since)} to {day(provenance.until)}; {monitoring.refused:,} rows refused."
-        ),
+            f"from {day(provenance.since)} to {day(provenance.until)}; {monitoring.refused:,} rows refused. "
+            f"{monitoring.population}"
+        ).rstrip(),
         first=tuple(_first(monitoring)),
         sections=(
             _drift(monitoring.drift, monitoring.titles),
@@ -338,7 +339,7 @@ def _contributors(drift: Drift) -> Drawing:
 
 def _estimates(monitoring: MonitoringResult) -> Section:
     estimates = monitoring.estimates
-    untested = " (untested: no label is mature)" if estimates.contradiction is None else ""
+    untested = " (untested: no fraud is mature)" if estimates.contradiction is None else ""
     rows = [
         (Cell(text=FIGURES[name].title, key=name), f"{estimate_text(one)}{untested}", f"{one.records:,}")
         for name, one in estimates.overall.items()

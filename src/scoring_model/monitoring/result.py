@@ -59,10 +59,12 @@ class Maturity:
 
     def describe(self) -> str:
         """Write the share for people."""
-        total = self.matured + self.immature
+        total, on = self.matured + self.immature, rfc3339(self.as_of)[:10]
+        if not self.immature:
+            return f"All {total:,} records are at least {format_duration(self.maturity)} old on {on}."
         text = (
             f"{self.immature:,} of {total:,} records ({self.immature_share:.1%}) are younger than "
-            f"{format_duration(self.maturity)} on {rfc3339(self.as_of)[:10]}, and no metric counts them"
+            f"{format_duration(self.maturity)} on {on}, and no metric counts them"
         )
         early = self.immature_frauds + self.immature_genuine
         if not early:
@@ -186,6 +188,8 @@ class MonitoringResult:
     provenance : Provenance
     notes : tuple of str
         Sentences on what was assumed or could not be done.
+    population : str
+        Whom figures that need labels are about, as a sentence; empty where that is everyone. Not part of any document.
     titles : mapping of str to str
         What each feature says, by name; not part of any document.
     """
@@ -204,6 +208,7 @@ class MonitoringResult:
     promises: tuple[PromiseBasis, ...]
     provenance: Provenance
     notes: tuple[str, ...]
+    population: str = field(default="", repr=False)
     titles: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     @cached_property
