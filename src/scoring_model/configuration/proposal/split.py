@@ -10,10 +10,8 @@ from scoring_model.records import NEVER
 
 _SHARES: Final = ((0.6, 0.2, 0.2), (0.5, 0.25, 0.25), (0.4, 0.3, 0.3), (0.7, 0.3, 0.0))
 _LONG_TRAIN: Final = (0.68, 0.12, 0.2)
-_MANY: Final = (
-    10_000,
-    200,
-)  # genuine records and frauds with which a shorter validation part proves the same bounds
+_MANY: Final = (10_000, 200)
+"""Genuine records and frauds with which a shorter validation part proves the bounds that `init` proposes."""
 _FEWEST: Final = SplitSettings().min_frauds
 
 
