@@ -12,6 +12,7 @@ least nine tenths of the frauds with the signal that the first one found.
 """
 
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -79,7 +80,15 @@ def margins(booster: object, rows: FloatArray) -> FloatArray:
     return found
 
 
-def train(rows: FloatArray, labels: NDArray[np.int8], observed: BoolArray, *, leave_out: bool) -> Model:
+def train(
+    rows: FloatArray,
+    labels: NDArray[np.int8],
+    observed: BoolArray,
+    *,
+    leave_out: bool = False,
+    params: Mapping[str, float] = TREES,
+    seed: int = 0,
+) -> Model:
     """Train as `train` does; `leave_out` certifies on those who were observed alone."""
     times = np.linspace(0, PERIOD * (len(labels) / 12_000), len(labels)).astype(np.int64)
     known = np.where(observed & (labels == 1), labels, np.int8(-1))
@@ -92,7 +101,7 @@ def train(rows: FloatArray, labels: NDArray[np.int8], observed: BoolArray, *, le
         observed=observed,
     )
     booster = fit(
-        rows[parts.train], parts.train_targets, params=TREES, rounds=60, seed=0, threads=1,
+        rows[parts.train], parts.train_targets, params=params, rounds=60, seed=seed, threads=1,
         feature_names=("a", "b", "c", "signal"), categorical=(), monotone=(0,) * 4,
     )  # fmt: skip
     rules, counts = certified(booster, rows, parts, leave_out=leave_out)

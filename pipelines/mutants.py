@@ -55,6 +55,7 @@ ELSEWHERE: Final = {
         "bounds", "cost", "curves", "draws", "decomposition", "estimator", "student", "grouping",
         "measures", "metrics", "paired", "rates", "sequential", "stability",
         "uncertainty", "recalibration", "sequences", "shifts", "early", "drift", "categories",
+        "possible", "possible_ranking", "labellings", "delays", "kinds", "single_column", "telling_columns",
     ),
     "reading and choosing of records, tested on files": (
         "checks", "column_reading", "comparing", "coverage", "evaluated_records", "holdout", "labels", "scored_files",
@@ -67,8 +68,8 @@ ELSEWHERE: Final = {
 """Names of modules in these folders, but those of reports, that make no page: where their faults are sought."""
 
 UPPER: Final = (
-    "figures", "configuration", "evaluation", "monitoring", "training", "service", "retraining", "cli", "client",
-    "batch",
+    "figures", "estimates", "configuration", "evaluation", "monitoring", "training", "service", "retraining",
+    "cli", "client", "batch",
 )  # fmt: skip
 """Packages that are loaded anew for each mutant; those below know none of them and are loaded once."""
 
@@ -152,6 +153,8 @@ NAMED: Final = (
 
 EXPLAINED: Final[dict[str, str]] = {
     "evaluation/flips.py: sign: gained - lost": "that of a variance, which squares the difference",
+    "evaluation/flips.py: comparison: abs(frauds) < 0.05": "the border: no made change is exactly 0.05 frauds a day",
+    "evaluation/report/sections/differences.py: sign: new.x - 0.01": "its absolute value counts",
     "training/backtest/report.py: sign: -1": "the made backtest has two periods: the second is the last",
     "evaluation/report/style.py: comparison: len(ticks) < 3": (
         "the border: no made curve has exactly three powers of ten on its axis"
@@ -409,7 +412,7 @@ def _test(tree: Path, mutant: Mutant | None) -> None:
         os.devnull,
         "--rootdir",
         str(ROOT),
-        "--noconftest",
+        "--confcutdir=tests/pages",
         "--import-mode=importlib",
     )
     os._exit(int(pytest.main([*arguments, "-p", "no:cacheprovider", *TESTS])) != 0)

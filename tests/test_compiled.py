@@ -7,16 +7,17 @@ import threading
 from io import BytesIO
 from pathlib import Path
 from types import FunctionType
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pytest
 from numba import njit
 from numba.core.registry import CPUDispatcher
+from typing_extensions import TypeAliasType
 
 import scoring_model
 from scoring_model.batch.text_blocks import text_blocks
-from scoring_model.compiled import CodeFile
+from scoring_model.compiled import CodeFile, _kind
 from scoring_model.decision.forest import Forest
 from scoring_model.evaluation.draws import Draws
 from scoring_model.history import COUNT_KINDS, STATISTICS, LinkCounts, TableAmounts, WindowSpec
@@ -231,3 +232,13 @@ def test_processes_compile_once(tmp_path: Path) -> None:
         process.stdin.flush()
     answers = [process.communicate()[0] for process in processes]
     assert sorted(answers) == ["0\n", "1\n"]
+
+
+def test_an_array_may_be_annotated_by_an_alias() -> None:
+    """NDArray of numpy 2.5, which Python 3.12 and later get, is an alias with the type of elements alone."""
+    element = TypeVar("element", bound=np.generic)
+    alias = TypeAliasType("alias", np.ndarray[Any, np.dtype[element]], type_params=(element,))
+    kept = np.ones(2)
+    assert _kind("x", alias[np.float64])(kept) is kept
+    with pytest.raises(TypeError, match="x must be of float64, got int64"):
+        _kind("x", alias[np.float64])(np.ones(2, np.int64))

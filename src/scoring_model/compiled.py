@@ -86,7 +86,8 @@ def _kind(name: str, hint: Any) -> Callable[[Any], Any]:
     """Return what makes an argument uniform."""
     if hint in (int, float, bool):
         return hint  # type: ignore[no-any-return]
-    dtype = np.dtype(get_args(get_args(hint)[1])[0])
+    element = get_args(hint)[-1]  # of numpy 2.5 the type itself; before it, that of the array's dtype
+    dtype = np.dtype((get_args(element) or (element,))[0])
 
     def uniform(value: Any) -> Any:
         if value.dtype != dtype:

@@ -388,6 +388,28 @@ class Finding:
         )
 
 
+def checked(
+    code: Code,
+    sentence: str,
+    *,
+    count: int | None = None,
+    records: int = 0,
+    names: tuple[str, ...] = (),
+    figures: Mapping[str, float] | None = None,
+) -> Finding:
+    """Make the finding of a check that ran: found if it counts anything, by default its names, and clear otherwise."""
+    number = len(names) if count is None else count
+    return Finding(
+        code=code,
+        state=State.FOUND if number else State.CLEAR,
+        sentence=sentence,
+        count=number,
+        records=records,
+        names=names,
+        figures=figures or {},
+    )
+
+
 def not_applicable(code: Code, reason: str, *, records: int = 0) -> Finding:
     """Make the finding of a check that could not run."""
     return Finding(code=code, state=State.NOT_APPLICABLE, sentence=reason, records=records)

@@ -298,3 +298,43 @@ def test_a_date_of_birth_is_told_by_its_years(tmp_path: Path) -> None:
     table.insert(0, "Feld0", born)
     found = proposed(tmp_path, table)
     assert (found.fields["eventTime"], found.fields["dob"]) == ("Feld1", "Feld0")
+
+
+def test_a_time_that_every_record_has_is_the_event_whatever_it_is_called(tmp_path: Path) -> None:
+    """In Polish `data zgłoszenia` is the date of a report, or of an application; a report has gaps."""
+    table = frame(Betrug=words("ja", "nein")).rename(columns={"Zeitpunkt": "data zgłoszenia"})
+    known = [f"{time:%Y-%m-%d}" if fraud else "" for time, fraud in zip(EVENTS, FRAUD, strict=True)]
+    found = proposed(tmp_path, table.assign(**{"data wykrycia": known}))
+    assert (found.fields["eventTime"], found.fields["labelKnownAt"]) == ("data zgłoszenia", "data wykrycia")
+    assert "data zgłoszenia is taken for the time of the event" in " ".join(found.decisions)
+
+
+@pytest.mark.parametrize(
+    ("amounts", "decimal", "kind"),
+    [
+        (["1,234", "12,500", "731"], ".", Kind.NUMBER),
+        (["$1,234.50", "$731.25", "$12.00"], ".", Kind.NUMBER),
+        (["1 234,5", "731,25 €", "0,125"], ",", Kind.NUMBER),
+        (["1.234,5", "731", "12,5"], ",", Kind.NUMBER),
+        (["1 234.5", "731.25", "12"], None, Kind.NUMBER),
+        (["$5", "7 €", "9"], None, Kind.CATEGORY),
+        (["804 213 213", "546 395 586", "500 100 200"], None, Kind.CATEGORY),
+    ],
+)
+def test_marks_within_numbers_are_told_apart(
+    tmp_path: Path, amounts: list[str], decimal: str | None, kind: Kind
+) -> None:
+    """Groups of three digits, fractions and currencies are read; two currencies, and phone numbers, are not."""
+    column = [amounts[place % 3] for place in range(N)]
+    found = proposed(tmp_path, frame(Betrag=column, Betrug=words("ja", "nein")))
+    assert (found.decimal, found.profiles["Betrag"].kind) == (decimal, kind)
+    assert ("commas between groups of digits" in found.guesses) == (decimal == ".")
+
+
+def test_one_decimal_comma_decides_for_all_columns(tmp_path: Path) -> None:
+    """1,234 may be either; beside 12,5 it is a fraction."""
+    found = proposed(
+        tmp_path,
+        frame(Menge=["1,234", "2,345"] * 200, Preis=["12,5", "8,75"] * 200, Betrug=words("ja", "nein")),
+    )
+    assert (found.decimal, found.numbers(["1,234"]).tolist()) == (",", [1.234])

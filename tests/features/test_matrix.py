@@ -123,6 +123,14 @@ def test_there_are_at_least_60_features_of_the_record_and_each_is_described(matr
         assert all((feature.inputs, feature.unit, feature.sentence, feature.reason)), feature.name
 
 
+def test_codes_have_words_where_they_mean_one_thing(matrix: FeatureMatrix) -> None:
+    """Fixed codes and those of a vocabulary are named; a number has no words."""
+    words = {one.name: matrix.code_words(one) for one in matrix.features}
+    assert words["document_type"] == ("PASSPORT", "NATIONAL_ID", "DRIVERS_LICENSE", "RESIDENCE_PERMIT")
+    assert words["address_country"] == tuple(matrix.state.vocabulary("address.country").values)
+    assert words["document_rarity"] == ()
+
+
 def test_excluded_features_are_gone_and_unknown_ones_named() -> None:
     """Excluded features and named protected attributes must exist."""
     without = FeatureMatrix(FeatureSettings(links=LINKS, exclude=("event_hour",)), STATE)

@@ -134,6 +134,14 @@ def test_matured_labels_that_contradict_end_the_estimates() -> None:
     assert [bool(period.realised) for period in found.periods] == [True] * 6 + [False] * 6
 
 
+def test_few_matured_frauds_are_no_agreement() -> None:
+    """Labels that do not contradict are not said to agree, and few of them could hardly contradict."""
+    many, few = (estimated(matured_days=days)[0] for days in (84, 2))
+    assert many.reason.endswith(" matured frauds of the window do not contradict the probabilities.")
+    assert 0 < few.matured_frauds < 20
+    assert few.reason.endswith(" do not contradict the probabilities; so few could hardly do so.")
+
+
 def test_a_period_is_realised_only_when_all_its_records_are_mature() -> None:
     """Half a mature week is no realised week."""
     found, _ = estimated(matured_days=10)

@@ -15,6 +15,7 @@ from scoring_model.decision.rules import Policy, Promise
 from scoring_model.estimates import Estimate
 from scoring_model.evaluation.report import NothingToDraw
 from scoring_model.monitoring import Monitoring, monitoring_summary
+from scoring_model.monitoring.drift import Property
 from scoring_model.monitoring.gates import check_window_gates
 from scoring_model.monitoring.report import headline
 from scoring_model.monitoring.result import promise_bases
@@ -106,9 +107,11 @@ REFUTED = (
 )
 
 
-def refuted(watched: Monitoring, *, low: float = 0.41, contradicted: bool = False) -> Monitoring:
-    """A window in which 46 % of the matured records are frauds."""
-    share = Estimate(value=0.46, low=low, high=0.51, records=400, count=184)
+def refuted(
+    watched: Monitoring, *, value: float = 0.46, low: float | None = 0.41, contradicted: bool = False
+) -> Monitoring:
+    """A window in which 46 % of the matured records are frauds; of few rings there is no interval."""
+    share = Estimate(value=value, low=low, high=None if low is None else 0.51, records=400, count=184)
     prevalence = replace(watched.prevalence, matured=share, cap=0.1, contradicted=contradicted)
     return replace(watched, prevalence=prevalence)
 
@@ -119,7 +122,13 @@ def test_a_refuted_share_of_frauds_is_the_headline(watched: Monitoring) -> None:
     assert headline(found).startswith(REFUTED)
     page = monitoring_summary(found)
     assert page.index(REFUTED) < page.index("Drift")
+    assert page.count("46.00% (41.00% to 51.00%)") == 1
+    assert headline(found).endswith(
+        "Promises about frauds, and verdicts before labels, rest on nothing then."
+    )
     assert page.count("Matured labels refute the assumed share of frauds.") == len(found.early) > 0
+    assert "of them are frauds" not in page
+    assert "of them are frauds" in monitoring_summary(watched)
     settings = GateSettings(gates={"early": EarlyGate(early="all")})
     (gate,) = check_window_gates(settings, found).results
     assert (gate.verdict.value, gate.detail) == (
@@ -128,6 +137,10 @@ def test_a_refuted_share_of_frauds_is_the_headline(watched: Monitoring) -> None:
     )
     assert check_window_gates(settings, watched).results[0].verdict.value != "not_enough_data"
     assert headline(refuted(watched, low=0.05)) == headline(watched)
+    assert not refuted(watched, low=None, value=0.09).prevalence.refuted
+    assert headline(refuted(watched, low=None)).startswith(
+        "More frauds than assumed: 46.00% of 400 matured records"
+    )
 
 
 def test_contradicting_labels_are_the_headline(watched: Monitoring) -> None:
@@ -151,13 +164,26 @@ def test_contradicting_labels_are_the_headline(watched: Monitoring) -> None:
             one.prevalence.problem,
         )
         assert bases["max_step_up"].reason != one.prevalence.problem
+        if one.prevalence.refuted:
+            assert bases["max_step_up"].rests is None
+            assert "say little about those of genuine applicants" in bases["max_step_up"].reason
+
+
+def test_what_moved_stands_beside_its_limit_and_in_words(watched: Monitoring) -> None:
+    """Subjects are sorted by limits that the page shows; a code has its word, or no word is said of it."""
+    first = watched.drift.subjects[0]
+    assert f"{first.statistic:.2f} | {first.limit:.2f} |" in monitoring_summary(watched)
+    code = Property(subject="document_type", kind="code", value=1.0)
+    assert code.describe(("PASSPORT", "NATIONAL_ID")) == "NATIONAL_ID"
+    assert code.describe(("PASSPORT",)) == "a category that the training lacks"
+    assert code.describe() == "code 1"
 
 
 def test_an_estimate_that_no_label_has_tested_says_so(watched: Monitoring) -> None:
     """Beside the number; so does the share of frauds without a mature label."""
     untested = replace(watched, estimates=replace(watched.estimates, contradiction=None))
     assert watched.estimates.overall
-    assert monitoring_summary(untested).count("(untested: no label is mature)") == len(
+    assert monitoring_summary(untested).count("(untested: no fraud is mature)") == len(
         watched.estimates.overall
     )
     assert "untested" not in monitoring_summary(

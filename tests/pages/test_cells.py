@@ -22,7 +22,7 @@ def tone_of_cell(key: str, row: dict[str, str], verdicts: dict[str, str]) -> str
     grid, name, column = key.split("/")
     text = row[column]
     if column == "difference" and name in FIGURES:
-        return tone(name, *ends_in(row["ends"]))
+        return tone(name, *ends_in(row.get("possible", row["ends"])))
     if grid.startswith("changes-") or grid in ("differences", "ageing-difference"):
         return tone(column, *ends_in(text)) if column in FIGURES else ""
     if grid == "learning" and column.endswith("_difference"):

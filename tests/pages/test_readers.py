@@ -22,6 +22,7 @@ from scoring_model.evaluation.sequential import needed_text, planned_information
 from scoring_model.evaluation.stability import Verdict
 from scoring_model.monitoring.report import headline as window_headline
 from scoring_model.monitoring.report import monitoring_report
+from scoring_model.training.backtest.report import backtest_summary
 
 NEITHER: Final = (0.01, -0.02, 0.04)
 
@@ -84,6 +85,9 @@ def test_a_window_begins_with_whether_promises_are_kept() -> None:
         "Can’t know yet: Genuine who fail, Genuine stepped up or failed, Frauds that pass; 300 records are too young "
         "for their labels."
     )
+    assert window.matured is not None
+    few = replace(calm, matured=replace(window.matured, stability=()))
+    assert window_headline(few).endswith("; the matured records are too few for a verdict.")
     (kept,) = (one for one in window.promises if one.bound == "max_false_reject")
     early = tuple(one for one in window.early if one.verdict is Verdict.KEPT and one.bound == kept.bound)
     assert window_headline(replace(calm, promises=(kept,), early=early)) == (
@@ -92,11 +96,24 @@ def test_a_window_begins_with_whether_promises_are_kept() -> None:
     assert "nothing is judged" in window_headline(replace(calm, promises=()))
 
 
+def test_a_backtest_says_what_is_undecided_and_what_is_clear() -> None:
+    """None broken is not all kept, a change that chance explains is not one, and findings are not left to the end."""
+    text = backtest_summary(made.made_backtest())
+    assert "trained every 1m, 2 of 4 promises were kept, 1 undecided, 1 broken;" in text
+    assert "frauds that pass +4.00 points (95% interval +1.00 to +7.00), clearly worse;" in text
+    assert "−0.0200 (95% interval −0.0400 to +0.0000), no clear change." in text
+    assert "−3.00 points (95% interval –), no verdict;" in text
+    assert text.count("docs/findings.md#sm") == 3
+
+
 def test_features_of_a_window_have_titles() -> None:
     """Sentences, tables and drawings say what a feature says; its name in files stands beside it."""
     window = replace(made.made_monitoring(), titles={"email_age": "Days since the address was new"})
     text = markdown(monitoring_report(window))
-    assert "Drift in 2 of 4: Days since the address was new, score." in text
+    assert (
+        "Drift in 2 of 4 subjects (features, score and outcome): Days since the address was new, score."
+        in text
+    )
     assert "| Days since the address was new | email_age |" in text
     assert "Days since the address was …" in html(monitoring_report(window))
 

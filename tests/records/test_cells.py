@@ -75,6 +75,35 @@ def test_text_that_is_no_number_is_left_for_the_rule(text: str) -> None:
     assert cells.number(text) == text
 
 
+@pytest.mark.parametrize(
+    ("text", "plain", "comma", "point"),
+    [
+        ("1 234,56", None, 1234.56, None),
+        ("1.234,56", None, 1234.56, None),
+        ("1,234.56", None, None, 1234.56),
+        ("1,234", None, 1.234, 1234.0),
+        ("1,234,567", None, None, 1234567.0),
+        ("0,125", None, 0.125, None),
+        ("0.125", 0.125, None, 0.125),
+        ("1.234", 1.234, 1234.0, 1.234),
+        ("-1\u202f234", -1234.0, -1234.0, -1234.0),
+        ("1’234.5", 1234.5, None, 1234.5),
+        ("-$1,234.5", None, None, -1234.5),
+        ("12,50 €", None, 12.5, None),
+        ("1 234'567", None, None, None),
+        ("12 34", None, None, None),
+        ("$€5", None, None, None),
+        (",", None, None, None),
+    ],
+)
+def test_groups_of_digits_are_read_by_the_decimal_mark(
+    text: str, plain: float | None, comma: float | None, point: float | None
+) -> None:
+    """What may be either, or neither, is left for the rule; a fraction of three digits is not a group."""
+    found = [cells.NUMBERS[mark](text) for mark in (None, ",", ".")]
+    assert found == [text if expected is None else expected for expected in (plain, comma, point)]
+
+
 def test_nan_as_text_is_a_missing_number() -> None:
     """Tools write NaN into CSV for a number that is missing; as text it is a word like others."""
     assert cells.number("NaN") is None

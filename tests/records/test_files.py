@@ -133,6 +133,22 @@ def test_the_encoding_is_guessed(write: Write, encoding: str, guesses: tuple[str
     assert sheet.guesses == guesses
 
 
+@pytest.mark.parametrize(
+    ("text", "encoding"),
+    [
+        ("Łukasz Wójcik, Małgorzata", "cp1250"),
+        ("ŹRÓDŁO", "cp1250"),
+        ("¿Qué? Muñoz García, Peña", "cp1252"),
+        ("Müller, 12 m², Größe, Köhler, Schäfer, Günther, Weiß, Jürgen, Käthe, Löwe, 5 m³", "cp1252"),
+    ],
+)
+def test_polish_is_told_from_the_languages_of_the_west(write: Write, text: str, encoding: str) -> None:
+    """By letters within words that are signs in the other encoding; a sign now and then decides nothing."""
+    sheet = file_sheet(write("a.csv", f"name;a\n{text};1\n".encode(encoding)))
+    assert cells(sheet)["name"] == [text]
+    assert f"encoding {encoding}" in sheet.guesses
+
+
 @pytest.mark.parametrize("content", ["é,a\n€,é\n".encode() + b"\xff,1\n", b"a,b\n\x81,1\n"])
 def test_broken_utf_8_is_not_taken_for_another_encoding(write: Write, content: bytes) -> None:
     """A byte that is not UTF-8 spoils its cell where other letters are UTF-8, or where cp1252 has no such letter."""

@@ -27,11 +27,13 @@ REPORTS: Final[dict[str, Callable[[], Report]]] = {
     "monitoring-bare": lambda: monitoring_report(made.bare_monitoring()),
     "comparison-bare": lambda: comparison_report(made.bare_comparison()),
     "comparison-unproved": lambda: comparison_report(made.bare_comparison(), gates=made.unproved_gates()),
+    "comparison-stopped": lambda: comparison_report(made.stopped_comparison()),
     "comparison-small": lambda: comparison_report(made.small_comparison(), gates=made.passing_gates()),
     "comparison": lambda: comparison_report(made.made_comparison(), gates=made.comparison_gates()),
     "monitoring": lambda: monitoring_report(made.made_monitoring()),
     "backtest-bare": lambda: backtest_report(made.bare_backtest()),
     "backtest": lambda: backtest_report(made.made_backtest()),
+    "evaluation-stopped": lambda: evaluation_report(made.stopped_evaluation()),
     "evaluation-bare": lambda: evaluation_report(made.bare_evaluation()),
     "evaluation": lambda: evaluation_report(made.made_evaluation()),
 }

@@ -5,7 +5,7 @@ Each is cheap, and its numbers are chosen: `tests/pages` says what the pages mus
 
 from collections import Counter
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 
@@ -51,6 +51,7 @@ from scoring_model.evaluation.importance import Importance, Weight
 from scoring_model.evaluation.late_frauds import LateFrauds, late_frauds_finding
 from scoring_model.evaluation.result import Provenance
 from scoring_model.evaluation.stability import Stability, Verdict, Window
+from scoring_model.evaluation.stopped import NotObserved
 from scoring_model.figures import CONTROL_COST
 from scoring_model.findings import Code, Finding, State, arranged
 from scoring_model.monitoring import Monitoring
@@ -158,6 +159,32 @@ def _records(extra: float = 0.0) -> EvaluatedRecords:
     )
 
 
+@cache
+def _observed(extra: float) -> EvaluatedRecords:
+    """The same records, but most applicants whom the champion stops were not observed; of some their label is known."""
+    whole, passed = _records(extra), _records().decisions.outcomes == 0
+    seen = passed | (np.arange(len(whole)) % 4 == 0)
+    rows, others = np.flatnonzero(seen), np.flatnonzero(~seen)
+    stopped = whole.decisions.take(others)
+    missing = NotObserved(
+        outcomes=stopped.outcomes.astype(np.int8),
+        margins=stopped.margins,
+        probabilities=stopped.probabilities,
+        labels=np.where(others % 5 == 0, whole.labels[others], -1).astype(np.int8),
+        event_times=whole.event_times[others],
+        persons=others,
+        columns={name: column.take(others) for name, column in whole.columns.items()},
+    )
+    return EvaluatedRecords(
+        decisions=whole.decisions.take(rows),
+        labels=whole.labels[rows],
+        event_times=whole.event_times[rows],
+        persons=rows,
+        columns={name: column.take(rows) for name, column in whole.columns.items()},
+        not_observed=missing,
+    )
+
+
 def _counts(records: EvaluatedRecords) -> ScoreCounts:
     fraud = records.labels == 1
     genuine, frauds = (
@@ -233,9 +260,9 @@ def _weight(name: str, family: str, value: float, low: float | None, *, categori
     )
 
 
-def _importance() -> Importance:
+def _importance(categories: int = 3) -> Importance:
     rng = np.random.default_rng(1)
-    values = np.column_stack([rng.normal(0, 1, 200), rng.integers(0, 3, 200), rng.normal(5, 2, 200)])
+    values = np.column_stack([rng.normal(0, 1, 200), rng.integers(0, categories, 200), rng.normal(5, 2, 200)])
     values[::7, 0] = np.nan
     return Importance(
         families=(_weight("links", "links", 0.5, 0.4), _weight("device", "device", 0.2, 0.15)),
@@ -300,6 +327,15 @@ def made_evaluation() -> Evaluation:
         found, stability=STABILITY, findings=arranged(FINDINGS), explain=_importance,
         table=found.table | {Key(figure=CONTROL_COST): estimate(12.5, 9.0, 16.0)},
     )  # fmt: skip
+
+
+@cache
+def stopped_evaluation(extra: float = 0.0) -> Evaluation:
+    """An evaluation of those who were observed, beside applicants whom a champion stopped."""
+    found = evaluate_records(
+        _observed(extra), rules=rules(LIMITS), by={"country": None}, provenance=PROVENANCE
+    )
+    return replace(found, explain=partial(_importance, 2))
 
 
 @cache
@@ -444,6 +480,12 @@ def made_comparison() -> Comparison:
         turned={"country": groups},
         daily=_daily(),
     )
+
+
+@cache
+def stopped_comparison() -> Comparison:
+    """Two models of which one decided who was observed."""
+    return compare_evaluations(stopped_evaluation(), stopped_evaluation(0.6))
 
 
 @cache

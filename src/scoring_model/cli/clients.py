@@ -18,6 +18,25 @@ if TYPE_CHECKING:
 
 ONCE = "the API key is shown only once and not stored: save it now"
 
+_Quota = Annotated[
+    str, typer.Option(help="Requests and seconds: so many in any such time are never refused.")
+]
+_Scope = Annotated[
+    str | None, typer.Option(help="Share history with the clients of this scope; by default with none.")
+]
+_Strict = Annotated[
+    bool,
+    typer.Option("--strict-signals", help="Refuse requests with a signal that the model does not know."),
+]
+_Sandbox = Annotated[
+    bool,
+    typer.Option(
+        "--sandbox",
+        help="For tests of an integration: its signal sandboxOutcome decides, and nothing of it is exported, "
+        "counted or learnt from.",
+    ),
+]
+
 app = in_group(Group.SERVICE)(
     typer.Typer(name="clients", help="Clients of the service and their API keys.", no_args_is_help=True)
 )
@@ -30,25 +49,11 @@ def create(
     scopes: Annotated[
         str, typer.Option(help="Permissions of its keys.")
     ] = "identities,verifications,webhooks,labels,resolutions",
-    quota: Annotated[
-        str, typer.Option(help="Requests and seconds: so many in any such time are never refused.")
-    ] = "6000/60",
-    history_scope: Annotated[
-        str | None, typer.Option(help="Share history with the clients of this scope; by default with none.")
-    ] = None,
-    strict_signals: Annotated[
-        bool,
-        typer.Option("--strict-signals", help="Refuse requests with a signal that the model does not know."),
-    ] = False,
+    quota: _Quota = "6000/60",
+    history_scope: _Scope = None,
+    strict_signals: _Strict = False,
     master_key: shared.MasterKey = None,
-    sandbox: Annotated[
-        bool,
-        typer.Option(
-            "--sandbox",
-            help="For tests of an integration: its signal sandboxOutcome decides, and nothing of it is exported, "
-            "counted or learnt from.",
-        ),
-    ] = False,
+    sandbox: _Sandbox = False,
     as_json: shared.Json = False,
 ) -> None:
     """Create a client and its first API key, which is shown only once.

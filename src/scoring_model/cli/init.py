@@ -55,7 +55,6 @@ def init(
     from scoring_model.configuration.amazon_fraud_detector import read_definition
     from scoring_model.configuration.proposal import propose
     from scoring_model.configuration.proposal.text import proposal_text
-    from scoring_model.contract.fields import EVENT_FIELDS
     from scoring_model.records import FileFormat, parse_duration
     from scoring_model.records.atomic import atomic_file
 
@@ -74,18 +73,9 @@ def init(
     found = propose(path, delay=given, timezone=timezone, given=None if known is None else known.given)
     with atomic_file(out) as partial:
         partial.write_text(proposal_text(found, name=out.stem, source=path.name), encoding="utf-8")
-        load_configuration(partial)
-    if "eventTime" in found.fields and (found.signals or found.fields.keys() - set(EVENT_FIELDS)):
-        _say_read(path, load_configuration(out))
-    for guess in found.guesses:
-        console.say(f"guessed: {guess}")
-    for column, reason in found.left_out.items():
-        console.say(f"not used: {column}: {reason}")
-    for decision in found.decisions:
-        console.say(f"to decide: {decision}")
-    console.say(
-        f"{out}: {len(found.fields)} fields, {len(found.signals)} signals, {len(found.keys)} link keys"
-    )
+        configuration = load_configuration(partial)
+    _say_read(path, found, configuration)
+    _say_proposed(out, found)
     if known is not None and rules is not None:
         _write_rules(rules, known, found)
     console.say(f"next: scoring-model check {path} --config {out}")
@@ -106,14 +96,30 @@ def _write_rules(path: Path, known: "Definition", found: "Proposal") -> None:
     console.say(f"{path}: {text.count('  then: ')} rules; next: scoring-model rules check {path} BUNDLE")
 
 
-def _say_read(path: Path, configuration: "Configuration") -> None:
+def _say_proposed(path: Path, found: "Proposal") -> None:
+    """Say what was guessed, what is not used, and what is left to a person."""
+    for guess in found.guesses:
+        console.say(f"guessed: {guess}")
+    for column, reason in found.left_out.items():
+        console.say(f"not used: {column}: {reason}")
+    for decision in found.decisions:
+        console.say(f"to decide: {decision}")
+    console.say(
+        f"{path}: {len(found.fields)} fields, {len(found.signals)} signals, {len(found.keys)} link keys"
+    )
+
+
+def _say_read(path: Path, found: "Proposal", configuration: "Configuration") -> None:
     """Say which rows are refused, which forms of dates are not read, what its keys do, and which columns may leak."""
+    from scoring_model.contract.fields import EVENT_FIELDS
     from scoring_model.evaluation.telling_columns import check_columns
     from scoring_model.history.linked import key_uses
     from scoring_model.records.observation import targets_at
     from scoring_model.records.quarantine import count_violations, unread_dates
     from scoring_model.records.reading import read_records
 
+    if "eventTime" not in found.fields or not (found.signals or found.fields.keys() - set(EVENT_FIELDS)):
+        return
     reading = read_records(path, configuration.schema, labelled=False)
     for (name, rule), count in count_violations(reading).items():
         console.say(f"refused rows: {name or 'record'} {rule}: {count} of {reading.rows}")

@@ -9,9 +9,7 @@ from scoring_model.cli import console, shared
 from scoring_model.cli.groups import Group, in_group
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
+    from scoring_model.configuration import Configuration
     from scoring_model.findings import Finding
     from scoring_model.records.reading import Reading
     from scoring_model.records.table import RecordTable
@@ -98,13 +96,8 @@ def check(
     records.max_bad_share.
     """
     from scoring_model.configuration import load_configuration
-    from scoring_model.evaluation.late_frauds import KnownFrauds, check_late_frauds
     from scoring_model.evaluation.stopped import whom
-    from scoring_model.evaluation.telling_columns import check_columns
-    from scoring_model.features.blind_windows import check_windows
-    from scoring_model.findings import arranged
     from scoring_model.history.linked import key_uses, unusable
-    from scoring_model.records.observation import targets_at
     from scoring_model.records.quarantine import accept, write_quarantine, write_refused
     from scoring_model.records.reading import read_records
 
@@ -114,21 +107,7 @@ def check(
         write_quarantine(reading, quarantine)
     if refused is not None:
         write_refused(paths, reading, configuration.records.format, refused)
-    windows = check_windows(
-        reading.table, configuration.feature_settings, configured_delay=configuration.records.labels.delay
-    )
-    late = check_late_frauds(
-        KnownFrauds.of(reading.table),
-        as_of=reading.table.latest_instant + 1,
-        maturity=configuration.training.split.label_maturity,
-        records=len(reading.table),
-    )
-    targets = targets_at(
-        reading.table, reading.table.latest_instant + 1, configuration.training.split.label_maturity
-    )
-    columns = check_columns(reading.table, targets, configuration.feature_settings)
-    control = _control(reading.table, targets)
-    findings = arranged([windows, late, columns, control], mute=configuration.findings.mute)
+    findings = _checked(reading.table, configuration)
     found = _found(reading) | {"applicants": whom(reading.table, configuration.training.split.label_maturity)}
     uses = key_uses(reading.table, configuration.links.link_keys)
     if as_json:
@@ -142,15 +121,29 @@ def check(
     accept(reading, max_share=configuration.records.max_bad_share)
 
 
-def _control(table: "RecordTable", targets: "NDArray[np.int8]") -> "Finding":
-    """Check the size of the control group, if there is one."""
+def _checked(table: "RecordTable", configuration: "Configuration") -> "tuple[Finding, ...]":
+    """Check windows, late frauds, columns that may be known too late, and the size of the control group."""
     from scoring_model.evaluation.checks import check_control
+    from scoring_model.evaluation.late_frauds import KnownFrauds, check_late_frauds
     from scoring_model.evaluation.stopped import ControlGroup
+    from scoring_model.evaluation.telling_columns import check_columns
+    from scoring_model.features.blind_windows import check_windows
+    from scoring_model.findings import arranged
+    from scoring_model.records.observation import targets_at
     from scoring_model.records.times import DAY
 
+    as_of, maturity = table.latest_instant + 1, configuration.training.split.label_maturity
+    targets = targets_at(table, as_of, maturity)
     weights = None if table.propensities is None else 1.0 / table.propensities
     days = (table.latest_instant - int(table.event_times.min())) / DAY if len(table) else 0.0
-    return check_control(ControlGroup.of(weights, targets), days=days, records=len(table))
+    delay = configuration.records.labels.delay
+    findings = [
+        check_windows(table, configuration.feature_settings, configured_delay=delay),
+        check_late_frauds(KnownFrauds.of(table), as_of=as_of, maturity=maturity, records=len(table)),
+        check_columns(table, targets, configuration.feature_settings),
+        check_control(ControlGroup.of(weights, targets), days=days, records=len(table)),
+    ]
+    return arranged(findings, mute=configuration.findings.mute)
 
 
 def _found(reading: "Reading") -> dict[str, object]:

@@ -40,7 +40,7 @@ _RECURRING: Final = 0.98  # share of distinct values below which codes connect r
 _KINDS: Final = 12
 _LONG: Final = 6  # fewest digits of an identifier whose header does not name it
 _ZONE: Final = re.compile(r":\d\d(\.\d+)?([Zz]|[+-]\d\d:?\d\d)$")
-_COMMA: Final = re.compile(r"[+-]?\d{1,3}(?:\.\d{3})*,\d+|[+-]?\d+,\d+")
+_BLANK: Final = re.compile(r"\d\s\d")
 
 
 class Kind(StrEnum):
@@ -107,7 +107,9 @@ class Profile:
         return parsed.column.gather(NEVER)
 
 
-def profile(name: str, raw: Column, nulls: Sequence[str], *, comma: bool, zoned: bool = False) -> Profile:
+def profile(
+    name: str, raw: Column, nulls: Sequence[str], *, decimal: str | None, zoned: bool = False
+) -> Profile:
     """Describe a column.
 
     Parameters
@@ -116,8 +118,8 @@ def profile(name: str, raw: Column, nulls: Sequence[str], *, comma: bool, zoned:
         Unchecked cells.
     nulls : sequence of str
         Cells that mean a missing value.
-    comma : bool
-        Whether numbers have a decimal comma.
+    decimal : str or None
+        The decimal mark of numbers, as the file format names it.
     zoned : bool
         Whether the column type declares its times as UTC.
     """
@@ -134,7 +136,7 @@ def profile(name: str, raw: Column, nulls: Sequence[str], *, comma: bool, zoned:
         return found
     formats, uncertain = _time_formats(found)
     if formats is None:
-        return replace(found, kind=_kind(found, comma=comma))
+        return replace(found, kind=_kind(found, decimal))
     zoned = zoned or any(map(_has_zone, values[:_SAMPLE])) or formats[:1] in [(text,) for text in UNIX_UNITS]
     return replace(found, kind=Kind.TIME, formats=formats, uncertain=uncertain, zoned=zoned)
 
@@ -147,13 +149,19 @@ def _taken(values: Sequence[object], used: BoolArray) -> list[object]:
     return [value for value, is_used in zip(values, used.tolist(), strict=True) if is_used]
 
 
-def has_comma(columns: Iterable[Column]) -> bool:
-    """Return True if a column of numbers has decimal commas."""
-    return any(
-        any(isinstance(value, str) and _COMMA.fullmatch(value.strip()) for value in column.values[:_SAMPLE])
-        and _share(column.values[:_SAMPLE], lambda value: _is_number(value, comma=True)) > _MOST
-        for column in columns
-    )
+def decimal_mark(columns: Iterable[Column]) -> str | None:
+    """Return the decimal mark of the numbers: a comma, or the point where commas separate groups; else None.
+
+    Where every comma of a column precedes three digits, as in 12,500, it separates groups.
+    """
+    found = {mark for column in columns if (mark := _column_mark(column.values[:_SAMPLE])) is not None}
+    return max(found, key=",".__eq__, default=None)
+
+
+def _column_mark(values: Sequence[object]) -> str | None:
+    texts = [value for value in values if isinstance(value, str) and "," in value]
+    marks = ".," if all(type(cells.point_number(text)) is float for text in texts) else ","
+    return next((mark for mark in marks if texts and _are_numbers(values, mark)), None)
 
 
 def _time_formats(found: Profile) -> tuple[tuple[str, ...] | None, bool]:
@@ -200,7 +208,7 @@ def _unix_format(name: str, texts: Sequence[str]) -> tuple[str, ...] | None:
     return None
 
 
-def _kind(found: Profile, *, comma: bool) -> Kind:
+def _kind(found: Profile, decimal: str | None) -> Kind:
     values = found.column.values[:_SAMPLE]
     if len(found.counts) == 1 and found.filled > _MOST:
         return Kind.CONSTANT
@@ -212,7 +220,7 @@ def _kind(found: Profile, *, comma: bool) -> Kind:
         return read
     if any(isinstance(value, float) and value % 1 for value in values):
         return Kind.NUMBER  # only a whole number may be an identifier
-    is_number = _share(values, lambda value: _is_number(value, comma=comma)) > _MOST
+    is_number = _are_numbers(values, decimal)
     if len(found.counts) > 2 and _is_identifier(found, values, is_number=is_number):
         return Kind.IDENTIFIER
     if is_number:
@@ -259,9 +267,18 @@ def is_international(phones: Sequence[object]) -> bool:
     return _share(phones, lambda phone: str(phone).lstrip().startswith("+")) > _MOST
 
 
-def _is_number(value: object, *, comma: bool) -> bool:
-    read = cells.comma_number(value) if comma else cells.number(value)
-    return isinstance(read, int | float) and not isinstance(read, bool)
+def _are_numbers(values: Sequence[object], decimal: str | None) -> bool:
+    """Return whether most values are numbers.
+
+    Amounts in several currencies are none, nor are texts of one length with blanks, such as phone numbers.
+    """
+
+    def is_number(value: object) -> bool:
+        return type(cells.NUMBERS[decimal](value)) in (int, float)
+
+    dialled = len({len(str(value)) for value in values}) == 1 and _BLANK.search(str(values[0])) is not None
+    signs = {sign for value in values for sign in cells.CURRENCIES if sign in str(value)}
+    return not dialled and len(signs) <= 1 and _share(values, is_number) > _MOST
 
 
 def _share(values: Sequence[T], check: Callable[[T], bool]) -> float:

@@ -19,7 +19,7 @@ from scoring_model.evaluation.stability import Stability, Verdict
 from scoring_model.evaluation.stopped import MIN_FRAUDS, MIN_GENUINE, ControlGroup, Stopped
 from scoring_model.evaluation.uncertainty import share_of
 from scoring_model.figures import ERRORS
-from scoring_model.findings import Code, Finding, State, not_applicable
+from scoring_model.findings import Code, Finding, State, checked, not_applicable
 from scoring_model.records import format_duration
 
 _NAMED: Final = 10
@@ -42,7 +42,7 @@ def check_evaluation(
     yield check_maturity(coverage, records=len(records))
     yield check_stopped(records)
     alone = "one model alone releases nobody whom another one stops"
-    yield Finding(code=Code.UNSEEN_KINDS, state=State.CLEAR, sentence=alone, records=len(records))
+    yield checked(Code.UNSEEN_KINDS, alone, records=len(records))
     yield check_promises(stability, records=len(records))
     yield check_prevalence(records, counts)
 
@@ -61,11 +61,9 @@ def check_promises(stability: Sequence[Stability], *, records: int) -> Finding:
         sentence = "; ".join(
             f"{one.bound}: {_percent(one.widest)}, {one.limit:.2%} is promised" for one in broken
         )
-    return Finding(
-        code=code,
-        state=State.FOUND if broken else State.CLEAR,
-        sentence=sentence,
-        count=len(broken),
+    return checked(
+        code,
+        sentence,
         records=records,
         names=tuple(one.bound for one in broken),
     )
@@ -96,10 +94,9 @@ def check_prevalence(records: EvaluatedRecords, counts: ScoreCounts | None) -> F
     moved = {month: share for month, share in by_month.items() if _is_elsewhere(share, certified)}
     worst = sorted(moved, key=lambda month: -(moved[month].value or 0.0))
     listed = ", ".join(f"{month} {_percent(moved[month])}" for month in worst[:_NAMED])
-    return Finding(
-        code=code,
-        state=State.FOUND if moved else State.CLEAR,
-        sentence=f"{len(moved)} of {len(months)} months have another share of frauds than the records that "
+    return checked(
+        code,
+        f"{len(moved)} of {len(months)} months have another share of frauds than the records that "
         f"certified the policy, {_percent(certified)}{': ' if moved else ''}{listed}",
         count=len(moved),
         records=total,
@@ -136,10 +133,9 @@ def check_groups(groups: Sequence[GroupTable], *, records: int) -> Finding:
             few[table.column] = count
     small, listed = sum(few.values()), ", ".join(f"{column} {count:,}" for column, count in few.items())
     needed = f"{MIN_RECORDS} genuine records and {MIN_RECORDS} frauds on {MIN_BLOCKS} days, and as many beside them"
-    return Finding(
-        code=Code.SMALL_GROUPS,
-        state=State.FOUND if small else State.CLEAR,
-        sentence=f"{small:,} of {compared:,} groups lack {needed}: {listed}"
+    return checked(
+        Code.SMALL_GROUPS,
+        f"{small:,} of {compared:,} groups lack {needed}: {listed}"
         if small
         else f"all {compared:,} groups have {needed}",
         count=small,
@@ -170,10 +166,9 @@ def check_scores(records: EvaluatedRecords, rules: DecisionRules) -> Finding:
     beyond = [
         f"{name} begins there, at {limit}" for name, limit in limits.items() if start <= limit < NEVER_REACHED
     ]
-    return Finding(
-        code=Code.EXTRAPOLATED_SCORES,
-        state=State.FOUND if count else State.CLEAR,
-        sentence="; ".join([sentence, *beyond]),
+    return checked(
+        Code.EXTRAPOLATED_SCORES,
+        "; ".join([sentence, *beyond]),
         count=count,
         records=total,
         figures={"extrapolated_from": start},
@@ -188,13 +183,12 @@ def check_stopped(records: EvaluatedRecords) -> Finding:
         )
     if records.not_observed is None:
         sentence = "no record says that its applicant was stopped"
-        return Finding(code=Code.STOPPED, state=State.CLEAR, sentence=sentence, records=len(records))
+        return checked(Code.STOPPED, sentence, records=len(records))
     found = Stopped.of(records.not_observed)
     share = found.records / (found.records + len(records))
-    return Finding(
-        code=Code.STOPPED,
-        state=State.FOUND,
-        sentence=f"{found.records:,} applicants ({share:.1%} of all) were stopped, or left before maturity, "
+    return checked(
+        Code.STOPPED,
+        f"{found.records:,} applicants ({share:.1%} of all) were stopped, or left before maturity, "
         f"and what they were is not known; this model would pass {found.outcomes[Outcome.PASSED]:,} of them. "
         f"Figures rest on the {len(records):,} who were observed",
         count=found.records,
@@ -215,12 +209,12 @@ def check_control(group: ControlGroup | None, *, days: float, records: int) -> F
     code = Code.CONTROL_GROUP
     if group is None:
         sentence = "no record has a propensity below 1: there is no control group"
-        return Finding(code=code, state=State.CLEAR, sentence=sentence, records=records)
+        return checked(code, sentence, records=records)
     size = f"{group.genuine:,} genuine records and {group.frauds:,} known frauds"
     found = f"the control group has {size} in {days:,.0f} days"
     needed = f"{MIN_GENUINE} and {MIN_FRAUDS}"
     if group.factor == 1:
-        return Finding(code=code, state=State.CLEAR, sentence=f"{found}; {needed} suffice", records=records)
+        return checked(code, f"{found}; {needed} suffice", records=records)
     takes = "At this rate nobody can say how long that takes: a class has no record"
     if math.isfinite(group.factor):
         longer = f"{math.ceil(days * group.factor):,} days"
@@ -247,11 +241,10 @@ def check_maturity(coverage: Coverage | None, *, records: int) -> Finding:
         sentence = (
             f"of {records:,} evaluated records none younger than {age} counts while others of that age do not"
         )
-        return Finding(code=code, state=State.CLEAR, sentence=sentence, records=records)
-    return Finding(
-        code=code,
-        state=State.FOUND,
-        sentence=f"biased: {coverage.immature_frauds:,} frauds and {coverage.immature_genuine:,} genuine records "
+        return checked(code, sentence, records=records)
+    return checked(
+        code,
+        f"biased: {coverage.immature_frauds:,} frauds and {coverage.immature_genuine:,} genuine records "
         f"younger than {age} count because their label is known already, while {unlabelled:,} unlabelled records of "
         "that age are left out",
         count=early,

@@ -36,6 +36,7 @@ from scoring_model.evaluation.trained_records import trained_records, trained_un
 from scoring_model.findings import arranged
 from scoring_model.history import person_codes
 from scoring_model.records import RecordTable, format_duration
+from scoring_model.records.reading import Reading
 from scoring_model.scorer import Scorer
 from scoring_model.scorer.frames import read_histories
 
@@ -97,12 +98,7 @@ def compare(
     return _compared(
         scorers,
         [reading.table for reading in readings],
-        lambda tables, _, stopped: [
-            _Decided.now(
-                scorer, table, read_histories(scorer, history, scored=reading, recent=False), stopped=stopped
-            )
-            for scorer, table, reading in zip(scorers, tables, readings, strict=True)
-        ],
+        partial(_decide_now, scorers, readings, history),
         options=options,
         rows=readings[0].rows,
         files=names_of(records),
@@ -246,6 +242,23 @@ def _milliseconds(scorer: Scorer, rows: FloatArray) -> float:
     return 1000 * float(np.median(found))
 
 
+def _decide_now(
+    scorers: tuple[Scorer, Scorer],
+    readings: Sequence[Reading],
+    history: object,
+    tables: Sequence[RecordTable],
+    _: Sequence[IntArray],
+    stopped: IntArray,
+) -> list[_Decided]:
+    """Read the history and decide about the common records, as `_compared` asks."""
+    return [
+        _Decided.now(
+            scorer, table, read_histories(scorer, history, scored=reading, recent=False), stopped=stopped
+        )
+        for scorer, table, reading in zip(scorers, tables, readings, strict=True)
+    ]
+
+
 def _compared(
     scorers: tuple[Scorer, Scorer],
     tables: Sequence[RecordTable],
@@ -274,32 +287,32 @@ def _compared(
         keys=scorers[0].matrix.link_keys,
     )
     decided = decide(tables, places, selection.stopped)
+    evaluate = partial(evaluate_decisions, selection=selection, options=options, files=files)
     evaluations = [
-        evaluate_decisions(
-            scorer,
-            table,
-            common(table, one.decisions),
-            selection=selection,
-            options=options,
-            files=files,
-        )
+        evaluate(scorer, table, common(table, one.decisions))
         for scorer, table, one in zip(scorers, tables, decided, strict=True)
     ]
-
     evaluations[1] = _with_kinds(evaluations[1], scorers[1], decided, selection)
-
-    def explain(place: int, stricter: bool) -> tuple[str, ...]:
-        one, scorer = decided[stricter], scorers[stricter]
-        row = one.rows[np.searchsorted(one.places, selection.rows[place])]
-        return tuple(reason.code for reason in scorer.reasons(row))
-
     return compare_evaluations(
         *evaluations,
-        explain=explain,
+        explain=partial(_explain, scorers, decided, selection),
         bundles=tuple(map(_bundle, scorers, decided, evaluations)),
         sentences={**scorers[0].sentences, **scorers[1].sentences},
         notes=(*_notes(scorers), *notes),
     )
+
+
+def _explain(
+    scorers: tuple[Scorer, Scorer],
+    decided: Sequence[_Decided],
+    selection: Selection,
+    place: int,
+    stricter: bool,
+) -> tuple[str, ...]:
+    """Return the codes of the reasons of the stricter model for an evaluated record."""
+    one, scorer = decided[stricter], scorers[stricter]
+    row = one.rows[np.searchsorted(one.places, selection.rows[place])]
+    return tuple(reason.code for reason in scorer.reasons(row))
 
 
 def _with_kinds(

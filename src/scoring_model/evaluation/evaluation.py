@@ -101,16 +101,9 @@ def evaluate_records(
     labels, policy = records.labels, rules.policy
     draws = records.draws()
     figures = measure_figures(records, draws, costs=costs)
-    months = records.event_times.astype("datetime64[us]").astype("datetime64[M]")
-    columns = [
-        measure_groups(records, draws, column, reference=reference) for column, reference in by.items()
-    ]
-    table = Table(dict(_single(records, policy, figures)))
-    for month, measures in measure_periods(records, months).items():
-        table |= Table.of(measures.figures, part=Slice(kind="month", value=month))
-    for _, measured in columns:
-        table |= measured
-    groups = [GroupTable.of(column, measured) for column, measured in columns]
+    columns = [measure_groups(records, draws, column, reference=one) for column, one in by.items()]
+    table = _table(records, policy, figures, [measured for _, measured in columns])
+    groups = [GroupTable.of(column, table) for column, _ in columns]
     stability = tuple(_stability(records, policy, figures))
     checked = check_evaluation(records, rules, groups, coverage, stability=stability, counts=counts)
     return Evaluation(
@@ -132,6 +125,17 @@ def evaluate_records(
         if records.not_observed is None
         else Stopped.of(records.not_observed, possible_figures(records, figures.estimates, costs)),
     )
+
+
+def _table(records: EvaluatedRecords, policy: Policy, figures: Figures, groups: Iterable[Table]) -> Table:
+    """Return the numbers of all records, of each month and of groups."""
+    table = Table(dict(_single(records, policy, figures)))
+    months = records.event_times.astype("datetime64[us]").astype("datetime64[M]")
+    for month, measures in measure_periods(records, months).items():
+        table |= Table.of(measures.figures, part=Slice(kind="month", value=month))
+    for measured in groups:
+        table |= measured
+    return table
 
 
 def _single(records: EvaluatedRecords, policy: Policy, figures: Figures) -> Iterator[tuple[Key, Estimate]]:

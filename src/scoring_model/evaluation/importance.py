@@ -10,7 +10,7 @@ from scoring_model.arrays import FloatArray, IntArray
 from scoring_model.estimates import Estimate
 from scoring_model.evaluation.draws import draw_blocks
 from scoring_model.evaluation.uncertainty import drawn_estimate
-from scoring_model.features import Feature, FeatureMatrix
+from scoring_model.features import FeatureMatrix
 from scoring_model.records.times import DAY
 
 MAX_ROWS: Final = 20_000
@@ -148,7 +148,7 @@ def measure_importance(
             categorical=feature.categorical,
             features=1,
             weight=estimate,
-            categories=_categories(feature, matrix),
+            categories=matrix.code_words(feature),
         )
         for feature, estimate in zip(features, estimates, strict=False)
     ]
@@ -161,13 +161,6 @@ def measure_importance(
         values=rows[:, order],
         contributions=contributions[:, order],
     )
-
-
-def _categories(feature: Feature, matrix: FeatureMatrix) -> tuple[str, ...]:
-    """Return the words of a feature's codes, where one field's vocabulary gives them."""
-    if not feature.categorical or len(feature.inputs) != 1:
-        return ()
-    return tuple(matrix.state.vocabulary(feature.inputs[0]).values)
 
 
 def _family(name: str, features: int, weight: Estimate) -> Weight:

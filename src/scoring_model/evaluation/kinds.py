@@ -7,7 +7,7 @@ from typing import Final, Self
 import numpy as np
 
 from scoring_model.arrays import BoolArray, FloatArray, IntArray
-from scoring_model.findings import Code, Finding, State
+from scoring_model.findings import Code, Finding, checked
 
 FEW: Final = 20
 """Records of a kind below which a model can't have learnt what it is."""
@@ -108,17 +108,16 @@ def check_released(
     code, unseen = Code.UNSEEN_KINDS, kinds.unseen(released)
     if not unseen:
         sentence = f"of each kind of the {len(released):,} released applicants at least {FEW} were observed"
-        return Finding(code=code, state=State.CLEAR, sentence=sentence, records=records)
+        return checked(code, sentence, records=records)
     count = int(np.any(np.stack(list(unseen.values())), axis=0).sum())
     most = sorted(unseen.items(), key=lambda item: (-int(item[1].sum()), item[0]))
     shown = [
         f"{titles.get(names[feature], names[feature])} ({mask.sum():,})" for feature, mask in most[:_SHOWN]
     ]
     others = f" and {len(most) - _SHOWN:,} other features" if len(most) > _SHOWN else ""
-    return Finding(
-        code=code,
-        state=State.FOUND,
-        sentence=f"{count:,} of the {len(released):,} stopped applicants whom the challenger releases are of a kind of "
+    return checked(
+        code,
+        f"{count:,} of the {len(released):,} stopped applicants whom the challenger releases are of a kind of "
         f"which fewer than {FEW} were observed, by {', '.join(shown)}{others}: it can't have learnt what they are",
         count=count,
         records=records,

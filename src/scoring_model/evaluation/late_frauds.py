@@ -19,7 +19,7 @@ from scoring_model.evaluation.delays import (
     estimated_frauds,
 )
 from scoring_model.evaluation.document import members
-from scoring_model.findings import Code, Finding, State, not_applicable
+from scoring_model.findings import Code, Finding, checked, not_applicable
 from scoring_model.records import NEVER, RecordTable, format_duration
 from scoring_model.records.observation import observed
 from scoring_model.records.times import DAY
@@ -137,8 +137,8 @@ class LateFrauds:
         known, age = self.known, format_duration(self.maturity)
         text = (
             f"{known.value or 0.0:.1%} ({known.low or 0.0:.1%} to {known.high or 1.0:.1%}) of the frauds that become "
-            f"known within {self.oldest / DAY:.0f} days, the largest age seen, are known after {age}; later ones can't "
-            "be seen"
+            f"known within {self.oldest / DAY:.0f} days, the largest age seen, are known within {age}, the label "
+            "maturity; later ones can't be seen"
         )
         if self.doubt:
             return f"{text}; {self.doubt}"
@@ -155,7 +155,7 @@ class LateFrauds:
         if "fraud_share" in self.corrected:
             share = self.corrected["fraud_share"]
             yield (
-                f"the share of frauds among mature records is then {share.value:.2%} ({share.low:.2%} to "
+                f"the share of frauds among these mature records is then {share.value:.2%} ({share.low:.2%} to "
                 f"{share.high:.2%})"
             )
         if self.dependence is not None:
@@ -264,10 +264,9 @@ def late_frauds_finding(late: LateFrauds | None, *, maturity: int, records: int)
     if not is_late and late.oldest < SEEN_MATURITIES * maturity:
         return not_applicable(code, late.describe(), records=records)
     unknown = (late.newest.value or 0.0) - (late.newest.count or 0)
-    return Finding(
-        code=code,
-        state=State.FOUND if is_late else State.CLEAR,
-        sentence=late.describe(),
+    return checked(
+        code,
+        late.describe(),
         count=max(round(unknown), 1) if is_late else 0,
         records=records,
         figures={

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scoring_model.arrays import BoolArray, FloatArray, IntArray
 from scoring_model.evaluation.single_column import single_auc
 from scoring_model.features import FeatureMatrix, FeatureSettings, FittedState
-from scoring_model.findings import Code, Finding, State, not_applicable
+from scoring_model.findings import Code, Finding, checked, not_applicable
 from scoring_model.records import RecordTable
 from scoring_model.records.table import Column
 
@@ -71,13 +71,11 @@ def check_columns(
     found = [telling for name, column in columns if (telling := _ask(name, column, rows, frauds, weights))]
     found.sort(key=lambda telling: -telling.strength)
     asked = "; ".join(f"is `{one.field}` known at the decision? {one.text}" for one in found[:_NAMED])
-    return Finding(
-        code=code,
-        state=State.FOUND if found else State.CLEAR,
-        sentence=asked
+    return checked(
+        code,
+        asked
         or f"none of {len(columns)} columns has an AUC of {AUC:g} alone, or a word, gap or tail that has {TIMES:g} "
         f"times the usual odds of fraud and holds {HELD:.0%} of them",
-        count=len(found),
         records=len(rows),
         names=tuple(one.field for one in found),
         figures={one.field: one.strength for one in found},

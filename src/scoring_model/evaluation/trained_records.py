@@ -10,7 +10,7 @@ from scoring_model.arrays import IntArray
 from scoring_model.configuration import SplitSettings
 from scoring_model.evaluation.result import EvaluationResult
 from scoring_model.evaluation.training_digests import DigestsUnusable, TrainingDigests
-from scoring_model.findings import CHECKS, Code, Finding, State, not_applicable
+from scoring_model.findings import CHECKS, Code, Finding, checked, not_applicable
 from scoring_model.records import RecordTable, microseconds, rfc3339
 from scoring_model.scorer import Scorer
 
@@ -52,10 +52,9 @@ def check_period(scorer: Scorer, event_times: IntArray) -> Finding:
         return not_applicable(code, reason, records=total)
     count = int(np.count_nonzero(event_times < until))
     end = f"{rfc3339(until)[:19]}Z, the end of the validation period of {scorer.manifest.model_version}"
-    return Finding(
-        code=code,
-        state=State.FOUND if count else State.CLEAR,
-        sentence=f"{count:,} of {total:,} evaluated records are from before {end}: it may have been trained on them"
+    return checked(
+        code,
+        f"{count:,} of {total:,} evaluated records are from before {end}: it may have been trained on them"
         if count
         else f"all {total:,} evaluated records are from {end}, or later",
         count=count,
@@ -89,10 +88,9 @@ def check_digests(
     if not found.compared:
         reason = "a scored file holds no values, and its records or those of the training have no recordId"
         return not_applicable(code, reason, records=total)
-    return Finding(
-        code=code,
-        state=State.FOUND if count else State.CLEAR,
-        sentence=f"{count:,} of {total:,} evaluated records were used by the training of {version}: {found.by_id:,} by "
+    return checked(
+        code,
+        f"{count:,} of {total:,} evaluated records were used by the training of {version}: {found.by_id:,} by "
         f"their recordId, {found.by_content:,} by time and all values"
         if count
         else f"none of {found.compared:,} evaluated records is among the {digests.records:,} that fitted {version} or "

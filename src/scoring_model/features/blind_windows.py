@@ -7,7 +7,7 @@ import numpy as np
 from scoring_model.arrays import IntArray
 from scoring_model.features.links import fraud_features
 from scoring_model.features.settings import FeatureSettings
-from scoring_model.findings import Code, Finding, State, not_applicable
+from scoring_model.findings import Code, Finding, checked, not_applicable
 from scoring_model.records import NEVER, RecordTable, format_duration
 from scoring_model.records.times import DAY
 
@@ -92,12 +92,10 @@ def check_windows(table: RecordTable, settings: FeatureSettings, *, configured_d
     blind = find_blind_windows(table, settings, configured_delay=configured_delay)
     if blind is None:
         sentence = "every window that counts known frauds is longer than the delay of labels"
-        return Finding(code=Code.BLIND_WINDOWS, state=State.CLEAR, sentence=sentence, records=len(table))
-    return Finding(
-        code=Code.BLIND_WINDOWS,
-        state=State.FOUND,
-        sentence=str(blind),
-        count=len(blind.features),
+        return checked(Code.BLIND_WINDOWS, sentence, records=len(table))
+    return checked(
+        Code.BLIND_WINDOWS,
+        str(blind),
         records=len(table),
         names=blind.features,
         figures={"delay_days": blind.delay / DAY},

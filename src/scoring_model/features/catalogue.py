@@ -41,6 +41,8 @@ class Feature:
         Whether the number comes from fitted frequencies, so that it means something else after the next training.
     learnt : bool
         Whether it comes from what is fitted on the train part too, not on the burn-in alone.
+    words : tuple of str
+        What its codes 0, 1, ... stand for, where they are fixed.
     """
 
     name: str
@@ -53,6 +55,7 @@ class Feature:
     protected: str | None = None
     fitted: bool = False
     learnt: bool = False
+    words: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -60,6 +60,7 @@ _DOCUMENT = Feature(
     reason="DOCUMENT_TYPE",
     sentence="Type of the document.",
     categorical=True,
+    words=DOCUMENT_TYPES,
 )
 _RARITY = Feature(
     name="document_rarity",

@@ -136,6 +136,12 @@ class FeatureMatrix:
         """Return the names of the columns."""
         return tuple(feature.name for feature in self.features)
 
+    def code_words(self, feature: Feature) -> tuple[str, ...]:
+        """Return what the codes 0, 1, ... of a categorical feature stand for; empty where nobody can say."""
+        if not feature.categorical or feature.words or len(feature.inputs) != 1:
+            return feature.words
+        return tuple(self.state.vocabulary(feature.inputs[0]).values)
+
     def rows(self, table: RecordTable, first: int = 0) -> FloatArray:
         """Compute the rows of a table; its own records are the history.
 

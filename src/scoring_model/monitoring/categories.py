@@ -1,6 +1,6 @@
 """Categories that are new in a window, and common ones that vanished from it."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -52,11 +52,6 @@ def _vocabularies(matrix: FeatureMatrix) -> Iterator[tuple[str, str, tuple[str, 
             and feature.inputs[0] in matrix.state.vocabularies
         ):
             yield feature.name, feature.inputs[0], matrix.state.vocabulary(feature.inputs[0]).values
-
-
-def code_names(matrix: FeatureMatrix) -> dict[str, Sequence[str]]:
-    """Return the categories of each categorical feature in the order of their codes."""
-    return {name: values for name, _, values in _vocabularies(matrix)}
 
 
 def category_changes(

@@ -18,7 +18,7 @@ from scoring_model.bundle.reference_days import bin_counts, count_by_day, names_
 from scoring_model.contract.outcome import OUTCOMES
 from scoring_model.decision.rules import Decisions
 from scoring_model.features import FeatureMatrix
-from scoring_model.monitoring.categories import CategoryChange, category_changes, code_names
+from scoring_model.monitoring.categories import CategoryChange, category_changes
 from scoring_model.monitoring.shifts import (
     BLOCK_DAYS,
     MIN_BLOCKS,
@@ -67,14 +67,16 @@ class Property:
     value: float | None = None
 
     def describe(self, names: Sequence[str] = ()) -> str:
-        """Write the property for people; `names` are those of the codes."""
+        """Write the property for people; `names` are those of the codes, empty where they have none."""
         if self.kind == "above":
             return f"above {self.value:g}"
         if self.kind == "at_least":
             return f"at least {self.value:g}"
         if self.kind == "code":
             code = int(self.value or 0)
-            return names[code] if code < len(names) else f"code {code}, a category that the training lacks"
+            if not names:
+                return f"code {code}"
+            return names[code] if code < len(names) else "a category that the training lacks"
         return {"other": "any other category", "not_passed": "stepped up or failed"}.get(self.kind, self.kind)
 
 
@@ -269,7 +271,8 @@ def measure_drift(
     reference = DayCounts(days=days.days, records=days.records, hits=hits)
     families = [_FAMILIES.index(part.family) for part in parts for _ in part.properties]
     shifts = measure_shifts(reference, compared, np.array(families, dtype=np.int64))
-    subjects = tuple(_subjects(parts, compared.shares, shifts, code_names(matrix)))
+    words = {one.name: matrix.code_words(one) for one in matrix.features}
+    subjects = tuple(_subjects(parts, compared.shares, shifts, words))
     weekdays = constant & profile.features.keys() if rows is not None else set()
     notes = _notes(
         len(event_times) - compared.total, weekdays, comparable=comparable, with_features=rows is not None

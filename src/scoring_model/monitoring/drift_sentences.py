@@ -6,10 +6,25 @@ _NAMED = 5
 
 
 def drift_sentence(drift: Drift) -> str:
-    """Say what drifted, what is suspected, what could have been seen, and what was compared."""
+    """Say what drifted, what is suspected, and what could have been seen."""
     if not drift.limits:
         return "Nothing decides here whether anything drifted: there is no limit."
-    return " ".join((_found(drift), *_suspected(drift), *_visible(drift), _compared(drift)))
+    return " ".join((_found(drift), *_suspected(drift), *_visible(drift)))
+
+
+def comparison_sentence(drift: Drift) -> str:
+    """Say what was compared, and what counts as drift."""
+    unit = "days" if drift.block_days == 1 else f"blocks of {drift.block_days} days"
+    limits = ", ".join(f"{limit:.1f} for {family}" for family, limit in drift.limits.items())
+    judged = (
+        f" A difference counts as drift at the latest from so many standard errors on: {limits}. Where nothing drifts, "
+        "one report in twenty finds some all the same."
+    )
+    return (
+        f"{len(drift.subjects):,} subjects are compared on the same weekdays: {drift.window_records:,} records on "
+        f"{drift.window_blocks:,} {unit} of the window, with {drift.reference_records:,} on "
+        f"{drift.reference_blocks:,} of the reference.{judged if limits else ''}"
+    )
 
 
 def traffic_sentence(drift: Drift) -> str:
@@ -25,7 +40,8 @@ def traffic_sentence(drift: Drift) -> str:
 def _found(drift: Drift) -> str:
     if not drift.found:
         return "No drift found."
-    return f"Drift in {len(drift.found):,} of {len(drift.subjects):,}: {_names(drift.found)}."
+    subjects = f"{len(drift.subjects):,} subjects (features, score and outcome)"
+    return f"Drift in {len(drift.found):,} of {subjects}: {_names(drift.found)}."
 
 
 def _suspected(drift: Drift) -> tuple[str, ...]:
@@ -43,17 +59,6 @@ def _visible(drift: Drift) -> tuple[str, ...]:
     if not seen:
         return ()
     return (f"In half of the features {' and '.join(seen)} would have been seen with a probability of 80 %.",)
-
-
-def _compared(drift: Drift) -> str:
-    unit = "days" if drift.block_days == 1 else f"blocks of {drift.block_days} days"
-    limits = ", ".join(f"{limit:.1f} for {family}" for family, limit in drift.limits.items())
-    return (
-        f"{len(drift.subjects):,} subjects are compared on the same weekdays: {drift.window_records:,} records on "
-        f"{drift.window_blocks:,} {unit} of the window, with {drift.reference_records:,} on "
-        f"{drift.reference_blocks:,} of the reference. A difference counts as drift from so many standard errors on: "
-        f"{limits}. Where nothing drifts, one report in twenty finds some all the same."
-    )
 
 
 def _names(names: tuple[str, ...]) -> str:

@@ -227,7 +227,7 @@ class Estimates:
     history_records, history_frauds : int
         Matured records of the history from after the bundle's validation period, which count like those of the window.
     contradiction : float or None
-        Statistic of the test over its 95 % quantile; None without matured records.
+        Statistic of the test over its 95 % quantile; None without matured frauds.
     """
 
     knowledge: Knowledge
@@ -321,7 +321,8 @@ def _reason(frauds: int, earlier: MaturedRecords, strength: float | None) -> str
             f"The {frauds:,} matured frauds of the window{past} contradict the probabilities: a score no longer means "
             "the same chance of fraud, so probabilities say nothing of the errors."
         )
-    return f"The {frauds:,} matured frauds of the window{past} agree with the probabilities."
+    few = "; so few could hardly do so" if frauds + earlier.frauds < MIN_FRAUDS else ""
+    return f"The {frauds:,} matured frauds of the window{past} do not contradict the probabilities{few}."
 
 
 def _log_odds(calibration: Calibration, margins: FloatArray) -> FloatArray:

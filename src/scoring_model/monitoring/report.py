@@ -4,8 +4,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from scoring_model.evaluation.bounds import FALSE_REJECT, STEP_UP
 from scoring_model.evaluation.report import Card, Cell, Drawing, Grid, Report, Section, Text
 from scoring_model.evaluation.report.evaluation_page import provenance_section
+from scoring_model.evaluation.report.first_screen import worth
 from scoring_model.evaluation.report.markdown import markdown
 from scoring_model.evaluation.report.section import Row, Tone
 from scoring_model.evaluation.report.sections.ranking import figures_grid
@@ -22,7 +24,7 @@ from scoring_model.evaluation.report.words import titles as titles_of
 from scoring_model.evaluation.stability import Verdict
 from scoring_model.figures import ERRORS, FIGURES, bounded
 from scoring_model.monitoring.drift import Drift, SubjectDrift
-from scoring_model.monitoring.drift_sentences import drift_sentence, traffic_sentence
+from scoring_model.monitoring.drift_sentences import comparison_sentence, drift_sentence, traffic_sentence
 from scoring_model.monitoring.early import EarlyVerdict
 from scoring_model.monitoring.plots import draw_contributors, draw_drift, draw_estimated
 from scoring_model.monitoring.result import MonitoringResult
@@ -37,6 +39,7 @@ _RESTS: Final[dict[bool | None, tuple[Tone, str]]] = {
     False: ("bad", "Rests on other data"),
     None: ("open", "Unknown"),
 }
+_OUTCOMES: Final = {FALSE_REJECT: "failed", STEP_UP: "were stepped up or failed"}
 _TOP: Final = 15
 _ROWS: Final = 40
 _SUBJECT: Final = {
@@ -46,7 +49,8 @@ _SUBJECT: Final = {
     "reference": "Reference",
     "window": "Window",
     "visible": "Smallest visible",
-    "statistic": "Statistic",
+    "statistic": "Standard errors",
+    "limit": "Limit",
     "drift": "Drift",
 }
 
@@ -80,7 +84,7 @@ def monitoring_report(monitoring: MonitoringResult) -> Report:
 def _first(monitoring: MonitoringResult) -> Iterator[Section]:
     leads = (
         headline(monitoring),
-        str(monitoring.prevalence),
+        *(() if monitoring.prevalence.problem else (str(monitoring.prevalence),)),  # the headline says it
         drift_sentence(titled(monitoring.drift, monitoring.titles)),
     )
     yield Section(
@@ -112,14 +116,13 @@ def _first(monitoring: MonitoringResult) -> Iterator[Section]:
 
 
 def _maturity(monitoring: MonitoringResult) -> Section:
-    notes = (*monitoring.notes, *monitoring.drift.notes)
     return Section(
         name="maturity",
-        title="Matured labels",
+        title="Which labels count, and what is assumed",
         texts=(
             monitoring.maturity.describe(),
             *(f"{finding}." for finding in monitoring.findings),
-            *(Text(text=note, kind="note") for note in notes),
+            *(Text(text=note, kind="note") for note in monitoring.notes),
         ),
     )
 
@@ -150,15 +153,16 @@ def headline(monitoring: MonitoringResult) -> str:
     if broken:
         return f"{problem} Worse than promised: {_titles(broken)}.".lstrip()
     if problem:
-        return problem
+        before = "verdicts" if monitoring.prevalence.refuted else "estimates"
+        return f"{problem} Promises about frauds, and {before} before labels, rest on nothing then."
     open_ = [bound for bound, found in verdicts.items() if Verdict.KEPT not in found]
     if not open_:
         return "As promised: every promise is kept."
-    young = monitoring.maturity.immature
+    young, old = monitoring.maturity.immature, monitoring.maturity.matured
     missing = (
         f"{young:,} records are too young for their labels"
-        if young
-        else "the records are too few for a verdict"
+        if young > (0 if monitoring.matured is None else old)
+        else "the matured records are too few for a verdict"
     )
     return f"Can’t know yet: {_titles(open_)}; {missing}."
 
@@ -173,7 +177,7 @@ def _early(one: EarlyVerdict, *, refuted: bool) -> Card:
             tone="open",
             head="Can’t know",
             title=bounded(one.bound).title,
-            sentence=f"Matured labels refute the assumed share of frauds. {early_sentence(one)}",
+            sentence=f"Matured labels refute the assumed share of frauds. {_rate(one)}",
         )
     return Card(
         tone="bad" if one.alarm else VERDICT_TONES[one.verdict],
@@ -185,12 +189,9 @@ def _early(one: EarlyVerdict, *, refuted: bool) -> Card:
 
 def early_sentence(one: EarlyVerdict) -> str:
     """Say what the rate of an outcome shows, and where it shows nothing."""
-    share = one.rate.value or 0.0
     text = (
-        f"{share:.2%} of {one.rate.records:,} applicants (95 % confidence sequence {one.rate.low:.2%} to "
-        f"{one.rate.high:.2%}). "
-        f"With at most {one.cap:.2%} frauds, that is {one.genuine.low:.2%} to {one.genuine.high:.2%} of the genuine "
-        f"ones; promised are at most {one.limit:.2%}."
+        f"{_rate(one)} If at most {one.cap:.2%} of them are frauds, that is {one.genuine.low:.2%} to "
+        f"{one.genuine.high:.2%} of the genuine ones; promised are at most {one.limit:.2%}."
     )
     if one.alarm is not None:
         text += f" Alarm on {one.alarm}: the rate most likely lies above what the promise allows since {one.since}."
@@ -200,6 +201,15 @@ def early_sentence(one: EarlyVerdict) -> str:
             "records there are: frauds might explain the difference."
         )
     return text
+
+
+def _rate(one: EarlyVerdict) -> str:
+    """Say the rate of an outcome, and over what its interval holds."""
+    return (
+        f"{one.rate.value or 0.0:.2%} of {one.rate.records:,} applicants {_OUTCOMES[one.bound]} (95 % confidence "
+        f"sequence {one.rate.low:.2%} to {one.rate.high:.2%}, which holds on all days together, however often one "
+        "looks)."
+    )
 
 
 def titled(drift: Drift, titles: Mapping[str, str]) -> Drift:
@@ -216,7 +226,7 @@ def _drift(named: Drift, titles: Mapping[str, str]) -> Section:
     return Section(
         name="drift",
         title="Drift",
-        texts=(traffic_sentence(drift), *drift.notes),
+        texts=(comparison_sentence(drift), traffic_sentence(drift), *drift.notes),
         drawings=(_moved(drift), _contributors(drift)),
         grids=(_subjects(named, titles), _missing(drift), _categories(drift)),
     )
@@ -224,7 +234,9 @@ def _drift(named: Drift, titles: Mapping[str, str]) -> Section:
 
 def _subjects(drift: Drift, titles: Mapping[str, str]) -> Grid:
     shown = drift.subjects[:_ROWS]
-    caption = f"The {len(shown):,} largest statistics of {len(drift.subjects):,}"
+    caption = (
+        f"The {len(shown):,} of {len(drift.subjects):,} subjects that moved most, in relation to their limits"
+    )
     rows = (_subject(one, titles.get(one.name, one.name)) for one in shown)
     return Grid.of("subjects", caption, _SUBJECT, rows)
 
@@ -247,6 +259,7 @@ def _subject(one: SubjectDrift, title: str) -> Row:
         f"{one.window:.2%}",
         ABSENT if one.smallest_share is None else f"{one.smallest_share:.2%}",
         ABSENT if one.found is None else f"{one.statistic:.1f}",
+        ABSENT if one.limit is None else f"{one.limit:.1f}",
         verdict,
     )
 
@@ -278,7 +291,11 @@ def _moved(drift: Drift) -> Drawing:
         missing = "Differences have no limit here; the notes say why."
         return Drawing(name=name, title=title, missing=missing)
     first = drift.subjects[0]
-    rows = [(one.name, f"{one.statistic:.2f}") for one in drift.subjects[:_TOP]]
+    rows = [
+        (one.name, f"{one.statistic:.2f}", ABSENT if one.limit is None else f"{one.limit:.2f}")
+        for one in drift.subjects[:_TOP]
+    ]
+    heads = {"subject": "Subject", "statistic": "Standard errors", "limit": "Limit"}
     return Drawing(
         name=name,
         title=title,
@@ -292,7 +309,7 @@ def _moved(drift: Drift) -> Drawing:
             f"{len(drift.subjects):,} subjects, {drift.window_records:,} records of the window, "
             f"{drift.reference_records:,} of the reference."
         ),
-        grid=Grid.of(name, title, {"subject": "Subject", "statistic": "Statistic"}, rows),
+        grid=Grid.of(name, title, heads, rows),
         height=4.4,
     )
 
@@ -321,7 +338,7 @@ def _contributors(drift: Drift) -> Drawing:
 
 def _estimates(monitoring: MonitoringResult) -> Section:
     estimates = monitoring.estimates
-    untested = " (untested: no label is mature)" if estimates.contradiction is None else ""
+    untested = " (untested: no fraud is mature)" if estimates.contradiction is None else ""
     rows = [
         (Cell(text=FIGURES[name].title, key=name), f"{estimate_text(one)}{untested}", f"{one.records:,}")
         for name, one in estimates.overall.items()
@@ -337,14 +354,14 @@ def _estimates(monitoring: MonitoringResult) -> Section:
             "calibration, the variation between blocks of days, and chance.",
         ),
         drawings=(_periods(estimates, monitoring),),
-        grids=(Grid.of("estimates", "The whole window", heads, rows),),
+        grids=(Grid.of("estimates", "The whole window", heads, rows),) if rows else (),
     )
 
 
 def _periods(estimates: "Estimates", monitoring: MonitoringResult) -> Drawing:
     name, title = "estimated", "Estimated and realised"
     if not estimates.periods:
-        return Drawing(name=name, title=title, missing=estimates.reason)
+        return Drawing(name=name, title=title, missing="Nothing is estimated.")
 
     def draw(*axes: "Axes") -> None:
         for ax, error in zip(axes, ERRORS, strict=True):
@@ -391,6 +408,7 @@ def _matured(monitoring: MonitoringResult) -> Section:
         text = "There are no metrics without labelled, matured records."
         return Section(name=name, title=title, texts=(text,))
     overall = evaluation.overall
+    kept = [row for row in evaluation.stability if row.verdict is Verdict.KEPT]
     rows = [
         (
             Cell(text=bounded(row.bound).title, key=bounded(row.bound).key),
@@ -414,6 +432,7 @@ def _matured(monitoring: MonitoringResult) -> Section:
         texts=(
             f"{overall.genuine:,} genuine records and {overall.frauds:,} frauds are mature; “evaluate --matured-only” "
             "writes the whole report on them.",
+            *(f"{bounded(row.bound).title}:{worth(row)}" for row in kept if worth(row)),
         ),
         grids=(
             Grid.of("matured-errors", "Errors of matured records", heads, rows),

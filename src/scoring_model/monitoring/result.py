@@ -59,17 +59,19 @@ class Maturity:
 
     def describe(self) -> str:
         """Write the share for people."""
-        total = self.matured + self.immature
+        total, on = self.matured + self.immature, rfc3339(self.as_of)[:10]
+        if not self.immature:
+            return f"All {total:,} records are at least {format_duration(self.maturity)} old on {on}."
         text = (
             f"{self.immature:,} of {total:,} records ({self.immature_share:.1%}) are younger than "
-            f"{format_duration(self.maturity)} at {rfc3339(self.as_of)} and are left out of metrics"
+            f"{format_duration(self.maturity)} on {on}, and no metric counts them"
         )
         early = self.immature_frauds + self.immature_genuine
         if not early:
             return f"{text}."
         return (
-            f"{text}, also the {self.immature_frauds:,} frauds and {self.immature_genuine:,} genuine ones among them "
-            "whose label is known already."
+            f"{text}: neither the {early:,} whose label is known already ({self.immature_frauds:,} frauds, "
+            f"{self.immature_genuine:,} genuine) nor the others."
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -104,9 +106,10 @@ class Prevalence:
 
     @property
     def refuted(self) -> bool:
-        """Whether the matured records have more frauds than was assumed."""
-        low = None if self.matured is None else self.matured.low
-        return self.cap is not None and low is not None and low > self.cap
+        """Whether the matured records have more frauds than was assumed: by their interval, where they have one."""
+        one = self.matured
+        least = None if one is None else one.value if one.low is None else one.low
+        return self.cap is not None and least is not None and least > self.cap
 
     @property
     def problem(self) -> str:
@@ -257,9 +260,10 @@ def promise_bases(
     """Say which promises still rest on data like those that certified them.
 
     A promise to genuine applicants depends on the scores of genuine applicants, who are nearly all: it rests on like
-    data while neither score nor outcomes drift. A promise about frauds depends on the scores of frauds, whom nobody
-    sees before their labels: it rests on like data while nothing drifts that the model reads, and while matured labels
-    speak neither against the assumed share of frauds nor against the probabilities.
+    data while neither score nor outcomes drift, and while matured labels do not refute the assumed share of frauds. A
+    promise about frauds depends on the scores of frauds, whom nobody sees before their labels: it rests on like data
+    while nothing drifts that the model reads, and while matured labels speak neither against the assumed share of
+    frauds nor against the probabilities.
 
     Parameters
     ----------
@@ -279,6 +283,11 @@ def promise_bases(
             )
         elif about_frauds and prevalence.problem:
             rests, reason = False, prevalence.problem
+        elif prevalence.refuted:
+            rests, reason = (
+                None,
+                "With so many frauds the scores of all say little about those of genuine applicants.",
+            )
         elif causes:
             named = ", ".join(causes[:_SHOWN]) + (" and others" if len(causes) > _SHOWN else "")
             rests, reason = False, f"Drift was found in {named}: the promise was certified on other data."

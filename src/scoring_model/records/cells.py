@@ -23,7 +23,17 @@ from scoring_model.records.schema import RecordSchema
 
 # No digit can match in two ways, so a long cell that is not a number fails in linear time.
 _DECIMAL: Final = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
-_DECIMAL_COMMA: Final = re.compile(r"[+-]?(?:\d{1,3}(?:\.\d{3})+|\d+)?(?:,\d*)?(?:[eE][+-]?\d+)?", re.ASCII)
+# A number that is written in groups does not begin with 0: 0.125 is a fraction, whatever the mark.
+_GROUPS: Final = r"[+-]?(?:[1-9]\d{{0,2}}([{marks}])\d{{3}}(?:\1\d{{3}})*|\d+)"
+_BLANKS: Final = " \u00a0\u202f'’"
+_GROUPED: Final = re.compile(_GROUPS.format(marks=_BLANKS) + r"(?:\.\d*)?", re.ASCII)
+_COMMA_GROUPED: Final = re.compile(_GROUPS.format(marks="," + _BLANKS) + r"(?:\.\d*)?", re.ASCII)
+_POINT_GROUPED: Final = re.compile(_GROUPS.format(marks="." + _BLANKS) + r"(?:,\d*)?", re.ASCII)
+CURRENCIES: Final = "$€£¥₹"
+_CURRENCY: Final = re.compile(rf"^([+-]?)[{CURRENCIES}]\s?|\s?[{CURRENCIES}]$")
+_DECIMAL_COMMA: Final = re.compile(r"[+-]?(?:\d+(?:,\d*)?|,\d+)(?:[eE][+-]?\d+)?", re.ASCII)
+_TO_POINT: Final = str.maketrans(",", ".", "." + _BLANKS)
+_NO_GROUPS: Final = str.maketrans("", "", "," + _BLANKS)
 _INFINITE: Final = re.compile(r"[+-]?inf(?:inity)?", re.ASCII | re.IGNORECASE)
 PLAIN_BOOLEANS: Final = {"true": True, "false": False, "1": True, "0": False, "1.0": True, "0.0": False}
 _TRUE: Final = "t yes y ja j oui o si sí sì s sim tak ano da да evet kyllä on"
@@ -71,7 +81,10 @@ def text(value: object) -> object | None:
 
 
 def number(value: object) -> object | None:
-    """Read a number cell; decimal text is accepted."""
+    """Read a number cell; decimal text is accepted, with blanks or apostrophes between groups of three digits.
+
+    So is the sign of a currency before or after it.
+    """
     value = plain(value)
     if isinstance(value, Decimal):
         return float(value)
@@ -80,17 +93,36 @@ def number(value: object) -> object | None:
     trimmed = value.strip()
     if trimmed.lower() == "nan":
         return None
-    return float(trimmed) if _DECIMAL.fullmatch(trimmed) or _INFINITE.fullmatch(trimmed) else value
+    if _DECIMAL.fullmatch(trimmed) or _INFINITE.fullmatch(trimmed):
+        return float(trimmed)
+    bare = _bare(trimmed)
+    return float(bare.translate(_NO_GROUPS)) if _GROUPED.fullmatch(bare) else value
 
 
 def comma_number(value: object) -> object | None:
-    """Read a number cell whose text has a decimal comma."""
+    """Read a number cell whose text has a decimal comma; points too may separate groups."""
     if not isinstance(value, str):
         return number(value)
-    trimmed = value.strip()
-    if _DECIMAL_COMMA.fullmatch(trimmed):
-        return number(trimmed.replace(".", "").replace(",", "."))
-    return value if _DECIMAL.fullmatch(trimmed) else number(value)
+    bare = _bare(value)
+    if _DECIMAL_COMMA.fullmatch(bare) or _POINT_GROUPED.fullmatch(bare):
+        return float(bare.translate(_TO_POINT))
+    return value if _DECIMAL.fullmatch(bare) or _GROUPED.fullmatch(bare) else number(value)
+
+
+def point_number(value: object) -> object | None:
+    """Read a number cell whose text has a decimal point; commas too may separate groups."""
+    if isinstance(value, str) and _COMMA_GROUPED.fullmatch(bare := _bare(value)):
+        return float(bare.translate(_NO_GROUPS))
+    return number(value)
+
+
+def _bare(text: str) -> str:
+    """Remove the blanks around a number, and one sign of a currency."""
+    return _CURRENCY.sub(r"\1", text.strip(), count=1)
+
+
+NUMBERS: Final[Mapping[str | None, Cell]] = {None: number, ",": comma_number, ".": point_number}
+"""Readers of numbers by the decimal mark that the file format names."""
 
 
 def boolean(value: object) -> object | None:
@@ -189,7 +221,7 @@ def field_cells(schema: RecordSchema, birth_formats: tuple[str, ...] = ()) -> di
     birth_formats : tuple of str
         Formats of dates of birth.
     """
-    kinds = {**SIGNAL_CELLS, SignalType.NUMBER: comma_number if schema.format.decimal == "," else number}
+    kinds = {**SIGNAL_CELLS, SignalType.NUMBER: NUMBERS[schema.format.decimal]}
     signals = {SIGNAL_PREFIX + name: kinds[kind] for name, kind in schema.signals.items()}
     readers = {**IDENTITY_CELLS, "dob": date(birth_formats), **signals}
     for field, words in schema.format.values.items():

@@ -24,10 +24,11 @@ class FileFormat:
     separator : str, optional
         One ASCII character between the cells of a CSV file; guessed from its first rows where absent.
     encoding : str, optional
-        Of CSV files, by its Python name; guessed where absent: UTF-8, UTF-16 or cp1252.
-    decimal : str
-        ``.`` or ``,``: the mark before the fraction of numbers that are text. With the comma, points may
-        separate groups of three digits.
+        Of CSV files, by its Python name; guessed where absent: UTF-8, UTF-16, cp1252 or cp1250.
+    decimal : str, optional
+        ``.`` or ``,``: the mark before the fraction of numbers that are text; the other one may then separate groups
+        of three digits. Where absent it is the point, and a comma makes no number, since it may be either. Blanks and
+        apostrophes may always separate groups, and the sign of a currency stand before or after the number.
     nulls : tuple of str
         Texts of files and frames that mean a missing value, as they stand; blank ones always do.
     dates : tuple of str
@@ -47,7 +48,7 @@ class FileFormat:
 
     separator: str | None = None
     encoding: str | None = None
-    decimal: str = "."
+    decimal: str | None = None
     nulls: tuple[str, ...] = ()
     dates: tuple[str, ...] = ()
     timezone: str = "UTC"
@@ -69,7 +70,7 @@ class FileFormat:
             yield Violation(
                 "/encoding", "not_listed", f"must be an encoding of Python, got {self.encoding!r}"
             )
-        if self.decimal not in (".", ","):
+        if self.decimal not in (None, ".", ","):
             yield Violation("/decimal", "not_listed", f"must be '.' or ',', got {self.decimal!r}")
         for place, text in enumerate(self.dates):
             try:

@@ -11,7 +11,7 @@ from scoring_model.evaluation.checks import check_control
 from scoring_model.evaluation.late_frauds import KnownFrauds, check_late_frauds
 from scoring_model.evaluation.telling_columns import check_columns
 from scoring_model.features.blind_windows import check_windows
-from scoring_model.findings import Code, Finding, State, not_applicable
+from scoring_model.findings import Code, Finding, State, checked, not_applicable
 from scoring_model.records.times import DAY
 from scoring_model.training.leakage import TrainingStopped
 from scoring_model.training.preparation import Prepared
@@ -70,14 +70,12 @@ def check_features(useless: Mapping[str, str], *, records: int, dropped: bool) -
         )
     if not useless:
         sentence = f"each feature varies in {records:,} training records, and none is a copy of another"
-        return Finding(code=code, state=State.CLEAR, sentence=sentence, records=records)
+        return checked(code, sentence, records=records)
     listed = ", ".join(f"{name} ({reason})" for name, reason in list(useless.items())[:_NAMED])
     more = f" and {len(useless) - _NAMED:,} more" if len(useless) > _NAMED else ""
-    return Finding(
-        code=code,
-        state=State.FOUND,
-        sentence=f"{len(useless)} features can teach nothing and were left out: {listed}{more}",
-        count=len(useless),
+    return checked(
+        code,
+        f"{len(useless)} features can teach nothing and were left out: {listed}{more}",
         records=records,
         names=tuple(useless),
     )
@@ -96,12 +94,10 @@ def check_ranges(prepared: Prepared) -> Finding:
     }
     names = tuple(sorted(shares, key=lambda name: -shares[name]))
     listed = ", ".join(f"{name} {shares[name]:.0%}" for name in names[:_NAMED])
-    return Finding(
-        code=code,
-        state=State.FOUND if names else State.CLEAR,
-        sentence=f"{len(names)} numbers lie outside their training range for most validation records"
+    return checked(
+        code,
+        f"{len(names)} numbers lie outside their training range for most validation records"
         + (f": {listed}" if names else ""),
-        count=len(names),
         records=len(validation),
         names=names,
         figures={name: shares[name] for name in names},
@@ -137,12 +133,10 @@ def check_categories(prepared: Prepared) -> Finding:
         if not matrix.state.vocabulary(field).values
         and np.unique(codes := prepared.table.column(field).codes[train]).size > 1 + (codes < 0).any()
     )
-    return Finding(
-        code=code,
-        state=State.FOUND if found else State.CLEAR,
-        sentence=f"of {len(fields)} categories, {len(found)} have several values of which none has five persons"
+    return checked(
+        code,
+        f"of {len(fields)} categories, {len(found)} have several values of which none has five persons"
         + (f": {', '.join(found[:_NAMED])}" if found else ""),
-        count=len(found),
         records=len(train),
         names=found,
     )
@@ -167,12 +161,9 @@ def check_evaluated_part(split: Split) -> Finding:
     """Report an evaluation on the validation part, on which the thresholds were chosen."""
     part = split.evaluated
     is_test = part.name == "test"
-    return Finding(
-        code=Code.TRAINING_PERIOD,
-        state=State.CLEAR if is_test else State.FOUND,
-        sentence=f"all {len(part.rows):,} evaluated records are of the test part"
-        if is_test
-        else NO_TEST_PART,
+    return checked(
+        Code.TRAINING_PERIOD,
+        f"all {len(part.rows):,} evaluated records are of the test part" if is_test else NO_TEST_PART,
         count=0 if is_test else len(part.rows),
         records=len(part.rows),
     )
@@ -202,10 +193,8 @@ def check_parameters(tuned: Tuned, *, cut_short_at: int | None = None) -> Findin
     if cut_short_at is not None:
         sentence += f"; trials were still improving near {cut_short_at} trees (training.tuning.max_rounds)"
         names += ("rounds",)
-    return Finding(
-        code=Code.SEARCH_EDGE,
-        state=State.FOUND if names else State.CLEAR,
-        sentence=sentence,
-        count=len(names),
+    return checked(
+        Code.SEARCH_EDGE,
+        sentence,
         names=names,
     )

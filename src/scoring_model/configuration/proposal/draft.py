@@ -59,8 +59,8 @@ class Proposal:
         The columns of the file.
     nulls : tuple of str
         Cells that mean a missing value.
-    comma : bool
-        Whether numbers have a decimal comma.
+    decimal : str or None
+        The decimal mark of numbers, where it must be named.
     guesses : tuple of str
         What was inferred while reading the file.
     fields : dict of str to str
@@ -93,7 +93,7 @@ class Proposal:
 
     profiles: dict[str, Profile]
     nulls: tuple[str, ...]
-    comma: bool
+    decimal: str | None
     guesses: tuple[str, ...]
     fields: dict[str, str] = field(default_factory=dict)
     words: dict[str, list[str]] = field(default_factory=dict)
@@ -114,7 +114,7 @@ class Proposal:
 
     def numbers(self, values: Sequence[object]) -> FloatArray:
         """Read cells as numbers; nan where one is none."""
-        read = map(cells.comma_number if self.comma else cells.number, values)
+        read = map(cells.NUMBERS[self.decimal], values)
         return np.array([value if isinstance(value, int | float) else np.nan for value in read], dtype=float)
 
     def free(self) -> list[Profile]:

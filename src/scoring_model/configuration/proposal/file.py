@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from scoring_model.configuration import synonyms
-from scoring_model.configuration.profiles import has_comma, profile
+from scoring_model.configuration.profiles import decimal_mark, profile
 from scoring_model.configuration.proposal.draft import FEWEST, Proposal
 from scoring_model.contract.rules import RuleError, country
 from scoring_model.records import cells
@@ -23,12 +23,13 @@ def described(path: Path) -> Proposal:
     raw = {name: encode(column, sheet.rows) for name, column in sheet.columns.items()}
     seen = {text for column in raw.values() for text in synonyms.MISSING if text in column.values}
     nulls = tuple(word for word in synonyms.MISSING if word in seen and not _is_code(word, raw.values()))
-    comma = has_comma(raw.values())
+    decimal = decimal_mark(raw.values())
     profiles = {
-        name: profile(name, column, nulls, comma=comma, zoned=is_zoned(sheet.columns[name]))
+        name: profile(name, column, nulls, decimal=decimal, zoned=is_zoned(sheet.columns[name]))
         for name, column in raw.items()
     }
-    return Proposal(profiles=profiles, nulls=nulls, comma=comma, guesses=sheet.guesses)
+    groups = ("commas between groups of digits",) if decimal == "." else ()
+    return Proposal(profiles=profiles, nulls=nulls, decimal=decimal, guesses=(*sheet.guesses, *groups))
 
 
 def _is_code(word: str, columns: Iterable[Column]) -> bool:

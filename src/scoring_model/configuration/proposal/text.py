@@ -89,7 +89,7 @@ def _records(found: Proposal) -> Iterator[str]:
         yield "  columns:"
         yield from (f"    {name}: {_text(column)}" for name, column in found.columns.items())
     settings = {
-        "decimal": '","' if found.comma else "",
+        "decimal": f'"{found.decimal}"' if found.decimal else "",
         "nulls": _flow(found.nulls) if found.nulls else "",
         "dates": _flow(found.dates) if found.dates else "",
         "timezone": f"&zone {found.timezone} # of times without one; features.time_zone follows it"

@@ -20,20 +20,23 @@ def find_times(proposal: Proposal) -> None:
         column = proposal.likeliest(name, [Kind.TIME])
         if column is not None:
             proposal.fields[name] = column.name
-    others = [
-        column
-        for column in proposal.free()
-        if column.kind is Kind.TIME and all(rank(column, name) is None for name in _LATER)
-    ]
-    full = [column for column in others if column.filled > 0.99]
+    whole = [column for column in proposal.free() if column.kind is Kind.TIME and column.filled > 0.99]
+    full = [column for column in whole if not _is_later(column)]
     if "eventTime" not in proposal.fields:
-        full = _without_births(proposal, full)
+        whole = _without_births(proposal, whole)
+        # Where every record has but one time, it is that of the event, even if it is named as that of a report.
+        full = [column for column in whole if not _is_later(column)] or whole
         if not full:
             proposal.decisions.append(
                 "No column holds the time of the event: name it in records.columns.eventTime."
             )
             return
         proposal.fields["eventTime"] = full[0].name
+        if _is_later(full[0]):
+            proposal.decisions.append(
+                f"{full[0].name} is taken for the time of the event, since every record has it: check "
+                "records.columns.eventTime."
+            )
     event = proposal.fields["eventTime"]
     rivals = [column.name for column in full if column.name not in proposal.fields.values()]
     if rivals:
@@ -49,6 +52,11 @@ def find_times(proposal: Proposal) -> None:
         proposal.decisions.append(
             f"{event} has no time zone and is read as UTC: name its zone with --timezone, such as Europe/Berlin."
         )
+
+
+def _is_later(column: Profile) -> bool:
+    """Return whether the header is one of times that come after the event."""
+    return any(rank(column, name) is not None for name in _LATER)
 
 
 def _without_births(proposal: Proposal, columns: list[Profile]) -> list[Profile]:

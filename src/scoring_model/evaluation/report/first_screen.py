@@ -209,7 +209,7 @@ def _reason(error: Stability) -> str:
         )
     if error.verdict is Verdict.BROKEN:
         return "The whole interval lies above the limit."
-    return f"The whole interval lies at or below the limit.{_worth(error)}"
+    return f"The whole interval lies at or below the limit.{worth(error)}"
 
 
 def _would_tell(error: Stability) -> str:
@@ -230,7 +230,7 @@ def _would_tell(error: Stability) -> str:
     )
 
 
-def _worth(error: Stability) -> str:
+def worth(error: Stability) -> str:
     """Say what a kept promise is worth beside what is observed, where that is far less."""
     share, limit = error.share.value, error.limit
     if not share or limit is None or limit < 2 * share:

@@ -10,7 +10,7 @@ from scoring_model.contract.outcome import Outcome
 from scoring_model.contract.resolution import Result
 from scoring_model.estimates import Estimate
 from scoring_model.evaluation.bounds import exact_share
-from scoring_model.findings import Code, Finding, State, not_applicable
+from scoring_model.findings import Code, Finding, checked, not_applicable
 from scoring_model.service.labels.report import LabelDelays
 from scoring_model.service.store import Reader, Store
 
@@ -146,10 +146,9 @@ def check_step_ups(found: StepUps, assumed: float | None) -> Finding:
         return not_applicable(code, reason, records=measured.records)
     outside = not measured.low <= assumed <= measured.high
     ends = f"95 %: {max(measured.low, 0):.0%} to {measured.high:.0%}"
-    return Finding(
-        code=code,
-        state=State.FOUND if outside else State.CLEAR,
-        sentence=f"step-ups stop {max(measured.value, 0):.0%} of frauds ({ends}); the costs assume {assumed:.0%}",
+    return checked(
+        code,
+        f"step-ups stop {max(measured.value, 0):.0%} of frauds ({ends}); the costs assume {assumed:.0%}",
         count=int(outside),
         records=measured.records,
         figures={"assumed": assumed, "measured": measured.value},

@@ -238,16 +238,13 @@ async def _add(
             number, change.history_scope, change.name, addition.key, addition.outcome.value, 0
         )
         await transaction.insert([row])
+    until = addition.until
     open_ones = {
-        one.hash: one
+        one.hash: one.until
         for one in await transaction.list_entries(hashes)
         if one.list_number == row.number and one.removed is None
     }
-    kept = {
-        value
-        for value, one in open_ones.items()
-        if one.until == addition.until and (one.until is None or one.until > now)
-    }
+    kept = {value for value, end in open_ones.items() if end == until and (until is None or until > now)}
     new = [value for value in hashes if value not in kept]
     ended = [value for value in new if value in open_ones]
     entries = row.entries + len(new) - len(ended)
@@ -257,7 +254,6 @@ async def _add(
     _check_room(entries)
     if new:
         await transaction.end_entries([(value, row.number, number, now) for value in ended])
-        until = addition.until
         rows = [
             ListEntryRow(value, number, row.number, until, None, until, sealed.get(value)) for value in new
         ]

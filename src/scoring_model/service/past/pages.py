@@ -114,32 +114,38 @@ async def past_pages(
     for client in known:
         if client.sandbox or (clients is not None and client.client not in clients):
             continue
-        after = cursors.get(client.client, (since, b""))
-        while True:
-            async with store.reading() as reader:
-                found = await reader.completed(client.client, after, PAGE)
-                rows = [row for row in found if (row.completed_at or 0) < before]
-                keys = await reader.person_keys([row.key_id for row in rows])
-                wanted = list({row.identity_id: None for row in rows if row.identity_id is not None})
-                identities = await reader.identities_by_ids(wanted)
-                labels = await reader.labels([row.id for row in rows])
-                propensities = await _propensities(reader, rows)
-                resolutions = await resolutions_of(reader, [row.id for row in rows])
-            yield PastPage(
-                client=client,
-                rows=rows,
-                labels={row.id: _label_fields(labels.get(row.id, []), before) for row in rows},
-                opened={row.id: _open(vault, row, keys.get(row.key_id), identities) for row in rows},
-                resolutions={
-                    id_: told[-1]
-                    for id_, every in resolutions.items()
-                    if (told := [one for one in every if one.created_at < before])
-                },
-                propensities=propensities,
-            )
-            if len(rows) < PAGE:
-                break
-            after = (rows[-1].completed_at or 0, rows[-1].id)
+        after, full = cursors.get(client.client, (since, b"")), True
+        while full:
+            page = await _page(store, vault, client, after, before)
+            yield page
+            if full := len(page.rows) == PAGE:
+                after = (page.rows[-1].completed_at or 0, page.rows[-1].id)
+
+
+async def _page(
+    store: Store, vault: Vault, client: ClientRow, after: tuple[int, bytes], before: int
+) -> PastPage:
+    async with store.reading() as reader:
+        found = await reader.completed(client.client, after, PAGE)
+        rows = [row for row in found if (row.completed_at or 0) < before]
+        keys = await reader.person_keys([row.key_id for row in rows])
+        wanted = list({row.identity_id: None for row in rows if row.identity_id is not None})
+        identities = await reader.identities_by_ids(wanted)
+        labels = await reader.labels([row.id for row in rows])
+        propensities = await _propensities(reader, rows)
+        resolutions = await resolutions_of(reader, [row.id for row in rows])
+    return PastPage(
+        client=client,
+        rows=rows,
+        labels={row.id: _label_fields(labels.get(row.id, []), before) for row in rows},
+        opened={row.id: _open(vault, row, keys.get(row.key_id), identities) for row in rows},
+        resolutions={
+            id_: reported[-1]
+            for id_, every in resolutions.items()
+            if (reported := [one for one in every if one.created_at < before])
+        },
+        propensities=propensities,
+    )
 
 
 async def _propensities(reader: Reader, rows: Sequence[VerificationRow]) -> dict[bytes, float]:

@@ -1,24 +1,35 @@
 """The report of a backtest, in the words of the report of an evaluation."""
 
 from collections.abc import Iterator
+from typing import Final
 
 from scoring_model.estimates import Estimate
 from scoring_model.evaluation.report import Cell, Grid, Report, Section, Text
 from scoring_model.evaluation.report.evaluation_page import origin_grid
 from scoring_model.evaluation.report.markdown import section_markdown
 from scoring_model.evaluation.report.section import Row
-from scoring_model.evaluation.report.words import points, range_text, threshold_text, unbroken
-from scoring_model.figures import bounded
+from scoring_model.evaluation.report.words import (
+    change_writer,
+    is_decimal,
+    range_text,
+    threshold_text,
+    tone_of,
+    unbroken,
+)
+from scoring_model.figures import FIGURES, bounded
+from scoring_model.findings import State
 from scoring_model.training.backtest.calendar import day_text
 from scoring_model.training.backtest.result import NEVER_RETRAINED, BacktestResult, Fold, PromiseTally
 from scoring_model.training.backtest.sections import (
     ageing_section,
     cadences_section,
-    difference_cell,
     families_section,
     history_section,
     promises_section,
 )
+
+SUMMED_UP: Final = ("missed_fraud", "step_up", "cost")
+"""Figures of cadences on the first screen."""
 
 
 def backtest_summary(backtest: BacktestResult) -> str:
@@ -65,6 +76,7 @@ def _summary(backtest: BacktestResult) -> Section:
             Text(text=_promise_sentence(backtest), kind="lead"),
             *_cadence_sentences(backtest),
             _left_out(backtest),
+            *(f"{one}." for one in backtest.findings if one.state is State.FOUND and not one.muted),
         ),
         grids=(_tallies(backtest),),
     )
@@ -76,9 +88,13 @@ def _promise_sentence(backtest: BacktestResult) -> str:
     parts = []
     for cadence in dict.fromkeys(one.cadence for one in backtest.tallies):
         found = [one for one in backtest.tallies if one.cadence == cadence]
-        judged, broken = sum(one.judged for one in found), sum(one.broken for one in found)
-        verb = "was" if broken == 1 else "were"
-        parts.append(f"trained every {cadence}, {broken:,} of {judged:,} promises {verb} broken")
+        judged, kept, undecided, broken = (
+            sum(getattr(one, name) for one in found) for name in ("judged", "kept", "undecided", "broken")
+        )
+        parts.append(
+            f"trained every {cadence}, {kept:,} of {judged:,} promises were kept, {undecided:,} undecided, "
+            f"{broken:,} broken"
+        )
     return f"Of all promises by {backtest.unit}: {'; '.join(parts)}."
 
 
@@ -86,23 +102,22 @@ def _cadence_sentences(backtest: BacktestResult) -> Iterator[str]:
     for pair in backtest.differences:
         if pair.against != NEVER_RETRAINED:
             continue
-        missed, step_up = pair.figures["missed_fraud"], pair.figures["step_up"]
-        cost = pair.figures.get("cost")
-        yield (
-            f"Training every {pair.cadence} instead of once changed the share of frauds that pass by "
-            f"{_points(missed)}, and that of genuine applicants who are stepped up or fail by {_points(step_up)}."
-            + (
-                ""
-                if cost is None
-                else f" The expected cost of an applicant changed by {difference_cell('cost', cost).text}."
-            )
-        )
+        changes = [_change(name, pair.figures[name]) for name in SUMMED_UP if name in pair.figures]
+        yield f"Training every {pair.cadence} instead of once: {'; '.join(changes)}."
 
 
-def _points(difference: Estimate) -> str:
+def _change(figure: str, difference: Estimate) -> str:
+    """Say by how much a figure changed, and whether chance explains it."""
+    title = FIGURES[figure].title.lower()
     if difference.value is None:
-        return "an unknown number of points"
-    return f"{points(difference.value)} points (95% interval {range_text(difference.low, difference.high, points)})"
+        return f"{title} unknown"
+    write, tone = change_writer(figure), tone_of(figure, difference.low, difference.high)
+    unit = "" if is_decimal(figure) else " points"
+    clear = f"clearly {tone}" if tone else "no verdict" if difference.low is None else "no clear change"
+    return (
+        f"{title} {write(difference.value)}{unit} (95% interval {range_text(difference.low, difference.high, write)}), "
+        f"{clear}"
+    )
 
 
 def _left_out(backtest: BacktestResult) -> str:

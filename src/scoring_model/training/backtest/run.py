@@ -25,7 +25,7 @@ from scoring_model.records.quarantine import accept
 from scoring_model.records.reading import read_records
 from scoring_model.records.sources import file_paths
 from scoring_model.training.backtest.backtest import Backtest
-from scoring_model.training.backtest.calendar import BacktestError, day_text, parse_cadences
+from scoring_model.training.backtest.calendar import BacktestError, Cadence, day_text, parse_cadences
 from scoring_model.training.backtest.fold import FoldOutcome, Shared, train_fold
 from scoring_model.training.backtest.judging import Judge, tally
 from scoring_model.training.backtest.matrices import Matrices
@@ -102,16 +102,8 @@ def backtest(
     """
     configuration = _configured(configuration, as_of)
     cadences = parse_cadences(cadence)
-    reading = read_records(data, configuration.schema, labelled=True)
-    report(f"{len(reading.table)} records read, {reading.rows - len(reading.table)} rows refused")
-    accept(reading, max_share=configuration.records.max_bad_share)
-    history = History.of(reading.table, configuration)
-    del reading
-    plan = make_plan(history, cadences, window=window, folds=folds)
-    for line in plan.describe():
-        report(line)
-    names = names_of(plan)
-    report(f"{len(plan.folds)} folds, judged on {len(names)} {plan.unit}s from {names[0]} to {names[-1]}")
+    history = _read(data, configuration, report)
+    plan = _planned(history, cadences, window, folds, report)
     key = run_key(
         configuration,
         records=history.sha256,
@@ -141,6 +133,24 @@ def _configured(configuration: Configuration | str | Path, as_of: str | int | No
     if as_of is None:
         return configuration
     return configuration.trained_as_of(as_of if isinstance(as_of, int) else microseconds(as_of))
+
+
+def _read(data: Any, configuration: Configuration, report: Report) -> History:
+    reading = read_records(data, configuration.schema, labelled=True)
+    report(f"{len(reading.table)} records read, {reading.rows - len(reading.table)} rows refused")
+    accept(reading, max_share=configuration.records.max_bad_share)
+    return History.of(reading.table, configuration)
+
+
+def _planned(
+    history: History, cadences: Sequence[Cadence], window: Window | None, folds: int | None, report: Report
+) -> Plan:
+    plan = make_plan(history, cadences, window=window, folds=folds)
+    for line in plan.describe():
+        report(line)
+    names = names_of(plan)
+    report(f"{len(plan.folds)} folds, judged on {len(names)} {plan.unit}s from {names[0]} to {names[-1]}")
+    return plan
 
 
 @contextmanager

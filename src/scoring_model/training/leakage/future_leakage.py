@@ -7,7 +7,7 @@ import numpy as np
 
 from scoring_model.arrays import IntArray
 from scoring_model.configuration import LeakageSettings
-from scoring_model.findings import Code, Finding, State, not_applicable
+from scoring_model.findings import Code, Finding, checked, not_applicable
 from scoring_model.history import LinkKey, key_codes
 from scoring_model.records import RecordTable
 from scoring_model.training.preparation import Prepared, relearnt
@@ -45,10 +45,8 @@ def check_future_leakage(prepared: Prepared, settings: LeakageSettings) -> Findi
     worst = np.argsort(-changed, kind="stable")[: np.count_nonzero(changed)]
     names = tuple(prepared.matrix.names[place] for place in worst.tolist())
     changes = f"{', '.join(names[:_NAMED])} changed" if names else "nothing changed"
-    return Finding(
-        code=Code.FUTURE,
-        state=State.FOUND if names else State.CLEAR,
-        count=len(names),
+    return checked(
+        Code.FUTURE,
         records=compared,
         names=names,
         sentence=f"without later records and labels, {changes} in {compared} rows before {len(cuts)} instants",

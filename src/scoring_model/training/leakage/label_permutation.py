@@ -9,7 +9,7 @@ import numpy as np
 from scoring_model.arrays import BoolArray, FloatArray, IntArray
 from scoring_model.configuration import LeakageSettings
 from scoring_model.evaluation.single_column import area_under_curve
-from scoring_model.findings import Code, Finding, State, not_applicable
+from scoring_model.findings import Code, Finding, checked, not_applicable
 from scoring_model.records import RecordTable
 from scoring_model.training.fitting import fit
 from scoring_model.training.preparation import Prepared, relearnt
@@ -50,9 +50,8 @@ def check_label_permutation(prepared: Prepared, settings: LeakageSettings, *, se
     leaks = abs(auc - 0.5) > limit
     features = _outstanding(prepared.matrix.names, rows[half:], targets[half:], limit) if leaks else ()
     named = f" (first of all {', '.join(features)})" if features else ""
-    return Finding(
-        code=Code.SHUFFLED_LABELS,
-        state=State.FOUND if leaks else State.CLEAR,
+    return checked(
+        Code.SHUFFLED_LABELS,
         count=max(len(features), int(leaks)),
         records=len(table),
         names=features,

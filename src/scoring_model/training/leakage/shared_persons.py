@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Final
 
 from scoring_model.arrays import IntArray
-from scoring_model.findings import Code, Finding, State
+from scoring_model.findings import Code, Finding, checked
 from scoring_model.history import person_of
 from scoring_model.history.keys import PERSONS
 from scoring_model.records import RecordTable
@@ -41,9 +41,8 @@ def check_shared_persons(prepared: Prepared) -> Finding:
         "parts begin before the one before them ends": overlaps,
     }
     found = [f"{count} {problem}" for problem, count in problems.items() if count]
-    return Finding(
-        code=Code.PERSONS,
-        state=State.FOUND if found else State.CLEAR,
+    return checked(
+        Code.PERSONS,
         count=sum(problems.values()),
         records=len(train) + len(judged),
         sentence=", ".join(found)

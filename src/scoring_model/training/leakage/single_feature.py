@@ -7,7 +7,7 @@ import numpy as np
 from scoring_model.arrays import IntArray
 from scoring_model.configuration import LeakageSettings
 from scoring_model.evaluation.single_column import single_auc
-from scoring_model.findings import Code, Finding, State, not_applicable
+from scoring_model.findings import Code, Finding, checked, not_applicable
 from scoring_model.training.preparation import Prepared
 
 _STREAM: Final = 2  # random stream, distinct from those of other checks
@@ -43,10 +43,8 @@ def check_single_features(prepared: Prepared, settings: LeakageSettings, *, seed
     names = prepared.matrix.names
     perfect = [place for place in order if areas[place] >= settings.max_auc]
     shown = [f"{names[place]} has an AUC of {areas[place]:.4f}" for place in (perfect or order[:1])[:_NAMED]]
-    return Finding(
-        code=Code.SINGLE_FEATURES,
-        state=State.FOUND if perfect else State.CLEAR,
-        count=len(perfect),
+    return checked(
+        Code.SINGLE_FEATURES,
         records=len(chosen),
         names=tuple(names[place] for place in perfect),
         sentence=f"on its own {', '.join(shown)}, sound is below {settings.max_auc:g}",

@@ -8,7 +8,7 @@ import numpy as np
 
 from scoring_model.evaluation.decomposition import RESAMPLES
 from scoring_model.evaluation.report.plots.reliability import draw_reliability
-from scoring_model.evaluation.report.section import NO_BAND, NO_RECORDS, Drawing, Grid, Row, Section
+from scoring_model.evaluation.report.section import NO_BAND, NO_RECORDS, Cell, Drawing, Grid, Row, Section
 from scoring_model.evaluation.report.words import (
     ABSENT,
     decimal,
@@ -130,4 +130,4 @@ def _point_rows(fit: "Reliability") -> Iterator[Row]:
         if len(fit.grid):
             low, high = (float(np.interp(predicted, fit.grid, side)) for side in (fit.low, fit.high))
             ends = range_text(low, high)
-        yield percent(predicted), percent(fit.recalibrated[place]), ends
+        yield Cell(text=percent(predicted), key=f"{place}"), percent(fit.recalibrated[place]), ends
