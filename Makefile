@@ -22,7 +22,7 @@ COMPILE := env -u UV_NO_CONFIG $(BIN)/uv pip compile --quiet --universal --no-he
 NAMES := sed -n 's/^\([a-z0-9][^= ]*\)==.*/\1/p' | sort -u
 
 .DEFAULT_GOAL := help
-.PHONY: help install run demo serve retrain docs test coverage lint format types imports unit lock wheel clean
+.PHONY: help install run demo serve retrain docs test coverage lint format types imports unit lock wheel container clean
 
 help: ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -93,6 +93,9 @@ lock: install ## resolve the dependencies anew
 wheel: install ## both distributions as wheels in dist, which the images install
 	$(BIN)/uv build --quiet --wheel --no-build-isolation --out-dir dist
 	$(BIN)/uv build --quiet --wheel --no-build-isolation --out-dir dist packaging/client
+
+container: wheel ## check deploy/, build the image `serve` with buildah, try it with BUNDLE=runs/first; as root
+	sh deploy/container.sh
 
 clean: ## remove the environment and everything that a run wrote
 	rm -rf $(VENV) runs .pytest_cache .mypy_cache .ruff_cache .import_linter_cache
