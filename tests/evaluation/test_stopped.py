@@ -17,7 +17,7 @@ from scoring_model.evaluation.coverage import LeftOut, select
 from scoring_model.evaluation.possible import assumed_share, possible_share
 from scoring_model.evaluation.report.first_screen import promise_cards
 from scoring_model.evaluation.stability import Verdict
-from scoring_model.evaluation.stopped import CONTROL_SHARE, ControlGroup, NotObserved
+from scoring_model.evaluation.stopped import ASSUMED, CONTROL_SHARE, ControlGroup, NotObserved, population
 from scoring_model.evaluation.uncertainty import share_of
 from scoring_model.figures import ERRORS, ErrorName
 from scoring_model.findings import State
@@ -245,6 +245,19 @@ def test_labels_of_stopped_ones_are_selected() -> None:
     assert found.coverage.rows == 5
     known = replace(records, observed_until=None)
     assert select(known, as_of=100 * DAY, maturity=60 * DAY).rows.tolist() == [0, 1, 2, 3, 4]
+
+
+def test_pages_say_whom_labels_are_about() -> None:
+    """Nothing said is an assumption; the stopped are counted; a control group weighs; without either it is everyone."""
+    records = table([NEVER, NEVER, STOPPED, STOPPED, 30 * DAY], [-1, 1, -1, 1, 0])
+    assert population(replace(records, observed_until=None), 60 * DAY) == f"{ASSUMED}."
+    said = population(records, 60 * DAY)
+    assert said.startswith(
+        "3 of 5 applicants were stopped, or left before maturity. 1 of them are known frauds;"
+    )
+    assert said.endswith(": figures that need labels are about the others.")
+    assert population(table([NEVER, NEVER], [-1, 1]), 60 * DAY) == ""
+    assert "by 1 / propensity" in population(replace(records, propensities=np.ones(5)), 60 * DAY)
 
 
 @pytest.mark.parametrize(

@@ -12,9 +12,10 @@ import pytest
 import scoring_model
 from scoring_model.batch import score_file
 from scoring_model.evaluation import EvaluationError, evaluate
+from scoring_model.evaluation.stopped import ASSUMED
 from scoring_model.evaluation.trained_records import trained_until
 from scoring_model.findings import Code, State
-from scoring_model.monitoring import Monitoring, NothingToMonitor, monitor
+from scoring_model.monitoring import Monitoring, NothingToMonitor, monitor, monitoring_summary
 from scoring_model.scorer import Scorer
 
 KEYS = {
@@ -71,6 +72,7 @@ def test_an_ordinary_window(watched: Monitoring, window: pa.Table) -> None:
     frame = watched.to_frame()
     assert set(frame["part"]) >= {"drift", "early", "matured"}
     assert scoring_model.monitor is monitor
+    assert monitoring_summary(watched).split("\n", 1)[0].endswith(f"rows refused. {ASSUMED}.")
 
 
 def test_shares_are_those_of_the_features(

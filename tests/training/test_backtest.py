@@ -28,6 +28,7 @@ from running_service import killed_with_children
 from scoring_model.configuration import Configuration, load_configuration
 from scoring_model.contract.outcome import OUTCOMES, Outcome
 from scoring_model.evaluation.stability import Verdict
+from scoring_model.evaluation.stopped import ASSUMED
 from scoring_model.evaluation.uncertainty import share_of
 from scoring_model.features import FAMILIES
 from scoring_model.records import RecordTable, microseconds
@@ -330,7 +331,8 @@ def test_the_report_is_one_page(rolling: Backtest, written: Path) -> None:
     texts = [line for line in backtest_summary(rolling).splitlines() if line[:1] not in ("", "#", "*", "|")]
     assert len(texts) > 3
     assert all(line.replace("\\", "") in page.text for line in texts)
-    assert "The expected cost of an applicant changed by" in page.text
+    assert "; expected cost of an applicant " in page.text
+    assert texts[0].endswith(f"{ASSUMED}.")
     folds = next(table for table in page.tables if table[0][0] == "As of")
     assert len(folds) == 1 + len(rolling.folds)
     complaints, found = asyncio.run(_look(written))

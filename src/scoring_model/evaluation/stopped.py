@@ -47,6 +47,18 @@ def whom(table: RecordTable, maturity: int) -> str:
     )
 
 
+def population(table: RecordTable, maturity: int) -> str:
+    """Say whom the figures of a file are about that need labels; empty where that is everyone."""
+    if table.propensities is not None:
+        return "Figures that need labels count each record by 1 / propensity, for all applicants like it."
+    told = whom(table, maturity)
+    if told == ASSUMED:
+        return f"{told}."
+    return (
+        "" if observed(table, maturity).all() else f"{told}: figures that need labels are about the others."
+    )
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ControlGroup:
     """The records of applicants who were drawn to pass although a policy stops them.

@@ -188,6 +188,8 @@ class MonitoringResult:
     provenance : Provenance
     notes : tuple of str
         Sentences on what was assumed or could not be done.
+    population : str
+        Whom figures that need labels are about, as a sentence; empty where that is everyone. Not part of any document.
     titles : mapping of str to str
         What each feature says, by name; not part of any document.
     """
@@ -206,6 +208,7 @@ class MonitoringResult:
     promises: tuple[PromiseBasis, ...]
     provenance: Provenance
     notes: tuple[str, ...]
+    population: str = field(default="", repr=False)
     titles: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     @cached_property

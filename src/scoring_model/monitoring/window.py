@@ -37,6 +37,7 @@ from scoring_model.evaluation.late_frauds import (
     measure_late_frauds,
 )
 from scoring_model.evaluation.result import Provenance
+from scoring_model.evaluation.stopped import population
 from scoring_model.evaluation.trained_records import trained_until
 from scoring_model.evaluation.uncertainty import share_of
 from scoring_model.findings import Finding, arranged
@@ -219,6 +220,7 @@ def _monitor(
         matured=matured,
         promises=tuple(promise_bases(scorer.rules.policy, drift, _used(scorer), prevalence)),
         provenance=_provenance(scorer, window),
+        population=population(table, maturity.maturity),
         notes=tuple(_notes(window, labelled=labelled, cap=used_cap, is_default=cap is None, trained=trained)),
     )
 

@@ -64,8 +64,8 @@ def _basis(backtest: BacktestResult) -> str:
     return (
         f"{models:,} models, each trained with what was known at its instant ({backtest.window} window), decided about "
         f"{genuine:,} genuine records and {frauds:,} frauds of {len(periods):,} {backtest.unit}s, {periods[0]} to "
-        f"{periods[-1]}."
-    )
+        f"{periods[-1]}. {backtest.population}"
+    ).rstrip()
 
 
 def _summary(backtest: BacktestResult) -> Section:

@@ -284,6 +284,8 @@ class BacktestResult:
     models : tuple of ModelPeriod
     ageing : tuple of Ageing
     learning : tuple of LearningPoint
+    population : str
+        Whom the figures are about, as a sentence; empty where that is everyone. Not part of any document.
     record_ids : tuple of str
         Ids of the judged records, in order of time; not part of any document.
     scores : mapping of int to ndarray of shape (k,), int64
@@ -312,6 +314,7 @@ class BacktestResult:
     learning: tuple[LearningPoint, ...]
     record_ids: tuple[str, ...] = field(repr=False)
     scores: Mapping[int, IntArray] = field(repr=False)
+    population: str = field(default="", repr=False)
 
     @cached_property
     def table(self) -> Table:

@@ -16,6 +16,7 @@ from scoring_model.configuration import Configuration, Tuned, load_configuration
 from scoring_model.decision.rules import Promise
 from scoring_model.evaluation import Estimate
 from scoring_model.evaluation.late_frauds import KnownFrauds, check_late_frauds
+from scoring_model.evaluation.stopped import population
 from scoring_model.features import FeatureMatrix
 from scoring_model.findings import Finding
 from scoring_model.parallel import Workers, open_workers
@@ -287,6 +288,7 @@ def _result(history: History, plan: Plan, workspace: Workspace, *, files: tuple[
         models=judge.models(),
         ageing=judge.ageing(),
         learning=judge.learning(),
+        population=population(table, configuration.split.label_maturity),
         record_ids=tuple([table.record_ids[row] for row in plan.judged.rows.tolist()]),
         scores={
             fold.as_of: outcome.arrays["scores"]
