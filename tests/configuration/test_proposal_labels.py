@@ -1,5 +1,6 @@
 """Labels, times at which they became known, and decisions are found by what columns hold, in any language."""
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -15,10 +16,12 @@ from scoring_model.configuration.proposal import Proposal, propose
 from scoring_model.configuration.proposal.label_columns import come_before, meaning_of, tell_when_known
 from scoring_model.configuration.proposal.text import proposal_text
 from scoring_model.records import NEVER
+from scoring_model.records.reading import read_records
 from scoring_model.records.times import DAY, HOUR
 
 N = 400
 FRAUD = np.arange(N) % 10 == 3
+HOURS = pd.Timedelta(hours=1)
 DRAW = np.random.default_rng(5)
 EVENTS = pd.date_range("2024-01-01", periods=N, freq="D") + pd.Timedelta(hours=9)
 
@@ -329,6 +332,61 @@ def test_marks_within_numbers_are_told_apart(
     found = proposed(tmp_path, frame(Betrag=column, Betrug=words("ja", "nein")))
     assert (found.decimal, found.profiles["Betrag"].kind) == (decimal, kind)
     assert ("commas between groups of digits" in found.guesses) == (decimal == ".")
+
+
+@pytest.mark.parametrize("stamp", ["%H:%M:%S", "%I:%M %p"])
+def test_a_time_of_day_is_no_signal_and_belongs_to_the_date(tmp_path: Path, stamp: str) -> None:
+    """A column of dates beside one of times of day: the first alone would make one moment of a day."""
+    table = frame(
+        Betrug=words("ja", "nein"),
+        Uhrzeit=[f"{time + place * HOURS:{stamp}}" for place, time in enumerate(EVENTS)],
+    )
+    assert "join it with" not in " ".join(proposed(tmp_path, table).decisions)
+    found = proposed(tmp_path, table.assign(Zeitpunkt=[f"{time:%d.%m.%Y}" for time in EVENTS]))
+    assert found.left_out["Uhrzeit"] == "times are no signals"
+    assert "Zeitpunkt has no times of day" in " ".join(found.decisions)
+
+
+def test_whole_names_are_no_category(tmp_path: Path) -> None:
+    """They recur like words of a category, and a bundle would hold them."""
+    names = [("Ada Lovelace", "Alan Turing", "Grace Hopper")[place % 3] for place in range(N)]
+    found = proposed(tmp_path, frame(Name=names, Betrug=words("ja", "nein")))
+    assert found.left_out["Name"] == "whole names are no signals"
+    assert "Name holds first and last names together" in " ".join(found.decisions)
+
+
+def test_events_with_objects_are_read(tmp_path: Path) -> None:
+    """What objects around a person hold has its field; those of others are signals."""
+    path = tmp_path / "in.jsonl"
+    lines = (
+        {
+            "ts": f"{time:%Y-%m-%dT%H:%M:%SZ}",
+            "applicant": {
+                "name": {"first": "Ada", "last": f"Lee{place % 50}"},
+                "birthDate": f"19{60 + place % 40}-05-17",
+                "address": {"street": f"Main St {place}", "zip": f"{10000 + place}"},
+            },
+            "shop": {"city": ("Bern", "Basel")[place % 2]},
+            "device": {"id": f"d{place % 90:04d}"},
+            "fraud": bool(FRAUD[place]),
+        }
+        for place, time in enumerate(EVENTS)
+    )
+    path.write_text("\n".join(map(json.dumps, lines)))
+    found = propose(path)
+    assert {name: column.removeprefix("applicant.") for name, column in found.fields.items()} == {
+        "eventTime": "ts",
+        "label": "fraud",
+        "firstName": "name.first",
+        "lastName": "name.last",
+        "dob": "birthDate",
+        "address.line1": "address.street",
+        "address.postalCode": "address.zip",
+    }
+    assert {signal.column for signal in found.signals} == {"shop.city", "device.id"}
+    (tmp_path / "use.yaml").write_text(proposal_text(found, name="use", source=path.name))
+    schema = load_configuration(tmp_path / "use.yaml").schema
+    assert len(read_records(path, schema, labelled=True).table) == N
 
 
 def test_one_decimal_comma_decides_for_all_columns(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
+import pandas as pd
 import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -15,7 +16,7 @@ from hypothesis import strategies as st
 from scoring_model.contract.rules import Rule
 from scoring_model.records.encoding import encode
 from scoring_model.records.file_format import FileFormat
-from scoring_model.records.files import file_sheet
+from scoring_model.records.files import file_sheet, frame_sheet
 from scoring_model.records.sheet import Sheet, UnreadableSource
 
 Write = Callable[[str, bytes], Path]
@@ -254,11 +255,42 @@ def test_a_malformed_line_is_a_problem_of_its_row(write: Write, line: bytes) -> 
     ]
 
 
-def test_nested_parts_of_a_line_are_dotted(write: Write) -> None:
-    """`address` and `signals` are taken apart, other objects are not."""
-    line = {"address": {"city": "a"}, "signals": {"x": 1}, "other": {"y": 2}}
-    sheet = file_sheet(write("a.jsonl", json.dumps(line).encode()))
-    assert cells(sheet) == {"address.city": ["a"], "signals.x": [1], "other": [{"y": 2}]}
+NESTED = [
+    {
+        "address": {"city": "a"},
+        "signals": {"x": 1, "deep": {"z": 3}},
+        "other": {"y": 2, "more": {"w": 4}},
+        "dob": {"z": 5},
+    },
+    {"address": None, "signals": {"x": 2, "deep": None}, "other": {"y": None, "more": {"w": 6}}, "dob": None},
+]
+
+
+@pytest.mark.parametrize("form", ["lines", "arrow", "pandas"])
+def test_nested_parts_are_dotted(write: Write, form: str) -> None:
+    """Objects are taken apart in every form of a source; those in fields and signals are not, and are refused later."""
+    if form == "lines":
+        sheet = file_sheet(write("a.jsonl", "\n".join(map(json.dumps, NESTED)).encode()))
+    else:
+        table = pa.Table.from_pylist(NESTED)
+        sheet = frame_sheet(table if form == "arrow" else pd.DataFrame(NESTED))
+    found = cells(sheet)
+    assert set(found) == {"address.city", "signals.x", "signals.deep", "other.y", "other.more.w", "dob"}
+    assert (found["other.y"], found["other.more.w"], found["signals.x"]) == ([2, None], [4, 6], [1, 2])
+
+
+def test_a_name_within_and_beside_objects_is_refused_and_depth_has_an_end(write: Write) -> None:
+    """A row with two values of one column is refused; an object within more than eight others is one value."""
+    deep: object = {"end": 1}
+    for _ in range(12):
+        deep = {"d": deep}
+    lines = [{"a": {"b": 1}, "a.b": 2}, {"a": {"b": {"c": 1}, "b.c": 2}}, {"a": {"b": 3}, "deep": deep}]
+    sheet = file_sheet(write("a.jsonl", "\n".join(map(json.dumps, lines)).encode()))
+    assert [(row, found.field, found.code) for row, found in sheet.violations] == [
+        (0, "a.b", Rule.REPEATED_FIELD),
+        (1, "a.b.c", Rule.REPEATED_FIELD),
+    ]
+    assert cells(sheet)["deep" + ".d" * 8] == [None, None, {"d": {"d": {"d": {"d": {"end": 1}}}}}]
 
 
 @pytest.mark.parametrize(

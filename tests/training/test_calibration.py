@@ -73,7 +73,7 @@ def test_two_records_are_enough() -> None:
         ([], [], "both classes"),
         ([1.0, np.nan], [0, 1], "1 of 2 are not"),
         ([1.0, 1.0], [0, 1], "all equal"),
-        ([2.0, 1.0], [0, 1], "slope must be positive"),
+        ([2.0, 1.0], [0, 1], "no higher than the genuine"),
     ],
 )
 def test_data_without_a_fit_are_refused(margins: list[float], labels: list[int], problem: str) -> None:
@@ -84,7 +84,7 @@ def test_data_without_a_fit_are_refused(margins: list[float], labels: list[int],
 
 @pytest.mark.parametrize(
     ("margins", "problem"),
-    [([2.0, 1.0], "a slope must be positive"), ([800.0, 900.0], "too similar")],
+    [([2.0, 1.0], "no higher than the genuine"), ([800.0, 900.0], "too similar")],
 )
 def test_margins_that_fit_no_beta_are_refused(margins: list[float], problem: str) -> None:
     """Beta needs a positive slope, and margins whose probabilities differ in float64."""

@@ -40,6 +40,7 @@ _RECURRING: Final = 0.98  # share of distinct values below which codes connect r
 _KINDS: Final = 12
 _LONG: Final = 6  # fewest digits of an identifier whose header does not name it
 _ZONE: Final = re.compile(r":\d\d(\.\d+)?([Zz]|[+-]\d\d:?\d\d)$")
+_HOUR: Final = re.compile(r"[0-2]?\d:[0-5]\d(:[0-5]\d(\.\d+)?)?( ?[ap]m)?", re.IGNORECASE)
 _BLANK: Final = re.compile(r"\d\s\d")
 
 
@@ -49,6 +50,7 @@ class Kind(StrEnum):
     EMPTY = "empty"
     CONSTANT = "constant"
     TIME = "time"
+    HOUR = "hour"
     NUMBER = "number"
     BOOLEAN = "boolean"
     CATEGORY = "category"
@@ -218,6 +220,8 @@ def _kind(found: Profile, decimal: str | None) -> Kind:
             return Kind.BOOLEAN
     if (read := _read_kind(found.words, values)) is not None:
         return read
+    if _share(values, lambda value: _HOUR.fullmatch(str(value).strip()) is not None) > _MOST:
+        return Kind.HOUR
     if any(isinstance(value, float) and value % 1 for value in values):
         return Kind.NUMBER  # only a whole number may be an identifier
     is_number = _are_numbers(values, decimal)

@@ -45,11 +45,13 @@ HEADERS: Final = {
         numer_transakcji numer_wniosku nr_wniosku identyfikator ärendenummer transaktions_id
     """,
     "firstName": """
-        first_name given_name forename fname vorname prénom nombre nombre_pila primer_nombre nome voornaam imię imiona
+        first_name name_first name_given given_name forename fname vorname prénom nombre nombre_pila primer_nombre nome
+        voornaam imię imiona
         förnamn nome_proprio primeiro_nome rufname
     """,
     "lastName": """
-        last_name surname family_name lname nachname familienname nom nom_famille apellido apellidos cognome sobrenome
+        last_name name_last name_family surname family_name lname nachname familienname nom nom_famille apellido
+        apellidos cognome sobrenome
         apelido achternaam nazwisko efternamn primer_apellido
     """,
     "dob": """
@@ -93,6 +95,20 @@ HEADERS: Final = {
     """,
 }
 """Headers by field, likeliest first."""
+
+PERSONS: Final = """
+    applicant customer user person identity profile subject client account holder name address contact birth document
+    antragsteller kunde anschrift adresse kontakt demandeur cliente persona solicitante dirección indirizzo richiedente
+    endereço requerente klant aanvrager adres klient wnioskodawca kund sökande adress data payload event body record
+"""
+"""Names of objects around what an identity has: `applicant.address.zip` is its postal code."""
+
+WHOLE_NAMES: Final = """
+    name full_name fullname customer_name applicant_name user_name client_name cardholder_name kundenname vollname
+    vollständiger_name vor_und_nachname nom_complet nom_prénom prénom_nom nombre_completo nombre_y_apellidos
+    nome_completo nome_e_cognome nominativo volledige_naam naam imię_i_nazwisko namn fullständigt_namn
+"""
+"""Headers of first and last names in one column."""
 
 FILLERS: Final = (
     "the of de la le les du des del della di do da dos das der den van het een von l d el los il lo i"

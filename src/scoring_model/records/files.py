@@ -71,7 +71,7 @@ def _pandas_sheet(frame: Any) -> Sheet:
     nested = ObjectColumns()
     for place, label in enumerate(frame.columns):
         name, series = str(label), frame.iloc[:, place]
-        if name in NESTED and series.dtype == object:
+        if series.dtype == object and (name in NESTED or any(isinstance(cell, Mapping) for cell in series)):
             _add_nested(nested, name, series)
         else:
             columns += column_parts(name, _pandas_cells(series))

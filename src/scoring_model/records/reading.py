@@ -34,7 +34,7 @@ from scoring_model.records.observation import observed_until_of, outcome_rule, r
 from scoring_model.records.recent import without_old_rows
 from scoring_model.records.record import InvalidRecord, Record, RowViolation, field_rules, in_order
 from scoring_model.records.schema import RecordSchema
-from scoring_model.records.sheet import ObjectColumns, Sheet, UnreadableSource, named_columns
+from scoring_model.records.sheet import ObjectColumns, Sheet, UnreadableSource, members, named_columns
 from scoring_model.records.sources import file_paths
 from scoring_model.records.table import NEVER, Column, RecordTable
 
@@ -91,7 +91,7 @@ def read_records(
         A path ends in `.parquet`, `.csv`, `.jsonl` or `.ndjson`, text perhaps compressed; it may be a pattern
         such as ``2026-*.csv``, whose files are read in the order of their names. Columns are named like the
         fields, like the signals, or as `schema.columns` says, in each file as `schema_of` decides; `address` and
-        `signals` may be nested.
+        `signals` may be nested. A struct, or object, of another name is a column for each of its members, `device.os`.
     schema : RecordSchema
         Names columns, signals and labels.
     labelled : bool
@@ -213,6 +213,7 @@ def read_record(row: Mapping[str, object], schema: RecordSchema) -> Record:
     """
     schema = schema_of(row, schema)
     columns, own_id = ObjectColumns(), schema.column_of("recordId")
+    row = dict(found for name, value in row.items() for found in members(name, value))
     # A file with ids has one in every row; a single record needs none.
     columns.add(0, {**dict.fromkeys(schema.columns.values()), own_id: "0", **row})
     sheet = Sheet(1, named_columns(columns.cells()), tuple(columns.violations))

@@ -114,18 +114,19 @@ def flatten(body: Mapping[str, object]) -> tuple[dict[str, object], list[Violati
     for key, value in body.items():
         if key not in NESTED:
             if key in flat:
-                violations.append(_repeated(key))
+                violations.append(repeated(key))
             flat[key] = value
         elif isinstance(value, Mapping):
             named = {f"{key}.{part}": item for part, item in value.items()}
-            violations += map(_repeated, sorted(flat.keys() & named.keys()))
+            violations += map(repeated, sorted(flat.keys() & named.keys()))
             flat |= named
         elif value is not None:
             violations.append(violation(key, Rule.WRONG_TYPE, f"must be an object, got {kind_of(value)}"))
     return flat, violations
 
 
-def _repeated(field: str) -> Violation:
+def repeated(field: str) -> Violation:
+    """Make the violation of a field that comes more than once."""
     return violation(field, Rule.REPEATED_FIELD, "must come once")
 
 

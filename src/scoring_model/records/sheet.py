@@ -1,13 +1,18 @@
 """Sheets: the named columns of a source, unchecked."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from scoring_model.contract.fields import NESTED
+from scoring_model.contract.fields import (
+    DECIDED_FIELDS,
+    EVENT_FIELDS,
+    IDENTITY_FIELDS,
+    NESTED,
+)
 from scoring_model.contract.rules import Rule
-from scoring_model.records.record import RowViolation, flatten, violation
+from scoring_model.records.record import RowViolation, flatten, repeated, violation
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -43,6 +48,12 @@ def check_names(names: Collection[str]) -> None:
         )
 
 
+LEVELS: Final = 8
+"""Maximum number of objects around a value that becomes a column."""
+
+_FIELDS: Final = frozenset((*EVENT_FIELDS, *DECIDED_FIELDS, *IDENTITY_FIELDS))
+
+
 @dataclass(frozen=True)
 class Objects:
     """The present cells of a column, of any Python types.
@@ -71,7 +82,7 @@ class Sheet:
     rows : int
         Number of rows.
     columns : mapping of str to pyarrow.ChunkedArray or Objects
-        Cells by column name; nested `address` and `signals` are already dotted.
+        Cells by column name; those within objects are already dotted.
     violations : tuple of RowViolation
         Violations of rows that could not be read completely.
     unreadable : mapping of int to str
@@ -91,7 +102,7 @@ class Sheet:
 
     @classmethod
     def of_table(cls, table: "pa.Table") -> "Sheet":
-        """Open an Arrow table; structs named `address` and `signals` are flattened."""
+        """Open an Arrow table; structs are flattened."""
         columns: list[tuple[str, Cells]] = []
         for name, column in zip(table.column_names, table.columns, strict=True):
             columns += column_parts(name, column)
@@ -100,13 +111,32 @@ class Sheet:
 
 
 def column_parts(name: str, column: Any) -> list[tuple[str, Cells]]:
-    """Name a column, or the members of a nested one."""
+    """Name a column, or the members of a nested one, as `members` does."""
     import pyarrow as pa  # imported here, since readers of single rows do not need it
 
-    if name not in NESTED or not pa.types.is_struct(column.type):
+    if isinstance(column, Objects) or not pa.types.is_struct(column.type) or not column.type.num_fields:
         return [(name, column)]
-    names = [f"{name}.{part.name}" for part in column.type]
-    return list(zip(names, column.flatten(), strict=True))
+    if _is_whole(name) and name not in NESTED:
+        return [(name, column)]
+    parts = zip(column.type, column.flatten(), strict=True)
+    return [found for part, cells in parts for found in column_parts(f"{name}.{part.name}", cells)]
+
+
+def members(name: str, value: object) -> Iterator[tuple[str, object]]:
+    """Name a value, or the values within an object: `{"device": {"os": "ios"}}` is `device.os`.
+
+    Fields of the contract stay as they are, with `address` and `signals`, which `flatten` opens; so do objects within
+    `LEVELS` others.
+    """
+    if not isinstance(value, Mapping) or not value or _is_whole(name):
+        yield name, value
+        return
+    for part, item in value.items():
+        yield from members(f"{name}.{part}", item)
+
+
+def _is_whole(name: str) -> bool:
+    return name in _FIELDS or name.partition(".")[0] in NESTED or name.count(".") >= LEVELS
 
 
 def malformed(row: int, detail: str) -> RowViolation:
@@ -145,7 +175,11 @@ class ObjectColumns:
 
     def add(self, row: int, body: Mapping[str, object]) -> None:
         """Add the values of a body, nested or dotted, at a row after all earlier ones."""
-        flat, violations = flatten(body)
+        named = [found for name, value in body.items() for found in members(name, value)]
+        flat, violations = flatten(dict(named))
+        if len(named) > len({name for name, _ in named}):
+            counts = Counter(name for name, _ in named)
+            violations += [repeated(name) for name, count in counts.items() if count > 1]
         for name, value in flat.items():
             rows, values = self.columns.setdefault(name, ([], []))
             rows.append(row)

@@ -21,6 +21,10 @@ BLOCKS: Final = 5
 
 _MAX_STEPS = 100
 _TOLERANCE = 1e-12
+_BACKWARDS = (
+    "calibration: the model ranks the frauds no higher than the genuine records: its features tell nothing about the "
+    "label there; add signals, or check the label and its times"
+)
 _PARAMETER_STEP = 2.0**-30  # coarser than any difference between two machines' sums
 
 
@@ -109,9 +113,7 @@ def fit_platt(margins: FloatArray, labels: NDArray[np.integer]) -> Platt:
     targets = _targets(margins, labels)
     (slope,), intercept = _fit((margins,), targets)
     if slope <= 0:
-        raise CalibrationError(
-            "calibration: the slope must be positive; frauds have no higher margins than genuine"
-        )
+        raise CalibrationError(_BACKWARDS)
     return Platt(slope=slope, intercept=intercept)
 
 
@@ -133,9 +135,7 @@ def fit_beta(margins: FloatArray, labels: NDArray[np.integer]) -> Beta:
         if min(slopes) >= 0 and max(slopes) > 0:
             found = dict(zip(kept, slopes, strict=True))
             return Beta(below=found.get(0, 0.0), above=found.get(1, 0.0), intercept=intercept)
-    raise CalibrationError(
-        "calibration: a slope must be positive; frauds have no higher margins than genuine"
-    )
+    raise CalibrationError(_BACKWARDS)
 
 
 def _loss_not_seen(

@@ -8,12 +8,12 @@ import numpy as np
 
 from scoring_model.arrays import FloatArray, IntArray
 from scoring_model.configuration import synonyms
-from scoring_model.configuration.headers import joined, ranks, words_of
+from scoring_model.configuration.headers import joined, known, ranks, words_of
 from scoring_model.configuration.profiles import Kind, Profile
 from scoring_model.configuration.proposal.label_columns import words_in
 from scoring_model.configuration.proposal.split import Parts
 from scoring_model.configuration.proposal.windows import Lengths
-from scoring_model.contract.fields import REQUIRED_FIELDS, SIGNAL_PREFIX, signal_field
+from scoring_model.contract.fields import IDENTITY_FIELDS, REQUIRED_FIELDS, SIGNAL_PREFIX, signal_field
 from scoring_model.features import DERIVED, FeatureMatrix, FeatureSettings, FittedState
 from scoring_model.records import cells
 
@@ -185,6 +185,17 @@ class Proposal:
 
 
 def rank(column: Profile, name: str) -> int | None:
-    """Return the place of a header among those of a field."""
-    header = joined(column.words)
-    return -1 if header == joined(words_of(name)) else ranks(synonyms.HEADERS.get(name, "")).get(header)
+    """Return the place of a header among those of a field.
+
+    Of what objects hold, such as `applicant.address.zip`, the last words count for a field of identities, if the others
+    name a person.
+    """
+    *parents, last = column.name.split(".")
+    headers = [column.words]
+    if parents and name in IDENTITY_FIELDS and set(map(words_of, parents)) <= {*known(synonyms.PERSONS)}:
+        headers += [words_of(f"{parents[-1]}_{last}"), words_of(last)]
+    places = ranks(synonyms.HEADERS.get(name, ""))
+    found = (
+        -1 if joined(header) == joined(words_of(name)) else places.get(joined(header)) for header in headers
+    )
+    return next((place for place in found if place is not None), None)

@@ -5,7 +5,9 @@ from typing import Final
 import numpy as np
 
 from scoring_model.arrays import FloatArray, IntArray
-from scoring_model.configuration.profiles import Kind
+from scoring_model.configuration import synonyms
+from scoring_model.configuration.headers import joined, ranks
+from scoring_model.configuration.profiles import Kind, Profile
 from scoring_model.configuration.proposal.draft import FEWEST, Proposal
 from scoring_model.configuration.proposal.fields import numbers_records
 from scoring_model.configuration.proposal.signals import _LINKING
@@ -25,10 +27,17 @@ def leave_out(proposal: Proposal) -> None:
         Kind.EMPTY: "it is empty",
         Kind.CONSTANT: "it is the same in every row",
         Kind.TIME: "times are no signals",
+        Kind.HOUR: "times are no signals",
         Kind.TEXT: "nearly every row has another text",
     }
     for column in proposal.free():
-        if column.kind in reasons:
+        if _holds_names(column):
+            proposal.left_out[column.name] = "whole names are no signals"
+            proposal.decisions.append(
+                f"{column.name} holds first and last names together: with a column for each, names have features, and "
+                "persons a link key."
+            )
+        elif column.kind in reasons:
             proposal.left_out[column.name] = reasons[column.kind]
         elif column.kind is Kind.NUMBER and _is_clock(proposal, column.column, seconds):
             proposal.left_out[column.name] = "it runs with the time of the event, and says nothing else"
@@ -41,6 +50,12 @@ def leave_out(proposal: Proposal) -> None:
             proposal.decisions.append(
                 f"{column.name} is left out, since it nearly copies the label: use it only if it is known at the event."
             )
+
+
+def _holds_names(column: Profile) -> bool:
+    """Return whether a column is called by the word for a whole name, and holds words that may be some."""
+    is_called_so = joined(column.words) in ranks(synonyms.WHOLE_NAMES)
+    return is_called_so and column.kind in (Kind.TEXT, Kind.CATEGORY, Kind.IDENTIFIER)
 
 
 def _seconds(proposal: Proposal) -> FloatArray:

@@ -48,6 +48,13 @@ def find_times(proposal: Proposal) -> None:
             proposal.decisions.append(
                 f"{column.name} does not show whether the day or the month comes first: check records.format.dates."
             )
+    hours = [column.name for column in proposal.free() if column.kind is Kind.HOUR]
+    times = proposal.profiles[event].times
+    if hours and not np.any(times[times != NEVER] % DAY):
+        proposal.decisions.append(
+            f"{event} has no times of day, so that all events of a day count as one moment: join it with "
+            f"{' or '.join(hours)} in one column, such as 2024-02-01 13:45."
+        )
     if not proposal.profiles[event].zoned and proposal.timezone is None:
         proposal.decisions.append(
             f"{event} has no time zone and is read as UTC: name its zone with --timezone, such as Europe/Berlin."
