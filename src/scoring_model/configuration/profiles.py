@@ -31,9 +31,6 @@ _IDENTIFIER: Final = re.compile(
     r"(^|_)(id|ids|key|nr|ip|device|card|account|iban|imei|cookie|fingerprint)(_(address|hash|number|token))?$"
 )
 _CONTACT: Final = re.compile(r"(^|_)(email|mail|phone|mobile|hash|token|session)(_(address|number))?$")
-_PHONE: Final = re.compile(
-    r"(^|_)(phone|mobile|cell|tel|telephone|telefon|handy|msisdn)(_?(number|nummer|nr|no))?$"
-)
 _DIALLED: Final = re.compile(r"[+(]{0,2}[0-9](?:[ ()./-]{0,2}[0-9]){5,14}")
 _CODE: Final = re.compile(r"[A-Za-z_/.:-]*[0-9][A-Za-z0-9_/.:-]*")
 _RECURRING: Final = 0.98  # share of distinct values below which codes connect records
@@ -263,7 +260,7 @@ def _read_kind(words: str, values: Sequence[object]) -> Kind | None:
     if _share(texts, lambda text: read_ip(text) is not None) > _MOST:
         return Kind.IP
     dialled = _share(texts, lambda text: _DIALLED.fullmatch(text) is not None) > _MOST
-    return Kind.PHONE if dialled and (_PHONE.search(words) or is_international(texts)) else None
+    return Kind.PHONE if dialled and (tells(words, synonyms.PHONES) or is_international(texts)) else None
 
 
 def is_international(phones: Sequence[object]) -> bool:

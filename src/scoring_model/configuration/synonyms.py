@@ -56,6 +56,7 @@ HEADERS: Final = {
     """,
     "dob": """
         dob date_of_birth birth_date birthday geburtsdatum geburtstag geb_datum geboren_am date_naissance né_le
+        né_e_le née_le
         fecha_nacimiento data_nascita nato_il data_nascimento nascimento geboortedatum data_urodzenia födelsedatum
     """,
     "citizenship": """
@@ -102,6 +103,12 @@ PERSONS: Final = """
     endereço requerente klant aanvrager adres klient wnioskodawca kund sökande adress data payload event body record
 """
 """Names of objects around what an identity has: `applicant.address.zip` is its postal code."""
+
+PHONES: Final = """
+    phone mobile cell tel telephone msisdn telefon telefonnummer handy handynummer mobilnummer mobil téléphone portable
+    gsm teléfono móvil celular telefono cellulare telefone telemóvel telefoon mobiel komórka
+"""
+"""Words of headers of phone numbers, whose cells look like some."""
 
 WHOLE_NAMES: Final = """
     name full_name fullname customer_name applicant_name user_name client_name cardholder_name kundenname vollname
