@@ -334,7 +334,7 @@ def test_marks_within_numbers_are_told_apart(
     assert ("commas between groups of digits" in found.guesses) == (decimal == ".")
 
 
-@pytest.mark.parametrize("stamp", ["%H:%M:%S", "%I:%M %p"])
+@pytest.mark.parametrize("stamp", ["%H:%M:%S", "%I:%M %p", "%H.%M"])
 def test_a_time_of_day_is_no_signal_and_belongs_to_the_date(tmp_path: Path, stamp: str) -> None:
     """A column of dates beside one of times of day: the first alone would make one moment of a day."""
     table = frame(
@@ -374,8 +374,13 @@ def test_whole_names_are_no_category(tmp_path: Path) -> None:
     """They recur like words of a category, and a bundle would hold them."""
     names = [("Ada Lovelace", "Alan Turing", "Grace Hopper")[place % 3] for place in range(N)]
     found = proposed(tmp_path, frame(Name=names, Betrug=words("ja", "nein")))
-    assert found.left_out["Name"] == "whole names are no signals"
-    assert "Name holds first and last names together" in " ".join(found.decisions)
+    assert found.left_out["Name"] == "names are no signals"
+    assert "Name is called like names" in " ".join(found.decisions)
+    table = frame(Betrug=words("ja", "nein"), **{"Primer apellido": names, "Segundo apellido": names})
+    found = proposed(tmp_path, table)
+    assert found.fields["lastName"] == "Primer apellido"
+    assert found.left_out["Segundo apellido"] == "names are no signals"
+    assert "is called like names" not in " ".join(found.decisions)
 
 
 def test_events_with_objects_are_read(tmp_path: Path) -> None:

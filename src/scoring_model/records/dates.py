@@ -30,7 +30,7 @@ _DIRECTIVES: Final = {
     "M": r"(?P<M>\d{2})",
     "S": r"(?P<S>\d{2})",
     "f": r"(?P<f>\d{1,9})",
-    "p": r"(?P<p>am|pm)",
+    "p": r"(?P<p>[ap]\.?[ \u00a0]?m\.?)",
     "z": r"(?P<z>Z|[+-]\d{2}:?\d{2})",
     "%": "%",
 }
@@ -119,7 +119,7 @@ def _full_year(two_digits: int) -> int:
 def _of_clock(hour: int, half: str) -> int:
     if not 1 <= hour <= 12:
         raise ValueError("no hour of a clock")
-    return hour % 12 + (12 if half.lower() == "pm" else 0)
+    return hour % 12 + (12 if half[0] in "Pp" else 0)
 
 
 def _zone(text: str | None) -> timezone | None:
