@@ -35,8 +35,8 @@ def leave_out(proposal: Proposal) -> None:
             proposal.left_out[column.name] = "names are no signals"
             if "lastName" not in proposal.fields:
                 proposal.decisions.append(
-                    f"{column.name} is called like names: with one column of first and one of last names, firstName and "
-                    "lastName, names have features, and persons a link key."
+                    f"{column.name} is called like names: with one column of first names and one of last names, "
+                    "firstName and lastName, names have features, and persons a link key."
                 )
         elif column.kind in reasons:
             proposal.left_out[column.name] = reasons[column.kind]
