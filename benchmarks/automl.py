@@ -15,8 +15,11 @@ of its own, which is created once; AutoGluon runs without neural networks.
 
 --signups is the e-commerce table of data/README.md; --payments is made by the public functions of the Fraud Detection
 Handbook (docs/payments.md) for 1,000 customers, 2,000 terminals and 150 days, since its own size takes hours here.
-Sparkov's generator is no package, so its payments are left out. --splits compares parts of our own training. Results
-stay in --work; what stands there is not made again.
+Sparkov's generator is no package, so its payments are left out. Results stay in --work,
+and what stands there is not made again.
+
+--splits measures instead what records cost that do not train: the first starting point is fitted on our features as of
+four instants, with changed parts of the split, and ranks the tenth of the records that follows.
 """
 
 import argparse
@@ -28,7 +31,7 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import redirect_stdout
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -44,13 +47,17 @@ from scoring_model.arrays import FloatArray, IntArray
 from scoring_model.cli import main as program
 from scoring_model.configuration import load_configuration
 from scoring_model.evaluation.metrics import Ranking
-from scoring_model.records import RecordTable, microseconds, rfc3339
+from scoring_model.records import RecordTable, rfc3339
 from scoring_model.records.observation import targets_at
 from scoring_model.records.reading import read_records
 from scoring_model.records.times import DAY
 from scoring_model.scorer import Scorer
 from scoring_model.scorer.feature_frames import feature_table
-from scoring_model.scorer.frames import score_table
+from scoring_model.scorer.frames import feature_rows, score_table
+from scoring_model.training.fitting import fit
+from scoring_model.training.preparation import feature_options
+from scoring_model.training.space import starting_params
+from scoring_model.training.split import place_boundaries
 
 PEER: Final = """
 import json, os, sys, tempfile, time
@@ -175,15 +182,19 @@ TABLES: Final = {
 }
 """Written before the first run."""
 
-SPLITS: Final[Mapping[str, Mapping[str, float]]] = {
-    "as configured": {},
-    "half the burn-in": {"burn_in": 0.5},
-    "half the gap": {"gap": 0.5},
-    "a quarter of the gap": {"gap": 0.25},
-    "85 % train, 15 % validation": {"train": 0.85, "validation": 0.15},
-    "half the burn-in, half the gap, 85 %": {"burn_in": 0.5, "gap": 0.5, "train": 0.85, "validation": 0.15},
+SPLITS: Final[Mapping[str, tuple[float, float, float]]] = {
+    "as configured": (1, 1, 0.75),
+    "half the burn-in": (0.5, 1, 0.75),
+    "a quarter of the burn-in": (0.25, 1, 0.75),
+    "half the gap": (1, 0.5, 0.75),
+    "no gap": (1, 0, 0.75),
+    "85 % train": (1, 1, 0.85),
+    "half of both, 85 % train": (0.5, 0.5, 0.85),
+    "no validation part": (1, 1, 0.999),
 }
-"""Changes of `training.split`; burn-in and gap in shares of what they are."""
+"""Burn-in and gap in shares of the configured ones, and the train part's share of train and validation."""
+ORIGINS: Final = (0.6, 0.7, 0.8, 0.9)
+"""Shares of the records before a test, which is the tenth that follows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,31 +247,18 @@ def prepare(name: str, file: Path, work: Path) -> Case:
     return Case(name, file, path, work, records, past, later, targets)
 
 
-def run_ours(case: Case, name: str, split: Mapping[str, float], *words: object) -> FloatArray:
+def run_ours(case: Case, name: str, *words: object) -> FloatArray:
     """Train as of the test, and score it; without a policy that can be kept the model passes everyone."""
-    bundle, path = case.work / name, case.work / f"{name}.yaml"
+    bundle = case.work / name
     if not Path(f"{bundle}.training").exists():
-        content = yaml.safe_load(case.configuration.read_text(encoding="utf-8"))
-        settings = load_configuration(case.configuration).split
-        lengths = {"burn_in": settings.burn_in_length, "gap": settings.gap_length}
-        for key, value in split.items():
-            whole = lengths.get(key)
-            content["training"]["split"][key] = value if whole is None else f"{int(whole * value / 60e6)}m"
-        path.write_text(yaml.safe_dump(content), encoding="utf-8")
         options = ["--as-of", rfc3339(case.test_from), "--threads", 1, "--no-track", *words]
-        run("train", case.file, "--config", path, "--out", bundle, *options, may_fail=True)
+        run("train", case.file, "--config", case.configuration, "--out", bundle, *options, may_fail=True)
     return score_table(load(bundle), case.records, reasons=False).decisions.margins[case.later]
 
 
 def load(bundle: Path) -> Scorer:
     """Load a bundle, or the model of one whose policy cannot be kept."""
     return Scorer.load(bundle if bundle.exists() else Path(f"{bundle}.training") / "without_policy")
-
-
-def parts_of(bundle: Path) -> list[dict[str, Any]]:
-    """The parts of the split of a training."""
-    found: list[dict[str, Any]] = json.loads(Path(f"{bundle}.training", "split.json").read_text("utf-8"))
-    return found
 
 
 def raw_columns(case: Case) -> pd.DataFrame:
@@ -301,8 +299,8 @@ def run_peer_on(
     if not out.exists():
         past = case.past
         if kind == FEATURES:  # the burn-in has no history to make features of
-            since = next(one["start"] for one in parts_of(case.work / OURS) if one["part"] == "train")
-            past = past[case.records.event_times[past] >= microseconds(since)]
+            times, split = case.records.event_times, load_configuration(case.configuration).split
+            past = past[times[past] >= place_boundaries(int(times[0]), case.test_from, split).train_from]
         rows = np.concatenate([past, case.later])
         marks = {"_target": case.targets[rows].astype(int), "_test": np.arange(len(rows)) >= len(past)}
         given = frame.iloc[rows].rename(columns=lambda name: re.sub("[ .]", "_", name)).assign(**marks)
@@ -343,7 +341,7 @@ def row(labels: Sequence[str], found: FloatArray, ours: FloatArray) -> str:
 def compare(case: Case, options: argparse.Namespace) -> None:
     """Print the rows of all tools."""
     budget, started = ("--budget", f"{options.seconds}s"), time.process_time()
-    scores = run_ours(case, OURS, {}, *budget)
+    scores = run_ours(case, OURS, *budget)
     note, drawn = f"{time.process_time() - started:.0f} s of CPU with scoring", draws(case)
     ours = figures(case, scores, drawn)
     print(row([case.name, "our own way", OURS, note], ours, ours), flush=True)
@@ -357,18 +355,60 @@ def compare(case: Case, options: argparse.Namespace) -> None:
                 print(row(labels, figures(case, made[0], drawn), ours), flush=True)
 
 
+def split_at(
+    case: Case, rows: FloatArray, scorer: Scorer, origin: float, change: tuple[float, float, float]
+) -> FloatArray:
+    """Fit the first starting point after a change; average precision, ROC AUC, records that train and that validate."""
+    settings, times, labels = (
+        load_configuration(case.configuration).split,
+        case.records.event_times,
+        case.records,
+    )
+    burn_in, gap, train = change
+    maturity = settings.label_maturity
+    final = targets_at(labels, labels.latest_instant + 1, maturity)
+    known = np.flatnonzero(final >= 0)
+    test = known[int(origin * len(known)) : int((origin + 0.1) * len(known))]
+    lengths = {"burn_in": int(burn_in * settings.burn_in_length), "gap": int(gap * settings.gap_length)}
+    parts = replace(settings, as_of=int(times[test[0]]), train=train, validation=1 - train, **lengths)
+    edges = place_boundaries(int(times[0]), int(times[test[0]]), parts)
+    then = targets_at(labels, edges.validation_from, maturity)
+    trains = np.flatnonzero((times >= edges.train_from) & (times < edges.train_to) & (then >= 0))
+    validates = (times >= edges.validation_from) & (times < edges.validation_to) & (final >= 0)
+    margins = np.zeros(len(test))
+    for seed in (1, 2):
+        booster = fit(
+            rows[trains],
+            then[trains],
+            params=starting_params(0),
+            rounds=150,
+            seed=seed,
+            threads=1,
+            **feature_options(scorer.matrix),
+        )
+        margins += np.asarray(booster.predict(rows[test], raw_score=True, num_threads=1))
+    ranking = Ranking.of(margins, final[test])
+    return np.array(
+        [ranking.average_precision(), ranking.roc_auc(), len(trains), validates.sum()], dtype=float
+    )
+
+
 def compare_splits(case: Case, options: argparse.Namespace) -> None:
-    """Print a row for each change of the split, with the parameters of the first."""
-    drawn, first = draws(case), None
-    words: tuple[object, ...] = ("--budget", f"{options.seconds}s")
-    for name, split in SPLITS.items():
-        found = figures(case, run_ours(case, name, split, *words), drawn)
-        first = found if first is None else first
-        words = ("--params", case.work / f"{next(iter(SPLITS))}.training" / "parameters.yaml")
-        parts = {one["part"]: one for one in parts_of(case.work / name)}
-        counts = [f"{parts[part][of]:,}" for part in ("train", "validation") for of in ("genuine", "frauds")]
-        labels = [case.name, name, *(" and ".join(counts[place : place + 2]) for place in (0, 2))]
-        print(row(labels, found, first), flush=True)
+    """Print a row for each change of the split: means over the origins, and standard errors of their differences."""
+    run_ours(case, OURS, "--budget", f"{options.seconds}s")
+    scorer = load(case.work / OURS)
+    rows = feature_rows(scorer, case.records, None)
+    found = {
+        name: np.array([split_at(case, rows, scorer, origin, change) for origin in ORIGINS])
+        for name, change in SPLITS.items()
+    }
+    for name, values in found.items():
+        means, leads = values.mean(axis=0), values - found["as configured"]
+        errors = leads.std(axis=0, ddof=1) / len(ORIGINS) ** 0.5
+        cells = [f"{means[place]:,.0f}" for place in (2, 3)]
+        for place in (0, 1):
+            cells += [f"{means[place]:.4f}", f"{leads.mean(axis=0)[place]:+.4f} ± {errors[place]:.4f}"]
+        print(f"| {' | '.join([case.name, name, *cells])} |", flush=True)
 
 
 def main() -> None:
@@ -384,13 +424,11 @@ def main() -> None:
     parser.add_argument("--environments", type=Path, default=Path("runs/environments"))
     options = parser.parse_args()
     os.environ |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
-    kinds = (
-        ("change", "train: genuine, frauds", "validation") if options.splits else ("columns", "tool", "used")
-    )
+    kinds = ("change", "train", "validation") if options.splits else ("columns", "tool", "used")
     print(f"| table | {' | '.join(kinds)} | average precision | minus ours | ROC AUC | minus ours |")
     print("| --- " * 8 + "|", flush=True)
     for name in TABLES:
-        file, work = getattr(options, name), options.work / ("splits" if options.splits else "tools") / name
+        file, work = getattr(options, name), options.work / name
         if file is None:
             print(f"| {name} | no file | | | | | | |", flush=True)
         else:

@@ -11,7 +11,7 @@ from scoring_model.records.times import DAY
 
 N = 4_000
 TIMES = (np.arange(N) * 360 * DAY) // N
-AT = {"as_of": 360 * DAY, "maturity": 10 * DAY, "burn_in": 20 * DAY}
+AT = {"as_of": 360 * DAY, "maturity": 10 * DAY, "gap": 10 * DAY, "burn_in": 20 * DAY}
 
 PARTS = {
     400: ((0.6, 0.2, 0.2), True),
@@ -34,10 +34,18 @@ def test_parts_are_lengthened_until_each_has_enough_frauds(
     assert parts.enough == (min(parts.frauds) >= 20)
 
 
+@pytest.mark.parametrize(("every", "validated"), [(1, 0.12), (2, 0.2)])
+def test_the_train_part_is_longer_where_validation_has_records_to_spare(every: int, validated: float) -> None:
+    """A validation part with 10,000 genuine records and 200 frauds proves bounds that need no more."""
+    days = np.arange(0, 120_000, every)
+    parts = propose_parts(days * 360 * DAY // 120_000, (days % 50 == 0).astype(np.int64), **AT)
+    assert (parts.shares[1], parts.usual, parts.enough) == (validated, every == 2, True)
+
+
 def test_too_short_a_history_has_no_parts() -> None:
     """Burn-in, gaps and maturity alone are longer."""
     parts = propose_parts(
-        TIMES // 30, np.ones(N, dtype=np.int64), as_of=12 * DAY, maturity=10 * DAY, burn_in=DAY
+        TIMES // 30, np.ones(N, dtype=np.int64), as_of=12 * DAY, maturity=10 * DAY, gap=10 * DAY, burn_in=DAY
     )
     assert (parts.frauds, parts.enough) == ((), False)
 

@@ -32,6 +32,9 @@ def test_the_delay_is_that_of_most_frauds() -> None:
     assert (found.delay % DAY, found.measured) == (0, 100)
     assert known >= 0.95 > (delays[FRAUDS] <= found.delay - DAY).mean()
     assert found.maturity == found.delay
+    assert (delays[FRAUDS] <= found.gap).mean() >= 0.5 > (delays[FRAUDS] <= found.gap - DAY).mean()
+    assert found.gap % DAY == 0
+    assert (assumed := proposed(card=OFTEN)).gap == assumed.maturity
     hours = proposed(delays=np.full(N, 5 * HOUR + 1), card=OFTEN)
     assert (hours.delay, hours.measured) == (6 * HOUR, 100)
 

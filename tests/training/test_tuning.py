@@ -157,7 +157,7 @@ def test_the_table_shows_every_trial(uninterrupted: Tuning) -> None:
     assert [row["trial"] for row in trials] == list(range(TRIALS))
     for row, point in zip(trials, STARTING_POINTS, strict=False):
         assert point.items() <= row.items()
-    assert len({row["learning_rate"] for row in trials}) == TRIALS
+    assert len({(row["learning_rate"], row["max_cat_to_onehot"]) for row in trials}) == TRIALS
     complete = [row for row in trials if row["state"] == "complete"]
     pruned = [row for row in trials if row["state"] == "pruned"]
     assert len(complete) + len(pruned) == TRIALS
@@ -229,7 +229,7 @@ def test_several_processes_share_one_study(tmp_path: Path) -> None:
     search(journal, limits={"trials": 3})
     found = search(journal, resume=True, workers=Processes(2), limits={"trials": 8})
     assert [row["trial"] for row in found.trials] == list(range(8))
-    assert len({row["learning_rate"] for row in found.trials}) == 8
+    assert len({(row["learning_rate"], row["max_cat_to_onehot"]) for row in found.trials}) == 8
     assert found.trials[:3] == search(tmp_path / "alone.log", limits={"trials": 3}).trials
     assert search(journal, resume=True, limits={"trials": 8}) == found
 

@@ -36,7 +36,7 @@ from scoring_model.training.trial_workers import RunTrial, SearchContext, trial_
 REDUCTION_FACTOR: Final = 2
 """One in this many trials continues from a rung."""
 
-_RANDOM_TRIALS = 6  # including the starting points; afterwards the sampler models the trials
+_RANDOM_TRIALS = 7  # including the starting points; afterwards the sampler models the trials
 _ROUNDS = "rounds"  # of each fold, kept with the trial
 _VALUES = "values"  # of each fold, kept with the trial
 _SECONDS = "seconds"  # of each rung, kept with the trial

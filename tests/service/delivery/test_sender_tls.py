@@ -52,8 +52,21 @@ def _signed(
         .not_valid_after(now + day if valid else now - day)
         .add_extension(x509.BasicConstraints(ca=root, path_length=None), critical=True)
         .add_extension(x509.SubjectAlternativeName([_alternative(name)]), critical=False)
+        # What Python 3.13 wants besides, as RFC 5280 does.
+        .add_extension(x509.SubjectKeyIdentifier.from_public_key(key), critical=False)
+        .add_extension(
+            x509.AuthorityKeyIdentifier.from_issuer_public_key(signer.public_key()), critical=False
+        )
+        .add_extension(_usage(root=root), critical=True)
     )
     return builder.sign(signer, hashes.SHA256())
+
+
+def _usage(*, root: bool) -> x509.KeyUsage:
+    others = "content_commitment key_encipherment data_encipherment key_agreement encipher_only decipher_only"
+    return x509.KeyUsage(
+        digital_signature=not root, key_cert_sign=root, crl_sign=root, **dict.fromkeys(others.split(), False)
+    )
 
 
 def _alternative(name: str) -> x509.GeneralName:

@@ -7,7 +7,7 @@ import numpy as np
 
 from scoring_model.configuration.proposal.draft import Proposal
 from scoring_model.configuration.proposal.signals import key_codes
-from scoring_model.configuration.proposal.split import propose_parts
+from scoring_model.configuration.proposal.split import Parts, propose_parts
 from scoring_model.configuration.proposal.windows import propose_lengths
 from scoring_model.records import NEVER, format_duration
 from scoring_model.records.times import DAY
@@ -38,7 +38,7 @@ def find_lengths(proposal: Proposal, given: int | None) -> None:
     assumed = 0 if known_at is not None and proposal.ends else lengths.delay
     as_of = (proposal.ends if known_at is not None else int(seen.max())) + assumed + 1
     proposal.parts = propose_parts(
-        times, targets, as_of=as_of, maturity=lengths.maturity, burn_in=lengths.burn_in
+        times, targets, as_of=as_of, maturity=lengths.maturity, gap=lengths.gap, burn_in=lengths.burn_in
     )
     _say_parts(proposal)
 
@@ -76,7 +76,7 @@ def _say_parts(proposal: Proposal) -> None:
             f"There are too few frauds for a test part: training.split.test is 0, with {counts} frauds in training "
             "and validation. Evaluate on later records."
         )
-    elif not parts.usual:
+    elif parts.shares[0] < Parts().shares[0]:
         proposal.decisions.append(
             f"Validation and test are longer than usual, so that each has enough frauds ({counts})."
         )

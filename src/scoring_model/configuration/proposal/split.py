@@ -9,6 +9,9 @@ from scoring_model.configuration.training import SplitSettings
 from scoring_model.records import NEVER
 
 _SHARES: Final = ((0.6, 0.2, 0.2), (0.5, 0.25, 0.25), (0.4, 0.3, 0.3), (0.7, 0.3, 0.0))
+_LONG_TRAIN: Final = (0.68, 0.12, 0.2)
+_MANY: Final = (10_000, 200)
+"""Genuine records and frauds with which a shorter validation part proves the bounds that `init` proposes."""
 _FEWEST: Final = SplitSettings().min_frauds
 
 
@@ -39,8 +42,12 @@ class Parts:
         return self.shares == _SHARES[0]
 
 
-def propose_parts(times: IntArray, targets: IntArray, *, as_of: int, maturity: int, burn_in: int) -> Parts:
+def propose_parts(
+    times: IntArray, targets: IntArray, *, as_of: int, maturity: int, gap: int, burn_in: int
+) -> Parts:
     """Propose the usual parts if each has enough frauds, else the first others that have.
+
+    The train part is longer than usual where a shorter validation part has records to spare.
 
     Parameters
     ----------
@@ -48,24 +55,35 @@ def propose_parts(times: IntArray, targets: IntArray, *, as_of: int, maturity: i
         Times of the events, microseconds; `NEVER` where missing, or empty if they are unknown.
     targets : ndarray of shape (n,), int64
         1 fraud, 0 genuine, -1 none.
-    as_of, maturity, burn_in : int
+    as_of, maturity, gap, burn_in : int
         Microseconds, as in `SplitSettings`.
     """
     if not (times != NEVER).any() or len(targets) != len(times):
         return Parts()
-    every = list(_counted(times, targets, as_of, maturity, burn_in))
+    every = list(_counted(times, targets, as_of, maturity, gap, burn_in))
     fitting = (parts for parts in every if parts.enough)
-    best = max(every, key=lambda parts: min(parts.frauds, default=0), default=Parts(enough=False))
+    best = max(
+        (parts for parts in every if parts.shares != _LONG_TRAIN),
+        key=lambda parts: min(parts.frauds, default=0),
+        default=Parts(enough=False),
+    )
     return next(fitting, best)
 
 
-def _counted(times: IntArray, targets: IntArray, as_of: int, maturity: int, burn_in: int) -> Iterator[Parts]:
+def _counted(
+    times: IntArray, targets: IntArray, as_of: int, maturity: int, gap: int, burn_in: int
+) -> Iterator[Parts]:
     seen = times != NEVER
     times, targets = times[seen], targets[seen]
-    for shares in _SHARES:
+    for shares in (_LONG_TRAIN, *_SHARES):
         train, validation, test = shares
         settings = SplitSettings(
-            label_maturity=maturity, burn_in=burn_in, train=train, validation=validation, test=test
+            label_maturity=maturity,
+            gap=gap,
+            burn_in=burn_in,
+            train=train,
+            validation=validation,
+            test=test,
         )
         usable = as_of - int(times.min()) - settings.overhead
         if usable <= 0:
@@ -77,4 +95,6 @@ def _counted(times: IntArray, targets: IntArray, as_of: int, maturity: int, burn
             genuine = int((targets[inside] != 1).sum()) if part == "validation" else genuine
             edge += length + settings.gap_length
         enough = min(counts) >= _FEWEST
+        if shares == _LONG_TRAIN:
+            enough &= genuine >= _MANY[0] and counts[1] >= _MANY[1]
         yield Parts(shares=shares, frauds=tuple(counts), genuine=genuine, enough=enough)

@@ -46,11 +46,13 @@ def _lines(found: Proposal, name: str, source: str) -> Iterator[str]:
         yield "  time_zone: *zone"
     if any(signal.protected for signal in found.signals):
         yield "  use_protected: [] # name an attribute to let features read it"
-    maturity, burn_in = map(format_duration, (found.lengths.maturity, found.lengths.burn_in))
+    lengths = found.lengths
+    maturity, burn_in = map(format_duration, (lengths.maturity, lengths.burn_in))
+    gap = "" if lengths.gap == lengths.maturity else f", gap: {format_duration(lengths.gap)}"
     yield from (
         "",
         "training:",
-        f"  split: {{label_maturity: {maturity}, burn_in: {burn_in}{_parts(found)}}}",
+        f"  split: {{label_maturity: {maturity}, burn_in: {burn_in}{gap}{_parts(found)}}}",
         "  tuning: {trials: 20}",
     )
     yield from ("", "policy:", f"  max_false_reject: {found.max_false_reject:g}")

@@ -34,8 +34,9 @@ class Lengths:
         Number of frauds that the delay was measured on; 0 if it is assumed or given.
     given : bool
         Whether a person gave the delay.
-    maturity, burn_in : int
-        Of the split.
+    maturity, gap, burn_in : int
+        Of the split. The gap is the time after which half of the frauds are known, if it is measured: the train part
+        then ends nearer to the validation part, and loses no label that was known by then.
     windows, delayed : tuple of int
         Of all link keys, ascending; the shortest and the longest one if no key has values that recur often.
     by_key : mapping of str to tuple of (tuple of int, tuple of int)
@@ -52,6 +53,7 @@ class Lengths:
     measured: int = 0
     given: bool = False
     maturity: int
+    gap: int
     burn_in: int
     windows: tuple[int, ...]
     delayed: tuple[int, ...] = ()
@@ -86,7 +88,7 @@ def propose_lengths(
     seen = times[times != NEVER]
     span = int(seen.max() - seen.min()) if len(seen) else _UNKNOWN_SPAN
     delays = _delays(times, known, frauds) if given is None else np.empty(0, dtype=np.int64)
-    measured = _measured(delays) if len(delays) else _assumed(span)
+    measured = _measured(delays, KNOWN_SHARE) if len(delays) else _assumed(span)
     delay = measured if given is None else given
     longest = max(min(max(3 * delay, 30 * DAY), span // 4 // DAY * DAY), DAY)
     whole = max(span // 2 // DAY * DAY, longest)
@@ -101,11 +103,13 @@ def propose_lengths(
     seldom = [name for name, codes in keys.items() if delayed and not _recurs(codes)]
     if len(seldom) == len(keys) and seldom:
         windows, delayed, seldom = few, few_delayed, []
+    maturity = min(delay, max(span // 8 // DAY * DAY, DAY))
     return Lengths(
         delay=delay,
         measured=len(delays),
         given=given is not None,
-        maturity=min(delay, max(span // 8 // DAY * DAY, DAY)),
+        maturity=maturity,
+        gap=min(_measured(delays, 0.5), maturity) if len(delays) else maturity,
         burn_in=min(reach, span // 10 // DAY * DAY) if links else span // 20 // DAY * DAY,
         windows=windows,
         delayed=delayed,
@@ -125,9 +129,9 @@ def _delays(times: IntArray, known: IntArray | None, frauds: BoolArray) -> IntAr
     return delays
 
 
-def _measured(delays: IntArray) -> int:
-    """Return the delay after which most frauds are known: whole days, or whole hours if it is below a day."""
-    delay = int(np.quantile(delays, KNOWN_SHARE, method="inverted_cdf"))
+def _measured(delays: IntArray, share: float) -> int:
+    """Return the delay after which a share of the frauds is known: whole days, or whole hours if it is below a day."""
+    delay = int(np.quantile(delays, share, method="inverted_cdf"))
     unit = HOUR if delay <= DAY - HOUR else DAY
     return max(-(-delay // unit) * unit, HOUR)
 

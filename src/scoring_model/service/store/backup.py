@@ -12,7 +12,7 @@ import asyncio
 import os
 import sqlite3
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Final, NamedTuple
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
@@ -174,15 +174,17 @@ class KeyFile:
 
     def __init__(self, path: Path) -> None:
         try:
-            self._file = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
-            self.header = KeyFileHeader(
-                *self._file.execute("SELECT as_of, root_check FROM header").fetchone()
-            )
-            is_sound = self._file.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+            with ExitStack() as opened:
+                self._file = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
+                opened.callback(self._file.close)
+                self.header = KeyFileHeader(
+                    *self._file.execute("SELECT as_of, root_check FROM header").fetchone()
+                )
+                if self._file.execute("PRAGMA integrity_check").fetchone() != ("ok",):
+                    raise BackupFailed(f"{path} is damaged")
+                opened.pop_all()
         except (sqlite3.Error, TypeError) as error:
             raise BackupFailed(f"{path} is no file of keys from `database backup`: {error}") from None
-        if not is_sound:
-            raise BackupFailed(f"{path} is damaged")
 
     def __enter__(self) -> "KeyFile":
         return self
