@@ -154,6 +154,10 @@ NAMED: Final = (
 EXPLAINED: Final[dict[str, str]] = {
     "evaluation/flips.py: sign: gained - lost": "that of a variance, which squares the difference",
     "evaluation/flips.py: comparison: abs(frauds) < 0.05": "the border: no made change is exactly 0.05 frauds a day",
+    "evaluation/report/sections/groups.py: comparison: high < 0": "the border: no made gap ends at exactly 0",
+    "evaluation/report/plots/scores.py: sign: -1": "the second and the last bin of made frauds are both empty",
+    "evaluation/report/words.py: comparison: low > 0": "the border: an interval that reaches 0 has no tone before",
+    "training/backtest/sections.py: sign: -1": "the made backtest has models of two ages: the second is the last",
     "evaluation/report/sections/differences.py: sign: new.x - 0.01": "its absolute value counts",
     "training/backtest/report.py: sign: -1": "the made backtest has two periods: the second is the last",
     "evaluation/report/style.py: comparison: len(ticks) < 3": (

@@ -334,7 +334,7 @@ def test_marks_within_numbers_are_told_apart(
     assert ("commas between groups of digits" in found.guesses) == (decimal == ".")
 
 
-@pytest.mark.parametrize("stamp", ["%H:%M:%S", "%I:%M %p"])
+@pytest.mark.parametrize("stamp", ["%H:%M:%S", "%I:%M %p", "%H.%M"])
 def test_a_time_of_day_is_no_signal_and_belongs_to_the_date(tmp_path: Path, stamp: str) -> None:
     """A column of dates beside one of times of day: the first alone would make one moment of a day."""
     table = frame(
@@ -347,12 +347,40 @@ def test_a_time_of_day_is_no_signal_and_belongs_to_the_date(tmp_path: Path, stam
     assert "Zeitpunkt has no times of day" in " ".join(found.decisions)
 
 
+def test_births_are_no_events_where_the_time_of_the_event_cannot_be_read(tmp_path: Path) -> None:
+    """They are told by the times of reports, which only frauds have; that no column holds the event is said."""
+    born = [f"19{60 + place % 40}-05-17" for place in range(N)]
+    known = [f"{time:%Y-%m-%d}" if fraud else "" for time, fraud in zip(EVENTS, FRAUD, strict=True)]
+    days = [f"day {place}" for place in range(N)]
+    table = {"Feld0": born, "Feld1": days, "Feld2": known, "Betrug": words("ja", "nein")}
+    found = proposed(tmp_path, pd.DataFrame(table))
+    assert ("eventTime" in found.fields, found.fields["dob"]) == (False, "Feld0")
+    assert "No column holds the time of the event" in " ".join(found.decisions)
+
+
+@pytest.mark.parametrize(
+    ("header", "kind"), [("Mobiel", Kind.PHONE), ("Telefoonnummer", Kind.PHONE), ("Feld9", Kind.TEXT)]
+)
+def test_phone_numbers_are_told_by_their_header_in_any_language(
+    tmp_path: Path, header: str, kind: Kind
+) -> None:
+    """Digits alone may be anything."""
+    numbers = [f"06-{10_000_000 + place * 7919}" for place in range(N)]
+    found = proposed(tmp_path, frame(Betrug=words("ja", "nein"), **{header: numbers}))
+    assert found.profiles[header].kind is kind
+
+
 def test_whole_names_are_no_category(tmp_path: Path) -> None:
     """They recur like words of a category, and a bundle would hold them."""
     names = [("Ada Lovelace", "Alan Turing", "Grace Hopper")[place % 3] for place in range(N)]
     found = proposed(tmp_path, frame(Name=names, Betrug=words("ja", "nein")))
-    assert found.left_out["Name"] == "whole names are no signals"
-    assert "Name holds first and last names together" in " ".join(found.decisions)
+    assert found.left_out["Name"] == "names are no signals"
+    assert "Name is called like names" in " ".join(found.decisions)
+    table = frame(Betrug=words("ja", "nein"), **{"Primer apellido": names, "Segundo apellido": names})
+    found = proposed(tmp_path, table)
+    assert found.fields["lastName"] == "Primer apellido"
+    assert found.left_out["Segundo apellido"] == "names are no signals"
+    assert "is called like names" not in " ".join(found.decisions)
 
 
 def test_events_with_objects_are_read(tmp_path: Path) -> None:

@@ -9,7 +9,8 @@ import pytest
 from matplotlib.axes import Axes
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
-from matplotlib.patches import Rectangle
+from matplotlib.patches import Rectangle, StepPatch
+from matplotlib.text import Annotation
 
 import made_results as made
 from made_pages import page
@@ -141,3 +142,23 @@ def test_a_backtest_has_its_signs_and_crosses() -> None:
     assert np.asarray(cross.get_ydata()).tolist() == [0.1]
     verdicts = page("backtest").grid("Promises, trained every 1m")
     assert [row[-1] for row in verdicts.rows] == ["kept", "broken", "undecided", "kept"]
+
+
+def label(ax: Axes, word: str) -> Annotation:
+    """The label that begins with a word."""
+    return next(one for one in ax.texts if isinstance(one, Annotation) and one.get_text().startswith(word))
+
+
+def test_labels_stand_where_there_is_room() -> None:
+    """The chosen pair in the right half is named to its left, frauds end at the right, above their last bin."""
+    plot = made.made_evaluation().plot
+    chosen = label(plot.threshold_map(Figure().subplots()), "chosen")
+    assert (chosen.xy, chosen.get_horizontalalignment(), chosen.xyann[0] < 0) == ((563, 700), "right", True)
+    ax = plot.score_distribution(Figure().subplots())
+    frauds = label(ax, "frauds")
+    *_, last = (
+        one for one in ax.patches if isinstance(one, StepPatch) and to_hex(one.get_edgecolor()) == ORANGE
+    )
+    heights, edges, _ = last.get_data()
+    assert frauds.xy == (edges[-1], heights[-1])
+    assert frauds.get_horizontalalignment() == "right"

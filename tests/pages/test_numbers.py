@@ -1,5 +1,7 @@
 """The page of an evaluation says the numbers of the evaluation."""
 
+from dataclasses import replace
+
 import pytest
 
 import made_results as made
@@ -78,3 +80,9 @@ def test_groups_differ_in_the_page_as_in_the_evaluation(evaluation: PageText) ->
     assert any(text.endswith("more often") for text in clear)
     assert any(text.endswith("less often") for text in clear)
     assert any(f"leave out 0): {'; '.join(clear)}." in text for text in evaluation.texts)
+
+
+def test_scores_from_the_named_one_on_are_extrapolated() -> None:
+    """The JSON says so of a score that is the first one, as of those above it."""
+    rows = replace(made.made_evaluation(), extrapolated_from=900).to_json()["score_shares"]
+    assert [row["score"] for row in rows if row["extrapolated"]] == [900, 1000]

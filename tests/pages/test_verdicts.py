@@ -8,6 +8,8 @@ import pytest
 import made_results as made
 from made_pages import page
 from page_text import PageText, said
+from scoring_model.estimates import Estimate, Method
+from scoring_model.evaluation.report.sections.groups import told
 from scoring_model.monitoring.result import promise_bases
 from tone_oracle import FIGURES, LOWER
 
@@ -149,3 +151,23 @@ def test_a_promise_rests_on_data_like_those_that_certified_it(
     ]
     for one, words in zip(found, said, strict=True):
         assert words in one.reason
+        assert not one.rests or one.reason.startswith("No drift was found in 1,500 records,")
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "method", "expected"),
+    [
+        (0.2, 0.8, "labellings", "can’t know"),
+        (0.2, 0.6, "labellings", "a number"),
+        (0.2, 0.8, "wilson", "a number"),
+        (None, None, "labellings", "a number"),
+    ],
+)
+def test_a_number_that_labels_could_put_anywhere_is_not_shown(
+    low: float | None, high: float | None, method: Method, expected: str
+) -> None:
+    """An interval over all labels that is wider than half of what is possible says nothing."""
+    assert (
+        told(Estimate(value=0.5, low=low, high=high, records=9, method=method), "a number", span=1)
+        == expected
+    )

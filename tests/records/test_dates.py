@@ -34,6 +34,8 @@ def test_zones_and_fractions_are_read() -> None:
     [
         ("%d.%m.%Y %I %p", "1.1.2024 12 AM", datetime(2024, 1, 1, 0)),
         ("%d.%m.%Y %I %p", "1.1.2024 12 pm", datetime(2024, 1, 1, 12)),
+        ("%d.%m.%Y %I %p", "1.1.2024 12 a. m.", datetime(2024, 1, 1, 0)),
+        ("%d.%m.%Y %I %p", "1.1.2024 1 p.m.", datetime(2024, 1, 1, 13)),
         ("%d.%m.%Y %I %p", "1.1.2024 0 AM", None),
         ("%d.%m.%Y %I %p", "1.1.2024 13 PM", None),
         ("%d.%m.%Y %H%z", "1.1.2024 10Z", datetime(2024, 1, 1, 10, tzinfo=UTC)),
@@ -97,6 +99,11 @@ GUESSED = {
     ("01.02.2024",): ("%d.%m.%Y",),
     ("19801231", "12345678", "x"): ("%Y%m%d",),
     ("2024/01/02 03:04:05.5",): ("%Y/%m/%d %H:%M:%S.%f",),
+    ("13/05/2024 à 13h45", "14/05/2024 à 9h05"): ("%d/%m/%Y à %Hh%M",),
+    ("01.02.2024 um 13:45 Uhr", "01.02.2024, 13:45"): ("%d.%m.%Y um %H:%M Uhr", "%d.%m.%Y, %H:%M"),
+    ("01.02.2024 13.45", "01.02.2024T13:45:06"): ("%d.%m.%Y %H.%M", "%d.%m.%YT%H:%M:%S"),
+    ("01.02.2024 vers 13h45",): (),
+    ("13/05/2024 03:07 p. m.", "14/05/2024 12:07 a.\u00a0m."): ("%d/%m/%Y %I:%M %p",),
     ("13.05.2024", "05/13/2024", "05/14/2024"): ("%d.%m.%Y", "%m/%d/%Y"),
 }
 
@@ -105,6 +112,7 @@ GUESSED = {
 def test_formats_that_are_certain_are_guessed(texts: tuple[str, ...], formats: tuple[str, ...]) -> None:
     """Numbers above 12 distinguish days from months; a column may mix formats."""
     assert guess_dates(texts) == formats
+    assert all(date_reader((form,))(text) for form, text in zip(formats, texts, strict=False) if "à" in form)
 
 
 @pytest.mark.parametrize(

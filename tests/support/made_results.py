@@ -62,6 +62,7 @@ from scoring_model.monitoring.gates import check_window_gates
 from scoring_model.monitoring.result import Maturity, Prevalence, PromiseBasis
 from scoring_model.records import Column
 from scoring_model.service.past.replay import NotDecidedAgain
+from scoring_model.service.past.tried import Hits
 from scoring_model.service.past.whatif import GroupTurns, WhatIf
 from scoring_model.training.backtest import Backtest
 from scoring_model.training.backtest.plan import ImpossibleFold
@@ -163,7 +164,7 @@ def _records(extra: float = 0.0) -> EvaluatedRecords:
 def _observed(extra: float) -> EvaluatedRecords:
     """The same records, but most applicants whom the champion stops were not observed; of some their label is known."""
     whole, passed = _records(extra), _records().decisions.outcomes == 0
-    seen = passed | (np.arange(len(whole)) % 4 == 0)
+    seen = passed | (np.arange(len(whole)) % 12 == 0)
     rows, others = np.flatnonzero(seen), np.flatnonzero(~seen)
     stopped = whole.decisions.take(others)
     missing = NotObserved(
@@ -260,15 +261,15 @@ def _weight(name: str, family: str, value: float, low: float | None, *, categori
     )
 
 
-def _importance(categories: int = 3) -> Importance:
+def _importance(words: tuple[str, ...] = ()) -> Importance:
     rng = np.random.default_rng(1)
-    values = np.column_stack([rng.normal(0, 1, 200), rng.integers(0, categories, 200), rng.normal(5, 2, 200)])
+    values = np.column_stack([rng.normal(0, 1, 200), rng.integers(0, 3, 200), rng.normal(5, 2, 200)])
     values[::7, 0] = np.nan
     return Importance(
         families=(_weight("links", "links", 0.5, 0.4), _weight("device", "device", 0.2, 0.15)),
         features=(
             _weight("link_person_30d_records", "links", 0.6, 0.5),
-            _weight("signal_channel", "device", 0.2, 0.1, categorical=True),
+            replace(_weight("signal_channel", "device", 0.2, 0.1, categorical=True), categories=words),
             _weight("email_age", "device", 0.1, 0.05),
         ),
         records=1500,
@@ -333,9 +334,12 @@ def made_evaluation() -> Evaluation:
 def stopped_evaluation(extra: float = 0.0) -> Evaluation:
     """An evaluation of those who were observed, beside applicants whom a champion stopped."""
     found = evaluate_records(
-        _observed(extra), rules=rules(LIMITS), by={"country": None}, provenance=PROVENANCE
+        _observed(extra),
+        rules=rules({**LIMITS, "max_missed_fraud": 0.5}),
+        by={"country": None},
+        provenance=PROVENANCE,
     )
-    return replace(found, explain=partial(_importance, 2))
+    return replace(found, explain=partial(_importance, ("web", "app")))
 
 
 @cache
@@ -569,6 +573,21 @@ def measured_gates() -> GateReport:
 def passing_gates() -> GateReport:
     """Gates that all pass, with figures that are better: a promotion."""
     return check_gates(PASSING, made_comparison())
+
+
+@cache
+def stopped_gates() -> GateReport:
+    """A gate that the labels of stopped applicants leave open, two that no label breaks, and one that needs none."""
+    gates = GateSettings(
+        gates={
+            "precision": DifferenceGate(difference="precision_at_fpr_0.01", above=-0.5),
+            "auc": DifferenceGate(difference="roc_auc", above=-0.5),
+            "brier": DifferenceGate(difference="brier", below=0.5),
+            "flips": FlipGate(flips="all", below=0.9),
+        },
+        allow_trained=True,
+    )
+    return check_gates(gates, stopped_comparison())
 
 
 @cache
@@ -959,6 +978,19 @@ def bare_whatif() -> WhatIf:
         groups={"clientId": {"shop": GroupTurns(verifications=7, stricter=0, milder=0)}}, own=0, own_differ=0,
         left_out={},
     )  # fmt: skip
+
+
+@cache
+def tried_whatif() -> WhatIf:
+    """A rule that decides, and a list behind it that never does."""
+    rule = Hits(
+        kind="rule", name="VPN", then="STEPPED_UP", hits=7, frauds=1, genuine=3, observed=2, not_observed=1,
+        decided=7, changed=4,
+    )  # fmt: skip
+    return replace(
+        bare_whatif(),
+        hits=(rule, replace(rule, kind="list", name="friends", then="PASSED", decided=0, changed=0)),
+    )
 
 
 @cache

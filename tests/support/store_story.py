@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 from scoring_model.service.core.rows import DeliveryRow, LinkRow, Row
 from scoring_model.service.store import Store, open_store
+from stored_rows import link_labels
 
 T = TypeVar("T")
 Story = Callable[[Store], Awaitable[T]]
@@ -50,7 +51,7 @@ async def write(store: Store, *rows: Row) -> None:
         for row in rows:
             await transaction.insert([row._replace(labels=None) if isinstance(row, LinkRow) else row])
             if isinstance(row, LinkRow):
-                await transaction.link_labels([row.hash], row.time, row.labels or b"")
+                await link_labels(transaction, [row.hash], row.time, row.labels or b"")
 
 
 def write_to(url: str, *rows: Row) -> None:

@@ -2,6 +2,7 @@
 
 import os
 import struct
+from collections.abc import Sequence
 from itertools import count
 from typing import Any
 
@@ -16,6 +17,7 @@ from scoring_model.service.core.rows import (
     VerificationRow,
     WebhookRow,
 )
+from scoring_model.service.store import Transaction
 
 _numbers = count(1)
 
@@ -34,6 +36,12 @@ def broken(value: bytes | None) -> bytes:
 def packed(*labels: tuple[int, int]) -> bytes:
     """Labels of a link: instants and values."""
     return b"".join(struct.pack("<qb", *label) for label in labels)
+
+
+async def link_labels(transaction: Transaction, hashes: Sequence[bytes], time: int, labels: bytes) -> None:
+    """Append packed labels, if there are any, to the events at one instant under some hashes."""
+    if labels:
+        await transaction.append_labels({(value, time, 0): labels for value in hashes})
 
 
 def client_row(**changes: Any) -> ClientRow:

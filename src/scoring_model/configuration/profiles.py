@@ -31,16 +31,13 @@ _IDENTIFIER: Final = re.compile(
     r"(^|_)(id|ids|key|nr|ip|device|card|account|iban|imei|cookie|fingerprint)(_(address|hash|number|token))?$"
 )
 _CONTACT: Final = re.compile(r"(^|_)(email|mail|phone|mobile|hash|token|session)(_(address|number))?$")
-_PHONE: Final = re.compile(
-    r"(^|_)(phone|mobile|cell|tel|telephone|telefon|handy|msisdn)(_?(number|nummer|nr|no))?$"
-)
 _DIALLED: Final = re.compile(r"[+(]{0,2}[0-9](?:[ ()./-]{0,2}[0-9]){5,14}")
 _CODE: Final = re.compile(r"[A-Za-z_/.:-]*[0-9][A-Za-z0-9_/.:-]*")
 _RECURRING: Final = 0.98  # share of distinct values below which codes connect records
 _KINDS: Final = 12
 _LONG: Final = 6  # fewest digits of an identifier whose header does not name it
 _ZONE: Final = re.compile(r":\d\d(\.\d+)?([Zz]|[+-]\d\d:?\d\d)$")
-_HOUR: Final = re.compile(r"[0-2]?\d:[0-5]\d(:[0-5]\d(\.\d+)?)?( ?[ap]m)?", re.IGNORECASE)
+_HOUR: Final = re.compile(r"[0-2]?\d([:.])[0-5]\d(\1[0-5]\d(\.\d+)?)?( ?[ap]\.?\s?m\.?)?", re.IGNORECASE)
 _BLANK: Final = re.compile(r"\d\s\d")
 
 
@@ -220,7 +217,8 @@ def _kind(found: Profile, decimal: str | None) -> Kind:
             return Kind.BOOLEAN
     if (read := _read_kind(found.words, values)) is not None:
         return read
-    if _share(values, lambda value: _HOUR.fullmatch(str(value).strip()) is not None) > _MOST:
+    marks = ":." if tells(found.words, synonyms.HOURS) else ":"
+    if _share(values, lambda value: _is_hour(str(value).strip(), marks)) > _MOST:
         return Kind.HOUR
     if any(isinstance(value, float) and value % 1 for value in values):
         return Kind.NUMBER  # only a whole number may be an identifier
@@ -234,6 +232,11 @@ def _kind(found: Profile, decimal: str | None) -> Kind:
     if _CONTACT.search(found.words):
         return Kind.IDENTIFIER
     return Kind.IDENTIFIER if found.distinct < (_RECURRING if _are_codes(values) else 0.9) else Kind.TEXT
+
+
+def _is_hour(text: str, marks: str) -> bool:
+    match = _HOUR.fullmatch(text)
+    return match is not None and match[1] in marks
 
 
 def _is_identifier(found: Profile, values: Sequence[object], *, is_number: bool) -> bool:
@@ -263,7 +266,7 @@ def _read_kind(words: str, values: Sequence[object]) -> Kind | None:
     if _share(texts, lambda text: read_ip(text) is not None) > _MOST:
         return Kind.IP
     dialled = _share(texts, lambda text: _DIALLED.fullmatch(text) is not None) > _MOST
-    return Kind.PHONE if dialled and (_PHONE.search(words) or is_international(texts)) else None
+    return Kind.PHONE if dialled and (tells(words, synonyms.PHONES) or is_international(texts)) else None
 
 
 def is_international(phones: Sequence[object]) -> bool:

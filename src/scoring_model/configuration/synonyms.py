@@ -27,7 +27,8 @@ HEADERS: Final = {
         bekannt_am bekannt_seit betrug_bekannt_am betrugsdatum rückbuchung_am rückbuchungsdatum gemeldet_am date_fraude
         date_de_fraude fraude_connue_le date_impayé date_signalement fecha_fraude fecha_contracargo fecha_confirmación
         data_frode data_contestazione data_segnalazione data_fraude data_chargeback data_confirmação fraude_bekend_op
-        datum_fraude bekend_op data_oszustwa data_zgłoszenia data_wykrycia bedrägeri_känt känd_den
+        datum_fraude bekend_op upptäckt data_esito result_date outcome_date ergebnisdatum fecha_resultado date_résultat
+        data_oszustwa data_zgłoszenia data_wykrycia bedrägeri_känt känd_den
         label_timestamp
     """,
     "labelReportedAt": "label_reported_at reported_at report_date",
@@ -45,8 +46,8 @@ HEADERS: Final = {
         numer_transakcji numer_wniosku nr_wniosku identyfikator ärendenummer transaktions_id
     """,
     "firstName": """
-        first_name name_first name_given given_name forename fname vorname prénom nombre nombre_pila primer_nombre nome
-        voornaam imię imiona
+        first_name name_first name_given given_name given_names first_names forename fname vorname vornamen
+        prénom prénoms nombre nombres nombre_pila primer_nombre nome nomes voornaam imię imiona
         förnamn nome_proprio primeiro_nome rufname
     """,
     "lastName": """
@@ -56,6 +57,7 @@ HEADERS: Final = {
     """,
     "dob": """
         dob date_of_birth birth_date birthday geburtsdatum geburtstag geb_datum geboren_am date_naissance né_le
+        né_e_le née_le
         fecha_nacimiento data_nascita nato_il data_nascimento nascimento geboortedatum data_urodzenia födelsedatum
     """,
     "citizenship": """
@@ -71,7 +73,8 @@ HEADERS: Final = {
     "address.line1": """
         address_line1 address_line_1 address1 address_1 line1 street street_address address straße strasse anschrift
         adresse adresse1 rue voie dirección calle domicilio indirizzo via endereço morada rua logradouro adres straat
-        ulica adress gata gatuadress
+        ulica adress gata gatuadress calle_y_número straße_hausnummer straße_und_hausnummer rue_et_numéro via_e_numero
+        straat_huisnummer ulica_i_numer numéro_et_rue
     """,
     "address.line2": "address_line2 address_line_2 address2 address_2 line2 adresszusatz complément_adresse",
     "address.city": """
@@ -84,7 +87,7 @@ HEADERS: Final = {
     """,
     "address.postalCode": """
         postal_code postcode post_code zip zip_code plz postleitzahl code_postal cp código_postal cod_postal cap
-        codice_postale cep kod_pocztowy postnummer
+        codice_postale cep kod_pocztowy postnummer postnr
     """,
     "address.country": """
         country country_code land ländercode pays code_pays país paese stato kraj
@@ -103,12 +106,27 @@ PERSONS: Final = """
 """
 """Names of objects around what an identity has: `applicant.address.zip` is its postal code."""
 
+PHONES: Final = """
+    phone mobile cell tel telephone msisdn telefon telefonnummer handy handynummer mobilnummer mobil téléphone portable
+    gsm teléfono móvil celular telefono cellulare telefone telemóvel telefoon mobiel komórka
+"""
+"""Words of headers of phone numbers, whose cells look like some."""
+
 WHOLE_NAMES: Final = """
     name full_name fullname customer_name applicant_name user_name client_name cardholder_name kundenname vollname
     vollständiger_name vor_und_nachname nom_complet nom_prénom prénom_nom nombre_completo nombre_y_apellidos
     nome_completo nome_e_cognome nominativo volledige_naam naam imię_i_nazwisko namn fullständigt_namn
 """
 """Headers of first and last names in one column."""
+
+NAMES: Final = """
+    apellido apellidos surname nachname geburtsname mädchenname nazwisko efternamn mellannamn cognome sobrenome apelido
+    achternaam tussenvoegsel vorname förnamn prénom voornaam imię middle_name maiden_name second_name
+"""
+"""Words of headers of other names of a person."""
+
+HOURS: Final = "time hour zeit uhr uhrzeit heure hora ora tijd tid klockslag godzina"
+"""Words of headers of times of day, whose cells may look like numbers: 13.45."""
 
 FILLERS: Final = (
     "the of de la le les du des del della di do da dos das der den van het een von l d el los il lo i"

@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, TypeAlias
 
+from scoring_model.contract.rules import kind_of
 from scoring_model.contract.violation import Invalid, Violation, pointer
 
 Check: TypeAlias = Callable[[object], Iterator[Violation]]
@@ -30,12 +31,6 @@ def check_document(name: str, document: object, check: Check) -> dict[str, Any]:
 def shape_of(value: object) -> str:
     """Describe a value without repeating it: ``text of 3 characters``, ``a list of 2``, ``null``."""
     match value:
-        case None:
-            return "null"
-        case bool():
-            return "a boolean"
-        case int() | float():
-            return "a number"
         case str():
             return f"text of {len(value)} characters"
         case Mapping():
@@ -43,7 +38,7 @@ def shape_of(value: object) -> str:
         case list() | tuple():
             return f"a list of {len(value)}"
         case _:
-            return type(value).__name__
+            return kind_of(value)
 
 
 def must_be(expected: str, holds: Callable[[Any], bool]) -> Check:

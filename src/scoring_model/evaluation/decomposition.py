@@ -187,7 +187,7 @@ class Reliability:
     records: int
 
 
-def measure_reliability(records: EvaluatedRecords, draws: Draws, *, bins: int = 50) -> Reliability:
+def measure_reliability(records: EvaluatedRecords, draws: Draws) -> Reliability:
     """Compare predicted with recalibrated probabilities.
 
     The curve rests on every record. For the band, probabilities are gathered in 1,000 cells of equal width in
@@ -196,7 +196,7 @@ def measure_reliability(records: EvaluatedRecords, draws: Draws, *, bins: int = 
     probabilities, labels = records.decisions.probabilities, records.labels
     predicted, recalibrated = IsotonicFit.of(probabilities, labels).curve()
     grid, low, high = _consistency_band(probabilities, draws)
-    edges = np.linspace(0, 1, bins + 1)
+    edges = np.linspace(0, 1, 51)
     genuine, frauds = (np.histogram(probabilities[labels == label], edges)[0] for label in (0, 1))
     return Reliability(
         predicted=predicted,

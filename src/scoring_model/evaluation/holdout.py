@@ -27,7 +27,7 @@ from scoring_model.evaluation.stopped import ASSUMED, ControlGroup, NotObserved,
 from scoring_model.evaluation.trained_records import check_digests, check_period, training_findings
 from scoring_model.history import LinkKey, person_codes
 from scoring_model.history.rings import rings_of_frauds
-from scoring_model.records import NEVER, Column, RecordSchema, RecordTable, microseconds, parse_duration
+from scoring_model.records import Column, RecordSchema, RecordTable, microseconds, parse_duration
 from scoring_model.records.file_format import PLAIN
 from scoring_model.records.labels import FRAUD
 from scoring_model.records.quarantine import accept
@@ -302,26 +302,9 @@ def _evaluate_scored(
 ) -> Evaluation:
     """Evaluate decisions that were made earlier."""
     scored = read_scored(source, scorer, options.by)
-    rows = labels.rows_of(scored.record_ids)
-    events = np.where(scored.event_times == NEVER, labels.events_of(rows), scored.event_times)
-    untimed = int(np.count_nonzero(events == NEVER))
-    if untimed:
-        raise EvaluationError(
-            f"{source.name}: eventTime: {untimed:,} rows have none; score the records again, or add the column "
-            "eventTime to the labels"
-        )
-    found, times = labels.joined(rows, events, scorer.contents.schema.labels.delay)
-    strange = len(labels.record_ids) - int(np.count_nonzero(rows >= 0))
+    table = scored.labelled(labels, scorer.contents.schema, source.name)
+    strange = len(labels.record_ids) - int(np.count_nonzero(labels.rows_of(scored.record_ids) >= 0))
     notes = (f"{strange:,} labels are of records that the scored file does not hold",) if strange else ()
-    table = RecordTable(
-        record_ids=scored.record_ids,
-        event_times=events,
-        columns=scored.columns,
-        labels=found,
-        label_times=times,
-        source_rows=np.arange(len(scored.record_ids)),
-        observed_until=labels.observed(rows),
-    )
     selection = select_known(scorer, table, options, invalid=0)
     return evaluate_decisions(
         scorer,

@@ -234,25 +234,6 @@ class Ranking:
         """
         return known(self.counts.ks())
 
-    def recall_at_fpr(self, limit: float) -> float | None:
-        """Highest recall of a threshold on the margin whose false positive rate is at most the limit.
-
-        Parameters
-        ----------
-        limit : float
-            Share of genuine records, in [0, 1], that may be at or above the threshold.
-
-        Returns
-        -------
-        float or None
-            In [0, 1], 0 when no distinct margin keeps the limit; None unless both classes are there.
-        """
-        return known(self.counts.at_fpr(np.array([limit]))[0])
-
-    def precision_at_fpr(self, limit: float) -> float | None:
-        """Precision of the threshold of `recall_at_fpr`; None where it catches no fraud."""
-        return known(self.counts.at_fpr(np.array([limit]))[1])
-
 
 def known(value: float | FloatArray) -> float | None:
     """Return a number, or that of an array of one; None for NaN."""

@@ -11,9 +11,11 @@ from scoring_model.contract.rules import reference
 from scoring_model.decision.rules import DecisionRules, Decisions
 from scoring_model.evaluation.column_reading import Source, instants, numbers, texts, values
 from scoring_model.evaluation.evaluated_records import EvaluationError
-from scoring_model.records import NEVER, Column, RecordSchema
+from scoring_model.evaluation.labels import Labels
+from scoring_model.records import NEVER, Column, RecordSchema, RecordTable
 from scoring_model.records.cells import plain, text
 from scoring_model.records.columns import Parsed
+from scoring_model.records.labels import UNLABELLED
 from scoring_model.scorer import Scorer
 
 SCORE: Final = "scoringScore"
@@ -42,6 +44,42 @@ class ScoredFile:
     columns: dict[str, Column]
     files: tuple[str, ...]
     notes: tuple[str, ...]
+
+    def labelled(self, labels: Labels | None, schema: RecordSchema, name: str) -> RecordTable:
+        """Return the records with their labels, if there are some, which may also have the event times.
+
+        Parameters
+        ----------
+        name : str
+            What errors call the file.
+
+        Raises
+        ------
+        EvaluationError
+            If a record has no event time.
+        """
+        count = len(self.record_ids)
+        found, times = np.full(count, UNLABELLED, dtype=np.int8), np.full(count, NEVER, dtype=np.int64)
+        events, until = self.event_times, None
+        if labels is not None:
+            rows = labels.rows_of(self.record_ids)
+            until = labels.observed(rows)
+            events = np.where(events == NEVER, labels.events_of(rows), events)
+            found, times = labels.joined(rows, events, schema.labels.delay)
+        if untimed := int(np.count_nonzero(events == NEVER)):
+            raise EvaluationError(
+                f"{name}: eventTime: {untimed:,} rows have none; score the records again, or add the column eventTime "
+                "to the labels"
+            )
+        return RecordTable(
+            record_ids=self.record_ids,
+            event_times=events,
+            columns=self.columns,
+            labels=found,
+            label_times=times,
+            source_rows=np.arange(count),
+            observed_until=until,
+        )
 
 
 def is_scored(source: Source) -> bool:

@@ -117,27 +117,7 @@ def _with_matured_last(
 
 def _read_scored(scorer: Scorer, source: Source, labels: Labels | None, by: Sequence[str]) -> Window:
     scored = read_scored(source, scorer, by)
-    count = len(scored.record_ids)
-    found, times = np.full(count, UNLABELLED, dtype=np.int8), np.full(count, NEVER, dtype=np.int64)
-    events, until = scored.event_times, None
-    if labels is not None:
-        rows = labels.rows_of(scored.record_ids)
-        until = labels.observed(rows)
-        events = np.where(events == NEVER, labels.events_of(rows), events)
-        found, times = labels.joined(rows, events, scorer.contents.schema.labels.delay)
-    if untimed := int(np.count_nonzero(events == NEVER)):
-        raise EvaluationError(
-            f"{source.name}: eventTime: {untimed:,} rows have none; score the records again"
-        )
-    table = RecordTable(
-        record_ids=scored.record_ids,
-        event_times=events,
-        columns=scored.columns,
-        labels=found,
-        label_times=times,
-        source_rows=np.arange(count),
-        observed_until=until,
-    )
+    table = scored.labelled(labels, scorer.contents.schema, source.name)
     return Window(
         table=table,
         decisions=scored.decisions,

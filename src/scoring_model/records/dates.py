@@ -30,7 +30,7 @@ _DIRECTIVES: Final = {
     "M": r"(?P<M>\d{2})",
     "S": r"(?P<S>\d{2})",
     "f": r"(?P<f>\d{1,9})",
-    "p": r"(?P<p>am|pm)",
+    "p": r"(?P<p>[ap]\.?[ \u00a0]?m\.?)",
     "z": r"(?P<z>Z|[+-]\d{2}:?\d{2})",
     "%": "%",
 }
@@ -119,7 +119,7 @@ def _full_year(two_digits: int) -> int:
 def _of_clock(hour: int, half: str) -> int:
     if not 1 <= hour <= 12:
         raise ValueError("no hour of a clock")
-    return hour % 12 + (12 if half.lower() == "pm" else 0)
+    return hour % 12 + (12 if half[0] in "Pp" else 0)
 
 
 def _zone(text: str | None) -> timezone | None:
@@ -162,16 +162,19 @@ def short_year_reader(formats: tuple[str, ...]) -> Callable[[str], datetime | No
     return read
 
 
-_YEAR_LAST: Final = re.compile(r"(\d{1,2})([./-])(\d{1,2})\2(\d{4}|\d{2})(?:[ T](.+))?", re.ASCII)
-_NAMED: Final = re.compile(
-    rf"\d{{1,2}}(\. |[ ./-]){_NAMES}([ ./-])(\d{{4}}|\d{{2}})(?:[ T](.+))?", re.ASCII | re.I
-)
-_NAMED_FIRST: Final = re.compile(rf"{_NAMES} \d{{1,2}}(,?) \d{{4}}(?:[ T](.+))?", re.ASCII | re.I)
+# With what stands before it: a T, a blank, or a word of a language: 05/01/2024 à 13h45, 05.01.2024 um 13:45 Uhr.
+_TIME: Final = r"((?:T|,? (?:(?:à|um|a las|alle|alle ore|om|o|kl\.) )?)\d.+)?"
+_YEAR_LAST: Final = re.compile(rf"(\d{{1,2}})([./-])(\d{{1,2}})\2(\d{{4}}|\d{{2}}){_TIME}", re.ASCII)
+_NAMED: Final = re.compile(rf"\d{{1,2}}(\. |[ ./-]){_NAMES}([ ./-])(\d{{4}}|\d{{2}}){_TIME}", re.ASCII | re.I)
+_NAMED_FIRST: Final = re.compile(rf"{_NAMES} \d{{1,2}}(,?) \d{{4}}{_TIME}", re.ASCII | re.I)
 _CTIME: Final = re.compile(
     rf"[a-z]{{3}} {_NAMES} \d{{1,2}} \d{{2}}:\d{{2}}:\d{{2}}( [+-]\d{{4}})? \d{{4}}", re.ASCII | re.I
 )
-_YEAR_FIRST: Final = re.compile(r"\d{4}([./]?)\d{2}\1\d{2}(?:[ T](.+))?", re.ASCII)
-_CLOCKS: Final = (" %H:%M", " %H:%M:%S", " %H:%M:%S.%f", " %I:%M %p", " %I:%M:%S %p")
+_YEAR_FIRST: Final = re.compile(rf"\d{{4}}([./]?)\d{{2}}\1\d{{2}}{_TIME}", re.ASCII)
+_CLOCKS: Final = (
+    *("%H:%M", "%H:%M:%S", "%H:%M:%S.%f", "%I:%M %p", "%I:%M:%S %p"),
+    *("%H.%M", "%H.%M.%S", "%Hh%M", "%H:%M Uhr"),
+)
 _EVIDENCE: Final = 2
 
 
@@ -255,12 +258,13 @@ class DateEvidence:
 
 
 def _clocks(time: str | None) -> tuple[str, ...]:
-    """Formats of a time of day, each with the blank before it."""
+    """Formats of a time of day, each with what stands before it."""
     return ("",) if time is None else _clocks_like(re.sub(r"\d", "1", time))
 
 
 @lru_cache(maxsize=1024)
 def _clocks_like(time: str) -> tuple[str, ...]:
     """Formats of all times of day with digits at the same places."""
-    read = ((clock, DateFormat(f"%Y%m%d{clock}").read(f"20000101 {time}")) for clock in _CLOCKS)
-    return tuple(clock for clock, moment in read if moment is not None)
+    joint = time.partition("1")[0]  # each digit is a 1 here
+    clocks = (joint + clock for clock in _CLOCKS)
+    return tuple(clock for clock in clocks if DateFormat(f"%Y%m%d{clock}").read(f"20000101{time}"))

@@ -31,6 +31,7 @@ from scoring_model.service.readiness import ReadinessCheck
 from scoring_model.service.requests.commit_queue import CommitQueue, QueueLimits
 from scoring_model.service.requests.idempotency import IdempotencyStore
 from scoring_model.service.requests.lists import Cursors
+from scoring_model.service.requests.operations import Backend
 from scoring_model.service.resolutions.requests import ResolutionRequests
 from scoring_model.service.retention.kept import note_window, warn_of_short_history
 from scoring_model.service.retention.sweeping import Housekeeping
@@ -198,17 +199,12 @@ def _load(bundle: Path, *, public_key: "Ed25519PublicKey | None") -> Scorer:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class _Ground:
+class _Ground(Backend):
     """What the parts of a service stand on."""
 
-    store: Store
-    clock: Clock
-    secrets: Secrets
     vault: Vault
     persons: Persons
     linker: Linker
-    idempotency: IdempotencyStore
-    queue: CommitQueue
     unknown_signals: UnknownSignals
     listbook: Listbook
 
@@ -246,66 +242,20 @@ class _Ground:
 
     def identities(self, serving: Serving) -> Identities:
         return Identities(
-            store=self.store,
-            queue=self.queue,
-            idempotency=self.idempotency,
+            self,
             persons=self.persons,
             vault=self.vault,
             linker=self.linker,
-            secrets=self.secrets,
-            clock=self.clock,
             required=lambda: serving.current.scorer.contents.identity_requires,
         )
 
     def verifications(self, serving: Serving, bundles: Sequence[BundleRow]) -> Verifications:
         return Verifications(
-            store=self.store,
-            queue=self.queue,
-            idempotency=self.idempotency,
+            self,
             persons=self.persons,
             serving=serving,
             linker=self.linker,
-            secrets=self.secrets,
-            clock=self.clock,
             bundles=bundles,
-        )
-
-    def webhooks(self, *, development: bool) -> Webhooks:
-        return Webhooks(
-            store=self.store,
-            queue=self.queue,
-            idempotency=self.idempotency,
-            secrets=self.secrets,
-            clock=self.clock,
-            development=development,
-        )
-
-    def labels(self) -> Labels:
-        return Labels(
-            store=self.store,
-            queue=self.queue,
-            idempotency=self.idempotency,
-            secrets=self.secrets,
-            clock=self.clock,
-        )
-
-    def resolutions(self) -> ResolutionRequests:
-        return ResolutionRequests(
-            store=self.store,
-            queue=self.queue,
-            idempotency=self.idempotency,
-            persons=self.persons,
-            clock=self.clock,
-        )
-
-    def lists(self, serving: Serving) -> ListRequests:
-        return ListRequests(
-            store=self.store,
-            queue=self.queue,
-            idempotency=self.idempotency,
-            secrets=self.secrets,
-            clock=self.clock,
-            link_keys=serving.current.scorer.matrix.link_keys,
         )
 
     def steps(
@@ -358,10 +308,10 @@ def _assemble(
         queue=queue,
         identities=ground.identities(serving),
         verifications=verifications,
-        webhooks=ground.webhooks(development=development),
-        labels=ground.labels(),
-        resolutions=ground.resolutions(),
-        lists=ground.lists(serving),
+        webhooks=Webhooks(ground, development=development),
+        labels=Labels(ground),
+        resolutions=ResolutionRequests(ground, persons=ground.persons),
+        lists=ListRequests(ground, link_keys=serving.current.scorer.matrix.link_keys),
         cursors=Cursors(ground.secrets),
         serving=serving,
         follower=BundleFollower(store=store, clock=clock, serving=serving, steps=steps),

@@ -8,7 +8,7 @@ import numpy as np
 
 from scoring_model.arrays import FloatArray, IntArray
 from scoring_model.bundle import reason_factors
-from scoring_model.configuration import Configuration, PolicySettings
+from scoring_model.configuration import Configuration, PolicySettings, SplitSettings
 from scoring_model.evaluation.bounds import MISSED_FRAUD, room
 from scoring_model.evaluation.stopped import ControlGroup
 from scoring_model.features import FeatureMatrix, FittedState, KnownLabels, fit_known_labels, fit_state
@@ -154,19 +154,7 @@ def prepare(records: RecordTable | KeptRecords, configuration: Configuration) ->
             records = keep(records, configuration)
     table = records if isinstance(records, RecordTable) else records.table
     persons = person_codes(table, alone=True)
-    parts = (
-        split(
-            table.event_times,
-            table.labels,
-            table.label_times,
-            persons,
-            configuration.split,
-            propensities=table.propensities,
-            observed=observed(table, configuration.split.label_maturity),
-        )
-        if isinstance(records, RecordTable)
-        else records.split(persons, configuration.split)
-    )
+    parts = _split(records, persons, configuration.split)
     settings = configuration.feature_settings
     matrix = FeatureMatrix(settings, fit_before(parts, table, configuration))
     rows, useless = records.rows(matrix) if isinstance(records, KeptRecords) else matrix.rows(table), {}
@@ -191,6 +179,20 @@ def prepare(records: RecordTable | KeptRecords, configuration: Configuration) ->
             persons=persons,
             settings=configuration.policy,
         ),
+    )
+
+
+def _split(records: RecordTable | KeptRecords, persons: IntArray, settings: SplitSettings) -> Split:
+    if isinstance(records, KeptRecords):
+        return records.split(persons, settings)
+    return split(
+        records.event_times,
+        records.labels,
+        records.label_times,
+        persons,
+        settings,
+        propensities=records.propensities,
+        observed=observed(records, settings.label_maturity),
     )
 
 

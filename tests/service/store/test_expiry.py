@@ -14,6 +14,7 @@ from stored_rows import (
     delivery_row,
     event_row,
     idempotency_row,
+    link_labels,
     packed,
     pending_row,
     verification_row,
@@ -66,7 +67,7 @@ async def test_old_links_go_range_by_range(store: Store, limit: int) -> None:
     async with store.writing([]) as transaction:
         found = await transaction.histories(hashes, since=0, cap=10)
         assert found == [[(9, b"p", None)]] * 3
-        await transaction.link_labels(hashes[:1], 5, packed((20, 1)))  # deleted ones get no labels
+        await link_labels(transaction, hashes[:1], 5, packed((20, 1)))  # deleted ones get no labels
         assert await transaction.newest(hashes[:1]) == 9
     assert (await walk(store, Expiring.LINKS, limit, links=100))[2] == 3
     async with store.writing([]) as transaction:

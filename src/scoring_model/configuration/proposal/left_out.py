@@ -6,7 +6,7 @@ import numpy as np
 
 from scoring_model.arrays import FloatArray, IntArray
 from scoring_model.configuration import synonyms
-from scoring_model.configuration.headers import joined, ranks
+from scoring_model.configuration.headers import joined, ranks, tells
 from scoring_model.configuration.profiles import Kind, Profile
 from scoring_model.configuration.proposal.draft import FEWEST, Proposal
 from scoring_model.configuration.proposal.fields import numbers_records
@@ -32,11 +32,12 @@ def leave_out(proposal: Proposal) -> None:
     }
     for column in proposal.free():
         if _holds_names(column):
-            proposal.left_out[column.name] = "whole names are no signals"
-            proposal.decisions.append(
-                f"{column.name} holds first and last names together: with a column for each, names have features, and "
-                "persons a link key."
-            )
+            proposal.left_out[column.name] = "names are no signals"
+            if "lastName" not in proposal.fields:
+                proposal.decisions.append(
+                    f"{column.name} is called like names: with one column of first names and one of last names, "
+                    "firstName and lastName, names have features, and persons a link key."
+                )
         elif column.kind in reasons:
             proposal.left_out[column.name] = reasons[column.kind]
         elif column.kind is Kind.NUMBER and _is_clock(proposal, column.column, seconds):
@@ -53,8 +54,9 @@ def leave_out(proposal: Proposal) -> None:
 
 
 def _holds_names(column: Profile) -> bool:
-    """Return whether a column is called by the word for a whole name, and holds words that may be some."""
-    is_called_so = joined(column.words) in ranks(synonyms.WHOLE_NAMES)
+    """Return whether a column is called by the word for names, and holds words that may be some."""
+    is_whole = joined(column.words) in ranks(synonyms.WHOLE_NAMES)
+    is_called_so = is_whole or tells(column.words, synonyms.NAMES)
     return is_called_so and column.kind in (Kind.TEXT, Kind.CATEGORY, Kind.IDENTIFIER)
 
 

@@ -68,8 +68,9 @@ def _is_later(column: Profile) -> bool:
 
 def _without_births(proposal: Proposal, columns: list[Profile]) -> list[Profile]:
     """Take a column whose times lie years before those of another for the date of birth."""
-    middles = {column.name: int(np.median(column.times[column.times != NEVER])) for column in columns}
-    latest = max(middles.values(), default=0)
+    middles = {column.name: _middle(column) for column in columns}
+    events = [column for column in proposal.profiles.values() if column.kind is Kind.TIME]
+    latest = max((_middle(column) for column in events), default=0)
     born = [column for column in columns if middles[column.name] < latest - _BIRTHS]
     if born and "dob" not in proposal.fields:
         proposal.fields["dob"] = born[0].name
@@ -77,6 +78,10 @@ def _without_births(proposal: Proposal, columns: list[Profile]) -> list[Profile]
             f"{born[0].name} is taken for the date of birth: check records.columns.dob."
         )
     return [column for column in columns if column not in born]
+
+
+def _middle(column: Profile) -> int:
+    return int(np.median(column.times[column.times != NEVER]))
 
 
 def find_known(proposal: Proposal) -> None:

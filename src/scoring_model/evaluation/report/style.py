@@ -193,15 +193,15 @@ def share_ticks(ax: "Axes", which: Literal["x", "y"]) -> None:
     getattr(ax, f"{which}axis").set_major_formatter(lambda value, _: tick(value))
 
 
-def log_shares(ax: "Axes", which: Literal["x", "y"], low: float, high: float = 1.0) -> None:
-    """Make an axis logarithmic from `low` to `high`, two shares above 0, with round ticks."""
+def log_shares(ax: "Axes", which: Literal["x", "y"], low: float) -> None:
+    """Make an axis logarithmic from `low`, a share above 0, to 1, with round ticks."""
     powers = [10.0**power for power in range(-6, 1)]
-    ticks = [power for power in powers if 0.999 * low <= power <= 1.001 * high]
+    ticks = [power for power in powers if power >= 0.999 * low]
     if len(ticks) < 3:
         ticks = [step * power for power in powers for step in (1, 2, 5)]
-        ticks = [share for share in ticks if 0.999 * low <= share <= 1.001 * high]
+        ticks = [share for share in ticks if 0.999 * low <= share <= 1]
     getattr(ax, f"set_{which}scale")("log")
-    getattr(ax, f"set_{which}lim")(low, high)
+    getattr(ax, f"set_{which}lim")(low, 1.0)
     _set_ticks(ax, which, ticks)
 
 

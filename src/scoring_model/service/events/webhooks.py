@@ -18,21 +18,15 @@ from scoring_model.contract.units import DAY
 from scoring_model.contract.webhook import EVERYTHING, Webhook, WebhookContext, WebhookInput, WebhookUpdate
 from scoring_model.service.clients.clients import Caller
 from scoring_model.service.core import ids
-from scoring_model.service.core.clock import Clock
 from scoring_model.service.core.errors import NotFound, WebhookLimit, parsed
 from scoring_model.service.core.rows import DeliveryRow, EventRow, IdempotencyRow, WebhookRow
 from scoring_model.service.events.events import NewEvent, message_id, webhook_data, write_events
 from scoring_model.service.keys.secrets import Secrets
-from scoring_model.service.requests.commit_queue import CommitQueue
-from scoring_model.service.requests.idempotency import (
-    Answer,
-    IdempotencyRecord,
-    IdempotencyStore,
-    IdempotentRequest,
-)
+from scoring_model.service.requests.idempotency import Answer, IdempotencyRecord, IdempotentRequest
 from scoring_model.service.requests.jobs import Change, Done
 from scoring_model.service.requests.lists import read_page
-from scoring_model.service.store import FIRST, Index, Page, Position, Store, Transaction
+from scoring_model.service.requests.operations import Backend, Operations
+from scoring_model.service.store import FIRST, Index, Page, Position, Transaction
 
 SECRET_BYTES: Final = 32
 
@@ -51,7 +45,7 @@ _Change = Callable[[Transaction], Awaitable[tuple[WebhookRow, str | None]]]
 """Changes a webhook; returns its row, and its secret if the answer shows it."""
 
 
-class Webhooks:
+class Webhooks(Operations):
     """The operations on webhooks.
 
     Parameters
@@ -60,21 +54,8 @@ class Webhooks:
         Allow destinations with plain http and on this machine.
     """
 
-    def __init__(
-        self,
-        *,
-        store: Store,
-        queue: CommitQueue,
-        idempotency: IdempotencyStore,
-        secrets: Secrets,
-        clock: Clock,
-        development: bool,
-    ) -> None:
-        self._store = store
-        self._queue = queue
-        self._idempotency = idempotency
-        self._secrets = secrets
-        self._clock = clock
+    def __init__(self, backend: Backend, *, development: bool) -> None:
+        super().__init__(backend)
         self._development = development
 
     async def create(

@@ -38,7 +38,7 @@ async def create_identity(call: Call) -> Response:
     what `missingFields` lists, for good. To complete an identity, create another.
     """
     answer = await call.service.identities.create(call.caller, call.body, call.request)
-    return created(call, answer, answer.resource, PATH)
+    return created(call, answer, PATH)
 
 
 @partial(Operation, method="GET", path=PATH, permission=_NEEDED, shown=Identity, parameters=OF_IDENTITIES)

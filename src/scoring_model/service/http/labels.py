@@ -10,7 +10,7 @@ from starlette.responses import Response
 from scoring_model.contract.label import LabelReport, LabelsInput
 from scoring_model.service.clients.clients import Permission
 from scoring_model.service.http.authentication import spend
-from scoring_model.service.http.operation import Call, JsonResponse, Operation
+from scoring_model.service.http.operation import Call, Operation, created
 from scoring_model.service.labels.requests import Visit
 
 PATH: Final = "/scoring/v1/labels"
@@ -51,8 +51,7 @@ async def create_labels(call: Call) -> Response:
         answer = await call.service.labels.create(call.caller, call.body, call.request, visit)
     finally:
         gone.cancel()
-    headers = [(b"idempotency-replayed", b"true")] if answer.replayed else []
-    return JsonResponse(call.write(answer.resource), headers=headers)
+    return created(call, answer)
 
 
 OPERATIONS: Final = (create_labels,)

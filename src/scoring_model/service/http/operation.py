@@ -10,13 +10,10 @@ from urllib.parse import parse_qsl, unquote_to_bytes
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from scoring_model.contract.identity import Identity
 from scoring_model.contract.resource import Body, Nothing, Resource
 from scoring_model.contract.rules import Rule, kind_of
 from scoring_model.contract.texts import from_text, to_text
-from scoring_model.contract.verification import Verification
 from scoring_model.contract.violation import MOST_ERRORS, Violation, pointer
-from scoring_model.contract.webhook import Webhook
 from scoring_model.service.clients.clients import Caller, Permission
 from scoring_model.service.core.errors import BatchUnsupported, Invalid, OneAtATime, parsed
 from scoring_model.service.http.bodies import check_media_type, read_body, read_json
@@ -295,12 +292,7 @@ def plain(call: Call, shown: Resource) -> Response:
     return JsonResponse(call.write(shown))
 
 
-def created(
-    call: Call,
-    answer: Answer[Any],
-    shown: Identity | Verification | Webhook,
-    collection: str | None = None,
-) -> Response:
+def created(call: Call, answer: Answer[Any], collection: str | None = None) -> Response:
     """Answer 201 with a `Location` in the collection, 202 while the resource is pending, 200 without a collection.
 
     `Idempotency-Replayed` marks the repeated answer to an earlier request.
@@ -309,10 +301,10 @@ def created(
     headers = [(b"idempotency-replayed", b"true")] if answer.replayed else []
     if collection is not None:
         status = 202 if answer.pending else 201
-        headers.append((b"location", f"{collection}/{shown.id}".encode()))
+        headers.append((b"location", f"{collection}/{answer.resource.id}".encode()))
     if answer.pending:
         headers.append((b"retry-after", b"1"))
-    return JsonResponse(call.write(shown), status, headers)
+    return JsonResponse(call.write(answer.resource), status, headers)
 
 
 def cacheable(call: Call, shown: Resource, max_age: int) -> Response:

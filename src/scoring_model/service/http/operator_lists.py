@@ -13,8 +13,7 @@ from scoring_model.contract.operator_list import (
 )
 from scoring_model.service.clients.clients import Permission
 from scoring_model.service.http.authentication import spend
-from scoring_model.service.http.operation import Call, JsonResponse, Operation, plain
-from scoring_model.service.requests.idempotency import Answer
+from scoring_model.service.http.operation import Call, Operation, created, plain
 
 PATH: Final = "/scoring/v1/lists"
 
@@ -40,7 +39,7 @@ async def add_list_entries(call: Call) -> Response:
     has one such request under way: the next one is answered with 429, `one_at_a_time`.
     """
     pay = partial(spend, call.service, call.context, call.caller)
-    return _changed(call, await call.service.lists.add(call.caller, call.body, call.request, pay))
+    return created(call, await call.service.lists.add(call.caller, call.body, call.request, pay))
 
 
 @partial(
@@ -60,7 +59,7 @@ async def remove_list_entries(call: Call) -> Response:
     of adding.
     """
     pay = partial(spend, call.service, call.context, call.caller)
-    return _changed(call, await call.service.lists.remove(call.caller, call.body, call.request, pay))
+    return created(call, await call.service.lists.remove(call.caller, call.body, call.request, pay))
 
 
 @partial(Operation, method="GET", path=PATH, permission=Permission.LISTS, shown=OperatorLists)
@@ -70,11 +69,6 @@ async def show_lists(call: Call) -> Response:
     How many values each has and when it was last changed; never which.
     """
     return plain(call, await call.service.lists.list_all(call.caller))
-
-
-def _changed(call: Call, answer: Answer[ListChanged]) -> Response:
-    headers = [(b"idempotency-replayed", b"true")] if answer.replayed else []
-    return JsonResponse(call.write(answer.resource), headers=headers)
 
 
 OPERATIONS: Final = (add_list_entries, remove_list_entries, show_lists)

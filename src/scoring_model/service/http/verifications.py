@@ -40,7 +40,7 @@ async def create_verification(call: Call) -> Response:
     later: read it after `Retry-After`, or wait for a webhook. An array gives `batch_unsupported`.
     """
     answer = await call.service.verifications.create(call.caller, call.body, call.request)
-    return created(call, answer, answer.resource, PATH)
+    return created(call, answer, PATH)
 
 
 @partial(

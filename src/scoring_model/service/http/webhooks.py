@@ -90,7 +90,7 @@ async def create_webhook(call: Call) -> Response:
     The secret is shown here and never again. At most 50 per client.
     """
     answer = await call.service.webhooks.create(call.caller, call.body, call.request)
-    return created(call, answer, answer.resource)
+    return created(call, answer)
 
 
 @partial(Operation, method="GET", path=_ONE, permission=_NEEDED, shown=Webhook, cached=True)
@@ -155,7 +155,7 @@ async def test_webhook(call: Call) -> Response:
     Sends `webhook.test` only to this webhook, even if it is inactive, whatever its event types.
     """
     answer = await call.service.webhooks.test(call.caller, call.resource, call.request)
-    return created(call, answer, answer.resource)
+    return created(call, answer)
 
 
 @partial(
@@ -174,7 +174,7 @@ async def rotate_secret(call: Call) -> Response:
     immediately.
     """
     answer = await call.service.webhooks.rotate_secret(call.caller, call.resource, call.request)
-    return created(call, answer, answer.resource)
+    return created(call, answer)
 
 
 OPERATIONS: Final = (

@@ -9,7 +9,6 @@ from scoring_model.contract.identity import (
 )
 from scoring_model.service.clients.clients import Caller
 from scoring_model.service.core import ids
-from scoring_model.service.core.clock import Clock
 from scoring_model.service.core.errors import NotFound
 from scoring_model.service.core.rows import IdempotencyRow, IdentityRow
 from scoring_model.service.events.events import events_of_identity, write_events
@@ -17,49 +16,29 @@ from scoring_model.service.identities.assessment import assess, parse_identity
 from scoring_model.service.identities.persons import Persons, StoredIdentity, erase, pack_identity, shown
 from scoring_model.service.keys.data_keys import Vault
 from scoring_model.service.keys.link_hashes import Linker
-from scoring_model.service.keys.secrets import Secrets
-from scoring_model.service.requests.commit_queue import CommitQueue
-from scoring_model.service.requests.idempotency import (
-    Answer,
-    IdempotencyRecord,
-    IdempotencyStore,
-    IdempotentRequest,
-)
+from scoring_model.service.requests.idempotency import Answer, IdempotencyRecord, IdempotentRequest
 from scoring_model.service.requests.jobs import Done
 from scoring_model.service.requests.lists import ListFilter, external_hash, read_page
-from scoring_model.service.store import (
-    Index,
-    Page,
-    Position,
-    Store,
-    Transaction,
-)
+from scoring_model.service.requests.operations import Backend, Operations
+from scoring_model.service.store import Index, Page, Position, Transaction
 
 
-class Identities:
+class Identities(Operations):
     """The operations on identities."""
 
     def __init__(
         self,
+        backend: Backend,
         *,
-        store: Store,
-        queue: CommitQueue,
-        idempotency: IdempotencyStore,
         persons: Persons,
         vault: Vault,
         linker: Linker,
-        secrets: Secrets,
-        clock: Clock,
         required: Callable[[], Sequence[str]],
     ) -> None:
-        self._secrets = secrets
-        self._store = store
-        self._queue = queue
-        self._idempotency = idempotency
+        super().__init__(backend)
         self._persons = persons
         self._vault = vault
         self._linker = linker
-        self._clock = clock
         self._required = required
 
     async def create(

@@ -17,23 +17,17 @@ from scoring_model.contract.label import (
 from scoring_model.contract.rules import Rule, kind_of
 from scoring_model.contract.violation import MOST_ERRORS, Violation
 from scoring_model.service.clients.clients import Caller
-from scoring_model.service.core.clock import Clock
 from scoring_model.service.core.errors import Invalid, parsed
 from scoring_model.service.core.rows import IdempotencyRow
 from scoring_model.service.keys.secrets import Secrets
 from scoring_model.service.labels.imports import batches
 from scoring_model.service.labels.rows import MOST_KEPT, Fate, Report, append_all
 from scoring_model.service.past.history_import import record_hash
-from scoring_model.service.requests.commit_queue import CommitQueue
-from scoring_model.service.requests.idempotency import (
-    Answer,
-    IdempotencyRecord,
-    IdempotencyStore,
-    IdempotentRequest,
-)
+from scoring_model.service.requests.idempotency import Answer, IdempotencyRecord, IdempotentRequest
 from scoring_model.service.requests.jobs import Done
 from scoring_model.service.requests.lists import Pause
-from scoring_model.service.store import Reader, Store, Transaction
+from scoring_model.service.requests.operations import Backend, Operations
+from scoring_model.service.store import Reader, Transaction
 
 MOST_PAIRS: Final = 10_000
 """Pairs of a label and a verification in one request."""
@@ -198,23 +192,11 @@ async def _ids(reader: Reader, identity: bytes, most: int, pause: Pause) -> list
         await pause()
 
 
-class Labels:
+class Labels(Operations):
     """The operation on labels of one client."""
 
-    def __init__(
-        self,
-        *,
-        store: Store,
-        queue: CommitQueue,
-        idempotency: IdempotencyStore,
-        secrets: Secrets,
-        clock: Clock,
-    ) -> None:
-        self._store = store
-        self._queue = queue
-        self._idempotency = idempotency
-        self._secrets = secrets
-        self._clock = clock
+    def __init__(self, backend: Backend) -> None:
+        super().__init__(backend)
         # One request is resolved, or one batch is stored, at a time: requests take turns after each batch.
         self._turn = asyncio.Lock()
 

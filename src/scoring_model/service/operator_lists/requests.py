@@ -16,10 +16,8 @@ from scoring_model.contract.resource import instant
 from scoring_model.contract.violation import MOST_ERRORS, Invalid, Violation
 from scoring_model.history import LinkKey
 from scoring_model.service.clients.clients import Caller
-from scoring_model.service.core.clock import Clock
 from scoring_model.service.core.errors import parsed, refusing
 from scoring_model.service.core.rows import IdempotencyRow
-from scoring_model.service.keys.secrets import Secrets
 from scoring_model.service.operator_lists.changes import (
     Addition,
     Changed,
@@ -30,15 +28,10 @@ from scoring_model.service.operator_lists.changes import (
     remove_entries,
 )
 from scoring_model.service.operator_lists.values import ValueHasher, chosen_key
-from scoring_model.service.requests.commit_queue import CommitQueue
-from scoring_model.service.requests.idempotency import (
-    Answer,
-    IdempotencyRecord,
-    IdempotencyStore,
-    IdempotentRequest,
-)
+from scoring_model.service.requests.idempotency import Answer, IdempotencyRecord, IdempotentRequest
 from scoring_model.service.requests.jobs import Done
-from scoring_model.service.store import Store, Transaction
+from scoring_model.service.requests.operations import Backend, Operations
+from scoring_model.service.store import Transaction
 
 VALUES_OF_A_TOKEN: Final = 100
 """Values that a token of the rate limit pays for; the token of the request itself pays for the first ones."""
@@ -50,24 +43,11 @@ _TURN: Final = 50
 Spend = Callable[[int], Awaitable[None]]
 
 
-class ListRequests:
+class ListRequests(Operations):
     """The operations on lists."""
 
-    def __init__(
-        self,
-        *,
-        store: Store,
-        queue: CommitQueue,
-        idempotency: IdempotencyStore,
-        secrets: Secrets,
-        clock: Clock,
-        link_keys: Sequence[LinkKey],
-    ) -> None:
-        self._store = store
-        self._queue = queue
-        self._idempotency = idempotency
-        self._secrets = secrets
-        self._clock = clock
+    def __init__(self, backend: Backend, *, link_keys: Sequence[LinkKey]) -> None:
+        super().__init__(backend)
         self._link_keys = link_keys
 
     async def add(

@@ -8,20 +8,14 @@ from scoring_model.contract.texts import from_text
 from scoring_model.contract.verification import VerificationStatus
 from scoring_model.service.clients.clients import Caller
 from scoring_model.service.core import ids
-from scoring_model.service.core.clock import Clock
 from scoring_model.service.core.errors import Erased, NotCompleted, NotFound, TooManyResolutions, parsed
 from scoring_model.service.core.rows import IdempotencyRow, ResolutionRow
 from scoring_model.service.events.events import write_events
 from scoring_model.service.identities.persons import Persons
 from scoring_model.service.keys.data_keys import DataKey
-from scoring_model.service.requests.commit_queue import CommitQueue
-from scoring_model.service.requests.idempotency import (
-    Answer,
-    IdempotencyRecord,
-    IdempotencyStore,
-    IdempotentRequest,
-)
+from scoring_model.service.requests.idempotency import Answer, IdempotencyRecord, IdempotentRequest
 from scoring_model.service.requests.jobs import Done
+from scoring_model.service.requests.operations import Backend, Operations
 from scoring_model.service.resolutions.rows import (
     MOST_KEPT,
     event_of_resolution,
@@ -30,7 +24,7 @@ from scoring_model.service.resolutions.rows import (
     seal_words,
     shown,
 )
-from scoring_model.service.store import Store, Transaction
+from scoring_model.service.store import Transaction
 
 CREATED = 201
 
@@ -42,23 +36,12 @@ class Resolved(NamedTuple):
     is_new: bool
 
 
-class ResolutionRequests:
+class ResolutionRequests(Operations):
     """The operations on resolutions."""
 
-    def __init__(
-        self,
-        *,
-        store: Store,
-        queue: CommitQueue,
-        idempotency: IdempotencyStore,
-        persons: Persons,
-        clock: Clock,
-    ) -> None:
-        self._store = store
-        self._queue = queue
-        self._idempotency = idempotency
+    def __init__(self, backend: Backend, *, persons: Persons) -> None:
+        super().__init__(backend)
         self._persons = persons
-        self._clock = clock
 
     async def create(
         self,

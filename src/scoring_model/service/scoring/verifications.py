@@ -10,25 +10,19 @@ from scoring_model.contract.resource import instant
 from scoring_model.contract.texts import to_text
 from scoring_model.contract.verification import ReasonCode, Verification, VerificationStatus
 from scoring_model.service.clients.clients import Caller
-from scoring_model.service.core.clock import Clock
 from scoring_model.service.core.errors import HistoryIncomplete, NotFound
 from scoring_model.service.core.rows import BundleRow, IdempotencyRow, VerificationRow
 from scoring_model.service.identities.persons import Persons, erase
 from scoring_model.service.keys.link_hashes import Linker
-from scoring_model.service.keys.secrets import Purpose, Secrets
-from scoring_model.service.requests.commit_queue import CommitQueue
-from scoring_model.service.requests.idempotency import (
-    Answer,
-    IdempotencyRecord,
-    IdempotencyStore,
-    IdempotentRequest,
-)
+from scoring_model.service.keys.secrets import Purpose
+from scoring_model.service.requests.idempotency import Answer, IdempotencyRecord, IdempotentRequest
 from scoring_model.service.requests.jobs import Done
 from scoring_model.service.requests.lists import ListFilter, merged, read_page
+from scoring_model.service.requests.operations import Backend, Operations
 from scoring_model.service.scoring.sandbox import OWN_SENTENCES
 from scoring_model.service.scoring.scoring import IMPORT_RETRY_SECONDS
 from scoring_model.service.scoring.served import Serving
-from scoring_model.service.store import Index, Page, Position, Reader, Store, Transaction
+from scoring_model.service.store import Index, Page, Position, Reader, Transaction
 
 PENDING_STATUS: Final = 202
 _AS_PENDING: Final[dict[str, object]] = {
@@ -54,7 +48,7 @@ _RARE: Final[Mapping[str | None, Index]] = {
 """Outcomes that have an index of their own."""
 
 
-class Verifications:
+class Verifications(Operations):
     """The operations on verifications.
 
     Parameters
@@ -65,25 +59,17 @@ class Verifications:
 
     def __init__(
         self,
+        backend: Backend,
         *,
-        store: Store,
-        queue: CommitQueue,
-        idempotency: IdempotencyStore,
         persons: Persons,
         serving: Serving,
         linker: Linker,
-        secrets: Secrets,
-        clock: Clock,
         bundles: Iterable[BundleRow],
     ) -> None:
+        super().__init__(backend)
         self._linker = linker
-        self._secrets = secrets
-        self._store = store
-        self._queue = queue
-        self._idempotency = idempotency
         self._persons = persons
         self._serving = serving
-        self._clock = clock
         self._sentences: dict[tuple[str | None, str | None], dict[str, str]] = {}
         self.learn(bundles)
 

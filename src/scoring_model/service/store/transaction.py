@@ -90,7 +90,7 @@ class Transaction(Reader):
 
     @abstractmethod
     async def insert(self, rows: Sequence[Row]) -> None:
-        """Insert rows, all of one kind. `new_client` inserts clients, `link_labels` the labels of link records.
+        """Insert rows, all of one kind. `new_client` inserts clients, `append_labels` the labels of link records.
 
         Raises
         ------
@@ -206,11 +206,6 @@ class Transaction(Reader):
         """Lease PENDING verifications without a current lease, oldest first."""
         rows = await self._all(VerificationRow, self._of_dialect(sql.LEASE), now, until, limit)
         return sorted(rows, key=lambda row: (row.created_at, row.id))
-
-    async def link_labels(self, hashes: Sequence[bytes], time: int, packed: bytes) -> None:
-        """Append packed labels to the events at one instant under some hashes."""
-        if packed:
-            await self.append_labels({(value, time, 0): packed for value in hashes})
 
     async def append_labels(self, labels: Mapping[tuple[bytes, int, int], bytes]) -> None:
         """Append packed labels to events, by hash, instant and tie."""
