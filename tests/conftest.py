@@ -4,6 +4,7 @@ import asyncio
 import gc
 import os
 import shutil
+import signal
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 
@@ -25,6 +26,10 @@ from scoring_model.training.preparation import Prepared, prepare
 from scoring_model.training.run import Training, run_training
 from undrawn import pages_undrawn
 
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as of a job that a shell put into the background
+    signal.signal(
+        signal.SIGINT, signal.default_int_handler
+    )  # tests send it, to themselves and to their processes
 os.environ.setdefault("PYTHONFAULTHANDLER", "1")  # for the processes that tests start; pytest has it itself
 
 # A busy machine fails no test: speed is measured in benchmarks.
