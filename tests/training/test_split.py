@@ -347,6 +347,16 @@ def test_parts_without_a_class_are_refused() -> None:
     assert sum("has no genuine record" in reason for reason in caught.value.reasons) == 3
 
 
+def test_a_refused_part_says_why_its_records_do_not_count() -> None:
+    """Where all records are of one person, the train part keeps none of them."""
+    times, labels, reported, persons = daily(200)
+    chosen = SplitSettings(as_of=200 * DAY, label_maturity=10 * DAY, burn_in=20 * DAY, min_frauds=1)
+    with pytest.raises(SplitError) as caught:
+        split(times, labels, reported, np.zeros_like(persons), chosen)
+    train = caught.value.reasons[0]
+    assert "days; 900 of 900: the person also appears in validation or test) has no genuine record" in train
+
+
 def test_columns_of_different_length_are_refused() -> None:
     """Columns of different lengths are refused."""
     times, labels, reported, persons = daily(20)

@@ -548,7 +548,10 @@ def _refuse_thin_parts(
     for part, given in zip((TRAIN, VALIDATION, TEST), settings.parts.values(), strict=False):
         summary = summaries[part]
         length = int(boundaries.edges[part + 1] - boundaries.edges[part])
-        where = f"{summary.part} ({summary.start} to {summary.end}, {days(length)} days)"
+        left = "".join(
+            f"; {count:,} of {summary.records:,}: {why}" for why, count in summary.left_out.items()
+        )
+        where = f"{summary.part} ({summary.start} to {summary.end}, {days(length)} days{left})"
         if summary.genuine == 0:
             reasons.append(f"{where} has no genuine record")
         if summary.frauds < settings.min_frauds:
