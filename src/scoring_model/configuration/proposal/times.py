@@ -1,5 +1,6 @@
 """Finds the times of events, of births, and of what became known."""
 
+from collections.abc import Iterator
 from typing import Final
 
 import numpy as np
@@ -20,44 +21,57 @@ def find_times(proposal: Proposal) -> None:
         column = proposal.likeliest(name, [Kind.TIME])
         if column is not None:
             proposal.fields[name] = column.name
+    full = _find_event(proposal)
+    event = proposal.of("eventTime")
+    if event is None:
+        proposal.decisions.append(
+            "No column holds the time of the event: name it in records.columns.eventTime."
+        )
+        return
+    rivals = [column.name for column in full if column.name not in proposal.fields.values()]
+    proposal.decisions += _doubts(proposal, event, rivals)
+
+
+def _find_event(proposal: Proposal) -> list[Profile]:
+    """Take the time of the event from the times that every record has, unless it is found; return these."""
     whole = [column for column in proposal.free() if column.kind is Kind.TIME and column.filled > 0.99]
     full = [column for column in whole if not _is_later(column)]
-    if "eventTime" not in proposal.fields:
-        whole = _without_births(proposal, whole)
-        # Where every record has but one time, it is that of the event, even if it is named as that of a report.
-        full = [column for column in whole if not _is_later(column)] or whole
-        if not full:
-            proposal.decisions.append(
-                "No column holds the time of the event: name it in records.columns.eventTime."
-            )
-            return
+    if "eventTime" in proposal.fields:
+        return full
+    whole = _without_births(proposal, whole)
+    # Where every record has but one time, it is that of the event, even if it is named as that of a report.
+    full = [column for column in whole if not _is_later(column)] or whole
+    if full:
         proposal.fields["eventTime"] = full[0].name
         if _is_later(full[0]):
             proposal.decisions.append(
                 f"{full[0].name} is taken for the time of the event, since every record has it: check "
                 "records.columns.eventTime."
             )
-    event = proposal.fields["eventTime"]
-    rivals = [column.name for column in full if column.name not in proposal.fields.values()]
+    return full
+
+
+def _doubts(proposal: Proposal, event: Profile, rivals: list[str]) -> Iterator[str]:
+    """Say what a person must decide about the time of the event."""
     if rivals:
-        proposal.decisions.append(
-            f"The event is taken to be at {event}; if it is at {' or '.join(rivals)}, change records.columns.eventTime."
+        yield (
+            f"The event is taken to be at {event.name}; if it is at {' or '.join(rivals)}, change "
+            "records.columns.eventTime."
         )
     for column in (proposal.profiles[name] for name in proposal.fields.values()):
         if column.uncertain:
-            proposal.decisions.append(
+            yield (
                 f"{column.name} does not show whether the day or the month comes first: check records.format.dates."
             )
     hours = [column.name for column in proposal.free() if column.kind is Kind.HOUR]
-    times = proposal.profiles[event].times
-    if hours and not np.any(times[times != NEVER] % DAY):
-        proposal.decisions.append(
-            f"{event} has no times of day, so that all events of a day count as one moment: join it with "
+    if hours and not np.any(event.times[event.times != NEVER] % DAY):
+        yield (
+            f"{event.name} has no times of day, so that all events of a day count as one moment: join it with "
             f"{' or '.join(hours)} in one column, such as 2024-02-01 13:45."
         )
-    if not proposal.profiles[event].zoned and proposal.timezone is None:
-        proposal.decisions.append(
-            f"{event} has no time zone and is read as UTC: name its zone with --timezone, such as Europe/Berlin."
+    if not event.zoned and proposal.timezone is None:
+        yield (
+            f"{event.name} has no time zone and is read as UTC: name its zone with --timezone, such as Europe/Berlin."
         )
 
 
