@@ -66,7 +66,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         found = minutes(Path(folder))
     rows = "".join(f"| {title} | {taken:.1f} |\n" for title, taken in found.items())
-    total = f"| Together | {sum(found.values()):.0f} |\n"
+    total = f"| Together | {sum(found.values()):.1f} |\n"
     text = PAGE.read_text(encoding="utf-8")
     before, rest = text.split("<!-- minutes -->\n")
     table = f"<!-- minutes -->\n| Step | Minutes |\n| --- | ---: |\n{rows}{total}<!-- end -->"
