@@ -98,10 +98,10 @@ def reference() -> ReferenceDays:
     )
 
 
-def estimated(*, more: float = 0.0, matured_days: int = 0) -> tuple[Estimates, float]:
+def estimated(*, more: float = 0.0, matured_days: int = 0, known: int = 1) -> tuple[Estimates, float]:
     """Estimates of a window with other applicants, and the realised share of missed frauds."""
     decisions, times, frauds = drawn(1, 15_000, 84, centre=-5.2, more=more)
-    targets = np.where(times < matured_days * DAY, frauds, -1).astype(np.int8)
+    targets = np.where(times < matured_days * DAY, frauds * known, -1).astype(np.int8)
     missed = float(np.mean(decisions.outcomes[frauds == 1] == 0))
     return estimate_errors(reference(), RULES.calibration, decisions, times, targets), missed
 
@@ -132,6 +132,17 @@ def test_matured_labels_that_contradict_end_the_estimates() -> None:
     assert found.overall == {}
     assert "contradict" in found.reason
     assert [bool(period.realised) for period in found.periods] == [True] * 6 + [False] * 6
+
+
+def test_mature_records_without_any_fraud_contradict_where_some_were_expected() -> None:
+    """Labels that no longer arrive make every record genuine once it is mature; of a day's records it may be chance."""
+    found, _ = estimated(matured_days=42, known=0)
+    assert (found.knowledge, found.overall, found.matured_frauds) == (Knowledge.CANNOT_KNOW, {}, 0)
+    assert found.reason.startswith("None of 7,")
+    assert "labels may no longer arrive" in found.reason
+    few, _ = estimated(matured_days=1, known=0)
+    assert (few.knowledge, few.contradiction) == (Knowledge.ESTIMATED, None)
+    assert few.reason.startswith("No matured fraud of the window")
 
 
 def test_few_matured_frauds_are_no_agreement() -> None:

@@ -20,8 +20,10 @@ from scoring_model.evaluation.stability import Verdict, date_of
 from scoring_model.evaluation.uncertainty import CONFIDENCE, drawn_estimate, share_of
 from scoring_model.figures import ERRORS, FIGURES, bounded
 from scoring_model.monitoring.recalibration import (
+    DRAWS,
     MaturedCounts,
     Recalibration,
+    chance_of_none,
     contradiction,
     draw_frauds,
     recalibrate,
@@ -227,7 +229,7 @@ class Estimates:
     history_records, history_frauds : int
         Matured records of the history from after the bundle's validation period, which count like those of the window.
     contradiction : float or None
-        Statistic of the test over its 95 % quantile; None without matured frauds.
+        Statistic of the test over its 95 % quantile; None where no label has tested the probabilities.
     """
 
     knowledge: Knowledge
@@ -268,17 +270,20 @@ def estimate_errors(
         margins=decisions.margins[mature], event_times=event_times[mature], targets=targets[mature]
     )
     matured = own.append(earlier)
-    found, strength = reference, None
-    if matured.frauds:
-        counts = _matured_counts(calibration, matured, borders)
+    found, strength, expected = reference, None, 0.0
+    counts = _matured_counts(calibration, matured, borders) if len(matured) else None
+    if counts is not None and not matured.frauds:
+        expected, strength = _none_of(reference, counts)
+    elif counts is not None:
         strength = contradiction(reference, recalibrate(counts))
         if strength <= 1:
             found = recalibrate(_joined(_reference_counts(days, calibration), counts))
     overall, periods = _estimate(found, calibration, decisions, event_times, targets, borders)
     contradicted = strength is not None and strength > 1
+    reason = _reason(own.frauds, earlier, strength)
     return Estimates(
         knowledge=Knowledge.CANNOT_KNOW if contradicted else Knowledge.ESTIMATED,
-        reason=_reason(own.frauds, earlier, strength),
+        reason=_without_frauds(len(matured), expected) if contradicted and not matured.frauds else reason,
         overall={} if contradicted else overall,
         periods=periods,
         matured_frauds=own.frauds,
@@ -302,6 +307,21 @@ def _unknown(days: ReferenceDays) -> Estimates:
         history_records=0,
         history_frauds=0,
         contradiction=None,
+    )
+
+
+def _none_of(reference: Recalibration, matured: MaturedCounts) -> tuple[float, float | None]:
+    """Return the frauds expected of records without any, and how strongly that contradicts; None: it may be chance."""
+    expected, chance = chance_of_none(reference, matured)
+    strength = _ERROR / 2 / max(chance, 1 / DRAWS)
+    return expected, strength if strength > 1 else None
+
+
+def _without_frauds(records: int, expected: float) -> str:
+    return (
+        f"None of {records:,} matured records is a known fraud, where about {expected:,.0f} were expected: labels may "
+        "no longer arrive, or a score no longer means the same chance of fraud, so probabilities say nothing of the "
+        "errors."
     )
 
 

@@ -102,6 +102,21 @@ def contradiction(reference: Recalibration, matured: Recalibration) -> float:
     return float(difference @ np.linalg.solve(covariance, difference) / critical)
 
 
+def chance_of_none(reference: Recalibration, matured: MaturedCounts) -> tuple[float, float]:
+    """Return the frauds that the reference expects in newly matured records, and the share of draws without any.
+
+    Without a fraud no line can be fitted, so that `contradiction` cannot compare two.
+    """
+    blocks, groups = matured.records.shape
+    expected, drawn = draw_frauds(
+        reference,
+        np.tile(matured.log_odds, blocks),
+        matured.records.ravel(),
+        np.repeat(np.arange(blocks), groups),
+    )
+    return float(expected.sum()), float(np.mean(drawn.sum(axis=1) == 0))
+
+
 def draw_frauds(
     found: Recalibration, log_odds: FloatArray, records: IntArray, blocks: IntArray
 ) -> tuple[FloatArray, FloatArray]:
