@@ -1,6 +1,6 @@
 """What metrics cost a service: the time of one request's counts, and its rate with and without them.
 
-Two services on SQLite take the same load in turns, on one core: one with a page of metrics that is asked for every
+Two services on a store take the same load in turns, on one core: one with a page of metrics that is asked for every
 second, one whose counts do nothing and that has no page. CPU time of a request does not depend on who else uses the
 machine as much as the rate does: both ratios are printed for each pair, and the medians are judged.
 """
@@ -19,7 +19,7 @@ from typing import Final
 import pytest
 from shared.bundles import served_bundle
 from shared.database import site
-from shared.judging import Verdict, add_load, arguments, at_least, at_most, exit_code
+from shared.judging import STORES, Verdict, add_load, arguments, at_least, at_most, exit_code
 from shared.load import Visitors
 from shared.processes import cpu_seconds, serving
 
@@ -100,9 +100,9 @@ class Service:
 
 
 @contextmanager
-def service(bundle: Bundle, options: argparse.Namespace, *, counts: bool) -> Iterator[Service]:
+def service(store: str, bundle: Bundle, options: argparse.Namespace, *, counts: bool) -> Iterator[Service]:
     """Serve with metrics, or without the page and with counts that do nothing."""
-    with site("sqlite", bundle, options) as here, pytest.MonkeyPatch.context() as patch:
+    with site(store, bundle, options) as here, pytest.MonkeyPatch.context() as patch:
         if not counts:
             (here.folder / "sitecustomize.py").write_text(UNCOUNTED, encoding="utf-8")
             patch.setenv("PYTHONPATH", str(here.folder))
@@ -116,15 +116,15 @@ def service(bundle: Bundle, options: argparse.Namespace, *, counts: bool) -> Ite
             yield Service(running.url, running.process.pid, visitors, page)
 
 
-def verdicts(options: argparse.Namespace) -> Iterator[Verdict]:
+def verdicts(store: str, bundle: Bundle, options: argparse.Namespace) -> Iterator[Verdict]:
     """Measure and judge."""
     alone, shared = microseconds(count_request), microseconds(count_batch)
     print(f"counts of a request that is alone in its batch: {alone + shared:.2f} us")
-    bundle = served_bundle()
     rates, costs = [], []
     with ExitStack() as held:
         both = {
-            counts: held.enter_context(service(bundle, options, counts=counts)) for counts in (True, False)
+            counts: held.enter_context(service(store, bundle, options, counts=counts))
+            for counts in (True, False)
         }
         for one in both.values():
             one.load(WARM_SECONDS)
@@ -148,7 +148,8 @@ def main() -> int:
     parser = arguments(__doc__)
     add_load(parser, seconds=12, rows=100_000, customers=10_000)
     parser.add_argument("--repeats", type=int, default=6, help="pairs; the medians count")
-    return exit_code(verdicts(parser.parse_args()))
+    options, bundle = parser.parse_args(), served_bundle()
+    return max(exit_code(verdicts(store, bundle, options)) for store in options.store or STORES)
 
 
 if __name__ == "__main__":
