@@ -16,7 +16,8 @@ from scoring_model.configuration.proposal import Proposal, propose
 from scoring_model.configuration.proposal.label_columns import come_before, meaning_of, tell_when_known
 from scoring_model.configuration.proposal.text import proposal_text
 from scoring_model.records import NEVER
-from scoring_model.records.reading import read_records
+from scoring_model.records.reading import read_record, read_records
+from scoring_model.records.record import InvalidRecord
 from scoring_model.records.times import DAY, HOUR
 
 N = 400
@@ -320,6 +321,7 @@ def test_a_time_that_every_record_has_is_the_event_whatever_it_is_called(tmp_pat
         (["1 234,5", "731,25 €", "0,125"], ",", Kind.NUMBER),
         (["1.234,5", "731", "12,5"], ",", Kind.NUMBER),
         (["1 234.5", "731.25", "12"], None, Kind.NUMBER),
+        (["1 234", "2 500", "9 100"], None, Kind.NUMBER),
         (["$5", "7 €", "9"], None, Kind.CATEGORY),
         (["804 213 213", "546 395 586", "500 100 200"], None, Kind.CATEGORY),
     ],
@@ -414,7 +416,11 @@ def test_events_with_objects_are_read(tmp_path: Path) -> None:
     assert {signal.column for signal in found.signals} == {"shop.city", "device.id"}
     (tmp_path / "use.yaml").write_text(proposal_text(found, name="use", source=path.name))
     schema = load_configuration(tmp_path / "use.yaml").schema
-    assert len(read_records(path, schema, labelled=True).table) == N
+    table, row = read_records(path, schema, labelled=True).table, json.loads(path.read_text().split("\n")[0])
+    assert len(table) == N
+    assert read_record(row, schema).values == table.record(0).values
+    with pytest.raises(InvalidRecord, match="must come once"):
+        read_record(row | {"applicant.name.first": "Eve"}, schema)
 
 
 def test_one_decimal_comma_decides_for_all_columns(tmp_path: Path) -> None:

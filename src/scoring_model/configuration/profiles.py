@@ -38,7 +38,7 @@ _KINDS: Final = 12
 _LONG: Final = 6  # fewest digits of an identifier whose header does not name it
 _ZONE: Final = re.compile(r":\d\d(\.\d+)?([Zz]|[+-]\d\d:?\d\d)$")
 _HOUR: Final = re.compile(r"[0-2]?\d([:.])[0-5]\d(\1[0-5]\d(\.\d+)?)?( ?[ap]\.?\s?m\.?)?", re.IGNORECASE)
-_BLANK: Final = re.compile(r"\d\s\d")
+_BLANKS: Final = re.compile(r"\d\s\d+\s\d")
 
 
 class Kind(StrEnum):
@@ -277,13 +277,13 @@ def is_international(phones: Sequence[object]) -> bool:
 def _are_numbers(values: Sequence[object], decimal: str | None) -> bool:
     """Return whether most values are numbers.
 
-    Amounts in several currencies are none, nor are texts of one length with blanks, such as phone numbers.
+    Amounts in several currencies are none, nor are texts of one length with several blanks, such as phone numbers.
     """
 
     def is_number(value: object) -> bool:
         return type(cells.NUMBERS[decimal](value)) in (int, float)
 
-    dialled = len({len(str(value)) for value in values}) == 1 and _BLANK.search(str(values[0])) is not None
+    dialled = len({len(str(value)) for value in values}) == 1 and _BLANKS.search(str(values[0])) is not None
     signs = {sign for value in values for sign in cells.CURRENCIES if sign in str(value)}
     return not dialled and len(signs) <= 1 and _share(values, is_number) > _MOST
 

@@ -211,17 +211,18 @@ def read_record(row: Mapping[str, object], schema: RecordSchema) -> Record:
     MissingColumns
         If it has neither an event time nor a column of a field.
     """
-    schema = schema_of(row, schema)
+    names = [name for column, value in row.items() for name, _ in members(column, value)]
+    schema = schema_of(names, schema)
     columns, own_id = ObjectColumns(), schema.column_of("recordId")
-    row = dict(found for name, value in row.items() for found in members(name, value))
     # A file with ids has one in every row; a single record needs none.
-    columns.add(0, {**dict.fromkeys(schema.columns.values()), own_id: "0", **row})
+    absent = {**dict.fromkeys(schema.columns.values()), own_id: "0"}
+    columns.add(0, {name: value for name, value in absent.items() if name not in names} | dict(row))
     sheet = Sheet(1, named_columns(columns.cells()), tuple(columns.violations))
     reading = _reading([_read_sheet(sheet, schema, labelled=False)], schema, ())
     if reading.violations:
         raise InvalidRecord(found for _, found in reading.violations)
     record = reading.table.record(0)
-    return record if own_id in row else replace(record, record_id=None)
+    return record if own_id in names else replace(record, record_id=None)
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from typing import Any
 
 from scoring_model.arrays import FloatArray
 from scoring_model.bundle import Contents, Manifest
+from scoring_model.contract.fields import NESTED
 from scoring_model.contract.outcome import Outcome
 from scoring_model.decision.reasons import MAX_REASONS
 from scoring_model.history import past_counts
@@ -42,7 +43,8 @@ class RecordScorer(Decider):
         self.matrix = contents.features
         schema = contents.schema
         # File columns with names other than their fields: they identify a mapping as a row of a file.
-        self.own_names = {*schema.columns.values(), *schema.signals} - {*schema.event_fields, *schema.fields}
+        own = {*schema.columns.values(), *schema.signals} - {*schema.event_fields, *schema.fields}
+        self.own_names = own | {name.partition(".")[0] for name in own} - {*NESTED}
 
     def score_record(
         self, record: Record, *, history: RecordTable | None = None, rules: RuleEvaluator | None = None
