@@ -52,7 +52,8 @@ STARTING_POINTS: tuple[Params, ...] = tuple(
 
 The last is the first, but splits off values of a category one at a time: few frauds mislead splits by sets of values.
 
-The first is close to the result of long searches on invented records; on sign-ups it was the best of the first three too.
+The first is close to the result of long searches on invented records; on sign-ups it was the best of the first three
+too.
 """
 
 
