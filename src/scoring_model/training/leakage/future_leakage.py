@@ -49,7 +49,7 @@ def check_future_leakage(prepared: Prepared, settings: LeakageSettings) -> Findi
         Code.FUTURE,
         records=compared,
         names=names,
-        sentence=f"without later records and labels, {changes} in {compared} rows before {len(cuts)} instants",
+        sentence=f"without later records and labels, {changes} in {compared:,} rows before {len(cuts)} instants",
         figures={"instants": len(cuts), "values_changed": int(changed.sum())},
     )
 
