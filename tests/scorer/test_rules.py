@@ -108,7 +108,9 @@ def test_a_path_of_rules_is_answered_with_the_right_call(scorer: Scorer, tmp_pat
     for wrong in (path, str(path)):
         with pytest.raises(TypeError, match=r"got its path: rules=scoring_model\.configuration\.read_yaml"):
             scorer.score({}, rules=wrong)  # type: ignore[arg-type]
-    assert scorer.rule_evaluator(read_yaml(path)).rules.rules[0].until == "2027-01-31"
+    read = read_yaml(path)
+    assert isinstance(read, dict)
+    assert scorer.rule_evaluator(read).rules.rules[0].until == "2027-01-31"
 
 
 def test_names_do_not_depend_on_what_was_fitted(scorer: Scorer, table: pa.Table) -> None:
