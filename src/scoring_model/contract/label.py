@@ -17,6 +17,7 @@ from scoring_model.contract.resource import (
     Sandbox,
     missing,
     moment,
+    one_of,
     ruled,
 )
 from scoring_model.contract.rules import Rule, RuleError
@@ -36,16 +37,6 @@ class LabelContext:
     """Validation context: the present, microseconds since 1970-01-01 UTC."""
 
     now: int
-
-
-def _label(value: object) -> str:
-    if value is None:
-        raise missing()
-    if not isinstance(value, str):
-        raise rules.wrong_type("text", value)
-    if value not in LABELS:
-        raise RuleError(Rule.NOT_LISTED, f"must be one of {', '.join(LABELS)}")
-    return value
 
 
 def _known_at(value: object, info: ValidationInfo) -> int:
@@ -94,7 +85,7 @@ class LabelInput(Body):
     label: Annotated[
         str,
         *ruled(
-            _label,
+            partial(one_of, LABELS),
             {"enum": list(LABELS), "description": "`withdrawn` takes back what was reported before."},
         ),
     ]

@@ -10,8 +10,7 @@ from pydantic import ConfigDict, Field, PlainValidator, ValidationInfo, WithJson
 from scoring_model.contract import rules
 from scoring_model.contract.identity import NOT_BLANK
 from scoring_model.contract.outcome import Outcome
-from scoring_model.contract.resolution import one_of
-from scoring_model.contract.resource import Body, Instant, Resource, example, missing, moment, ruled
+from scoring_model.contract.resource import Body, Instant, Resource, example, missing, moment, one_of, ruled
 from scoring_model.contract.rules import Rule, RuleError
 
 MOST_VALUES: Final = 1_000

@@ -16,8 +16,8 @@ from scoring_model.contract.resource import (
     Sandbox,
     Uuid,
     example,
-    missing,
     moment,
+    one_of,
     ruled,
 )
 from scoring_model.contract.rules import Rule, RuleError
@@ -52,17 +52,6 @@ class ResolutionContext:
     """Validation context: the present, microseconds since 1970-01-01 UTC."""
 
     now: int
-
-
-def one_of(values: tuple[str, ...], value: object) -> str:
-    """Check that a value is one of some words; raises `RuleError`."""
-    if value is None:
-        raise missing()
-    if not isinstance(value, str):
-        raise rules.wrong_type("text", value)
-    if value not in values:
-        raise RuleError(Rule.NOT_LISTED, f"must be one of {', '.join(values)}")
-    return value
 
 
 def _resolved_at(value: object, info: ValidationInfo) -> int | None:

@@ -172,6 +172,17 @@ def missing() -> RuleError:
     return RuleError(Rule.MISSING, MISSING)
 
 
+def one_of(values: tuple[str, ...], value: object) -> str:
+    """Check that a value is one of some words; raises `RuleError`."""
+    if value is None:
+        raise missing()
+    if not isinstance(value, str):
+        raise wrong_type("text", value)
+    if value not in values:
+        raise RuleError(Rule.NOT_LISTED, f"must be one of {', '.join(values)}")
+    return value
+
+
 def _violations(error: ValidationError) -> list[Violation]:
     """Make violations of pydantic's errors. Its own kinds of errors get the codes of the contract."""
     found = []
