@@ -10,7 +10,6 @@ command takes more than 60 seconds or 4 GB, or the report has more than 3 MB or 
 
 import asyncio
 import resource
-import shutil
 import sys
 import tempfile
 import time
@@ -23,7 +22,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet as pq
-from playwright.async_api import async_playwright
+from shared.browser import open_times
 from shared.judging import Verdict, arguments, at_most, exit_code
 from shared.processes import run_program
 from shared.simulation import rules_of
@@ -42,8 +41,6 @@ MOST_SECONDS: Final = 60.0
 MOST_GIGABYTES: Final = 4.0
 MOST_TO_OPEN: Final = 2.0
 MOST_BYTES: Final = 3_000_000
-SIZES: Final = {"desk": (1280, 900), "phone": (360, 740)}
-PAINTED: Final = "() => performance.getEntriesByName('first-contentful-paint')[0]?.startTime"
 T = TypeVar("T")
 CURVES = ("scores", "roc", "capacity", "reliability", "thresholds", "weeks")
 
@@ -123,23 +120,6 @@ def _texts(column: Column) -> pa.Array:
     return pa.array(np.array([*column.values, None], dtype=object)[column.codes])
 
 
-async def seconds_to_open(path: Path) -> float:
-    """Return the most seconds from the start of navigation until a page is loaded and painted."""
-    found = []
-    browser_path = shutil.which("chromium") or shutil.which("google-chrome")
-    async with async_playwright() as playwright:
-        for width, height in [*SIZES.values()] * 3:
-            browser = await playwright.chromium.launch(executable_path=browser_path, args=["--no-sandbox"])
-            page = await browser.new_page(viewport={"width": width, "height": height})
-            await page.route("http*://**", lambda route: route.abort())  # offline
-            start = time.perf_counter()
-            await page.goto(path.as_uri())
-            await page.wait_for_function(PAINTED)
-            found.append(time.perf_counter() - start)
-            await browser.close()
-    return max(found)
-
-
 def time_command(bundle: Path, records: EvaluatedRecords) -> list[Verdict]:
     """Time the command, and the opening of its report."""
     with tempfile.TemporaryDirectory() as name:
@@ -150,7 +130,8 @@ def time_command(bundle: Path, records: EvaluatedRecords) -> list[Verdict]:
         found = run_program("evaluate", *words)
         if f"{len(records.labels):,} records" not in report.read_text(encoding="utf-8"):
             raise SystemExit("the report is about other records: nothing is measured")
-        opened, size = asyncio.run(seconds_to_open(report)), report.stat().st_size
+        opened = max(map(max, asyncio.run(open_times(report, repeats=3)).values()))
+        size = report.stat().st_size
         shown = " ".join(word.name if isinstance(word, Path) else word for word in words)
         print(f"scoring-model evaluate {shown}: {found.cpu:.1f} s of processor time")
     return [

@@ -80,6 +80,29 @@ def test_a_bad_line_adds_nothing(capsys: Captured, client: str, tmp_path: Path) 
     assert json.loads(run(capsys, "lists", "show", *BASE, "--json")[1]) == []
 
 
+def test_files_of_values_as_editors_write_them(capsys: Captured, client: str, tmp_path: Path) -> None:
+    """A byte order mark is no part of the first value; another encoding, a long line and a past end are refused."""
+    file = tmp_path / "values.txt"
+    add = ("lists", "add", "farms", *BASE, "--key", "device", "--action", "fail", "--client", client)
+    remove = ("lists", "remove", "farms", *BASE, "--client", client, "--values")
+    file.write_bytes(b"\xef\xbb\xbfd-1\r\nd-2\r\n")
+    assert run(capsys, *add, "--values", file)[0] == 0
+    (tmp_path / "plain.txt").write_text("d-1\n")
+    assert run(capsys, *remove, tmp_path / "plain.txt")[1] == "farms: 1 removed, 0 were not on it; 1 left\n"
+    lists = tmp_path / "lists.yaml"
+    lists.write_text("lists: [{name: farms, key: device, action: fail, values: values.txt}]")
+    assert run(capsys, "lists", "import", lists, *BASE, "--client", client)[0] == 0
+    assert run(capsys, *remove, file)[1] == "farms: 2 removed, 0 were not on it; 0 left\n"
+    file.write_bytes("d-é\n".encode("latin-1"))
+    assert "values.txt: a file of values must be UTF-8" in run(capsys, *add, "--values", file)[2]
+    file.write_text("d" * 2_000_000)
+    assert "values.txt: a line has more than 1,048,576 characters" in run(capsys, *add, "--values", file)[2]
+    file.write_text("d-1\n")
+    refused = run(capsys, *add, "--values", file, "--until", "2020-01-01")
+    assert (refused[0], "until: must be later than now" in refused[2]) == (1, True)
+    assert json.loads(run(capsys, "lists", "show", *BASE, "--json")[1])[0]["entries"] == 0
+
+
 def test_a_new_client_gets_the_lists_of_all_scopes(capsys: Captured, client: str, tmp_path: Path) -> None:
     """`clients create` copies them; who is on them is stopped for every client."""
     file = tmp_path / "devices.txt"

@@ -338,15 +338,20 @@ def test_marks_within_numbers_are_told_apart(
 
 @pytest.mark.parametrize("stamp", ["%H:%M:%S", "%I:%M %p", "%H.%M"])
 def test_a_time_of_day_is_no_signal_and_belongs_to_the_date(tmp_path: Path, stamp: str) -> None:
-    """A column of dates beside one of times of day: the first alone would make one moment of a day."""
+    """A column of dates beside one of times of day is joined with it; many gaps in it are said."""
     table = frame(
         Betrug=words("ja", "nein"),
         Uhrzeit=[f"{time + place * HOURS:{stamp}}" for place, time in enumerate(EVENTS)],
     )
-    assert "join it with" not in " ".join(proposed(tmp_path, table).decisions)
-    found = proposed(tmp_path, table.assign(Zeitpunkt=[f"{time:%d.%m.%Y}" for time in EVENTS]))
-    assert found.left_out["Uhrzeit"] == "times are no signals"
-    assert "Zeitpunkt has no times of day" in " ".join(found.decisions)
+    found = proposed(tmp_path, table)
+    assert (found.clocks, found.left_out["Uhrzeit"]) == ({}, "times are no signals")
+    days = table.assign(Zeitpunkt=[f"{time:%d.%m.%Y}" for time in EVENTS])
+    found = proposed(tmp_path, days)
+    assert (found.clocks, found.dates) == ({"eventTime": "Uhrzeit"}, ("%d.%m.%Y %H:%M:%S",))
+    days.loc[: N // 10, "Uhrzeit"] = None
+    found = proposed(tmp_path, days)
+    assert found.clocks == {}
+    assert "Uhrzeit holds them, but not in 10." in " ".join(found.decisions)
 
 
 def test_births_are_no_events_where_the_time_of_the_event_cannot_be_read(tmp_path: Path) -> None:

@@ -165,7 +165,7 @@ def test_records_and_labels_from_the_as_of_instant_on_are_ignored(
 def test_every_record_is_accounted_for(history: History, chosen: SplitSettings) -> None:
     """Each record is in one row of the description: used, or the reason why not."""
     cut = split_or_skip(history, chosen)
-    rows = cut.describe()
+    rows = cut.summaries
     assert sum(row.records for row in rows) == len(history[0])
     for row in rows:
         assert row.genuine + row.frauds + sum(row.left_out.values()) == row.records
@@ -198,7 +198,7 @@ def test_an_example_by_hand() -> None:
     """200 days less 30 of burn-in, gaps of 10 and 20 of maturity are 130 days: 78, 26 and 26."""
     chosen = SplitSettings(as_of=200 * DAY, label_maturity=20 * DAY, gap=10 * DAY, burn_in=30 * DAY)
     cut = split(*daily(200), chosen)
-    assert [(row.part, row.records, row.genuine, row.frauds) for row in cut.describe()] == [
+    assert [(row.part, row.records, row.genuine, row.frauds) for row in cut.summaries] == [
         ("burn-in", 300, 0, 0),
         ("train", 780, 780 - 78 - 100 + 10, 78),
         ("gap", 100, 0, 0),
@@ -208,7 +208,7 @@ def test_an_example_by_hand() -> None:
         ("label maturity window", 200, 0, 0),
         ("after as-of", 0, 0, 0),
     ]
-    assert cut.describe()[3].start == "1970-04-29T00:00:00+00:00"
+    assert cut.summaries[3].start == "1970-04-29T00:00:00+00:00"
     assert describe_use(cut, chosen) == (
         "690 of 2,000 records train the model; 300 are burn-in (training.split.burn_in), "
         "260 are validation (training.split.validation), 260 are test (training.split.test), "
@@ -221,7 +221,7 @@ def test_an_example_without_a_test_part() -> None:
     """The same 200 days with one gap leave 140 days: in the proportion of 6 to 2 these are 105 and 35."""
     chosen = SplitSettings(as_of=200 * DAY, label_maturity=20 * DAY, gap=10 * DAY, burn_in=30 * DAY, test=0)
     cut = split(*daily(200), chosen)
-    assert [(row.part, row.records, row.frauds) for row in cut.describe()] == [
+    assert [(row.part, row.records, row.frauds) for row in cut.summaries] == [
         ("burn-in", 300, 0),
         ("train", 1050, 105),
         ("gap", 100, 0),

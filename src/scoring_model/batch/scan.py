@@ -4,6 +4,7 @@ import codecs
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from io import BytesIO
+from itertools import chain
 from typing import Any, Final
 
 import pyarrow as pa
@@ -173,8 +174,8 @@ def _scanned(
         file=file,
         rows=sum(unit.rows for unit in units),
         columns=names,
-        used=tuple(fields.values()),
-        id_column=fields.get("recordId"),
+        used=tuple(chain.from_iterable(fields.values())),
+        id_column=next(iter(fields.get("recordId", ())), None),
         dates={field: formats for field, found in evidence.items() if (formats := found.formats())},
         units=tuple(units),
         **more,
@@ -197,11 +198,12 @@ def _scan_parquet(file: StoredFile, schema: RecordSchema, part_rows: int) -> Sca
         fields = field_columns(names, schema, labelled=False)
         texts = [
             column
-            for field, column in fields.items()
+            for field, (day, *clock) in fields.items()
             if field in DATED
             and not schema.format.dates
-            and column in empty.columns
-            and not pa.types.is_temporal(kinds[column].type)
+            and day in empty.columns
+            and not pa.types.is_temporal(kinds[day].type)
+            for column in (day, *clock)
         ]
         for batch in opened_file.iter_batches(part_rows, columns=texts) if texts else ():
             _gather(Sheet.of_table(pa.Table.from_batches([batch])), schema, evidence)

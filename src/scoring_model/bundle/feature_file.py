@@ -28,6 +28,7 @@ def features_json(schema: RecordSchema, matrix: FeatureMatrix) -> dict[str, Any]
     settings = matrix.settings
     return {
         "columns": dict(schema.columns),
+        **({"clocks": dict(schema.clocks)} if schema.clocks else {}),
         "labels": _without(asdict(schema.labels), ignored=()),
         **({} if schema.outcomes == OutcomeSchema() else {"outcomes": asdict(schema.outcomes)}),
         **({} if schema.step_ups == "not_observed" else {"step_ups": schema.step_ups}),
@@ -76,6 +77,7 @@ def read_schema(plain: Mapping[str, Any]) -> RecordSchema:
         step_ups=plain.get("step_ups", "not_observed"),
         format=FileFormat(**_with_tuples(plain.get("format", {}))),
         names=plain.get("names"),
+        clocks=plain.get("clocks", {}),
     )
 
 

@@ -37,7 +37,7 @@ class Action(StrEnum):
 _Name = Annotated[str, typer.Argument(help="Name: letters, digits, hyphens and underscores.")]
 _VALUES: Any = typer.Option(
     "--values",
-    encoding="utf-8",
+    encoding="utf-8-sig",
     help="Values, one a line (- for standard input): text, or a JSON object of the fields of the key.",
 )
 _Client = Annotated[

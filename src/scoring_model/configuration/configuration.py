@@ -5,12 +5,16 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Annotated
 from zoneinfo import available_timezones
+
+from pydantic import PlainValidator
+from pydantic_core import PydanticCustomError
 
 from scoring_model.bundle import Use, reason_factors
 from scoring_model.configuration.findings import FindingSettings
 from scoring_model.configuration.policy import PolicySettings
-from scoring_model.configuration.reading import ConfigurationError, read_settings, read_yaml
+from scoring_model.configuration.reading import NO_TEXT, ConfigurationError, read_settings, read_yaml
 from scoring_model.configuration.training import SplitSettings, TrainingSettings
 from scoring_model.contract.fields import IDENTITY_FIELDS, signal_field
 from scoring_model.contract.violation import Invalid, Violation, check_fields, pointer
@@ -28,14 +32,32 @@ from scoring_model.records import FileFormat, LabelSchema, Names, OutcomeSchema,
 from scoring_model.records.near_misses import did_you_mean
 
 
+def _column_names(given: object) -> str | tuple[str, str]:
+    match given:
+        case str():
+            return given
+        case [str() as day, str() as clock]:
+            return day, clock
+        case list() | tuple():
+            raise ValueError("must name two columns: that of the day, and that of the time of day")
+    raise PydanticCustomError("string_type", NO_TEXT)
+
+
+ColumnNames = Annotated[
+    str | tuple[str, str],
+    PlainValidator(_column_names, json_schema_input_type=str | tuple[str, str]),
+]
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RecordSettings:
     """Columns and labels of a file of records.
 
     Parameters
     ----------
-    columns : mapping of str to str
-        Field of the contract to the column that holds it, where the names differ.
+    columns : mapping of str to str or (str, str)
+        Field of the contract to the column that holds it, where the names differ; a time to that of its day and that
+        of its time of day, where two columns hold it.
     outcomes : OutcomeSchema
         Words of what was decided, in the columns of `outcome` and `resolution`.
     step_up_without_resolution : {"not_observed", "observed"}
@@ -48,7 +70,7 @@ class RecordSettings:
         Whose names count in a file that has the columns of both; without it such a file is refused.
     """
 
-    columns: Mapping[str, str] = field(default_factory=dict)
+    columns: Mapping[str, ColumnNames] = field(default_factory=dict)
     labels: LabelSchema = field(default_factory=LabelSchema)
     outcomes: OutcomeSchema = field(default_factory=OutcomeSchema)
     step_up_without_resolution: StepUps = "not_observed"
@@ -124,8 +146,10 @@ class Configuration:
     @property
     def schema(self) -> RecordSchema:
         """Return the schema of the records."""
+        columns = self.records.columns
         return RecordSchema(
-            columns=self.records.columns,
+            columns={name: given if isinstance(given, str) else given[0] for name, given in columns.items()},
+            clocks={name: given[1] for name, given in columns.items() if not isinstance(given, str)},
             signals={name: settings.type for name, settings in self.signals.items()},
             labels=self.records.labels,
             outcomes=self.records.outcomes,

@@ -13,6 +13,7 @@ from scoring_model.configuration import synonyms
 from scoring_model.configuration.headers import links_records, tells, words_of
 from scoring_model.contract.fields import SIGNAL_PREFIX
 from scoring_model.records import NEVER, cells
+from scoring_model.records.clocks import time_of_day
 from scoring_model.records.columns import parse_instants
 from scoring_model.records.dates import UNIX_UNITS, guess_dates
 from scoring_model.records.encoding import is_typed
@@ -37,7 +38,6 @@ _RECURRING: Final = 0.98  # share of distinct values below which codes connect r
 _KINDS: Final = 12
 _LONG: Final = 6  # fewest digits of an identifier whose header does not name it
 _ZONE: Final = re.compile(r":\d\d(\.\d+)?([Zz]|[+-]\d\d:?\d\d)$")
-_HOUR: Final = re.compile(r"[0-2]?\d([:.])[0-5]\d(\1[0-5]\d(\.\d+)?)?( ?[ap]\.?\s?m\.?)?", re.IGNORECASE)
 _BLANKS: Final = re.compile(r"\d\s\d+\s\d")
 
 
@@ -217,8 +217,8 @@ def _kind(found: Profile, decimal: str | None) -> Kind:
             return Kind.BOOLEAN
     if (read := _read_kind(found.words, values)) is not None:
         return read
-    marks = ":." if tells(found.words, synonyms.HOURS) else ":"
-    if _share(values, lambda value: _is_hour(str(value).strip(), marks)) > _MOST:
+    told = tells(found.words, synonyms.HOURS)
+    if _share(values, lambda value: _is_hour(value, told=told)) > _MOST:
         return Kind.HOUR
     if any(isinstance(value, float) and value % 1 for value in values):
         return Kind.NUMBER  # only a whole number may be an identifier
@@ -234,9 +234,9 @@ def _kind(found: Profile, decimal: str | None) -> Kind:
     return Kind.IDENTIFIER if found.distinct < (_RECURRING if _are_codes(values) else 0.9) else Kind.TEXT
 
 
-def _is_hour(text: str, marks: str) -> bool:
-    match = _HOUR.fullmatch(text)
-    return match is not None and match[1] in marks
+def _is_hour(value: object, *, told: bool) -> bool:
+    """Return whether a cell is a time of day; without a header that says so, only one with a colon."""
+    return (told or ":" in str(value)) and time_of_day(value) is not None
 
 
 def _is_identifier(found: Profile, values: Sequence[object], *, is_number: bool) -> bool:

@@ -22,9 +22,7 @@ MOST_VIOLATIONS: Final = 100
 """Maximum number of violations that an error describes; it counts the rest."""
 
 
-_NO_TEXT: Final = (
-    "must be text: put quotes around what YAML reads as something else, such as 2024, no or null"
-)
+NO_TEXT: Final = "must be text: put quotes around what YAML reads as something else, such as 2024, no or null"
 
 
 class ConfigurationError(Invalid):
@@ -114,7 +112,7 @@ def _violations(item: ErrorDetails) -> Iterator[Violation]:
     else:
         detail = str(raised) if isinstance(raised, ValueError) else item["msg"]
         if item["type"] == "string_type":
-            detail = _NO_TEXT
+            detail = NO_TEXT
         yield Violation(pointer(*item["loc"]), item["type"], detail)
 
 
@@ -152,7 +150,7 @@ def _with_known_keys(
     result: dict[object, object] = {}
     for key, value in plain.items():
         if not isinstance(key, str):
-            found.append(Violation(pointer(*where, str(key)), "string_type", _NO_TEXT))
+            found.append(Violation(pointer(*where, str(key)), "string_type", NO_TEXT))
             continue
         if settings and key not in known:
             found.append(UnknownKey(where, key, known))

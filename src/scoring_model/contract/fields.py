@@ -32,6 +32,7 @@ PROPENSITY: Final = "propensity"
 DECIDED_FIELDS: Final = ("outcome", "resolution", "closedAt")
 """What was finally decided about the applicant, how a step-up or review ended, and when the account was closed."""
 EVENT_FIELDS: Final = ("recordId", "eventTime", *LABEL_FIELDS, PROPENSITY)
+TIME_FIELDS: Final = ("eventTime", "labelKnownAt", "labelReportedAt", "closedAt")
 SIGNAL_PREFIX: Final = "signals."
 NESTED: Final = ("address", "signals")
 

@@ -1,5 +1,6 @@
 """Lists: values of a link key whose applicants pass, are stepped up or fail."""
 
+import re
 from functools import partial
 from typing import Annotated, Final
 
@@ -24,7 +25,8 @@ from scoring_model.contract.rules import Rule, RuleError
 MOST_VALUES: Final = 1_000
 """Values of one request."""
 
-_NAME: Final = {"type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$"}
+NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}", re.ASCII)
+_NAME: Final = {"type": "string", "pattern": f"^{NAME.pattern}$"}
 _LIST: Final = {**_NAME, "description": "Name of the list."}
 
 
@@ -32,6 +34,15 @@ def _text(value: object) -> str:
     found = rules.definite_text(value, limit=64)
     if found is None:
         raise missing()
+    return found
+
+
+def list_name(value: object) -> str:
+    """Check the name of a list; raises `RuleError`."""
+    found = _text(value)
+    if not NAME.fullmatch(found):
+        detail = "must be 1 to 64 letters, digits, hyphens and underscores, a letter or digit first"
+        raise RuleError("malformed", detail)
     return found
 
 
@@ -57,7 +68,7 @@ def _values(value: object) -> tuple[object, ...]:
     return tuple(value)
 
 
-Name = Annotated[str, PlainValidator(_text), WithJsonSchema(_LIST)]
+Name = Annotated[str, PlainValidator(list_name), WithJsonSchema(_LIST)]
 Values = Annotated[
     tuple[object, ...],
     PlainValidator(_values),

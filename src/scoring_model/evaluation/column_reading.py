@@ -1,7 +1,7 @@
 """Reads the named columns of scored files and of label files, which are no records."""
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC
 from functools import reduce
 from pathlib import Path
@@ -13,6 +13,7 @@ from scoring_model.contract.rules import number as number_rule
 from scoring_model.evaluation.evaluated_records import EvaluationError, refuse
 from scoring_model.records import Column, FileFormat, RecordSchema
 from scoring_model.records.cells import moment, number, plain
+from scoring_model.records.clocks import with_clocks
 from scoring_model.records.columns import Parsed, parse_column, parse_instants, parse_texts
 from scoring_model.records.encoding import encode, is_zoned
 from scoring_model.records.files import file_sheet, frame_sheet
@@ -51,6 +52,10 @@ class Source:
             return cls(name="the table", files=(), sheets=(frame_sheet(source),))
         files = tuple(path.name for path in paths)
         return cls(name=", ".join(files), files=files, sheets=tuple(file_sheet(path, form) for path in paths))
+
+    def with_clocks(self, schema: RecordSchema) -> "Source":
+        """Join the times that a schema reads from two columns."""
+        return replace(self, sheets=tuple(with_clocks(sheet, schema) for sheet in self.sheets))
 
     @property
     def rows(self) -> int:

@@ -115,6 +115,7 @@ def read_labels(source: object, schema: RecordSchema) -> Labels:
     """
     opened = Source.open(source, schema.format)
     schema = schema_of(opened.sheets[0].columns, schema, marked=opened.sheets[0].marked)
+    opened = opened.with_clocks(schema)
     names = {field: _name(opened, field, schema) for field in _ALIASES}
     rule, times = label_rule(schema.labels), instants(schema)
     parsers = {

@@ -42,8 +42,8 @@ def encode(cells: Cells, rows: int, nulls: Collection[str] = ()) -> Column:
     -------
     Column
         Of as many rows, its values in any order: an ndarray of datetime64[us] where the source has a type for dates or
-        timestamps. Cells of a type that no field can have (a struct, a duration) become one value, that
-        type. Of a list of more than `URLS` items only the length is kept.
+        timestamps. Times of day become text. Cells of a type that no field can have (a struct, a duration) become one
+        value, that type. Of a list of more than `URLS` items only the length is kept.
     """
     column = _encoded(cells, rows)
     words = frozenset(nulls)
@@ -68,6 +68,8 @@ def _encoded(cells: Cells, rows: int) -> Column:
         return _instants(cells)
     if pa.types.is_list(kind) or pa.types.is_large_list(kind):
         return _lists(pa.concat_arrays(cells.chunks) if cells.num_chunks else pa.array([], kind))
+    if pa.types.is_time(kind):
+        return _scalars(cells.cast(pa.string()))
     if _is_scalar(kind):
         return _scalars(cells)
     return Column((kind,), np.where(_valid(cells), 0, -1).astype(np.int32))

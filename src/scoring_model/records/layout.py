@@ -94,7 +94,9 @@ def check_layout(columns: Collection[str], schema: RecordSchema, *, labelled: bo
         If a required or mapped column is absent; if there is neither an identity nor a signal; or if an unused
         column differs from an expected one only by case or outer blanks.
     """
-    problems = [_missing(field, columns, schema) for field in _needed(schema, labelled=labelled)]
+    needed = dict.fromkeys(_needed(schema, labelled=labelled))
+    problems = [_missing(field, schema.column_of(field), columns) for field in needed]
+    problems += [_missing(field, clock, columns) for field, clock in schema.clocks.items() if field in needed]
     held = [field for field in schema.fields if schema.column_of(field) in columns]
     if not set(held) - set(REFERENCE_FIELDS):
         hint = "" if held else ": are the names of the columns in the first row?"
@@ -124,11 +126,11 @@ def _some(names: Collection[str]) -> str:
 
 
 def _wanted(schema: RecordSchema) -> dict[str, str]:
-    return {schema.column_of(field): field for field in (*schema.event_fields, *schema.fields)}
+    columns = {schema.column_of(field): field for field in (*schema.event_fields, *schema.fields)}
+    return columns | {clock: field for field, clock in schema.clocks.items()}
 
 
-def _missing(field: str, columns: Collection[str], schema: RecordSchema) -> str:
-    column = schema.column_of(field)
+def _missing(field: str, column: str, columns: Collection[str]) -> str:
     if column in columns:
         return ""
     mapped = f" (to which columns maps {field})" if column != field else ""

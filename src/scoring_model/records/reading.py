@@ -11,10 +11,11 @@ from typing import Any, Final, TypeVar
 import numpy as np
 
 from scoring_model.arrays import BoolArray, FloatArray, IntArray
-from scoring_model.contract.fields import DECIDED_FIELDS, EVENT_FIELDS, PROPENSITY, signal_field
+from scoring_model.contract.fields import DECIDED_FIELDS, EVENT_FIELDS, PROPENSITY, TIME_FIELDS, signal_field
 from scoring_model.contract.rules import TEXT_RULES, Rule, ValueRule, image_urls, propensity, reference
 from scoring_model.records import cells
 from scoring_model.records.cells import Cell
+from scoring_model.records.clocks import with_clocks
 from scoring_model.records.columns import (
     Parsed,
     in_century,
@@ -39,9 +40,7 @@ from scoring_model.records.sources import file_paths
 from scoring_model.records.table import NEVER, Column, RecordTable
 
 INSTANTS: Final = ("eventTime", "labelKnownAt", "labelReportedAt")
-_CLOSED: Final = "closedAt"
-_TIMES: Final = (*INSTANTS, _CLOSED)
-DATED: Final = (*_TIMES, "dob")
+DATED: Final = (*TIME_FIELDS, "dob")
 
 T = TypeVar("T")
 
@@ -127,8 +126,10 @@ def read_records(
     return _reading(parts, schema, paths or ())
 
 
-def field_columns(columns: Collection[str], schema: RecordSchema, *, labelled: bool) -> dict[str, str]:
-    """Check the names of a file's columns, before its rows are read in parts; return the column of each field.
+def field_columns(
+    columns: Collection[str], schema: RecordSchema, *, labelled: bool
+) -> dict[str, tuple[str, ...]]:
+    """Check the names of a file's columns, before its rows are read in parts; return the columns of each field.
 
     Parameters
     ----------
@@ -143,7 +144,12 @@ def field_columns(columns: Collection[str], schema: RecordSchema, *, labelled: b
     named = _with_signal_names({name: name for name in columns}, schema)
     if named:
         check_layout(named, schema, labelled=labelled)
-    return {field: named[schema.column_of(field)] for field in _present(named, schema)}
+    return {
+        field: tuple(
+            named[name] for name in (schema.column_of(field), schema.clocks.get(field)) if name in named
+        )
+        for field in _present(named, schema)
+    }
 
 
 def date_texts(sheet: Sheet, schema: RecordSchema) -> Iterator[tuple[str, Iterator[str]]]:
@@ -215,7 +221,7 @@ def read_record(row: Mapping[str, object], schema: RecordSchema) -> Record:
     schema = schema_of(names, schema)
     columns, own_id = ObjectColumns(), schema.column_of("recordId")
     # A file with ids has one in every row; a single record needs none.
-    absent = {**dict.fromkeys(schema.columns.values()), own_id: "0"}
+    absent = {**dict.fromkeys((*schema.columns.values(), *schema.clocks.values())), own_id: "0"}
     columns.add(0, {name: value for name, value in absent.items() if name not in names} | dict(row))
     sheet = Sheet(1, named_columns(columns.cells()), tuple(columns.violations))
     reading = _reading([_read_sheet(sheet, schema, labelled=False)], schema, ())
@@ -326,7 +332,7 @@ def _refused_ids(parsed: Mapping[str, Parsed], violations: tuple[RowViolation, .
 
 
 def _renamed(sheet: Sheet, schema: RecordSchema) -> Sheet:
-    return replace(sheet, columns=_with_signal_names(sheet.columns, schema))
+    return with_clocks(replace(sheet, columns=_with_signal_names(sheet.columns, schema)), schema)
 
 
 def _with_signal_names(given: Mapping[str, T], schema: RecordSchema) -> dict[str, T]:
@@ -363,7 +369,7 @@ def _column(
     if guessed is None:
         guessed = () if schema.format.dates or field not in DATED else guess_dates(_dates_unlike_iso(raw))
     formats = schema.format.dates or guessed
-    if field in _TIMES:
+    if field in TIME_FIELDS:
         zone = UTC if is_zoned(given) else schema.format.zone or UTC
         read = cells.moment(formats) if formats else cells.plain
         return parse_instants(field, raw, read, zone), guessed

@@ -11,6 +11,7 @@ from scoring_model.contract.fields import (
     EVENT_FIELDS,
     IDENTITY_FIELDS,
     PROPENSITY,
+    TIME_FIELDS,
     signal_field,
 )
 from scoring_model.contract.rules import Rule, SignalType
@@ -147,11 +148,14 @@ class RecordSchema:
         How values are written in files.
     names : {"contract", "own"}, optional
         Whose names count in a file whose columns do not decide it (see `layout.schema_of`).
+    clocks : mapping of str to str
+        Field of a time to the column of its times of day, where the one of `columns` holds its days alone.
 
     Raises
     ------
     Invalid
-        If `columns` or `format.values` names an unknown field, or one column for two fields.
+        If `columns` or `format.values` names an unknown field, or one column for two fields, or if `clocks` names a
+        field that is no time.
     """
 
     columns: Mapping[str, str] = field(default_factory=dict)
@@ -161,6 +165,7 @@ class RecordSchema:
     step_ups: StepUps = "not_observed"
     format: FileFormat = field(default_factory=FileFormat)
     names: Names | None = None
+    clocks: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         known = (*self.fields, *self.event_fields, *DECIDED_FIELDS)
@@ -180,7 +185,17 @@ class RecordSchema:
             for name in self.format.values
             if name not in self.fields
         ]
-        uses = Counter(map(self.column_of, (*self.fields, *self.event_fields)))
+        violations += [
+            Violation(
+                pointer("columns", name),
+                "invalid",
+                "only a time has two columns: its day and its time of day",
+            )
+            for name in self.clocks
+            if name not in TIME_FIELDS
+        ]
+        fields = (*self.fields, *self.event_fields)
+        uses = Counter((*map(self.column_of, fields), *self.clocks.values()))
         violations += [
             Violation("/columns", "repeated", f"{uses[column]} fields are read from column {column!r}")
             for column in uses
@@ -210,7 +225,7 @@ class RecordSchema:
         """The schema of the same records with the names and spellings of the contract."""
         form = FileFormat(separator=self.format.separator, encoding=self.format.encoding)
         labels, outcomes = LabelSchema(delay=self.labels.delay), OutcomeSchema()
-        return replace(self, columns={}, labels=labels, outcomes=outcomes, format=form)
+        return replace(self, columns={}, labels=labels, outcomes=outcomes, format=form, clocks={})
 
     def exported(self, columns: Collection[str]) -> "RecordSchema":
         """Return the schema of the same records in an export of the service, which says what was decided.

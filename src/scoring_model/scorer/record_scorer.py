@@ -43,7 +43,10 @@ class RecordScorer(Decider):
         self.matrix = contents.features
         schema = contents.schema
         # File columns with names other than their fields: they identify a mapping as a row of a file.
-        own = {*schema.columns.values(), *schema.signals} - {*schema.event_fields, *schema.fields}
+        own = {*schema.columns.values(), *schema.clocks.values(), *schema.signals} - {
+            *schema.event_fields,
+            *schema.fields,
+        }
         self.own_names = own | {name.partition(".")[0] for name in own} - {*NESTED}
 
     def score_record(

@@ -261,4 +261,8 @@ def column_schema(schema: RecordSchema) -> str:
         }
         for name in (*EVENT_FIELDS, *schema.fields)
     ]
+    columns += [
+        {"name": clock, "type": "string", "required": name == "eventTime"}
+        for name, clock in schema.clocks.items()
+    ]
     return json.dumps({"mlflow_colspec": columns})

@@ -17,7 +17,7 @@ from scoring_model.configuration import SplitSettings
 from scoring_model.evaluation.stopped import ControlGroup
 from scoring_model.records.observation import known_targets
 from scoring_model.records.table import NEVER
-from scoring_model.records.times import DAY
+from scoring_model.records.times import DAY, to_the_minute
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -229,9 +229,10 @@ class PartSummary:
     left_out: Mapping[str, int]
 
     def __str__(self) -> str:
-        left_out = "".join(f"; {count}: {reason}" for reason, count in self.left_out.items())
-        used = f"{self.genuine} genuine, {self.frauds} frauds{left_out}"
-        return f"{self.part} {self.start} to {self.end}: {self.records} records; {used}"
+        left_out = "".join(f"; {count:,}: {reason}" for reason, count in self.left_out.items())
+        used = f"{self.genuine:,} genuine, {self.frauds:,} frauds{left_out}"
+        start, end = map(to_the_minute, (self.start, self.end))
+        return f"{self.part} {start} to {end}: {self.records:,} records; {used}"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -304,24 +305,6 @@ class Split:
             start=b.validation_from,
             end=b.validation_to,
         )
-
-    def describe(self) -> list[PartSummary]:
-        """Return one row for each segment, in order of time."""
-        return list(self.summaries)
-
-    def to_markdown(self) -> str:
-        """Return the segments as a table."""
-        lines = [
-            "### Split",
-            "",
-            "| Part | From | To | Records | Genuine | Frauds | Left out |",
-            "| --- " * 7 + "|",
-        ]
-        for row in self.summaries:
-            left_out = "; ".join(f"{count}: {reason}" for reason, count in row.left_out.items())
-            cells = (row.part, row.start, row.end, row.records, row.genuine, row.frauds, left_out)
-            lines.append("| " + " | ".join(map(str, cells)) + " |")
-        return "\n".join(lines) + "\n"
 
 
 def describe_use(parts: Split, settings: SplitSettings) -> str:

@@ -301,6 +301,7 @@ def test_an_entry_on_a_person_ends_with_the_person(store_url: str, sealed: Path)
         assert await replays(world, [ours, theirs]) == [Replay.ERASED, Replay.SAME]
         await world.erase_signals(two, id_of(theirs))
         assert await table(world.url, ListEntryRow) == []
+        assert [row.entries for row in await table(world.url, OperatorListRow)] == [0]
 
     run_story(store_url, sealed, story)
 
@@ -319,6 +320,10 @@ def test_ended_entries_go_with_link_records(sqlite_url: str, sealed: Path) -> No
         cutoffs = Ages().cutoffs(now=cutoff, longest=DAY)
         await sweep(world.store, cutoffs)
         assert [row.ended_at for row in await table(world.url, ListEntryRow)] == [None]
+        assert [(row.name, row.entries) for row in await table(world.url, OperatorListRow)] == [
+            ("a", 0),
+            ("b", 1),
+        ]
         assert await replays(world, [old]) == [Replay.SAME]
         await select(world.url, "UPDATE verifications SET decided_by_code = 'b'")
         assert await replays(world, [old]) == [Replay.DIFFERENT]
@@ -328,7 +333,7 @@ def test_ended_entries_go_with_link_records(sqlite_url: str, sealed: Path) -> No
 
 REFUSED: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
     "nothing": ({}, {"/list": "missing", "/key": "missing", "/outcome": "missing", "/values": "missing"}),
-    "no name": ({"list": "a b"}, {"/list": "malformed"}),
+    "no name": ({"list": "a b", "outcome": "STOP"}, {"/list": "malformed", "/outcome": "not_listed"}),
     "no key": ({"key": "devise"}, {"/key": "unknown_key"}),
     "no outcome": ({"outcome": "STOP"}, {"/outcome": "not_listed"}),
     "an end in the past": ({"until": "2026-06-01T00:00:00Z"}, {"/until": "too_early"}),
@@ -391,9 +396,9 @@ def test_lists_have_limits(sqlite_url: str, sealed: Path, monkeypatch: pytest.Mo
         with pytest.raises(Invalid, match="would have 4 entries; a list takes 3"):
             await listed(world, caller, "a", "FAILED", "w")
         world.clock.at += 2 * HOUR
-        assert await listed(world, caller, "a", "FAILED", "w") == 1
+        assert await listed(world, caller, "a", "FAILED", "w", "y") == 2  # the end of y has passed
         shown = (await world.service.lists.list_all(caller)).lists[0]
-        assert (shown.entries, shown.outcome, shown.key) == (2, "FAILED", "device")
+        assert (shown.entries, shown.outcome, shown.key) == (3, "FAILED", "device")
         body = {"list": "a", "values": [f"d{place}" for place in range(1_000)]}
         await world.service.lists.remove(caller, body, None, spend)
         assert spent == [9]

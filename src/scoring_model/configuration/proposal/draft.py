@@ -65,6 +65,8 @@ class Proposal:
         What was inferred while reading the file.
     fields : dict of str to str
         Field to its column.
+    clocks : dict of str to str
+        Field of a time to the column of its times of day, where another one holds its days.
     words : dict of str to list of str
         Words of the label: fraud, genuine, ignored.
     outcomes : dict of str to list of str
@@ -96,6 +98,7 @@ class Proposal:
     decimal: str | None
     guesses: tuple[str, ...]
     fields: dict[str, str] = field(default_factory=dict)
+    clocks: dict[str, str] = field(default_factory=dict)
     words: dict[str, list[str]] = field(default_factory=dict)
     outcomes: dict[str, list[str]] = field(default_factory=dict)
     values: dict[str, dict[str, str]] = field(default_factory=dict)
@@ -119,7 +122,7 @@ class Proposal:
 
     def free(self) -> list[Profile]:
         """List the columns that are not used yet."""
-        used = {*self.fields.values(), *self.left_out}
+        used = {*self.fields.values(), *self.clocks.values(), *self.left_out}
         return [column for column in self.profiles.values() if column.name not in used]
 
     def of(self, name: str) -> Profile | None:
@@ -160,7 +163,7 @@ class Proposal:
         return {
             name: column
             for name, column in named.items()
-            if column not in (name, name.removeprefix(SIGNAL_PREFIX))
+            if column not in (name, name.removeprefix(SIGNAL_PREFIX)) or name in self.clocks
         }
 
     def likeliest(self, name: str, kinds: Sequence[Kind]) -> Profile | None:

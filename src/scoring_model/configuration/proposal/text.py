@@ -87,7 +87,9 @@ def _use(found: Proposal) -> Iterator[str]:
 def _records(found: Proposal) -> Iterator[str]:
     if found.columns:
         yield "  columns:"
-        yield from (f"    {name}: {_text(column)}" for name, column in found.columns.items())
+        for name, column in found.columns.items():
+            clock = found.clocks.get(name)
+            yield f"    {name}: {_text(column) if clock is None else _flow((column, clock))}"
     settings = {
         "decimal": f'"{found.decimal}"' if found.decimal else "",
         "nulls": _flow(found.nulls) if found.nulls else "",

@@ -1,14 +1,17 @@
 """Finds the times of events, of births, and of what became known."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
 
-from scoring_model.configuration.profiles import Kind, Profile
+from scoring_model.configuration.configuration import RecordSettings
+from scoring_model.configuration.profiles import Kind, Profile, profile
 from scoring_model.configuration.proposal.draft import Proposal, rank
 from scoring_model.configuration.proposal.label_columns import come_before, tell_when_known
 from scoring_model.records import NEVER
+from scoring_model.records.clocks import join_clock
 from scoring_model.records.times import DAY
 
 _BIRTHS: Final = 10 * 366 * DAY  # births lie at least ten years before the events
@@ -22,12 +25,12 @@ def find_times(proposal: Proposal) -> None:
         if column is not None:
             proposal.fields[name] = column.name
     full = _find_event(proposal)
-    event = proposal.of("eventTime")
-    if event is None:
+    if "eventTime" not in proposal.fields:
         proposal.decisions.append(
             "No column holds the time of the event: name it in records.columns.eventTime."
         )
         return
+    event = _with_clock(proposal, "eventTime")
     rivals = [column.name for column in full if column.name not in proposal.fields.values()]
     proposal.decisions += _doubts(proposal, event, rivals)
 
@@ -63,16 +66,39 @@ def _doubts(proposal: Proposal, event: Profile, rivals: list[str]) -> Iterator[s
             yield (
                 f"{column.name} does not show whether the day or the month comes first: check records.format.dates."
             )
-    hours = [column.name for column in proposal.free() if column.kind is Kind.HOUR]
-    if hours and not np.any(event.times[event.times != NEVER] % DAY):
-        yield (
-            f"{event.name} has no times of day, so that all events of a day count as one moment: join it with "
-            f"{' or '.join(hours)} in one column, such as 2024-02-01 13:45."
-        )
     if not event.zoned and proposal.timezone is None:
         yield (
             f"{event.name} has no time zone and is read as UTC: name its zone with --timezone, such as Europe/Berlin."
         )
+
+
+def _with_clock(proposal: Proposal, name: str) -> Profile:
+    """Join the days of a time with the times of day in the column that stands nearest, and return its column."""
+    day = proposal.profiles[proposal.fields[name]]
+    places = {column: place for place, column in enumerate(proposal.profiles)}
+    near = [
+        (abs(places[hour.name] - places[day.name] - 0.5), hour)  # the next column comes before the last one
+        for hour in proposal.free()
+        if hour.kind is Kind.HOUR
+    ]
+    if name != "eventTime":
+        near = [(distance, hour) for distance, hour in near if distance < 1]
+    if not near or np.any(day.times[day.times != NEVER] % DAY):
+        return day
+    hour = min(near, key=lambda one: one[0])[1]
+    joined, without = join_clock(day.column, hour.column)
+    if (missing := without.mean()) > RecordSettings().max_bad_share:
+        proposal.decisions.append(
+            f"{day.name} has no times of day, so that all events of a day count as one moment. {hour.name} holds them, "
+            f"but not in {missing:.1%} of the rows: fill them, and name both, records.columns.{name}: [day, time]."
+        )
+        return day
+    proposal.clocks[name] = hour.name
+    proposal.guesses += (f"{name} is joined from {day.name} and {hour.name}",)
+    proposal.profiles[day.name] = replace(
+        profile(day.name, joined, (), decimal=None), uncertain=day.uncertain
+    )
+    return proposal.profiles[day.name]
 
 
 def _is_later(column: Profile) -> bool:
@@ -123,3 +149,4 @@ def find_known(proposal: Proposal) -> None:
             proposal.left_out[column.name] = "it holds times that are neither before nor after the event"
             continue
         proposal.fields[name] = column.name
+        _with_clock(proposal, name)

@@ -147,7 +147,7 @@ def identifier(value: object) -> bytes | None:
 
 def _csv_rows(path: Path, needed: tuple[tuple[str, ...], ...]) -> Iterator[Cells | Violation]:
     with path.open(encoding="utf-8-sig", newline="") as file:
-        rows = (row for row in csv.reader(_lines(file, path), strict=True) if row)
+        rows = (row for row in csv.reader(lines_of(file, path.name), strict=True) if row)
         header = next(rows, [])
         _check_header(path, header, needed)
         for row in rows:
@@ -171,15 +171,16 @@ def _check_header(path: Path, header: list[str], needed: tuple[tuple[str, ...], 
 
 def _json_rows(path: Path) -> Iterator[Cells | Violation]:
     with path.open(encoding="utf-8-sig") as file:
-        for line in _lines(file, path):
+        for line in lines_of(file, path.name):
             if not line.isspace():
                 yield _json_row(line)
 
 
-def _lines(file: TextIO, path: Path) -> Iterator[str]:
+def lines_of(file: TextIO, name: str) -> Iterator[str]:
+    """Read a file line by line; raises `ValueError` at a line that is too long."""
     while line := file.readline(LONGEST_LINE):
         if len(line) == LONGEST_LINE and not line.endswith("\n"):
-            raise ValueError(f"{path.name}: a line has more than {LONGEST_LINE:,} characters")
+            raise ValueError(f"{name}: a line has more than {LONGEST_LINE:,} characters")
         yield line
 
 

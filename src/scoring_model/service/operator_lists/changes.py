@@ -4,14 +4,14 @@ Each change of a list has the next number of the database, under a lock that all
 has read up to a number has read all that is before it.
 """
 
-import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from scoring_model.contract.operator_list import list_name
 from scoring_model.contract.outcome import Outcome
-from scoring_model.contract.rules import Rule
+from scoring_model.contract.rules import Rule, RuleError
 from scoring_model.contract.texts import rfc3339
 from scoring_model.contract.violation import Invalid, Violation
 from scoring_model.service.core.rows import ListChangeRow, ListEntryRow, OperatorListRow
@@ -27,7 +27,6 @@ AT_ONCE: Final = 1_000
 """Entries of one transaction: it holds the lock of all changes, and on SQLite that of the database, for some 30 ms."""
 
 ACTIONS: Final = {"pass": Outcome.PASSED, "fail": Outcome.FAILED, "step_up": Outcome.STEPPED_UP}
-NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}", re.ASCII)
 _SHOWN_CHANGES: Final = 10
 BEFORE_HASHES: Final = b""
 _NOT_SEALED: Final[Mapping[bytes, bytes]] = {}
@@ -91,10 +90,10 @@ class Changed:
 
 def check_name(name: str) -> str:
     """Return the name of a list; raises `Invalid`."""
-    if not NAME.fullmatch(name):
-        detail = "must be 1 to 64 letters, digits, hyphens and underscores, a letter or digit first"
-        raise Invalid([Violation("/list", "malformed", detail)])
-    return name
+    try:
+        return list_name(name)
+    except RuleError as error:
+        raise Invalid([Violation("/list", error.type, error.message())]) from None
 
 
 async def add_entries(
@@ -148,8 +147,10 @@ async def check_addition(
     Raises
     ------
     Invalid
-        As for `add_entries`.
+        As for `add_entries`, or if their end has passed.
     """
+    if addition.until is not None and addition.until <= now:
+        raise Invalid([Violation("/until", Rule.TOO_EARLY, "must be later than now")])
     async with store.reading() as reader:
         row = await _list_of(reader, change, addition, beside)
         if row is None:
@@ -247,10 +248,10 @@ async def _add(
     kept = {value for value, end in open_ones.items() if end == until and (until is None or until > now)}
     new = [value for value in hashes if value not in kept]
     ended = [value for value in new if value in open_ones]
-    entries = row.entries + len(new) - len(ended)
+    entries, over = row.entries + len(new) - len(ended), frozenset[bytes]()
     if entries > MOST_ENTRIES:
-        over = len(await transaction.end_expired([(row.number, number, now)]))
-        row, entries = row._replace(entries=row.entries - over), entries - over
+        over = await transaction.end_expired([(row.number, number, now)])
+        entries -= len(over.difference(ended))
     _check_room(entries)
     if new:
         await transaction.end_entries([(value, row.number, number, now) for value in ended])
@@ -258,7 +259,7 @@ async def _add(
             ListEntryRow(value, number, row.number, until, None, until, sealed.get(value)) for value in new
         ]
         await transaction.insert(rows)
-        await _note(transaction, row, number, change.by, now, (len(new), len(ended)))
+        await _note(transaction, row, number, change.by, now, (len(new), len(over.union(ended))))
     return Changed(len(new), len(kept), entries)
 
 
@@ -304,7 +305,7 @@ async def _note(
 ) -> None:
     added, removed = counts
     await transaction.insert([ListChangeRow(number, row.number, now, by, added, removed)])
-    await transaction.count_entries(row.number, row.entries + added - removed)
+    await transaction.count_entries(row.number, added - removed)
 
 
 async def existing(reader: Reader, change: ListChange) -> OperatorListRow:

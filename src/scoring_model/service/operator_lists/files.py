@@ -6,11 +6,12 @@ from pathlib import Path
 from typing import Final
 
 from scoring_model.configuration.reading import read_yaml
+from scoring_model.contract.operator_list import NAME
 from scoring_model.contract.outcome import Outcome
 from scoring_model.contract.violation import Invalid, Violation
 from scoring_model.decision.document import check_document, each, fields, must_be, one_of
 from scoring_model.records.times import end_of, is_end
-from scoring_model.service.operator_lists.changes import ACTIONS, MOST_LISTS, NAME
+from scoring_model.service.operator_lists.changes import ACTIONS, MOST_LISTS
 from scoring_model.service.operator_lists.values import ValueHasher, hash_values, read_lines
 
 
@@ -71,7 +72,7 @@ def read_lists(path: Path) -> tuple[FileList, ...]:
         values = list(enumerate(given))
         if isinstance(given, str):
             beside = path.parent / given
-            with beside.open(encoding="utf-8") as lines:
+            with beside.open(encoding="utf-8-sig") as lines:
                 values, source = read_lines(lines, beside.name), beside.name
         until = plain.get("until")
         found.append(

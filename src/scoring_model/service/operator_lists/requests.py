@@ -22,7 +22,6 @@ from scoring_model.service.operator_lists.changes import (
     Changed,
     ListChange,
     add_entries,
-    check_name,
     existing,
     remove_entries,
 )
@@ -73,7 +72,6 @@ class ListRequests(Operations):
             given = parsed(ListEntriesInput, body, PresentContext(self._clock.now()))
             change = ListChange(history_scope=caller.history_scope, name=given.list, by=caller.client_id)
             addition = Addition(key=given.key, outcome=Outcome(given.outcome), until=given.until)
-            check_name(given.list)
             key = chosen_key(self._link_keys, given.key)
             await _pay(caller, spend, given.values)
             hashes = await self._hashed(caller, key, given.values)

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterable, Mapping
-from functools import partial
 from pathlib import Path
 from typing import Final, TextIO
 
@@ -20,7 +19,7 @@ from scoring_model.history import PERSON, LinkKey
 from scoring_model.history.keys import PERSON_PARTS
 from scoring_model.records.near_misses import did_you_mean
 from scoring_model.records.record import RowViolation
-from scoring_model.service.core.row_files import LONGEST_LINE, RowsRefused
+from scoring_model.service.core.row_files import RowsRefused, lines_of
 from scoring_model.service.keys.link_hashes import Linker
 from scoring_model.service.keys.secrets import Secrets
 
@@ -147,13 +146,20 @@ def read_lines(source: TextIO, name: str) -> list[tuple[int, object]]:
     ------
     Invalid
         If it has more than `MOST_VALUES` lines, or no value.
+    ValueError
+        If it has another encoding, or too long a line.
     """
     found: list[tuple[int, object]] = []
-    for number, line in enumerate(iter(partial(source.readline, LONGEST_LINE), "")):
-        if number >= MOST_VALUES:
-            raise Invalid([Violation("", Rule.TOO_MANY, f"must hold at most {MOST_VALUES:,} lines")], name)
-        if line.strip():
-            found.append((number, line.strip()))
+    try:
+        for number, line in enumerate(lines_of(source, name)):
+            if number >= MOST_VALUES:
+                raise Invalid(
+                    [Violation("", Rule.TOO_MANY, f"must hold at most {MOST_VALUES:,} lines")], name
+                )
+            if line.strip():
+                found.append((number, line.strip()))
+    except UnicodeDecodeError:
+        raise ValueError(f"{name}: a file of values must be UTF-8") from None
     if not found:
         raise Invalid([Violation("", Rule.MISSING, "must hold a value")], name)
     return found

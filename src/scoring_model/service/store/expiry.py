@@ -10,7 +10,7 @@ from enum import StrEnum
 from typing import Final
 
 from scoring_model.service.core.ids import AHEAD, first_of
-from scoring_model.service.store.statements import Each, places
+from scoring_model.service.store.statements import OF_LIST, Each, places
 
 Key = tuple[bytes | int, ...]
 """The primary key of a row."""
@@ -68,8 +68,8 @@ class Expiry:
     count : str
         Counts old rows. Arguments: the key before, the last key, the cutoff, and the cutoffs of `earlier`.
     drop : Each
-        Deletes old rows and returns a row for each. Arguments: the key before, the last key, and the cutoff. A server
-        skips locked rows, to avoid deadlocks.
+        Deletes old rows and returns a row for each, of entries of lists with `OF_LIST`. Arguments: the key before, the
+        last key, and the cutoff. A server skips locked rows, to avoid deadlocks.
     first : Key
         A key before all others.
     last : callable
@@ -100,6 +100,7 @@ def _expiry(
     last: Callable[[int], Key] = lambda before: (first_of(before + AHEAD),),
     among: str = "",
     to_be: str = "",
+    returned: str = "1",
     earlier: tuple[Expiring, ...] = (),
 ) -> Expiry:
     """Generate the statements of a kind.
@@ -117,10 +118,10 @@ def _expiry(
         end=f"SELECT {names} FROM {table} WHERE {among}{of_key} > {after} ORDER BY {names} LIMIT 1 OFFSET ${size + 1}",
         count=f"SELECT count(*) FROM {table} WHERE {in_range} AND {(to_be or condition).format(*instants)}",
         drop=Each(
-            f"DELETE {found} RETURNING 1",
+            f"DELETE {found} RETURNING {returned}",
             # By ctid, to avoid a self-join: locked rows don't move.
             f"DELETE FROM {table} WHERE ctid = any(ARRAY("
-            f"SELECT ctid {found} ORDER BY {names} FOR UPDATE SKIP LOCKED)) RETURNING 1",
+            f"SELECT ctid {found} ORDER BY {names} FOR UPDATE SKIP LOCKED)) RETURNING {returned}",
         ),
         first=(b"", 0)[:size],
         last=last,
@@ -157,6 +158,7 @@ EXPIRY: Final = {
         "list_entries",
         ("hash", "added"),
         "ended_at < {0}",
+        returned=OF_LIST,
         last=lambda _: (_AFTER_HASHES, 0),
     ),
     Expiring.LABEL_TIMES: _expiry(

@@ -148,10 +148,13 @@ END_EXPIRED: Final = Each(
     "WHERE list_entries.list_number = given.list_number AND list_entries.removed IS NULL AND until <= given.at "
     "RETURNING hash",
 )
+OF_LIST: Final = "list_number, removed"
+"""Of deleted entries, for their lists, which do not count removed ones. SQLite 3.40 evaluates IS NULL wrongly here."""
 FORGET_PERSON: Final = (
     "DELETE FROM list_entries WHERE hash = $1 AND NOT EXISTS (SELECT 1 FROM clients WHERE "
     "pool = (SELECT pool FROM clients WHERE client = $2) AND EXISTS "
-    "(SELECT 1 FROM person_keys WHERE person_keys.client = clients.client AND person = $1))"
+    "(SELECT 1 FROM person_keys WHERE person_keys.client = clients.client AND person = $1)) "
+    f"RETURNING {OF_LIST}"
 )
 BUNDLE_FILES: Final = select(BundleFileRow, "WHERE model_version = $1 AND policy_version = $2 ORDER BY name")
 _REPORTED: Final = ", ".join(f"{name} = excluded.{name}" for name in ServingProcessRow._fields[1:])

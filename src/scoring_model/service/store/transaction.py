@@ -2,9 +2,10 @@
 
 import struct
 from abc import abstractmethod
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from typing import Final, NamedTuple, Protocol, cast
+from typing import Any, Final, NamedTuple, Protocol, cast
 
 from scoring_model.service.core.rows import (
     ClientRow,
@@ -21,7 +22,7 @@ from scoring_model.service.core.rows import (
 )
 from scoring_model.service.store import statements as sql
 from scoring_model.service.store.buckets import Bucket
-from scoring_model.service.store.expiry import EXPIRY, Cutoffs, KeyRange
+from scoring_model.service.store.expiry import EXPIRY, Cutoffs, Expiring, KeyRange
 from scoring_model.service.store.queries import (
     command,
     command_of_each,
@@ -235,7 +236,7 @@ class Transaction(Reader):
         deleted = await self._rows(sql.DELETE_KEY, key_id)
         for client, person in deleted:
             if person is not None and await self.list_entries([person]):
-                await self._rows(sql.FORGET_PERSON, person, client)
+                await self._uncount(await self._rows(sql.FORGET_PERSON, person, client))
         identities = await self._rows(sql.IDENTITIES_OF_KEY, key_id, *after.identity, ERASED_AT_ONCE)
         verifications = await self._rows(
             sql.VERIFICATIONS_OF_KEY, key_id, *after.verification, ERASED_AT_ONCE
@@ -256,8 +257,10 @@ class Transaction(Reader):
     end_expired = update_of_each(sql.END_EXPIRED, tuple)
     """End the entries of a list whose end has passed: number of the list, number of the change, instant."""
 
-    count_entries = command("UPDATE operator_lists SET entries = $2 WHERE number = $1", takes(int, int))
-    """Note how many entries a list has."""
+    count_entries = command(
+        "UPDATE operator_lists SET entries = entries + $2 WHERE number = $1", takes(int, int)
+    )
+    """Add to the number of entries of a list, which an erasure and a sweep change too."""
 
     set_fact = command(
         "INSERT INTO facts (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
@@ -278,7 +281,16 @@ class Transaction(Reader):
         """
         statement = self._of_dialect(EXPIRY[key_range.kind].drop)
         keys = (*key_range.after, *key_range.through)
-        return len(await self._rows(statement, *keys, cutoffs[key_range.kind]))
+        dropped = await self._rows(statement, *keys, cutoffs[key_range.kind])
+        if key_range.kind is Expiring.LIST_ENTRIES:
+            await self._uncount(dropped)
+        return len(dropped)
+
+    async def _uncount(self, deleted: Sequence[Sequence[Any]]) -> None:
+        """Subtract deleted entries of lists, each given as `OF_LIST`."""
+        lists = Counter(number for number, removed in deleted if removed is None)
+        for number in sorted(lists):  # in one order, so that no two transactions wait for each other
+            await self.count_entries(number, -lists[number])
 
     async def reseal(self, payloads: Sequence[tuple[bytes, bytes, bytes]]) -> frozenset[bytes]:
         """Replace sealed payloads of verifications, each given as id, old payload and new payload.
