@@ -33,7 +33,8 @@ def measure(numbers: FloatArray, codes: FloatArray, scores: IntArray, persons: I
 def distribution(feature: NumberProfile | CodeProfile, values: FloatArray) -> FloatArray:
     """Return the shares of the known values in each bin."""
     counts = np.bincount(feature.places(values), minlength=len(feature.shares) + 1)[:-1]
-    return counts / max(counts.sum(), 1)
+    found: FloatArray = counts / max(int(counts.sum()), 1)
+    return found
 
 
 def features(profile: Profile) -> tuple[NumberProfile, CodeProfile]:
