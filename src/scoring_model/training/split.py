@@ -55,6 +55,11 @@ class SplitBoundaries:
     as_of: int
 
     @property
+    def span(self) -> int:
+        """Return the microseconds from the first event to the as-of instant."""
+        return self.as_of - self.start
+
+    @property
     def edges(self) -> IntArray:
         """Return the first instants of the segments, shape (8,), non-decreasing."""
         b = self
@@ -77,11 +82,28 @@ def find_boundaries(event_times: IntArray, label_times: IntArray, settings: Spli
     SplitError
         If there are no records or they span too short a time.
     """
+    span = span_of(event_times, label_times, settings.as_of)
+    start = int(event_times.min())
+    return place_boundaries(start, start + span, settings)
+
+
+def span_of(event_times: IntArray, label_times: IntArray, as_of: int | None) -> int:
+    """Return the time from the first event to the as-of instant, by default just after the latest instant.
+
+    Parameters
+    ----------
+    event_times, label_times : ndarray of shape (n,), int64, microseconds since 1970-01-01 UTC
+
+    Raises
+    ------
+    SplitError
+        If there are no records.
+    """
     if len(event_times) == 0:
-        until = "" if settings.as_of is None else f" before the as-of instant {instant_text(settings.as_of)}"
+        until = "" if as_of is None else f" before the as-of instant {instant_text(as_of)}"
         raise SplitError((f"there are no records{until}",))
-    as_of = latest_instant(event_times, label_times) + 1 if settings.as_of is None else settings.as_of
-    return place_boundaries(int(event_times.min()), as_of, settings)
+    end = latest_instant(event_times, label_times) + 1 if as_of is None else as_of
+    return end - int(event_times.min())
 
 
 def place_boundaries(start: int, as_of: int, settings: SplitSettings) -> SplitBoundaries:
