@@ -236,7 +236,7 @@ def prepare(name: str, file: Path, work: Path) -> Case:
     content["training"]["split"] |= {"test": 0, "train": 0.75, "validation": 0.25}
     path.write_text(yaml.safe_dump(content), encoding="utf-8")
     configuration = load_configuration(path)
-    maturity = configuration.split.label_maturity
+    maturity = configuration.training.split.label_maturity
     records = read_records(file, configuration.schema, labelled=True).table
     records = records.take(np.argsort(records.event_times, kind="stable"))
     known = targets_at(records, records.latest_instant + 1, maturity)
@@ -297,9 +297,9 @@ def run_peer_on(
     """Scores of a peer and what it says; None where it could not be installed."""
     source, out = case.work / f"{kind}.parquet", case.work / f"{kind}.{peer}.npy"
     if not out.exists():
-        past = case.past
+        past, times = case.past, case.records.event_times
         if kind == FEATURES:  # the burn-in has no history to make features of
-            times, split = case.records.event_times, load_configuration(case.configuration).split
+            split = load_configuration(case.configuration).split_over(case.test_from - int(times[0]))
             past = past[times[past] >= place_boundaries(int(times[0]), case.test_from, split).train_from]
         rows = np.concatenate([past, case.later])
         marks = {"_target": case.targets[rows].astype(int), "_test": np.arange(len(rows)) >= len(past)}
@@ -359,16 +359,13 @@ def split_at(
     case: Case, rows: FloatArray, scorer: Scorer, origin: float, change: tuple[float, float, float]
 ) -> FloatArray:
     """Fit the first starting point after a change; average precision, ROC AUC, records that train and that validate."""
-    settings, times, labels = (
-        load_configuration(case.configuration).split,
-        case.records.event_times,
-        case.records,
-    )
-    burn_in, gap, train = change
-    maturity = settings.label_maturity
+    times, labels = case.records.event_times, case.records
+    configuration, (burn_in, gap, train) = load_configuration(case.configuration), change
+    maturity = configuration.training.split.label_maturity
     final = targets_at(labels, labels.latest_instant + 1, maturity)
     known = np.flatnonzero(final >= 0)
     test = known[int(origin * len(known)) : int((origin + 0.1) * len(known))]
+    settings = configuration.split_over(int(times[test[0]] - times[0]))
     lengths = {"burn_in": int(burn_in * settings.burn_in_length), "gap": int(gap * settings.gap_length)}
     parts = replace(settings, as_of=int(times[test[0]]), train=train, validation=1 - train, **lengths)
     edges = place_boundaries(int(times[0]), int(times[test[0]]), parts)

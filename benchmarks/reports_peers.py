@@ -21,7 +21,7 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from report import open_times
+from shared.browser import open_times
 from shared.judging import arguments
 from shared.processes import run_peer
 

@@ -48,7 +48,6 @@ def run() -> int:
             "--replace",
             *threads,
         ],
-        ["inspect", bundle, "--json"],
         ["score", bundle, new, "--out", scored, "--history", identities, "--reasons", *threads],
         ["evaluate", bundle, new, "--history", identities, "--json", evaluation, *threads],
     ]

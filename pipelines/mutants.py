@@ -116,8 +116,8 @@ NAMED: Final = (
     ),
     Named(
         name="ends of differences of cadences exchanged for their tone",
-        text="tone=tone_of(figure, difference.low, difference.high)",
-        fault="tone=tone_of(figure, difference.high, difference.low)",
+        text="tone=tone_of(figure, difference))",
+        fault="tone=tone_of(figure, difference.times(-1)))",
     ),
     Named(
         name="cells of pages without their tone",
@@ -141,13 +141,13 @@ NAMED: Final = (
     ),
     Named(
         name="a gate that reaches its limit passes",
-        text="ends.low > limits.above\n",
-        fault="ends.low >= limits.above\n",
+        text=" low > limits.above\n",
+        fault=" low >= limits.above\n",
     ),
     Named(
         name="a gate without an interval passes",
-        text="        return GateVerdict.NOT_ENOUGH_DATA\n    above =",
-        fault="        return GateVerdict.PASSED\n    above =",
+        text="        return GateVerdict.NOT_ENOUGH_DATA\n    low, high =",
+        fault="        return GateVerdict.PASSED\n    low, high =",
     ),
 )
 

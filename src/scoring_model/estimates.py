@@ -80,6 +80,22 @@ class Estimate:
     method: Method = "none"
     absence: Absence = ""
 
+    @property
+    def ends(self) -> tuple[float, float] | None:
+        """Both ends of the interval; None unless both are there."""
+        return None if self.low is None or self.high is None else (self.low, self.high)
+
+    @property
+    def percent(self) -> str:
+        """The share and its interval in percent, as a part of a sentence."""
+        ends = "" if self.ends is None else " ({:.2%} to {:.2%})".format(*self.ends)
+        return f"{self.value or 0.0:.2%}{ends}"
+
+    @property
+    def together(self) -> Self:
+        """The same number with the ends that hold for all numbers that were measured together."""
+        return replace(self, low=self.simultaneous_low, high=self.simultaneous_high)
+
     def times(self, factor: float) -> Self:
         """Return the same number in another unit, of which nothing was counted."""
         ends = self.low, self.high, self.simultaneous_low, self.simultaneous_high

@@ -237,7 +237,7 @@ def test_a_local_cluster_from_the_command_line(
     assert run(capsys, *command, f"{tmp_path / 'one'}/", "--threads", 1)[0] == 0
     code, said, errors = run(capsys, *command, f"{tmp_path / 'out'}/", "--dask", "local:1")
     assert code == 0, errors
-    assert "1000 records in" in said
+    assert "1,000 records in" in said
     assert hashes(tmp_path / "out") == hashes(tmp_path / "one")
 
 

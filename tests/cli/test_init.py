@@ -175,7 +175,7 @@ def test_a_file_of_the_contract_needs_no_mapping(
     }
     assert found.signals["sex"].protected == "sex"
     assert found.records.labels.delay is None
-    assert (found.links.delay, found.split.label_maturity) == (60 * DAY, 45 * DAY)
+    assert (found.links.delay, found.training.split.label_maturity) == (60 * DAY, 45 * DAY)
     assert found.links.delayed_windows
     assert "95% of 76 frauds in the file" in out.read_text()
     assert "findings: SM006 clear" in run(capsys, "check", small, "--config", out)[1]
@@ -246,7 +246,7 @@ def test_payments_need_only_their_delay(capsys: pytest.CaptureFixture[str], tmp_
         "label": "TX_FRAUD",
     }
     assert found.records.labels.fraud == ("1",)
-    assert found.records.labels.delay == found.split.label_maturity == 5 * DAY
+    assert found.records.labels.delay == found.training.split.label_maturity == 5 * DAY
     assert found.signals.keys() == {"CUSTOMER_ID", "TERMINAL_ID", "TX_AMOUNT"}
     assert [(one.signal, one.decimals) for one in found.links.amounts] == [("TX_AMOUNT", 2)]
     assert found.use.event == "payment"

@@ -12,6 +12,7 @@ import pytest
 
 from identity_use import checked, relaxed, write_configuration
 from program import Captured, refused, run
+from scoring_model.evaluation.report.words import unbroken
 
 
 @pytest.mark.usefixtures("undrawn")
@@ -38,10 +39,12 @@ def test_the_split_is_shown_and_kept(capsys: Captured, small: Path, tmp_path: Pa
     assert sum(segment["records"] for segment in segments) == 5000
     card, summary = (out / "card.md").read_text(), (folder / "evaluation.md").read_text()
     for segment in segments:
-        sizes = f"{segment['records']} | {segment['genuine']} | {segment['frauds']} |"
-        assert f"| {segment['part']} | {segment['start']} | {segment['end']} | {sizes}" in card
-        assert f"| {segment['part']} | {segment['start']} | {segment['end']} | {sizes}" in summary
-        shown = f"{segment['part']} {segment['start']} to {segment['end']}: {segment['records']} records; "
+        start, end = (segment[name][:16].replace("T", " ") for name in ("start", "end"))
+        sizes = f"{segment['records']:,} | {segment['genuine']:,} | {segment['frauds']:,} |"
+        assert f"| {segment['part']} | {start} | {end} | {sizes}" in card
+        days = " | ".join(unbroken(one[:10]) for one in (start, end))
+        assert f"| {segment['part']} | {days} | {sizes}" in summary
+        shown = f"{segment['part']} {start} to {end}: {segment['records']:,} records; "
         assert (shown in error) is (segment["records"] > 0)
         assert segment["records"] == segment["genuine"] + segment["frauds"] + sum(
             segment["left_out"].values()

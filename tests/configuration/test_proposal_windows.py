@@ -34,7 +34,7 @@ def test_the_delay_is_that_of_most_frauds() -> None:
     assert found.maturity == found.delay
     assert (delays[FRAUDS] <= found.gap).mean() >= 0.5 > (delays[FRAUDS] <= found.gap - DAY).mean()
     assert found.gap % DAY == 0
-    assert (assumed := proposed(card=OFTEN)).gap == assumed.maturity
+    assert (assumed := proposed(card=OFTEN)).gap == assumed.maturity // 2
     hours = proposed(delays=np.full(N, 5 * HOUR + 1), card=OFTEN)
     assert (hours.delay, hours.measured) == (6 * HOUR, 100)
 

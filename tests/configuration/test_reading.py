@@ -38,7 +38,7 @@ def test_durations_are_text(tmp_path: Path) -> None:
     text = "name: x\nlinks: {windows: [1h, 2d]}\ntraining: {split: {label_maturity: 30d}}"
     configuration = load_configuration(written(tmp_path, text))
     assert configuration.links.windows == (DAY // 24, 2 * DAY)
-    assert configuration.split.label_maturity == 30 * DAY
+    assert configuration.training.split.label_maturity == 30 * DAY
 
 
 def test_what_an_identity_needs_is_a_list_of_its_fields(tmp_path: Path) -> None:
@@ -52,12 +52,21 @@ def test_what_an_identity_needs_is_a_list_of_its_fields(tmp_path: Path) -> None:
         load_configuration(written(tmp_path, text % "dob, country"))
 
 
-def test_burn_in_is_as_long_as_the_longest_window_unless_given(tmp_path: Path) -> None:
-    """The default follows the windows; a given one stays."""
+def test_burn_in_is_as_long_as_the_longest_window_and_a_tenth_of_the_time_at_most(tmp_path: Path) -> None:
+    """Unless given. A tenth is in whole days, or hours below a day."""
     text = "name: x\nlinks: {windows: [1h, 2d]}\n"
-    assert load_configuration(written(tmp_path, text)).split.burn_in == 2 * DAY
+    configuration = load_configuration(written(tmp_path, text))
+    for span, burn_in in {500 * DAY: 2 * DAY, 19 * DAY: DAY, 5 * DAY: DAY // 2, DAY // 24: 0}.items():
+        assert configuration.split_over(span).burn_in == burn_in
     text += "training: {split: {burn_in: 5d}}"
-    assert load_configuration(written(tmp_path, text)).split.burn_in == 5 * DAY
+    assert load_configuration(written(tmp_path, text)).split_over(19 * DAY).burn_in == 5 * DAY
+
+
+def test_the_gap_is_half_of_the_label_maturity_unless_given(tmp_path: Path) -> None:
+    """Resolved, so that a bundle says it."""
+    text = "name: x\ntraining: {split: {label_maturity: 30d%s}}"
+    assert load_configuration(written(tmp_path, text % "")).split_over(500 * DAY).gap == 15 * DAY
+    assert load_configuration(written(tmp_path, text % ", gap: 0s")).split_over(500 * DAY).gap == 0
 
 
 def test_delayed_windows_begin_at_the_delay_of_the_labels(tmp_path: Path) -> None:
@@ -67,7 +76,7 @@ def test_delayed_windows_begin_at_the_delay_of_the_labels(tmp_path: Path) -> Non
     )
     configuration = load_configuration(written(tmp_path, text % ""))
     assert configuration.feature_settings.links.specs["person"].delay == 7 * DAY
-    assert configuration.split.burn_in == 37 * DAY
+    assert configuration.split_over(500 * DAY).burn_in == 37 * DAY
     configuration = load_configuration(written(tmp_path, text % ", delay: 2d"))
     assert configuration.feature_settings.links.specs["person"].delay == 2 * DAY
 

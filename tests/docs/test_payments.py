@@ -67,7 +67,7 @@ def test_the_way_to_the_training_is_that_of_the_page(tmp_path: Path, monkeypatch
     found = load_configuration(config)
     assert found.signals.keys() == {"CUSTOMER_ID", "TERMINAL_ID", "TX_AMOUNT"}
     assert found.records.columns["label"] == "TX_FRAUD"
-    assert (found.split.test, found.policy.confidence) == (0, 0.999)
+    assert (found.training.split.test, found.policy.confidence) == (0, 0.999)
     check, _of_invented_payments = commands("check")
     assert main(check) == 0
     exec(split, {})

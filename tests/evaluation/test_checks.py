@@ -1,20 +1,24 @@
 """Checks of an evaluation: small groups and extrapolated scores, with numbers that are counted here again."""
 
-from dataclasses import replace
-from typing import Any
+from dataclasses import asdict, replace
+from types import SimpleNamespace
+from typing import Any, cast
 
 import numpy as np
 import pytest
 
 from scoring_model.bundle.score_counts import ScoreCounts
+from scoring_model.configuration import SplitSettings
 from scoring_model.decision.probability import Platt
 from scoring_model.decision.rules import DecisionRules, Policy, Promise
 from scoring_model.decision.scale import ScoreScale
 from scoring_model.evaluation import EvaluatedRecords, Evaluation, evaluate_records, summary
 from scoring_model.evaluation.report.sections.findings import findings_section
+from scoring_model.evaluation.trained_records import trained_until
 from scoring_model.findings import Finding, State
-from scoring_model.records import Column
+from scoring_model.records import Column, microseconds
 from scoring_model.records.times import DAY
+from scoring_model.scorer import Scorer
 
 
 def rules(extrapolated_from: int, fail_from: int = 750) -> DecisionRules:
@@ -140,3 +144,15 @@ def test_months_with_another_share_of_frauds_are_named() -> None:
     # A certificate of few records does not say what their share is.
     assert found(9, 1).state is State.CLEAR
     assert finding(evaluate_records(records, rules=using), "SM022").state is State.NOT_APPLICABLE
+
+
+@pytest.mark.parametrize(("gap", "days"), [(None, 60), (10 * DAY, 10)])
+def test_a_bundle_without_a_gap_was_trained_with_the_whole_label_maturity(gap: int | None, days: int) -> None:
+    """Bundles of former versions hold no gap, which was as long as the maturity; later ones hold their own."""
+    split = asdict(
+        SplitSettings(burn_in=0, label_maturity=60 * DAY, gap=gap, train=100 * DAY, validation=DAY, test=DAY)
+    )
+    data = {"from": "2024-01-01T00:00:00Z", "as_of": "2025-01-01T00:00:00Z"}
+    scorer = SimpleNamespace(settings={"training": {"split": split}}, manifest=SimpleNamespace(data=data))
+    end = microseconds("2025-01-01T00:00:00Z") - (60 + 1 + days) * DAY
+    assert trained_until(cast("Scorer", scorer)) == end

@@ -6,6 +6,7 @@ import pytest
 
 import made_results as made
 from page_text import PageText
+from scoring_model.estimates import Estimate
 from scoring_model.evaluation.report.words import tone_of
 from scoring_model.figures import FIGURES as REGISTRY
 from tone_oracle import FIGURES, HIDDEN, HIGHER, LOWER, NEITHER, PLAIN, TITLES, ends_in, says, tone
@@ -27,8 +28,12 @@ def test_every_figure_has_a_direction_and_a_title() -> None:
 def test_a_tone_is_an_interval_on_one_side(ends: tuple[float | None, float | None]) -> None:
     """Only an interval that leaves out 0 is better or worse, by the direction of its figure."""
     for name in FIGURES:
-        assert (name, tone_of(name, *ends)) == (name, tone(name, *ends))
-    assert tone_of("roc_auc", 0.01, None) == tone_of("roc_auc", None, -0.01) == ""
+        assert (name, tone_of(name, _difference(*ends))) == (name, tone(name, *ends))
+    assert tone_of("roc_auc", _difference(0.01, None)) == tone_of("roc_auc", _difference(None, -0.01)) == ""
+
+
+def _difference(low: float | None, high: float | None) -> Estimate:
+    return Estimate(value=0.0, low=low, high=high, records=9)
 
 
 def test_the_page_of_a_comparison_calls_better_what_is_better(comparison: PageText) -> None:

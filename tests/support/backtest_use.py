@@ -4,8 +4,8 @@ from identity_use import checked, relaxed
 
 UNCHECKED = (
     relaxed().replace(
-        "{label_maturity: 30d, min_frauds: 3}",
-        "{label_maturity: 14d, burn_in: 30d, test: 0, min_frauds: 3}",
+        "{label_maturity: 30d, gap: 30d, train: 0.6, validation: 0.2, min_frauds: 3}",
+        "{label_maturity: 14d, gap: 14d, burn_in: 30d, train: 0.6, validation: 0.2, test: 0, min_frauds: 3}",
     )
     + "  costs: {fraud_loss: 500, step_up_cost: 2, step_up_effectiveness: 0.8, reject_cost: 20}\n"
 )

@@ -46,7 +46,7 @@ records:
 training:
   seed: 7
   leakage_checks: {max_records: 2000} # every check, on few records
-  split: {label_maturity: 30d, min_frauds: 3}
+  split: {label_maturity: 30d, gap: 30d, train: 0.6, validation: 0.2, min_frauds: 3}
   tuning: {trials: 2, folds: 1, max_rounds: 8, patience: 4}
   tuned:
     params: {learning_rate: 0.15, num_leaves: 15, min_data_in_leaf: 20, bagging_fraction: 0.8, bagging_freq: 1}

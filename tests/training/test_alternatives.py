@@ -10,8 +10,10 @@ from scipy.stats import binomtest
 from scoring_model.arrays import IntArray
 from scoring_model.configuration import CostSettings, PolicySettings
 from scoring_model.evaluation.cost import expected_cost
+from scoring_model.evaluation.report.section import texts_of
 from scoring_model.training.alternatives import Alternatives, find_alternatives
 from scoring_model.training.certification import Certification, certify
+from scoring_model.training.report import other_thresholds
 from scoring_model.training.thresholds import choose_policy
 
 PRICES = CostSettings(fraud_loss=100, reject_cost=20, step_up_cost=1, step_up_effectiveness=0.7)
@@ -93,28 +95,28 @@ def test_csv_reads_back() -> None:
 
 
 def test_cost_cells_are_empty_without_costs() -> None:
-    """Without costs neither table has values in the cost columns."""
+    """Without costs neither the file nor the report has values in the cost columns."""
     alternatives = found(costs=False)
     rows = list(csv.DictReader(io.StringIO(alternatives.to_csv())))
     assert {(row["caught_by_step_up"], row["expected_cost"]) for row in rows} == {("", "")}
-    lines = [line for line in alternatives.to_markdown().splitlines() if line.startswith("| ")]
-    assert all(line.endswith("| – |") for line in lines[2:])
-    assert "Costs" not in alternatives.to_markdown()
+    shown = other_thresholds(alternatives)
+    assert {row[-1].text for row in shown.grids[0].rows} == {"–"}
+    assert "Costs" not in texts_of(shown.texts)[0].text
 
 
-def test_summary_is_short_and_marks_the_chosen_pair() -> None:
-    """The summary marks the chosen pair once and has at most 21 lines with equal numbers of cells."""
-    text = found().to_markdown()
-    lines = [line for line in text.splitlines() if line.startswith("| ")]
-    assert len({line.count("|") for line in lines}) == 1
-    assert 3 < len(lines) - 2 <= 21
-    assert sum(" * |" in line for line in lines) == 1
-    assert "3,000 genuine persons and 200 rings" in text
-    assert "of which 6.25% are frauds" in text
+def test_the_report_is_short_and_marks_the_chosen_pair() -> None:
+    """The report has at most 21 pairs, marks the chosen one, and says on what they rest."""
+    shown = other_thresholds(found())
+    rows = [[cell.text for cell in row] for row in shown.grids[0].rows]
+    assert 3 < len(rows) <= 21
+    assert sum(row[0].endswith(", chosen") for row in rows) == 1
+    (text,) = texts_of(shown.texts)
+    assert "3,000 genuine persons and 200 rings" in text.text
+    assert "of which 6.2% are frauds" in text.text
 
 
 def test_frauds_may_be_absent() -> None:
-    """Without frauds their shares are dashes in the summary and empty cells in the file."""
+    """Without frauds their shares are dashes in the report and empty cells in the file."""
     genuine, nobody = drawn()[0], np.zeros(0, dtype=np.int64)
     bounds = PolicySettings(max_false_reject=0.02, max_step_up=0.2)
     certified = certify(genuine, nobody, settings=bounds)
@@ -125,5 +127,6 @@ def test_frauds_may_be_absent() -> None:
         fraud_scores=nobody,
         confidence=0.95,
     )
-    assert "| – | – |" in alternatives.to_markdown()
+    rows = other_thresholds(alternatives).grids[0].rows
+    assert {cell.text for row in rows for cell in row[-3:-1]} == {"–"}
     assert next(csv.DictReader(io.StringIO(alternatives.to_csv())))["missed_fraud"] == ""

@@ -98,7 +98,7 @@ def test_configuration_is_resolved(sealed: Path, identity: Configuration, traini
     assert plain["training"]["tuned"]["rounds"] == training.tuned.rounds == 30
     assert plain["training"]["split"]["burn_in"] == 30 * 86_400_000_000
     other = replace(identity, training=replace(identity.training, tuned=None))
-    assert resolved(other, training.tuned) == resolved(identity, training.tuned)
+    assert resolved(other, training.tuned, 0) == resolved(identity, training.tuned, 0)
 
 
 def test_manifest_has_the_dates_of_the_data(sealed: Path, history: RecordTable, prepared: Prepared) -> None:

@@ -6,8 +6,16 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from scoring_model.arrays import IntArray
-from scoring_model.configuration import PolicySettings
-from scoring_model.training.certification import InfeasiblePolicy, certify, refuse_hopeless
+from scoring_model.configuration import PolicySettings, SplitSettings
+from scoring_model.records.times import DAY
+from scoring_model.training.certification import (
+    InfeasiblePolicy,
+    Shortfall,
+    advise_length,
+    certify,
+    refuse_hopeless,
+)
+from scoring_model.training.split import SplitBoundaries
 
 samples = st.builds(
     lambda seed, size, low, high: np.random.default_rng(seed).integers(low, high + 1, size),
@@ -170,3 +178,70 @@ def test_counts_alone_refuse_one_record_too_few() -> None:
     with pytest.raises(InfeasiblePolicy, match=r"^no thresholds of any model, even a perfect one, keep"):
         refuse_hopeless(1842, 0, settings=PolicySettings())
     refuse_hopeless(1843, 0, settings=PolicySettings())
+
+
+def boundaries(train: int, validation: int) -> SplitBoundaries:
+    """Return boundaries whose parts have so many days."""
+    edges = (np.cumsum([0, 10, train, 5, validation, 0, 0, 10]) * DAY).tolist()
+    return SplitBoundaries(**dict(zip(SplitBoundaries.__slots__, edges, strict=True)))
+
+
+@pytest.mark.parametrize(
+    ("persons", "lengths", "split", "advice"),
+    [
+        (
+            1_000,
+            (85, 15),
+            SplitSettings(),
+            "27.6 days would hold so many: training.split: {train: 0.57, validation: 0.23}",
+        ),
+        (
+            1_000,
+            (85, 15),
+            SplitSettings(train=85 * DAY, validation=15 * DAY, test=DAY),
+            "training.split.validation: 28d",
+        ),
+        (
+            100,
+            (85, 15),
+            SplitSettings(),
+            "276.4 days would hold so many; train and validation have 100.0 days together",
+        ),
+    ],
+)
+def test_the_error_says_which_validation_part_would_do(
+    persons: int, lengths: tuple[int, int], split: SplitSettings, advice: str
+) -> None:
+    """1,843 genuine persons are needed: with the length that the error names there are so many at this rate."""
+    with pytest.raises(InfeasiblePolicy, match="would hold so many") as caught:
+        refuse_hopeless(
+            persons,
+            0,
+            settings=PolicySettings(),
+            advise=lambda found: advise_length(found, boundaries(*lengths), split),
+        )
+    assert advice in str(caught.value).splitlines()[-1]
+
+
+def test_no_length_is_named_where_none_would_do() -> None:
+    """A model that is wrong about half of the frauds keeps no bound of 1 %, with however many records."""
+    error = refusal(
+        _spread(5_000, 0, 999),
+        _spread(500, 1, 1_000),
+        PolicySettings(max_step_up=0.01, max_missed_fraud=0.01),
+    )
+    assert error is not None
+    assert {row.bound: row.times is None for row in error.shortfalls} == {
+        "max_missed_fraud": True,
+        "max_step_up": True,
+    }
+    assert advise_length(error.shortfalls, boundaries(85, 15), SplitSettings()) == ""
+
+
+def test_either_of_two_bounds_that_exclude_each_other_may_be_kept_by_more_records() -> None:
+    """The cheaper one of the pair decides the length."""
+    pair = [
+        Shortfall(bound=bound, requested=0.1, possible=0.2, reason="", is_choice=choice, times=times)
+        for bound, choice, times in (("max_missed_fraud", False, 3.0), ("max_step_up", True, 2.0))
+    ]
+    assert "30.0 days would hold" in advise_length(pair, boundaries(85, 15), SplitSettings())

@@ -145,7 +145,7 @@ def test_runs_are_named_after_the_validation_part(
 
 def test_lengths_of_the_parts_may_be_written(small: Path, tmp_path: Path) -> None:
     """Parts of 120, 45 and 40 days give a model whose card has parts of these lengths."""
-    text = relaxed().replace("min_frauds: 3}", "min_frauds: 3, train: 120d, validation: 45d, test: 40d}")
+    text = relaxed().replace("train: 0.6, validation: 0.2", "train: 120d, validation: 45d, test: 40d")
     found = scoring_model.train(small, write_configuration(tmp_path, text))
     cells = [line.split(" | ")[:3] for line in found.files["card.md"].decode().splitlines()]
     lengths = {

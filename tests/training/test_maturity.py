@@ -22,7 +22,7 @@ DAY = 86_400_000_000
 @pytest.fixture(scope="module", params=["known", "delay"])
 def use(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Configuration:
     """The configuration: label times from a column, or a fixed delay after the event."""
-    text = relaxed().replace("label_maturity: 30d", "label_maturity: 30d, gap: 10d")
+    text = relaxed().replace("gap: 30d", "gap: 10d")
     if request.param == "delay":
         text = text.replace("genuine: [genuine]", "genuine: [genuine], delay: 21d")
     return configuration_of(tmp_path_factory.mktemp("use"), text)

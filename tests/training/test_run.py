@@ -15,6 +15,7 @@ from scoring_model.bundle import Bundle
 from scoring_model.configuration import Configuration, LeakageSettings, TuningSettings
 from scoring_model.records import RecordTable
 from scoring_model.records.reading import read_records
+from scoring_model.records.times import to_the_minute
 from scoring_model.training import trial_workers
 from scoring_model.training.run import Training, run_training
 from scoring_model.training.rungs import Rung, run_trial
@@ -122,8 +123,8 @@ def test_steps_are_reported(training: Training, one_thread: Training, reported: 
     used, *rest = reported[1 + len(parts) :]
     train = one_thread.split.summaries[1]
     assert (
-        f"train {train.start} to {train.end}: {train.records} records; {train.genuine} genuine, "
-        in reported[2]
+        f"train {to_the_minute(train.start)} to {to_the_minute(train.end)}: {train.records:,} records; "
+        f"{train.genuine:,} genuine, " in reported[2]
     )
     assert used.startswith(f"{train.genuine + train.frauds:,} of 5,000 records train the model; ")
     assert rest[0].startswith("warning SM006: a fraud is known ")

@@ -165,7 +165,7 @@ def test_records_and_labels_from_the_as_of_instant_on_are_ignored(
 def test_every_record_is_accounted_for(history: History, chosen: SplitSettings) -> None:
     """Each record is in one row of the description: used, or the reason why not."""
     cut = split_or_skip(history, chosen)
-    rows = cut.describe()
+    rows = cut.summaries
     assert sum(row.records for row in rows) == len(history[0])
     for row in rows:
         assert row.genuine + row.frauds + sum(row.left_out.values()) == row.records
@@ -196,9 +196,10 @@ def daily(days: int) -> History:
 
 def test_an_example_by_hand() -> None:
     """200 days less 30 of burn-in, gaps of 10 and 20 of maturity are 130 days: 78, 26 and 26."""
-    chosen = SplitSettings(as_of=200 * DAY, label_maturity=20 * DAY, gap=10 * DAY, burn_in=30 * DAY)
+    lengths = {"label_maturity": 20 * DAY, "gap": 10 * DAY, "burn_in": 30 * DAY}
+    chosen = SplitSettings(as_of=200 * DAY, train=0.6, validation=0.2, **lengths)
     cut = split(*daily(200), chosen)
-    assert [(row.part, row.records, row.genuine, row.frauds) for row in cut.describe()] == [
+    assert [(row.part, row.records, row.genuine, row.frauds) for row in cut.summaries] == [
         ("burn-in", 300, 0, 0),
         ("train", 780, 780 - 78 - 100 + 10, 78),
         ("gap", 100, 0, 0),
@@ -208,7 +209,7 @@ def test_an_example_by_hand() -> None:
         ("label maturity window", 200, 0, 0),
         ("after as-of", 0, 0, 0),
     ]
-    assert cut.describe()[3].start == "1970-04-29T00:00:00+00:00"
+    assert cut.summaries[3].start == "1970-04-29T00:00:00+00:00"
     assert describe_use(cut, chosen) == (
         "690 of 2,000 records train the model; 300 are burn-in (training.split.burn_in), "
         "260 are validation (training.split.validation), 260 are test (training.split.test), "
@@ -219,9 +220,17 @@ def test_an_example_by_hand() -> None:
 
 def test_an_example_without_a_test_part() -> None:
     """The same 200 days with one gap leave 140 days: in the proportion of 6 to 2 these are 105 and 35."""
-    chosen = SplitSettings(as_of=200 * DAY, label_maturity=20 * DAY, gap=10 * DAY, burn_in=30 * DAY, test=0)
+    chosen = SplitSettings(
+        as_of=200 * DAY,
+        label_maturity=20 * DAY,
+        gap=10 * DAY,
+        burn_in=30 * DAY,
+        train=0.6,
+        validation=0.2,
+        test=0,
+    )
     cut = split(*daily(200), chosen)
-    assert [(row.part, row.records, row.frauds) for row in cut.describe()] == [
+    assert [(row.part, row.records, row.frauds) for row in cut.summaries] == [
         ("burn-in", 300, 0),
         ("train", 1050, 105),
         ("gap", 100, 0),
@@ -296,7 +305,7 @@ def test_a_thin_part_of_a_written_length_says_how_long_it_should_be() -> None:
 
 
 def test_defaults_are_resolved_from_the_data() -> None:
-    """As-of is just after the last event or label; gaps are as long as the maturity."""
+    """As-of is just after the last event or label; gaps are half as long as the maturity."""
     chosen = SplitSettings(label_maturity=10 * DAY, burn_in=0, min_frauds=1)
     times, labels, reported, persons = daily(200)
     assert (
@@ -306,12 +315,17 @@ def test_defaults_are_resolved_from_the_data() -> None:
     reported = np.where(labels == 1, times, NEVER)
     boundaries = split(times, labels, reported, persons, chosen).boundaries
     assert boundaries.as_of == times.max() + 1
-    assert boundaries.validation_from - boundaries.train_to == 10 * DAY
+    assert boundaries.validation_from - boundaries.train_to == 5 * DAY
+    lengths = (
+        boundaries.train_to - boundaries.train_from,
+        boundaries.validation_to - boundaries.validation_from,
+    )
+    assert lengths[1] / sum(lengths) == pytest.approx(0.15)
 
 
 def test_too_short_a_history_is_refused_with_the_span_needed() -> None:
     """The error gives the sum of burn-in, gaps and maturity."""
-    chosen = SplitSettings(as_of=100 * DAY, label_maturity=30 * DAY, burn_in=20 * DAY)
+    chosen = SplitSettings(as_of=100 * DAY, label_maturity=45 * DAY, burn_in=20 * DAY)
     with pytest.raises(SplitError, match=r"span 100\.0 days.*take 110\.0 days"):
         split(*daily(100), chosen)
 
@@ -325,7 +339,8 @@ def test_no_records_are_refused() -> None:
 
 def test_thin_parts_are_refused_all_at_once() -> None:
     """The error names each part with too few frauds, and the time span needed at its fraud rate."""
-    chosen = SplitSettings(as_of=200 * DAY, label_maturity=10 * DAY, burn_in=20 * DAY, min_frauds=100)
+    lengths = {"label_maturity": 10 * DAY, "gap": 10 * DAY, "burn_in": 20 * DAY}
+    chosen = SplitSettings(as_of=200 * DAY, train=0.6, validation=0.2, min_frauds=100, **lengths)
     with pytest.raises(SplitError) as caught:
         split(*daily(200), chosen)
     assert [reason.split()[0] for reason in caught.value.reasons] == ["train", "validation", "test"]
@@ -350,7 +365,8 @@ def test_parts_without_a_class_are_refused() -> None:
 def test_a_refused_part_says_why_its_records_do_not_count() -> None:
     """Where all records are of one person, the train part keeps none of them."""
     times, labels, reported, persons = daily(200)
-    chosen = SplitSettings(as_of=200 * DAY, label_maturity=10 * DAY, burn_in=20 * DAY, min_frauds=1)
+    lengths = {"label_maturity": 10 * DAY, "gap": 10 * DAY, "burn_in": 20 * DAY}
+    chosen = SplitSettings(as_of=200 * DAY, train=0.6, validation=0.2, min_frauds=1, **lengths)
     with pytest.raises(SplitError) as caught:
         split(times, labels, reported, np.zeros_like(persons), chosen)
     train = caught.value.reasons[0]

@@ -206,7 +206,7 @@ def test_a_job_reads_a_folder(files: list[Path], use: Configuration, tmp_path: P
     with pytest.raises(InfeasiblePolicy):
         run_job(job, report=said.append)
     assert any(line.startswith("training.thinning: of ") for line in said)
-    assert "4998 records read, 2 rows refused" in said
+    assert "4,998 records read, 2 rows refused" in said
     assert [path.name for path in job.folder.iterdir()] == ["quarantine.csv"]
 
 

@@ -228,8 +228,8 @@ def _say_scored(scored: "ScoredFile | DatasetRun", out: str, as_of: int | None, 
         limits = {} if as_of is None else {"laterLabels": scored.later_labels}
         console.say_json({**done, **counts, **limits})
         return
-    outcomes = ", ".join(f"{count} {outcome}" for outcome, count in scored.outcomes.items())
-    console.say(f"{scored.records} records in {out}: {outcomes}")
+    outcomes = ", ".join(f"{count:,} {outcome}" for outcome, count in scored.outcomes.items())
+    console.say(f"{scored.records:,} records in {out}: {outcomes}")
     if as_of is not None:
         console.say(f"as of {rfc3339(as_of)}: {scored.later_labels} labels known then or later did not count")
     if scored.quarantine is not None:
@@ -315,7 +315,7 @@ def _present_evaluation(
 
     if found.coverage is not None:
         refused = found.coverage.left_out[LeftOut.INVALID]
-        console.report(f"{found.coverage.rows - refused} records read, {refused} rows refused")
+        console.report(f"{found.coverage.rows - refused:,} records read, {refused:,} rows refused")
     gated = None if gates is None else check_gates(gates, found, trained=trained_records(scorer, found))
     present(found, summary(found), gated, output)
 
@@ -411,7 +411,7 @@ def inspect(
     console.say(f"signed: {'yes' if sealed.signed else 'no'}")
     for field in dataclasses.fields(sealed.manifest):
         if field.name != "files":
-            console.say(f"{field.name}: {getattr(sealed.manifest, field.name)}")
+            console.say(f"{field.name}: {console.in_words(getattr(sealed.manifest, field.name))}")
     console.say_markdown(sealed.files[CARD].decode())
 
 

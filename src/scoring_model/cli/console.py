@@ -6,7 +6,7 @@ import json
 import re
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
@@ -91,6 +91,21 @@ def progress(text: str, total: int | None = None) -> Iterator[Callable[..., None
 def say(text: str) -> None:
     """Print a result for people."""
     _print(text, sys.stdout, _results)
+
+
+def in_words(value: object) -> str:
+    """Write a value of JSON for people.
+
+    Examples
+    --------
+    >>> in_words({"records": 187624, "names": ["a", "b"]})
+    'records 187,624, names a; b'
+    """
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} {in_words(part)}" for name, part in value.items()) or "none"
+    if isinstance(value, list):
+        return "; ".join(map(in_words, value)) or "none"
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
 
 
 def say_markdown(text: str) -> None:

@@ -123,7 +123,7 @@ def _show(done: ExportedFile, out: Path, before: int, *, as_json: bool) -> None:
         )
         return
     console.say(
-        f"{done.records} records ({done.labelled} with a label) in {out}, as of {time_of(before)}. "
+        f"{done.records:,} records ({done.labelled:,} with a label) in {out}, as of {time_of(before)}. "
         "The file holds personal data"
     )
     for name, count in left_out.items():

@@ -108,7 +108,7 @@ def _say_done(done: "DatasetRun | ExportedFeatures", out: str, count: int, *, as
         counts = {"records": done.records, "refused": done.refused, "features": count}
         console.say_json({"out": out, "quarantine": quarantine, **counts})
         return
-    console.say(f"{count} features of {done.records} records in {out}")
+    console.say(f"{count} features of {done.records:,} records in {out}")
     if done.quarantine is not None:
         console.say(f"{done.refused} rows were refused: {done.quarantine}")
 

@@ -64,7 +64,7 @@ def synth(
             truth=truth,
             progress=progress,
         )
-    console.say(f"{records} invented records in {path}")
+    console.say(f"{records:,} invented records in {path}")
 
 
 _Quarantine = Annotated[
@@ -115,7 +115,7 @@ def check(
         console.say_json({**found, "findings": [finding.to_json() for finding in findings]})
     else:
         for name, value in {**found, "linkKeys": list(uses), "findings": list(findings)}.items():
-            console.say(f"{name}: {_shown(value)}")
+            console.say(f"{name}: {console.in_words(value)}")
         if nothing := unusable(uses):
             console.warn(nothing)
     accept(reading, max_share=configuration.records.max_bad_share)
@@ -168,11 +168,3 @@ def _found(reading: "Reading") -> dict[str, object]:
             for (field, rule), count in count_violations(reading).items()
         ],
     }
-
-
-def _shown(value: object) -> str:
-    if isinstance(value, dict):
-        return ", ".join(f"{name} {count}" for name, count in value.items()) or "none"
-    if isinstance(value, list):
-        return "; ".join(_shown(v) if isinstance(v, dict) else str(v) for v in value) or "none"
-    return str(value)

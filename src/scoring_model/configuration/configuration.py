@@ -15,7 +15,7 @@ from scoring_model.bundle import Use, reason_factors
 from scoring_model.configuration.findings import FindingSettings
 from scoring_model.configuration.policy import PolicySettings
 from scoring_model.configuration.reading import NO_TEXT, ConfigurationError, read_settings, read_yaml
-from scoring_model.configuration.training import SplitSettings, TrainingSettings
+from scoring_model.configuration.training import SplitSettings, TrainingSettings, longest_burn_in
 from scoring_model.contract.fields import IDENTITY_FIELDS, signal_field
 from scoring_model.contract.violation import Invalid, Violation, check_fields, pointer
 from scoring_model.features import (
@@ -158,12 +158,18 @@ class Configuration:
             names=self.records.names,
         )
 
-    @property
-    def split(self) -> SplitSettings:
-        """Return the split settings with a resolved burn-in."""
+    def split_over(self, span: int) -> SplitSettings:
+        """Return the split settings with resolved burn-in and gap.
+
+        Parameters
+        ----------
+        span : int
+            Microseconds from the first event to the as-of instant.
+        """
         given = self.training.split
-        return (
-            given if given.burn_in is not None else replace(given, burn_in=self.feature_settings.links.reach)
+        longest = min(self.feature_settings.links.reach, longest_burn_in(span))
+        return replace(
+            given, burn_in=longest if given.burn_in is None else given.burn_in, gap=given.gap_length
         )
 
     def with_names(self, names: Names | None) -> "Configuration":

@@ -8,7 +8,7 @@ from typing import Literal
 from scoring_model.contract.violation import Invalid, Violation, check_fields, pointer
 from scoring_model.records import Duration, Instant, ShareOrDuration
 from scoring_model.records.near_misses import did_you_mean
-from scoring_model.records.times import DAY
+from scoring_model.records.times import DAY, HOUR
 
 _SECOND = 1_000_000
 _LONGEST_PART = 36_500 * DAY
@@ -32,10 +32,10 @@ class SplitSettings:
     label_maturity : int
         Label maturity window: time after its event from which a record without a fraud label counts as genuine.
     gap : int or None
-        Time left out between two parts. None: `label_maturity`.
+        Time left out between two parts. None: half of `label_maturity`.
     burn_in : int or None
-        Time after the first event that feeds history and fitted tables but is not trained on. None: the longest
-        window, by default 90 days.
+        Time after the first event that feeds history and fitted tables but is not trained on. None: the shorter of the
+        longest window and a tenth of the time, see `Configuration.split_over`.
     train, validation, test : float or int
         All are shares (float, in (0, 1) and with sum 1) of the time that remains after burn-in, gaps and maturity, or
         all are durations (int, whole seconds from 1s to 36500d in microseconds) that are counted back from its end.
@@ -54,8 +54,8 @@ class SplitSettings:
     label_maturity: Duration = 60 * DAY
     gap: Duration | None = None
     burn_in: Duration | None = None
-    train: ShareOrDuration = 0.6
-    validation: ShareOrDuration = 0.2
+    train: ShareOrDuration = 0.68
+    validation: ShareOrDuration = 0.12
     test: ShareOrDuration = 0.2
     min_frauds: int = 20
 
@@ -105,7 +105,7 @@ class SplitSettings:
     @property
     def gap_length(self) -> int:
         """Return the gap in microseconds, with its default resolved."""
-        return self.label_maturity if self.gap is None else self.gap
+        return self.label_maturity // 2 if self.gap is None else self.gap
 
     @property
     def gaps(self) -> int:
@@ -114,8 +114,8 @@ class SplitSettings:
 
     @property
     def burn_in_length(self) -> int:
-        """Return the burn-in in microseconds, with its default resolved."""
-        return 90 * DAY if self.burn_in is None else self.burn_in
+        """Return the burn-in in microseconds; none where it is not resolved."""
+        return 0 if self.burn_in is None else self.burn_in
 
     @property
     def overhead(self) -> int:
@@ -133,6 +133,12 @@ class SplitSettings:
         lengths = self.part_lengths(as_of - start - self.overhead)
         after = lengths["test"] + self.gap_length if "test" in lengths else 0
         return as_of - self.label_maturity - after
+
+
+def longest_burn_in(span: int) -> int:
+    """Return a tenth of the time, the longest burn-in that is not configured, in whole days, or hours below a day."""
+    tenth = span // 10
+    return tenth // DAY * DAY or tenth // HOUR * HOUR
 
 
 def _is_part(length: float) -> bool:

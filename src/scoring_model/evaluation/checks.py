@@ -59,7 +59,7 @@ def check_promises(stability: Sequence[Stability], *, records: int) -> Finding:
     )
     if broken:
         sentence = "; ".join(
-            f"{one.bound}: {_percent(one.widest)}, {one.limit:.2%} is promised" for one in broken
+            f"{one.bound}: {one.widest.percent}, {one.limit:.2%} is promised" for one in broken
         )
     return checked(
         code,
@@ -93,11 +93,11 @@ def check_prevalence(records: EvaluatedRecords, counts: ScoreCounts | None) -> F
     }
     moved = {month: share for month, share in by_month.items() if _is_elsewhere(share, certified)}
     worst = sorted(moved, key=lambda month: -(moved[month].value or 0.0))
-    listed = ", ".join(f"{month} {_percent(moved[month])}" for month in worst[:_NAMED])
+    listed = ", ".join(f"{month} {moved[month].percent}" for month in worst[:_NAMED])
     return checked(
         code,
         f"{len(moved)} of {len(months)} months have another share of frauds than the records that "
-        f"certified the policy, {_percent(certified)}{': ' if moved else ''}{listed}",
+        f"certified the policy, {certified.percent}{': ' if moved else ''}{listed}",
         count=len(moved),
         records=total,
         names=tuple(worst),
@@ -113,11 +113,6 @@ def _is_elsewhere(share: Estimate, certified: Estimate) -> bool:
 
 def _ends(one: Estimate) -> tuple[float, float]:
     return 0.0 if one.low is None else one.low, 1.0 if one.high is None else one.high
-
-
-def _percent(one: Estimate) -> str:
-    ends = "" if one.low is None or one.high is None else f" ({one.low:.2%} to {one.high:.2%})"
-    return f"{one.value or 0.0:.2%}{ends}"
 
 
 def check_groups(groups: Sequence[GroupTable], *, records: int) -> Finding:

@@ -117,6 +117,14 @@ class Source:
         )
 
 
+def distinct_ids(ids: Column, source: str) -> tuple[str, ...]:
+    """Return the `recordId` of each row; raises `EvaluationError` if one repeats."""
+    record_ids = tuple([str(ids.values[code]) for code in ids.codes.tolist()])
+    if repeated := len(record_ids) - len(set(record_ids)):
+        raise EvaluationError(f"{source}: recordId: must be distinct, {repeated:,} rows repeat one")
+    return record_ids
+
+
 def values(parse: Callable[[object], object | None]) -> ColumnParser:
     """Make a parser of cells."""
     return lambda column, cells, rows: parse_column(column, encode(cells, rows), parse)

@@ -232,10 +232,9 @@ class ComparisonResult:
         for key, one in self.table.where(lambda key: key.form == "difference").items():
             own = Key(figure=key.figure, part=key.part)
             values = self.champion.table[own].value, self.challenger.table[own].value
-            together = one.simultaneous_low, one.simultaneous_high
-            ends = (one.low, one.high) if key.part == OVERALL else together
+            shown = one if key.part == OVERALL else one.together
             where = key.part.column or key.part.kind, key.part.value
-            yield *where, key.figure.key, *values, one.value, *ends, one.records
+            yield *where, key.figure.key, *values, one.value, shown.low, shown.high, one.records
 
     def to_json(self) -> dict[str, Any]:
         """Give the comparison as a JSON document, with the examples' record ids and no other value of a record."""

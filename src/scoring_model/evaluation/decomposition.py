@@ -71,9 +71,7 @@ class IsotonicFit:
     @classmethod
     def of(cls, probabilities: FloatArray, labels: NDArray[np.integer]) -> Self:
         """Fit the labels of records."""
-        distinct, where = np.unique(probabilities, return_inverse=True)
-        records = np.bincount(where, minlength=len(distinct))
-        frauds = np.bincount(where[labels == 1], minlength=len(distinct))
+        distinct, records, frauds = _counted(probabilities, labels)
         return cls(probabilities=distinct, records=records, frauds=frauds, fitted=isotonic(frauds, records))
 
     def curve(self) -> tuple[FloatArray, FloatArray]:
@@ -85,6 +83,13 @@ class IsotonicFit:
         if len(places) > _POINTS:
             places = places[np.linspace(0, len(places) - 1, _POINTS).round().astype(np.int64)]
         return self.probabilities[places], self.fitted[places]
+
+
+def _counted(probabilities: FloatArray, labels: NDArray[np.integer]) -> tuple[FloatArray, IntArray, IntArray]:
+    """Return the distinct probabilities, ascending, and the records and frauds at each."""
+    distinct, where = np.unique(probabilities, return_inverse=True)
+    records, frauds = (np.bincount(rows, minlength=len(distinct)) for rows in (where, where[labels == 1]))
+    return distinct, records, frauds
 
 
 def isotonic(frauds: IntArray, records: IntArray) -> FloatArray:
@@ -279,9 +284,7 @@ def calibration_table(
     tuple of CalibrationBin
         By ascending probability; none of them empty.
     """
-    distinct, where = np.unique(probabilities, return_inverse=True)
-    records = np.bincount(where, minlength=len(distinct))
-    frauds = np.bincount(where[labels == 1], minlength=len(distinct))
+    distinct, records, frauds = _counted(probabilities, labels)
     twice_middle = 2 * np.cumsum(records) - records
     bin_of = twice_middle * bins // (2 * max(len(labels), 1))
     rows = []

@@ -83,7 +83,7 @@ class Evidence:
             return (
                 f"{self.subject} has no bound over the labels of the stopped applicants, and no control group"
             )
-        if one.low is None or one.high is None:
+        if one.ends is None:
             return f"{self.subject} {value}, without an interval, on {one.records:,} records"
         return f"{self.subject} {value} ({one.low:.4g} to {one.high:.4g}) on {one.records:,} records"
 
@@ -392,17 +392,17 @@ def limited(gate: Limits, table: Table) -> Iterator[Evidence]:
     for key, one in table.where(lambda key: key.part.kind in ("overall", "group")).items():
         if (key.figure.key, key.form, key.part.column) != wanted or key.against == key.part:
             continue
-        if gate.column:
-            one = replace(one, low=one.simultaneous_low, high=one.simultaneous_high)
+        one = one.together if gate.column else one
         if one.records >= least:
             subject = key.part.value or gate.subject
             yield Evidence(subject=subject, estimate=one, verdict=_compared(gate, one))
 
 
-def _compared(limits: Limits, ends: Estimate) -> GateVerdict:
+def _compared(limits: Limits, one: Estimate) -> GateVerdict:
     """Compare the ends of an interval with the limits."""
-    if ends.low is None or ends.high is None:
+    if one.ends is None:
         return GateVerdict.NOT_ENOUGH_DATA
-    above = limits.above is None or ends.low > limits.above
-    below = limits.below is None or ends.high < limits.below
+    low, high = one.ends
+    above = limits.above is None or low > limits.above
+    below = limits.below is None or high < limits.below
     return GateVerdict.PASSED if above and below else GateVerdict.FAILED

@@ -8,7 +8,14 @@ from numpy.typing import NDArray
 
 from scoring_model.arrays import IntArray
 from scoring_model.contract.rules import reference
-from scoring_model.evaluation.column_reading import ColumnParser, Source, instants, texts, values
+from scoring_model.evaluation.column_reading import (
+    ColumnParser,
+    Source,
+    distinct_ids,
+    instants,
+    texts,
+    values,
+)
 from scoring_model.evaluation.evaluated_records import EvaluationError
 from scoring_model.records import NEVER, Column, RecordSchema
 from scoring_model.records.cells import text
@@ -128,15 +135,11 @@ def read_labels(source: object, schema: RecordSchema) -> Labels:
         name = schema.column_of(field)
         return (parsed[name].column if name in parsed else absent).gather(missing)
 
-    ids = column("recordId")
-    record_ids = tuple([str(ids.values[code]) for code in ids.codes.tolist()])
-    if repeated := len(record_ids) - len(set(record_ids)):
-        raise EvaluationError(f"{opened.name}: recordId: must be distinct, {repeated:,} rows repeat one")
     known, reported, events = (
         column(field).gather(NEVER) for field in ("labelKnownAt", "labelReportedAt", "eventTime")
     )
     return Labels(
-        record_ids=record_ids,
+        record_ids=distinct_ids(column("recordId"), opened.name),
         labels=column("label").gather(UNLABELLED).astype(np.int8),
         known=known,
         reported=reported,

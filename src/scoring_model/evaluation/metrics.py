@@ -115,9 +115,13 @@ class RankCounts:
         allowed = _search(rates, np.broadcast_to(limits, (*rates.shape[:-1], len(limits))), side="right")
         caught = _taken(np.insert(self.caught, 0, 0, axis=-1), allowed)
         places = _search(self.caught, caught, side="left")
-        precisions = divide(caught, np.where(caught > 0, caught + _taken(self.flagged, places), 0))
+        precisions = self._precision(caught, places)
         recalls = divide(caught, self.caught[..., -1:])
         return np.where(self.flagged[..., -1:] > 0, recalls, np.nan), precisions
+
+    def _precision(self, caught: Counts, places: IntArray) -> FloatArray:
+        """Precision of thresholds at these places, from their frauds; NaN where none is caught."""
+        return divide(caught, np.where(caught > 0, caught + _taken(self.flagged, places), 0))
 
     def precision_at_recall(self, recalls: FloatArray) -> FloatArray:
         """Precision of the highest threshold that reaches each recall.
@@ -134,7 +138,7 @@ class RankCounts:
         places = _search(reached, np.broadcast_to(recalls, (*reached.shape[:-1], len(recalls))), side="left")
         places = np.minimum(places, reached.shape[-1] - 1)  # without frauds no recall is reached
         caught = _taken(self.caught, places)
-        return divide(caught, np.where(caught > 0, caught + _taken(self.flagged, places), 0))
+        return self._precision(caught, places)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -223,16 +227,6 @@ class Ranking:
             In [0, 1]; None without frauds.
         """
         return known(self.counts.average_precision())
-
-    def ks(self) -> float | None:
-        """Largest distance of the distribution functions of the margins of both classes.
-
-        Returns
-        -------
-        float or None
-            In [0, 1]; None unless both classes are there.
-        """
-        return known(self.counts.ks())
 
 
 def known(value: float | FloatArray) -> float | None:

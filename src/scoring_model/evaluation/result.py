@@ -227,6 +227,5 @@ def _row(key: Key, one: Estimate) -> tuple[object, ...] | None:
     name, part = key.figure.key, key.part.column or key.part.kind
     if name not in (ERRORS if part == "month" else FIGURES):
         return None
-    together = one.simultaneous_low, one.simultaneous_high
-    ends = (one.low, one.high) if key.form == "value" else together
-    return part, key.part.value, f"{name}{_ENDINGS[key.form]}", one.value, *ends, one.records
+    shown = one if key.form == "value" else one.together
+    return part, key.part.value, f"{name}{_ENDINGS[key.form]}", one.value, shown.low, shown.high, one.records

@@ -9,7 +9,7 @@ import numpy as np
 from scoring_model.arrays import FloatArray, IntArray
 from scoring_model.contract.rules import reference
 from scoring_model.decision.rules import DecisionRules, Decisions
-from scoring_model.evaluation.column_reading import Source, instants, numbers, texts, values
+from scoring_model.evaluation.column_reading import Source, distinct_ids, instants, numbers, texts, values
 from scoring_model.evaluation.evaluated_records import EvaluationError
 from scoring_model.evaluation.labels import Labels
 from scoring_model.records import NEVER, Column, RecordSchema, RecordTable
@@ -114,10 +114,7 @@ def read_scored(source: Source, scorer: Scorer, by: Iterable[str]) -> ScoredFile
     absent = [name for name in by if name not in parsed]
     if absent:
         raise EvaluationError(f"{source.name}: by: has no column {', '.join(absent)}")
-    ids = parsed["recordId"].column
-    record_ids = tuple([str(ids.values[code]) for code in ids.codes.tolist()])
-    if repeated := len(record_ids) - len(set(record_ids)):
-        raise EvaluationError(f"{source.name}: recordId: must be distinct, {repeated:,} rows repeat one")
+    record_ids = distinct_ids(parsed["recordId"].column, source.name)
     _check_model(parsed["modelVersion"].column, scorer, source.name)
     scores = _numbers(parsed[SCORE])
     own = parsed.get("margin")

@@ -27,7 +27,10 @@ def trained_until(scorer: Scorer) -> int | None:
     data = scorer.manifest.data
     if split is None or "as_of" not in data:
         return None
-    return SplitSettings(**split).validation_end(
+    gap = (
+        split["label_maturity"] if split["gap"] is None else split["gap"]
+    )  # None in bundles of former versions
+    return SplitSettings(**{**split, "gap": gap}).validation_end(
         microseconds(str(data["from"])), microseconds(str(data["as_of"]))
     )
 

@@ -106,7 +106,7 @@ def _estimate(gate: EstimateGate, found: MonitoringResult) -> tuple[GateVerdict,
     if evidence is None:
         return GateVerdict.NOT_ENOUGH_DATA, found.estimates.reason
     one = evidence.estimate
-    if one.low is None or one.high is None or one.value is None:
+    if one.ends is None or one.value is None:
         return GateVerdict.NOT_ENOUGH_DATA, f"{gate.estimate} has no interval"
     detail = f"{gate.estimate} {one.value:.4g} ({one.low:.4g} to {one.high:.4g}), estimated"
     return evidence.verdict, detail

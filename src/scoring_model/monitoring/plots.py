@@ -3,8 +3,6 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-import numpy as np
-
 from scoring_model.estimates import Estimate
 from scoring_model.evaluation.report.plots.stability import draw_limit
 from scoring_model.evaluation.report.style import (
@@ -21,6 +19,7 @@ from scoring_model.evaluation.report.style import (
     drawn,
     require_libraries,
     share_ticks,
+    with_ends,
 )
 from scoring_model.evaluation.report.words import shortened
 from scoring_model.figures import FIGURES
@@ -131,11 +130,9 @@ def _draw_series(
     ax: "Axes", values: Sequence[Estimate | None], *, colour: str, shift: float, label: str
 ) -> None:
     """Draw value, low and high of each period; a period without a value is left out."""
-    known = [
-        (place + shift, one.value, one.low, one.high)
-        for place, one in enumerate(values)
-        if one is not None and one.value is not None
-    ]
-    table = np.array(known, dtype=np.float64).reshape(-1, 4)
-    ax.vlines(table[:, 0], table[:, 2], table[:, 3], color=colour, lw=4, alpha=2.5 * BAND)
-    ax.plot(table[:, 0], table[:, 1], "o", color=colour, ms=4, label=label)
+    known = {
+        place + shift: one for place, one in enumerate(values) if one is not None and one.value is not None
+    }
+    shares, lows, highs = with_ends(known.values())
+    ax.vlines(list(known), lows, highs, color=colour, lw=4, alpha=2.5 * BAND)
+    ax.plot(list(known), shares, "o", color=colour, ms=4, label=label)

@@ -133,10 +133,9 @@ class Prevalence:
         one = self.matured
         if one is None or one.value is None:
             return "no label of the window is mature"
-        ends = "" if one.low is None or one.high is None else f" ({one.low:.2%} to {one.high:.2%})"
         assumed = "" if self.cap is None else f", and at most {self.cap:.2%} were assumed"
         return (
-            f"{one.value:.2%}{ends} of {one.records:,} matured records are known frauds; it was "
+            f"{one.percent} of {one.records:,} matured records are known frauds; it was "
             f"{self.reference.value or 0.0:.2%} in the reference period{assumed}"
         )
 

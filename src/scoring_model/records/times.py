@@ -146,6 +146,17 @@ def end_of(until: str) -> int:
     return microseconds(until)
 
 
+def to_the_minute(text: str) -> str:
+    """Shorten an instant of RFC 3339 in UTC for people.
+
+    Examples
+    --------
+    >>> to_the_minute("2024-03-31T00:07:58.418277Z")
+    '2024-03-31 00:07'
+    """
+    return text[:16].replace("T", " ")
+
+
 def is_end(value: object) -> bool:
     """Return True for text that `end_of` takes."""
     try:

@@ -142,7 +142,7 @@ def _past(
     """Read a file of the past; return its valid records as an export has them, with the columns of `by`."""
     reading = read_records(path, with_columns(schema, by), labelled=False)
     table = reading.table
-    report(f"{path.name}: {len(table)} records read, {reading.rows - len(table)} rows refused")
+    report(f"{path.name}: {len(table):,} records read, {reading.rows - len(table):,} rows refused")
     accept(reading, max_share=max_bad_share)
     return contract_table(table, schema.signals)
 

@@ -11,20 +11,14 @@ from scoring_model.decision.rules import NEVER_REACHED, Policy
 from scoring_model.estimates import Estimate
 from scoring_model.evaluation.bounds import exact_share
 from scoring_model.evaluation.cost import ExpectedCost, at_or_above
-from scoring_model.figures import ERRORS, FIGURES
+from scoring_model.figures import ERRORS
 
 STEP: Final = 25
 """Thresholds of the table are multiples of this, the chosen ones and their neighbours."""
 
 _SHOWN_STEP: Final = 100
-_SHARES: Final = (*ERRORS, "fraud_stepped_up")
-_HEADS: Final = (
-    "STEPPED_UP from",
-    "FAILED from",
-    "Certified",
-    *(FIGURES[name].title for name in _SHARES),
-    "Expected cost",
-)
+SHARES: Final = (*ERRORS, "fraud_stepped_up")
+"""Figures of each pair."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -92,25 +86,6 @@ class Alternatives:
         writer.writerow(_header())
         writer.writerows(_cells(row) for row in self.rows)
         return text.getvalue()
-
-    def to_markdown(self) -> str:
-        """Describe the pairs that share a threshold with the chosen one, at multiples of a hundred."""
-        beside = (row for row in self.rows if self.chosen.is_beside(row))
-        lines = [_HEADS, ("---",) * len(_HEADS), *map(_shown_cells, beside)]
-        table = "\n".join("| " + " | ".join(cells) + " |" for cells in lines)
-        return f"### Other thresholds\n\n{self._preface()}\n\n{table}\n"
-
-    def _preface(self) -> str:
-        chosen = self.chosen
-        text = (
-            f"On the validation part: {chosen.step_up.records:,} genuine persons and {chosen.missed_fraud.records:,} "
-            "rings of frauds, one record of each. Intervals are Clopper and Pearson's, at 95 %, each by itself; a "
-            f"certified pair keeps all bounds together with a confidence of {self.confidence:.4g}. The chosen pair is "
-            "marked *."
-        )
-        if self.prevalence is not None:
-            text += f" Costs are per record, of which {self.prevalence:.2%} are frauds."
-        return text
 
 
 def find_alternatives(
@@ -186,7 +161,7 @@ class _Measure:
 
 
 def _header() -> list[str]:
-    shares = [f"{name}{end}" for name in _SHARES for end in ("", "_low", "_high")]
+    shares = [f"{name}{end}" for name in SHARES for end in ("", "_low", "_high")]
     flags = ["step_up_from", "fail_from", "chosen", "certified", "genuine_persons", "fraud_rings"]
     return [*flags, *shares, "caught_by_step_up", "expected_cost"]
 
@@ -194,7 +169,7 @@ def _header() -> list[str]:
 def _cells(row: Alternative) -> Iterable[str]:
     yield from map(str, (row.step_up_from, row.fail_from, int(row.chosen), int(row.certified)))
     yield from map(str, (row.step_up.records, row.missed_fraud.records))
-    for name in _SHARES:
+    for name in SHARES:
         share: Estimate = getattr(row, name)
         yield from map(_number, (share.value, share.low, share.high))
     yield from map(_number, (row.caught_by_step_up, row.expected_cost))
@@ -202,19 +177,3 @@ def _cells(row: Alternative) -> Iterable[str]:
 
 def _number(value: float | None) -> str:
     return "" if value is None else f"{value:.6g}"
-
-
-def _shown_cells(row: Alternative) -> tuple[str, ...]:
-    return (
-        f"{row.step_up_from}{' *' if row.chosen else ''}",
-        "never" if row.fail_from == NEVER_REACHED else str(row.fail_from),
-        "yes" if row.certified else "no",
-        *(_interval(getattr(row, name)) for name in _SHARES),
-        "–" if row.expected_cost is None else f"{row.expected_cost:.6g}",
-    )
-
-
-def _interval(share: Estimate) -> str:
-    if share.value is None:
-        return "–"
-    return f"{share.value:.2%} ({share.low:.2%} to {share.high:.2%})"

@@ -45,7 +45,7 @@ from scoring_model.scorer.session import MarginSession
 from scoring_model.training.alternatives import Alternatives
 from scoring_model.training.calibration import CalibrationChoice, choose_calibration
 from scoring_model.training.cards import Sample, describe
-from scoring_model.training.certification import InfeasiblePolicy, Shortfall, certify
+from scoring_model.training.certification import InfeasiblePolicy, Shortfall, advise_length, certify
 from scoring_model.training.choice import choose
 from scoring_model.training.export import to_onnx
 from scoring_model.training.ladder import possible_now
@@ -94,7 +94,7 @@ def assemble(
     evaluation = model.evaluate(counts, findings)
     data = _data(prepared)
     described = {
-        CONFIGURATION: json_bytes(resolved(configuration, tuned)),
+        CONFIGURATION: json_bytes(resolved(configuration, tuned, prepared.split.boundaries.span)),
         EVALUATION: json_bytes(evaluation_document(evaluation, prepared.split.evaluated)),
         **model.reference(margins),
         SCORE_COUNTS: counts.to_bytes(),
@@ -114,7 +114,8 @@ def assemble(
         name=configuration.name, contents=model.contents, described=described, data=data, libraries=libraries
     )
     if shortfalls := find_shortfalls(counts, configuration.policy):
-        raise InfeasiblePolicy(shortfalls, alternatives=alternatives, bundle=bundle)
+        advice = advise_length(shortfalls, prepared.split.boundaries, configuration.training.split)
+        raise InfeasiblePolicy(shortfalls, alternatives=alternatives, bundle=bundle, advice=advice)
     return bundle, evaluation, alternatives
 
 
@@ -251,14 +252,19 @@ class _Model:
         return {PROFILE: profile.to_bytes(), REFERENCE_DAYS: days.to_bytes()}
 
 
-def resolved(configuration: Configuration, tuned: Tuned) -> dict[str, object]:
+def resolved(configuration: Configuration, tuned: Tuned, span: int) -> dict[str, object]:
     """Return the configuration with the found parameters and without the settings of the search.
 
     Searches that find the same parameters give the same model, so their settings are left out.
+
+    Parameters
+    ----------
+    span : int
+        Microseconds from the first event to the as-of instant.
     """
     plain = asdict(configuration)
     del plain["training"]["tuning"]
-    plain["training"]["split"] = asdict(configuration.split)
+    plain["training"]["split"] = asdict(configuration.split_over(span))
     plain["training"]["tuned"] = asdict(tuned)
     # Later settings stand in bundles that use them.
     plain["policy"] = configuration.policy.to_json()

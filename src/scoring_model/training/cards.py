@@ -16,6 +16,7 @@ from scoring_model.features import Feature
 from scoring_model.figures import CALIBRATION_ERROR, ERRORS, FIGURES, HEADLINES
 from scoring_model.findings import LIMIT, Code, Finding
 from scoring_model.records import rfc3339
+from scoring_model.records.times import to_the_minute
 from scoring_model.training.alternatives import Alternatives
 from scoring_model.training.calibration import CalibrationChoice
 from scoring_model.training.preparation import Prepared
@@ -75,7 +76,8 @@ def describe(
 
 
 def _data(prepared: Prepared, data: Mapping[str, object], as_of: int | None) -> str:
-    span = f"{data['records']} records from {data['from']} to {data['to']}, SHA-256 `{data['sha256']}`."
+    start, end = (to_the_minute(str(data[name])) for name in ("from", "to"))
+    span = f"{data['records']:,} records from {start} to {end} UTC, SHA-256 `{data['sha256']}`."
     if as_of is not None:
         span += (
             f" Records and labels that happened or became known at {rfc3339(as_of)} or later were not read."
@@ -85,7 +87,10 @@ def _data(prepared: Prepared, data: Mapping[str, object], as_of: int | None) -> 
             f" They were chosen among {thinning.read:,} records; features were computed from all of them. "
             f"{thinning.sentence}."
         )
-    rows = [(s.part, s.start, s.end, s.records, s.genuine, s.frauds) for s in prepared.split.summaries]
+    rows = [
+        (s.part, to_the_minute(s.start), to_the_minute(s.end), s.records, s.genuine, s.frauds)
+        for s in prepared.split.summaries
+    ]
     return f"## Data\n\n{span}\n\n{table(('Part', 'From', 'To', 'Records', 'Genuine', 'Frauds'), rows)}"
 
 
@@ -262,7 +267,9 @@ def _scale(scale: ScoreScale, subject: str, *, genuine: int) -> str:
     meaning = f"A genuine {for_markdown(subject)} scores s or more with a chance of 10^(-s/250)."
     if scale.extrapolated_from <= MAX_SCORE:
         meaning += f" From {scale.extrapolated_from} on the scale is extrapolated."
-    rows = [(u.score, u.low, u.high, "yes" if u.extrapolated else "no") for u in scale_uncertainty(genuine)]
+    rows = [
+        (str(u.score), u.low, u.high, "yes" if u.extrapolated else "no") for u in scale_uncertainty(genuine)
+    ]
     return f"## Score\n\n{meaning}\n\n{table(('Score', '95 % from', 'to', 'Extrapolated'), rows)}"
 
 
@@ -272,7 +279,7 @@ def _features(features: Sequence[Feature]) -> str:
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[Cell]]) -> str:
-    """Write a Markdown table: numbers with four digits, a dash for None; "None." without rows."""
+    """Write a Markdown table: four digits of a share, groups of three in a count, a dash for None; or "None."."""
     lines = [header, ["---"] * len(header), *([_cell(cell) for cell in row] for row in rows)]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines) if len(lines) > 2 else "None."
 
@@ -285,4 +292,6 @@ def _list(title: str, items: Sequence[str]) -> str:
 def _cell(cell: Cell) -> str:
     if cell is None:
         return "-"
-    return f"{cell:.4g}" if isinstance(cell, float) else for_markdown(str(cell))
+    if isinstance(cell, str):
+        return for_markdown(cell)
+    return f"{cell:.4g}" if isinstance(cell, float) else f"{cell:,}"

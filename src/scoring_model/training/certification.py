@@ -5,7 +5,7 @@ Decision record: docs/adr/0012-thresholds.md.
 
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from scoring_model.arrays import IntArray
-from scoring_model.configuration import PolicySettings
+from scoring_model.configuration import PolicySettings, SplitSettings
 from scoring_model.decision.rules import NEVER_REACHED, Promise
 from scoring_model.decision.scale import MAX_SCORE
 from scoring_model.evaluation.bounds import (
@@ -27,7 +27,9 @@ from scoring_model.evaluation.bounds import (
     records_needed,
     step_up_thresholds,
 )
+from scoring_model.records.times import DAY
 from scoring_model.training.alternatives import Alternatives
+from scoring_model.training.split import SplitBoundaries, days
 
 if TYPE_CHECKING:
     from scoring_model.bundle import Bundle
@@ -48,6 +50,9 @@ class Shortfall:
         Why it is not kept, and how many records would be needed.
     is_choice : bool
         Whether changing either this bound or the previous one suffices.
+    times : float or None
+        How many times the tested records would keep the bound, or the pair, at the same shares of errors. None: no
+        number would.
     """
 
     bound: str
@@ -55,6 +60,7 @@ class Shortfall:
     possible: float | None
     reason: str
     is_choice: bool = False
+    times: float | None = None
 
     @property
     def setting(self) -> str:
@@ -73,6 +79,8 @@ class InfeasiblePolicy(ValueError):
         validation part has too few records for any model.
     bundle : Bundle, optional
         The trained model with a policy that passes everyone and promises nothing, to be given another policy.
+    advice : str
+        The length of the validation part that would do.
     """
 
     def __init__(
@@ -81,6 +89,7 @@ class InfeasiblePolicy(ValueError):
         *,
         alternatives: Alternatives | None = None,
         bundle: "Bundle | None" = None,
+        advice: str = "",
     ) -> None:
         rows = [("bound", "requested", "possible", "write")]
         for row in shortfalls:
@@ -89,7 +98,7 @@ class InfeasiblePolicy(ValueError):
         whose = "the fitted model" if alternatives else "any model, even a perfect one,"
         head = f"no thresholds of {whose} keep the bounds of the policy"
         reasons = [f"- {row.bound}: {row.reason}" for row in shortfalls]
-        super().__init__("\n".join([head, "", *_aligned(rows), "", *reasons]))
+        super().__init__("\n".join([head, "", *_aligned(rows), "", *reasons, *([advice] if advice else [])]))
         self.shortfalls = shortfalls
         self.alternatives = alternatives
         self.bundle = bundle
@@ -135,26 +144,35 @@ class Certification:
 
     def shortfalls(self) -> tuple[Shortfall, ...]:
         """Find all bounds that no threshold keeps, or that have no threshold in common."""
-        found = [self._shortfall(bound, self._alone(bound)) for bound in self.tests if not self._range(bound)]
+        found = [self._shortfall(bound, self._alone) for bound in self.tests if not self._range(bound)]
         if not self.step_up and not {STEP_UP, MISSED_FRAUD} & {row.bound for row in found}:
-            found.append(self._shortfall(MISSED_FRAUD, self._conflict(MISSED_FRAUD)))
-            found.append(self._shortfall(STEP_UP, self._conflict(STEP_UP), is_choice=True))
+            found.append(self._shortfall(MISSED_FRAUD, self._conflict))
+            found.append(self._shortfall(STEP_UP, self._conflict, is_choice=True))
         return tuple(found)
 
-    def _shortfall(self, bound: str, reason: str, *, is_choice: bool = False) -> Shortfall:
-        limit, possible = self.tests[bound].limit, self._nearest(bound)
-        return Shortfall(bound=bound, requested=limit, possible=possible, reason=reason, is_choice=is_choice)
+    def _shortfall(
+        self, bound: str, explain: Callable[[str], tuple[str, int | None]], *, is_choice: bool = False
+    ) -> Shortfall:
+        test, (reason, needed) = self.tests[bound], explain(bound)
+        return Shortfall(
+            bound=bound,
+            requested=test.limit,
+            possible=self._nearest(bound),
+            reason=reason,
+            is_choice=is_choice,
+            times=needed / test.records if needed and test.records else None,
+        )
 
-    def _alone(self, bound: str) -> str:
-        """Explain why no threshold keeps a bound: mostly too few records, even without errors."""
+    def _alone(self, bound: str) -> tuple[str, int | None]:
+        """Explain why no threshold keeps a bound: mostly too few records, even without errors.."""
         test = self.tests[bound]
         needed = records_needed(0.0, limit=test.limit, delta=test.delta)
         return (
             f"at the best threshold, {self._compromise(bound)}, {self._evidence(bound)}; "
             f"{test.limit:g} takes at least {needed} {_kind(bound)}, even without an error among them"
-        )
+        ), needed
 
-    def _conflict(self, bound: str) -> str:
+    def _conflict(self, bound: str) -> tuple[str, int | None]:
         """Explain why a bound cannot be kept together with the other bound on the same threshold."""
         test, range_, threshold = self.tests[bound], self._range(bound), self._compromise(bound)
         end = f">= {range_.start}" if test.safest == NEVER_REACHED else f"<= {range_[-1]}"
@@ -164,7 +182,7 @@ class Certification:
             f"{test.limit:g} needs step_up_from {end}, which {_PARTNERS[bound]} rules out; "
             f"at {threshold}, the nearest that it allows, {self._evidence(bound)}; "
             f"{takes} would certify {test.limit:g} there"
-        )
+        ), needed
 
     def _evidence(self, bound: str) -> str:
         test = self.tests[bound]
@@ -227,19 +245,50 @@ def delta_of(confidence: float) -> float:
     return round(1 - confidence, 12)
 
 
-def refuse_hopeless(persons: int, rings: int, *, settings: PolicySettings) -> None:
+def refuse_hopeless(
+    persons: int,
+    rings: int,
+    *,
+    settings: PolicySettings,
+    advise: Callable[[tuple[Shortfall, ...]], str] = lambda shortfalls: "",
+) -> None:
     """Refuse bounds that the number of records cannot certify, even for a model without errors.
 
     Parameters
     ----------
     persons, rings : int
         Genuine persons and rings of frauds in the validation part.
+    advise : callable
+        Returns what the error says of the length of the validation part.
     """
     perfect = certify(
         np.zeros(persons, dtype=np.int64), np.full(rings, MAX_SCORE, dtype=np.int64), settings=settings
     )
     if shortfalls := perfect.shortfalls():
-        raise InfeasiblePolicy(shortfalls)
+        raise InfeasiblePolicy(shortfalls, advice=advise(shortfalls))
+
+
+def advise_length(
+    shortfalls: Sequence[Shortfall], boundaries: SplitBoundaries, settings: SplitSettings
+) -> str:
+    """Return the sentence on the shortest validation part that would keep the bounds; empty if no length would."""
+    times: list[float | None] = []
+    for row in shortfalls:
+        either = (times.pop(), row.times) if row.is_choice else (row.times,)
+        times.append(min((found for found in either if found is not None), default=None))
+    wanted = [found for found in times if found is not None]
+    if not wanted or len(wanted) < len(times):
+        return ""
+    length = boundaries.validation_to - boundaries.validation_from
+    both, needed = length + boundaries.train_to - boundaries.train_from, length * max(wanted)
+    head = f"- at the rate of this validation part of {days(length)} days, {days(needed)} days would hold so many"
+    if settings.by_duration:
+        return f"{head}: training.split.validation: {math.ceil(needed / DAY)}d or more"
+    if needed > both / 2:
+        return f"{head}; train and validation have {days(both)} days together: a longer history is needed"
+    total = float(settings.train) + float(settings.validation)
+    share = math.ceil(100 * total * needed / both) / 100
+    return f"{head}: training.split: {{train: {total - share:.2g}, validation: {share:g}}}, or a larger validation"
 
 
 def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:

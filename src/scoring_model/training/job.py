@@ -199,7 +199,7 @@ def _train(job: Job, workers: Workers, report: Callable[[str], None]) -> Trainin
     if configuration.training.thinning is None:
         paths = [file.location for file in job.files]
         reading = read_records(paths, configuration.schema, labelled=True)
-        report(f"{len(reading.table)} records read, {reading.rows - len(reading.table)} rows refused")
+        report(f"{len(reading.table):,} records read, {reading.rows - len(reading.table):,} rows refused")
         for guess in reading.guesses:
             report(f"guessed: {guess}")
         write_quarantine(reading, job.folder / _QUARANTINE)
@@ -252,11 +252,13 @@ def _journal(job: Job) -> Path:
 
 
 def _write(job: Job, training: Training) -> None:
+    further = tuple(training_sections(training.split, training.alternatives, training.thinning))
     texts = {
         "split.json": json_text([asdict(segment) for segment in training.split.summaries]),
         _FINDINGS: _findings(training.evaluation.findings),
         _EVALUATION: json_text(evaluation_document(training.evaluation, training.split.evaluated)),
-        _SUMMARY: _summary(job, training),
+        _SUMMARY: f"# {for_markdown(job.configuration.name)}: the {training.split.evaluated.name} period\n\n"
+        + summary(training.evaluation, further=further),
         _THRESHOLDS: training.alternatives.to_csv(),
     }
     if training.evaluation.importance is not None:
@@ -264,8 +266,7 @@ def _write(job: Job, training: Training) -> None:
     for name, text in texts.items():
         _write_file(job, name, text)
     evaluation = replace(training.evaluation, provenance=_provenance(job, training))
-    further = training_sections(training.split, training.alternatives, training.thinning)
-    evaluation.report(job.folder / _REPORT, further=tuple(further))
+    evaluation.report(job.folder / _REPORT, further=further)
 
 
 def _digest(training: Training) -> TrainingDigests:
@@ -308,15 +309,6 @@ def _write_file(job: Job, name: str, text: str) -> Path:
 def _yaml(tuned: Tuned) -> str:
     # Shortest digits that round-trip, so that the same parameters train the same model.
     return yaml.safe_dump(json.loads(json.dumps(asdict(tuned))), sort_keys=True)
-
-
-def _summary(job: Job, training: Training) -> str:
-    part = training.split.evaluated
-    text = (
-        f"# {for_markdown(job.configuration.name)}: the {part.name} period\n\n{summary(training.evaluation)}"
-    )
-    sections = (training.alternatives.to_markdown(), training.split.to_markdown())
-    return f"{text}\n" + "\n".join(sections)
 
 
 def _track(job: Job, training: Training, *, started: int, report: Callable[[str], None]) -> TrackedRun:

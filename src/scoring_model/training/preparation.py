@@ -8,7 +8,7 @@ import numpy as np
 
 from scoring_model.arrays import FloatArray, IntArray
 from scoring_model.bundle import reason_factors
-from scoring_model.configuration import Configuration, PolicySettings, SplitSettings
+from scoring_model.configuration import Configuration, PolicySettings
 from scoring_model.evaluation.bounds import MISSED_FRAUD, room
 from scoring_model.evaluation.stopped import ControlGroup
 from scoring_model.features import FeatureMatrix, FittedState, KnownLabels, fit_known_labels, fit_state
@@ -20,7 +20,7 @@ from scoring_model.records.times import DAY
 from scoring_model.training.certification import delta_of
 from scoring_model.training.fitting import FeatureOptions, genuine_weights
 from scoring_model.training.folds import FoldError, LearntColumns, cut_folds
-from scoring_model.training.split import EvaluatedPart, Split, split
+from scoring_model.training.split import EvaluatedPart, Split, span_of, split
 from scoring_model.training.thinning import KeptRecords, Thinning, keep
 from scoring_model.training.useless import find_useless
 
@@ -154,7 +154,7 @@ def prepare(records: RecordTable | KeptRecords, configuration: Configuration) ->
             records = keep(records, configuration)
     table = records if isinstance(records, RecordTable) else records.table
     persons = person_codes(table, alone=True)
-    parts = _split(records, persons, configuration.split)
+    parts = _split(records, persons, configuration)
     settings = configuration.feature_settings
     matrix = FeatureMatrix(settings, fit_before(parts, table, configuration))
     rows, useless = records.rows(matrix) if isinstance(records, KeptRecords) else matrix.rows(table), {}
@@ -182,9 +182,11 @@ def prepare(records: RecordTable | KeptRecords, configuration: Configuration) ->
     )
 
 
-def _split(records: RecordTable | KeptRecords, persons: IntArray, settings: SplitSettings) -> Split:
+def _split(records: RecordTable | KeptRecords, persons: IntArray, configuration: Configuration) -> Split:
     if isinstance(records, KeptRecords):
-        return records.split(persons, settings)
+        return records.split(persons, configuration.split_over(records.thinning.boundaries.span))
+    as_of = configuration.training.split.as_of
+    settings = configuration.split_over(span_of(records.event_times, records.label_times, as_of))
     return split(
         records.event_times,
         records.labels,
@@ -253,7 +255,9 @@ def _fit(
     state = fit_state(table.take(burn_in), settings, categories=learnt)
     if not settings.has_label_statistics:
         return state
-    delay = configuration.split.label_maturity if settings.links.delay is None else settings.links.delay
+    delay = (
+        configuration.training.split.label_maturity if settings.links.delay is None else settings.links.delay
+    )
     known = fit_known_labels(table, settings.categories, delay=delay, until=until)
     return replace(state, known_labels=known)
 

@@ -3,9 +3,15 @@
 from collections.abc import Iterator
 
 from scoring_model.evaluation.report import Grid, Section
-from scoring_model.evaluation.report.words import ABSENT, estimate_text, threshold_text, titles, unbroken
-from scoring_model.figures import ERRORS
-from scoring_model.training.alternatives import Alternatives
+from scoring_model.evaluation.report.words import (
+    ABSENT,
+    estimate_text,
+    percent,
+    threshold_text,
+    titles,
+    unbroken,
+)
+from scoring_model.training.alternatives import SHARES, Alternatives
 from scoring_model.training.split import Split
 from scoring_model.training.thinning import Thinning
 
@@ -14,7 +20,7 @@ def training_sections(
     split: Split, alternatives: Alternatives, thinning: Thinning | None
 ) -> Iterator[Section]:
     """Describe the split, and the pairs of thresholds beside the chosen one."""
-    yield _other_thresholds(alternatives)
+    yield other_thresholds(alternatives)
     yield _split(split, thinning)
 
 
@@ -52,13 +58,14 @@ def _split(split: Split, thinning: Thinning | None) -> Section:
     )
 
 
-def _other_thresholds(alternatives: Alternatives) -> Section:
+def other_thresholds(alternatives: Alternatives) -> Section:
+    """Describe the pairs that share a threshold with the chosen one, at multiples of a hundred."""
     chosen = alternatives.chosen
     rows = tuple(
         (
             f"{row.step_up_from} and {threshold_text(row.fail_from)}" + (", chosen" if row.chosen else ""),
             "yes" if row.certified else "no",
-            *(estimate_text(share) for share in (row.false_reject, row.step_up, row.missed_fraud)),
+            *(estimate_text(getattr(row, name)) for name in SHARES),
             ABSENT if row.expected_cost is None else f"{row.expected_cost:#.4g}",
         )
         for row in alternatives.rows
@@ -67,9 +74,11 @@ def _other_thresholds(alternatives: Alternatives) -> Section:
     heads = {
         "thresholds": "Stepped up and failed from",
         "certified": "Certified",
-        **titles(ERRORS),
+        **titles(SHARES),
         "cost": "Expected cost",
     }
+    prevalence = alternatives.prevalence
+    costs = "" if prevalence is None else f" Costs are per record, of which {percent(prevalence)} are frauds."
     caption = "Pairs that share a threshold with the chosen one, at multiples of a hundred"
     return Section(
         name="other-thresholds",
@@ -77,7 +86,7 @@ def _other_thresholds(alternatives: Alternatives) -> Section:
         texts=(
             f"On {chosen.step_up.records:,} genuine persons and {chosen.missed_fraud.records:,} rings of frauds, one "
             "record of each. Intervals are Clopper and Pearson’s, each by itself; a certified pair keeps all bounds "
-            f"together with a confidence of {alternatives.confidence:.4g}.",
+            f"together with a confidence of {alternatives.confidence:.4g}." + costs,
         ),
         grids=(Grid.of("other-thresholds", caption, heads, rows),),
     )

@@ -20,7 +20,7 @@ from scoring_model.training.ablation import measure_recall_lost
 from scoring_model.training.alternatives import Alternatives
 from scoring_model.training.assembly import assemble
 from scoring_model.training.averaging import fit_forest
-from scoring_model.training.certification import refuse_hopeless
+from scoring_model.training.certification import advise_length, refuse_hopeless
 from scoring_model.training.checks import check_parameters, check_prepared, refuse_one_code
 from scoring_model.training.label_gain import leave_out_gainless
 from scoring_model.training.leakage import refuse_leaks, run_leakage_checks
@@ -209,7 +209,7 @@ class _Run:
         for segment in prepared.split.summaries:
             if segment.records:
                 report(str(segment))
-        report(describe_use(prepared.split, self.configuration.split))
+        report(describe_use(prepared.split, self.configuration.training.split))
 
     def check_records(self) -> tuple[Finding, ...]:
         """Refuse records that leak, or with which no model keeps the bounds."""
@@ -217,7 +217,10 @@ class _Run:
         findings = self._reported(check_prepared(prepared, self.configuration))
         refuse_one_code(findings)
         refuse_hopeless(
-            len(prepared.genuine_persons), len(prepared.fraud_rings), settings=self.configuration.policy
+            len(prepared.genuine_persons),
+            len(prepared.fraud_rings),
+            settings=self.configuration.policy,
+            advise=lambda found: advise_length(found, prepared.split.boundaries, training.split),
         )
         leaks = self._reported(run_leakage_checks(prepared, training.leakage_checks, seed=training.seed))
         refuse_leaks((*findings, *leaks), training.leakage_checks.tolerate)

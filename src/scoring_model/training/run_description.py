@@ -91,7 +91,7 @@ def describe(
 
 
 def _params(training: Training, configuration: Configuration) -> dict[str, object]:
-    policy, split = training.bundle.contents.rules.policy, configuration.split
+    policy, split = training.bundle.contents.rules.policy, configuration.training.split
     lengths = {"train": split.train, "validation": split.validation, "test": split.test}
     return {
         **training.tuned.params,

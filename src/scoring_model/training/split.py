@@ -17,7 +17,7 @@ from scoring_model.configuration import SplitSettings
 from scoring_model.evaluation.stopped import ControlGroup
 from scoring_model.records.observation import known_targets
 from scoring_model.records.table import NEVER
-from scoring_model.records.times import DAY
+from scoring_model.records.times import DAY, to_the_minute
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -55,6 +55,11 @@ class SplitBoundaries:
     as_of: int
 
     @property
+    def span(self) -> int:
+        """Return the microseconds from the first event to the as-of instant."""
+        return self.as_of - self.start
+
+    @property
     def edges(self) -> IntArray:
         """Return the first instants of the segments, shape (8,), non-decreasing."""
         b = self
@@ -77,11 +82,28 @@ def find_boundaries(event_times: IntArray, label_times: IntArray, settings: Spli
     SplitError
         If there are no records or they span too short a time.
     """
+    span = span_of(event_times, label_times, settings.as_of)
+    start = int(event_times.min())
+    return place_boundaries(start, start + span, settings)
+
+
+def span_of(event_times: IntArray, label_times: IntArray, as_of: int | None) -> int:
+    """Return the time from the first event to the as-of instant, by default just after the latest instant.
+
+    Parameters
+    ----------
+    event_times, label_times : ndarray of shape (n,), int64, microseconds since 1970-01-01 UTC
+
+    Raises
+    ------
+    SplitError
+        If there are no records.
+    """
     if len(event_times) == 0:
-        until = "" if settings.as_of is None else f" before the as-of instant {instant_text(settings.as_of)}"
+        until = "" if as_of is None else f" before the as-of instant {instant_text(as_of)}"
         raise SplitError((f"there are no records{until}",))
-    as_of = latest_instant(event_times, label_times) + 1 if settings.as_of is None else settings.as_of
-    return place_boundaries(int(event_times.min()), as_of, settings)
+    end = latest_instant(event_times, label_times) + 1 if as_of is None else as_of
+    return end - int(event_times.min())
 
 
 def place_boundaries(start: int, as_of: int, settings: SplitSettings) -> SplitBoundaries:
@@ -229,9 +251,10 @@ class PartSummary:
     left_out: Mapping[str, int]
 
     def __str__(self) -> str:
-        left_out = "".join(f"; {count}: {reason}" for reason, count in self.left_out.items())
-        used = f"{self.genuine} genuine, {self.frauds} frauds{left_out}"
-        return f"{self.part} {self.start} to {self.end}: {self.records} records; {used}"
+        left_out = "".join(f"; {count:,}: {reason}" for reason, count in self.left_out.items())
+        used = f"{self.genuine:,} genuine, {self.frauds:,} frauds{left_out}"
+        start, end = map(to_the_minute, (self.start, self.end))
+        return f"{self.part} {start} to {end}: {self.records:,} records; {used}"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -304,24 +327,6 @@ class Split:
             start=b.validation_from,
             end=b.validation_to,
         )
-
-    def describe(self) -> list[PartSummary]:
-        """Return one row for each segment, in order of time."""
-        return list(self.summaries)
-
-    def to_markdown(self) -> str:
-        """Return the segments as a table."""
-        lines = [
-            "### Split",
-            "",
-            "| Part | From | To | Records | Genuine | Frauds | Left out |",
-            "| --- " * 7 + "|",
-        ]
-        for row in self.summaries:
-            left_out = "; ".join(f"{count}: {reason}" for reason, count in row.left_out.items())
-            cells = (row.part, row.start, row.end, row.records, row.genuine, row.frauds, left_out)
-            lines.append("| " + " | ".join(map(str, cells)) + " |")
-        return "\n".join(lines) + "\n"
 
 
 def describe_use(parts: Split, settings: SplitSettings) -> str:

@@ -310,7 +310,7 @@ class _FileRun:
         write_private(quarantine, "".join(lines).encode())
         rows, good = sum(unit.rows for unit in units), sum(unit.good for unit in units)
         counts = sum((unit.violations for unit in units), Counter[tuple[str, str]]())
-        self.report(f"{good} records read, {rows - good} rows refused")
+        self.report(f"{good:,} records read, {rows - good:,} rows refused")
         accept_counts(
             rows, rows - good, dict(counts.most_common()), max_share=self.here.plan.request.max_bad_share
         )

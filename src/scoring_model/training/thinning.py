@@ -80,7 +80,7 @@ def record_facts(table: RecordTable, configuration: Configuration, first_row: in
     facts = np.zeros(len(table), FACTS)
     facts["row"] = table.source_rows + first_row
     facts["time"], facts["label"], facts["known"] = table.event_times, table.labels, table.label_times
-    facts["observed"] = observed(table, configuration.split.label_maturity)
+    facts["observed"] = observed(table, configuration.training.split.label_maturity)
     key = f"training.thinning {configuration.training.seed}".encode()
     digests = content_digests(table, configuration.schema.fields, key)
     facts["draw"] = digests.view("<u8")[::2]
@@ -220,13 +220,14 @@ def choose(chunks: Callable[[], Iterable[Facts]], configuration: Configuration) 
     SplitError
         If the records cannot be split, or more frauds than records are to be kept.
     """
-    settings, of_split = configuration.training, configuration.split
+    settings = configuration.training
     assert settings.thinning is not None
     checked = settings.leakage_checks.max_records if settings.leakage_checks.run else 0
     first, latest, whole_until = _ends(chunks(), checked)
     if latest is None:
         raise SplitError(("there are no records",))
-    as_of = latest + 1 if of_split.as_of is None else of_split.as_of
+    as_of = latest + 1 if settings.split.as_of is None else settings.split.as_of
+    of_split = configuration.split_over(as_of - first)
     boundaries, maturity = place_boundaries(first, as_of, of_split), of_split.label_maturity
     records = np.zeros(len(SEGMENTS), np.int64)
     known = np.zeros(3, np.int64)  # unknown, genuine and frauds of the train part

@@ -1,13 +1,12 @@
 """Sets windows, label delay, split and bounds by what the file can show."""
 
-import math
 from typing import Final
 
 import numpy as np
 
 from scoring_model.configuration.proposal.draft import Proposal
 from scoring_model.configuration.proposal.signals import key_codes
-from scoring_model.configuration.proposal.split import Parts, propose_parts
+from scoring_model.configuration.proposal.split import Parts, propose_parts, provable_bound
 from scoring_model.configuration.proposal.windows import propose_lengths
 from scoring_model.records import NEVER, format_duration
 from scoring_model.records.times import DAY
@@ -78,15 +77,14 @@ def _say_parts(proposal: Proposal) -> None:
         )
     elif parts.shares[0] < Parts().shares[0]:
         proposal.decisions.append(
-            f"Validation and test are longer than usual, so that each has enough frauds ({counts})."
+            "The validation part is longer than usual, so that the parts have enough frauds, and it enough records for "
+            f"the policy ({counts} frauds in training, validation and test; {parts.genuine:,} genuine in validation)."
         )
 
 
 def find_bound(proposal: Proposal) -> None:
-    """Bound false rejections at three times the smallest bound that the validation part can prove."""
+    """Bound false rejections by what the validation part proves."""
     targets = proposal.targets()
     judged = proposal.parts.genuine
-    genuine = max(judged if judged > 0 else int((targets != 1).sum()) * _VALIDATED, 1)
-    possible = 3 * math.log(60) / genuine  # ln(60) / b records prove a bound b at 95 % shared by three bounds
-    steps = (0.002, 0.005, 0.01, 0.02, 0.05)
-    proposal.max_false_reject = next((step for step in steps if step >= possible), 0.1)
+    genuine = judged if judged > 0 else int((targets != 1).sum()) * _VALIDATED
+    proposal.max_false_reject = provable_bound(genuine)

@@ -1,5 +1,6 @@
 """Proposes the parts of the split by the frauds and genuine records that each of them would hold."""
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
@@ -8,11 +9,24 @@ from scoring_model.arrays import IntArray
 from scoring_model.configuration.training import SplitSettings
 from scoring_model.records import NEVER
 
-_SHARES: Final = ((0.6, 0.2, 0.2), (0.5, 0.25, 0.25), (0.4, 0.3, 0.3), (0.7, 0.3, 0.0))
-_LONG_TRAIN: Final = (0.68, 0.12, 0.2)
-_MANY: Final = (10_000, 200)
-"""Genuine records and frauds with which a shorter validation part proves the bounds that `init` proposes."""
-_FEWEST: Final = SplitSettings().min_frauds
+_USUAL: Final = SplitSettings()
+_SHARES: Final = (
+    (float(_USUAL.train), float(_USUAL.validation), float(_USUAL.test)),
+    (0.6, 0.2, 0.2),
+    (0.5, 0.25, 0.25),
+    (0.4, 0.3, 0.3),
+    (0.7, 0.3, 0.0),
+)
+_BOUNDS: Final = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1)
+
+
+def provable_bound(genuine: float) -> float:
+    """Return the bound on false rejections that a validation part proves with room for some errors.
+
+    ln(60) / b records without an error prove a bound b at 95 % shared by three bounds; this takes twice as many.
+    """
+    possible = 2 * math.log(60) / max(genuine, 1)
+    return next((bound for bound in _BOUNDS if bound >= possible), _BOUNDS[-1])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,9 +59,9 @@ class Parts:
 def propose_parts(
     times: IntArray, targets: IntArray, *, as_of: int, maturity: int, gap: int, burn_in: int
 ) -> Parts:
-    """Propose the usual parts if each has enough frauds, else the first others that have.
+    """Propose the usual parts if each has enough frauds and validation proves the lowest bound, else the first others.
 
-    The train part is longer than usual where a shorter validation part has records to spare.
+    The others, whose validation part is longer, need enough frauds alone.
 
     Parameters
     ----------
@@ -62,11 +76,7 @@ def propose_parts(
         return Parts()
     every = list(_counted(times, targets, as_of, maturity, gap, burn_in))
     fitting = (parts for parts in every if parts.enough)
-    best = max(
-        (parts for parts in every if parts.shares != _LONG_TRAIN),
-        key=lambda parts: min(parts.frauds, default=0),
-        default=Parts(enough=False),
-    )
+    best = max(every, key=lambda parts: min(parts.frauds, default=0), default=Parts(enough=False))
     return next(fitting, best)
 
 
@@ -75,7 +85,7 @@ def _counted(
 ) -> Iterator[Parts]:
     seen = times != NEVER
     times, targets = times[seen], targets[seen]
-    for shares in (_LONG_TRAIN, *_SHARES):
+    for shares in _SHARES:
         train, validation, test = shares
         settings = SplitSettings(
             label_maturity=maturity,
@@ -94,7 +104,7 @@ def _counted(
             counts.append(int((targets[inside] == 1).sum()))
             genuine = int((targets[inside] != 1).sum()) if part == "validation" else genuine
             edge += length + settings.gap_length
-        enough = min(counts) >= _FEWEST
-        if shares == _LONG_TRAIN:
-            enough &= genuine >= _MANY[0] and counts[1] >= _MANY[1]
+        enough = min(counts) >= _USUAL.min_frauds
+        if shares == _SHARES[0]:
+            enough &= provable_bound(genuine) == _BOUNDS[0]
         yield Parts(shares=shares, frauds=tuple(counts), genuine=genuine, enough=enough)

@@ -48,7 +48,7 @@ def _lines(found: Proposal, name: str, source: str) -> Iterator[str]:
         yield "  use_protected: [] # name an attribute to let features read it"
     lengths = found.lengths
     maturity, burn_in = map(format_duration, (lengths.maturity, lengths.burn_in))
-    gap = "" if lengths.gap == lengths.maturity else f", gap: {format_duration(lengths.gap)}"
+    gap = "" if lengths.gap == lengths.maturity // 2 else f", gap: {format_duration(lengths.gap)}"
     yield from (
         "",
         "training:",

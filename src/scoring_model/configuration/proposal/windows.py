@@ -7,6 +7,7 @@ from typing import Final
 import numpy as np
 
 from scoring_model.arrays import BoolArray, IntArray
+from scoring_model.configuration.training import longest_burn_in
 from scoring_model.records import NEVER, format_duration
 from scoring_model.records.times import DAY, HOUR
 
@@ -35,8 +36,8 @@ class Lengths:
     given : bool
         Whether a person gave the delay.
     maturity, gap, burn_in : int
-        Of the split. The gap is the time after which half of the frauds are known, if it is measured: the train part
-        then ends nearer to the validation part, and loses no label that was known by then.
+        Of the split. The gap is the time after which half of the frauds are known, if it is measured, else half of the
+        maturity: the train part ends nearer to the validation part, and loses no label that was known by then.
     windows, delayed : tuple of int
         Of all link keys, ascending; the shortest and the longest one if no key has values that recur often.
     by_key : mapping of str to tuple of (tuple of int, tuple of int)
@@ -109,8 +110,8 @@ def propose_lengths(
         measured=len(delays),
         given=given is not None,
         maturity=maturity,
-        gap=min(_measured(delays, 0.5), maturity) if len(delays) else maturity,
-        burn_in=min(reach, span // 10 // DAY * DAY) if links else span // 20 // DAY * DAY,
+        gap=min(_measured(delays, 0.5), maturity) if len(delays) else maturity // 2,
+        burn_in=min(reach, longest_burn_in(span)) if links else span // 20 // DAY * DAY,
         windows=windows,
         delayed=delayed,
         by_key=dict.fromkeys(seldom, (few, few_delayed)),

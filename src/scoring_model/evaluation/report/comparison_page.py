@@ -98,10 +98,7 @@ def headline(comparison: ComparisonResult, gates: GateReport | None) -> str:
         )
     if gates is not None:
         return _by_gates(comparison, gates)
-    tones = {
-        name: tone_of(name, comparison.judged[name].low, comparison.judged[name].high)
-        for name in (*RANKING, *ERRORS)
-    }
+    tones = {name: tone_of(name, comparison.judged[name]) for name in (*RANKING, *ERRORS)}
     worse, better = ([name for name in tones if tones[name] == tone] for tone in ("worse", "better"))
     if worse:
         return f"Not better: clearly worse in {_named(worse)}."

@@ -22,9 +22,9 @@ from scoring_model.findings import Code
 from scoring_model.records import rfc3339
 
 
-def summary(evaluation: EvaluationResult) -> str:
+def summary(evaluation: EvaluationResult, *, further: Sequence[Section] = ()) -> str:
     """Describe an evaluation in Markdown: its report without importance and without the numbers of curves."""
-    return markdown(evaluation_report(evaluation, brief=True), drawings=False)
+    return markdown(evaluation_report(evaluation, further=further, brief=True), drawings=False)
 
 
 def evaluation_report(
@@ -52,8 +52,9 @@ def evaluation_report(
         *([] if brief else [importance_section(evaluation)]),
         findings_section(evaluation.findings),
     ]
+    sections += further
     if not brief:
-        sections += [*(further or [_training_elsewhere(provenance)]), provenance_section(provenance)]
+        sections += [*([] if further else [_training_elsewhere(provenance)]), provenance_section(provenance)]
     return Report(
         kicker="Evaluation report",
         title=f"{name}: evaluation",

@@ -59,6 +59,7 @@ def applicants_section(evaluation: EvaluationResult) -> Section:
         return Section(name=name, title=title, texts=(missing,))
     everyone = [one.everyone for one in evaluation.applicants.values()]
     frauds = [one.frauds for one in evaluation.applicants.values()]
+    known = sum(one.value or 0.0 for one in frauds)
     heads = _APPLICANTS if evaluation.stopped is None else _APPLICANTS | _KNOWN
     counts = shared_counts([(one.value or 0.0) / APPLICANTS for one in everyone], APPLICANTS)
     numbers = adding_up([one.value or 0.0 for one in frauds])
@@ -67,8 +68,8 @@ def applicants_section(evaluation: EvaluationResult) -> Section:
             Cell(text=OUTCOME_TITLES[outcome], key=outcome.lower()),
             _with_ends(f"{count:,}", ends_text(whole, count_text)),
             _with_ends(count_text(number), ends_text(part, count_text)),
-            Cell(text=percent(count / APPLICANTS), bar=count / APPLICANTS),
-            Cell(text=percent(number / sum(numbers)), bar=number / sum(numbers)) if sum(numbers) else ABSENT,
+            _share(whole.value or 0.0, APPLICANTS),
+            _share(part.value or 0.0, known) if known else ABSENT,
         )
         for outcome, whole, part, count, number in zip(
             OUTCOMES, everyone, frauds, counts, numbers, strict=True
@@ -81,6 +82,11 @@ def applicants_section(evaluation: EvaluationResult) -> Section:
         grids=(Grid.of(name, "What happens to 10,000 applicants", heads, rows),),
         notes=(Text(text=_note(evaluation), kind="note"),),
     )
+
+
+def _share(number: float, total: float) -> Cell:
+    """Write a share of the numbers before they were rounded: that of few frauds would be another one."""
+    return Cell(text=percent(number / total), bar=number / total)
 
 
 def _with_ends(count: str, ends: str) -> str:

@@ -9,7 +9,7 @@ import html
 import io
 import re
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Concatenate, Final, Literal, ParamSpec, cast
@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scoring_model.arrays import FloatArray
+from scoring_model.estimates import Estimate
 from scoring_model.evaluation.report.words import tick
 
 if TYPE_CHECKING:
@@ -229,6 +230,13 @@ def _root(values: FloatArray) -> FloatArray:
 def numbers(values: Sequence[float | None]) -> FloatArray:
     """Return values with NaN for None, which no mark shows."""
     return np.array(values, dtype=np.float64)
+
+
+def with_ends(estimates: Iterable[Estimate]) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return values, and both ends of their intervals."""
+    parts = [(one.value, one.low, one.high) for one in estimates]
+    values, lows, highs = np.array(parts, dtype=np.float64).reshape(-1, 3).T
+    return values, lows, highs
 
 
 def to_svg(figure: "Figure", *, name: str, label: str) -> str:

@@ -191,7 +191,6 @@ def estimate_text(
     estimate: Estimate,
     write: Writer = percent,
     *,
-    together: bool = False,
     unknown: str = ABSENT,
     endless: str = ABSENT,
 ) -> str:
@@ -199,8 +198,6 @@ def estimate_text(
 
     Parameters
     ----------
-    together : bool
-        Whether the interval is the one that holds for all numbers measured together.
     unknown : str
         Stands for a number that the records do not give.
     endless : str
@@ -208,17 +205,17 @@ def estimate_text(
     """
     if estimate.value is None:
         return unknown
-    low, high = (
-        (estimate.simultaneous_low, estimate.simultaneous_high) if together else (estimate.low, estimate.high)
-    )
-    ends = endless if low is None or high is None else range_text(low, high, write)
+    ends = endless if estimate.ends is None else ends_text(estimate, write)
     return f"{write(estimate.value)} ({ends})" if ends else write(estimate.value)
 
 
-def tone_of(figure: str, low: float | None, high: float | None) -> Tone:
-    """Say whether an interval of a difference lies on the better or the worse side of 0, or on neither."""
+def tone_of(figure: str, difference: Estimate) -> Tone:
+    """Say whether the interval of a difference lies on the better or the worse side of 0, or on neither."""
     wanted = FIGURES[figure].better
-    if low is None or high is None or low <= 0 <= high or wanted is None:
+    if difference.ends is None or wanted is None:
+        return ""
+    low, high = difference.ends
+    if low <= 0 <= high:
         return ""
     return "better" if (low > 0) == (wanted == "more") else "worse"
 

@@ -343,7 +343,7 @@ class _Fold:
             since = task.train_to - int(share * (task.train_to - task.train_from))
             used = task.train.times >= since
             frauds = int(np.count_nonzero(task.train.targets[used] == 1))
-            if frauds < self._configuration.split.min_frauds or frauds == np.count_nonzero(used):
+            if frauds < self._configuration.training.split.min_frauds or frauds == np.count_nonzero(used):
                 continue
             session = self._session(self._fit(features[used], task.train.targets[used], tuned))
             found.append(self._ranked(self._margins(session)))

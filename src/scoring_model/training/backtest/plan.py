@@ -78,7 +78,7 @@ class History:
     @cached_property
     def observed(self) -> BoolArray:
         """Return the mask of records that were observed until they were mature."""
-        return observed(self.table, self.configuration.split.label_maturity)
+        return observed(self.table, self.configuration.training.split.label_maturity)
 
     @cached_property
     def keys(self) -> tuple[IntArray, ...]:
@@ -215,8 +215,9 @@ def make_plan(
     BacktestError
         If no fold is possible, with the reason of each.
     """
-    unit, maturity = cadences[0].unit, history.configuration.split.label_maturity
-    chosen = window or ("rolling" if history.configuration.split.by_duration else "expanding")
+    given = history.configuration.training.split
+    unit, maturity = cadences[0].unit, given.label_maturity
+    chosen = window or ("rolling" if given.by_duration else "expanding")
     events = history.table.event_times
     last = period_of(min(history.as_of - maturity, int(events.max()) + DAY), unit)
     earliest = period_of(int(events.min()), unit) + 1
@@ -256,7 +257,7 @@ def _try_all(
         if found and all((period - found[0].period) % cadence.periods for cadence in cadences):
             continue
         as_of = period_start(period, unit)
-        settings = replace(history.configuration.split, as_of=as_of)
+        settings = replace(history.configuration.split_over(as_of - start), as_of=as_of)
         try:
             if window == "rolling" and found:
                 settings = replace(found[0].settings, as_of=as_of)

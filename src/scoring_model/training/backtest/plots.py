@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from scoring_model.arrays import FloatArray
-from scoring_model.estimates import Estimate
 from scoring_model.evaluation.report.plots.stability import draw_periods
 from scoring_model.evaluation.report.style import (
     ACCENT,
@@ -20,6 +19,7 @@ from scoring_model.evaluation.report.style import (
     require_libraries,
     row_names,
     share_ticks,
+    with_ends,
 )
 from scoring_model.evaluation.report.words import is_decimal, tick
 from scoring_model.evaluation.stability import Verdict
@@ -117,7 +117,7 @@ def draw_cadences(ax: "Axes", differences: Sequence[CadenceDifference], figure: 
     pairs = [pair for pair in differences if figure in pair.figures]
     if not pairs:
         raise NothingToDraw(f"the cadences have no figure {figure}")
-    values, low, high = _ends([pair.figures[figure] for pair in pairs])
+    values, low, high = with_ends(pair.figures[figure] for pair in pairs)
     places = np.arange(len(pairs))[::-1]
     ax.axvline(0, color=MUTED, lw=1)
     ax.hlines(places, low, high, color=ACCENT, lw=3, alpha=0.5)
@@ -160,7 +160,7 @@ def draw_ageing(ax: "Axes", ageing: Sequence[Ageing], figure: str, unit: str) ->
     if not ageing:
         raise NothingToDraw("no period was decided by two models")
     ages = np.array([aged.age for aged in ageing])
-    values, low, high = _ends([aged.figures[figure] for aged in ageing])
+    values, low, high = with_ends(aged.figures[figure] for aged in ageing)
     ax.axhline(0, color=MUTED, lw=1)
     ax.vlines(ages, low, high, color=ACCENT, lw=3, alpha=0.5)
     ax.plot(ages, values, color=ACCENT, marker="o", ms=5, lw=1)
@@ -219,12 +219,3 @@ def _month_ticks(ax: "Axes", days: Sequence[str]) -> None:
     """Label at most six periods."""
     ticks = list(days)[:: -(-len(days) // 6)]
     ax.set_xticks(np.array(ticks, dtype="datetime64[D]"), [day[:7] for day in ticks])
-
-
-def _ends(found: Sequence[Estimate]) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return values and ends of intervals."""
-    return (
-        numbers([one.value for one in found]),
-        numbers([one.low for one in found]),
-        numbers([one.high for one in found]),
-    )

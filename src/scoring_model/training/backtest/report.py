@@ -111,7 +111,7 @@ def _change(figure: str, difference: Estimate) -> str:
     title = FIGURES[figure].title.lower()
     if difference.value is None:
         return f"{title} unknown"
-    write, tone = change_writer(figure), tone_of(figure, difference.low, difference.high)
+    write, tone = change_writer(figure), tone_of(figure, difference)
     unit = "" if is_decimal(figure) else " points"
     clear = f"clearly {tone}" if tone else "no verdict" if difference.low is None else "no clear change"
     return (

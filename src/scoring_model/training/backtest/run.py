@@ -138,7 +138,7 @@ def _configured(configuration: Configuration | str | Path, as_of: str | int | No
 
 def _read(data: Any, configuration: Configuration, report: Report) -> History:
     reading = read_records(data, configuration.schema, labelled=True)
-    report(f"{len(reading.table)} records read, {reading.rows - len(reading.table)} rows refused")
+    report(f"{len(reading.table):,} records read, {reading.rows - len(reading.table):,} rows refused")
     accept(reading, max_share=configuration.records.max_bad_share)
     return History.of(reading.table, configuration)
 
@@ -288,7 +288,7 @@ def _result(history: History, plan: Plan, workspace: Workspace, *, files: tuple[
         models=judge.models(),
         ageing=judge.ageing(),
         learning=judge.learning(),
-        population=population(table, configuration.split.label_maturity),
+        population=population(table, configuration.training.split.label_maturity),
         record_ids=tuple([table.record_ids[row] for row in plan.judged.rows.tolist()]),
         scores={
             fold.as_of: outcome.arrays["scores"]

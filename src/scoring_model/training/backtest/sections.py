@@ -187,10 +187,7 @@ def _writer(figure: str) -> Writer:
 
 def difference_cell(figure: str, difference: Estimate) -> Cell:
     """Write a difference with its interval: shares in percentage points."""
-    return Cell(
-        text=estimate_text(difference, change_writer(figure)),
-        tone=tone_of(figure, difference.low, difference.high),
-    )
+    return Cell(text=estimate_text(difference, change_writer(figure)), tone=tone_of(figure, difference))
 
 
 def ageing_section(backtest: BacktestResult) -> Section:

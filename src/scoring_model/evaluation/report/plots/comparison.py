@@ -1,6 +1,7 @@
 """Two models beside each other: differences, flips, curves and scores."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -21,8 +22,8 @@ from scoring_model.evaluation.report.style import (
     SMALL,
     TITLE,
     NothingToDraw,
-    numbers,
     row_names,
+    with_ends,
 )
 from scoring_model.evaluation.report.words import (
     flip_name,
@@ -53,42 +54,30 @@ def draw_differences(ax: "Axes", differences: Mapping[str, Estimate], figures: S
     chosen = [name for name in figures or ranking if differences[name].value is not None]
     if not chosen:
         raise NothingToDraw("differences: the records lack a class")
-    ends = [(differences[name].low, differences[name].high) for name in chosen]
-    _draw_forest(
-        ax,
-        [FIGURES[name].title for name in chosen],
-        [differences[name].value for name in chosen],
-        ends,
-        [tone_of(name, *pair) for name, pair in zip(chosen, ends, strict=True)],
-    )
+    titles = [FIGURES[name].title for name in chosen]
+    tones = [tone_of(name, differences[name]) for name in chosen]
+    _draw_forest(ax, titles, [differences[name] for name in chosen], tones)
     unit = "hundredths" if any(map(is_decimal, chosen)) else "percentage points"
     ax.set_xlabel(f"Challenger minus champion, {unit}")
 
 
 def draw_changes(ax: "Axes", groups: Sequence[GroupFlips], rate: str) -> None:
     """Draw the change of one rate in groups, with intervals that hold for all of them at once."""
-    changes = [group.changes[rate] for group in groups]
-    ends = [(one.simultaneous_low, one.simultaneous_high) for one in changes]
-    _draw_forest(
-        ax,
-        [group.value for group in groups],
-        [None if one.simultaneous_low is None else one.value for one in changes],
-        ends,
-        [tone_of(rate, *pair) for pair in ends],
-    )
+    changes = [group.changes[rate].together for group in groups]
+    known = [one if one.ends else replace(one, value=None) for one in changes]
+    _draw_forest(ax, [group.value for group in groups], known, [tone_of(rate, one) for one in known])
     ax.set_xlabel("Challenger minus champion, percentage points")
 
 
 def _draw_forest(
     ax: "Axes",
     names: Sequence[str],
-    shares: Sequence[float | None],
-    ends: Sequence[tuple[float | None, float | None]],
+    differences: Sequence[Estimate],
     tones: Sequence[str],
 ) -> None:
     """Draw differences in hundredths around 0, one in each row; those that are neither better nor worse are hollow."""
-    rows, values = np.arange(len(names))[::-1], 100 * numbers(shares)
-    lows, highs = (100 * numbers([pair[side] for pair in ends]) for side in (0, 1))
+    rows = np.arange(len(names))[::-1]
+    values, lows, highs = (100 * part for part in with_ends(differences))
     ax.axvline(0, color=MUTED, lw=1.2)
     for row, value, low, high, tone in zip(rows, values, lows, highs, tones, strict=True):
         if np.isnan(value):
@@ -116,9 +105,7 @@ def draw_flips(ax: "Axes", flips: Sequence[Flip], *, fraud: bool) -> None:
         raise NothingToDraw("flips: no record has another outcome")
     daily = [flip.daily_frauds if fraud else flip.daily_genuine for flip in flips]
     rows = np.arange(len(flips))[::-1]
-    values, lows, highs = (
-        numbers([getattr(one, part) for one in daily]) for part in ("value", "low", "high")
-    )
+    values, lows, highs = with_ends(daily)
     ax.barh(rows, values, height=0.6, color=FRAUD if fraud else GENUINE, alpha=0.6)
     ax.hlines(rows, lows, highs, color=MUTED, lw=2.2)
     row_names(ax, [flip_name(flip.champion, flip.challenger) for flip in flips], rows)

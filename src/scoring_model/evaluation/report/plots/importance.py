@@ -13,8 +13,8 @@ from scoring_model.evaluation.report.style import (
     MUTED,
     NOTE,
     NothingToDraw,
-    numbers,
     row_names,
+    with_ends,
 )
 from scoring_model.evaluation.report.words import (
     category_name,
@@ -50,9 +50,7 @@ def measured(importance: Importance | None) -> Importance:
 def draw_weights(ax: "Axes", weights: Sequence[Weight]) -> None:
     """Draw mean absolute contributions as bars, with intervals."""
     places = np.arange(len(weights))[::-1]
-    means, lows, highs = (
-        numbers([getattr(one.weight, part) for one in weights]) for part in ("value", "low", "high")
-    )
+    means, lows, highs = with_ends([one.weight for one in weights])
     ax.barh(places, means, height=0.62, color=ACCENT, alpha=0.75)
     if np.isfinite(lows).all():
         ax.hlines(places, lows, highs, color=MUTED, lw=2.2)

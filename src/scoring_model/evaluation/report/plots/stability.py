@@ -15,8 +15,8 @@ from scoring_model.evaluation.report.style import (
     LIMIT,
     TITLE,
     NothingToDraw,
-    numbers,
     share_ticks,
+    with_ends,
 )
 from scoring_model.evaluation.report.words import percent
 from scoring_model.figures import FIGURES
@@ -47,9 +47,7 @@ def draw_periods(
     if not periods:
         raise NothingToDraw("the evaluated records lack records")
     days, colour = np.array(list(periods), dtype="datetime64[D]"), COLOURS[error]
-    shares, lows, highs = (
-        numbers([getattr(share, part) for share in periods.values()]) for part in ("value", "low", "high")
-    )
+    shares, lows, highs = with_ends(periods.values())
     ax.vlines(days, lows, highs, color=colour, lw=3.2, alpha=2 * BAND)
     ax.plot(days, shares, color=colour, lw=1, marker="o", ms=3.5)
     known, ends = np.append(shares[np.isfinite(shares)], limit or 0.0), highs[np.isfinite(highs)]

@@ -48,7 +48,8 @@ def _drawing(table: "GroupFlipTable") -> Drawing:
 
     others = "" if len(shown) == len(table.groups) else f" Drawn: the {TOP} largest; the table holds all."
     rows: list[Row] = [
-        (group.value, *(_change(rate, group.changes[rate]) for rate in ERRORS)) for group in table.groups
+        (group.value, *(_change(rate, group.changes[rate].together) for rate in ERRORS))
+        for group in table.groups
     ]
     return Drawing(
         name=f"changes-{slug(table.column)}",
@@ -73,17 +74,14 @@ def _clear(table: "GroupFlipTable") -> str:
         f"{group.value}: {FIGURES[rate].title.lower()} {'more' if tone == 'worse' else 'less'} often"
         for group in table.groups
         for rate in ERRORS
-        if (
-            tone := tone_of(rate, group.changes[rate].simultaneous_low, group.changes[rate].simultaneous_high)
-        )
+        if (tone := tone_of(rate, group.changes[rate].together))
     ]
     return f"Clear changes: {'; '.join(clear)}." if clear else "No group has a clear change."
 
 
 def _change(rate: str, change: "Estimate") -> Cell:
-    text = estimate_text(change, points, together=True, unknown="no records", endless="not enough data")
-    text = told(change, text, span=2, together=True)
-    return Cell(text=text, tone=tone_of(rate, change.simultaneous_low, change.simultaneous_high))
+    text = estimate_text(change, points, unknown="no records", endless="not enough data")
+    return Cell(text=told(change, text, span=2), tone=tone_of(rate, change))
 
 
 def _flips(table: "GroupFlipTable") -> Grid:

@@ -94,7 +94,7 @@ def _change(comparison: ComparisonResult, figure: str) -> tuple[str | Cell, ...]
     difference, judged = comparison.differences[figure], comparison.judged[figure]
     write = change_writer(figure)
     value = ABSENT if difference.value is None else write(difference.value)
-    head = Cell(text=value, tone=tone_of(figure, judged.low, judged.high)), ends_text(difference, write)
+    head = Cell(text=value, tone=tone_of(figure, judged)), ends_text(difference, write)
     if comparison.released is None:
         return *head, f"{difference.records:,}"
     possible = comparison.released.possible.get(figure)
@@ -111,8 +111,7 @@ def _heads(comparison: ComparisonResult) -> dict[str, str]:
 
 def clear_text(comparison: ComparisonResult, figures: Sequence[str]) -> str:
     """Name the figures that are clearly better or worse."""
-    differences = comparison.judged
-    tones = {name: tone_of(name, differences[name].low, differences[name].high) for name in figures}
+    tones = {name: tone_of(name, comparison.judged[name]) for name in figures}
     texts = [
         f"Clearly {tone}: {', '.join(FIGURES[name].title for name in figures if tones[name] == tone)}."
         for tone in ("better", "worse")

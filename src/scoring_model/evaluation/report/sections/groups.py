@@ -21,6 +21,8 @@ from scoring_model.evaluation.stopped import WIDEST
 from scoring_model.figures import ERRORS, FIGURES
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from matplotlib.axes import Axes
 
     from scoring_model.estimates import Estimate
@@ -56,7 +58,10 @@ def groups_sections(evaluation: EvaluationResult) -> list[Section]:
             title=f"Groups by {table.column}",
             texts=texts,
             drawings=(_drawing(evaluation, table),),
-            grids=(_gaps(table), _ratios(table)),
+            grids=(
+                _compared(table, "gaps", "Gaps, in percentage points,", _gap),
+                _compared(table, "ratios", "Ratios", _ratio),
+            ),
         )
         for table in evaluation.groups
     ]
@@ -125,15 +130,13 @@ def _size(gap: float) -> str:
 
 
 def _half_width(gap: "Estimate") -> float | None:
-    low, high = gap.simultaneous_low, gap.simultaneous_high
-    return None if low is None or high is None else (high - low) / 2
+    ends = gap.together.ends
+    return None if ends is None else (ends[1] - ends[0]) / 2
 
 
 def _side(rate: "GroupRate") -> str:
-    low, high = rate.gap.simultaneous_low, rate.gap.simultaneous_high
-    if low is not None and low > 0:
-        return "more"
-    return "less" if high is not None and high < 0 else ""
+    low, high = rate.gap.together.ends or (0.0, 0.0)
+    return "more" if low > 0 else "less" if high < 0 else ""
 
 
 def _rates(table: "GroupTable") -> Grid:
@@ -157,45 +160,39 @@ def _rate(rate: "GroupRate") -> str:
     return told(share, estimate_text(share, unknown="no records"), span=1)
 
 
-def told(one: "Estimate", text: str, *, span: float, together: bool = False) -> str:
+def told(one: "Estimate", text: str, *, span: float) -> str:
     """Return the text of a number of a group, or that its ends over all labels of the stopped ones say nothing."""
-    ends = (one.simultaneous_low, one.simultaneous_high) if together else (one.low, one.high)
-    low, high = ends
-    if one.method != "labellings" or low is None or high is None or high - low <= WIDEST * span:
+    if one.method != "labellings" or one.ends is None:
         return text
-    return CAN_NOT_KNOW
+    low, high = one.ends
+    return CAN_NOT_KNOW if high - low > WIDEST * span else text
 
 
-def _gaps(table: "GroupTable") -> Grid:
-    caption = f"Gaps, in percentage points, to {_reference(table)}, with simultaneous 95% intervals"
-    rows = ((group.value, *(_gap(group.rates[rate]) for rate in ERRORS)) for group in _others(table))
-    return Grid.of(f"gaps-{slug(table.column)}", caption, {"group": "Group", **titles(ERRORS)}, rows)
+def _compared(table: "GroupTable", name: str, what: str, write: "Callable[[GroupRate], str]") -> Grid:
+    """List what each group has beside the reference."""
+    caption = f"{what} to {_reference(table)}, with simultaneous 95% intervals"
+    rows = ((group.value, *(write(group.rates[rate]) for rate in ERRORS)) for group in _others(table))
+    return Grid.of(f"{name}-{slug(table.column)}", caption, {"group": "Group", **titles(ERRORS)}, rows)
 
 
 def _gap(rate: "GroupRate") -> str:
     if rate.gap.absence:
         return _NOT_ENOUGH
-    text = estimate_text(rate.gap, points, together=True, endless="no interval")
-    return told(rate.gap, text, span=2, together=True)
-
-
-def _ratios(table: "GroupTable") -> Grid:
-    caption = f"Ratios to {_reference(table)}, with simultaneous 95% intervals"
-    rows = ((group.value, *(_ratio(group.rates[rate]) for rate in ERRORS)) for group in _others(table))
-    return Grid.of(f"ratios-{slug(table.column)}", caption, {"group": "Group", **titles(ERRORS)}, rows)
+    gap = rate.gap.together
+    return told(gap, estimate_text(gap, points, endless="no interval"), span=2)
 
 
 def _ratio(rate: "GroupRate") -> str:
     """Write a ratio; one to a rate of nearly 0 may have no upper end."""
-    ratio = rate.ratio
+    ratio = rate.ratio.together
     if ratio.absence:
         return _NOT_ENOUGH
     if _gap(rate) == CAN_NOT_KNOW:
         return CAN_NOT_KNOW
     if ratio.value is None:
         return ABSENT
-    low, high = ratio.simultaneous_low, ratio.simultaneous_high
-    ends = "no interval" if low is None else f"{low:.2f} to {'∞' if high is None else f'{high:.2f}'}"
+    high = "∞" if ratio.high is None else f"{ratio.high:.2f}"
+    ends = "no interval" if ratio.low is None else f"{ratio.low:.2f} to {high}"
     return f"{ratio.value:.2f} ({ends})"
 
 
