@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from scoring_model import synthetic
-from scoring_model.batch import FORMATS, check_format, score_file, write_table
+from scoring_model.batch import FORMATS, check_format, export_features, score_file, write_table
 from scoring_model.records.quarantine import TooManyBadRows
 from scoring_model.scorer import Scorer
 
@@ -94,6 +94,18 @@ def test_an_ending_is_refused_before_reading(scorer: Scorer, tmp_path: Path) -> 
     """A path without a known format is refused before the source is opened."""
     with pytest.raises(ValueError, match=r"out\.txt: must end in"):
         score_file(scorer, tmp_path / "absent.parquet", tmp_path / "out.txt")
+
+
+def test_a_file_that_is_read_is_never_written(scorer: Scorer, table: pa.Table, tmp_path: Path) -> None:
+    """Neither the source nor a history, by whatever name: the records would be lost."""
+    source, link = tmp_path / "records.parquet", tmp_path / "link.parquet"
+    pq.write_table(table, source)
+    link.symlink_to(source)
+    with pytest.raises(ValueError, match=r"link\.parquet: its records are read"):
+        score_file(scorer, [source], link)
+    with pytest.raises(ValueError, match=r"records\.parquet: its records are read"):
+        export_features(scorer, tmp_path / "absent.parquet", source, histories=[[link]])
+    assert pq.read_table(source).equals(table)
 
 
 TABLE = pa.table(

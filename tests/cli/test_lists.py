@@ -138,6 +138,9 @@ def test_what_one_list_does_not_take_no_list_takes(
         return complaint
 
     assert "lists.1.list: has the key device and the outcome FAILED" in complaint_of("old", "pass", "d-4")
+    unknown = [{"name": name, "key": "devise", "action": "pass", "values": ["d-3"]} for name in "ab"]
+    lists.write_text(json.dumps({"lists": unknown}))
+    assert "lists.1.key: is no link key of the history; did you mean device?" in run(capsys, *imported)[2]
     monkeypatch.setattr(changes, "MOST_ENTRIES", 3)
     monkeypatch.setattr(changes, "AT_ONCE", 1)
     assert "lists.1.list: would have 4 entries" in complaint_of("old", "fail", "d-1", "d-3", "d-4")

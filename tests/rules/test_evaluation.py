@@ -179,3 +179,25 @@ def test_an_absent_column_is_refused() -> None:
     plain = {"code": "A", "title": "a", "when": {"first": {"above": 0}}, "then": "FAILED"}
     with pytest.raises(ValueError, match="first"):
         RuleEvaluator(parse_rules({"rules": [plain]}, NAMES), ("second",))
+
+
+def test_a_signal_of_another_type_than_its_rules_have_is_missing() -> None:
+    """A bundle that does not know a signal takes any type of it. A text is not below a number."""
+    whens: tuple[dict[str, Any], ...] = (
+        {"signals.age": {"below": 2}},
+        {"signals.channel": {"is": "web"}},
+        {"signals.vpn": {"is": True}},
+        {"signals.age": {"is_missing": True}},
+    )
+    rules = [
+        {"code": f"R{place}", "title": "one", "when": when, "then": "FAILED"}
+        for place, when in enumerate(whens)
+    ]
+    evaluator = RuleEvaluator(parse_rules({"rules": rules}, NAMES), COLUMNS)
+
+    def hits_of(age: object, channel: object, vpn: object) -> tuple[int, ...]:
+        read = evaluator.read_stored({}, {"age": age, "channel": channel, "vpn": vpn})
+        return evaluator.hits(0, read, np.zeros(len(COLUMNS)), 0)
+
+    assert hits_of(1, "web", True) == (0, 1, 2)
+    assert hits_of("young", 1.5, "yes") == hits_of(True, False, 1) == (3,)

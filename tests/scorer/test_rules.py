@@ -8,10 +8,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import yaml
 
 from program import Captured, run
 from scoring_model import synthetic
 from scoring_model.batch import score_file
+from scoring_model.configuration import read_yaml
 from scoring_model.contract.outcome import Outcome
 from scoring_model.decision.reasons import MAX_REASONS
 from scoring_model.features import FeatureMatrix, FittedState
@@ -97,6 +99,18 @@ def test_unknown_names_are_refused_before_anything_is_scored(scorer: Scorer) -> 
         rule = {**RULES["rules"][0], "when": {name: {"above": 1}}}
         with pytest.raises(InvalidRules, match=f"rules.0.when.{name}: nothing has this name"):
             scorer.score({}, rules={"rules": [rule]})
+
+
+def test_a_path_of_rules_is_answered_with_the_right_call(scorer: Scorer, tmp_path: Path) -> None:
+    """What that call reads, days included, is taken."""
+    path = tmp_path / "rules.yaml"
+    path.write_text(yaml.safe_dump({"rules": [{**RULES["rules"][0], "until": "2027-01-31"}]}))
+    for wrong in (path, str(path)):
+        with pytest.raises(TypeError, match=r"got its path: rules=scoring_model\.configuration\.read_yaml"):
+            scorer.score({}, rules=wrong)  # type: ignore[arg-type]
+    read = read_yaml(path)
+    assert isinstance(read, dict)
+    assert scorer.rule_evaluator(read).rules.rules[0].until == "2027-01-31"
 
 
 def test_names_do_not_depend_on_what_was_fitted(scorer: Scorer, table: pa.Table) -> None:

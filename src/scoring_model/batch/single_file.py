@@ -62,6 +62,16 @@ def check_format(path: Path) -> None:
         raise FileNotFoundError(f"{path.parent}: there is no such folder for {path.name}")
 
 
+def _check_out(out: Path, *sources: Path | Sequence[Path]) -> None:
+    """Refuse a path as `check_format` does, and one that is read: the result would replace the records."""
+    check_format(out)
+    read = [path for source in sources for path in ([source] if isinstance(source, Path) else source)]
+    if out.exists() and any(path.exists() and path.samefile(out) for path in read):
+        raise ValueError(
+            f"{out}: its records are read, and the result would replace them: write another file"
+        )
+
+
 def _parquet(table: pa.Table, path: Path) -> None:
     pyarrow.parquet.write_table(table, path, compression="zstd")
 
@@ -168,7 +178,7 @@ def score_file(
     InvalidRules, RepeatedRecords
         As `Scorer.score`, whose warning is given too.
     """
-    check_format(out)
+    _check_out(out, source, *histories)
     ready = None if rules is None else scorer.rule_evaluator(rules)
     reading, quarantine = _read(scorer, source, out, max_bad_share=max_bad_share)
     # With an instant, the late labels of all records are counted.
@@ -247,7 +257,7 @@ def export_features(
     """
     if out.suffix != ".parquet":
         raise ValueError(f"{out.name}: must end in .parquet, which keeps every bit of a feature")
-    check_format(out)
+    _check_out(out, source, *histories)
     reading, quarantine = _read(scorer, source, out, max_bad_share=max_bad_share)
     past = read_histories(scorer, histories, scored=reading, allow_repeats=allow_repeats)
     write_table(feature_table(scorer, reading.table, history=past, contributions=contributions), out)

@@ -146,7 +146,7 @@ def list_all(database: shared.Database, as_json: shared.Json = False) -> None:
         strict = "  strict signals" if client.strict_signals else ""
         strict += "  sandbox" if client.sandbox else ""
         console.say(
-            f"{client.client_id}  {client.name}  {scopes}  {quota}  pool {client.pool}  {state}{strict}"
+            f"{client.client_id}  {client.name}  {scopes}  {quota}  history scope {client.pool}  {state}{strict}"
         )
 
 

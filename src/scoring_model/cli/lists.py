@@ -105,14 +105,17 @@ def import_file(
 
     `whatif --lists` shows before what they would have done. See docs/lists.md.
     """
+    from scoring_model.service.activation.links import link_keys_of
     from scoring_model.service.operator_lists.changes import Addition
-    from scoring_model.service.operator_lists.files import read_lists
+    from scoring_model.service.operator_lists.files import keys_of, read_lists
     from scoring_model.service.operator_lists.operating import OperatedList, add_to_lists
 
     _check_whose(client, all_scopes=all_scopes)
     found, keyring = read_lists(path), masters_of(database, master_key)
 
     async def work(store: Store) -> list[Changed]:
+        async with store.reading() as reader:
+            keys_of(found, await link_keys_of(reader))
         opened = [
             await OperatedList.open(
                 store, keyring, one.name, key=one.key, client_id=client, by=by or operator()

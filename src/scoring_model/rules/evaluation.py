@@ -8,13 +8,16 @@ import numpy as np
 
 from scoring_model.arrays import BoolArray, FloatArray, IntArray
 from scoring_model.contract.fields import SIGNAL_PREFIX
-from scoring_model.contract.rules import any_signal, identifier
+from scoring_model.contract.rules import RuleError, ValueRule, any_signal, boolean, identifier, number
 from scoring_model.records import RecordTable
 from scoring_model.rules.names import SCORE, is_field
 from scoring_model.rules.rule import Condition, Operand, Operator, Rules
 
 _MISSING: Final = float("nan")
 _NEVER: Final = 2**63
+
+_READ: Final[Mapping[type | None, ValueRule]] = {str: identifier, bool: boolean, float: number}
+"""How a signal is read, by the type of what conditions compare it with."""
 
 Test: TypeAlias = Callable[[Any], bool]
 """Whether a condition holds for a value; a missing one is NaN, of whatever kind the others are."""
@@ -43,14 +46,14 @@ class RuleEvaluator:
         self._features = tuple(place[name] for name in rules.features)
         inputs = {name: at for at, name in enumerate((SCORE, *self._fields, *rules.features))}
         self._others = tuple(name for name in self._fields if not name.startswith(SIGNAL_PREFIX))
-        texts = {
-            one.name
+        kinds = {
+            one.name: type(_any_of(one.operand))
             for rule in rules.rules
             for one in rule.conditions
-            if isinstance(_any_of(one.operand), str)
+            if one.operator is not Operator.IS_MISSING
         }
         self._signals = tuple(
-            (name.removeprefix(SIGNAL_PREFIX), name, identifier if name in texts else any_signal)
+            (name.removeprefix(SIGNAL_PREFIX), name, _READ.get(kinds.get(name), any_signal))
             for name in self._fields
             if name.startswith(SIGNAL_PREFIX)
         )
@@ -104,6 +107,8 @@ class RuleEvaluator:
     def read_stored(self, values: Mapping[str, object], signals: Mapping[str, object]) -> dict[str, object]:
         """Return what rules read of a stored request, whatever signals its bundle knew.
 
+        A signal of another type than the rules compare it with is missing.
+
         Parameters
         ----------
         values : mapping of str to object
@@ -113,7 +118,10 @@ class RuleEvaluator:
         """
         found = {name: values[name] for name in self._others if name in values}
         for name, field, rule in self._signals:
-            value = rule(signals[name]) if name in signals else None
+            try:
+                value = rule(signals[name]) if name in signals else None
+            except RuleError:
+                continue
             if value is not None:
                 found[field] = value
         return found

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
+from os import PathLike
 from typing import Any
 
 from scoring_model.arrays import FloatArray
@@ -85,7 +86,13 @@ class RecordScorer(Decider):
         ------
         InvalidRules
             If they break their form, or read what the bundle does not have.
+        TypeError
+            For a path.
         """
+        if isinstance(rules, str | PathLike):
+            raise TypeError(
+                "rules are the content of a file, got its path: rules=scoring_model.configuration.read_yaml(path)"
+            )
         document = rules.to_json() if isinstance(rules, Rules) else rules
         return RuleEvaluator(parse_rules(document, self.rule_names), self.matrix.names)
 

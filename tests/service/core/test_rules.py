@@ -263,8 +263,10 @@ def test_a_bundle_without_a_name_is_refused(
     run_story(sqlite_url, sealed, story)
 
 
-def test_a_rule_never_blocks_a_rollback(sqlite_url: str, sealed: Path) -> None:
-    """A bundle without a feature that a rule reads decides by the other rules."""
+def test_a_rule_never_blocks_a_rollback(
+    sqlite_url: str, sealed: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A bundle without a feature that a rule reads decides by the other rules, and the log names the one left out."""
 
     async def story(world: World) -> None:
         row = await activated(world)
@@ -274,6 +276,7 @@ def test_a_rule_never_blocks_a_rollback(sqlite_url: str, sealed: Path) -> None:
         assert found is not None
         assert found.number == row.number
         assert [rule.code for rule in found.evaluator.rules.rules] == ["ALL", "FRIEND", "FARM"]
+        assert "these are left out: BUSY" in caplog.text
 
     run_story(sqlite_url, sealed, story)
 

@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from program import Captured, refused, run
+from scoring_model.cli import shared
 from scoring_model.configuration.reading import read_yaml
 from scoring_model.contract.outcome import Outcome
 from scoring_model.contract.texts import to_text
@@ -214,9 +215,11 @@ async def test_lists_and_rules_are_priced_as_a_service_with_them_decides(
     async with opened(f"sqlite:///{tmp_path / 'twin.db'}", world.bundle) as twin:
         caller = await twin.client()
         base = ("--database", twin.url, "--client", caller.client_id, "--master-key", "env:MASTERS")
-        code, told, error = await asyncio.to_thread(
-            run, capsys, "lists", "import", tmp_path / "lists.yaml", *base
-        )
+        with monkeypatch.context() as patched:  # an end that has passed is refused
+            patched.setattr(shared, "now", lambda: START)
+            code, told, error = await asyncio.to_thread(
+                run, capsys, "lists", "import", tmp_path / "lists.yaml", *base
+            )
         assert (code, told.splitlines()[0]) == (0, "farm: 2 added, 0 were on it; 2 in all"), error
         document = read_yaml(tmp_path / "rules.yaml")
         await activate_rules(twin.store, document, [Scorer.load(world.bundle)], by="ops", now=START)

@@ -189,8 +189,9 @@ ERRORS: Final[dict[int, tuple[str, str, tuple[str, ...]]]] = {
     ),
     429: (
         "TooManyRequests",
-        "The quota is spent (`rate_limited`), an earlier report of labels is under way (`one_at_a_time`), or too many "
-        "wrong credentials came from the address (`too_many_failures`, without `RateLimit`).",
+        "The quota is spent (`rate_limited`), an earlier report of labels or change of a list is under way "
+        "(`one_at_a_time`), or too many wrong credentials came from the address (`too_many_failures`, without "
+        "`RateLimit`).",
         (*_QUOTA, "Retry-After"),
     ),
     431: ("HeadersTooLarge", "The headers have more than 64 KiB: `headers_too_large`.", ()),

@@ -1,6 +1,6 @@
 """Files of lists, which are priced by a what-if and then imported."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -10,9 +10,15 @@ from scoring_model.contract.operator_list import NAME
 from scoring_model.contract.outcome import Outcome
 from scoring_model.contract.violation import Invalid, Violation
 from scoring_model.decision.document import check_document, each, fields, must_be, one_of
+from scoring_model.history import LinkKey
 from scoring_model.records.times import end_of, is_end
 from scoring_model.service.operator_lists.changes import ACTIONS, MOST_LISTS
-from scoring_model.service.operator_lists.values import ValueHasher, hash_values, read_lines
+from scoring_model.service.operator_lists.values import (
+    ValueHasher,
+    chosen_key,
+    hash_values,
+    read_lines,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,6 +92,19 @@ def read_lists(path: Path) -> tuple[FileList, ...]:
             )
         )
     return tuple(found)
+
+
+def keys_of(lists: Sequence[FileList], keys: Collection[LinkKey]) -> dict[str, LinkKey]:
+    """Return the link keys of lists by name; raises `Invalid` with each list whose key the history has not."""
+    found, broken = {}, []
+    for place, one in enumerate(lists):
+        try:
+            found[one.key] = chosen_key(keys, one.key)
+        except Invalid as error:
+            broken += [violation.within("lists", place) for violation in error.violations]
+    if broken:
+        raise Invalid(broken)
+    return found
 
 
 def _repeated(listed: Sequence[Mapping[str, object]]) -> Iterator[Violation]:

@@ -17,8 +17,8 @@ from scoring_model.rules import RuleEvaluator, Rules
 from scoring_model.service.core.rows import ClientRow, OperatorListRow, VerificationRow
 from scoring_model.service.keys.link_hashes import split_hashes
 from scoring_model.service.keys.secrets import Secrets
-from scoring_model.service.operator_lists.files import FileList
-from scoring_model.service.operator_lists.values import ValueHasher, chosen_key
+from scoring_model.service.operator_lists.files import FileList, keys_of
+from scoring_model.service.operator_lists.values import ValueHasher
 from scoring_model.service.past.pages import OpenedValues, PastPage
 from scoring_model.service.scoring.listbook import in_order
 from scoring_model.service.scoring.overrides import Override, override_of
@@ -95,7 +95,7 @@ class Tried:
         step_ups: StepUps,
     ) -> None:
         self._rules = None if rules is None else ActiveRules(_NO_NUMBER, RuleEvaluator(rules, columns))
-        self._keys = {one.key: chosen_key(link_keys, one.key) for one in lists}
+        self._keys = keys_of(lists, link_keys)
         self._secrets = secrets
         self._step_ups = step_ups
         self._lists = [

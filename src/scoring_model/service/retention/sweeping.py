@@ -22,6 +22,16 @@ INTERVAL: Final = 3600.0
 """Maximum seconds between two sweeps of a serving process; the minimum is half of it."""
 
 
+_WITH_LINKS: Final = (
+    Expiring.LINKS,
+    Expiring.IMPORTED,
+    Expiring.CONTROL_PASSES,
+    Expiring.LIST_ENTRIES,
+    Expiring.LABEL_TIMES,
+)
+"""Kinds that are deleted with link records."""
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Ages:
     """Retention periods of settled rows, in microseconds.
@@ -60,14 +70,7 @@ class Ages:
             return settled
         # The clock of another process may be that far behind, and its scores need the whole window.
         links = now - longest - SKEW
-        with_links = (
-            Expiring.LINKS,
-            Expiring.IMPORTED,
-            Expiring.CONTROL_PASSES,
-            Expiring.LIST_ENTRIES,
-            Expiring.LABEL_TIMES,
-        )
-        return dict.fromkeys(with_links, links) | settled
+        return dict.fromkeys(_WITH_LINKS, links) | settled
 
 
 class Housekeeping:
@@ -127,8 +130,6 @@ async def sweep(
     StoreUnavailable
         What was deleted before stays deleted.
     """
-    if Expiring.LINKS in cutoffs and not dry:
-        await raise_fact(store, KEPT_SINCE, cutoffs[Expiring.LINKS])
     swept = {
         kind: await _sweep_kind(store, kind, cutoffs, dry, progress) for kind in Expiring if kind in cutoffs
     }
@@ -150,6 +151,9 @@ async def _sweep_kind(
         if dry or not key_range.old:
             count += key_range.old
         else:
+            if kind in _WITH_LINKS and not count:
+                # Not before there is something to delete: the history of a young service is complete.
+                await raise_fact(store, KEPT_SINCE, cutoffs[kind])
             async with store.writing([]) as transaction:
                 count += await transaction.drop(key_range, cutoffs)
         progress(kind.value, count)

@@ -13,15 +13,17 @@ import numpy as np
 
 from scoring_model.contract.outcome import Outcome
 from scoring_model.rules import RuleEvaluator, Rules, Verdict, parse_rules, verdict_of
+from scoring_model.service.core.faults import log_warning
 from scoring_model.service.core.rows import RuleSetRow
 from scoring_model.service.store import Reader
 
 
 class ActiveRules(NamedTuple):
-    """Rules with the number under which they were activated."""
+    """Rules with the number under which they were activated; `left_out` has the codes of those left out."""
 
     number: int
     evaluator: RuleEvaluator
+    left_out: tuple[str, ...] = ()
 
     def decide(
         self,
@@ -71,6 +73,10 @@ class Rulebook:
         if self._active is None or self._active.number != number:
             row = await reader.rule_set(number) if number else None
             self._active = None if row is None else active_rules(row, self._columns)
+            if self._active is not None and (missed := self._active.left_out):
+                log_warning(
+                    f"the bundle lacks what active rules read; these are left out: {', '.join(missed)}"
+                )
         return self._active
 
 
@@ -78,4 +84,5 @@ def active_rules(row: RuleSetRow, columns: Sequence[str]) -> ActiveRules:
     """Prepare stored rules for the rows of a bundle; those that read other features are left out."""
     rules, known = parse_rules(json.loads(row.document)), {*columns}
     usable = tuple(one for one in rules.rules if known.issuperset(Rules((one,)).features))
-    return ActiveRules(row.number, RuleEvaluator(Rules(usable), columns))
+    left_out = tuple(one.code for one in rules.rules if one not in usable)
+    return ActiveRules(row.number, RuleEvaluator(Rules(usable), columns), left_out)
