@@ -30,6 +30,13 @@ def measure(numbers: FloatArray, codes: FloatArray, scores: IntArray, persons: I
     return measure_profile(rows, scores, names=NAMES, persons=persons, categorical=[1])
 
 
+def distribution(feature: NumberProfile | CodeProfile, values: FloatArray) -> FloatArray:
+    """Return the shares of the known values in each bin."""
+    counts = np.bincount(feature.places(values), minlength=len(feature.shares) + 1)[:-1]
+    found: FloatArray = counts / max(int(counts.sum()), 1)
+    return found
+
+
 def features(profile: Profile) -> tuple[NumberProfile, CodeProfile]:
     """Return the profiles of the number and of the category."""
     number, code = (profile.features[name] for name in NAMES)
@@ -81,7 +88,7 @@ def test_the_reference_does_not_drift_from_itself(table: Table) -> None:
     profile = measure(*table)
     for feature, values in zip(profile.features.values(), table[:2], strict=True):
         if feature.missing < 1.0:
-            assert feature.distribution(values).tolist() == list(feature.shares)
+            assert distribution(feature, values).tolist() == list(feature.shares)
             assert sum(feature.shares) == pytest.approx(1.0)
 
 
@@ -119,16 +126,16 @@ def test_drift_shows() -> None:
     """Other values, infinities among them, fall into the bins that they belong to."""
     number = NumberProfile(missing=0.0, borders=(0.0, 1.0), shares=(0.3, 0.3, 0.4))
     values = np.array([-np.inf, 0.0, np.nextafter(0.0, 1.0), 1.0, 2.0, np.inf, np.nan, np.nan])
-    np.testing.assert_allclose(number.distribution(values), [2 / 6, 2 / 6, 2 / 6])
-    assert number.distribution(np.array([np.nan])).tolist() == [0.0, 0.0, 0.0]
+    np.testing.assert_allclose(distribution(number, values), [2 / 6, 2 / 6, 2 / 6])
+    assert distribution(number, np.array([np.nan])).tolist() == [0.0, 0.0, 0.0]
 
 
 def test_unseen_codes_are_the_rest() -> None:
     """Codes between, below and above those known are counted together, last."""
     code = CodeProfile(missing=0.0, codes=(2, 5), shares=(0.5, 0.5, 0.0))
     values = np.array([2.0, 5.0, 5.0, 3.0, -1.0, 9.0, np.nan, 5.0])
-    np.testing.assert_allclose(code.distribution(values), [1 / 7, 3 / 7, 3 / 7])
-    assert CodeProfile(missing=0.0, codes=(), shares=(1.0,)).distribution(values).tolist() == [1.0]
+    np.testing.assert_allclose(distribution(code, values), [1 / 7, 3 / 7, 3 / 7])
+    assert distribution(CodeProfile(missing=0.0, codes=(), shares=(1.0,)), values).tolist() == [1.0]
 
 
 def test_rare_codes_hide_behind_others() -> None:

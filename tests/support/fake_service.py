@@ -14,14 +14,13 @@ from scoring_model.contract.identity import Identity, IdentityStatus
 from scoring_model.contract.label import LabelReport, LabelResult, LabelsInput, LabelStatus
 from scoring_model.contract.operator_list import (
     ListChanged,
-    ListContext,
     ListEntriesInput,
     ListRemovalInput,
     OperatorLists,
 )
 from scoring_model.contract.outcome import Outcome
 from scoring_model.contract.resolution import Resolution, ResolutionInput, Resolutions
-from scoring_model.contract.resource import instant
+from scoring_model.contract.resource import PresentContext, instant
 from scoring_model.contract.texts import from_text, to_text
 from scoring_model.contract.verification import (
     ReasonCode,
@@ -361,7 +360,7 @@ class _Lists:
         self, caller: Caller, body: Mapping[str, object], request: IdempotentRequest | None, _spend: object
     ) -> Answer[ListChanged]:
         async def add() -> Answer[ListChanged]:
-            given = parsed(ListEntriesInput, body, ListContext(NOW))
+            given = parsed(ListEntriesInput, body, PresentContext(NOW))
             return Answer(ListChanged(list=given.list, changed=len(given.values), unchanged=0, entries=1))
 
         return await self._service.once(caller, request, add)

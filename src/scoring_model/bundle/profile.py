@@ -41,10 +41,6 @@ class FeatureProfile(ABC):
     missing: float
     shares: tuple[float, ...]
 
-    def distribution(self, values: FloatArray) -> FloatArray:
-        """Return the shares of other values in these bins; the sum is 1, or 0 without a value."""
-        return _shares(self._bins(values[~np.isnan(values)]), len(self.shares))
-
     def places(self, values: FloatArray) -> IntArray:
         """Return the bin of each value, of shape (n,); for a missing one the number of bins."""
         return np.where(np.isnan(values), len(self.shares), self._bins(values))

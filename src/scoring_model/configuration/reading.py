@@ -44,7 +44,7 @@ class ConfigurationError(Invalid):
         self.omitted = omitted + len(violations[MOST_VIOLATIONS:])
 
     def __str__(self) -> str:
-        lines = [*map(str, self.violations), *([f"and {self.omitted} more"] if self.omitted else [])]
+        lines = self.lines
         listed = f" {lines[0]}" if len(lines) == 1 else "".join(f"\n- {line}" for line in lines)
         return f"the configuration is refused:{listed}"
 

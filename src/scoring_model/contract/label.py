@@ -2,12 +2,11 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
 from typing import Annotated, Final
 
-from pydantic import ConfigDict, Field, PlainValidator, ValidationInfo, WithJsonSchema
+from pydantic import ConfigDict, Field, PlainValidator, WithJsonSchema
 
 from scoring_model.contract import rules
 from scoring_model.contract.identity import NOT_BLANK, REFERENCE
@@ -16,8 +15,8 @@ from scoring_model.contract.resource import (
     Resource,
     Sandbox,
     missing,
-    moment,
     one_of,
+    past_moment,
     ruled,
 )
 from scoring_model.contract.rules import Rule, RuleError
@@ -30,20 +29,6 @@ MOST_LABELS: Final = 1_000
 LABELS: Final = ("fraud", "genuine", "withdrawn")
 IDENTIFIERS: Final = ("verificationId", "identityId", "recordId")
 """What a label can name; exactly one of them."""
-
-
-@dataclass(frozen=True, slots=True)
-class LabelContext:
-    """Validation context: the present, microseconds since 1970-01-01 UTC."""
-
-    now: int
-
-
-def _known_at(value: object, info: ValidationInfo) -> int:
-    found = moment(value)
-    if isinstance(info.context, LabelContext) and found > info.context.now:
-        raise RuleError(Rule.IN_FUTURE, "must not be later than now")
-    return found
 
 
 RecordId = Annotated[
@@ -92,7 +77,7 @@ class LabelInput(Body):
     known_at: Annotated[
         int,
         *ruled(
-            _known_at,
+            past_moment,
             {
                 "type": "string",
                 "format": "date-time",

@@ -1,7 +1,6 @@
 """Lists: values of a link key whose applicants pass, are stepped up or fail."""
 
 import re
-from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Final
 
@@ -10,7 +9,17 @@ from pydantic import ConfigDict, Field, PlainValidator, ValidationInfo, WithJson
 from scoring_model.contract import rules
 from scoring_model.contract.identity import NOT_BLANK
 from scoring_model.contract.outcome import Outcome
-from scoring_model.contract.resource import Body, Instant, Resource, example, missing, moment, one_of, ruled
+from scoring_model.contract.resource import (
+    Body,
+    Instant,
+    PresentContext,
+    Resource,
+    example,
+    missing,
+    moment,
+    one_of,
+    ruled,
+)
 from scoring_model.contract.rules import Rule, RuleError
 
 MOST_VALUES: Final = 1_000
@@ -19,13 +28,6 @@ MOST_VALUES: Final = 1_000
 NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}", re.ASCII)
 _NAME: Final = {"type": "string", "pattern": f"^{NAME.pattern}$"}
 _LIST: Final = {**_NAME, "description": "Name of the list."}
-
-
-@dataclass(frozen=True, slots=True)
-class ListContext:
-    """Validation context: the present, microseconds since 1970-01-01 UTC."""
-
-    now: int
 
 
 def _text(value: object) -> str:
@@ -48,7 +50,7 @@ def _until(value: object, info: ValidationInfo) -> int | None:
     if value is None:
         return None
     found = moment(value)
-    if isinstance(info.context, ListContext) and found <= info.context.now:
+    if isinstance(info.context, PresentContext) and found <= info.context.now:
         raise RuleError(Rule.TOO_EARLY, "must be later than now")
     return found
 

@@ -1,6 +1,5 @@
 """Resolutions: how a step-up or a review of a verification ended."""
 
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
 from typing import Annotated, Final
@@ -16,11 +15,10 @@ from scoring_model.contract.resource import (
     Sandbox,
     Uuid,
     example,
-    moment,
     one_of,
+    past_moment,
     ruled,
 )
-from scoring_model.contract.rules import Rule, RuleError
 
 NOTE_LENGTH: Final = 1_000
 
@@ -47,20 +45,8 @@ class Method(StrEnum):
 SENT_METHODS: Final = tuple(method for method in Method if method is not Method.FOLLOW_UP)
 
 
-@dataclass(frozen=True, slots=True)
-class ResolutionContext:
-    """Validation context: the present, microseconds since 1970-01-01 UTC."""
-
-    now: int
-
-
 def _resolved_at(value: object, info: ValidationInfo) -> int | None:
-    if value is None:
-        return None
-    found = moment(value)
-    if isinstance(info.context, ResolutionContext) and found > info.context.now:
-        raise RuleError(Rule.IN_FUTURE, "must not be later than now")
-    return found
+    return None if value is None else past_moment(value, info)
 
 
 Note = Annotated[

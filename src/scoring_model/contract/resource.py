@@ -1,6 +1,7 @@
 """The bases of the models of the interface, resources of answers and bodies of requests, and the types of fields."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Annotated, Any, ClassVar, Final, Self, TypeVar
 
@@ -12,6 +13,7 @@ from pydantic import (
     PlainSerializer,
     PlainValidator,
     ValidationError,
+    ValidationInfo,
     WithJsonSchema,
 )
 from pydantic.alias_generators import to_camel
@@ -170,6 +172,21 @@ def moment(value: object) -> int:
 def missing() -> RuleError:
     """Make the error of a field that must be there and is null."""
     return RuleError(Rule.MISSING, MISSING)
+
+
+@dataclass(frozen=True, slots=True)
+class PresentContext:
+    """Validation context: the present, microseconds since 1970-01-01 UTC."""
+
+    now: int
+
+
+def past_moment(value: object, info: ValidationInfo) -> int:
+    """Parse an instant that is not later than the present; raises `RuleError`."""
+    found = moment(value)
+    if isinstance(info.context, PresentContext) and found > info.context.now:
+        raise RuleError(Rule.IN_FUTURE, "must not be later than now")
+    return found
 
 
 def one_of(values: tuple[str, ...], value: object) -> str:

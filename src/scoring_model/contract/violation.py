@@ -51,6 +51,11 @@ class Invalid(ValueError):
         text = "; ".join(map(str, self.violations))
         super().__init__(f"{subject}: {text}" if subject else text)
 
+    @property
+    def lines(self) -> list[str]:
+        """Return a line for each violation, and one for those that were omitted."""
+        return [*map(str, self.violations), *([f"and {self.omitted} more"] if self.omitted else [])]
+
 
 OUT_OF_RANGE: Final = "out_of_range"
 

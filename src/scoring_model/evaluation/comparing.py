@@ -21,6 +21,7 @@ from scoring_model.evaluation.evaluation import Evaluation
 from scoring_model.evaluation.holdout import (
     MAX_BAD_SHARE,
     EvaluationOptions,
+    costs_of,
     evaluate_decisions,
     evaluated,
     group_columns,
@@ -38,7 +39,7 @@ from scoring_model.history import person_codes
 from scoring_model.records import RecordTable, format_duration
 from scoring_model.records.reading import Reading
 from scoring_model.scorer import Scorer
-from scoring_model.scorer.frames import read_histories
+from scoring_model.scorer.frames import feature_rows, read_histories
 
 _SUBJECT: Final = "the bundles cannot be compared"
 
@@ -204,15 +205,6 @@ class _Decided:
     decision_milliseconds: float
 
     @classmethod
-    def now(
-        cls, scorer: Scorer, table: RecordTable, history: RecordTable | None, *, stopped: IntArray
-    ) -> "_Decided":
-        started = time.perf_counter()
-        before = 0 if history is None else len(history)
-        rows = scorer.matrix.rows(table if history is None else history.append(table), before)
-        return cls.of(scorer, rows, time.perf_counter() - started, stopped=stopped)
-
-    @classmethod
     def of(cls, scorer: Scorer, rows: FloatArray, seconds: float, *, stopped: IntArray) -> "_Decided":
         started = time.perf_counter()
         decisions = scorer.decide(rows)
@@ -251,12 +243,13 @@ def _decide_now(
     stopped: IntArray,
 ) -> list[_Decided]:
     """Read the history and decide about the common records, as `_compared` asks."""
-    return [
-        _Decided.now(
-            scorer, table, read_histories(scorer, history, scored=reading, recent=False), stopped=stopped
-        )
-        for scorer, table, reading in zip(scorers, tables, readings, strict=True)
-    ]
+    decided = []
+    for scorer, table, reading in zip(scorers, tables, readings, strict=True):
+        earlier = read_histories(scorer, history, scored=reading, recent=False)
+        started = time.perf_counter()
+        rows = feature_rows(scorer, table, earlier)
+        decided.append(_Decided.of(scorer, rows, time.perf_counter() - started, stopped=stopped))
+    return decided
 
 
 def _compared(
@@ -351,6 +344,6 @@ def _bundle(scorer: Scorer, decided: _Decided, evaluation: Evaluation) -> Compar
 
 
 def _notes(scorers: tuple[Scorer, Scorer]) -> Iterator[str]:
-    costs = [scorer.settings.get("policy", {}).get("costs") for scorer in scorers]
-    if costs[0] != costs[1]:
+    champion, challenger = map(costs_of, scorers)
+    if champion != challenger:
         yield "the costs of the two policies differ: each model's figure cost is under its own"

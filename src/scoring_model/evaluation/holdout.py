@@ -35,7 +35,7 @@ from scoring_model.records.reading import Reading, read_records
 from scoring_model.records.sources import file_paths
 from scoring_model.records.times import DAY
 from scoring_model.scorer import Scorer
-from scoring_model.scorer.frames import read_histories
+from scoring_model.scorer.frames import feature_rows, read_histories
 
 MAX_BAD_SHARE: Final = 0.01
 
@@ -271,11 +271,7 @@ def evaluate_table(
     """
     columns = group_columns(table, options.by)
     selection = select_known(scorer, table, options, invalid=invalid)
-    before = 0 if history is None else len(history)
-    if features is not None:
-        rows = features(table)
-    else:
-        rows = scorer.matrix.rows(table if history is None else history.append(table), before)
+    rows = feature_rows(scorer, table, history) if features is None else features(table)
     decided = evaluated(
         table,
         scorer.decide(rows),
@@ -379,11 +375,10 @@ def evaluate_decisions(
 ) -> Evaluation:
     """Evaluate the decisions about the selected records of a table."""
     events = records.event_times
-    costs = scorer.settings.get("policy", {}).get("costs")
     return evaluate_records(
         records,
         rules=scorer.rules,
-        costs=None if costs is None else CostSettings(**costs),
+        costs=costs_of(scorer),
         by=options.by,
         counts=scorer.score_counts,
         coverage=selection.coverage,
@@ -404,8 +399,19 @@ def evaluate_decisions(
             check_digests(scorer, table, selection.rows, options.training, with_values=not scored_earlier),
             *training_findings(scorer),
         ),
-        mute=(*options.mute, *scorer.settings.get("findings", {}).get("mute", ())),
+        mute=muted_of(scorer, options),
     )
+
+
+def costs_of(scorer: Scorer) -> CostSettings | None:
+    """Return the costs of the policy of a bundle, if it has any."""
+    costs = scorer.settings.get("policy", {}).get("costs")
+    return None if costs is None else CostSettings(**costs)
+
+
+def muted_of(scorer: Scorer, options: EvaluationOptions) -> tuple[str, ...]:
+    """Return the codes of findings that the options or the bundle mute."""
+    return (*options.mute, *scorer.settings.get("findings", {}).get("mute", ()))
 
 
 def _population(table: RecordTable, records: EvaluatedRecords) -> Iterator[str]:

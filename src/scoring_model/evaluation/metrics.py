@@ -228,16 +228,6 @@ class Ranking:
         """
         return known(self.counts.average_precision())
 
-    def ks(self) -> float | None:
-        """Largest distance of the distribution functions of the margins of both classes.
-
-        Returns
-        -------
-        float or None
-            In [0, 1]; None unless both classes are there.
-        """
-        return known(self.counts.ks())
-
 
 def known(value: float | FloatArray) -> float | None:
     """Return a number, or that of an array of one; None for NaN."""

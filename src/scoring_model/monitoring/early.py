@@ -236,10 +236,10 @@ class Estimates:
     reason: str
     overall: Mapping[str, Estimate]
     periods: tuple[Period, ...]
-    matured_frauds: int
-    history_records: int
-    history_frauds: int
-    contradiction: float | None
+    matured_frauds: int = 0
+    history_records: int = 0
+    history_frauds: int = 0
+    contradiction: float | None = None
 
 
 def estimate_errors(
@@ -298,16 +298,7 @@ def _unknown(days: ReferenceDays) -> Estimates:
         f"The reference period has {int(days.frauds.sum()):,} frauds on {len(days.days):,} days; {MIN_FRAUDS} on "
         f"{MIN_BLOCKS} are needed to know the error of the calibration."
     )
-    return Estimates(
-        knowledge=Knowledge.CANNOT_KNOW,
-        reason=reason,
-        overall={},
-        periods=(),
-        matured_frauds=0,
-        history_records=0,
-        history_frauds=0,
-        contradiction=None,
-    )
+    return Estimates(knowledge=Knowledge.CANNOT_KNOW, reason=reason, overall={}, periods=())
 
 
 def _none_of(reference: Recalibration, matured: MaturedCounts) -> tuple[float, float | None]:

@@ -32,6 +32,7 @@ from scoring_model.monitoring.result import MonitoringResult
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from scoring_model.evaluation.result import EvaluationResult
     from scoring_model.monitoring.early import Estimates, Period
 
 _RESTS: Final[dict[bool | None, tuple[Tone, str]]] = {
@@ -410,6 +411,27 @@ def _matured(monitoring: MonitoringResult) -> Section:
         return Section(name=name, title=title, texts=(text,))
     overall = evaluation.overall
     kept = [row for row in evaluation.stability if row.verdict is Verdict.KEPT]
+    return Section(
+        name=name,
+        title=title,
+        texts=(
+            f"{overall.genuine:,} genuine records and {overall.frauds:,} frauds are mature; “evaluate --matured-only” "
+            "writes the whole report on them.",
+            *(f"{bounded(row.bound).title}:{worth(row)}" for row in kept if worth(row)),
+        ),
+        grids=(
+            _matured_errors(evaluation),
+            figures_grid(
+                evaluation,
+                ["roc_auc", "log_loss", "fraud_share"],
+                name="matured-figures",
+                caption="Ranking and probability",
+            ),
+        ),
+    )
+
+
+def _matured_errors(evaluation: "EvaluationResult") -> Grid:
     rows = [
         (
             Cell(text=bounded(row.bound).title, key=bounded(row.bound).key),
@@ -427,21 +449,4 @@ def _matured(monitoring: MonitoringResult) -> Section:
         "limit": "Promised",
         "verdict": "Verdict",
     }
-    return Section(
-        name=name,
-        title=title,
-        texts=(
-            f"{overall.genuine:,} genuine records and {overall.frauds:,} frauds are mature; “evaluate --matured-only” "
-            "writes the whole report on them.",
-            *(f"{bounded(row.bound).title}:{worth(row)}" for row in kept if worth(row)),
-        ),
-        grids=(
-            Grid.of("matured-errors", "Errors of matured records", heads, rows),
-            figures_grid(
-                evaluation,
-                ["roc_auc", "log_loss", "fraud_share"],
-                name="matured-figures",
-                caption="Ranking and probability",
-            ),
-        ),
-    )
+    return Grid.of("matured-errors", "Errors of matured records", heads, rows)

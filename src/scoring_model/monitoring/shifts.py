@@ -221,13 +221,12 @@ def measure_shifts(reference: DayCounts, window: DayCounts, families: IntArray) 
     smallest, limits, suspect_limits = errors.copy(), None, None
     judged = len(window.days) >= MIN_DAYS and not len(missing_weekdays(reference, window))
     if judged and len(blocks.sizes) >= MIN_BLOCKS and tested.any():
-        variation = _variation(blocks.chosen(tested), window, chunks, pooled[tested])
-        errors[tested] = variation.errors
-        statistics[tested] = np.abs(differences[tested]) / variation.errors
+        errors[tested], degrees = _variation(blocks.chosen(tested), window, chunks, pooled[tested])
+        statistics[tested] = np.abs(differences[tested]) / errors[tested]
         limits, suspect_limits = errors.copy(), errors.copy()
         parts = _levels(families[tested])
-        limits[tested] = student_quantiles((1 - CONFIDENCE) * parts, variation.degrees)
-        suspect_limits[tested] = student_quantiles(parts, variation.degrees)
+        limits[tested] = student_quantiles((1 - CONFIDENCE) * parts, degrees)
+        suspect_limits[tested] = student_quantiles(parts, degrees)
         smallest = (limits + NormalDist().inv_cdf(POWER)) * errors
     return Shifts(
         reference=shares,
@@ -376,16 +375,16 @@ def _correlation(first: _Pattern, second: _Pattern) -> float:
     return min(max(shared / math.sqrt(between[0] * between[1]), 0.0), _MOST_CORRELATION)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class _Variation:
-    """Standard errors of c differences, and the degrees of freedom of each."""
+def _variation(
+    blocks: _Blocks, window: DayCounts, chunks: IntArray, pooled: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Add the variances of reference and window: of independent records, and of blocks that differ.
 
-    errors: FloatArray
-    degrees: FloatArray
-
-
-def _variation(blocks: _Blocks, window: DayCounts, chunks: IntArray, pooled: FloatArray) -> _Variation:
-    """Add the variances of reference and window: of independent records, and of blocks that differ."""
+    Returns
+    -------
+    errors, degrees : ndarray of shape (c,), float64
+        Standard errors of c differences, and the degrees of freedom of each.
+    """
     totals = np.maximum(blocks.sizes.sum(axis=0), 1)
     parts = np.sum(blocks.weights * blocks.sizes / totals, axis=1)
     alone = 1 / window.total + float(np.sum(blocks.weights**2 / totals))
@@ -398,9 +397,7 @@ def _variation(blocks: _Blocks, window: DayCounts, chunks: IntArray, pooled: Flo
     variances = alone + sum(between) - sum(part / pattern.size for pattern, part in shared)
     # Satterthwaite 1946, doi:10.2307/3002019: only the ratios are estimated.
     doubt = sum(one**2 / pattern.degrees for one, (pattern, _) in zip(between, shared, strict=True))
-    return _Variation(
-        errors=np.sqrt(pooled * (1 - pooled) * variances), degrees=variances**2 / np.maximum(doubt, 1e-300)
-    )
+    return np.sqrt(pooled * (1 - pooled) * variances), variances**2 / np.maximum(doubt, 1e-300)
 
 
 def _together(parts: FloatArray, correlation: float) -> float:

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from scoring_model.arrays import FloatArray
 from scoring_model.bundle import Profile, ReferenceDays, SealedFiles, read_bundle
-from scoring_model.configuration import CostSettings
 from scoring_model.decision.gains import split_gains
 from scoring_model.estimates import Estimate
 from scoring_model.evaluation import (
@@ -22,9 +21,11 @@ from scoring_model.evaluation import (
 from scoring_model.evaluation.delays import score_dependence
 from scoring_model.evaluation.holdout import (
     MAX_BAD_SHARE,
+    costs_of,
     evaluate_decisions,
     evaluated,
     group_columns,
+    muted_of,
     provenance_of,
     select_known,
 )
@@ -237,7 +238,7 @@ def _findings(
 ) -> tuple[Finding, ...]:
     return arranged(
         [late_frauds_finding(late, maturity=maturity.maturity, records=records)],
-        mute=(*options.mute, *scorer.settings.get("findings", {}).get("mute", ())),
+        mute=muted_of(scorer, options),
     )
 
 
@@ -256,7 +257,6 @@ def _late_frauds(
 ) -> LateFrauds | None:
     """Measure how late frauds become known, and what that changes of the mature records."""
     table, mature = window.table, targets >= 0
-    costs = scorer.settings.get("policy", {}).get("costs")
     known = (table.labels == 1) & (table.label_times < maturity.as_of) & observed(table, 0)
     found = measure_late_frauds(
         window.frauds,
@@ -266,7 +266,7 @@ def _late_frauds(
             event_times=table.event_times[mature],
             outcomes=window.decisions.outcomes[mature],
             frauds=targets[mature] == 1,
-            costs=None if costs is None else CostSettings(**costs),
+            costs=costs_of(scorer),
         ),
     )
     if found is None:

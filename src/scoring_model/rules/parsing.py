@@ -43,8 +43,7 @@ class InvalidRules(Invalid):
     """Rules break their form, or read what a bundle does not have."""
 
     def __str__(self) -> str:
-        lines = [*map(str, self.violations), *([f"and {self.omitted} more"] if self.omitted else [])]
-        return "the rules are refused:" + "".join(f"\n- {line}" for line in lines)
+        return "the rules are refused:" + "".join(f"\n- {line}" for line in self.lines)
 
 
 def parse_rules(document: object, names: RuleNames | None = None) -> Rules:

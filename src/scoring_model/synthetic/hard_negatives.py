@@ -17,8 +17,6 @@ OFFICE = _plot("office", 0.008, (4, 7, 12, 22, 45), 2.0)
 FAMILY = _plot("family", 0.010, (2, 2, 3, 4, 5), 20.0)
 HELPER = _plot("helper", 0.006, (3, 5, 8, 14), 260.0)
 UPLOAD = _plot("upload", 0.005, (2, 3, 6, 14), 60.0)
-SHARE = sum(plot.share[0] for plot in (STUDENTS, OFFICE, FAMILY, HELPER, UPLOAD))
-"""Share of all records that come from such groups."""
 
 
 def hard_negatives(draws: Draws, calendar: Calendar, part: Slice) -> list[EventArray]:

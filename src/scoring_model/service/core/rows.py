@@ -5,7 +5,8 @@ Field names are column names. Identifiers are 16 bytes, instants integer microse
 encrypted.
 """
 
-from collections.abc import Mapping
+import struct
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Final, NamedTuple
 
@@ -147,6 +148,13 @@ class ControlPassRow(NamedTuple):
     digest: bytes  # keyed hash of person and version of the policy
     time: int  # event time of the verification
     verification: bytes
+
+
+def more_amounts(masked: Sequence[Sequence[int]], rows: int) -> Sequence[bytes | None]:
+    """Pack the amounts after the first one, given by kind, for each row; None where there are none."""
+    if not masked:
+        return [None] * rows
+    return [struct.pack(f"<{len(masked)}q", *of_row) for of_row in zip(*masked, strict=True)]
 
 
 class LinkRow(NamedTuple):

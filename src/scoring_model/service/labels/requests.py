@@ -7,13 +7,13 @@ from typing import Final
 
 from scoring_model.contract import violation
 from scoring_model.contract.label import (
-    LabelContext,
     LabelInput,
     LabelReport,
     LabelResult,
     LabelsInput,
     LabelStatus,
 )
+from scoring_model.contract.resource import PresentContext
 from scoring_model.contract.rules import Rule, kind_of
 from scoring_model.contract.violation import MOST_ERRORS, Violation
 from scoring_model.service.clients.clients import Caller
@@ -108,7 +108,7 @@ class _Wanted:
     fates: dict[int, Fate] = field(default_factory=dict)
     pairs: int = 0
 
-    def parse(self, line: int, row: object, context: LabelContext) -> None:
+    def parse(self, line: int, row: object, context: PresentContext) -> None:
         """Check one label; at most `MOST_ERRORS` errors are kept of all."""
         try:
             if not isinstance(row, dict):
@@ -247,7 +247,7 @@ class Labels(Operations):
     async def _resolve(self, caller: Caller, rows: Sequence[object]) -> _Wanted:
         """Check all labels and count their pairs."""
         wanted = _Wanted(len(rows))
-        context = LabelContext(self._clock.now())
+        context = PresentContext(self._clock.now())
         async with self._store.reading() as reader:
             for batch in batches(enumerate(rows), AT_ONCE):
                 await self._queue.lull()

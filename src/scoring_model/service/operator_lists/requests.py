@@ -5,14 +5,13 @@ from typing import Final
 
 from scoring_model.contract.operator_list import (
     ListChanged,
-    ListContext,
     ListEntriesInput,
     ListRemovalInput,
     OperatorList,
     OperatorLists,
 )
 from scoring_model.contract.outcome import Outcome
-from scoring_model.contract.resource import instant
+from scoring_model.contract.resource import PresentContext, instant
 from scoring_model.contract.violation import MOST_ERRORS, Invalid, Violation
 from scoring_model.history import LinkKey
 from scoring_model.service.clients.clients import Caller
@@ -70,7 +69,7 @@ class ListRequests(Operations):
         """
 
         async def work() -> ListChanged:
-            given = parsed(ListEntriesInput, body, ListContext(self._clock.now()))
+            given = parsed(ListEntriesInput, body, PresentContext(self._clock.now()))
             change = ListChange(history_scope=caller.history_scope, name=given.list, by=caller.client_id)
             addition = Addition(key=given.key, outcome=Outcome(given.outcome), until=given.until)
             key = chosen_key(self._link_keys, given.key)

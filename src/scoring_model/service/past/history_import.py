@@ -17,7 +17,7 @@ from scoring_model.features import FeatureMatrix
 from scoring_model.history import TableAmounts, pack_label, table_amounts
 from scoring_model.records import NEVER, RecordTable
 from scoring_model.service.core.clock import SKEW, Clock
-from scoring_model.service.core.rows import ClientRow, ImportedRow, LinkRow
+from scoring_model.service.core.rows import ClientRow, ImportedRow, LinkRow, more_amounts
 from scoring_model.service.keys.link_hashes import Linker, Links, Masks
 from scoring_model.service.keys.secrets import Purpose, Secrets
 from scoring_model.service.store import Store, Transaction
@@ -235,12 +235,8 @@ class HistoryImport:
             self._masks.mask(self._client.pool, hashes, time, units, place, ties)
             for place, units in enumerate(own)
         ]
-        more = (
-            [struct.pack(f"<{len(others)}q", *masked) for masked in zip(*others, strict=True)]
-            if others
-            else None
-        )
+        more = more_amounts(others, len(rows))
         return [
-            row._replace(amount=masked, more_amounts=None if more is None else more[place])
-            for place, (row, masked) in enumerate(zip(rows, first, strict=True))
+            row._replace(amount=masked, more_amounts=rest)
+            for row, masked, rest in zip(rows, first, more, strict=True)
         ]

@@ -7,7 +7,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from scoring_model.contract.resolution import ResolutionContext, ResolutionInput
+from scoring_model.contract.resolution import ResolutionInput
+from scoring_model.contract.resource import PresentContext
 from scoring_model.contract.rules import Rule, RuleError
 from scoring_model.contract.violation import Invalid, Violation
 from scoring_model.records import cells
@@ -69,7 +70,7 @@ def _line(row: Cells, at: int) -> ResolutionLine | list[Violation]:
     sent = {name: cells.plain(row.get(name)) for name in _SENT}
     try:
         given = ResolutionInput.parse(
-            {name: value for name, value in sent.items() if value is not None}, ResolutionContext(at)
+            {name: value for name, value in sent.items() if value is not None}, PresentContext(at)
         )
     except Invalid as error:
         return [*violations, *error.violations]

@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from scoring_model.contract.resolution import Resolution, ResolutionContext, ResolutionInput, Resolutions
+from scoring_model.contract.resolution import Resolution, ResolutionInput, Resolutions
+from scoring_model.contract.resource import PresentContext
 from scoring_model.contract.texts import from_text
 from scoring_model.contract.verification import VerificationStatus
 from scoring_model.service.clients.clients import Caller
@@ -63,7 +64,7 @@ class ResolutionRequests(Operations):
         """
 
         async def action(record: IdempotencyRecord | None) -> Answer[Resolved]:
-            given = parsed(ResolutionInput, body, ResolutionContext(self._clock.now()))
+            given = parsed(ResolutionInput, body, PresentContext(self._clock.now()))
 
             async def change(transaction: Transaction) -> Done[Resolved]:
                 return await append(

@@ -6,8 +6,7 @@ the candidates before it in the batch.
 
 import math
 import os
-import struct
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Self
 
@@ -22,7 +21,7 @@ from scoring_model.records.record import is_empty
 from scoring_model.scorer.scorer import Scorer
 from scoring_model.service.core.clock import SKEW, Clock
 from scoring_model.service.core.errors import Unavailable
-from scoring_model.service.core.rows import LinkRow
+from scoring_model.service.core.rows import LinkRow, more_amounts
 from scoring_model.service.keys.link_hashes import Masks
 from scoring_model.service.scoring.candidate import Candidate
 from scoring_model.service.store import Past, Reader, Transaction
@@ -80,7 +79,7 @@ class History:
             {value: one.candidate.history_scope for one in placed for _, value in one.candidate.links.hashes},
         )
         if history._scopes:
-            first, last = min(one.instant for one in placed), max(one.instant for one in placed)
+            first, last = _span(placed)
             found = await reader.histories(
                 list(history._scopes),
                 since=first - matrix.reach,
@@ -101,7 +100,7 @@ class History:
         full = [value for value in self._full if value in wanted]
         if not full or delay is None:
             return
-        first, last = min(one.instant for one in placed), max(one.instant for one in placed)
+        first, last = _span(placed)
         found = await reader.histories(
             full,
             since=first - self._matrix.reach,
@@ -153,9 +152,7 @@ class History:
             self._masks.mask(candidate.history_scope, hashes, instant, units, place)
             for place, units in enumerate(amounts)
         ]
-        more: Iterable[bytes | None] = [None] * len(hashes)
-        if others:
-            more = [struct.pack(f"<{len(others)}q", *masked) for masked in zip(*others, strict=True)]
+        more = more_amounts(others, len(hashes))
         return [
             LinkRow(value, instant, person, None, masked, rest)
             for value, masked, rest in zip(hashes, first, more, strict=True)
@@ -201,6 +198,11 @@ class Score:
     probability: float
     reasons: str
     links: list[LinkRow]
+
+
+def _span(placed: Sequence["Placed"]) -> tuple[int, int]:
+    """Return the first and the last instant."""
+    return min(one.instant for one in placed), max(one.instant for one in placed)
 
 
 @dataclass(slots=True, kw_only=True)  # not frozen: one is created per request, in a third of the time

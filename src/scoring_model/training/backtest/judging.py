@@ -237,13 +237,17 @@ class Judge:
                 as_of=fold.as_of,
                 period=self._names[offset + age],
                 age=age,
-                genuine=int((self._plan.judged.targets[self._span(offset + age)] == 0).sum()),
-                frauds=int((self._plan.judged.targets[self._span(offset + age)] == 1).sum()),
+                genuine=self._count(0, self._span(offset + age)),
+                frauds=self._count(1, self._span(offset + age)),
                 figures=_named(MODEL_FIGURES, values),
             )
             for fold, outcome, offset in self._fitted()
             for age, values in enumerate(outcome.arrays["values"])
         )
+
+    def _count(self, label: int, span: slice) -> int:
+        """Count the judged records of a class in a span."""
+        return int(np.count_nonzero(self._plan.judged.targets[span] == label))
 
     def ageing(self) -> tuple[Ageing, ...]:
         """Compare models of each age with those trained just before the same periods."""
@@ -275,7 +279,7 @@ class Judge:
         held = [one for one in found if np.isfinite(one[1])]
         if not held:
             return Estimate(value=None, records=0, method="days", absence="no records")
-        records = sum(int((self._plan.judged.targets[self._span(one[0])] == label).sum()) for one in held)
+        records = sum(self._count(label, self._span(one[0])) for one in held)
         return drawn_estimate(
             float(np.mean([one[1] for one in held])), np.mean([one[2] for one in held], axis=0), records
         )
@@ -298,7 +302,7 @@ class Judge:
 
     def _points(self, fold: PlannedFold, outcome: FoldOutcome) -> Iterator[LearningPoint]:
         values, draws = outcome.arrays["learning"], outcome.arrays["learning_draws"]
-        frauds = int((self._plan.judged.targets[self._plan.first_place(fold) :] == 1).sum())
+        frauds = self._count(1, slice(self._plan.first_place(fold), None))
         for place, size in enumerate(outcome.document["learning"]):
             yield LearningPoint(
                 as_of=fold.as_of,
