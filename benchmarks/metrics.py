@@ -1,0 +1,156 @@
+"""What metrics cost a service: the time of one request's counts, and its rate with and without them.
+
+Two services on a store take the same load in turns, on one core: one with a page of metrics that is asked for every
+second, one whose counts do nothing and that has no page. CPU time of a request does not depend on who else uses the
+machine as much as the rate does: both ratios are printed for each pair, and the medians are judged.
+"""
+
+import argparse
+import re
+import statistics
+import sys
+import threading
+import timeit
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Final
+
+import pytest
+from shared.bundles import served_bundle
+from shared.database import site
+from shared.judging import STORES, Verdict, add_load, arguments, at_least, at_most, exit_code
+from shared.load import Visitors
+from shared.processes import cpu_seconds, serving
+
+from running_service import free_port
+from scoring_model.bundle import Bundle
+from scoring_model.service.core import metrics
+from scoring_model.service.core.metrics import REQUEST_SECONDS, REQUESTS, SCORES, STEP_SECONDS, VERIFICATIONS
+
+WARM_SECONDS: Final = 4
+PER_REQUEST: Final = 2.0
+"""Most microseconds of the counts of one request."""
+
+CALLS: Final = 500
+"""Of one timing: few, so that some are not interrupted."""
+
+OF_RATE: Final = 0.98
+UNCOUNTED: Final = """\
+from scoring_model.service.core.metrics import Metric
+Metric.count = Metric.observe = Metric.set = lambda *_, **__: None
+"""
+
+
+def count_request() -> None:
+    """Count what a verification counts by itself."""
+    for step in ("authentication", "queue"):
+        STEP_SECONDS.observe(0.0007, step)
+    VERIFICATIONS.count(("PASSED", "policy"))
+    SCORES.observe(321)
+    REQUESTS.count(("createVerification", 201))
+    REQUEST_SECONDS.observe(0.004, "createVerification")
+
+
+def count_batch() -> None:
+    """Count what a batch of verifications counts once."""
+    for step in ("read", "score", "write", "commit"):
+        STEP_SECONDS.observe(0.0007, step)
+
+
+def microseconds(function: Callable[[], None]) -> float:
+    """Return the time of a function, with counts in memory as processes share it."""
+    metrics.enter_slot(metrics.Slots(1).descriptor, 0)
+    return min(timeit.repeat(function, number=CALLS, repeat=300)) / CALLS * 1e6
+
+
+class Service:
+    """A running service under load from its own client."""
+
+    def __init__(self, url: str, pid: int, visitors: Visitors, page: str | None) -> None:
+        self._url, self._pid, self._visitors, self._page = url, pid, visitors, page
+
+    def load(self, seconds: int) -> tuple[float, float]:
+        """Send load; return verdicts a second and CPU seconds of each."""
+        stop = threading.Event()
+        scraper = threading.Thread(target=self._scrape, args=(stop,))
+        before = cpu_seconds(self._pid)
+        scraper.start()
+        found = self._visitors.drive(self._url, seconds)
+        stop.set()
+        scraper.join()
+        if found.others() or found.missing:
+            raise SystemExit(str(found))
+        return found.goodput, (cpu_seconds(self._pid) - before) / found.count(201)
+
+    def batch(self) -> float:
+        """Return the mean number of verifications in a batch so far."""
+        with urllib.request.urlopen(str(self._page)) as answer:
+            page = answer.read().decode()
+        queued, committed = (
+            float(re.findall(rf'step_seconds_count{{step="{step}"}} (\S+)', page)[0])
+            for step in ("queue", "commit")
+        )
+        return queued / committed
+
+    def _scrape(self, stop: threading.Event) -> None:
+        while self._page is not None and not stop.wait(1):
+            with urllib.request.urlopen(self._page) as answer:
+                answer.read()
+
+
+@contextmanager
+def service(store: str, bundle: Bundle, options: argparse.Namespace, *, counts: bool) -> Iterator[Service]:
+    """Serve with metrics, or without the page and with counts that do nothing."""
+    with site(store, bundle, options) as here, pytest.MonkeyPatch.context() as patch:
+        if not counts:
+            (here.folder / "sitecustomize.py").write_text(UNCOUNTED, encoding="utf-8")
+            patch.setenv("PYTHONPATH", str(here.folder))
+        port = free_port()
+        words = ["--metrics-port", port] if counts else []
+        path = bundle.save(here.folder / "bundle")
+        with serving(here.folder, *words, bundle=path, **here.served) as running:
+            patch.undo()
+            page = f"http://127.0.0.1:{port}/metrics" if counts else None
+            visitors = Visitors(here.bodies, here.credentials, keys=True)
+            yield Service(running.url, running.process.pid, visitors, page)
+
+
+def verdicts(store: str, bundle: Bundle, options: argparse.Namespace) -> Iterator[Verdict]:
+    """Measure and judge."""
+    alone, shared = microseconds(count_request), microseconds(count_batch)
+    print(f"counts of a request that is alone in its batch: {alone + shared:.2f} us")
+    rates, costs = [], []
+    with ExitStack() as held:
+        both = {
+            counts: held.enter_context(service(store, bundle, options, counts=counts))
+            for counts in (True, False)
+        }
+        for one in both.values():
+            one.load(WARM_SECONDS)
+        batch = both[True].batch()
+        for turn in range(options.repeats):
+            found = {counts: both[counts].load(options.seconds) for counts in (turn % 2 == 1, turn % 2 == 0)}
+            rates.append(found[True][0] / found[False][0])
+            costs.append(found[True][1] / found[False][1])
+            print(
+                f"pair {turn + 1}: {rates[-1]:.3f} of the rate, {costs[-1]:.3f} of the CPU time of "
+                f"{1e6 * found[False][1]:.0f} us a request"
+            )
+    name = f"microseconds of the counts of a request, in batches of {batch:.1f} under load"
+    yield at_most(name, alone + shared / batch, PER_REQUEST)
+    yield at_least("median share of the rate without metrics", statistics.median(rates), OF_RATE)
+    yield at_most("median ratio of CPU time of a request", statistics.median(costs), 1 / OF_RATE)
+
+
+def main() -> int:
+    """Measure the cost."""
+    parser = arguments(__doc__)
+    add_load(parser, seconds=12, rows=100_000, customers=10_000)
+    parser.add_argument("--repeats", type=int, default=6, help="pairs; the medians count")
+    options, bundle = parser.parse_args(), served_bundle()
+    return max(exit_code(verdicts(store, bundle, options)) for store in options.store or STORES)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
