@@ -18,8 +18,9 @@ Handbook (docs/payments.md) for 1,000 customers, 2,000 terminals and 150 days, s
 Sparkov's generator is no package, so its payments are left out. Results stay in --work,
 and what stands there is not made again.
 
---splits measures instead what records cost that do not train: the first starting point is fitted on our features as of
-four instants, with changed parts of the split, and ranks the tenth of the records that follows.
+--splits measures instead what records cost that do not train: two boosters of a starting point are fitted as of four
+instants, with changed parts of the split, certify the policy without its bound on missed frauds, and rank and stop the
+tenth of the records that follows.
 """
 
 import argparse
@@ -45,7 +46,8 @@ from shared.processes import run_peer
 
 from scoring_model.arrays import FloatArray, IntArray
 from scoring_model.cli import main as program
-from scoring_model.configuration import load_configuration
+from scoring_model.configuration import Configuration, SplitSettings, load_configuration
+from scoring_model.decision.probability import Platt
 from scoring_model.evaluation.metrics import Ranking
 from scoring_model.records import RecordTable, rfc3339
 from scoring_model.records.observation import targets_at
@@ -53,9 +55,10 @@ from scoring_model.records.reading import read_records
 from scoring_model.records.times import DAY
 from scoring_model.scorer import Scorer
 from scoring_model.scorer.feature_frames import feature_table
-from scoring_model.scorer.frames import feature_rows, score_table
+from scoring_model.scorer.frames import score_table
+from scoring_model.training.assembly import fit_rules
 from scoring_model.training.fitting import fit
-from scoring_model.training.preparation import feature_options
+from scoring_model.training.preparation import prepare as prepare_records
 from scoring_model.training.space import starting_params
 from scoring_model.training.split import place_boundaries
 
@@ -183,16 +186,22 @@ TABLES: Final = {
 """Written before the first run."""
 
 SPLITS: Final[Mapping[str, tuple[float, float, float]]] = {
-    "as configured": (1, 1, 0.75),
-    "half the burn-in": (0.5, 1, 0.75),
-    "a quarter of the burn-in": (0.25, 1, 0.75),
+    "before": (1, 1, 0.75),
+    "a tenth of burn-in": (0.1, 1, 0.75),
     "half the gap": (1, 0.5, 0.75),
-    "no gap": (1, 0, 0.75),
-    "85 % train": (1, 1, 0.85),
-    "half of both, 85 % train": (0.5, 0.5, 0.85),
-    "no validation part": (1, 1, 0.999),
+    "both": (0.1, 0.5, 0.75),
+    "both, 80 % train": (0.1, 0.5, 0.8),
+    "both, 85 % train: now": (0.1, 0.5, 0.85),
+    "both, 90 % train": (0.1, 0.5, 0.9),
+    "85 %, half the burn-in": (0.05, 0.5, 0.85),
+    "85 %, a quarter of it": (0.025, 0.5, 0.85),
 }
-"""Burn-in and gap in shares of the configured ones, and the train part's share of train and validation."""
+"""The longest burn-in as a share of the time, the gap in label maturities, the train part's share of it and validation.
+
+A burn-in of 1 is the configured one, or as long as the longest window.
+"""
+SINGLE_VALUES: Final = 5
+"""The starting point that splits off single values of a category."""
 ORIGINS: Final = (0.6, 0.7, 0.8, 0.9)
 """Shares of the records before a test, which is the tenth that follows."""
 
@@ -233,7 +242,7 @@ def prepare(name: str, file: Path, work: Path) -> Case:
         rows.head(int(0.8 * len(rows))).to_parquet(work / "past.parquet", index=False)
         run("init", work / "past.parquet", "--out", path, "--replace", *table.init)
     content = yaml.safe_load((table.shipped or path).read_text(encoding="utf-8"))
-    content["training"]["split"] |= {"test": 0, "train": 0.75, "validation": 0.25}
+    content["training"]["split"]["test"] = 0
     path.write_text(yaml.safe_dump(content), encoding="utf-8")
     configuration = load_configuration(path)
     maturity = configuration.training.split.label_maturity
@@ -355,55 +364,81 @@ def compare(case: Case, options: argparse.Namespace) -> None:
                 print(row(labels, figures(case, made[0], drawn), ours), flush=True)
 
 
-def split_at(
-    case: Case, rows: FloatArray, scorer: Scorer, origin: float, change: tuple[float, float, float]
-) -> FloatArray:
-    """Fit the first starting point after a change; average precision, ROC AUC, records that train and that validate."""
-    times, labels = case.records.event_times, case.records
-    configuration, (burn_in, gap, train) = load_configuration(case.configuration), change
-    maturity = configuration.training.split.label_maturity
-    final = targets_at(labels, labels.latest_instant + 1, maturity)
+def split_at(case: Case, origin: float, change: tuple[float, float, float]) -> FloatArray:
+    """Fit a starting point after a change: average precision, ROC AUC, stopped frauds, training and validation."""
+    configuration, records = load_configuration(case.configuration), case.records
+    final = targets_at(records, records.latest_instant + 1, configuration.training.split.label_maturity)
     known = np.flatnonzero(final >= 0)
     test = known[int(origin * len(known)) : int((origin + 0.1) * len(known))]
-    settings = configuration.split_over(int(times[test[0]] - times[0]))
-    lengths = {"burn_in": int(burn_in * settings.burn_in_length), "gap": int(gap * settings.gap_length)}
-    parts = replace(settings, as_of=int(times[test[0]]), train=train, validation=1 - train, **lengths)
-    edges = place_boundaries(int(times[0]), int(times[test[0]]), parts)
-    then = targets_at(labels, edges.validation_from, maturity)
-    trains = np.flatnonzero((times >= edges.train_from) & (times < edges.train_to) & (then >= 0))
-    validates = (times >= edges.validation_from) & (times < edges.validation_to) & (final >= 0)
-    margins = np.zeros(len(test))
-    for seed in (1, 2):
-        booster = fit(
-            rows[trains],
-            then[trains],
-            params=starting_params(0),
+    parts = changed_split(configuration, records.event_times, int(records.event_times[test[0]]), change)
+    policy = replace(configuration.policy, max_missed_fraud=None)  # few frauds are left to certify it
+    found = prepare_records(
+        records, replace(configuration, training=replace(configuration.training, split=parts), policy=policy)
+    )
+    train, validation = found.split.train, found.split.validation
+    boosters = [
+        fit(
+            found.rows[train],
+            found.split.train_targets,
+            params=starting_params(SINGLE_VALUES),
             rounds=150,
             seed=seed,
             threads=1,
-            **feature_options(scorer.matrix),
+            **found.feature_options,
         )
-        margins += np.asarray(booster.predict(rows[test], raw_score=True, num_threads=1))
-    ranking = Ranking.of(margins, final[test])
+        for seed in (1, 2)
+    ]
+
+    def margins(rows: FloatArray) -> FloatArray:
+        each = [one.predict(rows, raw_score=True, num_threads=1) for one in boosters]
+        return np.asarray(np.mean(each, axis=0), dtype=float)
+
+    rules, _, _ = fit_rules(
+        margins(found.rows[validation]),
+        found.split.validation_targets,
+        stopped=np.empty(0),
+        persons=found.genuine_persons,
+        rings=found.fraud_rings,
+        until=found.split.boundaries.validation_to,
+        settings=policy,
+        calibration=Platt(slope=1, intercept=0),
+    )
+    scores = margins(found.matrix.rows(records)[test])
+    ranking, frauds = Ranking.of(scores, final[test]), rules.scale.scores(scores)[final[test] == 1]
+    stopped = (frauds >= rules.policy.step_up_from).mean()
     return np.array(
-        [ranking.average_precision(), ranking.roc_auc(), len(trains), validates.sum()], dtype=float
+        [ranking.average_precision(), ranking.roc_auc(), stopped, len(train), len(validation)], dtype=float
     )
 
 
-def compare_splits(case: Case, options: argparse.Namespace) -> None:
+def changed_split(
+    configuration: Configuration, times: IntArray, as_of: int, change: tuple[float, float, float]
+) -> SplitSettings:
+    """Change burn-in, gap and train part."""
+    settings, (burn_in, gap, train) = configuration.training.split, change
+    reach = configuration.feature_settings.links.reach
+    most = int(burn_in * (as_of - int(times[0]))) // DAY * DAY
+    return replace(
+        settings,
+        as_of=as_of,
+        burn_in=min(reach, most) if burn_in < 1 or settings.burn_in is None else settings.burn_in,
+        gap=int(gap * settings.label_maturity),
+        train=train,
+        validation=1 - train,
+    )
+
+
+def compare_splits(case: Case) -> None:
     """Print a row for each change of the split: means over the origins, and standard errors of their differences."""
-    run_ours(case, OURS, "--budget", f"{options.seconds}s")
-    scorer = load(case.work / OURS)
-    rows = feature_rows(scorer, case.records, None)
     found = {
-        name: np.array([split_at(case, rows, scorer, origin, change) for origin in ORIGINS])
+        name: np.array([split_at(case, origin, change) for origin in ORIGINS])
         for name, change in SPLITS.items()
     }
     for name, values in found.items():
-        means, leads = values.mean(axis=0), values - found["as configured"]
+        means, leads = values.mean(axis=0), values - found["before"]
         errors = leads.std(axis=0, ddof=1) / len(ORIGINS) ** 0.5
-        cells = [f"{means[place]:,.0f}" for place in (2, 3)]
-        for place in (0, 1):
+        cells = [f"{means[place]:,.0f}" for place in (3, 4)]
+        for place in (0, 1, 2):
             cells += [f"{means[place]:.4f}", f"{leads.mean(axis=0)[place]:+.4f} ± {errors[place]:.4f}"]
         print(f"| {' | '.join([case.name, name, *cells])} |", flush=True)
 
@@ -421,15 +456,19 @@ def main() -> None:
     parser.add_argument("--environments", type=Path, default=Path("runs/environments"))
     options = parser.parse_args()
     os.environ |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
-    kinds = ("change", "train", "validation") if options.splits else ("columns", "tool", "used")
-    print(f"| table | {' | '.join(kinds)} | average precision | minus ours | ROC AUC | minus ours |")
-    print("| --- " * 8 + "|", flush=True)
+    names = ["table", "columns", "tool", "used", "average precision", "minus ours", "ROC AUC", "minus ours"]
+    if options.splits:
+        names[1:4] = ["change", "train", "validation"]
+        names += ["stopped frauds", "minus before"]
+    print(f"| {' | '.join(names)} |")
+    print("| --- " * len(names) + "|", flush=True)
     for name in TABLES:
         file, work = getattr(options, name), options.work / name
         if file is None:
             print(f"| {name} | no file | | | | | | |", flush=True)
         else:
-            (compare_splits if options.splits else compare)(prepare(name, file, work), options)
+            case = prepare(name, file, work)
+            compare_splits(case) if options.splits else compare(case, options)
 
 
 if __name__ == "__main__":

@@ -203,7 +203,7 @@ def test_texts_that_can_be_read_are_proposed_as_such(
     }
     assert found.links.keys == {
         "email": ("signals.email:mailbox",),
-        "mobile": ("signals.mobile:e164",),
+        "mobile": ("signals.mobile:digits",),
         "contact": ("signals.contact:e164",),
         "client": ("signals.client:net24",),
     }

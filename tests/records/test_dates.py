@@ -47,10 +47,32 @@ def test_hours_of_twelve_and_zones(text: str, value: str, moment: datetime | Non
     assert DateFormat(text).read(value) == moment
 
 
-@pytest.mark.parametrize("value", ["1700000000.5", "now", "1e9"])
-def test_counts_since_1970_are_whole(value: str) -> None:
-    """Fractions and other texts give no instant."""
+@pytest.mark.parametrize("value", ["1700000000,5", "now", "1e9"])
+def test_counts_since_1970_are_numbers(value: str) -> None:
+    """Other texts give no instant."""
     assert DateFormat("unix").read(value) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("unix", "1700000000.5"), ("unix_ms", "1700000000500"), ("unix_ns", "1700000000500000000")],
+)
+def test_counts_since_1970_have_fractions(text: str, value: str) -> None:
+    """Half a second, in every unit."""
+    assert DateFormat(text).read(value) == datetime(2023, 11, 14, 22, 13, 20, 500_000, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("value", "moment"),
+    [
+        ("45291,5", datetime(2023, 12, 31, 12)),
+        ("2", datetime(1900, 1, 1)),
+        ("45291.00001", datetime(2023, 12, 31, 0, 0, 1)),
+    ],
+)
+def test_spreadsheets_number_days(value: str, moment: datetime) -> None:
+    """From 1899-12-30, with a fraction that is rounded to seconds; the time has no zone."""
+    assert DateFormat("excel").read(value) == moment
 
 
 @pytest.mark.parametrize(

@@ -70,6 +70,8 @@ class ScannedFile:
         Columns of a Parquet file that are read as codes of distinct values.
     header, separator, encoding
         Of a CSV file.
+    titles : int
+        Rows before its header.
     units : tuple of Unit
         Counted from the first row of the file.
     is_contract : bool
@@ -86,6 +88,7 @@ class ScannedFile:
     header: tuple[str, ...] = ()
     separator: str = ","
     encoding: str = "utf-8"
+    titles: int = 0
     units: tuple[Unit, ...]
     is_contract: bool = False
 
@@ -279,7 +282,7 @@ def _blocks(scanned: ScannedFile, unit: Unit, part_rows: int) -> Iterator[bytes]
             _text(stream, scanned.encoding),
             part_rows,
             separator=scanned.separator if is_csv else None,
-            header=is_csv,
+            header=1 + scanned.titles if is_csv else 0,
         )
         if is_csv:
             next(blocks, None)
@@ -293,7 +296,9 @@ def _scan_csv(file: StoredFile, schema: RecordSchema, part_rows: int) -> Scanned
     encoding = _block_encoding(start.encoding)
     evidence: dict[str, DateEvidence] = {}
     with opened(file) as stream:
-        blocks = text_blocks(_text(stream, start.encoding), part_rows, separator=start.separator, header=True)
+        blocks = text_blocks(
+            _text(stream, start.encoding), part_rows, separator=start.separator, header=1 + start.titles
+        )
         header = next(blocks)
         _check_header(header, start._replace(encoding=encoding))
 
@@ -313,6 +318,7 @@ def _scan_csv(file: StoredFile, schema: RecordSchema, part_rows: int) -> Scanned
         header=tuple(start.header),
         separator=start.separator,
         encoding=start.encoding,
+        titles=start.titles,
         is_contract=is_contract,
     )
 
@@ -321,10 +327,10 @@ def _check_header(block: bytes, start: CsvStart) -> None:
     sheet = csv_part(pa.py_buffer(block), start, ())
     try:
         columns: list[Any] = list(sheet.columns.values())
-        found = [column[0].as_py() or "" for column in columns] if sheet.rows == 1 else []
+        found = [column[-1].as_py() or "" for column in columns] if sheet.rows == 1 + start.titles else []
     except UnicodeDecodeError:
         found = []
-    if found != start.header:
+    if found != start.given:
         raise UnreadableSource(
             f"the header of a CSV file must be {start.encoding.upper()}, quoted as in RFC 4180"
         )
@@ -337,7 +343,7 @@ def _scan_json(file: StoredFile, schema: RecordSchema, part_rows: int) -> Scanne
     with opened(file) as stream:
 
         def sheets() -> Iterator[tuple[int, Sheet]]:
-            for block in text_blocks(stream, part_rows, separator=None, header=False):
+            for block in text_blocks(stream, part_rows, separator=None, header=0):
                 sheet = json_part(BytesIO(block))
                 columns.update(dict.fromkeys(sheet.columns))
                 check_names(columns)

@@ -14,7 +14,7 @@ _NEWLINE, _RETURN, _QUOTE = 10, 13, 34
 _FIELD_START, _IN_FIELD, _IN_QUOTES, _AFTER_QUOTE = range(4)
 
 
-def text_blocks(stream: Any, rows: int, *, separator: str | None, header: bool) -> Iterator[bytes]:
+def text_blocks(stream: Any, rows: int, *, separator: str | None, header: int) -> Iterator[bytes]:
     """Yield consecutive blocks of a text file, without blank lines at its end.
 
     Parameters
@@ -25,8 +25,8 @@ def text_blocks(stream: Any, rows: int, *, separator: str | None, header: bool) 
         Rows of each block but the last; blank lines do not count.
     separator : str or None
         That of a CSV file, whose quoted cells may hold line breaks (RFC 4180); None for a file of lines.
-    header : bool
-        Whether the first block is the first row alone.
+    header : int
+        Rows of the first block, up to the header; 0 where there is none.
 
     Raises
     ------
@@ -34,7 +34,7 @@ def text_blocks(stream: Any, rows: int, *, separator: str | None, header: bool) 
         If a row is longer than `ROW`, by up to two chunks.
     """
     held: list[bytes] = []
-    missing, state, blank = 1 if header else rows, _FIELD_START, True
+    missing, state, blank = header or rows, _FIELD_START, True
     endless = 0
     mark = -1 if separator is None else ord(separator)
     while chunk := stream.read(_CHUNK):

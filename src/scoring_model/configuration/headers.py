@@ -13,12 +13,25 @@ _COMPOUND: Final = (
     5  # letters from which a word counts as the beginning or end of a longer one: id is in every third
 )
 
+_LATIN: Final = str.maketrans(
+    dict(
+        zip(
+            "øłđðıαβγδεζηικλμνξοπρστυφωабвгдезийклмнопрстуфхцыіє",
+            "olddiavgdeziiklmnxoprstyfoabvgdezijklmnoprstufhcyie",
+            strict=True,
+        )
+    )
+    | {"æ": "ae", "œ": "oe", "þ": "th", "θ": "th", "χ": "ch", "ψ": "ps", "ж": "zh", "ч": "ch", "ш": "sh"}
+    | {"щ": "sch", "ю": "yu", "я": "ya", "э": "e", "ь": None, "ъ": None}
+)
+"""Letters that are no Latin ones with accents."""
+
 
 def words_of(name: str) -> str:
     """Convert the beginning of a name to ASCII snake case."""
     parted = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name.strip()[:_WORDS])
-    letters = unicodedata.normalize("NFKD", parted.casefold()).encode("ascii", "ignore").decode()
-    return re.sub(r"\W+", "_", letters).strip("_")
+    parts = unicodedata.normalize("NFKD", parted.casefold()).translate(_LATIN)
+    return re.sub(r"\W+", "_", parts.encode("ascii", "ignore").decode()).strip("_")
 
 
 @cache

@@ -10,12 +10,12 @@ import numpy as np
 
 from scoring_model.arrays import BoolArray, IntArray
 from scoring_model.configuration import synonyms
-from scoring_model.configuration.headers import links_records, tells, words_of
+from scoring_model.configuration.headers import joined, links_records, ranks, tells, words_of
 from scoring_model.contract.fields import SIGNAL_PREFIX
 from scoring_model.records import NEVER, cells
 from scoring_model.records.clocks import time_of_day
 from scoring_model.records.columns import parse_instants
-from scoring_model.records.dates import UNIX_UNITS, guess_dates
+from scoring_model.records.dates import EXCEL, UNIX_UNITS, guess_dates, is_unlike_iso
 from scoring_model.records.encoding import is_typed
 from scoring_model.records.ip import read_ip
 from scoring_model.records.mail import read_mail
@@ -26,6 +26,9 @@ _SAMPLE: Final = 5000
 _MOST: Final = 0.95  # minimum share of the distinct values of one kind
 _TIMES: Final = 0.8  # the same of times, whose other formats a person adds
 _SOME: Final = 0.01  # share of the distinct times from which their format counts
+_COUNT: Final = re.compile(r"\d{4,19}(?:[.,]\d+)?", re.ASCII)
+_EXCEL_RANGE: Final = (36_526, 73_051)  # days: the same years
+_BORN: Final = 5_000  # days in a spreadsheet: the year 1913
 _UNIX_RANGE: Final = (946_684_800, 4_102_444_800)  # seconds: the years 2000 to 2100
 _CATEGORIES: Final = 500
 _IDENTIFIER: Final = re.compile(
@@ -36,8 +39,11 @@ _DIALLED: Final = re.compile(r"[+(]{0,2}[0-9](?:[ ()./-]{0,2}[0-9]){5,14}")
 _CODE: Final = re.compile(r"[A-Za-z_/.:-]*[0-9][A-Za-z0-9_/.:-]*")
 _RECURRING: Final = 0.98  # share of distinct values below which codes connect records
 _KINDS: Final = 12
+_FEW: Final = 100  # mean number of records of a code from which a few codes are kinds
+_PADDED: Final = re.compile(r"0\d{2,}", re.ASCII)
+_ROUNDED: Final = re.compile(r"\d[.,]\d{1,8}E\+\d\d", re.ASCII)
 _LONG: Final = 6  # fewest digits of an identifier whose header does not name it
-_ZONE: Final = re.compile(r":\d\d(\.\d+)?([Zz]|[+-]\d\d:?\d\d)$")
+_ZONE: Final = re.compile(r":\d\d(\.\d+)?( ?UTC| ?GMT|[Zz]| ?[+-]\d\d(:?\d\d)?)$")
 _BLANKS: Final = re.compile(r"\d\s\d+\s\d")
 
 
@@ -86,8 +92,12 @@ class Profile:
 
     @property
     def words(self) -> str:
-        """Return the name in snake case, without the prefix of signals."""
-        return words_of(self.name.removeprefix(SIGNAL_PREFIX))
+        """Return the name in snake case, without the prefix of signals and the suffix of Salesforce's own fields.
+
+        The number of one of several columns of that name is left out too.
+        """
+        name = re.sub(r" \(\d+\)$", "", self.name.removeprefix(SIGNAL_PREFIX))
+        return re.sub("__p?c$", "", words_of(name))
 
     @property
     def filled(self) -> float:
@@ -171,7 +181,7 @@ def _time_formats(found: Profile) -> tuple[tuple[str, ...] | None, bool]:
     texts = [text for value in values if isinstance(text := cells.text(value), str)]
     if not texts:
         return None, False
-    odd = [text for text in texts if text.lstrip()[4:5] != "-"]
+    odd = [text for text in texts if is_unlike_iso(text)]
     sure = guess_dates(odd)
     # The added dates fix one order: if the column cannot be read without them, its own order is ambiguous.
     marks = {mark for mark in "/-" if any(mark in text for text in odd)}
@@ -184,7 +194,7 @@ def _time_formats(found: Profile) -> tuple[tuple[str, ...] | None, bool]:
             best, read = formats, share
     if read > _TIMES:
         return best, best not in ((), sure)
-    return _unix_format(found.name, texts), False
+    return _counted_format(found.name, texts), False
 
 
 def _month_first(text: str) -> str:
@@ -196,12 +206,16 @@ def _time_share(texts: Sequence[str], formats: tuple[str, ...]) -> float:
     return 1 - len(parse_instants("", column, cells.moment(formats)).violations) / len(texts)
 
 
-def _unix_format(name: str, texts: Sequence[str]) -> tuple[str, ...] | None:
-    if not re.search("time|date|stamp|_at$|^ts$", words_of(name)):
+def _counted_format(name: str, texts: Sequence[str]) -> tuple[str, ...] | None:
+    """Return the format of times that are numbers, under a header that names a time or a birth."""
+    words = words_of(name)
+    born = joined(words) in ranks(synonyms.HEADERS["dob"])
+    if not born and not re.search("time|date|stamp|_at$", words) and not tells(words, synonyms.TIMES):
         return None
-    counts = [int(text) for text in texts if text.isdigit()]
-    for form, units in UNIX_UNITS.items():
-        first, last = (limit * units for limit in _UNIX_RANGE)
+    counts = [float(text.replace(",", ".")) for text in texts if _COUNT.fullmatch(text.strip())]
+    ranges = {form: [limit * units for limit in _UNIX_RANGE] for form, units in UNIX_UNITS.items()}
+    ranges[EXCEL] = [_BORN if born else _EXCEL_RANGE[0], _EXCEL_RANGE[1]]
+    for form, (first, last) in ranges.items():
         if sum(first <= count < last for count in counts) > _MOST * len(texts):
             return (form,)
     return None
@@ -222,7 +236,7 @@ def _kind(found: Profile, decimal: str | None) -> Kind:
         return Kind.HOUR
     if any(isinstance(value, float) and value % 1 for value in values):
         return Kind.NUMBER  # only a whole number may be an identifier
-    is_number = _are_numbers(values, decimal)
+    is_number = _are_numbers(values, decimal) and not _are_padded(values)
     if len(found.counts) > 2 and _is_identifier(found, values, is_number=is_number):
         return Kind.IDENTIFIER
     if is_number:
@@ -245,7 +259,8 @@ def _is_identifier(found: Profile, values: Sequence[object], *, is_number: bool)
         return False
     if _IDENTIFIER.search(found.words) or links_records(found.words):
         # Mobile, desktop and tablet are kinds of devices, not devices.
-        return len(found.counts) > _KINDS or _are_codes(values)
+        few = len(found.counts) <= _KINDS
+        return not few or (_are_codes(values) and found.counts.mean() < _FEW)
     if not is_number or found.distinct > _RECURRING:
         return False
     texts = [str(cells.text(value)).strip() for value in values]
@@ -256,6 +271,16 @@ def _is_identifier(found: Profile, values: Sequence[object], *, is_number: bool)
 def _are_codes(values: Sequence[object]) -> bool:
     """Return whether most texts are one word with digits, as keys are."""
     return _share(values, lambda value: _CODE.fullmatch(str(cells.text(value)).strip()) is not None) > _MOST
+
+
+def _are_padded(values: Sequence[object]) -> bool:
+    """Return whether digits begin with zeros, as those of codes do and those of numbers never."""
+    return _share(values, lambda value: _PADDED.fullmatch(str(value).strip()) is not None) > _SOME
+
+
+def are_rounded(values: Sequence[object]) -> bool:
+    """Return whether a spreadsheet wrote long numbers as 4,91E+12."""
+    return _share(values, lambda value: _ROUNDED.fullmatch(str(value).strip()) is not None) > _MOST
 
 
 def _read_kind(words: str, values: Sequence[object]) -> Kind | None:
@@ -284,7 +309,7 @@ def _are_numbers(values: Sequence[object], decimal: str | None) -> bool:
         return type(cells.NUMBERS[decimal](value)) in (int, float)
 
     dialled = len({len(str(value)) for value in values}) == 1 and _BLANKS.search(str(values[0])) is not None
-    signs = {sign for value in values for sign in cells.CURRENCIES if sign in str(value)}
+    signs = {cells.currency_of(str(value)) for value in values} - {""}
     return not dialled and len(signs) <= 1 and _share(values, is_number) > _MOST
 
 

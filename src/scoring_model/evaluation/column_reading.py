@@ -12,7 +12,7 @@ import numpy as np
 from scoring_model.contract.rules import number as number_rule
 from scoring_model.evaluation.evaluated_records import EvaluationError, refuse
 from scoring_model.records import Column, FileFormat, RecordSchema
-from scoring_model.records.cells import moment, number, plain
+from scoring_model.records.cells import moment, number
 from scoring_model.records.clocks import with_clocks
 from scoring_model.records.columns import Parsed, parse_column, parse_instants, parse_texts
 from scoring_model.records.encoding import encode, is_zoned
@@ -146,7 +146,7 @@ def numbers(column: str, cells: Cells, rows: int) -> Parsed:
 def instants(schema: RecordSchema) -> ColumnParser:
     """Make a parser of times, in the formats and the zone of a schema."""
     form = schema.format
-    read = moment(form.dates) if form.dates else plain
+    read = moment(form.dates)
 
     def parse(column: str, cells: Cells, rows: int) -> Parsed:
         zone = UTC if is_zoned(cells) else form.zone or UTC

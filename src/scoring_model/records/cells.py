@@ -29,18 +29,23 @@ _BLANKS: Final = " \u00a0\u202f'’"
 _GROUPED: Final = re.compile(_GROUPS.format(marks=_BLANKS) + r"(?:\.\d*)?", re.ASCII)
 _COMMA_GROUPED: Final = re.compile(_GROUPS.format(marks="," + _BLANKS) + r"(?:\.\d*)?", re.ASCII)
 _POINT_GROUPED: Final = re.compile(_GROUPS.format(marks="." + _BLANKS) + r"(?:,\d*)?", re.ASCII)
-CURRENCIES: Final = "$€£¥₹"
-_CURRENCY: Final = re.compile(rf"^([+-]?)[{CURRENCIES}]\s?|\s?[{CURRENCIES}]$")
+_CODES: Final = "EUR|USD|GBP|BRL|MXN|PLN|CZK|HUF|SEK|NOK|DKK|RON|BGN|TRY|CAD|AUD|JPY|CNY|INR|ZAR|CHF"
+_SIGNS: Final = rf"R\$|US\$|[$€£¥₹₺₽₴₩₪]|Kč|kr\.?|zł|Ft|lei|{_CODES}"
+_CURRENCY: Final = re.compile(rf"^([+-]?)(?:{_SIGNS})\s?|\s?(?:{_SIGNS})$")
 _DECIMAL_COMMA: Final = re.compile(r"[+-]?(?:\d+(?:,\d*)?|,\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 _TO_POINT: Final = str.maketrans(",", ".", "." + _BLANKS)
 _NO_GROUPS: Final = str.maketrans("", "", "," + _BLANKS)
 _INFINITE: Final = re.compile(r"[+-]?inf(?:inity)?", re.ASCII | re.IGNORECASE)
 PLAIN_BOOLEANS: Final = {"true": True, "false": False, "1": True, "0": False, "1.0": True, "0.0": False}
-_TRUE: Final = "t yes y ja j oui o si sí sì s sim tak ano da да evet kyllä on"
-_FALSE: Final = "f no n nein non não nao nie ne нет hayır nee nej nei ei off"
+_TRUE: Final = "t yes y ja j oui o si sí sì s sim tak ano da да evet kyllä on igen ναι áno"
+_FALSE: Final = "f no n nein non não nao nie ne нет hayır nee nej nei ei off nem όχι nu"
 BOOLEANS: Final = PLAIN_BOOLEANS | dict.fromkeys(_TRUE.split(), True) | dict.fromkeys(_FALSE.split(), False)
 """Words for true and false in lower case, in the languages of Europe."""
 
+# As PostgreSQL, BigQuery and shops write the zone: 2024-02-01 13:45:00+00, 13:45:00 UTC, 13:45:00 -0500.
+_ODD_ZONE: Final = re.compile(
+    r"(\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?) ?(UTC|GMT|Z|[+-]\d{2}(?::?\d{2})?)", re.ASCII
+)
 _MIDNIGHT: Final = re.compile(r"(\d{4}-\d{2}-\d{2})[T ]00:00(?::00(?:\.0+)?)?(?:Z|[+-]00:?00)?", re.ASCII)
 _EXACT: Final = 2**53  # above this, several integers map to one float
 
@@ -117,8 +122,21 @@ def point_number(value: object) -> object | None:
 
 
 def _bare(text: str) -> str:
-    """Remove the blanks around a number, and one sign of a currency."""
-    return _CURRENCY.sub(r"\1", text.strip(), count=1)
+    """Remove the blanks around a number, and one sign of a currency; a minus may stand behind the number."""
+    bare = _CURRENCY.sub(r"\1", text.strip(), count=1)
+    return f"-{bare[:-1]}" if bare[-1:] == "-" and bare[:1].isdigit() else bare
+
+
+def currency_of(text: str) -> str:
+    """Return the sign of a currency before or after a number, empty if there is none.
+
+    Examples
+    --------
+    >>> currency_of("R$ 1.234,56"), currency_of("12 zł"), currency_of("12")
+    ('R$', 'zł', '')
+    """
+    match = _CURRENCY.search(text.strip())
+    return "" if match is None else match[0].strip("+- \u00a0\u202f")
 
 
 NUMBERS: Final[Mapping[str | None, Cell]] = {None: number, ",": comma_number, ".": point_number}
@@ -174,10 +192,22 @@ def moment(formats: tuple[str, ...]) -> Cell:
     read = date_reader(formats)
 
     def cell(value: object) -> object | None:
-        found = text(value)
-        return (read(found) if isinstance(found, str) else None) or plain(value)
+        found = text(value) if formats else plain(value)
+        if isinstance(found, float) and formats:
+            found = str(found)
+        if not isinstance(found, str):
+            return plain(value)
+        return read(found) or (_plain_zone(found) if found[:4].isdigit() else plain(value))
 
     return cell
+
+
+def _plain_zone(given: str) -> str:
+    match = _ODD_ZONE.fullmatch(given.strip())
+    if match is None:
+        return given
+    zone = "Z" if match[2] in ("UTC", "GMT") else match[2] if len(match[2]) != 3 else f"{match[2]}00"
+    return match[1] + zone
 
 
 def translated(cell: Cell, words: Mapping[str, str | bool]) -> Cell:

@@ -9,14 +9,34 @@ from typing import Final
 
 from scoring_model.contract.texts import EPOCH
 
-UNIX_UNITS: Final = {"unix": 1, "unix_ms": 10**3, "unix_us": 10**6}
+UNIX_UNITS: Final = {"unix": 1, "unix_ms": 10**3, "unix_us": 10**6, "unix_ns": 10**9}
 """Formats that count from 1970-01-01 UTC, with their units in a second."""
+EXCEL: Final = "excel"
+"""The format of days since 1899-12-30, with a fraction, as spreadsheets number them; in no zone."""
 
-_MONTHS: Final = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-_NAMES: Final = (
-    r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|"
-    r"january|february|march|april|june|july|august|september|october|november|december)"
-)
+_MONTHS: Final = {
+    name: number
+    for number, names in enumerate(
+        (
+            "jan january januar jänner janv janvier ene enero gen gennaio janeiro januari sty stycznia led ledna",
+            "feb february februar févr fév février febrero febbraio fev fevereiro februari lut lutego úno února",
+            "mar march märz mär mrz mars marzo março maart mrt marca březen března",
+            "apr april avr avril abr abril aprile kwi kwietnia dub dubna",
+            "may mai mayo mag maggio maio mei maj maja května",
+            "jun june juni juin junio giu giugno junho cze czerwca června",
+            "jul july juli juil juillet julio lug luglio julho lip lipca července",
+            "aug august août aoû ago agosto augustus augusti sie sierpnia srpna",
+            "sep sept september septembre septiembre set settembre setembro wrz września září",
+            "oct october okt oktober octobre octubre ott ottobre out outubro paź października října",
+            "nov november novembre noviembre novembro lis listopada",
+            "dec december dez dezember déc décembre dic diciembre dicembre dezembro gru grudnia prosince",
+        ),
+        1,
+    )
+    for name in names.split()
+}
+"""Months in the languages of exports."""
+_NAMES: Final = rf"(?:{'|'.join(sorted(_MONTHS, key=len, reverse=True))})\.?"
 # The directives of strptime that have one meaning in every locale.
 _DIRECTIVES: Final = {
     "Y": r"(?P<Y>\d{4})",
@@ -34,7 +54,8 @@ _DIRECTIVES: Final = {
     "z": r"(?P<z>Z|[+-]\d{2}:?\d{2})",
     "%": "%",
 }
-_WHOLE: Final = re.compile(r"[+-]?\d{1,18}(?:\.0+)?", re.ASCII)
+_COUNT: Final = re.compile(r"[+-]?\d{1,19}(?:\.\d+)?", re.ASCII)
+_SERIAL: Final = re.compile(r"\d{1,5}(?:[.,]\d{1,17})?", re.ASCII)
 
 
 class DateFormat:
@@ -43,9 +64,9 @@ class DateFormat:
     Parameters
     ----------
     text : str
-        With the directives ``%Y %y %m %d %b %a %H %I %M %S %f %p %z %%`` of strptime; names are English.
-        Or one of `UNIX_UNITS`. Two digits make a year from 1969 to 2068, as POSIX says; one of birth that is later
-        than that of the event is of the century before.
+        With the directives ``%Y %y %m %d %b %a %H %I %M %S %f %p %z %%`` of strptime; names of days are English.
+        Or one of `UNIX_UNITS`, or `EXCEL`. Two digits make a year from 1969 to 2068, as POSIX says; one of birth that
+        is later than that of the event is of the century before.
 
     Raises
     ------
@@ -61,13 +82,16 @@ class DateFormat:
     def __init__(self, text: str) -> None:
         self.text = text
         self._units = UNIX_UNITS.get(text)
-        self._pattern = re.compile(r"(?!)" if self._units else _pattern(text), re.ASCII | re.IGNORECASE)
+        plain = self._units is not None or text == EXCEL
+        self._pattern = re.compile(r"(?!)" if plain else _pattern(text), re.ASCII | re.IGNORECASE)
 
     def read(self, text: str) -> datetime | None:
         """Parse text of this format to the microsecond; return None for other text and impossible dates."""
         try:
             if self._units:
                 return _since_1970(text, self._units)
+            if self.text == EXCEL:
+                return _since_1899(text)
             match = self._pattern.fullmatch(text)
             return None if match is None else _moment(match.groupdict())
         except (ValueError, OverflowError):
@@ -81,7 +105,8 @@ def _pattern(text: str) -> str:
         or text.count("%Y") + text.count("%y") != 1
     ):
         raise ValueError(
-            f"must be one of {', '.join(UNIX_UNITS)}, or have year (%Y), month (%m or %b) and day (%d), got {text!r}"
+            f"must be one of {', '.join(UNIX_UNITS)}, {EXCEL}, or have year (%Y), month (%m or %b) and day "
+            f"(%d), got {text!r}"
         )
     pieces = re.split(r"%(.?)", text)
     for place, directive in enumerate(pieces):
@@ -101,7 +126,7 @@ def _pattern(text: str) -> str:
 
 def _moment(parts: dict[str, str]) -> datetime:
     year = int(parts["Y"]) if "Y" in parts else _full_year(int(parts["y"]))
-    month = int(parts["m"]) if "m" in parts else _MONTHS.index(parts["b"][:3].lower()) + 1
+    month = int(parts["m"]) if "m" in parts else _MONTHS[parts["b"].lower().removesuffix(".")]
     hour = int(parts.get("H", 0))
     if "I" in parts:
         hour = _of_clock(int(parts["I"]), parts.get("p", "am"))
@@ -132,9 +157,19 @@ def _zone(text: str | None) -> timezone | None:
 
 
 def _since_1970(text: str, units: int) -> datetime | None:
-    if not _WHOLE.fullmatch(text):
+    if not _COUNT.fullmatch(text):
         return None
-    return EPOCH + timedelta(microseconds=int(text.partition(".")[0]) * (10**6 // units))
+    whole, _, part = text.partition(".")
+    micros = int(whole) * 10**6 // units
+    return EPOCH + timedelta(microseconds=micros + int(part[:6].ljust(6, "0")) // units)
+
+
+def _since_1899(text: str) -> datetime | None:
+    if not _SERIAL.fullmatch(text):
+        return None
+    days, _, part = text.replace(",", ".").partition(".")
+    seconds = round(float(f"0.{part or 0}") * 86_400)
+    return datetime(1899, 12, 30) + timedelta(days=int(days), seconds=seconds)
 
 
 @cache
@@ -164,18 +199,26 @@ def short_year_reader(formats: tuple[str, ...]) -> Callable[[str], datetime | No
 
 # With what stands before it: a T, a blank, or a word of a language: 05/01/2024 à 13h45, 05.01.2024 um 13:45 Uhr.
 _TIME: Final = r"((?:T|,? (?:(?:à|um|a las|alle|alle ore|om|o|kl\.) )?)\d.+)?"
-_YEAR_LAST: Final = re.compile(rf"(\d{{1,2}})([./-])(\d{{1,2}})\2(\d{{4}}|\d{{2}}){_TIME}", re.ASCII)
-_NAMED: Final = re.compile(rf"\d{{1,2}}(\. |[ ./-]){_NAMES}([ ./-])(\d{{4}}|\d{{2}}){_TIME}", re.ASCII | re.I)
+_YEAR_LAST: Final = re.compile(rf"(\d{{1,2}})(\. |[./-])(\d{{1,2}})\2(\d{{4}}|\d{{2}}){_TIME}", re.ASCII)
+_NAMED: Final = re.compile(
+    rf"\d{{1,2}}(\. | de |[ ./-]){_NAMES}( de |[ ./-])(\d{{4}}|\d{{2}}){_TIME}", re.ASCII | re.I
+)
 _NAMED_FIRST: Final = re.compile(rf"{_NAMES} \d{{1,2}}(,?) \d{{4}}{_TIME}", re.ASCII | re.I)
 _CTIME: Final = re.compile(
     rf"[a-z]{{3}} {_NAMES} \d{{1,2}} \d{{2}}:\d{{2}}:\d{{2}}( [+-]\d{{4}})? \d{{4}}", re.ASCII | re.I
 )
-_YEAR_FIRST: Final = re.compile(rf"\d{{4}}([./]?)\d{{2}}\1\d{{2}}{_TIME}", re.ASCII)
+_YEAR_FIRST: Final = re.compile(rf"\d{{4}}(\. |[./-]?)\d{{2}}\1\d{{2}}(\.?){_TIME}", re.ASCII)
 _CLOCKS: Final = (
     *("%H:%M", "%H:%M:%S", "%H:%M:%S.%f", "%I:%M %p", "%I:%M:%S %p"),
     *("%H.%M", "%H.%M.%S", "%Hh%M", "%H:%M Uhr"),
 )
 _EVIDENCE: Final = 2
+
+
+def is_unlike_iso(text: str) -> bool:
+    """Return whether a text may be a date of another form than 2024-02-01T13:45, which needs no format."""
+    bare = text.strip()
+    return bare[4:5] != "-" or bare[12:13] == ":" or bare[-1:] in "mM."
 
 
 def guess_dates(texts: Iterable[str]) -> tuple[str, ...]:
@@ -226,8 +269,8 @@ class DateEvidence:
                     seen = self._shown[mark, year, order]
                     if int(number) > above and len(seen) < _EVIDENCE:
                         seen.add(given)
-            elif match := _YEAR_FIRST.fullmatch(text):
-                self._add(text, f"%Y{match[1]}%m{match[1]}%d", match[2])
+            elif is_unlike_iso(text) and (match := _YEAR_FIRST.fullmatch(text)):
+                self._add(text, f"%Y{match[1]}%m{match[1]}%d{match[2]}", match[3])
             elif match := _NAMED.fullmatch(text):
                 year = "%Y" if len(match[3]) == 4 else "%y"
                 self._add(text, f"%d{match[1]}%b{match[2]}{year}", match[4])
@@ -248,9 +291,9 @@ class DateEvidence:
                 len(self._shown[mark, year, order])
                 for order in ("day first", "month first", "year first", "year last")
             )
-            if year == "%y" and (before or not (mark == "." or months >= _EVIDENCE or after >= _EVIDENCE)):
+            if year == "%y" and (before or not (mark[0] == "." or months >= _EVIDENCE or after >= _EVIDENCE)):
                 continue
-            if not months and (days >= _EVIDENCE or mark == "."):
+            if not months and (days >= _EVIDENCE or mark[0] == "."):
                 found.add(f"%d{mark}%m{mark}{year}{clock}")
             elif not days and months >= _EVIDENCE:
                 found.add(f"%m{mark}%d{mark}{year}{clock}")

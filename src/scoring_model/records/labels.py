@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scoring_model.arrays import IntArray
 from scoring_model.contract.rules import Rule, RuleError, signal_text
 from scoring_model.records import cells
-from scoring_model.records.schema import LabelSchema
+from scoring_model.records.schema import ANY, LabelSchema
 from scoring_model.records.table import NEVER
 
 FRAUD: Final = 1
@@ -41,13 +41,16 @@ def label_rule(schema: LabelSchema) -> Callable[[object], int | None]:
     meanings: dict[str, int | None] = {_spelling(value): GENUINE for value in schema.genuine}
     meanings |= {_spelling(value): FRAUD for value in schema.fraud}
     meanings |= {_spelling(value): None for value in schema.ignored}
+    others = FRAUD if meanings.pop(ANY, None) is not None else None
 
     def label(value: object) -> int | None:
-        text = signal_text(value)
+        text = signal_text(value if others is None or value is None else str(value))
         if text is None:
             return None
         word = _spelling(text)
         if word not in meanings:
+            if others is not None:
+                return others
             raise RuleError(Rule.NOT_LISTED, f"must be one of {', '.join(sorted(meanings))}")
         return meanings[word]
 

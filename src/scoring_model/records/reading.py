@@ -26,7 +26,7 @@ from scoring_model.records.columns import (
     repetition,
     row_violations,
 )
-from scoring_model.records.dates import guess_dates
+from scoring_model.records.dates import guess_dates, is_unlike_iso
 from scoring_model.records.encoding import encode, is_typed, is_zoned
 from scoring_model.records.files import file_sheet, frame_sheet
 from scoring_model.records.labels import UNLABELLED, label_cell, label_rule, label_times
@@ -371,7 +371,7 @@ def _column(
     formats = schema.format.dates or guessed
     if field in TIME_FIELDS:
         zone = UTC if is_zoned(given) else schema.format.zone or UTC
-        read = cells.moment(formats) if formats else cells.plain
+        read = cells.moment(formats)
         return parse_instants(field, raw, read, zone), guessed
     if field == "dob" and events is not None and any("%y" in text for text in formats):
         raw = in_century(raw, formats, events.column.gather(NEVER))
@@ -388,7 +388,7 @@ def _dates_unlike_iso(raw: Column) -> Iterator[str]:
     if not is_typed(raw):
         for value in raw.values:
             text = cells.text(value)
-            if isinstance(text, str) and text.lstrip()[4:5] != "-":
+            if isinstance(text, str) and is_unlike_iso(text):
                 yield text
 
 

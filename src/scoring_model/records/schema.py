@@ -29,6 +29,9 @@ StepUps: TypeAlias = Literal["observed", "not_observed"]
 _EXPORTED: Final = {"outcome": "scoringOutcome", "resolution": "resolution", "closedAt": "closedAt"}
 """Columns of an export that say what was finally decided."""
 
+ANY: Final = "*"
+"""As a value of `LabelSchema.fraud`: every value that no list names."""
+
 MAX_LABEL_DELAY: Final = 36_525 * DAY  # a century in microseconds: more indicates a wrong unit
 
 
@@ -40,7 +43,7 @@ class LabelSchema:
     ----------
     fraud, genuine : tuple of str
         Values of the label column; case is ignored. A number is compared by its shortest text, so `1`, `1.0` and
-        `"1"` are equal.
+        `"1"` are equal. `ANY` among those of fraud means each value that is in no list.
     ignored : tuple of str
         Values that count as no label.
     delay : int, optional
@@ -194,7 +197,9 @@ class RecordSchema:
             for name in self.clocks
             if name not in TIME_FIELDS
         ]
-        fields = (*self.fields, *self.event_fields)
+        fields = [*self.fields, *self.event_fields]
+        if ANY in self.labels.fraud and self.column_of("labelKnownAt") == self.column_of("label"):
+            fields.remove("labelKnownAt")  # a date that only frauds have is both
         uses = Counter((*map(self.column_of, fields), *self.clocks.values()))
         violations += [
             Violation("/columns", "repeated", f"{uses[column]} fields are read from column {column!r}")

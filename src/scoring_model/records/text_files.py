@@ -5,7 +5,8 @@ import csv
 import io
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from itertools import chain, islice
@@ -16,6 +17,7 @@ from zipfile import ZipFile
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv
+from numpy.typing import NDArray
 
 from scoring_model.records.file_format import FileFormat
 from scoring_model.records.sheet import (
@@ -41,14 +43,41 @@ _UTF_8: Final = "utf-8"
 _CHUNK: Final = 1 << 20
 _SAMPLE: Final = 1 << 16  # characters used to detect the separator
 _SAMPLE_ROWS: Final = 20
+_FULL: Final = 3  # fewest cells of a row below titles
 _EVIDENCE: Final = 1000  # characters that decide the encoding
 _BROKEN: Final = re.compile("[\udc80-\udcff]")
 _LONGER: Final = re.compile("[^\x00-\x7f\udc80-\udcff]")
 _NOT_CP1252: Final = re.compile("[\udc81\udc8d\udc8f\udc90\udc9d]")
 _NOT_CP1250: Final = re.compile("[\udc81\udc83\udc88\udc90\udc98]")
-_POLISH: Final = re.compile("(?<=[A-Za-z\udc80-\udcff])[\udcb3\udcb9\udcbf\udca3\udca5\udcaf]")  # ł ą ż Ł Ą Ż
-"""Letters of cp1250 within a word; in cp1252 they are signs, such as ³ and ¹, which words seldom have."""
-_POLISH_SHARE: Final = 0.1
+_UNDEFINED: Final = {
+    "cp1250": _NOT_CP1250,
+    "cp1252": _NOT_CP1252,
+    "cp1253": re.compile("[\udc81\udc88\udc8a\udc8c-\udc90\udc98\udc9a\udc9c-\udc9f\udcaa\udcd2\udcff]"),
+    "cp1251": re.compile("\udc98"),
+}
+"""Bytes that an encoding does not have."""
+_CENTRAL: Final = re.compile(
+    "(?<=[A-Za-z\udc80-\udcff])[\udcb3\udcb9\udcbf\udca3\udca5\udcaf\udcbe]|[\udc8a\udc8d-\udc8f\udc9a\udc9d\udc9e]"
+)
+"""Letters of cp1250 within a word (ł ą ż ľ), where cp1252 has signs such as ³; and š ž ť, seldom in its languages."""
+_CENTRAL_SHARE: Final = 0.1
+_HUNGARIAN: Final = re.compile("\udcf5(?!e)")  # ő; in cp1252 it is õ, which has an e behind it in Portuguese
+_NO_HUNGARIAN: Final = re.compile("[\udce3\udce4]")  # ã of Portuguese, ä of Estonian
+_HUNGARIAN_SHARE: Final = 0.03
+_RUNS: Final = re.compile("(?<=[\udc80-\udcff])[\udc80-\udcff]")
+"""Letters after another one beyond ASCII: seldom in Latin scripts, nearly all in others."""
+_GREEK: Final = re.compile("[\udce1\udcef\udce9\udcf4\udce7\udcdc\udcfc]")  # α ο ι τ η ά ό
+_CYRILLIC: Final = re.compile("[\udce0\udcee\udce8\udcf2\udce2\udceb\udcfb]")  # а о и т в л ы
+_TELLING: Final = {
+    "broken": _BROKEN,
+    "longer": _LONGER,
+    "central": _CENTRAL,
+    "hungarian": _HUNGARIAN,
+    "no_hungarian": _NO_HUNGARIAN,
+    "runs": _RUNS,
+    "greek": _GREEK,
+    "cyrillic": _CYRILLIC,
+}
 
 
 @contextmanager
@@ -69,19 +98,32 @@ def opened(path: Path | StoredFile) -> Iterator[Any]:
 
 
 class CsvStart(NamedTuple):
-    """The first rows of a CSV file, and how they were read."""
+    """The first rows of a CSV file, and how they were read.
+
+    Parameters
+    ----------
+    header : list of str
+        Distinct names.
+    given : list of str
+        The names as they stand.
+    titles, lines : int
+        Rows before the header that are not blank, and lines up to its end.
+    """
 
     header: list[str]
     has_rows: bool
     separator: str
     encoding: str
+    given: list[str] = []  # noqa: RUF012
+    titles: int = 0
+    lines: int = 0
 
 
 def csv_start(path: Path | StoredFile, form: FileFormat) -> CsvStart:
     """Read the header of a CSV file; separator and encoding are guessed unless the format names them."""
     encoding = codecs.lookup(form.encoding).name if form.encoding else guess_encoding(path)
     start = _start(path, form, encoding)
-    check_csv_header(start.header)
+    check_csv_header(start.given)
     return start
 
 
@@ -102,12 +144,16 @@ def csv_sheet(path: Path, form: FileFormat) -> Sheet:
         columns = named_columns((name, pa.chunked_array([], pa.string())) for name in start.header)
         return Sheet(0, columns, guesses=guesses)
     ragged: list[Any] = []
+    options, before = _options(start, form.nulls, ragged), 2
+    if start.titles or start.given != start.header:
+        options["read_options"].column_names, options["read_options"].skip_rows = start.header, start.lines
+        before = 1 + start.lines
     with opened(path) as stream:
-        table = pa.csv.read_csv(stream, **_options(start, form.nulls, ragged))
+        table = pa.csv.read_csv(stream, **options)
     if not _has_header(table, start.header):
         raise UnreadableSource(f"the header of a CSV file must be {encoding.upper()}, quoted as in RFC 4180")
     # The header is row 1.
-    return _with_gaps(table, [(row.number - 2, row) for row in ragged], guesses)
+    return _with_gaps(table, [(row.number - before, row) for row in ragged], guesses)
 
 
 def _guesses(start: CsvStart, form: FileFormat) -> Iterator[str]:
@@ -115,6 +161,11 @@ def _guesses(start: CsvStart, form: FileFormat) -> Iterator[str]:
         yield f"encoding {start.encoding}"
     if form.separator is None and start.separator != ",":
         yield f"{SEPARATORS[start.separator]} between cells"
+    if start.titles:
+        yield f"the header is row {start.titles + 1}: {start.titles} rows before it are skipped"
+    renamed = [new for new, given in zip(start.header, start.given, strict=True) if new != given]
+    if renamed:
+        yield f"columns that share a name, or have none, are called {', '.join(renamed)}"
 
 
 def _has_header(table: pa.Table, header: list[str]) -> bool:
@@ -135,12 +186,47 @@ def _start(path: Path | StoredFile, form: FileFormat, encoding: str) -> CsvStart
             found = _first_rows(start, separator)
     if len(found) < 2 and len(start) == ROW:
         raise UnreadableSource(f"the header of a CSV file must end within {ROW:,} characters")
-    return CsvStart(next(iter(found), []), len(found) > 1, separator, encoding)
+    titles = _titles([row for _, row in found])
+    lines, given = found[titles] if found else (0, [])
+    has_rows = len(found) > titles + 1
+    return CsvStart(distinct_names(given), has_rows, separator, encoding, given, titles, lines)
 
 
-def _first_rows(start: str, separator: str) -> list[list[str]]:
+def _first_rows(start: str, separator: str) -> list[tuple[int, list[str]]]:
+    """Return the first rows that are not blank, each with the number of the line at which it ends."""
     rows = csv.reader(io.StringIO(start, newline=""), delimiter=separator)
-    return list(islice((row for row in rows if row), 2))
+    return list(islice(((rows.line_num, row) for row in rows if row), _SAMPLE_ROWS))
+
+
+def _titles(rows: Sequence[Sequence[str]]) -> int:
+    """Return the number of rows before the header: a report has titles, with fewer cells than its table.
+
+    The header is then the first row that is at least as full as most, if each of its cells is a name of its own.
+    """
+    filled = [sum(map(bool, map(str.strip, row))) for row in rows]
+    usual = int(np.median(filled)) if filled else 0
+    if usual < _FULL or filled[0] > usual / 2:
+        return 0
+    place = next(place for place, count in enumerate(filled) if count >= usual)
+    names = [name for cell in rows[place] if (name := cell.strip())]
+    return place if all(any(map(str.isalpha, name)) for name in names) else 0
+
+
+def distinct_names(names: Sequence[str]) -> list[str]:
+    """Tell columns of one name apart, and those without one if there are several.
+
+    Examples
+    --------
+    >>> distinct_names(["Name", "Name", "", "", "Nr"])
+    ['Name (1)', 'Name (2)', 'column 3', 'column 4', 'Nr']
+    """
+    counts, seen, found = Counter(names), Counter[str](), []
+    for place, name in enumerate(names, 1):
+        seen[name] += 1
+        found.append(
+            name if counts[name] == 1 else f"{name} ({seen[name]})" if name.strip() else f"column {place}"
+        )
+    return found
 
 
 @contextmanager
@@ -154,8 +240,9 @@ def guess_encoding(path: Path | StoredFile) -> str:
     """Find the encoding of a text file.
 
     A file that begins with a byte order mark, or with ASCII in two-byte characters, is UTF-16. A file with more
-    invalid bytes than multi-byte UTF-8 characters is cp1252, or cp1250 if a tenth of these bytes are the letters by
-    which Polish is told from the languages of cp1252, provided that all these bytes are defined there.
+    invalid bytes than multi-byte UTF-8 characters is cp1252, or cp1250 if these bytes have the letters by which the
+    languages of Central Europe are told from those of cp1252, or cp1253 or cp1251 if most of them are in runs, as in
+    Greek and Cyrillic; provided that all these bytes are defined there.
     """
     with opened(path) as stream:
         start = stream.read(4)
@@ -164,32 +251,47 @@ def guess_encoding(path: Path | StoredFile) -> str:
         if len(start) == 4 and 0 in start:
             return "utf-16-le" if start[1::2] == b"\0\0" else "utf-16-be"
         decoder = codecs.getincrementaldecoder(_UTF_8)("surrogateescape")
-        broken = longer = polish = 0
-        fitting = {"cp1250": _NOT_CP1250, "cp1252": _NOT_CP1252}
+        found: Counter[str] = Counter()
+        fitting = _UNDEFINED
         for chunk in chain([start], iter(lambda: stream.read(_CHUNK), b"")):
             text = decoder.decode(chunk)
             if text.isascii():
                 continue
             fitting = {name: undefined for name, undefined in fitting.items() if not undefined.search(text)}
-            broken += len(_BROKEN.findall(text))
-            longer += len(_LONGER.findall(text))
-            polish += len(_POLISH.findall(text))
-            if not fitting or (longer > _EVIDENCE and longer > broken):
+            found.update({name: len(pattern.findall(text)) for name, pattern in _TELLING.items()})
+            if not fitting or found["longer"] > max(_EVIDENCE, found["broken"]):
                 return _UTF_8
-    name = "cp1250" if polish > _POLISH_SHARE * broken else "cp1252"
-    return name if broken > longer and name in fitting else _UTF_8
+    name = _code_page(found, fitting)
+    return name if found["broken"] > found["longer"] and name in fitting else _UTF_8
+
+
+def _code_page(found: Mapping[str, int], fitting: Collection[str]) -> str:
+    broken = found["broken"]
+    if found["runs"] > broken / 2:
+        return "cp1253" if found["greek"] > found["cyrillic"] else "cp1251"
+    hungarian = found["hungarian"] > max(_HUNGARIAN_SHARE * broken, found["no_hungarian"])
+    central = found["central"] > _CENTRAL_SHARE * broken
+    return "cp1250" if central or hungarian or "cp1252" not in fitting else "cp1252"
 
 
 def guess_separator(sample: str) -> str:
-    """Find the separator by which most of the first rows have as many cells (at least two) as the header."""
+    """Find the separator by which most of the first rows have as many cells (at least two) as the first of them.
 
-    def fit(separator: str) -> tuple[int, int]:
+    Where the first row is one cell, as a title is, the number of cells that most rows have decides.
+    """
+
+    def fit(separator: str) -> tuple[tuple[int, int], tuple[int, int]]:
         cells = csv.reader(io.StringIO(sample, newline=""), delimiter=separator)
         rows = [row for row in islice(cells, _SAMPLE_ROWS) if row]
+        widths = Counter(map(len, rows))
         width = len(rows[0]) if rows else 0
-        return (sum(len(row) == width for row in rows), width) if width > 1 else (0, 0)
+        usual = max(widths, key=lambda one: (widths[one], one), default=0)
+        by_header = (widths[width], width) if width > 1 else (0, 0)
+        return by_header, (widths[usual], usual) if usual > 1 else (0, 0)
 
-    return max(SEPARATORS, key=fit)
+    fits = {separator: fit(separator) for separator in SEPARATORS}
+    headed = any(by_header[1] for by_header, _ in fits.values())
+    return max(SEPARATORS, key=lambda separator: fits[separator][0 if headed else 1])
 
 
 def _options(start: CsvStart, nulls: Sequence[str], ragged: list[Any]) -> dict[str, Any]:
@@ -218,7 +320,12 @@ def _with_gaps(table: pa.Table, ragged: list[tuple[int, Any]], guesses: tuple[st
     is_gap = np.zeros(rows, dtype=np.bool_)
     is_gap[gaps] = True
     sources = pa.array(np.cumsum(~is_gap) - 1, mask=is_gap)
-    sheet = Sheet.of_table(table.take(sources) if ragged else table)
+    table = table.take(sources) if ragged else table
+    blank = _blank_rows(table) & ~is_gap
+    if blank.any():
+        table, rows = table.filter(pa.array(~blank)), rows - int(blank.sum())
+        gaps = (np.cumsum(~blank) - 1)[gaps]
+    sheet = Sheet.of_table(table)
     details = [f"must have {row.expected_columns} columns, got {row.actual_columns}" for _, row in ragged]
     return Sheet(
         rows,
@@ -227,6 +334,16 @@ def _with_gaps(table: pa.Table, ragged: list[tuple[int, Any]], guesses: tuple[st
         dict(zip(gaps.tolist(), (row.text for _, row in ragged), strict=True)),
         guesses,
     )
+
+
+def _blank_rows(table: pa.Table) -> NDArray[np.bool_]:
+    """Return whether a row has nothing but separators, as spreadsheets write below their last one."""
+    blank = np.ones(table.num_rows, dtype=np.bool_)
+    for column in table.columns if table.num_columns >= _FULL else ():
+        if not column.null_count:
+            return np.zeros(table.num_rows, dtype=np.bool_)
+        blank &= np.asarray(column.is_null(), dtype=np.bool_)
+    return blank if table.num_columns >= _FULL else ~blank
 
 
 def json_sheet(path: Path) -> Sheet:

@@ -16,6 +16,7 @@ from scoring_model.configuration.proposal.windows import Lengths
 from scoring_model.contract.fields import IDENTITY_FIELDS, REQUIRED_FIELDS, SIGNAL_PREFIX, signal_field
 from scoring_model.features import DERIVED, FeatureMatrix, FeatureSettings, FittedState
 from scoring_model.records import cells
+from scoring_model.records.schema import ANY
 
 NEARLY_ALL: Final = 0.95
 FEWEST: Final = 20  # minimum frauds and genuine records to judge whether a column copies the label
@@ -180,10 +181,10 @@ class Proposal:
         column = self.of("label")
         if column is None:
             return np.empty(0, dtype=np.int64)
-        words = words_in(column)
-        meanings = [
-            1 if word in self.words["fraud"] else 0 if word in self.words["genuine"] else -1 for word in words
-        ]
+        named = {word: target for target, kind in ((1, "fraud"), (0, "genuine")) for word in self.words[kind]}
+        named |= dict.fromkeys(self.words.get("ignored", ()), -1)
+        others = 1 if ANY in named else -1
+        meanings = [named.get(word, others) for word in words_in(column)]
         return np.array([*meanings, -1], dtype=np.int64)[column.column.codes]
 
 
@@ -197,8 +198,18 @@ def rank(column: Profile, name: str) -> int | None:
     headers = [column.words]
     if parents and name in IDENTITY_FIELDS and set(map(words_of, parents)) <= {*known(synonyms.PERSONS)}:
         headers += [words_of(f"{parents[-1]}_{last}"), words_of(last)]
+    if name in IDENTITY_FIELDS:
+        around = {*known(synonyms.PERSONS), *known(synonyms.FILLERS)} - {
+            "name",
+            "birth",
+            "address",
+            "document",
+        }
+        headers.append("_".join(part for part in column.words.split("_") if part not in around))
     places = ranks(synonyms.HEADERS.get(name, ""))
     found = (
-        -1 if joined(header) == joined(words_of(name)) else places.get(joined(header)) for header in headers
+        -1 if joined(header) == joined(words_of(name)) else places.get(joined(header))
+        for header in headers
+        if header
     )
     return next((place for place in found if place is not None), None)

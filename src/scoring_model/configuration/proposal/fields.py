@@ -93,7 +93,9 @@ def numbers_records(proposal: Proposal, column: Profile) -> bool:
     """Return whether nearly every record has a code of its own; those of devices and cards connect records."""
     if column.distinct < _UNIQUE or column.filled < 0.99 or len(column.counts) < FEWEST:
         return False
-    if tells(column.words, synonyms.MEASURES) or (column.words != "id" and links_records(column.words)):
+    if tells(column.words, synonyms.MEASURES) or (
+        column.words not in known(synonyms.NUMBERS) and links_records(column.words)
+    ):
         return False
     if column.kind is Kind.NUMBER:
         numbers = proposal.numbers(column.column.values)

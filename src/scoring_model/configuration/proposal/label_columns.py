@@ -1,5 +1,6 @@
 """Which column of a file holds the labels, when they became known, and what was decided: by words, then by headers."""
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum, StrEnum
@@ -13,6 +14,7 @@ from scoring_model.configuration.headers import is_one_of, joined, known, ranks,
 from scoring_model.configuration.profiles import Kind, Profile
 from scoring_model.records import NEVER
 from scoring_model.records.labels import label_cell
+from scoring_model.records.schema import ANY
 from scoring_model.records.times import DAY
 
 LABEL_WORDS: Final = 8
@@ -20,6 +22,8 @@ LABEL_WORDS: Final = 8
 KNOWN_FRAUDS: Final = 0.9
 """Least share of the frauds that have a time at which they became known."""
 _FEWEST: Final = 20
+_RARE: Final = 0.5  # share of frauds below which the cells of a column may tell them by being there
+_ZERO: Final = re.compile(r"\D{0,4}0+(?:[.,]0*)?\D{0,4}", re.ASCII)
 _NEGATED: Final = ("nofraud", "nonfraud", "notfraud")
 _STRAY: Final = 0.01  # share of rows that a rule about times may be broken in by slips
 
@@ -40,7 +44,8 @@ class Trust(IntEnum):
     WORDS = 0  # it has words of fraud, and beside them only words of genuine
     HEADER = 1  # a header that tells fraud, over yes and no
     FRAUD_WORD = 2  # a word of fraud among others, or alone
-    GENERAL_HEADER = 3  # such as class or outcome
+    PRESENCE = 3  # a header that tells fraud, over a few cells of any values
+    GENERAL_HEADER = 4  # such as class or outcome
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,9 +68,14 @@ class LabelColumn:
     @property
     def share(self) -> float:
         """Return the share of frauds among the rows that have one of its words."""
-        words = words_in(self.profile)
-        frauds = sum(int(n) for word, n in zip(words, self.profile.counts, strict=True) if word in self.fraud)
-        return frauds / max(int(self.profile.counts.sum()), 1)
+        words, named = words_in(self.profile), {*self.fraud, *self.genuine, *self.ignored}
+        frauds = sum(
+            int(n)
+            for word, n in zip(words, self.profile.counts, strict=True)
+            if word in self.fraud or (ANY in self.fraud and word not in named)
+        )
+        rows = len(self.profile.column) if self.trust is Trust.PRESENCE else int(self.profile.counts.sum())
+        return frauds / max(rows, 1)
 
 
 def words_in(profile: Profile) -> list[str]:
@@ -106,6 +116,7 @@ def label_columns(profiles: Iterable[Profile]) -> list[LabelColumn]:
         found,
         key=lambda column: (
             column.trust,
+            column.profile.kind is Kind.TIME,
             places.get(joined(column.profile.words), len(places)),
             -column.profile.filled,
         ),
@@ -113,6 +124,25 @@ def label_columns(profiles: Iterable[Profile]) -> list[LabelColumn]:
 
 
 def _judged(profile: Profile) -> LabelColumn | None:
+    if tells(profile.words, synonyms.AMOUNTS) and (found := _by_presence(profile)) is not None:
+        return found
+    return _by_words(profile) or _by_presence(profile)
+
+
+def _by_presence(profile: Profile) -> LabelColumn | None:
+    """Return a column whose header tells fraud and that most rows lack, or have with an amount of zero."""
+    header = profile.words
+    if not tells(header, synonyms.FRAUD_STEMS) or tells(header, synonyms.EARLIER) or not profile.filled:
+        return None
+    is_amount = tells(header, synonyms.AMOUNTS)
+    if tells(header, synonyms.MEASURES) and not is_amount:
+        return None
+    zeros = tuple(word for word in words_in(profile) if is_amount and _ZERO.fullmatch(word))
+    found = LabelColumn(profile=profile, trust=Trust.PRESENCE, fraud=(ANY,), genuine=zeros, ignored=())
+    return found if 0 < found.share < _RARE else None
+
+
+def _by_words(profile: Profile) -> LabelColumn | None:
     if profile.kind in (Kind.EMPTY, Kind.TIME) or len(profile.counts) > LABEL_WORDS:
         return None
     words = words_in(profile)
@@ -126,6 +156,8 @@ def _judged(profile: Profile) -> LabelColumn | None:
     telling = inverse or tells(header, synonyms.FRAUD_STEMS)
     if not telling and joined(header) not in ranks(synonyms.HEADERS["label"]):
         return None
+    if telling and profile.filled < _RARE and not (of[Meaning.YES] or of[Meaning.NO] or of[Meaning.GENUINE]):
+        return None  # kinds of fraud
     fraud, genuine = of[Meaning.YES], (*of[Meaning.NO], *of[Meaning.GENUINE])
     if inverse:
         fraud, genuine = of[Meaning.NO], (*of[Meaning.YES], *of[Meaning.GENUINE])

@@ -7,9 +7,10 @@ import numpy as np
 from scoring_model.arrays import FloatArray, IntArray
 from scoring_model.configuration import synonyms
 from scoring_model.configuration.headers import joined, ranks, tells
-from scoring_model.configuration.profiles import Kind, Profile
+from scoring_model.configuration.profiles import Kind, Profile, are_rounded
 from scoring_model.configuration.proposal.draft import FEWEST, Proposal
-from scoring_model.configuration.proposal.fields import numbers_records
+from scoring_model.configuration.proposal.fields import SAMPLE, numbers_records
+from scoring_model.configuration.proposal.label_columns import LABEL_WORDS
 from scoring_model.configuration.proposal.signals import _LINKING
 from scoring_model.records import NEVER
 from scoring_model.records.table import Column
@@ -23,6 +24,8 @@ _GROUPS: Final = 200  # maximum distinct values for meaningful fraud shares
 def leave_out(proposal: Proposal) -> None:
     """Leave out columns that cannot be signals, or that copy the label."""
     targets, seconds = proposal.targets(), _seconds(proposal)
+    if not (targets == 0).any():
+        targets = np.maximum(targets, 0)  # where only frauds have a label, the others are genuine
     reasons = {
         Kind.EMPTY: "it is empty",
         Kind.CONSTANT: "it is the same in every row",
@@ -38,6 +41,10 @@ def leave_out(proposal: Proposal) -> None:
                     f"{column.name} is called like names: with one column of first names and one of last names, "
                     "firstName and lastName, names have features, and persons a link key."
                 )
+        elif are_rounded(column.column.values[:SAMPLE]):
+            proposal.left_out[column.name] = (
+                f"a spreadsheet rounded its numbers, such as {column.column.values[0]}: export them as text"
+            )
         elif column.kind in reasons:
             proposal.left_out[column.name] = reasons[column.kind]
         elif column.kind is Kind.NUMBER and _is_clock(proposal, column.column, seconds):
@@ -51,13 +58,23 @@ def leave_out(proposal: Proposal) -> None:
             proposal.decisions.append(
                 f"{column.name} is left out, since it nearly copies the label: use it only if it is known at the event."
             )
+        elif len(column.counts) <= LABEL_WORDS and _names_fraud(column):
+            proposal.left_out[column.name] = (
+                "its header names fraud, so it may follow from the label: a signal if it is known at the event"
+            )
+
+
+def _names_fraud(column: Profile) -> bool:
+    return tells(column.words, synonyms.FRAUD_STEMS) and not tells(column.words, synonyms.EARLIER)
 
 
 def _holds_names(column: Profile) -> bool:
     """Return whether a column is called by the word for names, and holds words that may be some."""
     is_whole = joined(column.words) in ranks(synonyms.WHOLE_NAMES)
     is_called_so = is_whole or tells(column.words, synonyms.NAMES)
-    return is_called_so and column.kind in (Kind.TEXT, Kind.CATEGORY, Kind.IDENTIFIER)
+    numbered = sum(any(map(str.isdigit, str(value))) for value in column.column.values[:SAMPLE])
+    fits = column.kind in (Kind.TEXT, Kind.CATEGORY, Kind.IDENTIFIER)
+    return is_called_so and fits and numbered < min(len(column.column.values), SAMPLE) / 2
 
 
 def _seconds(proposal: Proposal) -> FloatArray:

@@ -39,8 +39,8 @@ def find_signals(proposal: Proposal) -> None:
         )
         if column.kind is Kind.PHONE and not is_international(column.column.values):
             proposal.decisions.append(
-                f"Numbers of {column.name} without + are of a country that the file does not name: set "
-                f"signals.{name}.country, such as GB, and link by e164-GB in place of e164."
+                f"Numbers of {column.name} without + are of a country that the file does not name, and link by their "
+                f"digits alone: set signals.{name}.country, such as GB, and link by e164-GB in place of digits."
             )
     if numbers := [
         signal.column for signal in proposal.signals if signal.type == "number" and signal.protected is None
@@ -71,10 +71,18 @@ def find_keys(proposal: Proposal) -> None:
     for signal in shared[:_LINK_KEYS]:
         name = words_of(signal.name).removesuffix("_id") or signal.name
         proposal.keys[name if name not in proposal.keys else f"{name}_signal"] = (
-            f"signals.{signal.name}{_LINKING[Kind(signal.type)]}",
+            f"signals.{signal.name}{_encoding(proposal, signal)}",
         )
     if not proposal.keys:
         proposal.keys["person"] = ()
+
+
+def _encoding(proposal: Proposal, signal: Signal) -> str:
+    """Return how the values of a signal link; phone numbers of an unknown country do by their digits."""
+    national = signal.type == Kind.PHONE and not is_international(
+        proposal.profiles[signal.column].column.values
+    )
+    return ":digits" if national else _LINKING[Kind(signal.type)]
 
 
 def find_amounts(proposal: Proposal) -> None:

@@ -38,10 +38,10 @@ def find_times(proposal: Proposal) -> None:
 def _find_event(proposal: Proposal) -> list[Profile]:
     """Take the time of the event from the times that every record has, unless it is found; return these."""
     whole = [column for column in proposal.free() if column.kind is Kind.TIME and column.filled > 0.99]
+    whole = _without_births(proposal, whole)
     full = [column for column in whole if not _is_later(column)]
     if "eventTime" in proposal.fields:
         return full
-    whole = _without_births(proposal, whole)
     # Where every record has but one time, it is that of the event, even if it is named as that of a report.
     full = [column for column in whole if not _is_later(column)] or whole
     if full:
@@ -130,6 +130,11 @@ def find_known(proposal: Proposal) -> None:
     if event is None:
         return
     events, targets = event.times, proposal.targets()
+    label = proposal.of("label")
+    if label is None:
+        return
+    if label.kind is Kind.TIME and not come_before(label.times, events):
+        proposal.fields["labelKnownAt"] = label.name
     times = [column for column in proposal.free() if column.kind is Kind.TIME]
     shown = [column for column in times if len(targets) and tell_when_known(column.times, events, targets)]
     for name in ("labelKnownAt", "labelReportedAt"):
@@ -140,7 +145,7 @@ def find_known(proposal: Proposal) -> None:
                 f"{column.name} is taken for the time at which labels became known: nearly all frauds have one, "
                 "records without a label have none. Check records.columns.labelKnownAt."
             )
-        if column is None:
+        if column is None or name in proposal.fields:
             continue
         if come_before(column.times, events):
             proposal.decisions.append(

@@ -5,7 +5,7 @@ A list of all scopes has an entry in each of them, and keeps its values, encrypt
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Self
 
 from scoring_model.contract.fields import REFERENCE_FIELDS
@@ -129,8 +129,20 @@ class OperatedList:
         """
         whole = await self._by_scope(values)
         for scope, hashes in whole:
-            change = self._change(scope)
-            await check_addition(self.store, change, addition, hashes, now=now, beside=beside)
+            try:
+                await check_addition(
+                    self.store, self._change(scope), addition, hashes, now=now, beside=beside
+                )
+            except Invalid as error:
+                if scope == self.history_scope:
+                    raise
+                # The lists of a client may stand in the way of one of all scopes.
+                raise Invalid(
+                    [
+                        replace(one, detail=f"{one.detail}, in the history scope {scope}")
+                        for one in error.violations
+                    ]
+                ) from None
         return whole
 
     async def add(self, addition: Addition, values: Mapping[bytes, object], *, now: int) -> Changed:

@@ -1,0 +1,205 @@
+"""Exports as systems write them: titles, names that repeat, code pages, labels that are there only for frauds."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from scoring_model.batch.scan import read_sheets, scan_file
+from scoring_model.configuration import load_configuration
+from scoring_model.configuration.profiles import Kind
+from scoring_model.configuration.proposal import Proposal, propose
+from scoring_model.configuration.proposal.text import proposal_text
+from scoring_model.records.reading import read_part, read_records
+from scoring_model.records.stored import StoredFile
+from scoring_model.records.text_files import distinct_names, guess_encoding
+
+N = 300
+FRAUD = np.arange(N) % 10 == 3
+EVENTS = pd.date_range("2024-01-01", periods=N, freq="D") + pd.Timedelta(hours=9)
+DEVICES = [f"d{place % 40:03}" for place in range(N)]
+
+
+def table(**columns: Sequence[object]) -> pd.DataFrame:
+    """Events with a device, beside other columns."""
+    return pd.DataFrame({"created_at": EVENTS.strftime("%Y-%m-%d %H:%M:%S"), "device": DEVICES} | columns)
+
+
+def words(fraud: str, other: str) -> list[str]:
+    """A word for each record."""
+    return [fraud if is_fraud else other for is_fraud in FRAUD]
+
+
+def proposed(path: Path) -> Proposal:
+    """Propose a configuration, load it, and read the file with it."""
+    found = propose(path)
+    config = path.with_suffix(".yaml")
+    config.write_text(proposal_text(found, name="use", source=path.name), encoding="utf-8")
+    schema = load_configuration(config).schema
+    whole = read_records(path, schema, labelled=True)
+    assert int((whole.table.labels == 1).sum()) == int(FRAUD.sum())
+    scanned = scan_file(StoredFile(str(path)), schema, part_rows=70)
+    parts = [
+        read_part(sheet, schema, dates=scanned.dates, has_ids=scanned.id_column is not None)
+        for unit in scanned.units
+        for sheet in read_sheets(scanned, unit, schema, part_rows=70)
+    ]
+    np.testing.assert_array_equal(
+        np.concatenate([part.table.event_times for part in parts]), whole.table.event_times
+    )
+    return found
+
+
+def written(path: Path, frame: pd.DataFrame, **options: object) -> Proposal:
+    """Propose a configuration for a frame as CSV."""
+    frame.to_csv(path, index=False, **options)  # type: ignore[call-overload]
+    return proposed(path)
+
+
+def test_titles_blank_rows_and_names_that_repeat_are_read(tmp_path: Path) -> None:
+    """Whole and in parts; a mapping names which of the columns it means, and what was done is said."""
+    lines = ["Report of payments", "Made:,2024-12-31", "", "created_at,device,state,state,fraud,,"]
+    lines += [f"{time:%Y-%m-%d %H:%M:%S},{device},open,\"a\nb\",{word},," for time, device, word in zip(EVENTS, DEVICES, words("yes", "no"), strict=True)]  # fmt: skip # noqa: E501
+    path = tmp_path / "report.csv"
+    path.write_text("\n".join([*lines, ",,,,,,", ",,,,,,"]) + "\n")
+    found = proposed(path)
+    assert "the header is row 3: 2 rows before it are skipped" in found.guesses
+    assert {"state (1)", "state (2)", "column 6", "column 7"} <= found.left_out.keys()
+    assert (found.fields["label"], found.fields["eventTime"]) == ("fraud", "created_at")
+
+
+def test_names_that_do_not_repeat_stay(tmp_path: Path) -> None:
+    """One column without a name keeps it, and a file whose first row is full has no titles."""
+    assert distinct_names(["", "a", "b"]) == ["", "a", "b"]
+    found = written(tmp_path / "a.csv", table(fraud=words("yes", "no")))
+    assert not any("header" in guess for guess in found.guesses)
+
+
+@pytest.mark.parametrize(
+    ("encoding", "text"),
+    [
+        ("cp1250", "Příjmení Šťastný Žák řeka město"),
+        ("cp1250", "Győr Erdős Pető Szűcs Zsófia Ágnes"),
+        ("cp1250", "Łódź Wrocław książka"),
+        ("cp1252", "Conceição opções limões João São"),
+        ("cp1252", "Ærø Søren Blåbær fødselsdato"),
+        ("cp1252", "été août où naïve cœur Müller Straße città perché"),
+        ("cp1253", "Παπαδόπουλος Γεωργίου Θεσσαλονίκη"),
+        ("cp1251", "Москва Иванов Сергей улица Ленина"),
+    ],
+)
+def test_code_pages_are_told_by_their_letters(tmp_path: Path, encoding: str, text: str) -> None:
+    """Whatever stands around them."""
+    path = tmp_path / "a.csv"
+    path.write_bytes(f"a,b\n{text},1\n".encode(encoding))
+    assert guess_encoding(path) == encoding
+
+
+def test_a_chargeback_that_only_frauds_have_is_the_label(tmp_path: Path) -> None:
+    """An amount; its date is when it became known, and what copies it is no signal, though no row says genuine."""
+    later = (EVENTS + pd.Timedelta(days=5)).strftime("%m/%d/%Y")
+    frame = table(
+        ChargebackAmt=words("$12.50", ""),
+        ChargebackDate=[*np.where(FRAUD, later, "")],
+        refunded=words("12.50", "0.00"),
+        items=[place % 7 for place in range(N)],
+    )
+    found = written(tmp_path / "a.csv", frame)
+    assert (found.fields["label"], found.words["fraud"]) == ("ChargebackAmt", ["*"])
+    assert found.fields["labelKnownAt"] == "ChargebackDate"
+    assert [signal.column for signal in found.signals] == ["device", "items"]
+    assert "a row with a value is fraud" in " ".join(found.decisions)
+
+
+def test_a_date_alone_is_the_label_and_when_it_became_known(tmp_path: Path) -> None:
+    """One column for two fields, which nothing else may do."""
+    later = (EVENTS + pd.Timedelta(days=5)).strftime("%Y-%m-%d")
+    found = written(tmp_path / "a.csv", table(chargeback_date=[*np.where(FRAUD, later, "")]))
+    assert found.fields["label"] == found.fields["labelKnownAt"] == "chargeback_date"
+
+
+def test_an_amount_of_zero_is_genuine(tmp_path: Path) -> None:
+    """Where every row has the amount."""
+    found = written(tmp_path / "a.csv", table(fraud_amount=words("99.10", "0.00")))
+    assert (found.words["fraud"], found.words["genuine"]) == (["*"], ["0.00"])
+
+
+def test_labels_without_a_time_column_do_not_stop_the_proposal(tmp_path: Path) -> None:
+    """A time named as that of labels is none where no column holds labels."""
+    frame = table(known_at=words("2025-01-01", ""))
+    path = tmp_path / "a.csv"
+    frame.to_csv(path, index=False)
+    assert "labelKnownAt" not in propose(path).fields
+
+
+@pytest.mark.parametrize(
+    ("header", "cells", "format_"),
+    [
+        ("created", [f"{time.timestamp():.0f}" for time in EVENTS], ("unix",)),
+        ("event_ts", [f"{time.timestamp():.0f}000000" for time in EVENTS], ("unix_us",)),
+        ("Datum", [f"{45_300 + place}.375" for place in range(N)], ("excel",)),
+        ("Időpont", [f"{time:%Y.%m.%d. %H:%M}" for time in EVENTS], ("%Y.%m.%d. %H:%M",)),
+        ("fecha", [f"{time.day} de marzo de {time.year}" for time in EVENTS], ("%d de %b de %Y",)),
+        ("Paid at", [f"{time:%Y-%m-%d %H:%M:%S} -0500" for time in EVENTS], ()),
+        ("ts", [f"{time:%Y-%m-%d %H:%M:%S} UTC" for time in EVENTS], ()),
+        ("ts", [f"{time:%Y-%m-%d %H:%M:%S.000001}+00" for time in EVENTS], ()),
+    ],
+)
+def test_times_of_systems_are_read(
+    tmp_path: Path, header: str, cells: list[str], format_: tuple[str, ...]
+) -> None:
+    """Counts since 1970, days of spreadsheets, blanks before the zone, months in another language."""
+    frame = table(fraud=words("yes", "no")).drop(columns="created_at").assign(**{header: cells})
+    found = written(tmp_path / "a.csv", frame)
+    assert (found.fields["eventTime"], found.dates) == (header, format_)
+
+
+@pytest.mark.parametrize(
+    ("header", "cells", "kind"),
+    [
+        ("Valor", [f"R$ 1.{place:03},50" for place in range(N)], Kind.NUMBER),
+        ("Částka", [f"1 {place:03},50 Kč" for place in range(N)], Kind.NUMBER),
+        ("branch", [f"{place % 20:05}" for place in range(N)], Kind.CATEGORY),
+        ("CreatedById", [f"0053000000{place % 2:04}AAAQ" for place in range(N)], Kind.CATEGORY),
+        ("ip_int", [str(3_000_000_000 + place % 50) for place in range(N)], Kind.IDENTIFIER),
+    ],
+)
+def test_kinds_of_columns(tmp_path: Path, header: str, cells: list[str], kind: Kind) -> None:
+    """Currencies, codes with zeros before them, few codes, addresses as numbers."""
+    found = written(tmp_path / "a.csv", table(fraud=words("yes", "no"), **{header: cells}))
+    assert found.profiles[header].kind is kind
+
+
+def test_numbers_that_a_spreadsheet_rounded_are_left_out(tmp_path: Path) -> None:
+    """4,91E+12 is the same for many phones."""
+    cells = [f"4.9{place:03}E+12" for place in range(N)]
+    found = written(tmp_path / "a.csv", table(fraud=words("yes", "no"), Telefon=cells))
+    assert "a spreadsheet rounded its numbers" in found.left_out["Telefon"]
+
+
+HEADERS = {
+    "firstName": ["Nome do cliente", "FirstName__c", "Keresztnév", "Όνομα"],
+    "lastName": ["Efternavn", "Příjmení", "billing last name"],
+    "address.postalCode": ["MailingPostalCode", "PSČ", "Irányítószám", "ShipZip"],
+}
+
+
+@pytest.mark.parametrize(
+    ("field", "header"), [(field, header) for field, headers in HEADERS.items() for header in headers]
+)
+def test_headers_of_identities_may_say_whose_they_are(tmp_path: Path, field: str, header: str) -> None:
+    """In any language of the synonyms, with the words of a customer or an order around them."""
+    cells = [f"w{'abcdefg'[place % 7]}" for place in range(N)]
+    found = written(tmp_path / "a.csv", table(fraud=words("ano", "ne"), **{header: cells}))
+    assert found.fields[field] == header
+
+
+def test_a_second_column_that_names_fraud_is_no_signal(tmp_path: Path) -> None:
+    """It may follow from the label; what happened before the event is a signal."""
+    other = ["yes" if place % 7 == 1 else "no" for place in range(N)]
+    frame = table(is_fraud=words("yes", "no"), fraud_external=other, previous_fraud=other)
+    found = written(tmp_path / "a.csv", frame)
+    assert "its header names fraud" in found.left_out["fraud_external"]
+    assert "previous_fraud" in {signal.column for signal in found.signals}
