@@ -77,7 +77,7 @@ def test_ends_of_a_document_lie_around_their_value() -> None:
 def test_a_fold_holds_its_own_parts() -> None:
     """Each key of a fold names what stands there."""
     fold = made.made_backtest().to_json()["folds"][0]
-    assert (fold["as_of"][:10], fold["split"]["train"], fold["failure"]) == ("2026-01-01", 0.6, None)
+    assert (fold["as_of"][:10], fold["split"]["train"], fold["failure"]) == ("2026-01-01", 0.68, None)
     assert [part["part"] for part in fold["parts"]] == ["burn-in", "train", "validation", "test"]
     assert (fold["step_up_from"], fold["fail_from"], fold["features"]) == (563, 1001, 40)
     assert (fold["promises"], fold["tuned"], fold["useless"]) == ([], None, {})
