@@ -65,4 +65,4 @@ def _version() -> str:
 
 
 def __dir__() -> list[str]:
-    return [*__all__, "__version__", *globals()]
+    return [*__all__, *(name for name in globals() if name.startswith("__")), "__version__"]

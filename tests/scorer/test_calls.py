@@ -17,7 +17,8 @@ from scoring_model import Scorer, train
 
 def test_the_top_of_the_package_names_what_it_has() -> None:
     """`dir` lists every name, each can be loaded, and the version is that of the installed package."""
-    assert set(scoring_model.__all__) | {"__version__"} <= set(dir(scoring_model))
+    assert {name for name in dir(scoring_model) if not name.startswith("_")} == {*scoring_model.__all__}
+    assert "__version__" in dir(scoring_model)
     assert {"compare", "evaluate"} <= set(scoring_model.__all__)
     assert all(callable(getattr(scoring_model, name)) for name in scoring_model.__all__)
     assert scoring_model.__version__ == metadata.version("scoring-model")
@@ -74,3 +75,12 @@ def test_contributions_of_a_frame_are_those_of_its_features(scorer: Scorer, fram
     assert shown.index.tolist() == data.index.tolist()
     sums = shown.filter(like="contribution.").sum(axis=1) + shown["base"]
     np.testing.assert_allclose(sums, scorer.score(data, history=past)["margin"], rtol=0, atol=1e-9)
+
+
+def test_a_row_of_a_frame_is_one_record_as_series_and_as_dict(scorer: Scorer, frame: pa.Table) -> None:
+    """Labels, arrays and NaN for missing values make a dict the row of a frame."""
+    records = frame.slice(0, 40).to_pandas().astype(object)
+    records = records.where(records.notna(), np.nan)
+    for _, row in records.iterrows():
+        bare = {name: value for name, value in row.items() if not str(name).startswith("label")}
+        assert scorer.score(row.to_dict()) == scorer.score(bare) == scorer.score(row)

@@ -223,7 +223,7 @@ def one_record(scorer: RecordScorer, data: Any) -> Record | None:
     """Read a record that is a mapping or a pandas Series; None for a frame or file."""
     schema = scorer.contents.schema
     if isinstance(data, Mapping):
-        return parse_record(data, schema) if scorer.own_names.isdisjoint(data) else read_record(data, schema)
+        return read_record(data, schema) if scorer.is_row(data) else parse_record(data, schema)
     pandas = sys.modules.get("pandas")
     if pandas is None or not isinstance(data, pandas.Series):
         return None

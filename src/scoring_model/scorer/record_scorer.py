@@ -1,14 +1,17 @@
 """Decides about single parsed records, and holds what tables of records need of a bundle."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from os import PathLike
 from typing import Any
 
+import numpy as np
+
 from scoring_model.arrays import FloatArray
 from scoring_model.bundle import Contents, Manifest
-from scoring_model.contract.fields import NESTED
+from scoring_model.contract.fields import LABEL_FIELDS, NESTED
 from scoring_model.contract.outcome import Outcome
 from scoring_model.decision.reasons import MAX_REASONS
 from scoring_model.history import past_counts
@@ -43,12 +46,22 @@ class RecordScorer(Decider):
         self.contents = contents
         self.matrix = contents.features
         schema = contents.schema
-        # File columns with names other than their fields: they identify a mapping as a row of a file.
+        # Columns of files that no record of the contract has.
         own = {*schema.columns.values(), *schema.clocks.values(), *schema.signals} - {
             *schema.event_fields,
             *schema.fields,
         }
-        self.own_names = own | {name.partition(".")[0] for name in own} - {*NESTED}
+        self._columns = {*own, *LABEL_FIELDS} | {name.partition(".")[0] for name in own} - {*NESTED}
+
+    def is_row(self, data: Mapping[str, object]) -> bool:
+        """Return True for a row of a file or frame, False for a record of the contract.
+
+        A row has columns of files, or cells that no JSON has: NaN for a missing value, an array for a list.
+        """
+        return not self._columns.isdisjoint(data) or any(
+            isinstance(value, np.ndarray) or (isinstance(value, float) and math.isnan(value))
+            for value in data.values()
+        )
 
     def score_record(
         self, record: Record, *, history: RecordTable | None = None, rules: RuleEvaluator | None = None

@@ -224,7 +224,7 @@ class Scorer(RecordScorer):
                 "always have their reasons"
             )
         ready = rules if rules is None or isinstance(rules, RuleEvaluator) else self.rule_evaluator(rules)
-        if isinstance(data, Mapping) and history is None and self.own_names.isdisjoint(data):
+        if isinstance(data, Mapping) and history is None and not self.is_row(data):
             return self.score_record(parse_record(data, self.contents.schema), rules=ready)
         # Imported here: frames load a table library, which single records never need.
         from scoring_model.scorer import frames
