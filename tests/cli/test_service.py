@@ -205,7 +205,7 @@ def test_what_a_client_may_is_listed(capsys: Captured, folder: Path) -> None:
         "group",
     )
     said = done(capsys, "clients", "list")
-    for words in (client["clientId"], "Shop", "identities,webhooks", "10/1", "pool group", "1 keys"):
+    for words in (client["clientId"], "Shop", "identities,webhooks", "10/1", "history scope group", "1 keys"):
         assert words in said
 
 

@@ -53,6 +53,7 @@ def linked(*, summing: bool) -> str:
     With amounts it has all kinds of counts, also in delayed windows, and signals that are read, with keys of their own.
     """
     text = relaxed().replace(_LINKS, _MORE_LINKS).replace("rounds: 30", "rounds: 12")
+    text = text.replace("gap: 30d", "gap: 30d, burn_in: 105d")  # as long as the longest window
     if summing:
         text = text.replace("    subject: [subjectId]\n", _KEYS_OF_TEXTS)
         text = text.replace("  cap: 100\n", f"  cap: 100\n{_AMOUNTS}").replace("signals:\n", _TEXTS)

@@ -21,7 +21,7 @@ def test_card_names_versions_parts_and_promises(training: Training) -> None:
     assert f"below a score of {policy.step_up_from}" in card
     for summary in training.split.summaries:
         assert f"| {summary.part} | " in card
-        assert f"| {summary.records} | {summary.genuine} | {summary.frauds} |" in card
+        assert f"| {summary.records:,} | {summary.genuine:,} | {summary.frauds:,} |" in card
     for promise in policy.promises:
         assert f"| {promise.bound} | {promise.limit:g} |" in card
     assert all(f"| {name} | " in card for name in bundle.contents.features.names)
@@ -68,7 +68,7 @@ def test_text_cannot_break_the_layout() -> None:
     assert table(("A", "B", "C", "D"), rows).splitlines() == [
         "| A | B | C | D |",
         "| --- | --- | --- | --- |",
-        "| a \\| b # c &lt;script&gt; | 0.9123 | 30000 | - |",
+        "| a \\| b # c &lt;script&gt; | 0.9123 | 30,000 | - |",
     ]
     assert table(("A",), []) == "None."
 

@@ -306,7 +306,7 @@ def test_findings_of_a_sound_training_are_in_the_card(training: Training) -> Non
     card = training.bundle.files["card.md"].decode()
     found = training.evaluation.findings
     assert all(
-        f"| {f.code} | {f.check.title} | {f.check.severity} | {f.verdict} | {f.records} | " in card
+        f"| {f.code} | {f.check.title} | {f.check.severity} | {f.verdict} | {f.records:,} | " in card
         for f in found
     )
     assert [f.code for f in found if f.check.of_training and f.state is State.CLEAR][:4] == [
