@@ -22,7 +22,7 @@ LABEL_WORDS: Final = 8
 KNOWN_FRAUDS: Final = 0.9
 """Least share of the frauds that have a time at which they became known."""
 _FEWEST: Final = 20
-_RARE: Final = 0.5  # share of frauds below which the cells of a column may tell them by being there
+_RARE: Final = 0.5  # a label that only frauds have fills a smaller share of its column
 _ZERO: Final = re.compile(r"\D{0,4}0+(?:[.,]0*)?\D{0,4}", re.ASCII)
 _NEGATED: Final = ("nofraud", "nonfraud", "notfraud")
 _STRAY: Final = 0.01  # share of rows that a rule about times may be broken in by slips
