@@ -493,3 +493,14 @@ def test_a_master_key_is_made_once(capsys: pytest.CaptureFixture[str], tmp_path:
     assert len(parse_master_keys(text, source="x").older) == 0
     assert "keys rotate" in refused(capsys, "keys", "generate-master", path)
     assert path.read_text() == text
+
+
+@pytest.mark.parametrize("option", ["--refused", "--quarantine"])
+def test_a_check_replaces_no_file_that_it_reads(capsys: Captured, tmp_path: Path, option: str) -> None:
+    """Refused rows and their list go to another file; a pattern names its files too."""
+    file, before = tmp_path / "c.csv", "eventTime,firstName\n2026-01-01T00:00:00Z,Anna\nbad,Bob\n"
+    file.write_text(before)
+    config = write_configuration(tmp_path)
+    for source in (file, tmp_path / "*.csv"):
+        code, _, error = run(capsys, "check", source, "--config", config, option, file)
+        assert (code, "its records are read" in error, file.read_text()) == (1, True, before), error

@@ -18,7 +18,7 @@ from scoring_model.arrays import IntArray
 from scoring_model.contract.outcome import OUTCOMES
 from scoring_model.records import RecordTable
 from scoring_model.records.atomic import atomic_file
-from scoring_model.records.quarantine import FORMULA_STARTS, GUARD, accept, write_quarantine
+from scoring_model.records.quarantine import FORMULA_STARTS, GUARD, accept, check_unread, write_quarantine
 from scoring_model.records.reading import Reading, read_records
 from scoring_model.rules import Rules
 from scoring_model.scorer import Scorer
@@ -60,16 +60,6 @@ def check_format(path: Path) -> None:
         raise ValueError(f"{path.name}: must end in {', '.join(FORMATS)}")
     if not path.parent.is_dir():
         raise FileNotFoundError(f"{path.parent}: there is no such folder for {path.name}")
-
-
-def _check_out(out: Path, *sources: Path | Sequence[Path]) -> None:
-    """Refuse a path as `check_format` does, and one that is read: the result would replace the records."""
-    check_format(out)
-    read = [path for source in sources for path in ([source] if isinstance(source, Path) else source)]
-    if out.exists() and any(path.exists() and path.samefile(out) for path in read):
-        raise ValueError(
-            f"{out}: its records are read, and the result would replace them: write another file"
-        )
 
 
 def _parquet(table: pa.Table, path: Path) -> None:
@@ -178,7 +168,8 @@ def score_file(
     InvalidRules, RepeatedRecords
         As `Scorer.score`, whose warning is given too.
     """
-    _check_out(out, source, *histories)
+    check_format(out)
+    check_unread(out, source, *histories)
     ready = None if rules is None else scorer.rule_evaluator(rules)
     reading, quarantine = _read(scorer, source, out, max_bad_share=max_bad_share)
     # With an instant, the late labels of all records are counted.
@@ -257,7 +248,8 @@ def export_features(
     """
     if out.suffix != ".parquet":
         raise ValueError(f"{out.name}: must end in .parquet, which keeps every bit of a feature")
-    _check_out(out, source, *histories)
+    check_format(out)
+    check_unread(out, source, *histories)
     reading, quarantine = _read(scorer, source, out, max_bad_share=max_bad_share)
     past = read_histories(scorer, histories, scored=reading, allow_repeats=allow_repeats)
     write_table(feature_table(scorer, reading.table, history=past, contributions=contributions), out)

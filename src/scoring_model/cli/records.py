@@ -98,10 +98,13 @@ def check(
     from scoring_model.configuration import load_configuration
     from scoring_model.evaluation.stopped import whom
     from scoring_model.history.linked import key_uses, unusable
-    from scoring_model.records.quarantine import accept, write_quarantine, write_refused
+    from scoring_model.records.quarantine import accept, check_unread, write_quarantine, write_refused
     from scoring_model.records.reading import read_records
+    from scoring_model.records.sources import file_paths
 
     configuration = load_configuration(config).with_names(names)
+    for written in filter(None, (quarantine, refused)):
+        check_unread(written, file_paths(paths) or ())
     reading = read_records(paths, configuration.schema, labelled=False)
     if quarantine is not None:
         write_quarantine(reading, quarantine)

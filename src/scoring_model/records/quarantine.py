@@ -3,7 +3,7 @@
 import csv
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from io import StringIO
 from pathlib import Path
@@ -93,6 +93,15 @@ def quarantine_lines(rows: Iterable[tuple[object, ...]]) -> str:
     writer = csv.writer(text, lineterminator="\n")
     writer.writerows((first, *(guarded(str(cell)) for cell in rest)) for first, *rest in rows)
     return text.getvalue()
+
+
+def check_unread(out: Path, *sources: Path | Sequence[Path]) -> None:
+    """Refuse an output that is read: it would replace the records; raises `ValueError`."""
+    read = [path for source in sources for path in ([source] if isinstance(source, Path) else source)]
+    if out.exists() and any(path.exists() and path.samefile(out) for path in read):
+        raise ValueError(
+            f"{out}: its records are read, and the result would replace them: write another file"
+        )
 
 
 def write_refused(source: object, reading: Reading, form: FileFormat, path: Path) -> None:
