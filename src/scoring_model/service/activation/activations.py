@@ -6,10 +6,16 @@ import asyncio
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from scoring_model.service.activation.shelf import BundleShelf, BundlesMissing, is_intact
+from scoring_model.service.activation.shelf import (
+    BundleShelf,
+    BundlesMissing,
+    is_intact,
+    read_bundle_directory,
+)
 from scoring_model.service.core.rows import (
     ActivationState,
     BundleActivationRow,
@@ -217,3 +223,26 @@ async def fetch(
     if not files:
         raise BundlesMissing(shelf.directory, ((versions.model, versions.policy),))
     return await asyncio.to_thread(shelf.restore, files, public_key=public_key)
+
+
+async def latest_bundle(store: Store) -> Path:
+    """Return the path of the active bundle; without an activation, of the one that serves, or began to serve last.
+
+    Raises
+    ------
+    ValueError
+        If none has served, or this machine lacks it.
+    """
+    async with store.reading() as reader:
+        active = Activations(tuple(await reader.activations())).active
+        processes = await reader.serving_processes()
+        began = [Versions(row.model_version, row.policy_version) for row in await reader.bundles()]
+    serving = max(processes, key=attrgetter("seen_at"), default=None)
+    row = active or serving
+    directory = await read_bundle_directory(store)
+    if (row is None and not began) or directory is None:
+        raise ValueError("no bundle has served this database yet: give --bundle")
+    path = BundleShelf(directory).find(*(began[-1] if row is None else Versions.of(row)))
+    if path is None:
+        raise ValueError(f"{directory} lacks the bundle that served last: give --bundle")
+    return path
