@@ -26,9 +26,7 @@ _Files = Annotated[
     list[Path] | None,
     typer.Argument(metavar="[FILE]...", exists=True, dir_okay=False, help="Records, as for `train`."),
 ]
-_Bundle = Annotated[
-    Path | None, typer.Option(help="Bundle that will serve; by default the active one.")
-]
+_Bundle = Annotated[Path | None, typer.Option(help="Bundle that will serve; by default the active one.")]
 _Finish = Annotated[bool, typer.Option("--finish", help="The history is whole: let the client verify.")]
 
 
