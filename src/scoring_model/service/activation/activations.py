@@ -225,24 +225,28 @@ async def fetch(
     return await asyncio.to_thread(shelf.restore, files, public_key=public_key)
 
 
+async def serving_versions(store: Store) -> Versions | None:
+    """Return the active bundle; without an activation, the one that serves, or began to serve last."""
+    async with store.reading() as reader:
+        active = Activations(tuple(await reader.activations())).active
+        processes = await reader.serving_processes()
+        began = [Versions(row.model_version, row.policy_version) for row in await reader.bundles()]
+    row = active or max(processes, key=attrgetter("seen_at"), default=None)
+    return Versions.of(row) if row is not None else began[-1] if began else None
+
+
 async def latest_bundle(store: Store) -> Path:
-    """Return the path of the active bundle; without an activation, of the one that serves, or began to serve last.
+    """Return the path of the bundle that `serving_versions` names.
 
     Raises
     ------
     ValueError
         If none has served, or this machine lacks it.
     """
-    async with store.reading() as reader:
-        active = Activations(tuple(await reader.activations())).active
-        processes = await reader.serving_processes()
-        began = [Versions(row.model_version, row.policy_version) for row in await reader.bundles()]
-    serving = max(processes, key=attrgetter("seen_at"), default=None)
-    row = active or serving
-    directory = await read_bundle_directory(store)
-    if (row is None and not began) or directory is None:
+    versions, directory = await serving_versions(store), await read_bundle_directory(store)
+    if versions is None or directory is None:
         raise ValueError("no bundle has served this database yet: give --bundle")
-    path = BundleShelf(directory).find(*(began[-1] if row is None else Versions.of(row)))
+    path = BundleShelf(directory).find(*versions)
     if path is None:
-        raise ValueError(f"{directory} lacks the bundle that served last: give --bundle")
+        raise ValueError(f"{directory} lacks the bundle {versions}, which is active: give --bundle")
     return path
