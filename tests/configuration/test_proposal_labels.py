@@ -188,6 +188,60 @@ def test_decisions_are_mapped_or_their_absence_is_said(tmp_path: Path) -> None:
     assert "No column says what was decided, so all count as passed" in " ".join(found.decisions)
 
 
+def test_decisions_are_found_by_the_beginnings_of_their_words(tmp_path: Path) -> None:
+    """Reviews end where applicants were stepped up, whatever their header; a check of a card is a signal."""
+    places = range(N)
+    decided = [("Aprovação", "Recusada (score)", "Em análise manual")[place % 10 % 3] for place in places]
+    ends = ["Rejeitada" if place % 4 else "Aceite" if place % 10 % 3 == 2 else None for place in places]
+    ends = [end if word.startswith("Em") else None for end, word in zip(ends, decided, strict=True)]
+    checks = [("pass", "fail")[place % 3 == 0] for place in places]
+    found = proposed(
+        tmp_path,
+        frame(Betrug=words("ja", "nein"), Situação_do_pedido=decided, Fim=ends, cvv_result=checks),
+    )
+    assert (found.fields["outcome"], found.fields["resolution"]) == ("Situação_do_pedido", "Fim")
+    assert found.outcomes == {
+        "passed": ["aprovação"],
+        "failed": ["recusada (score)"],
+        "stepped_up": ["em análise manual"],
+        "approved": ["aceite"],
+        "declined": ["rejeitada"],
+    }
+    assert "cvv_result" in {signal.column for signal in found.signals}
+
+
+@pytest.mark.parametrize(
+    ("header", "passed", "failed"),
+    [
+        ("Bescheid", "genehmigt", "nicht genehmigt"),
+        ("Решение", "Одобрено", "Отказано"),
+        ("Approved", "Y", "N"),
+        ("Durum", "Onaylandı", "Reddedildi"),
+        ("decision", "auto-approve", "DECLINED_BY_SCORE"),
+    ],
+)
+def test_words_of_decisions_in_several_languages(
+    tmp_path: Path, header: str, passed: str, failed: str
+) -> None:
+    """Also those of a column of yes and no that is called approved, and words with a negation."""
+    decided = [failed if place % 7 == 0 else passed for place in range(N)]
+    found = proposed(tmp_path, frame(Betrug=words("ja", "nein"), **{header: decided}))
+    assert found.fields.get("outcome") == header
+    assert found.outcomes == {"passed": [passed.lower()], "failed": [failed.lower()]}
+
+
+def test_a_decision_in_unknown_words_is_no_signal(tmp_path: Path) -> None:
+    """It is left out, and the words that are not known are named."""
+    decided = [("approved", "declined", "XK")[place % 10 % 3] for place in range(N)]
+    found = proposed(tmp_path, frame(Betrug=words("ja", "nein"), Status=decided))
+    assert "outcome" not in found.fields
+    assert found.left_out["Status"] == "it says what was decided, in words that are not all known"
+    assert (
+        "Status says what was decided: name it in records.columns.outcome, and what its words mean in "
+        "records.outcomes (xk are not known)." in found.decisions
+    )
+
+
 COMPOUNDS = {
     ("transaktionsbetrag", "betrag"): True,
     ("betrugskennzeichen", "betrug"): True,

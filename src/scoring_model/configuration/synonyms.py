@@ -247,13 +247,15 @@ FILLERS: Final = (
 
 DECISION: Final = """
     outcome decision decided entscheidung bescheid ergebnis décision résultat decisión resultado decisione esito decisão
-    beslissing besluit uitkomst decyzja wynik beslut status
+    beslissing besluit uitkomst decyzja wynik beslut status entscheid verdict disposition estado situação parecer
+    statut stato durum karar решение статус
     rozhodnutí afgørelse avgjørelse döntés απόφαση päätös decizie
-    решение рішення решение_банка karar odluka 審査結果 审核结果
+    рішення odluka 審査結果 审核结果
 """
 RESOLUTION: Final = """
     resolution review manual_review step_up nachprüfung prüfung überprüfung vérification revue revisión verificación
-    revisione verifica revisão verificação controle herbeoordeling weryfikacja kontrola granskning
+    revisione verifica revisão verificação controle herbeoordeling weryfikacja kontrola granskning análise análisis
+    analisi analyse incelemesi проверка
 """
 """Headers of what was decided, and of how a step-up or review ended."""
 
@@ -318,31 +320,29 @@ NEGATIVE: Final = """
 """
 
 PASSED: Final = """
-    passed approved approve accepted accept angenommen genehmigt bewilligt freigegeben akzeptiert accepté acceptée
-    approuvé approuvée validé aprobado aprobada aceptado aceptada approvato approvata accettato accettata aprovado
-    aprovada aceito aceite goedgekeurd geaccepteerd zaakceptowany zaakceptowana zaakceptowano zatwierdzony przyznano
-    godkänd
-    schváleno přijato godkendt godkjent innvilget elfogadva jóváhagyva εγκρίθηκε hyväksytty aprobată
-    одобрено одобрена схвалено одобрен odobreno onaylandı 承認 通过 批准
+    passed pass ok approv accept angenommen genehmig bewillig freigegeben freigabe akzept accepté validé aprob acept
+    accett aprov aceit goedgekeur geaccepteerd zaakcept zatwierdz przyznan godkän schvál přijat godkend godkjen
+    innvilg elfogad jóváhagy εγκρίθ hyväksy acceptat admis onayla kabul одобрен принят success cleared granted erteilt
+    схвал odobr 承認 通过 批准
 """
 STEPPED_UP: Final = """
-    stepped_up step_up review manual_review referred refer nachgefragt prüfung manuelle_prüfung rückfrage à_vérifier
-    vérification en_revisión revisión revisione in_revisione em_análise revisão controle handmatige_controle weryfikacja
-    do_weryfikacji granskas
-    under_review in_review pending_review k_prověření til_gennemgang til_vurdering ellenőrzés υπό_έλεγχο
+    stepped_up step_up review referred refer nachgefragt prüfung prüfen rückfrage vérifi revis anális analis analiz
+    controle contrôle weryfik granskas manual manuell pending pendient pendente attente hold escalat prověrk проверк
+    k_prověření til_gennemgang til_vurdering ellenőrz υπό_έλεγχο incele challenge
 """
 FAILED: Final = """
-    failed declined decline rejected reject denied blocked abgelehnt gesperrt verweigert zurückgewiesen refusé refusée
-    rejeté rejetée bloqué rechazado rechazada denegado denegada rifiutato rifiutata respinto respinta recusado recusada
-    rejeitado negado afgewezen geweigerd geblokkeerd odrzucony odrzucona odrzucono odmowa nekad
-    zamítnuto odmítnuto afvist avslått elutasítva απορρίφθηκε hylätty respinsă respins
-    отказано отклонено відхилено відмовлено отказан odbijeno reddedildi 否決 拒绝 却下
+    failed fail declin reject denied deny block abgelehnt ablehnung gesperrt verweigert zurückgewiesen refus rejet
+    bloqu rechaz deneg rifiut respint recus rejeit negad afgewezen geweiger geblokkeer odrzuc odmow nekad zamít
+    odmít afvist avslå elutasít απορρίφθ hylät hylkä reddedil отказ отклон invalid stopped
+    відхил відмов odbij 否決 拒绝 却下
 """
-APPROVED: Final = PASSED + " bestanden success réussi superado superato zdany"
-DECLINED: Final = FAILED + " nicht_bestanden échoué no_superado non_superato"
+APPROVED: Final = PASSED + " bestanden réussi superad superat zdany"
+DECLINED: Final = FAILED + " échou"
 ABANDONED: Final = """
-    abandoned expired abgebrochen abandonné abandonada abandonado abbandonato afgebroken przerwany przerwana avbruten
+    abandon abgebrochen abbruch expired abbandon afgebroken przerwan avbrut timeout withdrawn cancelled canceled
+    zurückgezogen caducad
 """
+"""Beginnings of the words for what was decided, and for how a step-up ended."""
 
 AMOUNTS: Final = """
     amount amt betrag montant importe importo monto valor bedrag kwota belopp summe

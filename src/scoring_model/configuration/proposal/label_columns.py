@@ -1,7 +1,7 @@
 """Which column of a file holds the labels, when they became known, and what was decided: by words, then by headers."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum, StrEnum
 from functools import partial
@@ -11,7 +11,7 @@ import numpy as np
 
 from scoring_model.arrays import BoolArray, IntArray
 from scoring_model.configuration import synonyms
-from scoring_model.configuration.headers import is_one_of, joined, known, ranks, tells, words_of
+from scoring_model.configuration.headers import joined, known, ranks, tells, words_of
 from scoring_model.configuration.profiles import Kind, Profile
 from scoring_model.records import NEVER
 from scoring_model.records.labels import label_cell, label_spelling
@@ -292,22 +292,3 @@ def come_before(times: IntArray, events: IntArray) -> bool:
     if not (times[both] % DAY).any():
         start = start // DAY * DAY
     return bool((times[both] < start).mean() > _STRAY)
-
-
-def outcome_words(profile: Profile, lists: Mapping[str, str]) -> dict[str, list[str]] | None:
-    """Return the words of a column by what they mean, or None if one of them means nothing in the lists.
-
-    Parameters
-    ----------
-    lists : mapping of str to str
-        Synonyms by meaning.
-    """
-    found: dict[str, list[str]] = {}
-    if not 2 <= len(profile.counts) <= LABEL_WORDS:
-        return None
-    for word in words_in(profile):
-        names = [name for name, entries in lists.items() if is_one_of(word, known(entries))]
-        if not names:
-            return None
-        found.setdefault(names[0], []).append(word)
-    return found

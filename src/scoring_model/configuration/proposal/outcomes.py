@@ -1,47 +1,60 @@
 """Finds what was decided about applicants, and how it ended."""
 
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 import numpy as np
 
+from scoring_model.arrays import BoolArray
 from scoring_model.configuration import synonyms
-from scoring_model.configuration.headers import tells
-from scoring_model.configuration.profiles import Kind
+from scoring_model.configuration.headers import known, tells, words_of
+from scoring_model.configuration.profiles import Kind, Profile
 from scoring_model.configuration.proposal.draft import FEWEST, NEARLY_ALL, Proposal
-from scoring_model.configuration.proposal.label_columns import outcome_words, words_in
+from scoring_model.configuration.proposal.label_columns import LABEL_WORDS, Meaning, meaning_of, words_in
 
 _DECIDED: Final = {"outcome": "what was decided", "resolution": "how reviews ended"}
+_OUTCOMES: Final = {
+    "failed": synonyms.FAILED,
+    "passed": synonyms.PASSED,
+    "stepped_up": synonyms.STEPPED_UP,
+}
+_ENDS: Final = {
+    "abandoned": synonyms.ABANDONED,
+    "declined": synonyms.DECLINED,
+    "approved": synonyms.APPROVED,
+}
+_NEGATED: Final = {"passed": "failed", "approved": "declined"}
+_UNKNOWN: Final = ""
+_RARE: Final = 0.5  # only applicants who were stepped up have an end
+
+Words = Mapping[str, list[str]]
+"""Words of a column by what they mean; those that mean nothing under ''."""
 
 
 def find_outcomes(proposal: Proposal) -> None:
     """Find what was decided: outcomes and resolutions by their words, the end of accounts by its header."""
-    outcomes = {"passed": synonyms.PASSED, "stepped_up": synonyms.STEPPED_UP, "failed": synonyms.FAILED}
-    ends = {"approved": synonyms.APPROVED, "declined": synonyms.DECLINED, "abandoned": synonyms.ABANDONED}
-    for name, lists, headers in (
-        ("resolution", ends, synonyms.RESOLUTION),
-        ("outcome", outcomes, synonyms.DECISION),
-    ):
-        fits = [
-            (not tells(column.words, headers), column.name, words)
-            for column in proposal.free()
-            if column.kind in (Kind.CATEGORY, Kind.BOOLEAN, Kind.TEXT, Kind.IDENTIFIER)
-            and (words := outcome_words(column, lists)) is not None
-            and (name == "outcome" or tells(column.words, headers))
-        ]
-        for _, holder, words in sorted(fits, key=lambda fit: fit[0])[:1]:
-            if _stops_frauds(proposal, holder, words):
-                proposal.left_out[holder] = (
-                    "nearly all frauds were stopped by it, as where it follows from the label"
-                )
-                continue
-            proposal.fields[name] = holder
-            proposal.outcomes |= words
-            proposal.decisions.append(
-                f"{holder} is taken for {_DECIDED[name]}: check records.columns.{name} and records.outcomes."
-            )
-    column = proposal.likeliest("closedAt", [Kind.TIME])
-    if column is not None:
-        proposal.fields["closedAt"] = column.name
+    decided = [
+        (column, words)
+        for column in _candidates(proposal)
+        if tells(column.words, synonyms.DECISION)
+        and "passed" in (words := _meanings(column, _OUTCOMES))
+        and not {"failed", "stepped_up"}.isdisjoint(words)
+    ] + [(column, words) for column in _candidates(proposal) if (words := _approvals(column))]
+    taken = _take(proposal, "outcome", decided)
+    reviews = [
+        (column, words)
+        for column in _candidates(proposal)
+        if _UNKNOWN not in (words := _meanings(column, _ENDS))
+        and "approved" in words
+        and (
+            (tells(column.words, synonyms.RESOLUTION) and column.filled < _RARE)
+            or _ends_step_ups(proposal, column, taken)
+        )
+    ]
+    _take(proposal, "resolution", reviews)
+    closed = proposal.likeliest("closedAt", [Kind.TIME])
+    if closed is not None:
+        proposal.fields["closedAt"] = closed.name
     if not {"outcome", "resolution"} & proposal.fields.keys():
         proposal.decisions.append(
             "No column says what was decided, so all count as passed. If applicants were stopped, name "
@@ -49,12 +62,80 @@ def find_outcomes(proposal: Proposal) -> None:
         )
 
 
-def _stops_frauds(proposal: Proposal, name: str, words: dict[str, list[str]]) -> bool:
+def _candidates(proposal: Proposal) -> Iterator[Profile]:
+    for column in proposal.free():
+        is_words = column.kind in (Kind.CATEGORY, Kind.BOOLEAN, Kind.TEXT, Kind.IDENTIFIER)
+        if is_words and 1 <= len(column.counts) <= LABEL_WORDS:
+            yield column
+
+
+def _meanings(column: Profile, lists: Mapping[str, str]) -> Words:
+    """Return the words of a column by their meaning; the first list that has the beginning of one counts.
+
+    `not approved` is declined.
+    """
+    found: dict[str, list[str]] = {}
+    for word in words_in(column):
+        said = words_of(word)
+        meaning = next((name for name, entries in lists.items() if tells(said, entries)), _UNKNOWN)
+        if not set(said.split("_")).isdisjoint(known(synonyms.NEGATIONS)):
+            meaning = _NEGATED.get(meaning, _UNKNOWN)
+        found.setdefault(meaning, []).append(word)
+    return found
+
+
+def _approvals(column: Profile) -> Words:
+    """Return the words of a column of yes and no that is called `approved`; empty for others."""
+    said = {Meaning.YES: "passed", Meaning.NO: "failed"}
+    if "_" in column.words.removeprefix("is_") or not tells(column.words, synonyms.PASSED):
+        return {}
+    found: dict[str, list[str]] = {}
+    for word in words_in(column):
+        found.setdefault(said.get(meaning_of(word), _UNKNOWN), []).append(word)
+    return found if found.keys() == {"passed", "failed"} else {}
+
+
+def _take(proposal: Proposal, name: str, fits: list[tuple[Profile, Words]]) -> Profile | None:
+    """Map a field to the first column whose words are all known; leave out the first one where none is."""
+    for column, words in sorted(fits, key=lambda fit: _UNKNOWN in fit[1])[:1]:
+        if _stops_frauds(proposal, column, words):
+            proposal.left_out[column.name] = (
+                "nearly all frauds were stopped by it, as where it follows from the label"
+            )
+        elif _UNKNOWN in words:
+            listed = ", ".join(words[_UNKNOWN])
+            proposal.left_out[column.name] = f"it says {_DECIDED[name]}, in words that are not all known"
+            proposal.decisions.append(
+                f"{column.name} says {_DECIDED[name]}: name it in records.columns.{name}, and what its words "
+                f"mean in records.outcomes ({listed} are not known)."
+            )
+        else:
+            proposal.fields[name] = column.name
+            proposal.outcomes |= words
+            proposal.decisions.append(
+                f"{column.name} is taken for {_DECIDED[name]}: check records.columns.{name} and records.outcomes."
+            )
+            return column
+    return None
+
+
+def _ends_step_ups(proposal: Proposal, column: Profile, decided: Profile | None) -> bool:
+    """Return whether a column is filled where applicants were stepped up, and nearly nowhere else."""
+    if decided is None or not column.filled:
+        return False
+    stepped_up = _holds(decided, proposal.outcomes.get("stepped_up", []))
+    return bool(stepped_up[column.column.codes >= 0].mean() > NEARLY_ALL)
+
+
+def _stops_frauds(proposal: Proposal, column: Profile, words: Words) -> bool:
     """Return whether nearly all labelled frauds were stopped: then the column was set by the label."""
     frauds = proposal.targets() == 1
-    column = proposal.profiles[name]
-    stopped = {
-        word for kind, listed in words.items() if kind not in ("passed", "approved") for word in listed
-    }
-    is_stop = np.array([*(word in stopped for word in words_in(column)), False])[column.column.codes]
-    return len(frauds) > 0 and frauds.sum() >= FEWEST and bool(is_stop[frauds].mean() > NEARLY_ALL)
+    passed = [*words.get("passed", []), *words.get("approved", [])]
+    stopped = _holds(column, [word for word in words_in(column) if word not in passed])
+    return len(frauds) > 0 and frauds.sum() >= FEWEST and bool(stopped[frauds].mean() > NEARLY_ALL)
+
+
+def _holds(column: Profile, words: list[str]) -> BoolArray:
+    """Return for each row whether the column has one of the words."""
+    holds: BoolArray = np.array([*(word in words for word in words_in(column)), False])[column.column.codes]
+    return holds

@@ -20,8 +20,9 @@ _LATER: Final = ("labelKnownAt", "labelReportedAt", "closedAt")
 
 def find_times(proposal: Proposal) -> None:
     """Find the times of the events and of births, and say what is doubtful."""
+    is_given = "eventTime" in proposal.fields
     for name in ("dob", "eventTime"):
-        column = proposal.likeliest(name, [Kind.TIME])
+        column = None if name in proposal.fields else proposal.likeliest(name, [Kind.TIME])
         if column is not None:
             proposal.fields[name] = column.name
     full = _find_event(proposal) or _find_count(proposal)
@@ -34,7 +35,7 @@ def find_times(proposal: Proposal) -> None:
     for column in proposal.free():
         proposal.profiles[column.name] = counted_like(column, event) or column
     rivals = [column.name for column in full if column.name not in proposal.fields.values()]
-    proposal.decisions += _doubts(proposal, event, rivals)
+    proposal.decisions += _doubts(proposal, event, [] if is_given else rivals)
 
 
 def _find_event(proposal: Proposal) -> list[Profile]:
