@@ -91,6 +91,7 @@ lock: install ## resolve the dependencies anew
 	$(COMPILE) --no-annotate --constraint requirements.lock --all-extras pyproject.toml | $(NAMES) > deploy/train.txt
 
 wheel: install ## both distributions as wheels in dist, which the images install
+	rm -f dist/*.whl # an older one beside the new one could not be installed
 	$(BIN)/uv build --quiet --wheel --no-build-isolation --out-dir dist
 	$(BIN)/uv build --quiet --wheel --no-build-isolation --out-dir dist packaging/client
 

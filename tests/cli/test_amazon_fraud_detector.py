@@ -2,6 +2,7 @@
 
 import json
 import random
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -148,7 +149,7 @@ def test_usability_a_detector_becomes_a_configuration_and_rules(capsys: Captured
     for decision in (
         "Rule odd only observes: say what its outcome means here (gold)",
         "Rule score is not translated: it reads the score of a model",
-        "Rule friends only observes, and not PASSED: a stricter one before it is not translated",
+        "Rule friends only observes, and not PASSED: one before it does not decide, and may be stricter",
         "Rule maths is not translated: $price * 2 > 900 has no counterpart",
     ):
         assert f"to decide: {decision}" in said
@@ -158,17 +159,117 @@ def test_usability_a_detector_becomes_a_configuration_and_rules(capsys: Captured
     assert "mine.rules.yaml exists" in refused(capsys, *command)
 
 
+def test_usability_names_that_every_file_has_are_not_guessed(
+    capsys: Captured, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Event, time and entity have fixed names, a variable with a type is no field, and devices link before banks.
+
+    Contents and headers alone would say otherwise: an order also numbers the records, an earlier time is a time too,
+    a postal code belongs to an address, and three banks recur more often than devices.
+    """
+    monkeypatch.chdir(tmp_path)
+    kinds = ("ORDER_ID", "CARD_BIN", "BILLING_NAME", "SHIPPING_NAME", "SHIPPING_ZIP", "BILLING_PHONE")
+    variables = {kind.lower(): kind for kind in (*kinds, "PHONE_NUMBER", "EMAIL_ADDRESS", "FINGERPRINT")}
+    drawn, at = random.Random(2), datetime(2024, 1, 1)
+    rows = ["joined,order_id,EVENT_ID,EVENT_TIMESTAMP,ENTITY_ID,EVENT_LABEL," + ",".join([*variables][1:])]
+    for number in range(1_000):
+        at += timedelta(minutes=drawn.randint(60, 240))
+        person = drawn.randint(1, 400)
+        values = (
+            f"{411111 + person % 3},name{person % 50},name{drawn.randint(1, 50)},{10_000 + person % 90},"
+            f"+4420795{10_000 + person},+4420796{10_000 + person},m{person}@x.org,{person * 7_919:012x}"
+        )
+        rows.append(
+            f"{at - timedelta(days=90):%Y-%m-%dT%H:%M:%SZ},o-{number},e-{number},{at:%Y-%m-%dT%H:%M:%SZ},c-{person},"
+            f"{'fraud' if drawn.random() < 0.1 else 'legit'},{values}"
+        )
+    Path("events.csv").write_text("\n".join(rows) + "\n")
+    listed = [{"name": name, "dataType": "STRING", "variableType": kind} for name, kind in variables.items()]
+    Path("variables.json").write_text(json.dumps({"variables": listed}))
+    words = ("--from", "amazon-fraud-detector", "--definition", "variables.json", "--out", "mine.yaml")
+    code, said, error = run(capsys, "init", "events.csv", *words)
+    assert code == 0, error
+    found = load_configuration(Path("mine.yaml"))
+    assert found.records.columns == {
+        "eventTime": "EVENT_TIMESTAMP",
+        "recordId": "EVENT_ID",
+        "subjectId": "ENTITY_ID",
+        "label": "EVENT_LABEL",
+    }
+    assert "is taken to be at" not in said
+    assert found.signals["order_id"].type == SignalType.IDENTIFIER
+    first = ["fingerprint", "email_address", "phone_number", "billing_phone"]
+    assert [*found.links.keys][:5] == ["person", *first]
+    assert "to decide: 6 signals are link keys. " in said
+
+
 def test_usability_answers_that_are_none_are_named(capsys: Captured, export: list[str]) -> None:
     """A file that is no answer, a detector whose rules are missing, and answers of no service."""
     Path("mine.json").write_text('{"ruleDetails": [{"ruleId": "a"}]}')
     start = ("init", "events.csv", "--out", "mine.yaml", "--definition")
     source = ("--from", "amazon-fraud-detector")
     assert "mine.json: is no answer" in refused(capsys, *start, "mine.json", *source)
+    Path("event.json").write_text('{"eventTypes": [{"name": "sample", "labels": ["fraud", "legit"]}]}')
+    assert "event.json: is an answer of none of get-variables, " in refused(
+        capsys, *start, "event.json", *source
+    )
+    Path("list.json").write_text("[")
+    assert "list.json: is no JSON" in refused(capsys, *start, "list.json", *source)
     assert "rules of the detector that no file of get-rules has: odd 2, cards 2" in refused(
         capsys, *start, "detector.json", *source
     )
     assert "--definition needs --from" in refused(capsys, *start, "rules.json")
     assert not Path("mine.yaml").exists()
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "then"),
+    [
+        ("block_customer", "FAILED"),
+        ("verify_customer", "STEPPED_UP"),
+        ("2fa-step-up", "STEPPED_UP"),
+        ("auto_approve", "PASSED"),
+        ("denied", "FAILED"),
+        ("approve review", "STEPPED_UP"),
+        ("disallow", "OBSERVE"),
+        ("disapproved", "OBSERVE"),
+        ("unblock", "OBSERVE"),
+        ("not_approved", "OBSERVE"),
+        ("low_fraud_risk", "OBSERVE"),
+        ("passport_check", "OBSERVE"),
+        ("approve freeze_account", "OBSERVE"),
+    ],
+)
+def test_an_outcome_lets_pass_only_if_all_its_words_say_so(outcomes: str, then: str) -> None:
+    """Names are read by whole words: what negates, or begins or ends like a known word, means nothing known."""
+    rule: dict[str, Any] = {"ruleId": "r", "expression": "$a == 1", "outcomes": outcomes.split()}
+    text, _ = rules_of(Definition(rules=[rule]), {"a": "signals.a"}, {})
+    assert yaml.safe_load(text)["rules"][0]["then"] == then
+
+
+def test_no_rule_lets_pass_whom_an_unknown_outcome_may_stop() -> None:
+    """Behind a rule that only observes, since its outcome is unknown, stricter ones decide and milder ones observe."""
+    rules: list[Mapping[str, Any]] = [
+        {"ruleId": name, "expression": "$a == 1", "outcomes": [name]}
+        for name in ("approve", "freeze", "review", "allow")
+    ]
+    text, _ = rules_of(Definition(rules=rules), {"a": "signals.a"}, {})
+    assert [one["then"] for one in yaml.safe_load(text)["rules"]] == [
+        "PASSED",
+        "OBSERVE",
+        "STEPPED_UP",
+        "OBSERVE",
+    ]
+
+
+def test_true_and_false_are_compared_with_nothing_else() -> None:
+    """A comparison of a boolean with another word has no counterpart, and is not taken for false."""
+    rule: dict[str, Any] = {"ruleId": "r", "expression": "$a == 'maybe'", "outcomes": ["block"]}
+    text, decisions = rules_of(
+        Definition(rules=[rule]), {"a": "signals.a"}, {"signals.a": SignalType.BOOLEAN}
+    )
+    assert yaml.safe_load(text)["rules"] == []
+    assert "it compares true or false with maybe" in decisions[0]
 
 
 @pytest.mark.parametrize(

@@ -31,6 +31,14 @@ def test_every_command_of_a_page_exists(page: Path) -> None:
     assert [found for line in lines(page) if (found := problem(shlex.split(line)[1:]))] == []
 
 
+def test_every_service_of_a_page_can_start() -> None:
+    """The one setting without which nothing is served, the bundle, is in each command line that serves."""
+    pages = [page for page in PAGES if page.name != GENERATED]
+    served = [line for page in pages for line in lines(page) if line.startswith("scoring-model serve")]
+    assert [line for line in served if "--bundle " not in line and "--config " not in line] == []
+    assert len(served) > 5
+
+
 def test_the_readme_is_short() -> None:
     """A stranger reads it in four minutes."""
     assert len((ROOT / "README.md").read_text(encoding="utf-8").split()) <= MOST_WORDS

@@ -182,6 +182,12 @@ def test_whoever_stops_it_waits_long_enough() -> None:
     assert int(UNIT["Service"]["TimeoutStopSec"]) >= grace
 
 
+def test_a_unit_without_its_database_goes_on_trying() -> None:
+    """Failed starts are too slow for the limit of systemd, five of them in ten seconds."""
+    assert UNIT["Service"]["Restart"] == "on-failure"
+    assert 5 * int(UNIT["Service"].get("RestartSec", "0")) > 10
+
+
 def test_nothing_can_write_where_it_need_not() -> None:
     """No container is root or writes to its image."""
     assert re.findall(r"^USER (\w+)$", CONTAINERFILE, re.MULTILINE) == ["10001"] * 2

@@ -35,6 +35,9 @@ FIELDS: Final = {
 }
 """Fields by type of variable."""
 
+METADATA: Final = {"EVENT_TIMESTAMP": "eventTime", "EVENT_ID": "recordId", "ENTITY_ID": "subjectId"}
+"""Fields by column, which every file has under these names."""
+
 _CATEGORIES: Final = (
     "AUTH_CODE AVS CATEGORICAL CURRENCY_CODE PAYMENT_TYPE PRODUCT_CATEGORY SHIPPING_CITY SHIPPING_COUNTRY "
     "SHIPPING_STATE USERAGENT"
@@ -52,15 +55,27 @@ KINDS: Final = {
 }
 """Kinds of columns by type of variable; of other types the contents decide."""
 
+_LINKING: Final = (
+    *("FINGERPRINT", "EMAIL_ADDRESS", "IP_ADDRESS", "PHONE_NUMBER"),
+    *("SHIPPING_ADDRESS_L1", "BILLING_PHONE", "SHIPPING_PHONE"),
+)  # types of variables that link records, those first that fraudsters use again or must have
+
 OUTCOMES: Final = {
-    "FAILED": "block deny decline reject fail stop fraud",
-    "STEPPED_UP": "review verify challenge investigate step mfa otp manual friction",
-    "PASSED": "approve allow accept pass legit",
+    "FAILED": r"block(ed)?|den(y|ied)|declined?|reject(ed)?|fail(ed)?|stop(ped)?|fraud(ulent)?",
+    "STEPPED_UP": r"review|verif(y|ication)|challenged?|investigat(e|ion)|step(ped)?(up)?|mfa|otp|manual|friction",
+    "OBSERVE": "",
+    "PASSED": r"approved?|allow(ed)?|accept(ed)?|pass(ed)?|legit(imate)?",
 }
-"""Words in names of outcomes by what they mean here."""
+"""Whole words in names of outcomes by what they mean here, the strictest first.
+
+An unknown name may mean anything but is no reason to let pass, so it counts as stricter than `PASSED`.
+"""
+
+_NEGATIONS: Final = frozenset(("no", "non", "not", "never", "without", "low"))
 
 _PARTS: Final = re.compile(r"""\$(\w+)|"[^"]*"|'[^']*'|\b(?:true|false)\b""")
 _BOOLEANS: Final = {"true": "True", "false": "False"}
+_TRUTH: Final = {"true": True, "1": True, "false": False, "0": False}
 _OPERATORS: Final[Mapping[type[ast.cmpop], str]] = {
     ast.Gt: "above",
     ast.GtE: "at_least",
@@ -102,9 +117,11 @@ class Definition:
         """Return what a proposal takes over."""
         kinds = {name: KINDS[kind] for name, kind in self.types.items() if kind in KINDS}
         fields = {name: FIELDS[kind] for name, kind in self.types.items() if kind in FIELDS}
+        linking = [name for kind in _LINKING for name, own in self.types.items() if own == kind]
         return Given(
-            fields={**fields, "ENTITY_ID": "subjectId", **({"EVENT_LABEL": "label"} if self.words else {})},
+            fields={**fields, **METADATA, **({"EVENT_LABEL": "label"} if self.words else {})},
             kinds={**kinds, **dict.fromkeys(self.booleans, Kind.BOOLEAN)},
+            linking=linking,
             left_out={"ENTITY_TYPE": "all records are of one kind of entity"},
             words=self.words,
         )
@@ -120,11 +137,8 @@ def read_definition(paths: Sequence[Path]) -> Definition:
     """
     found, order, rules = Definition(), list[tuple[str, str]](), dict[tuple[str, str], Mapping[str, Any]]()
     for path in paths:
+        parts = _parts(path)
         try:
-            answer = json.loads(path.read_text(encoding="utf-8"))
-            parts = {name: answer[name] for name in _ANSWERS if name in answer}
-            if not parts:
-                raise KeyError(" or ".join(_ANSWERS))
             for one in parts.get("variables", ()):
                 found.types[one["name"]] = one.get("variableType", "")
                 found.booleans |= {one["name"]} if one.get("dataType") == "BOOLEAN" else set()
@@ -134,7 +148,7 @@ def read_definition(paths: Sequence[Path]) -> Definition:
             for one in parts.get("ruleDetails", ()):
                 rules[one["ruleId"], one["ruleVersion"]] = {name: one[name] for name in _OF_RULE} | one
             order += [(one["ruleId"], one["ruleVersion"]) for one in parts.get("rules", ())]
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
+        except (KeyError, TypeError, AttributeError) as error:
             raise ValueError(f"{path}: is no answer of Amazon Fraud Detector: {error!r}") from None
     if missing := [f"{name} {version}" for name, version in order if (name, version) not in rules]:
         raise ValueError(f"rules of the detector that no file of get-rules has: {', '.join(missing)}")
@@ -143,8 +157,25 @@ def read_definition(paths: Sequence[Path]) -> Definition:
     return found
 
 
+def _parts(path: Path) -> dict[str, Any]:
+    """Return what is read of an answer, by its key."""
+    try:
+        answer = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ValueError(f"{path}: is no JSON: {error}") from None
+    parts = {name: answer[name] for name in _ANSWERS if name in answer} if isinstance(answer, dict) else {}
+    if not parts:
+        raise ValueError(f"{path}: is an answer of none of {', '.join(_ANSWERS.values())}, which are read")
+    return parts
+
+
 _OF_RULE: Final = ("ruleId", "expression", "outcomes")
-_ANSWERS: Final = ("variables", "trainingDataSchema", "ruleDetails", "rules")
+_ANSWERS: Final = {
+    "variables": "get-variables",
+    "trainingDataSchema": "get-model-version",
+    "ruleDetails": "get-rules",
+    "rules": "get-detector-version",
+}
 
 
 def rules_of(
@@ -166,10 +197,10 @@ def rules_of(
     """
     translated: list[dict[str, Any]] = []
     decisions = []
-    strictest = len(OUTCOMES)  # of the rules before that are not translated
+    strictest = len(OUTCOMES)  # of the rules before that do not decide
     for rule in definition.rules:
         name, then = rule["ruleId"], _outcome(rule["outcomes"])
-        place = [*OUTCOMES, "OBSERVE"].index(then)
+        place = [*OUTCOMES].index(then)
         try:
             alternatives = [_when(one, names, kinds) for one in alternatives_of(rule["expression"])]
         except Inexpressible as error:
@@ -179,9 +210,10 @@ def rules_of(
         if then == "OBSERVE":
             known = ", ".join(rule["outcomes"])
             decisions.append(f"Rule {name} only observes: say what its outcome means here ({known}).")
+            strictest = min(strictest, place)
         elif place > strictest:
             decisions.append(
-                f"Rule {name} only observes, and not {then}: a stricter one before it is not translated."
+                f"Rule {name} only observes, and not {then}: one before it does not decide, and may be stricter."
             )
             then = "OBSERVE"
         code = re.sub(r"\W", "_", name.upper()).lstrip("_0123456789")[:58] or "RULE"
@@ -196,11 +228,18 @@ def rules_of(
 
 
 def _outcome(outcomes: Sequence[str]) -> str:
-    """Return what a rule's outcomes mean here; the strictest of several, and OBSERVE if none is known."""
-    for meaning, words in OUTCOMES.items():
-        if any(word in name.lower() for name in outcomes for word in words.split()):
-            return meaning
-    return "OBSERVE"
+    """Return what a rule's outcomes mean here, the strictest of several."""
+    found = {_meaning(name) for name in outcomes} or {"OBSERVE"}
+    return next(meaning for meaning in OUTCOMES if meaning in found)
+
+
+def _meaning(name: str) -> str:
+    """Return what an outcome means here by the words of its name, OBSERVE if they do not say."""
+    words = re.findall("[a-z]+", name.lower())
+    if not _NEGATIONS.isdisjoint(words):
+        return "OBSERVE"
+    known = (one for one, pattern in OUTCOMES.items() if any(re.fullmatch(pattern, word) for word in words))
+    return next(known, "OBSERVE")
 
 
 def _when(
@@ -228,7 +267,9 @@ def _when(
 def _operand(text: str, kind: str) -> bool | float | str:
     """Read a value as the kind of its name has it."""
     if kind == Kind.BOOLEAN:
-        return text.lower() in ("true", "1")
+        if text.lower() not in _TRUTH:
+            raise Inexpressible(f"it compares true or false with {text}")
+        return _TRUTH[text.lower()]
     try:
         return float(text) if kind == Kind.NUMBER else text
     except ValueError:

@@ -42,10 +42,25 @@ class Amount:
 
 @dataclass(frozen=True, kw_only=True)
 class Given:
-    """What another source knows of a file: fields and kinds by column, unused columns, and the words of labels."""
+    """What another source knows of a file.
+
+    Parameters
+    ----------
+    fields : mapping of str to str
+        Field by column.
+    kinds : mapping of str to Kind
+        Kinds by column.
+    linking : sequence of str
+        Columns that link records, the best ones first.
+    left_out : mapping of str to str
+        Reasons for unused columns, by column.
+    words : mapping of str to list of str
+        Words of the label by meaning.
+    """
 
     fields: Mapping[str, str]
     kinds: Mapping[str, Kind]
+    linking: Sequence[str]
     left_out: Mapping[str, str]
     words: Mapping[str, list[str]]
 
@@ -74,6 +89,10 @@ class Proposal:
         Words of outcomes and resolutions by their meaning.
     values : dict of str to dict of str to str
         By field: its words, and what they mean in the contract.
+    typed : frozenset of str
+        Columns that are signals of a given kind, whatever else they look like.
+    linking : tuple of str
+        Columns that link records better than others, the best first.
     amounts : list of Amount
         Signals that are compared with earlier ones under the link keys.
     event : str
@@ -104,6 +123,8 @@ class Proposal:
     outcomes: dict[str, list[str]] = field(default_factory=dict)
     values: dict[str, dict[str, str]] = field(default_factory=dict)
     signals: list[Signal] = field(default_factory=list)
+    typed: frozenset[str] = frozenset()
+    linking: tuple[str, ...] = ()
     keys: dict[str, tuple[str, ...]] = field(default_factory=dict)
     amounts: list[Amount] = field(default_factory=list)
     event: str = "application"
@@ -125,6 +146,10 @@ class Proposal:
         """List the columns that are not used yet."""
         used = {*self.fields.values(), *self.clocks.values(), *self.left_out}
         return [column for column in self.profiles.values() if column.name not in used]
+
+    def untyped(self) -> list[Profile]:
+        """List those of them that may be fields."""
+        return [column for column in self.free() if column.name not in self.typed]
 
     def of(self, name: str) -> Profile | None:
         """Return the column of a field."""
@@ -171,7 +196,7 @@ class Proposal:
         """Return the unused column of the given kinds whose name best matches a field."""
         fits = [
             (place, column)
-            for column in self.free()
+            for column in self.untyped()
             if column.kind in kinds and (place := rank(column, name)) is not None
         ]
         return min(fits, key=lambda fit: fit[0], default=(0, None))[1]

@@ -21,7 +21,7 @@ _DENSE: Final = 1.5  # numbers from the first to the last for each record, at mo
 def find_documents(proposal: Proposal) -> None:
     """Find types of documents by their words in any language."""
     lists = {name: known(entries) for name, entries in synonyms.DOCUMENTS.items()}
-    for column in proposal.free():
+    for column in proposal.untyped():
         if column.kind is not Kind.CATEGORY or len(column.counts) > LABEL_WORDS:
             continue
         types = {
@@ -77,9 +77,11 @@ def _is_region(proposal: Proposal, column: Profile) -> bool:
 
 def find_record_id(proposal: Proposal) -> None:
     """Find the column that identifies the records."""
-    column = proposal.likeliest("recordId", [Kind.IDENTIFIER, Kind.NUMBER, Kind.TEXT])
-    if column is None or column.distinct < 0.9 or column.filled < 0.99:
-        column = next((one for one in proposal.free() if numbers_records(proposal, one)), None)
+    column = proposal.of("recordId")
+    if column is None:
+        column = proposal.likeliest("recordId", [Kind.IDENTIFIER, Kind.NUMBER, Kind.TEXT])
+        if column is None or column.distinct < 0.9 or column.filled < 0.99:
+            column = next((one for one in proposal.untyped() if numbers_records(proposal, one)), None)
     if column is None:
         return
     proposal.fields["recordId"] = column.name

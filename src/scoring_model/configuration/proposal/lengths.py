@@ -77,8 +77,9 @@ def _say_parts(proposal: Proposal) -> None:
         )
     elif parts.shares[0] < Parts().shares[0]:
         proposal.decisions.append(
-            "The validation part is longer than usual, so that the parts have enough frauds, and it enough records for "
-            f"the policy ({counts} frauds in training, validation and test; {parts.genuine:,} genuine in validation)."
+            "The validation part is longer than usual, so that the parts have enough frauds, and that part enough "
+            f"records for the policy ({counts} frauds in training, validation and test; {parts.genuine:,} genuine in "
+            "validation)."
         )
 
 

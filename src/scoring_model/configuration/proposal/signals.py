@@ -27,7 +27,8 @@ def find_signals(proposal: Proposal) -> None:
     names: set[str] = set()
     for column in proposal.free():
         name = column.name.removeprefix(SIGNAL_PREFIX)
-        name = name if re.fullmatch(r"[A-Za-z]\w*", name, re.ASCII) else words_of(name)
+        if not re.fullmatch(r"[A-Za-z]\w*", name, re.ASCII):
+            name = words_of(name).encode("ascii", "ignore").decode().strip("_")
         if not name or words_of(name) in names or name in (*EVENT_FIELDS, *IDENTITY_FIELDS):
             name = f"column{len(names) + 1}"
         names.add(words_of(name))
@@ -67,7 +68,18 @@ def find_keys(proposal: Proposal) -> None:
     ]
     if "imageUrls" in proposal.fields:
         proposal.keys["image"] = ("imageUrls",)
-    shared.sort(key=lambda signal: proposal.profiles[signal.column].distinct)
+    places = {column: place for place, column in enumerate(proposal.linking)}
+    shared.sort(
+        key=lambda signal: (
+            places.get(signal.column, len(places)),
+            proposal.profiles[signal.column].distinct,
+        )
+    )
+    if others := [signal.column for signal in shared[_LINK_KEYS:]]:
+        proposal.decisions.append(
+            f"{_LINK_KEYS} signals are link keys. {', '.join(others)} may link records too: exchange some in "
+            "links.keys, or add them; each key costs time at every decision."
+        )
     for signal in shared[:_LINK_KEYS]:
         name = words_of(signal.name).removesuffix("_id") or signal.name
         proposal.keys[name if name not in proposal.keys else f"{name}_signal"] = (

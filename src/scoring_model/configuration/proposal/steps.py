@@ -62,6 +62,10 @@ def _take_over(proposal: Proposal, given: Given) -> None:
     for column, kind in given.kinds.items():
         if column in profiles and profiles[column].kind not in unused:
             profiles[column] = replace(profiles[column], kind=kind)
-    proposal.fields |= {name: column for column, name in given.fields.items() if column in profiles}
+    for column, name in given.fields.items():
+        if column in profiles and (name != "eventTime" or profiles[column].kind is Kind.TIME):
+            proposal.fields[name] = column
     proposal.left_out |= {column: reason for column, reason in given.left_out.items() if column in profiles}
     proposal.words = dict(given.words)
+    proposal.typed = frozenset(given.kinds)
+    proposal.linking = tuple(given.linking)
