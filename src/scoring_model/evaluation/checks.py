@@ -172,7 +172,7 @@ def check_scores(records: EvaluatedRecords, rules: DecisionRules) -> Finding:
 
 def check_stopped(records: EvaluatedRecords) -> Finding:
     """Count the applicants who were not observed, and those of them whom the model lets pass."""
-    if records.weights is not None:
+    if records.weights is not None or records.is_sample:
         return not_applicable(
             Code.STOPPED, "records of a control group stand for the stopped ones", records=len(records)
         )

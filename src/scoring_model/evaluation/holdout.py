@@ -46,6 +46,11 @@ WEIGHTED: Final = (
     "windows and curves count each record once, so they describe those who passed."
 )
 
+SAMPLED: Final = (
+    "A control group stands for the applicants who were stopped: the evaluated records are drawn so that they are a "
+    "sample of all applicants."
+)
+
 
 class NothingToEvaluate(EvaluationError):
     """No record is known to be fraud or genuine."""
@@ -382,7 +387,7 @@ def evaluate_decisions(
             scorer,
             events,
             files=files,
-            notes=(*notes, *population(table, records)),
+            notes=(*notes, *notes_on_population(table, records)),
             scored_earlier=scored_earlier,
         ),
         findings=(
@@ -410,10 +415,12 @@ def muted_of(scorer: Scorer, options: EvaluationOptions) -> tuple[str, ...]:
     return (*options.mute, *scorer.settings.get("findings", {}).get("mute", ()))
 
 
-def population(table: RecordTable, records: EvaluatedRecords) -> Iterator[str]:
+def notes_on_population(table: RecordTable, records: EvaluatedRecords) -> Iterator[str]:
     """Say whom the figures are about, where that is not everyone."""
     if records.weights is not None:
         yield WEIGHTED
+    elif records.is_sample:
+        yield SAMPLED
     elif table.observed_until is None:
         yield ASSUMED
     elif records.not_observed is not None:
