@@ -10,7 +10,7 @@ import numpy as np
 
 from scoring_model.arrays import FloatArray, IntArray
 from scoring_model.configuration import CostSettings, FindingSettings
-from scoring_model.contract.fields import signal_field
+from scoring_model.contract.fields import IDENTITY_FIELDS, signal_field
 from scoring_model.contract.rules import SignalType
 from scoring_model.decision.rules import Decisions
 from scoring_model.evaluation.checks import check_control
@@ -502,6 +502,10 @@ def _column(table: RecordTable, name: str) -> Column:
     if name == AGE_BAND:
         return age_bands(table.column("dob"), table.event_times)
     field = _field(name, table.columns)
+    if (
+        field is None and name in IDENTITY_FIELDS
+    ):  # no record has it, as where a configuration maps no column to it
+        return Column.missing(len(table))
     if field is None:
         raise EvaluationError(f"by: the records have no column {name}")
     return table.column(field)
