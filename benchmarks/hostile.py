@@ -134,7 +134,7 @@ async def ask(
 
 async def abandon(streams: Streams, target: Target) -> None:
     """Go while labels are stored."""
-    streams[1].write(labels(target, 0, count=10_000 // MANY))
+    streams[1].write(most_labels(target, 0))
     await asyncio.sleep(0.2)
 
 
@@ -156,9 +156,9 @@ def combining_marks(target: Target, _: int) -> bytes:
 
 
 @cache
-def labels(target: Target, number: int, *, count: int, step: int = 0) -> bytes:
-    """Make a request with different labels of the identity; each `step` further than the request before."""
-    label, first = {"identityId": target.identity, "label": "fraud"}, number * step
+def labels(target: Target, first: int, count: int) -> bytes:
+    """Make a request with different labels of the identity."""
+    label = {"identityId": target.identity, "label": "fraud"}
     rows = [
         {**label, "knownAt": f"2026-01-01T00:00:{place // 10**6:02}.{place % 10**6:06}Z"}
         for place in range(first, first + count)
@@ -166,6 +166,16 @@ def labels(target: Target, number: int, *, count: int, step: int = 0) -> bytes:
     body = json.dumps({"labels": rows}).encode()
     head = b"POST /scoring/v1/labels HTTP/1.1\r\nHost: a\r\ncontent-type: application/json\r\n"
     return head + target.credentials + b"content-length: %d\r\n\r\n" % len(body) + body
+
+
+def most_labels(target: Target, number: int) -> bytes:
+    """Report as many labels of an identity as a request may."""
+    return labels(target, 10 * number, 10_000 // MANY)
+
+
+def too_many_labels(target: Target, _: int) -> bytes:
+    """Report a hundred times as many, the same ones each time."""
+    return labels(target, 0, 1_000)
 
 
 def empty_page(target: Target, _: int) -> bytes:
@@ -178,7 +188,6 @@ LONGEST: Final = b"GET /docs/swagger-ui-bundle.js HTTP/1.1\r\nHost: a\r\n\r\n" *
 CHUNKED: Final = POST + b"transfer-encoding: chunked\r\n\r\n0\r\n"
 LARGE: Final = HEAD + b"x" * 65_000
 BODY: Final = POST + b"content-length: 250000\r\n\r\n"
-MOST, TOO_MANY = partial(labels, count=10_000 // MANY, step=10), partial(labels, count=1_000)
 
 ATTACKS: Final[Mapping[str, tuple[Attack, int, Bound]]] = {
     "none": (silence, 0, Bound.SECOND),
@@ -190,8 +199,8 @@ ATTACKS: Final[Mapping[str, tuple[Attack, int, Bound]]] = {
     "trickled bodies after 401": (partial(trickle, beginning=BODY), 1_000, Bound.SECOND),
     "wrong credentials": (partial(ask, request=wrong_credentials), 100, Bound.SECOND),
     "quadratic bodies": (partial(ask, request=combining_marks), 4, Bound.NONE),
-    "most labels": (partial(ask, request=MOST, pause=1), 100, Bound.TWICE),
-    "too many labels": (partial(ask, request=TOO_MANY, pause=1), 100, Bound.TWICE),
+    "most labels": (partial(ask, request=most_labels, pause=1), 100, Bound.TWICE),
+    "too many labels": (partial(ask, request=too_many_labels, pause=1), 100, Bound.TWICE),
     "abandoned labels": (abandon, 100, Bound.TWICE),
     "empty pages": (partial(ask, request=empty_page), 4, Bound.TWICE),
 }
