@@ -159,7 +159,7 @@ def test_a_lead_is_sure_beyond_what_noise_leads_by() -> None:
     """Of differences without a mean at most one set in nine is; one in five exceeds its standard error."""
     draws = np.random.default_rng(5).normal(size=(2_000, 3))
     for folds in (2, 3):
-        leads = [Lead.of(draw[:folds], np.zeros(folds)) for draw in draws]
+        leads = [Lead.of(draw[:folds].tolist(), [0.0] * folds) for draw in draws]
         assert np.mean([lead.is_sure for lead in leads]) < 1 / 9
         assert np.mean([lead.is_clear for lead in leads]) > 0.18
     assert Lead.of([0.3, 0.31, 0.32], [0.2, 0.2, 0.2]).is_sure
