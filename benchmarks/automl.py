@@ -2,7 +2,6 @@
 
     scoring-model synth invented.parquet --records 60000
     python benchmarks/automl.py --signups signup_fraud.parquet --payments payments.parquet --invented invented.parquet
-    python benchmarks/automl.py --splits ... (the same files)
 
 The last fifth of each table by time is the test. A tool sees the records before it, with the labels known then; the
 project as `init` proposes or ships its configuration, without a test part (`test: 0`), with `train --budget`. Peers
@@ -17,22 +16,17 @@ of its own, which is created once; AutoGluon runs without neural networks.
 Handbook (docs/payments.md) for 1,000 customers, 2,000 terminals and 150 days, since its own size takes hours here.
 Sparkov's generator is no package, so its payments are left out. Results stay in --work,
 and what stands there is not made again.
-
---splits measures instead what records cost that do not train: two boosters of a starting point are fitted as of four
-instants, with changed parts of the split, certify the policy without its bound on missed frauds, and rank and stop the
-tenth of the records that follows.
 """
 
-import argparse
 import json
 import os
 import re
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import redirect_stdout
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -41,13 +35,12 @@ import pandas as pd
 import yaml
 from numpy.typing import NDArray
 from shared.bundles import IDENTITY
-from shared.judging import arguments
 from shared.processes import run_peer
+from shared.script import print_head, print_row, run
 
 from scoring_model.arrays import FloatArray, IntArray
 from scoring_model.cli import main as program
-from scoring_model.configuration import Configuration, SplitSettings, load_configuration
-from scoring_model.decision.probability import Platt
+from scoring_model.configuration import load_configuration
 from scoring_model.evaluation.metrics import Ranking
 from scoring_model.records import RecordTable, rfc3339
 from scoring_model.records.observation import targets_at
@@ -56,10 +49,6 @@ from scoring_model.records.times import DAY
 from scoring_model.scorer import Scorer
 from scoring_model.scorer.feature_frames import feature_table
 from scoring_model.scorer.frames import score_table
-from scoring_model.training.assembly import fit_rules
-from scoring_model.training.fitting import fit
-from scoring_model.training.preparation import prepare as prepare_records
-from scoring_model.training.space import starting_params
 from scoring_model.training.split import place_boundaries
 
 PEER: Final = """
@@ -185,26 +174,6 @@ TABLES: Final = {
 }
 """Written before the first run."""
 
-SPLITS: Final[Mapping[str, tuple[float, float, float]]] = {
-    "before": (1, 1, 0.75),
-    "a tenth of burn-in": (0.1, 1, 0.75),
-    "half the gap": (1, 0.5, 0.75),
-    "both": (0.1, 0.5, 0.75),
-    "both, 80 % train": (0.1, 0.5, 0.8),
-    "both, 85 % train: now": (0.1, 0.5, 0.85),
-    "both, 90 % train": (0.1, 0.5, 0.9),
-    "85 %, half the burn-in": (0.05, 0.5, 0.85),
-    "85 %, a quarter of it": (0.025, 0.5, 0.85),
-}
-"""The longest burn-in as a share of the time, the gap in label maturities, the train part's share of it and validation.
-
-A burn-in of 1 is the configured one, or as long as the longest window.
-"""
-SINGLE_VALUES: Final = 5
-"""The starting point that splits off single values of a category."""
-ORIGINS: Final = (0.6, 0.7, 0.8, 0.9)
-"""Shares of the records before a test, which is the tenth that follows."""
-
 
 @dataclass(frozen=True, slots=True)
 class Case:
@@ -225,7 +194,7 @@ class Case:
         return int(self.records.event_times[self.later[0]])
 
 
-def run(*words: object, may_fail: bool = False) -> None:
+def run_program(*words: object, may_fail: bool = False) -> None:
     """Run `scoring-model`, whose lines go to standard error."""
     with redirect_stdout(sys.stderr):
         failed = program(list(map(str, words)))
@@ -240,7 +209,7 @@ def prepare(name: str, file: Path, work: Path) -> Case:
     if table.shipped is None:
         rows = pd.read_parquet(file).sort_values(table.time, kind="stable")
         rows.head(int(0.8 * len(rows))).to_parquet(work / "past.parquet", index=False)
-        run("init", work / "past.parquet", "--out", path, "--replace", *table.init)
+        run_program("init", work / "past.parquet", "--out", path, "--replace", *table.init)
     content = yaml.safe_load((table.shipped or path).read_text(encoding="utf-8"))
     content["training"]["split"]["test"] = 0
     path.write_text(yaml.safe_dump(content), encoding="utf-8")
@@ -261,7 +230,9 @@ def run_ours(case: Case, name: str, *words: object) -> FloatArray:
     bundle = case.work / name
     if not Path(f"{bundle}.training").exists():
         options = ["--as-of", rfc3339(case.test_from), "--threads", 1, "--no-track", *words]
-        run("train", case.file, "--config", case.configuration, "--out", bundle, *options, may_fail=True)
+        run_program(
+            "train", case.file, "--config", case.configuration, "--out", bundle, *options, may_fail=True
+        )
     return score_table(load(bundle), case.records, reasons=False).decisions.margins[case.later]
 
 
@@ -301,7 +272,7 @@ def our_columns(case: Case) -> pd.DataFrame:
 
 
 def run_peer_on(
-    case: Case, frame: pd.DataFrame, kind: str, peer: str, options: argparse.Namespace
+    case: Case, frame: pd.DataFrame, kind: str, peer: str, place: Path, seconds: int
 ) -> tuple[FloatArray, str] | None:
     """Scores of a peer and what it says; None where it could not be installed."""
     source, out = case.work / f"{kind}.parquet", case.work / f"{kind}.{peer}.npy"
@@ -314,9 +285,8 @@ def run_peer_on(
         marks = {"_target": case.targets[rows].astype(int), "_test": np.arange(len(rows)) >= len(past)}
         given = frame.iloc[rows].rename(columns=lambda name: re.sub("[ .]", "_", name)).assign(**marks)
         given.to_parquet(source)
-        place = options.environments / peer
         try:
-            note = run_peer(place, PEERS[peer], PEER, peer, source, out, options.seconds)
+            note = run_peer(place, PEERS[peer], PEER, peer, source, out, seconds)
         except subprocess.CalledProcessError:
             return None
         out.with_suffix(".json").write_text(json.dumps(note), encoding="utf-8")
@@ -337,139 +307,52 @@ def figures(case: Case, scores: FloatArray, drawn: IntArray) -> FloatArray:
     return np.array([[one.average_precision(), one.roc_auc()] for one in every], dtype=float)
 
 
-def row(labels: Sequence[str], found: FloatArray, ours: FloatArray) -> str:
-    """A row of the table: figures, and their differences from ours."""
+def show(labels: Sequence[str], found: FloatArray, ours: FloatArray) -> None:
+    """Print a row of the table: figures, and their differences from ours."""
     cells = []
     for place in (0, 1):
         for values in (found[:, place], found[:, place] - ours[:, place]):
             low, high = np.nanquantile(values[1:], (0.025, 0.975))
             cells.append(f"{values[0]:.3f} ({low:.3f} to {high:.3f})")
-    return f"| {' | '.join([*labels, *cells])} |"
+    print_row(*labels, *cells)
 
 
-def compare(case: Case, options: argparse.Namespace) -> None:
+def compare(case: Case, seconds: int, environments: Path) -> None:
     """Print the rows of all tools."""
-    budget, started = ("--budget", f"{options.seconds}s"), time.process_time()
-    scores = run_ours(case, OURS, *budget)
+    started = time.process_time()
+    scores = run_ours(case, OURS, "--budget", f"{seconds}s")
     note, drawn = f"{time.process_time() - started:.0f} s of CPU with scoring", draws(case)
     ours = figures(case, scores, drawn)
-    print(row([case.name, "our own way", OURS, note], ours, ours), flush=True)
+    show([case.name, "our own way", OURS, note], ours, ours)
     for kind, frame in ((RAW, raw_columns(case)), (FEATURES, our_columns(case))):
         for peer in PEERS:
-            made = run_peer_on(case, frame, kind, peer, options)
+            made = run_peer_on(case, frame, kind, peer, environments / peer, seconds)
             if made is None:
-                print(f"| {case.name} | {kind} | {peer} | not installed | | | | |", flush=True)
+                print_row(case.name, kind, peer, "not installed", *[""] * 4)
             else:
-                labels = [case.name, kind, peer, made[1]]
-                print(row(labels, figures(case, made[0], drawn), ours), flush=True)
+                show([case.name, kind, peer, made[1]], figures(case, made[0], drawn), ours)
 
 
-def split_at(case: Case, origin: float, change: tuple[float, float, float]) -> FloatArray:
-    """Fit a starting point after a change: average precision, ROC AUC, stopped frauds, training and validation."""
-    configuration, records = load_configuration(case.configuration), case.records
-    final = targets_at(records, records.latest_instant + 1, configuration.training.split.label_maturity)
-    known = np.flatnonzero(final >= 0)
-    test = known[int(origin * len(known)) : int((origin + 0.1) * len(known))]
-    parts = changed_split(configuration, records.event_times, int(records.event_times[test[0]]), change)
-    policy = replace(configuration.policy, max_missed_fraud=None)  # few frauds are left to certify it
-    found = prepare_records(
-        records, replace(configuration, training=replace(configuration.training, split=parts), policy=policy)
-    )
-    train, validation = found.split.train, found.split.validation
-    boosters = [
-        fit(
-            found.rows[train],
-            found.split.train_targets,
-            params=starting_params(SINGLE_VALUES),
-            rounds=150,
-            seed=seed,
-            threads=1,
-            **found.feature_options,
-        )
-        for seed in (1, 2)
-    ]
-
-    def margins(rows: FloatArray) -> FloatArray:
-        each = [one.predict(rows, raw_score=True, num_threads=1) for one in boosters]
-        return np.asarray(np.mean(each, axis=0), dtype=float)
-
-    rules, _, _ = fit_rules(
-        margins(found.rows[validation]),
-        found.split.validation_targets,
-        stopped=np.empty(0),
-        persons=found.genuine_persons,
-        rings=found.fraud_rings,
-        until=found.split.boundaries.validation_to,
-        settings=policy,
-        calibration=Platt(slope=1, intercept=0),
-    )
-    scores = margins(found.matrix.rows(records)[test])
-    ranking, frauds = Ranking.of(scores, final[test]), rules.scale.scores(scores)[final[test] == 1]
-    stopped = (frauds >= rules.policy.step_up_from).mean()
-    return np.array(
-        [ranking.average_precision(), ranking.roc_auc(), stopped, len(train), len(validation)], dtype=float
-    )
-
-
-def changed_split(
-    configuration: Configuration, times: IntArray, as_of: int, change: tuple[float, float, float]
-) -> SplitSettings:
-    """Change burn-in, gap and train part."""
-    settings, (burn_in, gap, train) = configuration.training.split, change
-    reach = configuration.feature_settings.links.reach
-    most = int(burn_in * (as_of - int(times[0]))) // DAY * DAY
-    return replace(
-        settings,
-        as_of=as_of,
-        burn_in=min(reach, most) if burn_in < 1 or settings.burn_in is None else settings.burn_in,
-        gap=int(gap * settings.label_maturity),
-        train=train,
-        validation=1 - train,
-    )
-
-
-def compare_splits(case: Case) -> None:
-    """Print a row for each change of the split: means over the origins, and standard errors of their differences."""
-    found = {
-        name: np.array([split_at(case, origin, change) for origin in ORIGINS])
-        for name, change in SPLITS.items()
-    }
-    for name, values in found.items():
-        means, leads = values.mean(axis=0), values - found["before"]
-        errors = leads.std(axis=0, ddof=1) / len(ORIGINS) ** 0.5
-        cells = [f"{means[place]:,.0f}" for place in (3, 4)]
-        for place in (0, 1, 2):
-            cells += [f"{means[place]:.4f}", f"{leads.mean(axis=0)[place]:+.4f} ± {errors[place]:.4f}"]
-        print(f"| {' | '.join([case.name, name, *cells])} |", flush=True)
-
-
-def main() -> None:
-    """Print the table."""
-    parser = arguments(__doc__)
-    for name in TABLES:
-        parser.add_argument(
-            f"--{name}", type=Path, help="Parquet file of this table; without one it is left out."
-        )
-    parser.add_argument("--seconds", type=int, default=120)
-    parser.add_argument("--splits", action="store_true")
-    parser.add_argument("--work", type=Path, default=Path("runs/automl"))
-    parser.add_argument("--environments", type=Path, default=Path("runs/environments"))
-    options = parser.parse_args()
+def main(
+    *,
+    signups: Path | None = None,
+    payments: Path | None = None,
+    invented: Path | None = None,
+    seconds: int = 120,
+    work: Path = Path("runs/automl"),
+    environments: Path = Path("runs/environments"),
+) -> None:
+    """Print the rows of each Parquet file that is given."""
     os.environ |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
-    names = ["table", "columns", "tool", "used", "average precision", "minus ours", "ROC AUC", "minus ours"]
-    if options.splits:
-        names[1:4] = ["change", "train", "validation"]
-        names += ["stopped frauds", "minus before"]
-    print(f"| {' | '.join(names)} |")
-    print("| --- " * len(names) + "|", flush=True)
-    for name in TABLES:
-        file, work = getattr(options, name), options.work / name
+    print_head(
+        "table", "columns", "tool", "used", *("average precision", "minus ours", "ROC AUC", "minus ours")
+    )
+    for name, file in zip(TABLES, (signups, payments, invented), strict=True):
         if file is None:
-            print(f"| {name} | no file | | | | | | |", flush=True)
+            print_row(name, "no file", *[""] * 6)
         else:
-            case = prepare(name, file, work)
-            compare_splits(case) if options.splits else compare(case, options)
+            compare(prepare(name, file, work / name), seconds, environments)
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

@@ -1,22 +1,23 @@
 """A backtest of 12 folds against 12 separate trainings: 500,000 invented records over 24 months.
 
-Run as ``python benchmarks/backtest.py``. The backtest runs as a program with two processes; time is that of the whole
+The backtest runs as a program with two processes; time is that of the whole
 program, memory the largest of its processes together. The trainings run as programs too (``train --as-of``, two
 threads), at the first and at the last instant; their mean, times the number of folds, is the time of all of them, since
-the train part grows by the same length from fold to fold. ``--all`` runs every one. Before times count, each bundle
+the train part grows by the same length from fold to fold. ``--every`` runs every one. Before times count, each bundle
 must have the thresholds of its fold. Ends with an error if the backtest takes more than a third of the time, or more
 than 4 GB.
 """
 
 import json
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
 import yaml
 from shared.bundles import IDENTITY, invented_file
-from shared.judging import arguments
 from shared.processes import Measured, run_program
+from shared.script import Verdict, at_most, run
 
 PARAMETERS: Final = {
     "params": {
@@ -58,39 +59,30 @@ def shown(one: Measured) -> str:
     return f"{one.seconds:.0f} s ({one.cpu:.0f} s of CPU), {one.gigabytes:.2f} GB"
 
 
-def main() -> None:
-    """Measure, print, and exit with an error if a limit is broken."""
-    parser = arguments(__doc__)
-    parser.add_argument("--records", type=int, default=500_000)
-    parser.add_argument("--folds", type=int, default=12)
-    parser.add_argument("--all", action="store_true", help="run every separate training")
-    options = parser.parse_args()
-    records = invented_file(options.records)
+def main(*, records: int = 500_000, folds: int = 12, every: bool = False) -> Iterator[Verdict]:
+    """Measure; with `every`, run every separate training."""
+    file = invented_file(records)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         config = folder / "use.yaml"
         write_configuration(config)
-        found = run_program(
-            "backtest", records, "--config", config, "--cadence", "1m,3m", "--folds", options.folds, "--processes", 2,
+        whole = run_program(
+            "backtest", file, "--config", config, "--cadence", "1m,3m", "--folds", folds, "--processes", 2,
             "--report", folder / "report.html", "--json",
         )  # fmt: skip
-        folds = [fold for fold in json.loads(found.output)["folds"] if fold["failure"] is None]
-        if len(folds) < options.folds:
-            raise SystemExit(f"{len(folds)} folds gave a model: more records are needed")
-        print(f"backtest, {len(folds)} folds: {shown(found)}", flush=True)
+        made = [fold for fold in json.loads(whole.output)["folds"] if fold["failure"] is None]
+        if len(made) < folds:
+            raise SystemExit(f"{len(made)} folds gave a model: more records are needed")
+        print(f"backtest, {folds} folds: {shown(whole)}", flush=True)
         separate = []
-        for fold in folds if options.all else [folds[0], folds[-1]]:
-            separate.append(train(records, config, fold, folder))
+        for fold in made if every else [made[0], made[-1]]:
+            separate.append(train(file, config, fold, folder))
             print(f"training as of {fold['as_of'][:10]}: {shown(separate[-1])}", flush=True)
-    total = sum(one.seconds for one in separate) / len(separate) * len(folds)
-    share = found.seconds / total
-    print(
-        f"{len(folds)} separate trainings: {total:.0f} s ({len(separate)} were run); "
-        f"the backtest takes {share:.2f} of it"
-    )
-    if share > MOST_SHARE or found.gigabytes > MOST_GIGABYTES:
-        raise SystemExit(f"at most {MOST_SHARE:.2f} of the time and {MOST_GIGABYTES:g} GB are accepted")
+    total = sum(one.seconds for one in separate) / len(separate) * folds
+    print(f"{folds} separate trainings: {total:.0f} s ({len(separate)} were run)")
+    yield at_most("time of the backtest beside that of the trainings", whole.seconds / total, MOST_SHARE)
+    yield at_most("peak gigabytes", whole.gigabytes, MOST_GIGABYTES)
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

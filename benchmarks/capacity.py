@@ -5,7 +5,7 @@ label; a webhook gets `*`. The service runs in this process on a real store of e
 their indexes are measured: SQLite's by `dbstat`, PostgreSQL's by `pg_total_relation_size` after a vacuum. Every
 verification must be COMPLETED, and every delivery DELIVERED.
 
-Run as ``python benchmarks/capacity.py``; two to three minutes. Prints the tables of the page in Markdown.
+Prints the tables of the page in Markdown; two to three minutes.
 """
 
 import asyncio
@@ -17,7 +17,7 @@ from typing import Any, Final, NamedTuple
 
 from shared.bundles import IDENTITY, NETWORK, invented, train
 from shared.database import IDENTITY_FIELDS, chosen, completed, count, database, settle
-from shared.judging import STORES, arguments
+from shared.script import Store, print_head, print_row, run
 
 from delivery_use import WrittenSender
 from scoring_model.configuration import load_configuration
@@ -47,11 +47,11 @@ KEPT: Final = {
 """Days for which rows are kept, with the windows of the use; None for ever."""
 
 SIZES: Final = {
-    "sqlite": "SELECT m.tbl_name, sum(s.pgsize) FROM dbstat s JOIN sqlite_master m ON m.name = s.name GROUP BY 1",
-    "postgresql": "SELECT relname::text, pg_total_relation_size(oid) FROM pg_class "
+    Store.SQLITE: "SELECT m.tbl_name, sum(s.pgsize) FROM dbstat s JOIN sqlite_master m ON m.name = s.name GROUP BY 1",
+    Store.POSTGRESQL: "SELECT relname::text, pg_total_relation_size(oid) FROM pg_class "
     "WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace",
 }
-NAMES: Final = {"sqlite": "SQLite", "postgresql": "PostgreSQL"}
+NAMES: Final = {Store.SQLITE: "SQLite", Store.POSTGRESQL: "PostgreSQL"}
 YEARLY: Final = (1, 10, 100)
 """Millions of sign-ups."""
 
@@ -105,7 +105,7 @@ async def _follow_up(world: World, made: Sequence[bytes]) -> None:
     await deliverer.finished()
 
 
-def measured(kind: str, bundle: Path, signups: Sequence[Mapping[str, Any]]) -> dict[str, Measured]:
+def measured(kind: Store, bundle: Path, signups: Sequence[Mapping[str, Any]]) -> dict[str, Measured]:
     """Fill a new database and measure its tables."""
     with tempfile.TemporaryDirectory(prefix="capacity-") as folder, database(kind, Path(folder)) as (url, _):
         asyncio.run(migrate(url))
@@ -122,48 +122,33 @@ def measured(kind: str, bundle: Path, signups: Sequence[Mapping[str, Any]]) -> d
     }
 
 
-def print_rows(found: Mapping[str, Mapping[str, Measured]]) -> None:
-    """Print the table of rows."""
-    print(
-        "\n| Table | Rows for each sign-up | SQLite, bytes of each | PostgreSQL, bytes of each | Kept for |"
-    )
-    print("| --- | ---: | ---: | ---: | --- |")
-    for name, days in KEPT.items():
-        sizes = " | ".join(f"{found[kind][name].size:,.0f}" for kind in STORES)
-        kept = "ever" if days is None else f"{days} days" if days > 1 else "a day"
-        print(f"| `{name}` | {found['sqlite'][name].rows:.2f} | {sizes} | {kept} |")
-
-
-def print_years(found: Mapping[str, Mapping[str, Measured]]) -> None:
-    """Print how much stays at once, and how much is added in a year."""
-    print(
-        "\n| Sign-ups a year | A second | Store | Grows in a year by | Windowed rows, at any time | After 3 years |"
-    )
-    print("| ---: | ---: | --- | ---: | ---: | ---: |")
-    for millions in YEARLY:
-        for kind in STORES:
-            each = {name: one.rows * one.size for name, one in found[kind].items()}
-            grows = millions * 1e6 * sum(each[name] for name, days in KEPT.items() if days is None)
-            turns = millions * 1e6 * sum(each[name] * days / 365 for name, days in KEPT.items() if days)
-            sizes = " | ".join(f"{size / 1e9:,.1f} GB" for size in (grows, turns, 3 * grows + turns))
-            print(f"| {millions} million | {millions * 1e6 / (365 * 86_400):.2g} | {NAMES[kind]} | {sizes} |")
-
-
-def main() -> None:
+def main(*, signups: int = 15_000) -> None:
     """Train, fill and measure."""
-    parser = arguments(__doc__)
-    parser.add_argument("--signups", type=int, default=15_000)
-    options = parser.parse_args()
-    signups = list(chosen(options.signups, identities=True))
+    sent = list(chosen(signups, identities=True))
     with tempfile.TemporaryDirectory(prefix="capacity-") as folder:
         print("training on 20,000 invented records", flush=True)
         trained = train(load_configuration(IDENTITY), invented(20_000, seed=1, network=False), rounds=20)
         bundle = trained.save(Path(folder) / "bundle")
-        print(f"{len(trained.contents.features.names)} features", flush=True)
-        found = {kind: measured(kind, bundle, signups) for kind in STORES}
-    print_rows(found)
-    print_years(found)
+        print(f"{len(trained.contents.features.names)} features\n", flush=True)
+        found = {kind: measured(kind, bundle, sent) for kind in Store}
+    print_head(
+        "Table", "Rows for each sign-up", *(f"{name}, bytes of each" for name in NAMES.values()), "Kept for"
+    )
+    for name, days in KEPT.items():
+        kept = "ever" if days is None else f"{days} days" if days > 1 else "a day"
+        sizes = [f"{found[kind][name].size:,.0f}" for kind in Store]
+        print_row(f"`{name}`", f"{found[Store.SQLITE][name].rows:.2f}", *sizes, kept)
+    print()
+    growth = "Grows in a year by", "Windowed rows, at any time", "After 3 years"
+    print_head("Sign-ups a year", "A second", "Store", *growth)
+    for millions in YEARLY:
+        for kind in Store:
+            each = {name: one.rows * one.size for name, one in found[kind].items()}
+            grows = millions * 1e6 * sum(each[name] for name, days in KEPT.items() if days is None)
+            turns = millions * 1e6 * sum(each[name] * days / 365 for name, days in KEPT.items() if days)
+            amounts = [f"{size / 1e9:,.1f} GB" for size in (grows, turns, 3 * grows + turns)]
+            print_row(f"{millions} million", f"{millions * 1e6 / (365 * 86_400):.2g}", NAMES[kind], *amounts)
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

@@ -4,53 +4,52 @@ Each request has credentials, a rate limit, its own idempotency key, histories u
 hot) and five windows, 300 trees, exact reasons where the outcome needs them, encryption, link rows, events, and a
 durable commit. The service runs on one core; the load and PostgreSQL run on another.
 
-Run as ``python benchmarks/create_verification.py --store sqlite``. Every answer must be a 201, and a sample is compared
-with the scorer's decision on the same request and history. Prints the start of the service and its memory too.
-
-With ``--in-use`` every run has a twin during which labels are reported and pages are read, in turns; the ratio of both
-rates is printed for each pair. With ``--overrides`` the twin has 20 rules and three lists of 100,000 values instead.
+Every answer must be a 201, and a sample is compared with the scorer's decision on the same request and history. Prints
+the start of the service and its memory too. With ``--overrides`` every run has a twin with 20 rules and three lists of
+100,000 values, in turns; the ratio of both rates is printed for each pair.
 """
 
-import argparse
 import asyncio
-import itertools
 import json
 import os
 import statistics
-import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from enum import StrEnum
 from pathlib import Path
-from typing import Final
+from typing import Annotated, Final
 
+import typer
 from shared.bundles import served_bundle, stepping_up
 from shared.checks import check_answers
 from shared.database import Site, completed, site
-from shared.judging import STORES, add_load, arguments
-from shared.load import CONNECTIONS, CREATE, Answered, Visitors
+from shared.load import CONNECTIONS, Answered, Visitors
 from shared.processes import cpu_seconds, resident_mebibytes, serving
+from shared.script import Stores, Verdict, at_least, in_turns, run
 
-from outside_client import Answer, OutsideClient, port_of
 from running_service import Running
 from scoring_model.bundle import Bundle
 from scoring_model.contract.outcome import Outcome
-from scoring_model.records import rfc3339
 from scoring_model.scorer import Scorer
 from scoring_model.service.activation.rules import activate_rules
 from scoring_model.service.core.rows import Row
 from scoring_model.service.operator_lists.changes import Addition, ListChange, add_entries
 from scoring_model.service.store import open_store
 
-Within = Callable[[], AbstractContextManager[None]]
-
 WARM_SECONDS: Final = 4
 KEPT: Final = 200
 """Approximate number of answers of a load that are checked."""
 
-LISTS: Final = [f"{CREATE}?limit=100{more}" for more in ("", "&outcome=FAILED", "&outcome=STEPPED_UP")]
-LABELLED: Final = 10
-"""Labels in a report, of two a second: one for each hundred of 2,000 verifications."""
+OF_RATE: Final = 0.97
+"""Least share of the rate without rules and lists."""
+
+
+class Bodies(StrEnum):
+    """What requests bring: signals only, or the name of a stored identity."""
+
+    SIGNALS = "signals"
+    IDENTITIES = "identities"
 
 
 def print_disk(folder: Path) -> None:
@@ -73,34 +72,6 @@ def rehearsed(here: Site, bundle: Bundle, visitors: Visitors) -> Path:
         warm = visitors.drive(service.url, WARM_SECONDS)
     scores = [int(json.loads(answer)["scoringScore"]) for answer in warm.answers]
     return stepping_up(bundle, scores).save(here.folder / "bundles" / "served")
-
-
-@contextmanager
-def in_use(service: Running, here: Site, verifications: Sequence[str]) -> Iterator[None]:
-    """Report labels and read pages of lists, twice a second each; exit if an answer was not a 200."""
-    client = OutsideClient(port_of(service), here.credentials)
-    ids, stop = itertools.cycle(verifications), threading.Event()
-    answers: list[Answer] = []
-
-    def run() -> None:
-        while not stop.wait(0.5):
-            known = rfc3339(time.time_ns() // 1000 - 1_000_000)
-            label = {"label": ("fraud", "genuine")[len(answers) % 4 // 2], "knownAt": known}
-            rows = [{"verificationId": next(ids), **label} for _ in range(LABELLED)]
-            answers.append(client.ask("POST", "/scoring/v1/labels", {"labels": rows}))
-            answers.append(client.ask("GET", LISTS[len(answers) // 2 % len(LISTS)]))
-
-    thread = threading.Thread(target=run)
-    thread.start()
-    try:
-        yield
-    finally:
-        stop.set()
-        thread.join()
-    bad = [one for one in answers if one.status != 200] + [one for one in answers[::2] if one.json["refused"]]
-    if bad or not answers:
-        raise SystemExit(f"labels and lists: {bad or 'none was asked for'}")
-    print(f"  with {len(answers) // 2} reports of labels and as many pages of lists")
 
 
 class Overrides:
@@ -179,28 +150,20 @@ class Bench:
             raise SystemExit(f"{found.count(201)} were answered and {stored} were stored")
         return found
 
-    def measure_in_use(self, seconds: int, *, repeats: int, known: Answered) -> list[Answered]:
-        """Measure in turns without and with labels and lists in use; returns the loads without."""
-        ids = [json.loads(answer)["id"] for answer in known.answers]
-        return self._in_turns(seconds, repeats, nullcontext, lambda: in_use(self._service, self._here, ids))
+    def overridden(self, seconds: int, pairs: int) -> tuple[list[Answered], float]:
+        """Measure in turns with and without rules and lists; the loads without, and the median ratio of rates."""
+        off = Overrides(self._here, self._scorer).off
 
-    def measure_overrides(self, seconds: int, *, repeats: int) -> list[Answered]:
-        """Measure in turns without and with rules and lists; returns the loads without."""
-        return self._in_turns(seconds, repeats, Overrides(self._here, self._scorer).off, nullcontext)
+        def measure(has_overrides: bool) -> Answered:
+            with nullcontext() if has_overrides else off():
+                return self.measure(seconds)
 
-    def _in_turns(self, seconds: int, repeats: int, without: Within, used: Within) -> list[Answered]:
-        """Each pair begins with the other kind, so that a machine that slows down favours neither."""
-        pairs = []
-        for turn in range(repeats):
-            loads: dict[bool, Answered] = {}
-            for kind in (turn % 2 == 1, turn % 2 == 0):
-                with used() if kind else without():
-                    loads[kind] = self.measure(seconds)
-            pairs.append(loads)
-            print(f"pair {turn + 1}: {loads[True].goodput / loads[False].goodput:.3f} of the rate without")
-        ratios = [loads[True].goodput / loads[False].goodput for loads in pairs]
-        print(f"median {statistics.median(ratios):.3f} of the rate without")
-        return [loads[False] for loads in pairs]
+        ratios, loads = [], []
+        for used, without in in_turns(pairs, measure):
+            loads.append(without)
+            ratios.append(used.goodput / without.goodput)
+            print(f"pair {len(ratios)}: {ratios[-1]:.3f} of the rate without")
+        return loads, statistics.median(ratios)
 
     def _cpu(self) -> list[float]:
         pids = [self._service.process.pid]
@@ -210,9 +173,18 @@ class Bench:
         return [cpu_seconds(pid) for pid in pids]
 
 
-def measure(store: str, kind: str, bundle: Bundle, options: argparse.Namespace) -> dict[str, float]:
+def measure(
+    store: str,
+    kind: Bodies,
+    bundle: Bundle,
+    seconds: int,
+    rows: int,
+    customers: int,
+    repeats: int,
+    overrides: bool,
+) -> Iterator[Verdict]:
     """Measure one kind of request on one kind of store."""
-    with site(store, bundle, options, identities=kind == "identities") as here:
+    with site(store, bundle, rows=rows, customers=customers, identities=kind is Bodies.IDENTITIES) as here:
         print_disk(here.folder)
         visitors = Visitors(here.bodies, here.credentials, keys=True)
         path, began = rehearsed(here, bundle, visitors), time.perf_counter()
@@ -222,46 +194,38 @@ def measure(store: str, kind: str, bundle: Bundle, options: argparse.Namespace) 
             ready, pid = time.perf_counter() - began, service.process.pid
             print(f"ready after {ready:.2f} s with {resident_mebibytes(pid):.0f} MiB")
             bench = Bench(service, here, path, visitors)
-            first, idle = bench.load(WARM_SECONDS), bench.load(WARM_SECONDS, connections=1)
-            if options.overrides:
-                found = bench.measure_overrides(options.seconds, repeats=options.repeats)
-            elif options.in_use:
-                found = bench.measure_in_use(options.seconds, repeats=options.repeats, known=first)
+            bench.load(WARM_SECONDS)
+            idle = bench.load(WARM_SECONDS, connections=1)
+            if overrides:
+                loads, share = bench.overridden(seconds, repeats)
+                yield at_least(f"{store}, {kind}: median share of the rate without overrides", share, OF_RATE)
             else:
-                found = [bench.measure(options.seconds) for _ in range(options.repeats)]
+                loads = [bench.measure(seconds) for _ in range(repeats)]
             print(f"{resident_mebibytes(pid):.0f} MiB after load", flush=True)
-    return {
-        "requests_per_second": statistics.median(load.goodput for load in found),
-        "p50_ms": 1e3 * statistics.median(load.percentile(50) for load in found),
-        "p99_ms": 1e3 * statistics.median(load.percentile(99) for load in found),
-        "idle_p50_ms": 1e3 * idle.percentile(50),
-    }
-
-
-def main() -> None:
-    """Measure both kinds of requests on the chosen stores."""
-    parser = arguments(__doc__)
-    add_load(parser, seconds=12, rows=1_000_000, customers=60_000)
-    kinds = ("signals", "identities")
-    parser.add_argument("--bodies", choices=kinds, action="append", help="by default both")
-    parser.add_argument("--repeats", type=int, default=3, help="runs; the median counts")
-    parser.add_argument(
-        "--in-use", action="store_true", help="in turns without and with labels and lists in use"
+    rate = statistics.median(load.goodput for load in loads)
+    p50, p99 = (1e3 * statistics.median(load.percentile(one) for load in loads) for one in (50, 99))
+    print(
+        f"{store}, {kind}: {rate:,.0f} requests/s (wanted: 1,500), p50 {p50:.1f} ms, p99 {p99:.1f} ms (below 50)"
     )
-    parser.add_argument("--overrides", action="store_true", help="in turns without and with rules and lists")
-    options = parser.parse_args()
+    print(f"  idle p50 {1e3 * idle.percentile(50):.2f} ms (2 on SQLite, 3 on PostgreSQL)", flush=True)
+
+
+def main(
+    *,
+    store: Stores,
+    bodies: Annotated[list[Bodies], typer.Option(default_factory=lambda: list(Bodies))],
+    seconds: int = 12,
+    rows: int = 1_000_000,
+    customers: int = 60_000,
+    repeats: int = 3,
+    overrides: bool = False,
+) -> Iterator[Verdict]:
+    """Measure both kinds of requests on the chosen stores; the medians of repeated runs count."""
     bundle = served_bundle()
-    results = {
-        f"{store}, {kind}": measure(store, kind, bundle, options)
-        for store in options.store or STORES
-        for kind in options.bodies or kinds
-    }
-    print(f"\n{'':<24}{'requests/s':>12}{'p50 ms':>9}{'p99 ms':>9}{'idle p50 ms':>13}")
-    for name, found in results.items():
-        print(f"{name:<24}", end="")
-        print("{requests_per_second:12,.0f}{p50_ms:9.1f}{p99_ms:9.1f}{idle_p50_ms:13.2f}".format(**found))
-    print("target: 1,500 requests/s or more, p99 below 50 ms; idle 2 ms on SQLite, 3 ms on PostgreSQL")
+    for kind in store:
+        for body in bodies:
+            yield from measure(kind, body, bundle, seconds, rows, customers, repeats, overrides)
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

@@ -1,169 +1,208 @@
 """Deliveries of webhooks a second, beside httpx, which posts the same bodies and stores nothing.
 
-Run as ``python benchmarks/deliveries.py --store sqlite``. ``scoring-model deliver`` on one core delivers waiting
-events, and a receiver on the other checks every signature. Each delivery must arrive and be recorded as delivered after
-one attempt. httpx has the same concurrency. Ends with 1 below `WANTED_RATE`.
+``scoring-model deliver`` on one core delivers waiting events, and a receiver on the other checks every signature. Each
+delivery must arrive and be recorded as delivered after one attempt. httpx has the same concurrency. Ends with 1 below
+`WANTED_RATE`.
 """
 
-import argparse
 import asyncio
+import base64
+import hmac
+import json
 import multiprocessing
 import subprocess
-import sys
 import time
+import urllib.request
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Final
+from multiprocessing.connection import Connection
+from typing import Any, Final
 
 import httpx
 import uvloop
-from shared.database import Site, count, new_client, site, write_events, write_webhook
-from shared.judging import STORES, Verdict, arguments, at_least, exit_code
+from aiohttp import web
+from shared.database import Site, count, insert, secrets_of, site
 from shared.processes import cpu_seconds, on_core, two_cores
-from shared.receiver import Counts, counting, counts_of
+from shared.script import Stores, Verdict, at_least, run
 
 from running_service import PROGRAM
-from scoring_model.service.core.rows import EventRow
+from scoring_model.service.core.rows import EventRow, WebhookRow
 from scoring_model.service.delivery.deliverer import DeliveryLimits
 from scoring_model.service.delivery.signing import payload, signed_headers
 from scoring_model.service.events.events import message_id
-from scoring_model.service.events.webhooks import new_secret
+from scoring_model.service.events.webhooks import associated_data, new_secret
 from service_use import select
+from stored_rows import event_row, new_id, webhook_row
 
 WANTED_RATE: Final = 1_000
 SLOWEST: Final = 100
 """Minimum plausible deliveries per second."""
 
+DATA: Final = json.dumps(
+    {
+        "id": "01890a5d-ac96-774b-bcce-b302099a8057",
+        "identityId": None,
+        "status": "COMPLETED",
+        "scoringOutcome": "PASSED",
+        "scoringScore": 112,
+        "modelVersion": "0123456789ab",
+    }
+)
+
 Post = tuple[dict[str, str], str]
 
 
-@dataclass(frozen=True, kw_only=True)
-class World:
-    """A site, a client with a webhook, and the receiver that checks signatures with its secret."""
+def receive(secret: str, port: "Connection[int, int]") -> None:
+    """Count signed, repeated and forged deliveries by path; GET returns the counts of a path.
 
-    site: Site
-    client: int
-    receiver: str
-    secret: str
+    `seconds` are those from the first new delivery to the last one.
+    """
+    key = base64.b64decode(secret.removeprefix("whsec_"))
+    arrived: dict[str, dict[str, float]] = defaultdict(dict)
+    bad: dict[str, Counter[str]] = defaultdict(Counter)
 
-    @property
-    def hook(self) -> str:
-        """URL of the webhook."""
-        return f"{self.receiver}/hook"
-
-    def waiting(self) -> int:
-        """Number of waiting events and deliveries."""
-        return count(self.site.url, "events", "waiting = 1") + count(
-            self.site.url, "deliveries", "status = 'WAITING'"
+    async def take(request: web.Request) -> web.Response:
+        message, timestamp, signature = (
+            request.headers.get(f"webhook-{name}", "") for name in ("id", "timestamp", "signature")
         )
+        signed = b".".join((message.encode(), timestamp.encode(), await request.read()))
+        if signature != "v1," + base64.b64encode(hmac.digest(key, signed, "sha256")).decode():
+            bad[request.path]["forged"] += 1
+        elif message in arrived[request.path]:
+            bad[request.path]["again"] += 1
+        else:
+            arrived[request.path][message] = time.monotonic()
+        return web.Response(status=204)
 
-    def states(self) -> str:
-        """All deliveries, counted by status, answer and reason."""
-        words = "status, answered, excerpt"
-        return str(
-            asyncio.run(select(self.site.url, f"SELECT {words}, count(*) FROM deliveries GROUP BY {words}"))
-        )
+    async def show(request: web.Request) -> web.Response:
+        times = arrived[request.path].values()
+        wrong = {name: bad[request.path][name] for name in ("again", "forged")}
+        seconds = max(times, default=0.0) - min(times, default=0.0)
+        return web.json_response({"deliveries": len(times), "seconds": seconds, **wrong})
+
+    async def serve() -> None:
+        app = web.Application()
+        app.add_routes([web.post("/{path}", take), web.get("/{path}", show)])
+        runner = web.AppRunner(app, access_log=None)
+        await runner.setup()
+        await web.TCPSite(runner, "127.0.0.1", 0, backlog=1024).start()
+        port.send(runner.addresses[0][1])
+        await asyncio.Event().wait()
+
+    uvloop.run(serve())
 
 
 @contextmanager
-def world(store: str, options: argparse.Namespace) -> Iterator[World]:
-    """Everything that runs on the core of the load."""
-    secret = new_secret()
-    with site(store, None, options) as here, counting(secret) as receiver:
-        caller, _ = asyncio.run(new_client(here.url))
-        found = World(site=here, client=caller.client, receiver=receiver, secret=secret)
-        write_webhook(here.url, here.keyring, client=found.client, destination=found.hook, secret=secret)
-        yield found
+def receiving(secret: str) -> Iterator[str]:
+    """Run a receiver in a process of its own; yields its base URL."""
+    context = multiprocessing.get_context("spawn")
+    here, there = context.Pipe()
+    process = context.Process(target=receive, args=(secret, there))
+    process.start()
+    try:
+        yield f"http://127.0.0.1:{here.recv()}"
+    finally:
+        process.kill()
+        process.join()
 
 
-@contextmanager
-def delivering(world: World) -> Iterator["subprocess.Popen[bytes]"]:
-    """Run `scoring-model deliver` on its own core."""
-    words = ["deliver", "--database", world.site.url, "--master-key", world.site.master_key, "--development"]
+def counts_of(url: str, expected: int) -> dict[str, Any]:
+    """Fetch from a receiver the counts of a URL; exit unless all were signed and received."""
+    with urllib.request.urlopen(url, timeout=30) as answer:
+        counts: dict[str, Any] = json.load(answer)
+    if (counts["deliveries"], counts["forged"]) != (expected, 0):
+        raise SystemExit(f"{expected} were sent: {counts}")
+    return counts
+
+
+def write_events(here: Site, destination: str, secret: str, events: int) -> None:
+    """Register a webhook for all events, and write waiting ones."""
+    hook, client, now = new_id(), here.caller.client, time.time_ns() // 1000
+    secrets = asyncio.run(secrets_of(here.url, here.keyring))
+    sealed = secrets.seal(associated_data("secret", hook), secret.encode())
+    row = webhook_row(
+        id=hook, client=client, destination_url=destination, secret=sealed, created_at=1, succeeded_at=now
+    )
+    asyncio.run(insert(here.url, WebhookRow, [row]))
+    waiting = {"client": client, "type": "verification.passed", "created_at": now, "data": DATA}
+    asyncio.run(insert(here.url, EventRow, (event_row(**waiting) for _ in range(events))))
+
+
+def deliver(here: Site, events: int) -> float:
+    """Run `scoring-model deliver` on its own core until nothing waits; microseconds of CPU of a delivery."""
+    words = ["deliver", "--database", here.url, "--master-key", here.master_key, "--development"]
     with on_core(two_cores()[0]):
         process = subprocess.Popen([PROGRAM, *words], stderr=subprocess.DEVNULL)
     try:
-        yield process
+        end = time.monotonic() + 30 + events / SLOWEST
+        while count(here.url, "events", "waiting = 1") + count(here.url, "deliveries", "status = 'WAITING'"):
+            if time.monotonic() > end:
+                raise SystemExit("deliveries still wait")
+            time.sleep(0.2)
+        return 1e6 * cpu_seconds(process.pid) / events
     finally:
         process.terminate()
         process.wait()
 
 
-def settled(world: World, events: int) -> Counts:
-    """Wait until the queue is empty; exit unless all deliveries were signed, received and recorded at once."""
-    end = time.monotonic() + 30 + events / SLOWEST
-    while world.waiting():
-        if time.monotonic() > end:
-            raise SystemExit(f"deliveries still wait: {world.states()}")
-        time.sleep(0.2)
-    counts = counts_of(world.hook)
-    recorded = count(world.site.url, "deliveries", "status = 'DELIVERED' AND attempts = 1")
-    if (counts.deliveries, counts.forged, recorded) != (events, 0, events):
-        raise SystemExit(f"{events} events: {counts}, {recorded} recorded as delivered")
-    return counts
-
-
-def measure(store: str, options: argparse.Namespace) -> Verdict:
+def measure(store: str, events: int, posts: int) -> Verdict:
     """Deliver from a store, and post the same bodies from memory."""
-    with world(store, options) as here:
-        write_events(here.site.url, client=here.client, count=options.events)
-        with delivering(here) as process:
-            counts = settled(here, options.events)
-            cpu = 1e6 * cpu_seconds(process.pid) / options.events
-        peer = post_by_httpx(here, min(options.events, options.posts))
-    print(f"\n{store}: {counts.rate:8,.0f} deliveries/s, {cpu:.0f} us of CPU each, {counts.again} came twice")
-    print(f"  httpx: {peer['rate']:8,.0f} posts/s, {peer['cpu']:.0f} us each, nothing kept", end="")
-    print(f"; ratio {counts.rate / peer['rate']:.2f}", flush=True)
-    return at_least(f"deliveries per second, {store}", counts.rate, WANTED_RATE)
+    secret = new_secret()
+    with site(store, None) as here, receiving(secret) as receiver:
+        write_events(here, f"{receiver}/hook", secret, events)
+        cpu = deliver(here, events)
+        counts = counts_of(f"{receiver}/hook", events)
+        recorded = count(here.url, "deliveries", "status = 'DELIVERED' AND attempts = 1")
+        if recorded != events:
+            raise SystemExit(f"{recorded} of {events} were recorded as delivered at once")
+        peer_rate, peer_cpu = post_by_httpx(here, f"{receiver}/posts", secret, min(events, posts))
+    rate = (events - 1) / counts["seconds"]
+    print(f"\n{store}: {rate:8,.0f} deliveries/s, {cpu:.0f} us of CPU each, {counts['again']} came twice")
+    print(f"  httpx: {peer_rate:8,.0f} posts/s, {peer_cpu:.0f} us each, nothing kept", end="")
+    print(f"; ratio {rate / peer_rate:.2f}", flush=True)
+    return at_least(f"deliveries per second, {store}", rate, WANTED_RATE)
 
 
-def post_by_httpx(world: World, number: int) -> dict[str, float]:
+def post_by_httpx(here: Site, url: str, secret: str, number: int) -> tuple[float, float]:
     """Post the same bodies, signed beforehand, with httpx from the core that delivered."""
     statement = f"SELECT {', '.join(EventRow._fields)} FROM events ORDER BY id LIMIT {number}"
-    bodies = [payload(EventRow(*row)) for row in asyncio.run(select(world.site.url, statement))]
+    bodies = [payload(EventRow(*row)) for row in asyncio.run(select(here.url, statement))]
     posts = [
-        (signed_headers(message_id(place.to_bytes(16, "big")), body, [world.secret], now=0), body.decode())
+        (signed_headers(message_id(place.to_bytes(16, "big")), body, [secret], now=0), body.decode())
         for place, body in enumerate(bodies)
     ]
-    url = f"{world.receiver}/posts"
     context = multiprocessing.get_context("spawn")
     with on_core(two_cores()[0]), ProcessPoolExecutor(1, mp_context=context) as pool:
-        found = pool.submit(post_all, url, posts, DeliveryLimits().per_destination // 2).result()
-    counts = counts_of(url)
-    if (counts.deliveries, counts.forged) != (number, 0):
-        raise SystemExit(f"{number} posts: {counts}")
-    return found
+        measured = pool.submit(post_all, url, posts, DeliveryLimits().per_destination // 2).result()
+    counts_of(url, number)
+    return measured
 
 
-def post_all(url: str, posts: list[Post], concurrency: int) -> dict[str, float]:
+def post_all(url: str, posts: list[Post], concurrency: int) -> tuple[float, float]:
     """Post with httpx in this process; posts a second, and microseconds of CPU of each."""
 
     async def work(client: httpx.AsyncClient, waiting: Iterator[Post]) -> None:
         for headers, body in waiting:
             (await client.post(url, headers=headers, content=body)).raise_for_status()
 
-    async def run() -> None:
+    async def post() -> None:
         limits, waiting = httpx.Limits(max_connections=concurrency), iter(posts)
         async with httpx.AsyncClient(limits=limits, timeout=15, trust_env=False) as client:
             await asyncio.gather(*(work(client, waiting) for _ in range(concurrency)))
 
     began, used = time.perf_counter(), time.process_time()
-    uvloop.run(run())
+    uvloop.run(post())
     seconds, cpu = time.perf_counter() - began, time.process_time() - used
-    return {"rate": len(posts) / seconds, "cpu": 1e6 * cpu / len(posts)}
+    return len(posts) / seconds, 1e6 * cpu / len(posts)
 
 
-def main() -> int:
-    """Measure the chosen stores."""
-    parser = arguments(__doc__)
-    parser.add_argument("--store", choices=STORES, action="append", help="by default both")
-    parser.add_argument("--events", type=int, default=100_000, help="that wait")
-    parser.add_argument("--posts", type=int, default=10_000, help="of httpx")
-    options = parser.parse_args()
-    return exit_code([measure(store, options) for store in options.store or STORES])
+def main(*, store: Stores, events: int = 100_000, posts: int = 10_000) -> Iterator[Verdict]:
+    """Measure the chosen stores; `posts` are those of httpx."""
+    for kind in store:
+        yield measure(kind, events, posts)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run(main)

@@ -1,8 +1,6 @@
 r"""Time and memory of an evaluation of a million records: 1,000 draws of days, groups and every curve.
 
-    python benchmarks/evaluation.py [--records 1000000] [--days 730] [--frauds 0.015] [--bundle BUNDLE]
-
-First, some draws of a smaller file are compared with those of repeating its records. With a bundle, a scored file of as
+With a bundle, a scored file of as
 many rows and a file of their labels are invented, the command that reports on them is timed as a whole and printed, and
 its report is opened in Chromium on a desk and on a phone, three times each, until it is painted. Ends with 1 if the
 command takes more than 60 seconds or 4 GB, or the report has more than 3 MB or takes 2 seconds to open.
@@ -10,10 +8,10 @@ command takes more than 60 seconds or 4 GB, or the report has more than 3 MB or 
 
 import asyncio
 import resource
-import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -23,14 +21,12 @@ import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet as pq
 from shared.browser import open_times
-from shared.judging import Verdict, arguments, at_most, exit_code
 from shared.processes import run_program
+from shared.script import Verdict, at_most, run
 from shared.simulation import rules_of
 
 from scoring_model.configuration import CostSettings
 from scoring_model.evaluation import EvaluatedRecords, evaluate_records
-from scoring_model.evaluation.draws import Draws, draw_blocks
-from scoring_model.evaluation.figures import measure_figures
 from scoring_model.records import Column
 from scoring_model.records.times import DAY
 from scoring_model.scorer import Scorer
@@ -60,25 +56,6 @@ def invent(size: int, *, days: int, frauds: float) -> EvaluatedRecords:
         persons=rng.integers(0, max(size // 2, 1), size),
         columns={"country": countries, "channel": channels},
     )
-
-
-def check() -> None:
-    """Compare draws with files in which the records of each day are repeated as often as it was drawn."""
-    records = invent(5_000, days=40, frauds=0.1)
-    drawn = measure_figures(records, Draws.of(records.event_times, repeats=5), costs=COSTS).draws
-    day_of = records.event_times // DAY
-    for number, draw in enumerate(draw_blocks(40, repeats=5)):
-        rows = np.repeat(np.arange(len(records)), draw[day_of])
-        repeated = EvaluatedRecords(
-            decisions=records.decisions.take(rows),
-            labels=records.labels[rows],
-            event_times=records.event_times[rows],
-        )
-        alone = measure_figures(repeated, Draws.of(repeated.event_times, repeats=0), costs=COSTS).estimates
-        for name, estimate in alone.items():
-            if "capacity" not in name:  # a day that is drawn twice has two queues
-                expected = np.array(estimate.value, dtype=np.float64)  # None is NaN
-                np.testing.assert_allclose(drawn[name][number], expected, rtol=1e-12, err_msg=name)
 
 
 def timed(name: str, work: Callable[[], T]) -> T:
@@ -120,7 +97,7 @@ def _texts(column: Column) -> pa.Array:
     return pa.array(np.array([*column.values, None], dtype=object)[column.codes])
 
 
-def time_command(bundle: Path, records: EvaluatedRecords) -> list[Verdict]:
+def time_command(bundle: Path, records: EvaluatedRecords) -> Iterator[Verdict]:
     """Time the command, and the opening of its report."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -134,35 +111,26 @@ def time_command(bundle: Path, records: EvaluatedRecords) -> list[Verdict]:
         size = report.stat().st_size
         shown = " ".join(word.name if isinstance(word, Path) else word for word in words)
         print(f"scoring-model evaluate {shown}: {found.cpu:.1f} s of processor time")
-    return [
-        at_most("seconds", found.seconds, MOST_SECONDS),
-        at_most("gigabytes", found.gigabytes, MOST_GIGABYTES),
-        at_most("megabytes of the report", size / 1e6, MOST_BYTES / 1e6),
-        at_most("seconds until the report is open", opened, MOST_TO_OPEN),
-    ]
+    yield at_most("seconds", found.seconds, MOST_SECONDS)
+    yield at_most("gigabytes", found.gigabytes, MOST_GIGABYTES)
+    yield at_most("megabytes of the report", size / 1e6, MOST_BYTES / 1e6)
+    yield at_most("seconds until the report is open", opened, MOST_TO_OPEN)
 
 
-def main() -> int:
-    """Check, then measure."""
-    parser = arguments(__doc__)
-    parser.add_argument("--records", type=int, default=1_000_000)
-    parser.add_argument("--days", type=int, default=730)
-    parser.add_argument("--frauds", type=float, default=0.015)
-    parser.add_argument("--bundle", type=Path)
-    given = parser.parse_args()
-    check()
-    print("draws are those of repeated records")
-    records = invent(given.records, days=given.days, frauds=given.frauds)
-    print(f"{given.records:,} records, {given.days} days, {int(records.labels.sum()):,} frauds")
+def main(
+    *, records: int = 1_000_000, days: int = 730, frauds: float = 0.015, bundle: Path | None = None
+) -> Iterator[Verdict]:
+    """Measure."""
+    made = invent(records, days=days, frauds=frauds)
+    print(f"{records:,} records, {days} days, {int(made.labels.sum()):,} frauds")
     by = {"country": None, "channel": None}
-    found = timed(
-        "evaluation with groups", lambda: evaluate_records(records, rules=RULES, costs=COSTS, by=by)
-    )
+    result = timed("evaluation with groups", lambda: evaluate_records(made, rules=RULES, costs=COSTS, by=by))
     for name in CURVES:
-        timed(name, lambda name=name: getattr(found.curves, name))  # type: ignore[misc]
+        timed(name, partial(getattr, result.curves, name))
     print(f"{'memory':<24}{resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20:8.2f} GB")
-    return exit_code([] if given.bundle is None else time_command(given.bundle, records))
+    if bundle is not None:
+        yield from time_command(bundle, made)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run(main)

@@ -1,25 +1,23 @@
 """Invented exports in eight dialects: from `init` to an evaluation without an edit, against a configuration by hand.
 
-    python benchmarks/exports.py --seeds 2 --trials 1 --threads 1
-
 Each dialect has its own headers, words, separators, encodings, forms of dates and labels. The generator knows nothing
 of the package; `scoring-model` runs as a program. The bar: average precision at most .02 below that of a
 configuration made by hand, on the same test period.
 """
 
-import argparse
 import json
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Annotated, Final
 
 import numpy as np
 import pandas as pd
+import typer
 import yaml
-from shared.judging import arguments
 from shared.processes import run_program
+from shared.script import Verdict, at_least, print_head, print_row, run
 from sklearn.metrics import average_precision_score
 
 BAR: Final = 0.02
@@ -183,17 +181,17 @@ def by_hand(dialect: Dialect) -> dict[str, object]:
     }
 
 
-def judged(folder: Path, config: Path, frauds: np.ndarray, options: argparse.Namespace) -> float:
+def judged(folder: Path, config: Path, frauds: np.ndarray, trials: int, threads: int) -> float:
     """Train on the past and score the future; average precision against what came out later."""
     bundle, scored = folder / f"{config.stem}-bundle", folder / f"{config.stem}.csv"
-    limits = ("--trials", options.trials, "--threads", options.threads)
+    limits = ("--trials", trials, "--threads", threads)
     run_program("train", folder / "past.csv", "--config", config, "--out", bundle, "--no-track", *limits)
-    later = ("--history", folder / "past.csv", "--out", scored, "--threads", options.threads)
+    later = ("--history", folder / "past.csv", "--out", scored, "--threads", threads)
     run_program("score", bundle, folder / "future.csv", *later)
     return float(average_precision_score(frauds, pd.read_csv(scored)["scoringScore"]))
 
 
-def compared(name: str, seed: int, options: argparse.Namespace) -> tuple[float, float, int]:
+def compared(name: str, seed: int, trials: int, threads: int) -> tuple[float, float, int]:
     """Return the average precision by `init` and by hand, and the bad rows of the proposal."""
     dialect, whole = DIALECTS[name], records(seed)
     past = whole["time"] < PAST
@@ -209,30 +207,28 @@ def compared(name: str, seed: int, options: argparse.Namespace) -> tuple[float, 
             run_program("check", folder / "past.csv", "--config", folder / "init.yaml", "--json").output
         )
         frauds = whole["label"][~past].to_numpy(float)
-        proposed, hand = (judged(folder, folder / f"{one}.yaml", frauds, options) for one in ("init", "hand"))
+        configs = (folder / f"{one}.yaml" for one in ("init", "hand"))
+        proposed, hand = (judged(folder, one, frauds, trials, threads) for one in configs)
     return proposed, hand, found["bad"]
 
 
-def main() -> None:
+def main(
+    *,
+    seeds: int = 2,
+    trials: int = 1,
+    threads: int = 1,
+    dialects: Annotated[list[str], typer.Option(default_factory=lambda: list(DIALECTS), show_default="all")],
+) -> Iterator[Verdict]:
     """Compare every dialect, and fail if one is further below than the bar."""
-    parser = arguments(__doc__)
-    parser.add_argument("--seeds", type=int, default=2)
-    parser.add_argument("--trials", type=int, default=1)
-    parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--dialects", nargs="*", default=[*DIALECTS], choices=[*DIALECTS])
-    options = parser.parse_args()
-    print(f"{'dialect':12} {'init':>6} {'hand':>6} {'difference':>10} {'bad rows':>8}")
+    print_head("dialect", "init", "hand", "difference", "bad rows")
     worst = 0.0
-    for name in options.dialects:
-        results = np.array([compared(name, seed, options) for seed in range(options.seeds)])
+    for name in dialects:
+        results = np.array([compared(name, seed, trials, threads) for seed in range(seeds)])
         proposed, hand, bad = results.mean(axis=0)
         worst = min(worst, proposed - hand)
-        print(f"{name:12} {proposed:6.3f} {hand:6.3f} {proposed - hand:+10.3f} {bad:8.0f}", flush=True)
-    if worst < -BAR:
-        raise SystemExit(
-            f"a proposal is {-worst:.3f} below a configuration by hand; at most {BAR} is allowed"
-        )
+        print_row(name, f"{proposed:.3f}", f"{hand:.3f}", f"{proposed - hand:+.3f}", f"{bad:.0f}")
+    yield at_least("least difference of a proposal from a configuration by hand", worst, -BAR)
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

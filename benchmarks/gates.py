@@ -1,19 +1,17 @@
 r"""How often gates call two models of one recipe different, and whether they find planted differences.
 
-    python benchmarks/gates.py [--pairs 200] [--records 8000] [--days 60]
-
 Both models of a pair see the same records through independent noise, as two seeds of one recipe do. Days differ in
 their share of frauds and in how hard these are. At most 18 of 200 pairs may be promoted or called significantly
 worse. A better model must be promoted, and one that is stricter with a group must be refused by that gate.
 """
 
-import sys
+from collections.abc import Iterator
 from typing import Final
 
 import numpy as np
 from shared.bundles import CONFIGURATIONS
-from shared.judging import arguments
-from shared.simulation import DAY, Figure, rules_of
+from shared.script import Verdict, counted, run
+from shared.simulation import DAY, rules_of
 
 from scoring_model.arrays import FloatArray
 from scoring_model.configuration import FindingGate, GateSettings, PromiseGate, load_gates
@@ -78,34 +76,28 @@ def judge(
     return check_gates(settings(), compare_evaluations(champion, challenger))
 
 
-def main() -> None:
-    """Count false alarms and check planted differences; exit with an error if a condition is broken."""
-    parser = arguments(__doc__)
-    parser.add_argument("--pairs", type=int, default=200)
-    parser.add_argument("--records", type=int, default=8_000)
-    parser.add_argument("--days", type=int, default=60)
-    given = parser.parse_args()
-    size = {"records": given.records, "days": given.days}
-    better = judge(1, records=40_000, days=given.days, gain=0.5, noise=0.05)
-    unfair = judge(1, records=40_000, days=given.days, gain=0.5, unfair=0.6, noise=0.05)
-    few = judge(1, records=given.records, days=29, gain=0.5)
+def main(*, pairs: int = 200, records: int = 8_000, days: int = 60) -> Iterator[Verdict]:
+    """Count false alarms and check planted differences."""
+    better = judge(1, records=40_000, days=days, gain=0.2, noise=0.05)
+    unfair = judge(1, records=40_000, days=days, gain=0.2, unfair=0.6, noise=0.05)
+    few = judge(1, records=records, days=29, gain=0.5)
     refusing = [result.name for result in unfair.results if result.verdict != "passed"]
-    print(f"a better model: promoted {better.promotes}, better in {', '.join(better.improved) or 'nothing'}")
-    print(f"an unfair model: promoted {unfair.promotes}, refused by {', '.join(refusing) or 'nothing'}")
-    print(f"29 days: exit code {few.exit_code}")
-    reports = [judge(seed, **size) for seed in range(given.pairs)]
-    promoted = sum(report.promotes for report in reports)
-    worse = sum(bool(report.worsened) for report in reports)
-    either = sum(report.promotes or bool(report.worsened) for report in reports)
-    figure = Figure("promoted or significantly worse", either, max(given.pairs, 1), at_most=LARGEST_SHARE)
-    print(f"{given.pairs} pairs of one recipe: {promoted} promoted, {worse} significantly worse\n{figure}")
-    print(
-        f"significantly better in some figure, promoted or not: {sum(bool(one.improved) for one in reports)}"
+    names = ", ".join(better.improved) or "nothing"
+    yield Verdict(better.promotes, f"a better model: promoted {better.promotes}, better in {names}")
+    refused = "documents" in refusing and not unfair.promotes
+    names = ", ".join(refusing) or "nothing"
+    yield Verdict(refused, f"an unfair model: promoted {unfair.promotes}, refused by {names}")
+    yield Verdict(few.exit_code == 11, f"29 days: exit code {few.exit_code}")
+    reports = [judge(seed, records=records, days=days) for seed in range(pairs)]
+    promoted, worse, improved = (
+        sum(map(bool, column))
+        for column in zip(*((one.promotes, one.worsened, one.improved) for one in reports), strict=True)
     )
-    sound = better.promotes and "documents" in refusing and not unfair.promotes and few.exit_code == 11
-    if not sound or not figure.holds:
-        sys.exit("a condition is broken")
+    print(f"{pairs} pairs of one recipe: {promoted} promoted, {worse} significantly worse", end=", ")
+    print(f"{improved} significantly better in some figure, promoted or not")
+    either = sum(one.promotes or bool(one.worsened) for one in reports)
+    yield counted("promoted or significantly worse", either, pairs, at_most=LARGEST_SHARE)
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

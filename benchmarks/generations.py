@@ -1,7 +1,5 @@
 r"""Whether promises hold for all applicants, and nothing is forgotten, when models decide whose labels are known.
 
-    python benchmarks/generations.py [--worlds 100] [--records 12000]
-
 The first records of a world were all observed. Then a model decides, and its successors are trained on the records of
 all times, of which those that a model stopped have no label. There is no control group. One fraud in three has a
 signal that no champion lets pass. At the end the thresholds of the second and third model meet fresh applicants, as if
@@ -11,15 +9,14 @@ least nine tenths of the frauds with the signal that the first one found.
 "Left out" is for comparison: certified on the observed ones alone, as if the others did not exist.
 """
 
-import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
-from shared.judging import arguments
-from shared.simulation import DAY, Figure
+from shared.script import Verdict, at_least, counted, run
+from shared.simulation import DAY
 
 from scoring_model.arrays import BoolArray, FloatArray
 from scoring_model.bundle import ScoreCounts
@@ -159,30 +156,21 @@ def world(seed: int, *, records: int, leave_out: bool) -> tuple[bool, bool, int,
     return broken[0], broken[1], without, float(found[-1][found[0]].mean())
 
 
-def main() -> None:
-    """Follow the worlds; exit with an error if a condition is broken."""
-    parser = arguments(__doc__)
-    parser.add_argument("--worlds", type=int, default=100)
-    parser.add_argument("--records", type=int, default=12_000, help="of a generation")
-    given = parser.parse_args()
-    good = True
+def main(*, worlds: int = 100, records: int = 12_000) -> Iterator[Verdict]:
+    """Follow the worlds, with so many records of a generation."""
     for name, leave_out in (("each stopped one genuine", False), ("left out", True)):
-        found = [world(seed, records=given.records, leave_out=leave_out) for seed in range(given.worlds)]
-        rejects, step_ups, without, kept = (np.array(column) for column in zip(*found, strict=True))
-        figure = Figure(
-            "worlds that break a promise", int((rejects | step_ups).sum()), given.worlds, at_most=0.05
-        )
-        print(f"{name}: {figure} (false rejects {rejects.sum()}, step-ups {step_ups.sum()})")
-        print(f"  without thresholds: {without.sum()} of {2 * given.worlds} models")
+        ends = [world(seed, records=records, leave_out=leave_out) for seed in range(worlds)]
+        rejects, step_ups, without, kept = (np.array(column) for column in zip(*ends, strict=True))
+        print(f"{name}: false rejects {rejects.sum()}, step-ups {step_ups.sum()}")
+        print(f"  without thresholds: {without.sum()} of {2 * worlds} models")
         print(
-            "  of the frauds with the signal that the first model stopped the third stops "
-            f"{kept.mean():.1%}, at least {kept.min():.1%}",
-            flush=True,
+            f"  of the frauds with the signal that the first model stopped the third stops {kept.mean():.1%}"
         )
-        good &= leave_out or (figure.holds and float(kept.min()) >= 0.9)
-    if not good:
-        sys.exit("a condition is broken")
+        broken, most = int((rejects | step_ups).sum()), 1.0 if leave_out else 0.05
+        yield counted(f"{name}: worlds that break a promise", broken, worlds, at_most=most)
+        least = 0.0 if leave_out else 0.9
+        yield at_least(f"{name}: least share of these in a world", float(kept.min()), least)
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

@@ -1,6 +1,6 @@
 """Cost of a hostile network: memory of the service, and latency of an honest client during each attack.
 
-Run as ``python benchmarks/hostile.py``. The service, one process on SQLite, has one core and all clients have the
+The service, one process on SQLite, has one core and all clients have the
 other; everything stays on this machine. The honest client opens a new connection for each request. Exits with 1 if the
 service ever holds more than 400 MiB, if the honest client's p99 reaches 1 s during an attack that needs no credentials,
 if wrong credentials slow its median request more than fourfold, if any of its requests fails, or if the service does
@@ -22,7 +22,6 @@ import math
 import multiprocessing
 import os
 import statistics
-import sys
 import tempfile
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping
@@ -31,12 +30,13 @@ from enum import Enum
 from functools import cache
 from multiprocessing.synchronize import Event
 from pathlib import Path
-from typing import Final
+from typing import Annotated, Final
 
 import numpy as np
+import typer
 from shared.bundles import served_bundle
-from shared.judging import arguments
 from shared.processes import on_core, resident_mebibytes, serving, two_cores
+from shared.script import Verdict, at_most, in_turns, run
 
 from multiplied import multiply
 from outside_client import (
@@ -309,8 +309,8 @@ def beside(service: Running, client: OutsideClient, seconds: float, *, writes: b
 
 def measure(
     name: str, service: Running, client: OutsideClient, seconds: float, usual: dict[str, float]
-) -> bool:
-    """Print the cost of one attack and put its median into `usual`; return True if all bounds hold."""
+) -> Verdict:
+    """Judge the cost of one attack, and put its median into `usual`."""
     with attacked(name, client.port, Target(_lines(client))):
         honest = beside(service, client, seconds)
     usual[name] = honest.quantile(0.5)
@@ -318,40 +318,38 @@ def measure(
     if ATTACKS[name][2] is not Bound.NONE:
         holds = holds and honest.quantile(0.99) < MOST_SECONDS and not honest.failed
     holds = holds and usual[name] <= MOST_SLOWER.get(name, math.inf) * usual.get("none", math.inf)
-    _print(name, honest, holds=holds)
-    return holds
+    return Verdict(holds, _row(name, honest))
 
 
 def measure_on_rows(
     name: str, service: Running, client: OutsideClient, other: OutsideClient, seconds: float, rounds: int
-) -> bool:
-    """Print what an attack of `other` on stored rows costs, in pairs of turns; return True if all bounds hold."""
+) -> Verdict:
+    """Judge what an attack of `other` on stored rows costs, in pairs of turns."""
     target = Target(_lines(other), _large_identity(service, other))
     before = resident_mebibytes(service.process.pid)
     both, ratios = {False: Honest(), True: Honest()}, []
-    for turn in range(rounds):
-        pair: dict[bool, Honest] = {}
-        for under_attack in (turn % 2 == 1, turn % 2 == 0):
-            with attacked(name, client.port, target) if under_attack else contextlib.nullcontext():
-                pair[under_attack] = beside(service, client, seconds / rounds, writes=True)
-            both[under_attack].add(pair[under_attack])
-            time.sleep(1)  # what is under way ends
-        cpu = [float(np.quantile(pair[kind].cpu, 0.99)) for kind in (True, False)]
-        ratios.append((pair[True].quantile(0.99) / pair[False].quantile(0.99), cpu[0] / cpu[1]))
+
+    def turn(under_attack: bool) -> Honest:
+        with attacked(name, client.port, target) if under_attack else contextlib.nullcontext():
+            honest = beside(service, client, seconds / rounds, writes=True)
+        both[under_attack].add(honest)
+        time.sleep(1)  # what is under way ends
+        return honest
+
+    for used, without in in_turns(rounds, turn):
+        cpu = [float(np.quantile(one.cpu, 0.99)) for one in (used, without)]
+        ratios.append((used.quantile(0.99) / without.quantile(0.99), cpu[0] / cpu[1]))
     ratio, of_cpu = (statistics.median(column) for column in zip(*ratios, strict=True))
     most = min(MOST_MEBIBYTES, before + MOST_MORE)
     holds = ratio <= MOST_RATIO and both[True].mebibytes <= most and not both[True].failed
-    _print(name, both[True], holds=holds)
-    _print("  without it", both[False])
-    print(f"  p99 with / without {ratio:.2f} (at most {MOST_RATIO:g}), of CPU {of_cpu:.2f}", flush=True)
-    return holds
+    print(f"      {_row('  without it', both[False])}")
+    print(f"        p99 with / without {ratio:.2f} (at most {MOST_RATIO:g}), of CPU {of_cpu:.2f}")
+    return Verdict(holds, _row(name, both[True]))
 
 
-def _print(name: str, honest: Honest, *, holds: bool = True) -> None:
+def _row(name: str, honest: Honest) -> str:
     times = "".join(f"{honest.quantile(share) * 1e3:10.1f}" for share in (0.5, 0.99))
-    verdict = "" if holds else "  BROKEN"
-    counts = f"{len(honest.took):8}{honest.failed:8}"
-    print(f"{name:28}{counts}{times}{honest.mebibytes:10.0f}{verdict}", flush=True)
+    return f"{name:28}{len(honest.took):8}{honest.failed:8}{times}{honest.mebibytes:10.0f}"
 
 
 def _lines(client: OutsideClient) -> bytes:
@@ -366,41 +364,39 @@ def _large_identity(service: Running, client: OutsideClient) -> str:
     return made
 
 
-def main() -> None:
-    """Run all attacks in turn on one service, then stop it during one."""
-    parser = arguments(__doc__)
-    parser.add_argument("--seconds", type=float, default=15.0, help="of each attack")
-    parser.add_argument("--rounds", type=int, default=5, help="pairs of turns of attacks on stored rows")
-    parser.add_argument("--attack", choices=ATTACKS, action="append", help="by default all")
-    parser.add_argument("--bundle", type=Path, help="bundle; by default one is trained")
-    options = parser.parse_args()
+def main(
+    *,
+    seconds: float = 15.0,
+    rounds: int = 5,
+    attack: Annotated[list[str], typer.Option(default_factory=lambda: list(ATTACKS), show_default="all")],
+    bundle: Path | None = None,
+) -> Iterator[Verdict]:
+    """Run attacks of some seconds in turn on one service, then stop it during one."""
     with tempfile.TemporaryDirectory() as text:
         folder = Path(text)
-        bundle = options.bundle or served_bundle().save(folder / "bundle")
         words = ("--shutdown-grace", f"{GRACE}s")
         add_master_key(folder / "key")
         database, key = f"sqlite:///{folder / 'scoring.db'}", f"file:{folder / 'key'}"
+        served = bundle or served_bundle().save(folder / "bundle")
         with (
-            serving(folder, *words, bundle=bundle, database=database, master_key=key) as service,
+            serving(folder, *words, bundle=served, database=database, master_key=key) as service,
             on_core(two_cores()[1]),
         ):
             client = OutsideClient(port_of(service), new_credentials(folder, database))
             other = OutsideClient(client.port, new_credentials(folder, database, quota=DEFAULT))
-            print(f"{'':28}{'requests':>8}{'failed':>8}{'p50 ms':>10}{'p99 ms':>10}{'MiB':>10}")
+            print(f"{'':34}{'requests':>8}{'failed':>8}{'p50 ms':>10}{'p99 ms':>10}{'MiB':>10}")
             usual: dict[str, float] = {}
-            held = [
-                measure_on_rows(name, service, client, other, options.seconds, options.rounds)
-                if ATTACKS[name][2] is Bound.TWICE
-                else measure(name, service, client, options.seconds, usual)
-                for name in options.attack or list(ATTACKS)
-            ]
+            for name in attack:
+                if ATTACKS[name][2] is Bound.TWICE:
+                    yield measure_on_rows(name, service, client, other, seconds, rounds)
+                else:
+                    yield measure(name, service, client, seconds, usual)
             with attacked("unread responses", client.port, Target(b"")):
                 began = time.monotonic()
                 service.stop()
                 took = time.monotonic() - began
-        print(f"stopped beside unread responses within {took:.1f} s of the {GRACE} s that it had")
-    sys.exit(0 if all(held) and took <= GRACE else 1)
+        yield at_most("seconds until the service stopped beside unread responses", took, GRACE)
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

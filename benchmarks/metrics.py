@@ -5,10 +5,8 @@ second, one whose counts do nothing and that has no page. CPU time of a request 
 machine as much as the rate does: both ratios are printed for each pair, and the medians are judged.
 """
 
-import argparse
 import re
 import statistics
-import sys
 import threading
 import timeit
 import urllib.request
@@ -19,9 +17,9 @@ from typing import Final
 import pytest
 from shared.bundles import served_bundle
 from shared.database import site
-from shared.judging import STORES, Verdict, add_load, arguments, at_least, at_most, exit_code
 from shared.load import Visitors
 from shared.processes import cpu_seconds, serving
+from shared.script import Stores, Verdict, at_least, at_most, in_turns, run
 
 from running_service import free_port
 from scoring_model.bundle import Bundle
@@ -100,9 +98,9 @@ class Service:
 
 
 @contextmanager
-def service(store: str, bundle: Bundle, options: argparse.Namespace, *, counts: bool) -> Iterator[Service]:
+def service(store: str, bundle: Bundle, rows: int, customers: int, *, counts: bool) -> Iterator[Service]:
     """Serve with metrics, or without the page and with counts that do nothing."""
-    with site(store, bundle, options) as here, pytest.MonkeyPatch.context() as patch:
+    with site(store, bundle, rows=rows, customers=customers) as here, pytest.MonkeyPatch.context() as patch:
         if not counts:
             (here.folder / "sitecustomize.py").write_text(UNCOUNTED, encoding="utf-8")
             patch.setenv("PYTHONPATH", str(here.folder))
@@ -116,26 +114,27 @@ def service(store: str, bundle: Bundle, options: argparse.Namespace, *, counts: 
             yield Service(running.url, running.process.pid, visitors, page)
 
 
-def verdicts(store: str, bundle: Bundle, options: argparse.Namespace) -> Iterator[Verdict]:
-    """Measure and judge."""
+def measure(
+    store: str, bundle: Bundle, seconds: int, rows: int, customers: int, repeats: int
+) -> Iterator[Verdict]:
+    """Measure one kind of store."""
     alone, shared = microseconds(count_request), microseconds(count_batch)
     print(f"counts of a request that is alone in its batch: {alone + shared:.2f} us")
     rates, costs = [], []
     with ExitStack() as held:
         both = {
-            counts: held.enter_context(service(store, bundle, options, counts=counts))
+            counts: held.enter_context(service(store, bundle, rows, customers, counts=counts))
             for counts in (True, False)
         }
         for one in both.values():
             one.load(WARM_SECONDS)
         batch = both[True].batch()
-        for turn in range(options.repeats):
-            found = {counts: both[counts].load(options.seconds) for counts in (turn % 2 == 1, turn % 2 == 0)}
-            rates.append(found[True][0] / found[False][0])
-            costs.append(found[True][1] / found[False][1])
+        for counted, uncounted in in_turns(repeats, lambda counts: both[counts].load(seconds)):
+            rates.append(counted[0] / uncounted[0])
+            costs.append(counted[1] / uncounted[1])
             print(
-                f"pair {turn + 1}: {rates[-1]:.3f} of the rate, {costs[-1]:.3f} of the CPU time of "
-                f"{1e6 * found[False][1]:.0f} us a request"
+                f"pair {len(rates)}: {rates[-1]:.3f} of the rate, {costs[-1]:.3f} of the CPU time of "
+                f"{1e6 * uncounted[1]:.0f} us a request"
             )
     name = f"microseconds of the counts of a request, in batches of {batch:.1f} under load"
     yield at_most(name, alone + shared / batch, PER_REQUEST)
@@ -143,14 +142,14 @@ def verdicts(store: str, bundle: Bundle, options: argparse.Namespace) -> Iterato
     yield at_most("median ratio of CPU time of a request", statistics.median(costs), 1 / OF_RATE)
 
 
-def main() -> int:
-    """Measure the cost."""
-    parser = arguments(__doc__)
-    add_load(parser, seconds=12, rows=100_000, customers=10_000)
-    parser.add_argument("--repeats", type=int, default=6, help="pairs; the medians count")
-    options, bundle = parser.parse_args(), served_bundle()
-    return max(exit_code(verdicts(store, bundle, options)) for store in options.store or STORES)
+def main(
+    *, store: Stores, seconds: int = 12, rows: int = 100_000, customers: int = 10_000, repeats: int = 6
+) -> Iterator[Verdict]:
+    """Measure the chosen stores; the medians of pairs count."""
+    bundle = served_bundle()
+    for kind in store:
+        yield from measure(kind, bundle, seconds, rows, customers, repeats)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run(main)

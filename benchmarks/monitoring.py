@@ -1,8 +1,6 @@
 r"""What the monitor finds and how often it is wrong, in simulations, with 95 % intervals (Wilson).
 
-    python benchmarks/monitoring.py [--windows 200] [--years 1000] [--peers FOLDER] [--compared 40]
-
-With `--peers`, CBPE of NannyML estimates the first windows too, in an environment of its own that is created in FOLDER.
+With `--peers`, CBPE of NannyML estimates the first windows too, in an environment of its own that is created there.
 The benchmark ends with an error when a figure misses what is promised:
 
 - drift: at most 11 of 100 fresh samples raise an alarm, with design effects of 1.4 to 3.3 from week to week; half a
@@ -16,7 +14,6 @@ The benchmark ends with an error when a figure misses what is promised:
   know" in at least 80 % of windows with 200 matured frauds.
 """
 
-import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -27,9 +24,9 @@ from typing import Final
 
 import numpy as np
 from scipy.special import ndtr
-from shared.judging import arguments
 from shared.processes import run_peer
-from shared.simulation import DAY, Figure
+from shared.script import Verdict, counted, run
+from shared.simulation import DAY
 
 from scoring_model.arrays import BoolArray, FloatArray, IntArray
 from scoring_model.bundle import Profile, ReferenceDays, measure_reference_days
@@ -188,7 +185,7 @@ def alarms_of(found: Shifts) -> BoolArray:
     return found.statistics > (np.inf if found.limits is None else np.nan_to_num(found.limits, nan=np.inf))
 
 
-def drift(samples: int = 100) -> Iterator[Figure]:
+def drift(samples: int = 100) -> Iterator[Verdict]:
     """Count false alarms and shifts that are named first."""
     for weeks in (4, 8):
         rng, alarms, first = np.random.default_rng(weeks), 0, 0
@@ -203,11 +200,11 @@ def drift(samples: int = 100) -> Iterator[Figure]:
             largest = int(np.argmax(moved.statistics))
             first += int(largest // len(CUTS) == 7 and alarms_of(moved)[largest])
         where = f"{FEATURES} features, 14 weeks of reference, {weeks} of window"
-        yield Figure(f"drift, {where}: false alarms", alarms, samples, at_most=0.11)
-        yield Figure(f"drift, {where}: shift named first", first, samples, at_least=0.95)
+        yield counted(f"drift, {where}: false alarms", alarms, samples, at_most=0.11)
+        yield counted(f"drift, {where}: shift named first", first, samples, at_least=0.95)
 
 
-def any_days(windows: int = 60) -> Iterator[Figure]:
+def any_days(windows: int = 60) -> Iterator[Verdict]:
     """Count false alarms of windows that are not whole weeks, where nothing but the weekday differs."""
     for weeks, at_most in ((14, 66 / 600), (26, 45 / 600)):
         total = 0
@@ -225,13 +222,13 @@ def any_days(windows: int = 60) -> Iterator[Figure]:
                     alarms += int(alarms_of(measure_shifts(reference, window, world.families)).any())
                 total += alarms
                 name = f"windows, {weeks} weeks of reference, weekends times {weekend:g}, {days} days: false alarms"
-                yield Figure(name, alarms, windows, at_most=12 / 60)
-        yield Figure(
+                yield counted(name, alarms, windows, at_most=12 / 60)
+        yield counted(
             f"windows, {weeks} weeks of reference: false alarms of all", total, 10 * windows, at_most=at_most
         )
 
 
-def small_changes(windows: int = 60) -> Iterator[Figure]:
+def small_changes(windows: int = 60) -> Iterator[Verdict]:
     """Count changes of one category among 147 subjects in 3,000 records that are found or suspected."""
     for name, before, after in (("VPN", 0.11, 0.17), ("a country", 0.033, 0.082)):
         for days in (10, 17):
@@ -247,11 +244,11 @@ def small_changes(windows: int = 60) -> Iterator[Figure]:
                 limits = np.inf if shifts.suspect_limits is None else shifts.suspect_limits[place]
                 suspected += int(shifts.statistics[place] > limits)
             where = f"power, {name} from {before:.1%} to {after:.1%}, 3,000 records in {days} days"
-            yield Figure(f"{where}: found", found, windows)
-            yield Figure(f"{where}: found or suspected", suspected, windows, at_least=0.95)
+            yield counted(f"{where}: found", found, windows)
+            yield counted(f"{where}: found or suspected", suspected, windows, at_least=0.95)
 
 
-def rates(years: int) -> Iterator[Figure]:
+def rates(years: int) -> Iterator[Verdict]:
     """Count false alarms in years, and delays within 5,000 applicants."""
     limit, rng = BOUND * (1 - CAP) + CAP, np.random.default_rng(0)
     for name, rate in (("4.66 %", RATE), ("the largest rate that is allowed", limit)):
@@ -260,7 +257,7 @@ def rates(years: int) -> Iterator[Figure]:
             records = rng.poisson(100, YEAR_DAYS)
             events = rng.binomial(records, rate)
             alarms += rate_alarm(events, records, limit=limit, error=0.05).raised is not None
-        yield Figure(f"rates, {name}: years with an alarm", alarms, years, at_most=0.066)
+        yield counted(f"rates, {name}: years with an alarm", alarms, years, at_most=0.066)
     for start in (0, YEAR_DAYS // 2):
         delays = []
         for _ in range(200):
@@ -270,7 +267,7 @@ def rates(years: int) -> Iterator[Figure]:
             delays.append(np.inf if raised is None else float(records[start : raised + 1].sum()))
         print(f"rates, doubled on day {start}: median delay {np.median(delays):,.0f} applicants")
         within = sum(delay <= 5000 for delay in delays)
-        yield Figure(f"rates, doubled on day {start}: within 5,000", within, len(delays), at_least=0.5)
+        yield counted(f"rates, doubled on day {start}: within 5,000", within, len(delays), at_least=0.5)
 
 
 @dataclass(frozen=True, slots=True)
@@ -345,7 +342,7 @@ def estimated(model: Trained, window: Sample, *, matured: int = 0) -> Estimates:
     return estimate_errors(model.days, model.rules.calibration, decisions, window.times, targets)
 
 
-def estimates(windows: int, peers: Path | None, compared: int) -> Iterator[Figure]:
+def estimates(windows: int, peers: Path | None, compared: int) -> Iterator[Verdict]:
     """Count intervals that cover what is realised, and windows in which nothing can be known."""
     rng = np.random.default_rng(1)
     covered = dict.fromkeys(("missed_fraud", "false_reject"), 0)
@@ -371,9 +368,9 @@ def estimates(windows: int, peers: Path | None, compared: int) -> Iterator[Figur
             same += int(more == 0 and known is Knowledge.CANNOT_KNOW)
     for name, count in covered.items():
         print(f"estimates, {name}: median width of the interval {np.median(widths[name]):.4f}")
-        yield Figure(f"estimates, {name}: intervals that cover", count, windows, at_least=0.9)
-    yield Figure("estimates, odds doubled, 200 matured frauds: can't know", doubled, windows, at_least=0.8)
-    yield Figure("estimates, odds as before, 200 matured frauds: can't know", same, windows)
+        yield counted(f"estimates, {name}: intervals that cover", count, windows, at_least=0.9)
+    yield counted("estimates, odds doubled, 200 matured frauds: can't know", doubled, windows, at_least=0.8)
+    yield counted("estimates, odds as before, 200 matured frauds: can't know", same, windows)
     if peers is not None:
         yield from _peer(arrays, truths[:compared], peers)
 
@@ -392,7 +389,7 @@ def _columns(model: Trained, window: Sample, place: int) -> dict[str, FloatArray
 
 def _peer(
     arrays: dict[str, FloatArray | IntArray | BoolArray], truths: list[dict[str, float]], peers: Path
-) -> Iterator[Figure]:
+) -> Iterator[Verdict]:
     """Let CBPE estimate the same windows."""
     path = peers / "windows.npz"
     peers.mkdir(exist_ok=True)
@@ -406,31 +403,19 @@ def _peer(
             f"NannyML, {name}: median width of the band {np.median([high - low for low, high in ends]):.4f}"
         )
         inside = sum(low <= truth[name] <= high for (low, high), truth in zip(ends, truths, strict=True))
-        yield Figure(f"NannyML, {name}: bands that cover", inside, len(truths))
+        yield counted(f"NannyML, {name}: bands that cover", inside, len(truths))
 
 
-def main() -> None:
-    """Print all figures."""
-    parser = arguments(__doc__)
-    parser.add_argument("--windows", type=int, default=200)
-    parser.add_argument("--years", type=int, default=1000)
-    parser.add_argument("--peers", type=Path, default=None)
-    parser.add_argument("--compared", type=int, default=40, help="windows that NannyML estimates too")
-    given = parser.parse_args()
-    missed = False
-    for figures in (
-        drift(),
-        any_days(),
-        small_changes(),
-        rates(given.years),
-        estimates(given.windows, given.peers, given.compared),
-    ):
-        for figure in figures:
-            print(figure, flush=True)
-            missed |= not figure.holds
-    if missed:
-        sys.exit("a figure misses what is promised")
+def main(
+    *, windows: int = 200, years: int = 1000, peers: Path | None = None, compared: int = 40
+) -> Iterator[Verdict]:
+    """Measure everything; NannyML estimates the first `compared` windows too."""
+    yield from drift()
+    yield from any_days()
+    yield from small_changes()
+    yield from rates(years)
+    yield from estimates(windows, peers, compared)
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

@@ -1,7 +1,7 @@
 """The service under overload: its goodput, which clients it refuses, and the cost of a refusal.
 
-Run as ``python benchmarks/overload.py --store sqlite``. The service has one core; the load, and PostgreSQL, have the
-other. Capacity is the rate of a closed loop of `CONNECTIONS` in the same run. Then follow, in this order:
+The service has one core; the load, and PostgreSQL, have the other. Capacity is the rate of a closed loop of
+`CONNECTIONS` in the same run. Then follow, in this order:
 
 twice, four times
     An open loop of one client at two and four times the capacity, which ignores `Retry-After`. Capacity, both of them
@@ -17,31 +17,37 @@ held
 pending
     The lock is held for longer under half as much again as the capacity. The remaining PENDING verifications get a
     tenth of the capacity while that load continues.
+switch
+    A bundle with the same trees under another policy is activated, and rolled back, in the middle of a load that sends
+    again as soon as it is answered: no request may fail, and none may wait for long in any second.
 refusal
     CPU time of the application for one refused request, beyond parsing, in this process.
 
 Exits with 1 when a bound is missed.
 """
 
-import argparse
 import asyncio
 import resource
 import sqlite3
 import statistics
-import sys
+import subprocess
 import time
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, closing
+from pathlib import Path
 from typing import Any, Final, cast
 
 import asyncpg
 import uvloop
 from shared.bundles import served_bundle
 from shared.database import Site, count, new_client, site
-from shared.judging import STORES, Verdict, add_load, arguments, at_least, at_most, exit_code
+from shared.load import CONNECTIONS as SWITCHED
 from shared.load import CREATE, Answered, OpenLoad, Visitors
 from shared.processes import serving
+from shared.script import Stores, Verdict, at_least, at_most, run
 
+from identity_use import with_thresholds
+from running_service import PROGRAM
 from scoring_model.bundle import Bundle
 from scoring_model.service.clients.clients import Caller
 from scoring_model.service.core.clock import SystemClock
@@ -49,7 +55,7 @@ from scoring_model.service.http import HttpSettings, create_app
 from scoring_model.service.http.errors import AT_ONCE, PER_SECOND
 from scoring_model.service.requests.commit_queue import Admission
 from scoring_model.service.store.postgres import lock_number
-from service_use import file_of
+from service_use import file_of, select
 
 CONNECTIONS: Final = 200
 OPEN_CONNECTIONS: Final = 3_000
@@ -68,6 +74,8 @@ _OBEYING: Final = "obeying"
 REFUSAL_MICROSECONDS: Final = 60.0
 HONEST_SECONDS: Final = 0.5
 ACCEPTED_SECONDS: Final = 2.5
+SWITCHED_P99_MS: Final = 100.0
+SWITCH_SECONDS: Final = 5.0
 FINISHED: Final = 0.08
 """Minimum share of PENDING verifications among those scored: a tenth, less those not decided in a window."""
 
@@ -220,8 +228,44 @@ def _shown(name: str, found: Answered) -> Answered:
     return found
 
 
-async def measured(service: str, here: Site, other: Mapping[str, str], seconds: float) -> list[Verdict]:
-    """Measure one service; another client has the credentials `other`."""
+async def switch(load: OpenLoad, here: Site, bundle: Path, seconds: int) -> list[Verdict]:
+    """Activate a bundle after a quarter of the seconds of a load, and roll it back after as many more."""
+    await load.flooding(SWITCHED, 2.0)
+    await load.settle()
+    loading = asyncio.create_task(load.flooding(SWITCHED, seconds + 2.0))
+    commands = {seconds // 4: ["activate", str(bundle)], seconds // 2: ["rollback"]}
+    windows: list[Answered] = []
+    running: list[asyncio.subprocess.Process] = []
+    for second in range(seconds):
+        if words := commands.get(second):
+            # At low priority: the command shares its core with the load.
+            call = ("nice", "-n", "19", str(PROGRAM), "bundles", *words, "--database", here.url)
+            running.append(await asyncio.create_subprocess_exec(*call, stdout=subprocess.DEVNULL))
+        await asyncio.sleep(1.0)
+        windows.append(_shown(words[0] if words else "switch", load.so_far(1.0)))
+    await loading
+    codes = [await one.wait() for one in running]
+    await load.settle()
+    if codes != [0, 0]:
+        raise SystemExit(f"exit codes of activation and rollback: {codes}")
+    rows = await select(here.url, "SELECT number, at, request, state FROM bundle_activations ORDER BY number")
+    at = {number: instant for number, instant, _, _ in rows}
+    # The first one served already; a rollback is decided at once.
+    took = [(row[1] - at[row[2] or row[0]]) / 1e6 for row in rows if row[3] == "ACTIVE"][1:]
+    if len(took) != 2:
+        raise SystemExit(f"{len(took)} bundles were activated")
+    p99 = max(1e3 * window.percentile(99) for window in windows)
+    return [
+        at_most("failed requests while bundles switch", sum(window.others() for window in windows), 0),
+        at_most("p99 of the worst second while bundles switch, ms", p99, SWITCHED_P99_MS),
+        at_most("seconds from the request of a switch to its decision", max(took), SWITCH_SECONDS),
+    ]
+
+
+async def measured(
+    service: str, here: Site, other: Mapping[str, str], bundle: Path, seconds: float
+) -> list[Verdict]:
+    """Measure one service; another client has the credentials `other`, and `bundle` is switched to."""
     visitors = Visitors(here.bodies, here.credentials)
 
     def connect() -> AbstractAsyncContextManager[OpenLoad]:
@@ -232,27 +276,31 @@ async def measured(service: str, here: Site, other: Mapping[str, str], seconds: 
         verdicts += await flood(load, honest, seconds)
     async with connect() as load:
         verdicts += await accepted(load, here, capacity, seconds)
+    async with visitors.connected(service, SWITCHED) as load:
+        verdicts += await switch(load, here, bundle, round(2.4 * seconds))
     return [*verdicts, await refusal(here)]
 
 
-def measure(store: str, bundle: Bundle, options: argparse.Namespace) -> list[Verdict]:
+def measure(store: str, bundle: Bundle, seconds: float, rows: int, customers: int) -> list[Verdict]:
     """Measure one kind of store."""
-    with site(store, bundle, options) as here:
-        path, (_, other) = bundle.save(here.folder / "bundle"), asyncio.run(new_client(here.url))
+    with site(store, bundle, rows=rows, customers=customers) as here:
+        path, (_, other) = bundle.save(here.folder / "shelf" / "bundle"), asyncio.run(new_client(here.url))
+        fail_from = max(500, bundle.contents.rules.policy.fail_from)
+        switched = with_thresholds(bundle, step_up_from=500, fail_from=fail_from).save(here.folder / "other")
         with serving(here.folder, bundle=path, **here.served) as service:
-            return uvloop.run(measured(service.url, here, other, options.seconds))
+            return uvloop.run(measured(service.url, here, other, switched, seconds))
 
 
-def main() -> int:
-    """Measure the chosen stores; exit with 1 when a bound is missed."""
-    parser = arguments(__doc__)
-    add_load(parser, seconds=10, rows=300_000, customers=20_000)
-    options = parser.parse_args()
+def main(
+    *, store: Stores, seconds: float = 10, rows: int = 300_000, customers: int = 20_000
+) -> Iterator[Verdict]:
+    """Measure the chosen stores, with `rows` link records and `customers` different bodies."""
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     bundle = served_bundle()
-    return max(exit_code(measure(store, bundle, options)) for store in options.store or STORES)
+    for kind in store:
+        yield from measure(kind, bundle, seconds, rows, customers)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run(main)

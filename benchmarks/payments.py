@@ -1,19 +1,17 @@
 r"""Promises of a whole training on invented payments, week by week.
 
-    python benchmarks/payments.py [--seeds 3] [--first-seed 0] [--trials 3] [--threads 2] [--days 150]
-    python benchmarks/payments.py --write FILE [--first-seed 0] [--days 150]
-
 Customers with habits pay at terminals. Frauds are of three kinds: a terminal is compromised for four weeks, and most
 payments there are fraud; a payment is several times the customer's usual amount; a card is stolen and used for two
-weeks at places and for amounts unusual for the customer. The file has only raw columns.
+weeks at places and for amounts unusual for the customer. The file has only raw columns; `--write` only writes that of
+the first seed, as Parquet.
 
 `scoring-model train` reads the file as of the first of the last four weeks, with configs/transactions.yaml; the bundle
 then scores these weeks, and each error that the policy bounds stands beside its promise. Intervals are at 95 % and
-draw whole terminals. The program ends with an error if one lies above its promise.
+draw whole terminals. Ends with 1 if one lies above its promise.
 """
 
-import argparse
 import tempfile
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -23,7 +21,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 from shared.bundles import CONFIGURATIONS
-from shared.judging import arguments
+from shared.script import Verdict, at_most, print_head, print_row, run
 from shared.simulation import DAY
 
 from scoring_model.arrays import FloatArray
@@ -132,25 +130,15 @@ class TestWeeks:
     policy: Policy
 
 
-def whole_training(options: argparse.Namespace, found: Payments) -> TestWeeks:
+def whole_training(found: Payments, trials: int, threads: int) -> TestWeeks:
     """Train as of the first test week by the command, and decide on the payments of the test weeks."""
     with tempfile.TemporaryDirectory() as folder:
         file, bundle = Path(folder) / "payments.parquet", Path(folder) / "bundle"
         pyarrow.parquet.write_table(raw_table(found), file)
         table = read_records(file, load_configuration(CONFIGURATION).schema, labelled=True).table
         test = int(table.event_times.max()) + 1 - TEST_WEEKS * 7 * DAY
-        words = [
-            "train",
-            file,
-            "--config",
-            CONFIGURATION,
-            "--out",
-            bundle,
-            "--as-of",
-            rfc3339(test),
-            "--no-track",
-        ]
-        words += ["--trials", options.trials, "--threads", options.threads]
+        words = ["train", file, "--config", CONFIGURATION, "--out", bundle, "--as-of", rfc3339(test)]
+        words += ["--no-track", "--trials", trials, "--threads", threads]
         if program(list(map(str, words))):
             raise SystemExit("the training failed")
         scorer = Scorer.load(bundle, threads=2)
@@ -174,9 +162,9 @@ def drawn_by_terminal(errors: np.ndarray, terminals: np.ndarray) -> tuple[float,
     return float(low), float(high)
 
 
-def print_promises(found: TestWeeks) -> bool:
-    """Print each promise beside what it became in the test weeks; return whether an interval lies above one."""
-    broken = False
+def print_promises(found: TestWeeks) -> int:
+    """Print each promise beside what it became in the test weeks; return the number of intervals above one."""
+    broken = 0
     outcomes = found.decisions.outcomes
     for name, inside in (
         ("all four", found.weeks >= 0),
@@ -187,41 +175,38 @@ def print_promises(found: TestWeeks) -> bool:
         for promise in found.policy.promises:
             wrong = outcomes[genuine] >= (2 if promise.bound == "max_false_reject" else 1)
             low, high = drawn_by_terminal(wrong, found.terminals[genuine])
-            broken |= low > promise.limit
-            print(
-                f"| {name} | {promise.bound} | {promise.limit:.2%} | {wrong.mean():.3%} ({low:.3%} to {high:.3%}) | "
-                f"{genuine.sum():,} | {frauds.sum():,} | {(outcomes[frauds] == 0).mean():.1%} | "
-                f"{precision.average_precision():.3f} |",
-                flush=True,
-            )
+            broken += low > promise.limit
+            observed = f"{wrong.mean():.3%} ({low:.3%} to {high:.3%})"
+            passed, ap = (outcomes[frauds] == 0).mean(), precision.average_precision()
+            counts = f"{genuine.sum():,}", f"{frauds.sum():,}", f"{passed:.1%}", f"{ap:.3f}"
+            print_row(name, promise.bound, f"{promise.limit:.2%}", observed, *counts)
     return broken
 
 
-def main() -> None:
+def main(
+    *,
+    days: int = 150,
+    seeds: int = 3,
+    first_seed: int = 0,
+    trials: int = 3,
+    threads: int = 2,
+    write: Path | None = None,
+) -> Iterator[Verdict]:
     """Print the promises of whole trainings beside what they became."""
-    parser = arguments(__doc__)
-    parser.add_argument("--days", type=int, default=150)
-    parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--first-seed", type=int, default=0)
-    parser.add_argument("--trials", type=int, default=3)
-    parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument(
-        "--write", type=Path, help="Only write the payments of the first seed as a Parquet file."
-    )
-    options = parser.parse_args()
-    if options.write:
-        pyarrow.parquet.write_table(raw_table(payments(options.days, options.first_seed)), options.write)
+    if write:
+        pyarrow.parquet.write_table(raw_table(payments(days, first_seed)), write)
         return
-    broken = False
-    for seed in range(options.first_seed, options.first_seed + options.seeds):
-        found = payments(options.days, seed)
+    for seed in range(first_seed, first_seed + seeds):
+        found = payments(days, seed)
         print(f"\nseed {seed}: {len(found.days):,} payments, {100 * found.frauds.mean():.2f} % frauds\n")
-        print("| week | promise | at most | observed (interval) | genuine | frauds | frauds passed | AP |")
-        print("| --- " * 8 + "|", flush=True)
-        broken |= print_promises(whole_training(options, found))
-    if broken:
-        raise SystemExit("a promise was broken")
+        head = "week", "promise", "at most", "observed (interval)", "genuine", "frauds", "frauds passed", "AP"
+        print_head(*head)
+        yield at_most(
+            f"seed {seed}: intervals above a promise",
+            print_promises(whole_training(found, trials, threads)),
+            0,
+        )
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

@@ -1,16 +1,16 @@
 """Check that reasons are true: every reason of 100,000 invented records, judged by its words.
 
-Run as ``python benchmarks/reasons_audit.py``. A model is trained on the records; then the reasons of each record are
+A model is trained on the records; then the reasons of each record are
 chosen as if it had not passed, and every sentence is judged on the record's values and on earlier records, without the
-feature row. The table counts stated and untrue reasons by code. Exits with 1 if any is untrue.
+feature row. The table counts stated and untrue reasons by code. Ends with 1 if any is untrue.
 """
 
-import sys
 from collections import Counter
+from collections.abc import Iterator
 
 import numpy as np
 from shared.bundles import IDENTITY, default_booster
-from shared.judging import arguments
+from shared.script import Verdict, at_most, print_head, print_row, run
 
 from identity_use import bodies
 from reason_oracle import Earlier, History, Values, is_true
@@ -32,14 +32,10 @@ def history_of(configuration: Configuration, table: RecordTable, values: list[Va
     return history
 
 
-def main() -> int:
-    """Train, state the reasons of every record, and judge them."""
-    parser = arguments(__doc__)
-    parser.add_argument("--records", type=int, default=100_000, help="invented records to train on and audit")
-    parser.add_argument("--rounds", type=int, default=100, help="trees of the model")
-    options = parser.parse_args()
+def main(*, records: int = 100_000, rounds: int = 100) -> Iterator[Verdict]:
+    """Train that many trees, state the reasons of every record, and judge them."""
     configuration = load_configuration(IDENTITY)
-    booster, prepared, table, source = default_booster(options.records, rounds=options.rounds)
+    booster, prepared, table, source = default_booster(records, rounds=rounds)
     values = [parse_record(body, configuration.schema).values for body in bodies(source)]
     history = history_of(configuration, table, list(values))
     contributions = Contributions(parse_forest(booster.model_to_string()))
@@ -52,12 +48,11 @@ def main() -> int:
             stated[code] += 1
             at = int(table.event_times[place])
             untrue[code] += not is_true(reasons.sentences[code], values[place], at, history)
-    print(f"{'code':<32} {'stated':>9} {'untrue':>9}")
+    print_head("code", "stated", "untrue")
     for code, count in stated.most_common():
-        print(f"{code:<32} {count:>9,} {untrue[code]:>9,}")
-    print(f"{f'all, of {len(table):,} records':<32} {stated.total():>9,} {untrue.total():>9,}")
-    return 1 if untrue.total() else 0
+        print_row(code, count, untrue[code])
+    yield at_most(f"untrue of {stated.total():,} reasons of {len(table):,} records", untrue.total(), 0)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run(main)

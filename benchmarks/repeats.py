@@ -1,7 +1,5 @@
 r"""What becomes of genuine persons who are verified again and again, by the gap between two verifications.
 
-    python benchmarks/repeats.py BUNDLE NEW [--past FILE] [--persons 100] [--times 8]
-
 The file --past is imported as the history of a service on SQLite; without it the history is empty. The first genuine
 persons of NEW with a whole identity come in, each with the device and the signals of the file, and are verified several
 times with the same data; in the last table, that many persons come from one device. Each series has a service of its
@@ -22,7 +20,7 @@ from typing import Any, Final, NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
-from shared.judging import arguments
+from shared.script import print_head, print_row, run
 
 from applications import IDENTITY
 from identity_use import bodies
@@ -144,26 +142,18 @@ def measure(
         return asyncio.run(story(folder))
 
 
-def main() -> None:
+def main(bundle: Path, new: Path, *, past: Path | None = None, persons: int = 100, times: int = 8) -> None:
     """Measure every gap and print the table."""
-    parser = arguments(__doc__)
-    parser.add_argument("bundle", type=Path)
-    parser.add_argument("new", type=Path)
-    parser.add_argument("--past", type=Path)
-    parser.add_argument("--persons", type=int, default=100)
-    parser.add_argument("--times", type=int, default=8)
-    given = parser.parse_args()
-    people = genuine(given.new, given.persons)
-    print(f"{len(people)} genuine persons\n\n| Visits | Visit | {' | '.join(OUTCOMES)} | Mean score |")
-    print("| --- | ---: | ---: | ---: | ---: | ---: |")
+    people = genuine(new, persons)
+    print(f"{len(people)} genuine persons\n")
+    print_head("Visits", "Visit", *OUTCOMES, "Mean score")
     for name, gap in GAPS.items():
-        planned = visits(people, gap, given.times)
-        for number, column in sorted(measure(given.bundle, given.past, name, planned).items()):
+        planned = visits(people, gap, times)
+        for number, column in sorted(measure(bundle, past, name, planned).items()):
             counts = Counter(outcome for outcome, _ in column)
-            shown = " | ".join(str(counts[outcome]) for outcome in OUTCOMES)
             mean = sum(score for _, score in column) / len(column)
-            print(f"| {name} | {number + 1} | {shown} | {mean:.0f} |", flush=True)
+            print_row(name, number + 1, *(counts[outcome] for outcome in OUTCOMES), f"{mean:.0f}")
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

@@ -1,8 +1,6 @@
 """Our report beside Evidently's and skore's, on the same records: size, time to make, time to open.
 
-    python benchmarks/reports_peers.py BUNDLE FILE [--history FILE] [--environments FOLDER]
-
-exports features, labels and probabilities of labelled records, has each tool make its report of them three times,
+Exports features, labels and probabilities of labelled records, has each tool make its report of them three times,
 checks that all find the same area under the ROC curve, and opens each report in Chromium on a desk and on a phone.
 Evidently's and skore's times are those of the calls that make and save a report of the exported table. Ours also covers
 what they are given: reading, features, scores, and contributions. Imports are in nobody's time. Each peer has an
@@ -11,7 +9,6 @@ environment of its own, which is created once: Evidently 0.7.23 needs pandas 2.
 
 import asyncio
 import statistics
-import sys
 import tempfile
 import time
 from dataclasses import dataclass
@@ -22,8 +19,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from shared.browser import open_times
-from shared.judging import arguments
 from shared.processes import run_peer
+from shared.script import run
 
 from scoring_model.evaluation import Evaluation, evaluate
 from scoring_model.scorer import Scorer
@@ -146,24 +143,24 @@ def make_peer(name: str, environments: Path, matrix: Path, folder: Path) -> Made
     return Made(seconds=found["seconds"], roc_auc=float(found["roc_auc"]), pages=pages)
 
 
-def main() -> int:
+def main(
+    bundle: Path,
+    file: Path,
+    *,
+    history: Path | None = None,
+    environments: Path = Path("runs/environments"),
+) -> None:
     """Measure and print."""
-    parser = arguments(__doc__)
-    parser.add_argument("bundle", type=Path)
-    parser.add_argument("file", type=Path)
-    parser.add_argument("--history", type=Path)
-    parser.add_argument("--environments", type=Path, default=Path("runs/environments"))
-    options = parser.parse_args()
-    scorer = Scorer.load(options.bundle)
+    scorer = Scorer.load(bundle)
     with tempfile.TemporaryDirectory() as name:
         folders = {tool: Path(name) / tool for tool in ("scoring-model", *PEERS)}
         for folder in folders.values():
             folder.mkdir()
-        ours, evaluation = make_ours(scorer, options.file, options.history, folders["scoring-model"])
+        ours, evaluation = make_ours(scorer, file, history, folders["scoring-model"])
         matrix = Path(name) / "matrix.parquet"
-        export(scorer, evaluation, options.file, options.history, matrix)
+        export(scorer, evaluation, file, history, matrix)
         made = {"scoring-model": ours}
-        made |= {peer: make_peer(peer, options.environments, matrix, folders[peer]) for peer in PEERS}
+        made |= {peer: make_peer(peer, environments, matrix, folders[peer]) for peer in PEERS}
         different = [tool for tool, one in made.items() if abs(one.roc_auc - ours.roc_auc) > ROUNDING]
         if different:
             raise SystemExit(f"another area under the ROC curve: {', '.join(different)}; nothing is compared")
@@ -174,8 +171,7 @@ def main() -> int:
                 opened = asyncio.run(open_times(path, repeats=REPEATS))
                 times = ", ".join(f"{size} {statistics.median(took):.2f} s" for size, took in opened.items())
                 print(f"  {page}: {path.stat().st_size / 1e6:.2f} MB, opens: {times}")
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run(main)

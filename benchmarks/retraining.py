@@ -1,7 +1,5 @@
 r"""How often weekly looks at a challenger promote one that is no better, and one that is three points better.
 
-    python benchmarks/retraining.py [--runs 200] [--trained 80] [--frauds 16] [--processes 2]
-
 Champion and challenger see the same records through noise of their own, as two models of one recipe do; days differ
 in their number of frauds and in how hard these are. Looks begin after 30 days of matured records and follow each week,
 with an error of .025 and a power of .85 for three points of recall at a false positive rate of 1 %. Of challengers
@@ -19,8 +17,8 @@ first one's certified thresholds stop later applicants, a tenth of whom pass as 
 promoted.
 """
 
-import sys
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from typing import Final
@@ -29,8 +27,9 @@ import numpy as np
 from generations import TREES, Applicants, train
 from generations import margins as margins_of
 from numpy.typing import NDArray
-from shared.judging import arguments
-from shared.simulation import DAY, Figure
+from shared.script import Verdict, counted
+from shared.script import run as run_script
+from shared.simulation import DAY, partly_observed
 
 from scoring_model.arrays import BoolArray, FloatArray
 from scoring_model.configuration import LookSettings
@@ -44,7 +43,6 @@ from scoring_model.evaluation.metrics import Ranking
 from scoring_model.evaluation.paired import least_variances, pair_codes, stopped_flips
 from scoring_model.evaluation.possible import possible_differences
 from scoring_model.evaluation.sequential import LEAST_DAYS, Answer, Look, look_at
-from scoring_model.evaluation.stopped import NotObserved
 from scoring_model.figures import FIGURES
 
 PLAN: Final = LookSettings()
@@ -106,10 +104,8 @@ def run(seed: int, *, gain: float, frauds: int) -> tuple[Answer, int, int]:
     for until in range(LEAST_DAYS, DAYS, 7):
         held = day < until
         draws = Draws.of((day[held] * DAY).astype(np.int64), repeats=REPEATS)
-        champion, challenger = (
-            (Ranking.of(margins[held], labels[held].astype(np.int64)), draws) for margins in models
-        )
-        values, drawn = zip(*(_measured(*one) for one in (champion, challenger)), strict=True)
+        rankings = [Ranking.of(margins[held], labels[held].astype(np.int64)) for margins in models]
+        values, drawn = zip(*(_measured(one, draws) for one in rankings), strict=True)
         look = look_at(
             PLAN,
             looks,
@@ -162,14 +158,9 @@ def follow(
     looks: list[Look] = []
     for until in range(LEAST_DAYS + 28, DAYS, 28):
         seen, missing = (np.flatnonzero((day < until) & mask) for mask in (~stops | drawn, stops & ~drawn))
+        times, known = (day * DAY).astype(np.int64), labels.astype(np.int8)
         records_of = [
-            EvaluatedRecords(
-                decisions=decided(margins[seen], stops[seen]),
-                labels=labels[seen].astype(np.int8),
-                event_times=(day[seen] * DAY).astype(np.int64),
-                weights=None if weights is None else weights[seen],
-                not_observed=None if control else not_observed(margins[missing], stops[missing]),
-            )
+            partly_observed(decided(margins, stops), known, times, seen, missing, weights)
             for margins in models
         ]
         looks.append(look_at_both(records_of, looks))
@@ -184,31 +175,13 @@ def decided(margins: FloatArray, stops: BoolArray) -> Decisions:
     return Decisions(margins, np.zeros(len(margins), dtype=np.int64), stops.astype(np.int8), probabilities)
 
 
-def not_observed(margins: FloatArray, stops: BoolArray) -> NotObserved:
-    """Describe those whom nobody knows."""
-    one = decided(margins, stops)
-    unknown = np.full(len(margins), -1, dtype=np.int8)
-    return NotObserved(
-        outcomes=one.outcomes,
-        margins=margins,
-        probabilities=one.probabilities,
-        labels=unknown,
-        event_times=np.zeros(len(margins), dtype=np.int64),
-    )
-
-
 def look_at_both(models: Sequence[EvaluatedRecords], looks: Sequence[Look]) -> Look:
     """Look at two models as `look_again` does, at the one figure that decides."""
     champion, challenger = models
     draws = Draws.of(champion.event_times, repeats=REPEATS)
     labels = champion.labels.astype(np.int64)
-    values, drawn = zip(
-        *(
-            _measured(Ranking.of(one.decisions.margins, labels, one.weights), draws, one.weights)
-            for one in models
-        ),
-        strict=True,
-    )
+    rankings = [Ranking.of(one.decisions.margins, labels, one.weights) for one in models]
+    values, drawn = zip(*(_measured(one, draws, champion.weights) for one in rankings), strict=True)
     variance = max(
         float(np.var(drawn[1] - drawn[0])), least_variances(champion, challenger).get(PLAN.figure, 0.0)
     )
@@ -240,53 +213,33 @@ def _measured(ranking: Ranking, draws: Draws, weights: FloatArray | None = None)
     return float(ranking.counts.at_fpr(LIMIT)[0][0]), np.concatenate(drawn)
 
 
-def main() -> None:
-    """Follow challengers of both kinds; exit with an error if a condition is broken."""
-    parser = arguments(__doc__)
-    parser.add_argument("--runs", type=int, default=200)
-    parser.add_argument("--trained", type=int, default=80, help="pairs of trained models")
-    parser.add_argument("--frauds", type=int, default=16, help="a day")
-    parser.add_argument("--processes", type=int, default=2)
-    given = parser.parse_args()
+def main(*, runs: int = 200, trained: int = 80, frauds: int = 16, processes: int = 2) -> Iterator[Verdict]:
+    """Follow challengers of both kinds, and pairs of trained models; `frauds` of the first kind are those of a day."""
     gain = gain_of(PLAN.gain)
     print(f"{PLAN.gain:.0%} more recall: frauds rated {gain:.3f} higher")
-    figures = []
-    with ProcessPoolExecutor(given.processes) as pool:
+    with ProcessPoolExecutor(processes) as pool:
         for name, more in (("no better", 0.0), ("three points better", gain)):
-            found = list(pool.map(partial(run, gain=more, frauds=given.frauds), range(given.runs)))
-            counts = {answer.value: sum(one == answer for one, _, _ in found) for answer in Answer}
-            needed, named = np.median([one[1:] for one in found], axis=0)
+            ends = list(pool.map(partial(run, gain=more, frauds=frauds), range(runs)))
+            counts = {answer.value: sum(one == answer for one, _, _ in ends) for answer in Answer}
+            needed, named = np.median([one[1:] for one in ends], axis=0)
             print(f"{name}: {counts}, median frauds {needed:.0f}, named at the first look {named:.0f}")
-            in_time = sum(one is Answer.PROMOTE and frauds <= named for one, frauds, named in found)
-            figures.append(
-                Figure("promoted by the named number", in_time, given.runs, at_least=LEAST_POWER)
-                if more
-                else Figure("promoted", counts["promote"], given.runs, at_most=LARGEST_ERROR)
-            )
-            print(f"  {figures[-1]}", flush=True)
+            in_time = sum(one is Answer.PROMOTE and needed <= named for one, needed, named in ends)
+            if more:
+                yield counted("promoted by the named number", in_time, runs, at_least=LEAST_POWER)
+            else:
+                yield counted("promoted", counts["promote"], runs, at_most=LARGEST_ERROR)
         ten = gain_of(TEN_POINTS.gain)
-        for frauds, control, more, at_least in STOPPED_WORLDS:
-            runs = given.runs if at_least is None else given.runs // 2
-            follow = partial(run_stopped, gain=ten * more, frauds=frauds, control=control)
-            promoted = sum(one is Answer.PROMOTE for one in pool.map(follow, range(runs)))
-            what = f"{'ten points better' if more else 'no better'}, {frauds:,} frauds, control group {control:.0%}"
-            figures.append(
-                Figure(
-                    f"promoted: {what}",
-                    promoted,
-                    runs,
-                    at_most=0.04 if at_least is None else 1,
-                    at_least=at_least or 0,
-                )
-            )
-            print(f"  {figures[-1]}", flush=True)
-        again = list(pool.map(run_trained, range(given.trained)))
-        promoted = sum(one is Answer.PROMOTE for one in again)
-        figures.append(Figure("promoted: trained again", promoted, given.trained, at_most=LARGEST_ERROR))
-        print(f"  {figures[-1]}; kept {sum(one is Answer.KEEP for one in again)}")
-    if not all(figure.holds for figure in figures):
-        sys.exit("a condition is broken")
+        for total, control, better, least in STOPPED_WORLDS:
+            number = runs if least is None else runs // 2
+            follow = partial(run_stopped, gain=ten * better, frauds=total, control=control)
+            promoted = sum(one is Answer.PROMOTE for one in pool.map(follow, range(number)))
+            what = f"{'ten points better' if better else 'no better'}, {total:,} frauds, control group {control:.0%}"
+            bounds = {"at_most": 0.04} if least is None else {"at_least": least}
+            yield counted(f"promoted: {what}", promoted, number, **bounds)
+        again = Counter(pool.map(run_trained, range(trained)))
+        print(f"trained again: kept {again[Answer.KEEP]}")
+        yield counted("promoted: trained again", again[Answer.PROMOTE], trained, at_most=LARGEST_ERROR)
 
 
 if __name__ == "__main__":
-    main()
+    run_script(main)

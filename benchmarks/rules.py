@@ -5,15 +5,15 @@ on a table of one row, which is what a service without the other one would run. 
 more than 3 us for one record.
 """
 
-import argparse
-import sys
 import timeit
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import pyarrow as pa
+from shared.script import Verdict, at_most, run
 
 from scoring_model import synthetic
-from scoring_model.records import RecordSchema, RecordTable, SignalType
+from scoring_model.records import RecordSchema, SignalType
 from scoring_model.records.reading import read_records
 from scoring_model.rules import Kind, RuleEvaluator, parse_rules
 
@@ -45,56 +45,34 @@ def evaluator(count: int) -> RuleEvaluator:
     return RuleEvaluator(parse_rules({"rules": rules}, NAMES), COLUMNS)
 
 
-def invented(records: int) -> RecordTable:
-    """Invented records."""
-    table = pa.Table.from_batches(synthetic.generate(records=records, seed=3, months=6))
-    return read_records(table, RecordSchema(signals=SIGNALS), labelled=False).table
+def microseconds(call: Callable[[], object], *, number: int, repeat: int) -> float:
+    """Return the least time of a call."""
+    return min(timeit.repeat(call, number=number, repeat=repeat)) / number * 1e6
 
 
-def main() -> int:
+def main(*, records: int = 20_000, rules: int = 20) -> Iterator[Verdict]:
     """Compare, time and print."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--records", type=int, default=20_000)
-    parser.add_argument("--rules", type=int, default=20)
-    given = parser.parse_args()
-    table, ready = invented(given.records), evaluator(given.rules)
+    source = pa.Table.from_batches(synthetic.generate(records=records, seed=3, months=6))
+    table = read_records(source, RecordSchema(signals=SIGNALS), labelled=False).table
+    ready = evaluator(rules)
     rng = np.random.default_rng(1)
     scores = rng.integers(0, 1001, len(table))
-    rows = np.where(
-        rng.random((len(table), len(COLUMNS))) < 0.1, np.nan, rng.poisson(1, (len(table), len(COLUMNS)))
-    )
+    shape = (len(table), len(COLUMNS))
+    rows = np.where(rng.random(shape) < 0.1, np.nan, rng.poisson(1, shape))
     held = ready.table_hits(scores, table, rows)
-    records = [table.record(place) for place in range(2_000)]
-    for place, one in enumerate(records):
-        hits = ready.hits(int(scores[place]), one.values, rows[place], one.event_time)
-        if hits != tuple(np.flatnonzero(held[place]).tolist()):
-            raise AssertionError(f"record {place}: the evaluators differ")
-    print(f"{len(records):,} records have the same hits, {held[:2_000].sum():,} in all")
-    arguments = [(int(scores[at]), one.values, rows[at], one.event_time) for at, one in enumerate(records)]
-
-    def each() -> None:
-        for one in arguments:
-            ready.hits(*one)
-
-    alone = min(timeit.repeat(each, number=5, repeat=9)) / 5 / len(records) * 1e6
+    some = [table.record(place) for place in range(2_000)]
+    calls = [(int(scores[at]), one.values, rows[at], one.event_time) for at, one in enumerate(some)]
+    if any(ready.hits(*one) != tuple(np.flatnonzero(held[at]).tolist()) for at, one in enumerate(calls)):
+        raise SystemExit("the evaluators differ")
+    print(f"{len(some):,} records have the same hits, {held[: len(some)].sum():,} in all")
+    alone = microseconds(lambda: [ready.hits(*one) for one in calls], number=5, repeat=9) / len(calls)
     first = table.take(np.arange(1))
-    peer = (
-        min(timeit.repeat(lambda: ready.table_hits(scores[:1], first, rows[:1]), number=50, repeat=5))
-        / 50
-        * 1e6
-    )
-    whole = (
-        min(timeit.repeat(lambda: ready.table_hits(scores, table, rows), number=3, repeat=3)) / 3 / len(table)
-    )
-    print(
-        f"{given.rules} rules, one record: {alone:.2f} us (numpy on one row {peer:.0f} us, {peer / alone:.0f} times)"
-    )
-    print(f"{given.rules} rules, a table of {len(table):,}: {whole * 1e9:.0f} ns for each record")
-    if given.rules == 20 and alone > BOUND_US:
-        print(f"more than {BOUND_US} us for one record")
-        return 1
-    return 0
+    peer = microseconds(lambda: ready.table_hits(scores[:1], first, rows[:1]), number=50, repeat=5)
+    whole = microseconds(lambda: ready.table_hits(scores, table, rows), number=3, repeat=3) / len(table)
+    print(f"{rules} rules, a table of {len(table):,}: {whole * 1e3:.0f} ns for each record")
+    print(f"{rules} rules, one record: numpy on one row {peer:.0f} us, {peer / alone:.0f} times")
+    yield at_most(f"{rules} rules, one record, us", alone, BOUND_US * rules / 20)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run(main)

@@ -1,7 +1,5 @@
 r"""Whether figures of models hold where a champion stopped applicants, of whom nobody knows what they were.
 
-    python benchmarks/stopped.py [--worlds 100] [--frauds 600]
-
 A champion decides who is observed. It and a challenger are evaluated on labels of those who passed. The labels of the
 others exist here, so each statement can be checked:
 
@@ -13,21 +11,20 @@ others exist here, so each statement can be checked:
   is called broken in at least half of the worlds.
 """
 
-import sys
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
-from shared.judging import arguments
-from shared.simulation import DAY, Figure, rules_of
+from shared.script import Verdict, counted, run
+from shared.simulation import DAY, partly_observed, rules_of
 
 from scoring_model.arrays import BoolArray, FloatArray
 from scoring_model.decision.rules import DecisionRules, Promise
-from scoring_model.evaluation import EvaluatedRecords, Evaluation, compare_evaluations, evaluate_records
-from scoring_model.evaluation.stability import Verdict
-from scoring_model.evaluation.stopped import NotObserved
+from scoring_model.evaluation import Evaluation, compare_evaluations, evaluate_records
+from scoring_model.evaluation.stability import Verdict as Answer
 from scoring_model.figures import ERRORS, FIGURES
 
 DAYS: Final = 120
@@ -64,21 +61,8 @@ def evaluated(
     decided: DecisionRules,
 ) -> Evaluation:
     """Evaluate a model where only some applicants were observed."""
-    decisions, missing = decided.decide(margins[seen]), decided.decide(margins[~seen])
-    unknown = NotObserved(
-        outcomes=missing.outcomes.astype(np.int8),
-        margins=missing.margins,
-        probabilities=missing.probabilities,
-        labels=np.full(int((~seen).sum()), -1, dtype=np.int8),
-        event_times=times[~seen],
-    )
-    records = EvaluatedRecords(
-        decisions=decisions,
-        labels=labels[seen],
-        event_times=times[seen],
-        weights=None if weights is None else weights[seen],
-        not_observed=unknown if weights is None and len(unknown) else None,
-    )
+    rows = np.flatnonzero(seen), np.flatnonzero(~seen)
+    records = partly_observed(decided.decide(margins), labels, times, *rows, weights)
     return evaluate_records(records, rules=decided)
 
 
@@ -126,9 +110,9 @@ def world(
     verdicts = {one.bound: one.verdict for one in champion.stability}
     yield (
         "a kept promise is called broken",
-        any(promised[bound] and verdict is Verdict.BROKEN for bound, verdict in verdicts.items()),
+        any(promised[bound] and verdict is Answer.BROKEN for bound, verdict in verdicts.items()),
     )
-    yield "a kept step-up promise is called kept", verdicts["max_step_up"] is Verdict.KEPT
+    yield "a kept step-up promise is called kept", verdicts["max_step_up"] is Answer.KEPT
 
 
 def broken_promise_is_found(seed: int, *, missed: float) -> bool:
@@ -142,34 +126,24 @@ def broken_promise_is_found(seed: int, *, missed: float) -> bool:
     weights = np.where(stops, 10.0, 1.0)
     found = evaluated(margins, labels, rng.integers(0, DAYS, count) * DAY, seen, weights, decided)
     (stability,) = (one for one in found.stability if one.bound == "max_missed_fraud")
-    return stability.verdict is Verdict.BROKEN
+    return stability.verdict is Answer.BROKEN
 
 
-def main() -> None:
-    """Check all worlds; exit with an error if a condition is broken."""
-    parser = arguments(__doc__)
-    parser.add_argument("--worlds", type=int, default=100)
-    parser.add_argument("--frauds", type=int, default=600)
-    given = parser.parse_args()
+def main(*, worlds: int = 100, frauds: int = 600) -> Iterator[Verdict]:
+    """Check all worlds."""
     labels, models = draw(np.random.default_rng(10**6), POPULATION)
     rates, truth = error_rates(models[0], labels), differences(models, labels)
     promised = {str(FIGURES[name].bound): rates[name] <= LIMITS[str(FIGURES[name].bound)] for name in ERRORS}
     print(f"champion on all applicants: {rates}; challenger minus champion: {truth}")
-    counts: dict[str, int] = {}
-    for seed in range(given.worlds):
-        for name, holds in world(seed, frauds=given.frauds, truth=truth, promised=promised):
-            counts[name] = counts.get(name, 0) + holds
-    found = sum(broken_promise_is_found(seed, missed=rates["missed_fraud"]) for seed in range(given.worlds))
-    at_least = (1.0, 0.95, 0.0, 0.95)
-    figures = [
-        Figure(name, count, given.worlds, at_least=least, at_most=1.0 if least else 0.0)
-        for (name, count), least in zip(counts.items(), at_least, strict=True)
-    ]
-    figures.append(Figure("a promise broken by 20 points is found", found, given.worlds, at_least=0.5))
-    print("\n".join(map(str, figures)))
-    if not all(figure.holds for figure in figures):
-        sys.exit("a condition is broken")
+    counts: Counter[str] = Counter()
+    for seed in range(worlds):
+        for name, holds in world(seed, frauds=frauds, truth=truth, promised=promised):
+            counts[name] += holds
+    for (name, count), least in zip(counts.items(), (1.0, 0.95, 0.0, 0.95), strict=True):
+        yield counted(name, count, worlds, at_least=least, at_most=1.0 if least else 0.0)
+    found = sum(broken_promise_is_found(seed, missed=rates["missed_fraud"]) for seed in range(worlds))
+    yield counted("a promise broken by 20 points is found", found, worlds, at_least=0.5)
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

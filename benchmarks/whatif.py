@@ -1,107 +1,81 @@
 """How long deciding past verifications again takes, and their export.
 
-Run as ``python benchmarks/whatif.py --store sqlite --verifications 20000``. A service in this process verifies invented
-records of two years with a fifth of them under one link key; then the bundle that decided decides them again: not one
-verdict may differ. Then 20 rules and three lists of 1,000 values decide before it. Prints verifications per second
-and the time for a million.
+A service in this process verifies invented records of two years with a fifth of them under one link key; then the
+bundle that decided decides them again: not one verdict may differ. Then 20 rules and three lists of 1,000 values decide
+before it. Prints verifications per second and the time for a million.
 """
 
 import asyncio
-import os
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 from shared.bundles import invented, served_bundle
-from shared.database import database, new_client, secrets_of
-from shared.judging import STORES, arguments
+from shared.database import database
+from shared.script import Stores, Verdict, at_most, run
 
 from identity_use import bodies
 from scoring_model.contract.outcome import Outcome
 from scoring_model.rules import parse_rules
 from scoring_model.scorer import Scorer
-from scoring_model.service.clients.clients import Caller
-from scoring_model.service.core.clock import SystemClock
 from scoring_model.service.core.errors import Unavailable
 from scoring_model.service.keys.data_keys import Vault
-from scoring_model.service.keys.keyring import KeyEncryptionKey, Keyring
 from scoring_model.service.keys.secrets import Secrets
 from scoring_model.service.operator_lists.files import FileList
 from scoring_model.service.past.export import clients_of_one_history, export_file
 from scoring_model.service.past.tried import Tried
 from scoring_model.service.past.whatif import what_if
-from scoring_model.service.service import Service, open_service
-from scoring_model.service.store import EARLIEST, migrate, open_store
+from scoring_model.service.store import EARLIEST, migrate
+from service_use import MASTERS, World, opened
 
 LATEST: Final = 2**63 - 1
 _AT_ONCE: Final = 64
 
 
-async def verify(service: Service, caller: Caller, sent: Sequence[Mapping[str, Any]]) -> int:
+async def verify(world: World, sent: Sequence[Mapping[str, Any]]) -> int:
     """Verify the signals of records, some at once; like clients, send again what a busy machine does not take.
 
     Returns the number of verdicts: on a busy machine a verification may remain pending.
     """
+    caller, verdicts = await world.client(), 0
 
     async def one(body: Mapping[str, Any]) -> bool:
         while True:
             try:
-                answer = await service.verifications.create(caller, {"signals": body["signals"]}, None)
-                return not answer.pending
+                return not (await world.verify(caller, signals=body["signals"])).pending
             except Unavailable:
                 await asyncio.sleep(1.0)
 
-    verdicts = 0
     for start in range(0, len(sent), _AT_ONCE):
         verdicts += sum(await asyncio.gather(*map(one, sent[start : start + _AT_ONCE])))
+        world.clock.advance(1)
     return verdicts
 
 
-async def measure(url: str, bundle: Path, folder: Path, count: int) -> None:
-    """Fill a database and print the rates."""
+async def measure(url: str, bundle: Path, folder: Path, count: int) -> int:
+    """Fill a database and print the rates; returns the verdicts that differ."""
     await migrate(url)
-    keyring = Keyring(KeyEncryptionKey(os.urandom(32)))
-    caller, _ = await new_client(url)
-    store = await open_store(url)
-    try:
-        service = await open_service(
-            store, bundle=bundle, keyring=lambda: keyring, clock=SystemClock(), background=False
-        )
-        verdicts = await verify(service, caller, bodies(invented(count, seed=5)))
-        await service.close()
-        scorer, vault = Scorer.load(bundle), Vault(keyring)
-        secrets = await secrets_of(url, keyring)
-        for tried in (None, tried_on(scorer, secrets)):
-            start = time.perf_counter()
-            found = await what_if(
-                store,
-                vault,
-                secrets,
-                scorer,
-                folder / "whatif.parquet",
-                since=EARLIEST,
-                before=LATEST,
-                tried=tried,
+    async with opened(url, bundle) as world:
+        verdicts = await verify(world, bodies(invented(count, seed=5)))
+        scorer, vault = Scorer.load(bundle), Vault(MASTERS)
+        differ = 0
+        for tried in (None, tried_on(scorer, world.secrets)):
+            start, out = time.perf_counter(), folder / "whatif.parquet"
+            again = await what_if(
+                world.store, vault, world.secrets, scorer, out, since=EARLIEST, before=LATEST, tried=tried
             )
-            hits = f", {sum(one.hits for one in found.hits)} hits" if tried else ""
-            report(f"decided again{hits}", found.replayed, time.perf_counter() - start)
-            if found.own_differ or found.own != verdicts:
-                raise SystemExit(f"{found.own_differ} differ, {found.own} of {verdicts} were decided again")
-        start = time.perf_counter()
+            hits = f", {sum(one.hits for one in again.hits)} hits" if tried else ""
+            report(f"decided again{hits}", again.replayed, time.perf_counter() - start)
+            differ += again.own_differ + abs(verdicts - again.own)
+        start, signals = time.perf_counter(), scorer.contents.schema.signals
+        clients, out = await clients_of_one_history(world.store, None), folder / "export.parquet"
         exported = await export_file(
-            store,
-            vault,
-            await clients_of_one_history(store, None),
-            folder / "export.parquet",
-            signals=scorer.contents.schema.signals,
-            since=EARLIEST,
-            before=LATEST,
+            world.store, vault, clients, out, signals=signals, since=EARLIEST, before=LATEST
         )
         report("exported", exported.records, time.perf_counter() - start)
-    finally:
-        await store.close()
+    return differ
 
 
 def tried_on(scorer: Scorer, secrets: Secrets) -> Tried:
@@ -137,17 +111,18 @@ def report(what: str, count: int, seconds: float) -> None:
     print(f"{what}: {count} in {seconds:.1f} s, {rate:.0f}/s, a million in {1e6 / rate / 60:.1f} min")
 
 
-def main() -> None:
-    """Run the benchmark."""
-    parser = arguments(__doc__)
-    parser.add_argument("--store", choices=STORES, default="sqlite")
-    parser.add_argument("--verifications", type=int, default=20_000)
-    parser.add_argument("--bundle", type=Path, help="by default a bundle of 300 trees is trained")
-    options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as name, database(options.store, Path(name)) as (url, _):
-        bundle = options.bundle or served_bundle().save(Path(name) / "bundle")
-        asyncio.run(measure(url, bundle, Path(name), options.verifications))
+def main(*, store: Stores, verifications: int = 20_000, bundle: Path | None = None) -> Iterator[Verdict]:
+    """Measure the chosen stores; by default a bundle of 300 trees is trained."""
+    with tempfile.TemporaryDirectory() as name:
+        served = bundle or served_bundle().save(Path(name) / "bundle")
+        for kind in store:
+            folder = Path(name) / kind
+            folder.mkdir()
+            with database(kind, folder) as (url, _):
+                print(kind)
+                differ = asyncio.run(measure(url, served, folder, verifications))
+            yield at_most(f"{kind}: verdicts that differ or are missing", differ, 0)
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

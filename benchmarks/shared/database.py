@@ -4,10 +4,8 @@ The history is that of returning customers: each of their records left a row und
 rows share one network, like that of an office, an operator's gateway or a popular shop.
 """
 
-import argparse
 import asyncio
 import faulthandler
-import json
 import sqlite3
 import tempfile
 import time
@@ -23,21 +21,11 @@ import numpy as np
 from databases import Server, running_server
 from identity_use import bodies
 from scoring_model.bundle import Bundle
-from scoring_model.contract.event import EventType
 from scoring_model.contract.identity import IdentityStatus
 from scoring_model.contract.texts import to_text
 from scoring_model.service.clients.clients import Caller, Permission, caller_of, create_client
 from scoring_model.service.core import ids
-from scoring_model.service.core.rows import (
-    TABLES,
-    EventRow,
-    IdentityRow,
-    LinkRow,
-    PersonKeyRow,
-    Row,
-    WebhookRow,
-)
-from scoring_model.service.events.webhooks import associated_data
+from scoring_model.service.core.rows import TABLES, IdentityRow, LinkRow, PersonKeyRow, Row
 from scoring_model.service.identities.assessment import assess, parse_identity
 from scoring_model.service.identities.persons import StoredIdentity, pack_identity
 from scoring_model.service.keys.data_keys import DataKey, Vault
@@ -48,7 +36,6 @@ from scoring_model.service.store import migrate, open_store
 from service_use import file_of, select
 from shared.bundles import HOT_NETWORK, HOT_SHARE, NETWORK, invented
 from shared.processes import on_core, two_cores
-from stored_rows import webhook_row
 
 faulthandler.enable()  # also for the benchmarks that import this: a fill once ended in a crash of machine code
 
@@ -95,12 +82,12 @@ def database(kind: str, folder: Path) -> Iterator[tuple[str, Server | None]]:
 
 @contextmanager
 def site(
-    store: str, bundle: Bundle | None, options: argparse.Namespace, *, identities: bool = False
+    store: str, bundle: Bundle | None, *, rows: int = 0, customers: int = 0, identities: bool = False
 ) -> Iterator[Site]:
     """A new database; meanwhile this process, and PostgreSQL, have the second of `two_cores`.
 
-    The bundle defines the link keys; without one there are no customers and no history. `options` has ``rows``, link
-    records of the history, and ``customers``. Their requests name a stored identity, or bring signals only.
+    The bundle defines the link keys of a history of `rows` records, without one there is none. Requests of the
+    customers name a stored identity, or bring signals only.
     """
     with tempfile.TemporaryDirectory(prefix="site-") as name, on_core(two_cores()[1]):
         folder = Path(name)
@@ -112,13 +99,11 @@ def site(
             caller, credentials = asyncio.run(new_client(url))
             requests: Sequence[Mapping[str, Any]] = ()
             if bundle is not None:
-                print(f"\n{store}: {options.rows:,} link records, {options.customers:,} bodies", flush=True)
-                customers = Customers(asyncio.run(secrets_of(url, keyring)), bundle, keyring, caller)
-                requests = [
-                    customers.identified(body) if identities else customers.alone(body)
-                    for body in chosen(options.customers, identities=identities)
-                ]
-                asyncio.run(customers.write(url, options.rows))
+                print(f"\n{store}: {rows:,} link records, {customers:,} bodies", flush=True)
+                returning = Customers(asyncio.run(secrets_of(url, keyring)), bundle, keyring, caller)
+                request = returning.identified if identities else returning.alone
+                requests = [request(body) for body in chosen(customers, identities=identities)]
+                asyncio.run(returning.write(url, rows))
             yield Site(
                 folder=folder,
                 url=url,
@@ -286,37 +271,6 @@ async def settle(url: str) -> None:
     else:
         await select(url, "VACUUM (ANALYZE)")
         await select(url, "CHECKPOINT")
-
-
-def write_webhook(url: str, keyring: Keyring, *, client: int, destination: str, secret: str) -> None:
-    """Register a webhook for all events."""
-    resource, now = ids.new_id(1), _now()
-    sealed = asyncio.run(secrets_of(url, keyring)).seal(associated_data("secret", resource), secret.encode())
-    row = webhook_row(
-        id=resource, client=client, destination_url=destination, secret=sealed, created_at=1, succeeded_at=now
-    )
-    asyncio.run(insert(url, WebhookRow, [row]))
-
-
-def write_events(url: str, *, client: int, count: int) -> None:
-    """Write waiting events of verifications."""
-    first = int(asyncio.run(select(url, "SELECT coalesce(max(sequence), 0) FROM events"))[0][0]) + 1
-    asyncio.run(insert(url, EventRow, (_event(client, first + number) for number in range(count))))
-
-
-def _event(client: int, sequence: int) -> EventRow:
-    now = _now()
-    resource = ids.new_id(now)
-    event = {
-        "id": to_text(resource),
-        "identityId": None,
-        "status": "COMPLETED",
-        "scoringOutcome": "PASSED",
-        "scoringScore": sequence % 1000,
-        "modelVersion": "0123456789ab",
-    }
-    kind, data = EventType.VERIFICATION_PASSED.value, json.dumps(event, separators=(",", ":"))
-    return EventRow(ids.new_id(now), client, sequence, kind, resource, now, data, 1)
 
 
 def _now() -> int:

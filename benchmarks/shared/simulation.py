@@ -1,14 +1,16 @@
-"""What simulations share: rules to decide by, and counts beside what is promised of them."""
+"""What simulations share: rules to decide by, and records whose decisions and labels are drawn."""
 
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
+from scoring_model.arrays import FloatArray, IntArray
 from scoring_model.decision.probability import Platt
-from scoring_model.decision.rules import DecisionRules, Policy
+from scoring_model.decision.rules import DecisionRules, Decisions, Policy
 from scoring_model.decision.scale import ScoreScale
-from scoring_model.evaluation.uncertainty import share_of
+from scoring_model.evaluation import EvaluatedRecords
+from scoring_model.evaluation.stopped import NotObserved
 
 DAY: Final = 86_400_000_000
 
@@ -22,22 +24,27 @@ def rules_of(*, fail_from: int) -> DecisionRules:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Figure:
-    """A count of a total that is promised to be at least or at most a share, with its interval (Wilson, 95 %)."""
-
-    name: str
-    count: int
-    total: int
-    at_least: float = 0.0
-    at_most: float = 1.0
-
-    @property
-    def holds(self) -> bool:
-        """Whether the observed share is as promised."""
-        return self.at_least <= self.count / self.total <= self.at_most
-
-    def __str__(self) -> str:
-        share = share_of(self.count, self.total)
-        ends = f"{share.low:.3f} to {share.high:.3f}"
-        return f"{self.name}: {self.count} of {self.total} ({ends}) {'' if self.holds else 'MISSED'}".rstrip()
+def partly_observed(
+    decisions: Decisions,
+    labels: NDArray[np.int8],
+    times: IntArray,
+    seen: IntArray,
+    missing: IntArray,
+    weights: FloatArray | None = None,
+) -> EvaluatedRecords:
+    """Evaluated records of the rows `seen`; nobody knows those of the rows `missing`, unless weights stand for them."""
+    unknown = decisions.take(missing)
+    not_observed = NotObserved(
+        outcomes=unknown.outcomes.astype(np.int8),
+        margins=unknown.margins,
+        probabilities=unknown.probabilities,
+        labels=np.full(len(missing), -1, dtype=np.int8),
+        event_times=times[missing],
+    )
+    return EvaluatedRecords(
+        decisions=decisions.take(seen),
+        labels=labels[seen],
+        event_times=times[seen],
+        weights=None if weights is None else weights[seen],
+        not_observed=not_observed if weights is None and len(missing) else None,
+    )
