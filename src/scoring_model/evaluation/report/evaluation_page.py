@@ -74,11 +74,13 @@ def _basis(evaluation: EvaluationResult) -> str:
     overall, provenance = evaluation.overall, evaluation.provenance
     limits = limiting(evaluation.findings, Code.TRAINING_PERIOD, Code.TRAINING_RECORDS)
     records = f"{overall.records:,} records, {overall.genuine:,} genuine and {overall.frauds:,} frauds"
+    notes = evaluation.population if provenance is None else provenance.notes
+    ended = (f"{note.removesuffix('.')}." for note in notes)
     if provenance is None:
-        return " ".join((f"{records}, on {evaluation.days:,} days.", *limits))
+        return " ".join((f"{records}, on {evaluation.days:,} days.", *limits, *ended))
     model = f"Model {provenance.model_version}, policy {provenance.policy_version}."
     period = f"from {day(provenance.since)} to {day(provenance.until)}."
-    return " ".join((f"{model} {records}, {period}", *limits, *provenance.notes))
+    return " ".join((f"{model} {records}, {period}", *limits, *ended))
 
 
 def _training_elsewhere(provenance: Provenance | None) -> Section:
