@@ -52,7 +52,7 @@ FOLDERS: Final = (
 
 ELSEWHERE: Final = {
     "statistics, compared with references by tests of their own": (
-        "bounds", "cost", "curves", "draws", "decomposition", "estimator", "student", "grouping",
+        "bounds", "cost", "curves", "draws", "decomposition", "estimator", "grouping",
         "measures", "metrics", "paired", "rates", "sequential", "stability",
         "uncertainty", "recalibration", "sequences", "shifts", "early", "drift", "categories",
         "possible", "possible_ranking", "labellings", "delays", "kinds", "single_column", "telling_columns",

@@ -178,7 +178,7 @@ def test_a_file_of_the_contract_needs_no_mapping(
     assert (found.links.delay, found.training.split.label_maturity) == (60 * DAY, 45 * DAY)
     assert found.links.delayed_windows
     assert "95% of 76 frauds in the file" in out.read_text()
-    assert "findings: SM006 clear" in run(capsys, "check", small, "--config", out)[1]
+    assert "findings:\n  SM006 clear" in run(capsys, "check", small, "--config", out)[1]
     assert set(found.links.keys) == {"person", "address", "image", "device"}
 
 
@@ -257,7 +257,7 @@ def test_payments_need_only_their_delay(capsys: pytest.CaptureFixture[str], tmp_
     assert "TX_FRAUD is taken for the label by its name" in said
     assert "When labels became known" not in said
     assert "assumed" not in out.read_text()
-    assert "findings: SM006 clear" in run(capsys, "check", path, "--config", out)[1]
+    assert "findings:\n  SM006 clear" in run(capsys, "check", path, "--config", out)[1]
 
 
 @pytest.mark.parametrize(("delay", "reason"), [("0d", "longer than 0"), ("a week", "such as 90d")])

@@ -58,6 +58,13 @@ def written(path: Path, frame: pd.DataFrame, **options: object) -> Proposal:
     return proposed(path)
 
 
+def propose_frame(folder: Path, frame: pd.DataFrame) -> Proposal:
+    """Propose a configuration for a frame as CSV, which need not hold labels."""
+    path = folder / "b.csv"
+    frame.to_csv(path, index=False)
+    return propose(path)
+
+
 def test_titles_blank_rows_and_names_that_repeat_are_read(tmp_path: Path) -> None:
     """Whole and in parts; a mapping names which of the columns it means, and what was done is said."""
     lines = ["Report of payments", "Made:,2024-12-31", "", "created_at,device,state,state,fraud,,"]
@@ -88,6 +95,14 @@ def test_names_that_do_not_repeat_stay(tmp_path: Path) -> None:
         ("cp1252", "été août où naïve cœur Müller Straße città perché"),
         ("cp1253", "Παπαδόπουλος Γεωργίου Θεσσαλονίκη"),
         ("cp1251", "Москва Иванов Сергей улица Ленина"),
+        ("cp1253", "ΟΝΟΜΑ ΕΠΩΝΥΜΟ ΝΑΙ ΟΧΙ"),
+        ("cp1254", "Sipariş Tarihi, İstanbul, kırmızı çiçek, Ağrı"),
+        ("cp1255", "תאריך פרסום, דירה ₪1, בית ₪2, חדר ₪3"),
+        ("cp1256", "رقم الطلب, الرياض, المبلغ"),
+        ("cp932", "受付番号 申込日時 カテゴリ ﾌﾘｶﾞﾅ"),
+        ("gb18030", "订单号 下单时间 是否欺诈"),
+        ("cp949", "주문번호 금액 서울"),
+        ("cp1252", "Þór Guðmundsdóttir Ísafjörður á ð ý"),
     ],
 )
 def test_code_pages_are_told_by_their_letters(tmp_path: Path, encoding: str, text: str) -> None:
@@ -123,7 +138,7 @@ def test_a_date_alone_is_the_label_and_when_it_became_known(tmp_path: Path) -> N
 def test_an_amount_of_zero_is_genuine(tmp_path: Path) -> None:
     """Where every row has the amount."""
     found = written(tmp_path / "a.csv", table(fraud_amount=words("99.10", "0.00")))
-    assert (found.words["fraud"], found.words["genuine"]) == (["*"], ["0.00"])
+    assert (found.words["fraud"], found.words["genuine"]) == (["*"], ["0"])
 
 
 def test_labels_without_a_time_column_do_not_stop_the_proposal(tmp_path: Path) -> None:
@@ -142,6 +157,44 @@ def test_labels_without_a_time_column_do_not_stop_the_proposal(tmp_path: Path) -
         ("Datum", [f"{45_300 + place}.375" for place in range(N)], ("excel",)),
         ("Időpont", [f"{time:%Y.%m.%d. %H:%M}" for time in EVENTS], ("%Y.%m.%d. %H:%M",)),
         ("fecha", [f"{time.day} de marzo de {time.year}" for time in EVENTS], ("%d de %b de %Y",)),
+        (
+            "Дата заявки",
+            [f"{min(time.day, 28)} Июня {time.year} г. {time:%H:%M}" for time in EVENTS],
+            ("%d %b %Y г. %H:%M",),
+        ),
+        (
+            "Tilausaika",
+            [f"{min(time.day, 28)}.6.{time.year} klo {time:%H.%M}" for time in EVENTS],
+            ("%d.%m.%Y klo %H.%M",),
+        ),
+        ("Datum sklapanja", [f"{time:%d.%m.%Y. %H:%M}" for time in EVENTS], ("%d.%m.%Y. %H:%M",)),
+        (
+            "Data comenzii",
+            [f"{min(time.day, 28)} iun. {time.year}, {time:%H:%M}" for time in EVENTS],
+            ("%d %b %Y, %H:%M",),
+        ),
+        (
+            "申込日時",
+            [f"{time.year}年{time.month}月{time.day}日 {time:%H:%M:%S}" for time in EVENTS],
+            ("%Y年%m月%d日 %H:%M:%S",),
+        ),
+        (
+            "发布时间",
+            [f"{time.year}/{time.month}/{time.day} {time.hour}:00" for time in EVENTS],
+            ("%Y/%m/%d %H:%M",),
+        ),
+        (
+            "Ημερομηνία",
+            [f"{time.day}/{time.month}/{time.year} 9:00 πμ" for time in EVENTS],
+            ("%d/%m/%Y %I:%M %p",),
+        ),
+        ("sent", [f"{time:%a, %d %b %Y %H:%M:%S} GMT" for time in EVENTS], ("%a, %d %b %Y %H:%M:%S %z",)),
+        (
+            "CREATED",
+            [f"{time:%d-%b-%y %I.%M.%S.000000 %p}".upper() for time in EVENTS],
+            ("%d-%b-%y %I.%M.%S.%f %p",),
+        ),
+        ("evento.inserido", [f"{time.timestamp():.0f}000" for time in EVENTS], ("unix_ms",)),
         ("Paid at", [f"{time:%Y-%m-%d %H:%M:%S} -0500" for time in EVENTS], ()),
         ("ts", [f"{time:%Y-%m-%d %H:%M:%S} UTC" for time in EVENTS], ()),
         ("ts", [f"{time:%Y-%m-%d %H:%M:%S.000001}+00" for time in EVENTS], ()),
@@ -161,6 +214,16 @@ def test_times_of_systems_are_read(
     [
         ("Valor", [f"R$ 1.{place:03},50" for place in range(N)], Kind.NUMBER),
         ("Částka", [f"1 {place:03},50 Kč" for place in range(N)], Kind.NUMBER),
+        ("Дохід", [f"1 {place:03},50 грн" for place in range(N)], Kind.NUMBER),
+        (
+            "Balance",
+            [f"({place + 1},234.50)" if place % 3 else f"{place + 1},234.50" for place in range(N)],
+            Kind.NUMBER,
+        ),
+        ("Rate", [f"{place / 10}%" for place in range(N)], Kind.NUMBER),
+        ("Share", ["5%", "0.05"] * (N // 2), Kind.CATEGORY),
+        ("CLIENT", [f"10.0.{place % 40}.7:{40_000 + place}" for place in range(N)], Kind.IP),
+        ("端末ID", [f"a{place % 50}x" for place in range(N)], Kind.IDENTIFIER),
         ("branch", [f"{place % 20:05}" for place in range(N)], Kind.CATEGORY),
         ("CreatedById", [f"0053000000{place % 2:04}AAAQ" for place in range(N)], Kind.CATEGORY),
         ("ip_int", [str(3_000_000_000 + place % 50) for place in range(N)], Kind.IDENTIFIER),
@@ -203,3 +266,96 @@ def test_a_second_column_that_names_fraud_is_no_signal(tmp_path: Path) -> None:
     found = written(tmp_path / "a.csv", frame)
     assert "its header names fraud" in found.left_out["fraud_external"]
     assert "previous_fraud" in {signal.column for signal in found.signals}
+
+
+@pytest.mark.parametrize(
+    ("header", "fraud", "other"),
+    [
+        ("Мошенничество", "Да", "Нет"),
+        ("Результат перевірки", "шахрайство", "підтверджено"),
+        ("Sahtecilik", "Evet", "Hayır"),
+        ("Prijevara", "Da", "Ne"),
+        ("判定", "不正", "正常"),
+        ("是否欺诈", "是", "否"),
+        ("احتيال", "نعم", "لا"),
+        ("fraud_review.status", "CONFIRMED", "CLEARED"),
+        ("is_fraud", "1.0", "0.0"),
+        ("BETR_KZ", "J", "N"),
+    ],
+)
+def test_labels_of_more_languages_are_found(tmp_path: Path, header: str, fraud: str, other: str) -> None:
+    """By their words or by their header, in scripts without blanks too."""
+    found = written(tmp_path / "a.csv", table(**{header: words(fraud, other)}))
+    assert found.fields["label"] == header
+
+
+def test_kinds_of_fraud_beside_the_word_itself_are_fraud(tmp_path: Path) -> None:
+    """Usurped identities and stolen cards are no other ends of a case."""
+    kinds = ["IMPAYE FRAUDULEUX", "USURPATION D'IDENTITE", "Stolen card"]
+    cells = [
+        kinds[place // 10 % 3] if fraud else ("FIN NORMALE", "EN COURS")[place % 2]
+        for place, fraud in enumerate(FRAUD)
+    ]
+    found = written(tmp_path / "a.csv", table(MOTIF_CLOTURE=cells))
+    assert sorted(found.words["fraud"]) == sorted(word.lower() for word in kinds)
+
+
+def test_codes_that_alone_have_a_time_are_the_label(tmp_path: Path) -> None:
+    """Whatever the codes are; the time says when they became known, and it is said."""
+    days = np.where(FRAUD, (EVENTS + pd.Timedelta(days=4)).strftime("%Y%m%d"), "00000000")
+    cells = [
+        ("FR01", "ZX9")[place // 10 % 2] if fraud else ("", "KD02")[place % 2]
+        for place, fraud in enumerate(FRAUD)
+    ]
+    found = written(tmp_path / "a.csv", table(SPERRGRUND=cells, SPERRTAG=[*days]))
+    assert (found.fields["label"], sorted(found.words["fraud"])) == ("SPERRGRUND", ["fr01", "zx9"])
+    assert found.fields["labelKnownAt"] == "SPERRTAG"
+    assert "SPERRTAG has times for nearly all of these rows" in " ".join(found.decisions)
+    found = propose_frame(tmp_path, table(SPERRGRUND=cells, closed_at=[*days]))
+    assert "label" not in found.fields
+    assert "Labels of another file must first be joined" in " ".join(found.decisions)
+
+
+def test_levels_above_the_lowest_are_fraud_where_nothing_says_which(tmp_path: Path) -> None:
+    """A severity is no yes and no; a score is a measure and no label."""
+    levels = [1 + place // 10 % 3 if fraud else 0 for place, fraud in enumerate(FRAUD)]
+    found = written(tmp_path / "a.csv", table(fraud_severity=levels))
+    assert (sorted(found.words["fraud"]), found.words["genuine"]) == (["1", "2", "3"], ["0"])
+    assert "1, 2, 3 of fraud_severity are taken for fraud" in " ".join(found.decisions)
+
+
+def test_counts_like_those_of_the_event_are_times_too(tmp_path: Path) -> None:
+    """Days of a spreadsheet under a header that names no time; numbers of other years are no times."""
+    cells = [f"{45_300 + place}.375" for place in range(N)]
+    closed = [f"{45_305 + place}" if fraud else "" for place, fraud in enumerate(FRAUD)]
+    rent = [str(45_000 + place * 997 % 9_000) for place in range(N)]
+    frame = table(Datum=cells, End=closed, rent=rent, fraud=words("X", "")).drop(columns="created_at")
+    found = written(tmp_path / "a.csv", frame)
+    assert found.fields["labelKnownAt"] == "End"
+    assert found.profiles["rent"].kind is Kind.NUMBER
+
+
+def test_lists_are_no_signals(tmp_path: Path) -> None:
+    """Every row of such a signal would be refused."""
+    path = tmp_path / "a.parquet"
+    table(tags=[["new"][: place % 2] for place in range(N)], fraud=words("yes", "no")).to_parquet(path)
+    found = proposed(path)
+    assert found.left_out["tags"] == "it holds lists or objects, and a signal is one value"
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_several_files_are_read_as_one(tmp_path: Path, ending: str) -> None:
+    """A proposal for monthly files suits all of them: a column that some lack is left out, and it is said."""
+    frame = table(fraud=words("yes", "no")).assign(created_at=EVENTS)
+    for name, rows, more in (("a", slice(0, 150), {}), ("b", slice(150, N), {"points": 5})):
+        part = frame[rows].assign(**more)
+        path = tmp_path / f"{name}.{ending}"
+        part.to_csv(path, index=False) if ending == "csv" else part.to_parquet(path)
+    paths = [tmp_path / f"{name}.{ending}" for name in "ab"]
+    found = propose(paths)
+    assert found.left_out["points"] == "1 of 2 files lack it"
+    config = tmp_path / "use.yaml"
+    config.write_text(proposal_text(found, name="use", source="a and b"), encoding="utf-8")
+    reading = read_records(paths, load_configuration(config).schema, labelled=True)
+    assert (len(reading.table.labels), reading.violations) == (N, ())
+    assert propose(tmp_path / f"*.{ending}").fields == found.fields

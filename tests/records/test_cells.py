@@ -69,7 +69,9 @@ def test_decimals_are_numbers() -> None:
     assert (type(found), found) == (float, 0.1)
 
 
-@pytest.mark.parametrize("text", ["NA", "1,5", "1_000", "0x1", "1e", "--1", "١", "5 %"])
+@pytest.mark.parametrize(
+    "text", ["NA", "1,5", "1_000", "0x1", "1e", "--1", "١", "5 %%", "(-5)", "(5)-", "()"]
+)
 def test_text_that_is_no_number_is_left_for_the_rule(text: str) -> None:
     """Only plain decimal notation is a number, and NA is no missing value."""
     assert cells.number(text) == text
@@ -93,6 +95,10 @@ def test_text_that_is_no_number_is_left_for_the_rule(text: str) -> None:
         ("1 234'567", None, None, None),
         ("12 34", None, None, None),
         ("$€5", None, None, None),
+        ("(1,234.50)", None, None, -1234.5),
+        ("($1.234,50)", None, -1234.5, None),
+        ("-5 %", -5.0, -5.0, -5.0),
+        ("8,000円", None, 8.0, 8000.0),
         (",", None, None, None),
     ],
 )
@@ -160,3 +166,17 @@ def test_urls_are_lists_json_or_blank_separated(value: object, expected: object)
 def test_a_date_of_birth_may_have_a_time_of_midnight(cell: object, read: str) -> None:
     """Without a format; another time of day is left to the rule, which refuses it."""
     assert cells.date(())(cell) == read
+
+
+@pytest.mark.parametrize(
+    ("cell", "read"),
+    [
+        ("192.0.2.7:443", "192.0.2.7"),
+        ("[2001:db8::1]:443", "2001:db8::1"),
+        ("2001:db8::1", "2001:db8::1"),
+        ("192.0.2.7:x", "192.0.2.7:x"),
+    ],
+)
+def test_the_port_behind_an_address_is_dropped(cell: str, read: str) -> None:
+    """As proxies write it; an IPv6 address alone has no port."""
+    assert cells.ip(cell) == read

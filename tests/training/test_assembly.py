@@ -13,6 +13,7 @@ from scoring_model.bundle.codec import read_json
 from scoring_model.configuration import Configuration, CostSettings, PolicySettings, Tuned
 from scoring_model.decision.scale import nominal_share
 from scoring_model.evaluation import EvaluatedRecords, evaluate_records
+from scoring_model.evaluation.stopped import ASSUMED
 from scoring_model.findings import CHECKS
 from scoring_model.history import PERSON, LinkKey, key_codes
 from scoring_model.records import RecordTable, rfc3339
@@ -69,8 +70,13 @@ def test_evaluation_is_of_the_test_period(prepared: Prepared, scorer: Scorer, tr
     of_training = [
         one for one in training.evaluation.findings if one.check.of_training or one.code in ("SM007", "SM017")
     ]
-    counts = scorer.score_counts
-    found = evaluate_records(records, rules=scorer.contents.rules, counts=counts, findings=of_training)
+    found = evaluate_records(
+        records,
+        rules=scorer.contents.rules,
+        counts=scorer.score_counts,
+        findings=of_training,
+        population=[ASSUMED],
+    )
     assert {one.code for one in of_training} >= {code for code, check in CHECKS.items() if check.of_training}
     assert found.to_json() == training.evaluation.to_json()
     assert read_json(training.bundle.files["evaluation.json"]) == found.to_json()

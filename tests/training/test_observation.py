@@ -1,15 +1,23 @@
 """Records that were not observed in a training: they have no class with age alone, and promises allow for them."""
 
+from dataclasses import replace
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from scoring_model.arrays import BoolArray
 from scoring_model.bundle import ScoreCounts
-from scoring_model.configuration import PolicySettings, SplitSettings
+from scoring_model.configuration import Configuration, PolicySettings, SplitSettings
 from scoring_model.decision.probability import Platt
 from scoring_model.decision.rules import DecisionRules
+from scoring_model.evaluation import summary
+from scoring_model.evaluation.holdout import EvaluationOptions, evaluate_table
+from scoring_model.records import NEVER, RecordTable
 from scoring_model.records.times import DAY
+from scoring_model.scorer import Scorer
 from scoring_model.training.assembly import fit_rules
+from scoring_model.training.run import run_training
 from scoring_model.training.split import Split, split
 
 SETTINGS = SplitSettings(
@@ -45,8 +53,8 @@ def test_the_stopped_have_no_class_with_age() -> None:
     assert len(trained)
     assert np.isin(trained, labelled).all()
     assert (found.train_targets[np.isin(found.train, trained)] == 1).all()
-    for summary in found.summaries:
-        assert summary.genuine + summary.frauds + sum(summary.left_out.values()) == summary.records
+    for part in found.summaries:
+        assert part.genuine + part.frauds + sum(part.left_out.values()) == part.records
 
 
 def test_stopped_records_of_validation_may_be_genuine() -> None:
@@ -57,6 +65,30 @@ def test_stopped_records_of_validation_may_be_genuine() -> None:
     expected = period[(period % 3 == 0) & (period % 10 != 0)]
     assert found.stopped.tolist() == expected.tolist()
     assert len(everyone.stopped) == 0
+
+
+def test_a_training_says_of_the_stopped_what_an_evaluation_says(
+    small_table: RecordTable, small_use: Configuration, tmp_path: Path
+) -> None:
+    """Its report counts them first, and its promises allow for them."""
+    at = small_table.event_times
+    table = replace(small_table, observed_until=np.where(np.arange(len(at)) % 20 == 0, at, NEVER))
+    found = run_training(table, small_use, threads=1)
+    part = found.split.evaluated
+    period = np.flatnonzero((at >= part.start) & (at < part.end))
+    stopped = int(np.count_nonzero(period % 20 == 0))
+    scorer = Scorer.load(found.bundle.save(tmp_path / "bundle"))
+    options = EvaluationOptions(as_of=found.split.boundaries.as_of)
+    later = evaluate_table(
+        scorer, table.take(period), options=options, history=table.take(np.flatnonzero(at < part.start))
+    )
+    told = [
+        next(row.sentence for row in one.findings if row.code == "SM013") for one in (found.evaluation, later)
+    ]
+    assert told[0].startswith(f"{stopped} applicants (")
+    assert told[0] == told[1]
+    assert found.evaluation.stopped == later.stopped
+    assert f"Figures are those of the {len(part.rows):,} who were observed" in summary(found.evaluation)
 
 
 def test_an_observed_world_is_split_as_before() -> None:

@@ -30,7 +30,7 @@ def export(
     client: shared.HistoryOf = None,
     bundle: Annotated[
         Path | None,
-        typer.Option(help="Bundle whose signals become columns; by default the one that served last."),
+        typer.Option(help="Bundle whose signals become columns; by default the active one."),
     ] = None,
     config: Annotated[
         Path | None,
@@ -96,7 +96,7 @@ async def _export(
 async def _signals(store: Store, bundle: Path | None, config: Path | None) -> Mapping[str, SignalType]:
     from scoring_model.configuration import load_configuration
     from scoring_model.scorer import Scorer
-    from scoring_model.service.activation.shelf import latest_bundle
+    from scoring_model.service.activation.activations import latest_bundle
 
     if config is not None:
         return load_configuration(config).schema.signals

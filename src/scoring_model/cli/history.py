@@ -26,9 +26,7 @@ _Files = Annotated[
     list[Path] | None,
     typer.Argument(metavar="[FILE]...", exists=True, dir_okay=False, help="Records, as for `train`."),
 ]
-_Bundle = Annotated[
-    Path | None, typer.Option(help="Bundle that will serve; by default the one that served last.")
-]
+_Bundle = Annotated[Path | None, typer.Option(help="Bundle that will serve; by default the active one.")]
 _Finish = Annotated[bool, typer.Option("--finish", help="The history is whole: let the client verify.")]
 
 
@@ -104,8 +102,8 @@ async def _import(
 ) -> tuple[Reading | None, HistoryImported | None]:
     from scoring_model.records.reading import read_records
     from scoring_model.scorer import Scorer
+    from scoring_model.service.activation.activations import latest_bundle
     from scoring_model.service.activation.links import agree_on_links
-    from scoring_model.service.activation.shelf import latest_bundle
     from scoring_model.service.clients.clients import find_client
     from scoring_model.service.core.clock import SystemClock
     from scoring_model.service.keys.secrets import load_or_create

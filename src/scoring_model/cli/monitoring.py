@@ -24,7 +24,7 @@ def _check_window(paths: list[Path] | None) -> list[Path] | None:
 
 _Bundle = Annotated[
     Path | None,
-    typer.Argument(help="Directory of the bundle; with --database by default the one that served last."),
+    typer.Argument(help="Directory of the bundle; with --database by default the active one."),
 ]
 _Window = Annotated[
     list[Path] | None,
@@ -91,7 +91,7 @@ def monitor(
 def _sealed(bundle: Path | None, past: option_groups.Past, loading: option_groups.Loading) -> "SealedFiles":
     """Read a bundle, by default the one that served a database last."""
     from scoring_model.bundle import read_bundle
-    from scoring_model.service.activation.shelf import latest_bundle
+    from scoring_model.service.activation.activations import latest_bundle
 
     if bundle is None and past.database is not None:
         bundle = with_store(past.database, latest_bundle)

@@ -117,8 +117,12 @@ def check(
         found |= {"linkKeys": [use.to_json() for use in uses]}
         console.say_json({**found, "findings": [finding.to_json() for finding in findings]})
     else:
-        for name, value in {**found, "linkKeys": list(uses), "findings": list(findings)}.items():
+        for name, value in found.items():
             console.say(f"{name}: {console.in_words(value)}")
+        for name, lines in (("linkKeys", uses), ("findings", findings)):
+            console.say(f"{name}:")
+            for line in lines:
+                console.say(f"  {line}")
         if nothing := unusable(uses):
             console.warn(nothing)
     accept(reading, max_share=configuration.records.max_bad_share)

@@ -1,7 +1,7 @@
 """Commands on the rules of operators."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -9,6 +9,10 @@ from scoring_model.cli import console, shared
 from scoring_model.cli.activation import operator
 from scoring_model.cli.database import with_store
 from scoring_model.cli.groups import Group, in_group
+
+if TYPE_CHECKING:
+    from scoring_model.service.core.rows import RuleSetRow
+    from scoring_model.service.store import Store
 
 app = in_group(Group.SERVICE)(
     typer.Typer(
@@ -26,6 +30,15 @@ _Bundles = Annotated[
         exists=True,
         file_okay=False,
         help="Directories of bundles, each of which must have all that the rules read.",
+    ),
+]
+_Served = Annotated[
+    list[Path] | None,
+    typer.Argument(
+        metavar="BUNDLE...",
+        exists=True,
+        file_okay=False,
+        help="Directories of bundles that may serve and that this machine does not have beside those of the service.",
     ),
 ]
 
@@ -59,23 +72,28 @@ def check(
 @app.command()
 def activate(
     file: _File,
-    bundles: _Bundles,
     database: shared.Database,
+    bundles: _Served = None,
     public_key: shared.PublicKey = None,
 ) -> None:
     """Make rules active in every process of a service at once, without a restart.
 
-    BUNDLE... must name the bundles that serve and the one that a rollback leads to; the rules are checked against each.
-    Each verdict says which rules decided. To turn all rules off activate a file with `rules: []`, or roll back.
+    The rules are checked against the bundles that serve and the one that a rollback leads to. Each verdict says which
+    rules decided. To turn all rules off activate a file with `rules: []`, or roll back.
     """
     from scoring_model.configuration.reading import read_yaml
     from scoring_model.scorer import Scorer
-    from scoring_model.service.activation.rules import activate_rules
+    from scoring_model.service.activation.rules import activate_rules, bundles_that_may_serve
 
     key = shared.key_of(public_key)
-    scorers = [Scorer.load(bundle, public_key=key) for bundle in bundles]
     by, document, now = operator(), read_yaml(file), shared.now()
-    done = with_store(database, lambda store: activate_rules(store, document, scorers, by=by, now=now))
+
+    async def switch(store: "Store") -> "RuleSetRow":
+        paths = [*(bundles or ()), *await bundles_that_may_serve(store, now)]
+        scorers = [Scorer.load(path, public_key=key) for path in paths]
+        return await activate_rules(store, document, scorers, by=by, now=now)
+
+    done = with_store(database, switch)
     console.say(f"rules {done.version} are active")
     if '"then":"FAILED"' in done.document:
         console.say(

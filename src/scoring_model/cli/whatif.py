@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from scoring_model.cli import console, shared
-from scoring_model.cli.database import settled, time_of
+from scoring_model.cli.database import settled, time_of, with_store
 from scoring_model.cli.groups import Group, in_group
 from scoring_model.cli.past import first_of, with_past
 
@@ -20,7 +20,14 @@ if TYPE_CHECKING:
     from scoring_model.service.past.whatif import WhatIf
 
 
-_Bundle = Annotated[Path, typer.Option(exists=True, file_okay=False, help="Bundle that decides again.")]
+_Bundle = Annotated[
+    Path | None,
+    typer.Option(
+        exists=True,
+        file_okay=False,
+        help="Bundle that decides again; by default the active one.",
+    ),
+]
 _Out = Annotated[Path, typer.Option(help="File to write: .parquet, both verdicts of each verification.")]
 _Policy = Annotated[
     Path | None,
@@ -47,8 +54,8 @@ _By = Annotated[
 @in_group(Group.DECISIONS)
 def whatif(
     database: shared.Database,
-    bundle: _Bundle,
     out: _Out,
+    bundle: _Bundle = None,
     policy: _Policy = None,
     report: shared.ReportFile = None,
     by: _By = None,
@@ -66,9 +73,11 @@ def whatif(
     reason. --rules and --lists show whom they would have hit, and what else would have changed.
     See docs/service-bundles.md#what-another-bundle-would-have-decided.
     """
+    from scoring_model.service.activation.activations import latest_bundle
     from scoring_model.service.past.whatif import what_if
 
-    scorer, before = _scorer(bundle, policy, public_key), settled()
+    scorer = _scorer(bundle or with_store(database, latest_bundle), policy, public_key)
+    before = settled()
     with console.progress("deciding again") as progress:
         found = with_past(
             database,

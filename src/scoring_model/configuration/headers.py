@@ -16,27 +16,36 @@ _COMPOUND: Final = (
 _LATIN: Final = str.maketrans(
     dict(
         zip(
-            "øłđðıαβγδεζηικλμνξοπρστυφωабвгдезийклмнопрстуфхцыіє",
-            "olddiavgdeziiklmnxoprstyfoabvgdezijklmnoprstufhcyie",
+            "øłđðıαβγδεζηικλμνξοπρςστυφωабвгдезийклмнопрстуфхцыієґјћђ",
+            "olddiavgdeziiklmnxoprsstyfoabvgdezijklmnoprstufhcyiegjcd",
             strict=True,
         )
     )
     | {"æ": "ae", "œ": "oe", "þ": "th", "θ": "th", "χ": "ch", "ψ": "ps", "ж": "zh", "ч": "ch", "ш": "sh"}
-    | {"щ": "sch", "ю": "yu", "я": "ya", "э": "e", "ь": None, "ъ": None}
+    | {"щ": "sch", "ю": "yu", "я": "ya", "э": "e", "љ": "lj", "њ": "nj", "џ": "dz", "ь": None, "ъ": None}
 )
 """Letters that are no Latin ones with accents."""
+_UNSPACED: Final = re.compile("[\u3040-\u30ff\u3400-\u9fff]")
+"""Letters of scripts that write words without blanks between them."""
 
 
 def words_of(name: str) -> str:
-    """Convert the beginning of a name to ASCII snake case."""
+    """Convert the beginning of a name to snake case: Latin, Greek and Cyrillic letters in ASCII, others as they are.
+
+    Examples
+    --------
+    >>> words_of("Geb.-Datum"), words_of("№ заявки"), words_of("申込日時")
+    ('geb_datum', 'no_zayavki', '申込日時')
+    """
     parted = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name.strip()[:_WORDS])
-    parts = unicodedata.normalize("NFKD", parted.casefold()).translate(_LATIN)
-    return re.sub(r"\W+", "_", parts.encode("ascii", "ignore").decode()).strip("_")
+    parts = unicodedata.normalize("NFKD", parted.casefold()).casefold().translate(_LATIN)
+    letters = "".join(letter for letter in parts if not unicodedata.combining(letter))
+    return re.sub(r"\W+", "_", letters).strip("_")
 
 
 @cache
 def known(text: str) -> tuple[str, ...]:
-    """Return the entries of a list of synonyms in ASCII, in their order."""
+    """Return the entries of a list of synonyms as `words_of` writes them, in their order."""
     return tuple(dict.fromkeys(words_of(entry) for entry in text.split()))
 
 
@@ -67,19 +76,30 @@ def tells(words: str, text: str) -> bool:
     words : str
         In snake case.
     text : str
-        The synonyms. Only those of five letters or more are looked for in compounds.
+        The synonyms. Only those of five letters or more are looked for in compounds, and those of scripts without
+        blanks, of two or more. One of several words is looked for as a whole.
 
     Examples
     --------
     >>> tells("transaktionsbetrag", "betrag"), tells("ist_betrugsfall", "betrug"), tells("midlands", "id")
     (True, True, False)
+    >>> tells("不正フラグ", "不正"), tells("case_id_theft", "id_theft")
+    (True, True)
     """
     entries = known(text)
     parts = words.split("_")
     long = tuple(entry for entry in entries if len(entry) >= _COMPOUND)
-    return not set(entries).isdisjoint(parts) or any(
-        part.startswith(long) or part.endswith(long) for part in parts
+    return (
+        not set(entries).isdisjoint(parts)
+        or any(part.startswith(long) or part.endswith(long) for part in parts)
+        or any(entry in words for entry in _unspaced(text))
+        or any(f"_{entry}_" in f"_{words}_" for entry in entries if "_" in entry)
     )
+
+
+@cache
+def _unspaced(text: str) -> tuple[str, ...]:
+    return tuple(entry for entry in known(text) if len(entry) > 1 and _UNSPACED.match(entry))
 
 
 def is_one_of(text: str, entries: Collection[str]) -> bool:
@@ -112,5 +132,6 @@ def links_records(words: str) -> bool:
         parts[-1] in stems
         or (numbered and parts[0] in stems)
         or parts[-1].endswith(long)
+        or any(entry in parts[-1] for entry in _unspaced(synonyms.LINKS))
         or (parts[-1].endswith(ends) and parts[-1].startswith(long))
     )

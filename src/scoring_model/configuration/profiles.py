@@ -1,17 +1,18 @@
 """Profiles of columns: the kind of value they hold, inferred from their cells."""
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, Final, TypeVar
 
 import numpy as np
+import pyarrow as pa
 
 from scoring_model.arrays import BoolArray, IntArray
 from scoring_model.configuration import synonyms
 from scoring_model.configuration.headers import joined, links_records, ranks, tells, words_of
-from scoring_model.contract.fields import SIGNAL_PREFIX
+from scoring_model.contract.fields import SIGNAL_PREFIX, TIME_FIELDS
 from scoring_model.records import NEVER, cells
 from scoring_model.records.clocks import time_of_day
 from scoring_model.records.columns import parse_instants
@@ -30,6 +31,8 @@ _COUNT: Final = re.compile(r"\d{4,19}(?:[.,]\d+)?", re.ASCII)
 _EXCEL_RANGE: Final = (36_526, 73_051)  # days: the same years
 _BORN: Final = 5_000  # days in a spreadsheet: the year 1913
 _UNIX_RANGE: Final = (946_684_800, 4_102_444_800)  # seconds: the years 2000 to 2100
+_RECENT: Final = (1_262_304_000, 2_051_222_400)  # seconds: the years 2010 to 2035
+_COUNTS_A_DAY: Final = {form: 86_400 * units for form, units in UNIX_UNITS.items()} | {EXCEL: 1}
 _CATEGORIES: Final = 500
 _IDENTIFIER: Final = re.compile(
     r"(^|_)(id|ids|key|nr|ip|device|card|account|iban|imei|cookie|fingerprint)(_(address|hash|number|token))?$"
@@ -62,6 +65,7 @@ class Kind(StrEnum):
     PHONE = "phone"
     IP = "ip"
     TEXT = "text"
+    LIST = "list"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -210,19 +214,52 @@ def _counted_format(name: str, texts: Sequence[str]) -> tuple[str, ...] | None:
     """Return the format of times that are numbers, under a header that names a time or a birth."""
     words = words_of(name)
     born = joined(words) in ranks(synonyms.HEADERS["dob"])
-    if not born and not re.search("time|date|stamp|_at$", words) and not tells(words, synonyms.TIMES):
+    known = any(joined(words) in ranks(synonyms.HEADERS[field]) for field in TIME_FIELDS)
+    told = re.search("time|date|stamp|_at$", words) or tells(words, synonyms.TIMES)
+    if not (born or known or told):
         return None
+    ranges = {form: (_UNIX_RANGE[0] * units, _UNIX_RANGE[1] * units) for form, units in UNIX_UNITS.items()}
+    ranges[EXCEL] = (_BORN if born else _EXCEL_RANGE[0], _EXCEL_RANGE[1])
+    return next(((form,) for form, limits in ranges.items() if _counted_within(texts, *limits)), None)
+
+
+def _counted_within(texts: Sequence[str], first: float, last: float) -> bool:
+    """Return whether most cells are long numbers in [first, last)."""
     counts = [float(text.replace(",", ".")) for text in texts if _COUNT.fullmatch(text.strip())]
-    ranges = {form: [limit * units for limit in _UNIX_RANGE] for form, units in UNIX_UNITS.items()}
-    ranges[EXCEL] = [_BORN if born else _EXCEL_RANGE[0], _EXCEL_RANGE[1]]
-    for form, (first, last) in ranges.items():
-        if sum(first <= count < last for count in counts) > _MOST * len(texts):
-            return (form,)
+    return sum(first <= count < last for count in counts) > _MOST * len(texts)
+
+
+def counted_like(column: Profile, event: Profile) -> Profile | None:
+    """Return a column of numbers as one of times, where it counts them as the event does, in the same years.
+
+    None if it does not: nearly all of its numbers must lie between the first event and a year after the last one.
+    """
+    day = _COUNTS_A_DAY.get(event.formats[0]) if len(event.formats) == 1 else None
+    if column.kind not in (Kind.NUMBER, Kind.IDENTIFIER) or day is None:
+        return None
+    numbers = [float(str(cells.text(value)).replace(",", ".")) for value in event.column.values]
+    texts = [str(cells.text(value)) for value in column.column.values[:_SAMPLE]]
+    if not _counted_within(texts, min(numbers) - day, max(numbers) + 365 * day):
+        return None
+    return replace(column, kind=Kind.TIME, formats=event.formats, zoned=event.zoned)
+
+
+def counts_seconds(column: Profile) -> Profile | None:
+    """Return a column of numbers as one of times, where all count seconds, or parts of one, in the same few years."""
+    texts = [str(cells.text(value)) for value in column.column.values[:_SAMPLE]]
+    if column.kind not in (Kind.NUMBER, Kind.IDENTIFIER) or column.filled <= _MOST or not texts:
+        return None
+    for form, units in UNIX_UNITS.items():
+        first, last = (limit * units for limit in _RECENT)
+        if _counted_within(texts, first, last):
+            return replace(column, kind=Kind.TIME, formats=(form,), zoned=True)
     return None
 
 
 def _kind(found: Profile, decimal: str | None) -> Kind:
     values = found.column.values[:_SAMPLE]
+    if any(isinstance(value, list | Mapping | pa.DataType) for value in values):
+        return Kind.LIST
     if len(found.counts) == 1 and found.filled > _MOST:
         return Kind.CONSTANT
     if _share(values, lambda value: isinstance(cells.boolean(value), bool)) == 1:
@@ -288,7 +325,7 @@ def _read_kind(words: str, values: Sequence[object]) -> Kind | None:
     texts = [str(cells.text(value)).strip() for value in values]
     if _share(texts, lambda text: read_mail(text) is not None) > _MOST:
         return Kind.EMAIL
-    if _share(texts, lambda text: read_ip(text) is not None) > _MOST:
+    if _share(texts, lambda text: read_ip(str(cells.ip(text))) is not None) > _MOST:
         return Kind.IP
     dialled = _share(texts, lambda text: _DIALLED.fullmatch(text) is not None) > _MOST
     return Kind.PHONE if dialled and (tells(words, synonyms.PHONES) or is_international(texts)) else None
@@ -302,15 +339,17 @@ def is_international(phones: Sequence[object]) -> bool:
 def _are_numbers(values: Sequence[object], decimal: str | None) -> bool:
     """Return whether most values are numbers.
 
-    Amounts in several currencies are none, nor are texts of one length with several blanks, such as phone numbers.
+    Amounts in several currencies, or some of them in percent, are none, nor are texts of one length with several
+    blanks, such as phone numbers.
     """
 
     def is_number(value: object) -> bool:
         return type(cells.NUMBERS[decimal](value)) in (int, float)
 
     dialled = len({len(str(value)) for value in values}) == 1 and _BLANKS.search(str(values[0])) is not None
-    signs = {cells.currency_of(str(value)) for value in values} - {""}
-    return not dialled and len(signs) <= 1 and _share(values, is_number) > _MOST
+    signs = {cells.currency_of(str(value)) for value in values}
+    one_sign = len(signs - {""}) <= 1 and signs != {"", "%"}  # 5 % may be 0.05
+    return not dialled and one_sign and _share(values, is_number) > _MOST
 
 
 def _share(values: Sequence[T], check: Callable[[T], bool]) -> float:

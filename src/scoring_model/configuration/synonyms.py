@@ -1,7 +1,8 @@
 """Headers and words of exports in many languages, for `init`: the one place to add a language or a synonym.
 
 Languages: English, German, French, Spanish, Italian, Portuguese, Dutch, Polish, Swedish, Czech,
-Danish, Norwegian, Hungarian, Greek, Finnish, Romanian. Entries are written as a
+Danish, Norwegian, Hungarian, Greek, Finnish, Romanian, Russian, Ukrainian, Bulgarian, Croatian, Turkish; in Japanese,
+Chinese, Arabic and Hebrew the words of labels, times, amounts and devices. Entries are written as a
 person writes them; `words_of` removes case, accents and separators from them and from headers alike. An entry of
 several words joins them with `_`.
 """
@@ -28,6 +29,24 @@ HEADERS: Final = {
         rögzítve létrehozva tranzakció_ideje kérelem_dátuma ημερομηνία ημερομηνία_ώρα ημερομηνία_αίτησης luotu
         päivämäärä aikaleima pvm tapahtuma_aika creat_la data_creării data_tranzacției dată data_hora_pedido
         data_do_pedido buchungstag valuta umsatzdatum order_date_time created_date_time insert_ts
+        дата_заявки дата_и_время дата_и_время_заявки время_заявки дата_создания время_создания
+        дата_обращения дата_операции дата_заказа дата_регистрации дата_час дата_створення дата_реєстрації
+        дата_замовлення дата_на_създаване дата_на_заявка дата_на_поръчка дата_и_час датум_и_време
+        datum_sklapanja datum_nastanka datum_prijave datum_zahtjeva datum_narudžbe datum_i_vrijeme
+        vrijeme datum_naročila čas_oddaje datum_vytvorenia dátum_žiadosti başvuru_tarihi sipariş_tarihi
+        işlem_tarihi kayıt_tarihi oluşturma_tarihi tarih tarih_saat zaman 申込日時 申請日時 登録日時
+        注文日時 取引日時 受付日時 作成日時 日時 申请时间 下单时间 创建时间 注册时间 交易时间 发布时间
+        提交时间 订单时间 时间 建立時間 申請時間 신청일시 주문일시 거래일시 등록일시 تاريخ_الطلب
+        تاريخ_الإنشاء وقت_الطلب تاريخ_التسجيل تاريخ_العملية التاريخ תאריך_פרסום תאריך_יצירה תאריך_בקשה
+        תאריך_הזמנה תאריך_עסקה תאריך tilausaika tilauspäivä hakuaika ημερομηνία_κράτησης
+        ημερομηνία_παραγγελίας ημερομηνία_δημιουργίας ημερομηνία_εγγραφής data_plasării data_comenzii
+        data_cererii criado_em inserido_em registado_em registrado_em data_da_cotação data_cotação
+        data_do_pedido data_da_encomenda data_de_criação data_registo data_cadastro creado_en creado_el
+        registrado_el erstellt_am erfassungsdatum erf_dt erf_datum erf_zeit anl_dt erdat dt_cre dt_crea
+        date_cre dt_creation dt_criacao dt_abertura dt_inclusao data_criacao bkg_dttm bkg_dt ord_dt
+        ord_dttm txn_dt txn_dttm crt_dt crt_dttm create_dt created_dt cre_dt open_dt open_date app_dt
+        appl_dt requested requested_at posted received received_at ordered_at booked booking_date
+        application_dt oprettet_den
     """,
     "labelKnownAt": """
         label_known_at known_at chargeback_date chargeback_at label_date confirmed_at fraud_known_at fraud_date
@@ -40,12 +59,23 @@ HEADERS: Final = {
         svindel_opdaget opdaget oppdaget podvod_zjištěn zjištěno csalás_dátuma ημερομηνία_απάτης dispute_created
         disputed_at dispute_date fraud_confirmed_date fraud_confirmed_at chargeback_posted chargeback_received
         fraud_detected_at status_changed
+        дата_выявления дата_виявлення дата_проверки дата_перевірки дата_на_сигнал дата_сигнала
+        дата_подтверждения дата_мошенничества дата_измама datum_otkrivanja datum_prijevare
+        bildirim_tarihi tespit_tarihi sahtecilik_tarihi 判明日 確定日 検知日 不正判明日 确认时间 发现时间
+        判定时间 확인일 تاريخ_البلاغ تاريخ_الاكتشاف תאריך_דיווח תאריך_גילוי petos_havaittu havaittu
+        ημ_εντοπισμού ημερομηνία_εντοπισμού data_sesizării data_detectării data_deteção data_detecção
+        dt_deteção fecha_detección fecha_fraude_confirmado date_détection dt_detection date_constat cb_dt
+        cb_date chbk_dt fraud_dt frd_dt frd_rpt_dt label_ts label_time labeled_at labelled_at reviewed_at
+        betr_dt sperrdat sperrdatum
     """,
     "labelReportedAt": "label_reported_at reported_at report_date",
     "label": """
         label is_fraud fraud class target betrug betrüger chargeback fraud_label verdict outcome ergebnis status y flag
         fraude frode oszustwo bedrägeri event_label
         podvod svindel csalás απάτη petos fraudă fraude_confirmée is_chargeback fraud_flag
+        мошенничество мошенник признак_мошенничества шахрайство ознака_шахрайства измама prijevara
+        prevara goljufija podvod sahtecilik dolandırıcılık 不正 不正フラグ 詐欺 欺诈 是否欺诈 欺詐 사기
+        احتيال הונאה frd_flg frd_ind fraud_ind betrug_kz betrugs_kz
     """,
     "recordId": """
         record_id transaction_id tx_id order_id payment_id application_id signup_id rec_id id user_id uuid vorgang
@@ -60,12 +90,21 @@ HEADERS: Final = {
         ordrenr søknadsnummer tranzakció_azonosító azonosító rendelésszám ügyszám κωδικός αριθμός_αίτησης
         hakemusnumero tilausnumero număr_comandă nº_do_pedido nº_pedido nº_expediente número_expediente pedido
         buchungs_id nr_crt
+        номер_заявки номер_договора номер_заказа номер_операции номер_обращения номер_замовлення
+        код_заявки номер_на_обява номер_на_поръчка номер_на_заявка broj_ugovora broj_zahtjeva
+        broj_narudžbe broj_računa številka_naročila číslo_zmluvy sipariş_no başvuru_no işlem_no kayıt_no
+        受付番号 申込番号 注文番号 取引番号 管理番号 订单号 申请编号 交易号 流水号 职位编号 编号 주문번호
+        접수번호 رقم_الطلب رقم_العملية מספר_בקשה מספר_הזמנה מספר_עסקה מספר_מודעה sopimusnumero
+        hakemustunnus αριθμός_κράτησης αριθμός_παραγγελίας nº_cotação nº_apólice num_pedido auftr_nr
+        auftragsnr vorg_nr beleg_nr vbeln belnr id_loc id_cmd id_res num_cmd num_dossier bkg_ref
+        booking_ref ord_no
     """,
     "firstName": """
         first_name name_first name_given given_name given_names first_names forename fname vorname vornamen
         prénom prénoms nombre nombres nombre_pila primer_nombre nome nomes voornaam imię imiona
         förnamn nome_proprio primeiro_nome rufname
         given křestní_jméno jméno fornavn keresztnév utónév όνομα etunimi prenume primeiro_nome nome_próprio
+        имя ім_я име ime isim 名 名字 الاسم_الأول שם_פרטי
     """,
     "lastName": """
         last_name name_last name_family surname family_name lname nachname familienname nom nom_famille apellido
@@ -73,6 +112,7 @@ HEADERS: Final = {
         apelido achternaam nazwisko efternamn primer_apellido
         family příjmení efternavn etternavn vezetéknév családnév επώνυμο sukunimi nume_familie nume apellido_1
         primer_apellido last_names
+        фамилия прізвище фамилия_имя prezime soyad soyadı 姓 姓氏 اسم_العائلة שם_משפחה
     """,
     "dob": """
         dob date_of_birth birth_date birthday geburtsdatum geburtstag geb_datum geboren_am date_naissance né_le
@@ -81,12 +121,15 @@ HEADERS: Final = {
         birthdate birth dateofbirth datum_narození narozen fødselsdato født født_den születési_dátum született
         születési_idő ημερομηνία_γέννησης ημ_γέννησης syntymäaika data_nașterii f_nacimiento fecha_nac f_nac
         dt_nascimento data_nasc dt_nasc geb geb_dat
+        дата_рождения дата_народження дата_на_раждане datum_rođenja rojstni_datum dátum_narodenia
+        doğum_tarihi 生年月日 出生日期 생년월일 تاريخ_الميلاد תאריך_לידה
     """,
     "citizenship": """
         citizenship nationality staatsangehörigkeit nationalität nationalité citoyenneté nacionalidad cittadinanza
         nazionalità nacionalidade nationaliteit obywatelstwo narodowość medborgarskap
         státní_příslušnost občanství statsborgerskab statsborgerskap nationalitet állampolgárság εθνικότητα υπηκοότητα
         kansalaisuus cetățenie naționalitate
+        гражданство громадянство državljanstvo uyruk 国籍 الجنسية אזרחות
     """,
     "documentType": """
         document_type id_type id_document doc_type document ausweis ausweisart ausweistyp dokument dokumentart
@@ -102,30 +145,37 @@ HEADERS: Final = {
         straat_huisnummer ulica_i_numer numéro_et_rue
         address_street ulice adresa vej gade gate utca lakcím cím διεύθυνση οδός katuosoite osoite stradă
         straat_en_huisnummer
+        адрес адреса адрес_на_живеене adresa adres_satırı 住所 地址 العنوان כתובת
     """,
     "address.line2": "address_line2 address_line_2 address2 address_2 line2 adresszusatz complément_adresse",
     "address.city": """
         city town suburb ort stadt wohnort ville commune ciudad localidad población città comune cidade localidade
         plaats woonplaats stad miasto miejscowość postort
         město obec by poststed város település πόλη kaupunki postitoimipaikka oraș localitate
+        город місто град grad mesto şehir il 市区町村 城市 المدينة עיר
     """,
     "address.region": """
         region state province bundesland région département provincia comunidad regione estado distrito provincie
         województwo län
         uf kraj_region fylke megye νομός maakunta județ ship_state mailing_state st
+        область регион županija bölge 都道府県 省份 المنطقة מחוז județ
     """,
     "address.postalCode": """
         postal_code postcode post_code zip zip_code plz postleitzahl code_postal cp código_postal cod_postal cap
         codice_postale cep kod_pocztowy postnummer postnr
         psč postnummer irányítószám ταχυδρομικός_κώδικας τκ tk postinumero cod_poștal
+        индекс почтовый_индекс поштовий_індекс пощенски_код poštanski_broj posta_kodu 郵便番号 邮编
+        الرمز_البريدي מיקוד código_postal
     """,
     "address.country": """
         country country_code land ländercode pays code_pays país paese stato kraj
         země stát ország χώρα maa țară país_residencia
+        страна країна държава država zemlja ülke 国 国家 الدولة מדינה
     """,
     "closedAt": """
         closed_at closed account_closed closed_on geschlossen_am gekündigt_am kontoschließung clôturé_le date_clôture
         fecha_cierre fecha_baja data_chiusura data_encerramento gesloten_op opgezegd_op data_zamknięcia stängd
+        дата_закрытия дата_закриття kapanış_tarihi dt_clo dt_cloture closed_dt close_dt
     """,
 }
 """Headers by field, likeliest first."""
@@ -136,6 +186,7 @@ PERSONS: Final = """
     endereço requerente klant aanvrager adres klient wnioskodawca kund sökande adress data payload event body record
     billing mailing shipping ship bill home comprador buyer titular žadatel zákazník klient ansøger kunde søker ügyfél
     kérelmező πελάτη πελάτης hakija asiakas solicitant client kundens
+    клиент клієнт заявитель müşteri klijent kupac
 """
 """Names of objects around what an identity has: `applicant.address.zip` is its postal code."""
 
@@ -144,6 +195,8 @@ PHONES: Final = """
     gsm teléfono móvil celular telefono cellulare telefone telemóvel telefoon mobiel komórka
     mobilní tel mobiltelefon mobilnr mobilnummer tlf telefonszám τηλέφωνο κινητό puhelin puhelinnumero matkapuhelin
     cellphone fone whatsapp
+    телефон мобильный мобільний gsm_no telefon_no telefonu cep_telefonu cep 電話番号 携帯番号 电话 手机
+    手机号 联系电话 전화번호 الهاتف الجوال טלפון נייד
 """
 """Words of headers of phone numbers, whose cells look like some."""
 
@@ -153,6 +206,7 @@ WHOLE_NAMES: Final = """
     nome_completo nome_e_cognome nominativo volledige_naam naam imię_i_nazwisko namn fullständigt_namn
     jméno_a_příjmení celé_jméno fuldt_navn fullt_navn navn név teljes_név ονοματεπώνυμο nimi koko_nimi nume_complet
     billing_name shipping_name auftraggeber kontoinhaber titular_do_cartão beneficiary
+    фио піб имена ad_soyad adı_soyadı ime_i_prezime 氏名 姓名 الاسم שם שם_מלא
 """
 """Headers of first and last names in one column."""
 
@@ -160,24 +214,29 @@ NAMES: Final = """
     apellido apellidos surname nachname geburtsname mädchenname nazwisko efternamn mellannamn cognome sobrenome apelido
     achternaam tussenvoegsel vorname förnamn prénom voornaam imię middle_name maiden_name second_name
     příjmení jméno efternavn etternavn fornavn vezetéknév keresztnév επώνυμο όνομα sukunimi etunimi prenume
+    фамилия имя отчество прізвище ім_я по_батькові soyadı prezime
 """
 """Words of headers of other names of a person."""
 
 HOURS: Final = """
     time hour zeit uhr uhrzeit heure hora ora tijd tid klockslag godzina
     čas klokkeslæt klokkeslett kl idő óra ώρα kello kellonaika oră
+    время час vrijeme saat erzet uzeit 時刻 时刻
 """
 """Words of headers of times of day, whose cells may look like numbers: 13.45."""
 
 TIMES: Final = """
     time date stamp timestamp ts at created updated modified submitted opened epoch unix zeit datum fecha data tijd
     heure hora ora czas tid horodatage eingang angelegt cas dato idopont aika
+    dt dttm tm дата время час tarih tarihi zaman vrijeme čas päivä päiväys 日時 日付 日期 时间 時間 일시
+    تاريخ תאריך criado creado créé crée erstellt
 """
 """Words of headers of times that may be numbers."""
 
 EARLIER: Final = """
     previous prior past earlier history before last vorher früher bisherige précédent antérieur anterior previo
     precedente eerder vorige wcześniejszy tidigare tidligere předchozí
+    предыдущий прошлый раніше önceki geçmiş prethodni 過去 以前 历史
 """
 """Words of headers of what happened before the event."""
 
@@ -191,6 +250,7 @@ DECISION: Final = """
     beslissing besluit uitkomst decyzja wynik beslut status entscheid verdict disposition estado situação parecer
     statut stato durum karar решение статус
     rozhodnutí afgørelse avgjørelse döntés απόφαση päätös decizie
+    рішення odluka 審査結果 审核结果
 """
 RESOLUTION: Final = """
     resolution review manual_review step_up nachprüfung prüfung überprüfung vérification revue revisión verificación
@@ -203,17 +263,27 @@ FRAUD_STEMS: Final = """
     fraud fraude frauduleux fraudulent fraudulento fraudolento betrug betrüger betrügerisch frode frodi oszustwo
     oszust wyłudzenie bedrog fraudeur bedrägeri bedragare chargeback rückbuchung contracargo scam
     podvod podvodný svindel bedrageri csalás csaló απάτη petos fraudă înșelăciune estafa fraudulenta golpe stolen_card
+    мошенничество мошенник мошеннический шахрайство шахрай шахрайська измама измамник prijevara prevara
+    goljufija sahtecilik sahte dolandırıcılık 不正 詐欺 なりすまし 欺诈 诈骗 欺詐 사기 احتيال احتيالي
+    הונאה fraudulento fraudulenta fraudulente identity_theft id_theft stolen_identity account_takeover
+    card_theft stolen_card lost_or_stolen identitätsdiebstahl identitätsmissbrauch usurpation_identité
+    usurpation suplantación suplantación_identidad usurpação roubo_identidade furto_identità
+    furto_d_identità identiteitsfraude identiteitsdiefstal kradzież_tożsamości impersonation chargebacked
+    cb_rsn cb_reason cb_dt cb_date cb_amt cb_amount cb_code cb_flag chbk frd betrugs betr_kz betr_dt
 """
 """Words of fraud: as cells they make a label, in a header they tell one."""
 
 NEGATIONS: Final = """
     no not non none kein keine keiner nicht pas sans sin nao não sem geen niet nie brak bez inte ej
     není bez ingen ikke uden uten nem όχι ei
+    нет не без немає değil yok nije nisu bez 非 不 ليس לא
 """
 SUSPICIONS: Final = """
     suspected suspicion suspect possible potential verdacht verdächtig soupçon suspecté sospecha sospechoso sospetto
     suspeita suspeito verdenking verdacht vermoeden podejrzenie misstänkt
     podezření mistanke mistænkt gyanú gyanús ύποπτο epäily suspiciune
+    подозрение подозревается підозра съмнение sumnja şüpheli şüphe petosepäily 疑い 疑似 可疑 의심 اشتباه
+    חשד
 """
 """Words that take its certainty from a word of fraud."""
 
@@ -224,6 +294,10 @@ GENUINE: Final = """
     legalny äkta hederlig good gut bon bueno buono bom goed dobry
     v_pořádku poctivý ægte ekte reel valódi rendben jogos γνήσιο εντάξει aito legitim autentic delivered shipped
     completed entregue pago concluído entregado zugestellt abgeschlossen livré
+    честный добросовестный норма нормальный законно добросовісний нормально
+    редовен uredno pošteno normalan temiz gerçek geçerli 正常 正規 正当 合法 정상 سليم شرعي תקין אמיתי
+    cleared dismissed refuted unfounded unsubstantiated entlastet widerlegt ausgeräumt écarté écartée infirmé
+    infirmée descartado descartada desestimado escluso scagionato ontkracht wykluczone avskriven frikendt опровергнуто
 """
 GENUINE_STEMS: Final = """
     genuine legit legitimate echt légitime legítimo legittimo legalna legítima
@@ -234,15 +308,22 @@ POSITIVE: Final = """
     yes y true t ja j wahr oui o vrai si s sí verdadero sì vero sim verdadeiro waar tak prawda 1 bad schlecht
     mauvais malo
     cattivo mau slecht zły x ano igen ναι kyllä da tak áno
+    да так evet da áno 是 はい 有 예 نعم כן
+    confirmed proven substantiated bestätigt nachgewiesen confirmé confirmée avéré avérée confirmado confirmada
+    confermato confermata accertato accertata bevestigd potwierdzone potwierdzony potwierdzona bekräftad bekræftet
+    bekreftet potvrzeno potvrzený megerősített επιβεβαιωμένη vahvistettu confirmat confirmată подтверждено
+    подтверждена подтвержден підтверджено потвърдено potvrđeno doğrulandı kesinleşti 確定 确认
 """
-NEGATIVE: Final = (
-    "no n false f nein falsch non faux falso não nao nee onwaar nie fałsz nej 0 ne nem nei όχι ei nu"
-)
+NEGATIVE: Final = """
+    no n false f nein falsch non faux falso não nao nee onwaar nie fałsz nej 0 ne nem nei όχι ei nu
+    нет ні не hayır ne nie 否 いいえ 無 无 아니오 لا לא ei
+"""
 
 PASSED: Final = """
     passed pass ok approv accept angenommen genehmig bewillig freigegeben freigabe akzept accepté validé aprob acept
     accett aprov aceit goedgekeur geaccepteerd zaakcept zatwierdz przyznan godkän schvál přijat godkend godkjen
     innvilg elfogad jóváhagy εγκρίθ hyväksy acceptat admis onayla kabul одобрен принят success cleared granted erteilt
+    схвал odobr 承認 通过 批准
 """
 STEPPED_UP: Final = """
     stepped_up step_up review referred refer nachgefragt prüfung prüfen rückfrage vérifi revis anális analis analiz
@@ -253,6 +334,7 @@ FAILED: Final = """
     failed fail declin reject denied deny block abgelehnt ablehnung gesperrt verweigert zurückgewiesen refus rejet
     bloqu rechaz deneg rifiut respint recus rejeit negad afgewezen geweiger geblokkeer odrzuc odmow nekad zamít
     odmít afvist avslå elutasít απορρίφθ hylät hylkä reddedil отказ отклон invalid stopped
+    відхил відмов odbij 否決 拒绝 却下
 """
 APPROVED: Final = PASSED + " bestanden réussi superad superat zdany"
 DECLINED: Final = FAILED + " échou"
@@ -265,6 +347,7 @@ ABANDONED: Final = """
 AMOUNTS: Final = """
     amount amt betrag montant importe importo monto valor bedrag kwota belopp summe
     total ordertotal subtotal částka cena_celkem beløb beløp összeg ποσό summa sumă chargeback_amt
+    сумма сума сума_кредиту iznos znesek suma_plata tutar miktar 金額 金额 금액 المبلغ סכום
 """
 MEASURES: Final = f"""
     {AMOUNTS} balance income salary price value score age days hours seconds limit saldo einkommen gehalt preis
@@ -272,6 +355,8 @@ MEASURES: Final = f"""
     reddito stipendio prezzo età giorni renda salário preço idade dias inkomen salaris prijs leeftijd dagen
     dochód pensja
     cena wiek dni liczba ålder inkomst pris antal dagar duration dauer durée
+    income доход дохід зарплата цена стоимость возраст стаж prihod dohodak cijena gelir fiyat yaş 収入
+    年収 価格 年齢 数 薪资 价格 年龄 rate percent pct volume qty km kwh
 """
 """Headers of numbers that measure something, which are no identifiers."""
 PAYMENTS: Final = """
@@ -289,11 +374,16 @@ LINKS: Final = """
     enhet kund kunden karten konten klienta karty konta urządzenia użytkownika sprzedawcy
     zařízení karta účet zákazník enheds enhed kort konto kunde bruger bruker eszköz kártya számla ügyfél συσκευή κάρτα
     λογαριασμός πελάτης laite kortti tili asiakas dispozitiv card cont cpf cnpj dni nif nie fp bin
+    телефон карта карты устройство устройства пристрій пристрою клиент клиента клієнта счет счета рахунок
+    інн инн устройството uređaj uređaja kartica račun kupac naprava cihaz kart müşteri hesap 端末 端末id
+    カード 口座 顧客 会員 设备 设备号 卡号 账号 客户 用户 身份证 الجهاز البطاقة العميل الحساب מכשיר כרטיס
+    לקוח חשבון ein ssn oib egn egp kunnr imsi msisdn wallet permis
 """
 """Headers of identifiers that connect records."""
 NUMBERS: Final = """
     id nr no num number nummer numéro número numero numer n code ref hash token nº kennung identifiant
     číslo cislo azonosító szám int addr αριθμός κωδικός numero număr
+    номер код broj številka şifre kimliği kimlik 番号 编号 号 رقم معرف מספר מזהה
 """
 """Words for the number of something, before or after it."""
 
@@ -301,8 +391,12 @@ PROTECTED: Final = {
     "sex": """
         sex gender geschlecht sexe genre sexo género sesso genere gênero geslacht płeć kön køn kjønn pohlaví nem φύλο
         sukupuoli
+        пол стать cinsiyet spol 性別 性别 الجنس מין
     """,
-    "age": "věk alder kor életkor ηλικία ikä vârstă age alter âge edad età idade leeftijd wiek ålder",
+    "age": """
+        věk alder kor életkor ηλικία ikä vârstă age alter âge edad età idade leeftijd wiek ålder
+        возраст вік възраст yaş 年齢 年龄 العمر גיל
+    """,
 }
 
 MISSING: Final = (
@@ -370,7 +464,19 @@ MISSING: Final = (
         "not available",
     ),
     *("n.v.t.", "nieznany", "nieznane", "brak", "Brak", "b.d.", "brak danych", "okänd", "saknas"),
+    *(
+        "неизвестно",
+        "невідомо",
+        "неизвестен",
+        "нет данных",
+        "bilinmiyor",
+        "nepoznato",
+        "不明",
+        "未知",
+        "غير معروف",
+    ),
     *("00.00.0000", "0000-00-00", "00/00/0000", "00-00-0000", "0000-00-00 00:00:00", "00.00.0000 00:00"),
+    *("00000000", "9999-12-31", "31.12.9999", "99991231", "9999-12-31 00:00:00"),
 )
 """Cells that mean a missing value."""
 

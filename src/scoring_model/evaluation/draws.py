@@ -54,10 +54,14 @@ def draw_blocks(days: int, rings: int = 0, *, repeats: int = REPEATS) -> IntArra
     if days < MIN_BLOCKS:
         return np.zeros((0, days + rings), dtype=np.int64)
     rng = np.random.default_rng(0)
-    drawn = rng.integers(0, days, (repeats, days))
-    drawn += np.arange(repeats)[:, None] * days
-    of_days = np.bincount(drawn.ravel(), minlength=repeats * days).reshape(repeats, days)
+    of_days = resamples(rng, days, repeats)
     return np.concatenate([of_days, rng.poisson(1.0, (repeats, rings))], axis=1) if rings else of_days
+
+
+def resamples(rng: np.random.Generator, blocks: int, repeats: int) -> IntArray:
+    """Draw blocks with replacement: how often each resample holds each, of shape (repeats, blocks)."""
+    drawn = rng.integers(0, blocks, (repeats, blocks)) + np.arange(repeats)[:, None] * blocks
+    return np.bincount(drawn.ravel(), minlength=repeats * blocks).reshape(repeats, blocks)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)

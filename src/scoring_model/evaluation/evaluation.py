@@ -74,6 +74,7 @@ def evaluate_records(
     provenance: Provenance | None = None,
     findings: Iterable[Finding] = (),
     mute: Collection[str] = (),
+    population: Iterable[str] = (),
 ) -> Evaluation:
     """Evaluate decisions on records with known labels.
 
@@ -91,6 +92,8 @@ def evaluate_records(
         Of further checks, such as those of the training.
     mute : collection of str
         Codes of findings to mute.
+    population : iterable of str
+        Sentences on whom the figures are about, where no provenance says it.
 
     Raises
     ------
@@ -121,6 +124,7 @@ def evaluate_records(
         days=draws.days,
         records=records,
         draws=figures.draws,
+        population=tuple(population),
         stopped=None
         if records.not_observed is None
         else Stopped.of(records.not_observed, possible_figures(records, figures.estimates, costs)),

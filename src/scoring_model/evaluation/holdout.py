@@ -10,7 +10,7 @@ import numpy as np
 
 from scoring_model.arrays import FloatArray, IntArray
 from scoring_model.configuration import CostSettings, FindingSettings
-from scoring_model.contract.fields import signal_field
+from scoring_model.contract.fields import IDENTITY_FIELDS, signal_field
 from scoring_model.contract.rules import SignalType
 from scoring_model.decision.rules import Decisions
 from scoring_model.evaluation.checks import check_control
@@ -331,7 +331,7 @@ def evaluated(
     keys: Sequence[LinkKey] = (),
 ) -> EvaluatedRecords:
     """Take the selected records of a table, and the decisions about them; `keys` join frauds to rings."""
-    rows = selection.rows
+    rows, stopped = selection.rows, selection.stopped
     return EvaluatedRecords(
         decisions=decisions.take(rows),
         labels=selection.targets,
@@ -341,17 +341,13 @@ def evaluated(
         columns={name: column.take(rows) for name, column in columns.items()},
         weights=selection.weights,
         rings=None if persons is None else _rings(table, persons, keys, selection),
-        not_observed=NotObserved(
-            outcomes=decisions.outcomes[selection.stopped].astype(np.int8),
-            margins=decisions.margins[selection.stopped],
-            probabilities=decisions.probabilities[selection.stopped],
-            labels=selection.stopped_labels,
-            event_times=table.event_times[selection.stopped],
-            persons=None if persons is None else persons[selection.stopped],
-            columns={name: column.take(selection.stopped) for name, column in columns.items()},
-        )
-        if len(selection.stopped)
-        else None,
+        not_observed=NotObserved.of(
+            decisions.take(stopped),
+            selection.stopped_labels,
+            table.event_times[stopped],
+            None if persons is None else persons[stopped],
+            {name: column.take(stopped) for name, column in columns.items()},
+        ),
     )
 
 
@@ -386,7 +382,7 @@ def evaluate_decisions(
             scorer,
             events,
             files=files,
-            notes=(*notes, *_population(table, records)),
+            notes=(*notes, *population(table, records)),
             scored_earlier=scored_earlier,
         ),
         findings=(
@@ -414,7 +410,7 @@ def muted_of(scorer: Scorer, options: EvaluationOptions) -> tuple[str, ...]:
     return (*options.mute, *scorer.settings.get("findings", {}).get("mute", ()))
 
 
-def _population(table: RecordTable, records: EvaluatedRecords) -> Iterator[str]:
+def population(table: RecordTable, records: EvaluatedRecords) -> Iterator[str]:
     """Say whom the figures are about, where that is not everyone."""
     if records.weights is not None:
         yield WEIGHTED
@@ -499,6 +495,10 @@ def _column(table: RecordTable, name: str) -> Column:
     if name == AGE_BAND:
         return age_bands(table.column("dob"), table.event_times)
     field = _field(name, table.columns)
+    if (
+        field is None and name in IDENTITY_FIELDS
+    ):  # no record has it, as where a configuration maps no column to it
+        return Column.missing(len(table))
     if field is None:
         raise EvaluationError(f"by: the records have no column {name}")
     return table.column(field)

@@ -114,6 +114,8 @@ class EvaluationResult:
         Measures `importance`; None where the inputs of the model are not at hand.
     stopped : Stopped or None
         Applicants who were not observed; None if nobody was stopped, or a control group stands for them.
+    population : tuple of str
+        Sentences on whom the figures are about, where that is not everyone and no provenance says it.
     """
 
     table: Table = field(repr=False)
@@ -132,6 +134,7 @@ class EvaluationResult:
     draws: Mapping[str, FloatArray] = field(repr=False)
     explain: Callable[[], Importance] | None = field(default=None, repr=False)
     stopped: Stopped | None = None
+    population: tuple[str, ...] = ()
 
     @cached_property
     def figures(self) -> Mapping[str, Estimate]:

@@ -16,6 +16,7 @@ from statistics import NormalDist
 from typing import Any, Final, Self
 
 import numpy as np
+from scipy.special import ndtr
 
 from scoring_model.arrays import FloatArray
 from scoring_model.configuration import LookSettings
@@ -389,14 +390,9 @@ def _crossed_by(chance: float, walks: _Walks, step: float, highest: float) -> fl
     low, high = -highest, highest
     for _ in range(50):
         middle = (low + high) / 2
-        crossing = walks.chances @ _above((middle - walks.places) / step)
+        crossing = walks.chances @ ndtr((walks.places - middle) / step)
         low, high = (middle, high) if crossing > chance else (low, middle)
     return high
-
-
-def _above(z: FloatArray) -> FloatArray:
-    """Return the chance that a standard normal is above each z."""
-    return np.array([0.5 * math.erfc(one / math.sqrt(2)) for one in z.tolist()])
 
 
 def _hopeless(plan: LookSettings, difference: float | None, share: float) -> bool:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from scoring_model.arrays import FloatArray, IntArray
 from scoring_model.contract.outcome import OUTCOMES, Outcome
+from scoring_model.decision.rules import Decisions
 from scoring_model.estimates import Estimate
 from scoring_model.records.labels import FRAUD, GENUINE
 from scoring_model.records.observation import observed
@@ -135,6 +136,28 @@ class NotObserved:
     event_times: IntArray
     persons: IntArray | None = None
     columns: Mapping[str, Column] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls,
+        decisions: Decisions,
+        labels: NDArray[np.int8],
+        event_times: IntArray,
+        persons: IntArray | None,
+        columns: Mapping[str, Column],
+    ) -> "NotObserved | None":
+        """Return the decisions about records that were not observed, all of one length; None without any."""
+        if not len(labels):
+            return None
+        return cls(
+            outcomes=decisions.outcomes.astype(np.int8),
+            margins=decisions.margins,
+            probabilities=decisions.probabilities,
+            labels=labels,
+            event_times=event_times,
+            persons=persons,
+            columns=columns,
+        )
 
     def __len__(self) -> int:
         return len(self.labels)

@@ -10,12 +10,12 @@ from statistics import NormalDist
 from typing import Final, Literal, TypeAlias
 
 import numpy as np
+from scipy.special import stdtrit
 
 from scoring_model.arrays import BoolArray, FloatArray
 from scoring_model.estimates import Absence, Estimate
 from scoring_model.evaluation.draws import MIN_BLOCKS, Basis
 from scoring_model.evaluation.metrics import known
-from scoring_model.evaluation.student import student_quantiles
 
 CONFIDENCE: Final = 0.95
 
@@ -172,7 +172,7 @@ def block_estimate(
         return replace(found, low=low, high=high)
     # How easily frauds are found is skewed: its variance is known half as well as one of normal numbers.
     degrees = independent - 1.0 if scale != "odds" else independent / 2 - 1
-    quantile = float(student_quantiles(np.array([1 - CONFIDENCE]), np.array([degrees]))[0])
+    quantile = float(stdtrit(degrees, (1 + CONFIDENCE) / 2))
     reach = quantile * math.sqrt(independent / (independent - 1)) * _deviation(value, drawn, scale)
     if scale == "difference":
         return replace(found, low=value - reach, high=value + reach)

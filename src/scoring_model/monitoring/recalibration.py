@@ -10,8 +10,10 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
+from scipy.special import expit
 
 from scoring_model.arrays import FloatArray, IntArray
+from scoring_model.evaluation.draws import resamples
 from scoring_model.evaluation.uncertainty import CONFIDENCE
 
 DRAWS: Final = 1000
@@ -63,9 +65,7 @@ def recalibrate(matured: MaturedCounts, *, draws: int = DRAWS) -> Recalibration:
     blocks = len(matured.records)
     records, frauds = matured.records.astype(np.float64), matured.frauds.astype(np.float64)
     line = _fit(matured.log_odds, records.sum(axis=0)[np.newaxis], frauds.sum(axis=0)[np.newaxis])[0]
-    chosen = np.random.default_rng(0).integers(0, blocks, (draws, blocks))
-    weights = np.zeros((draws, blocks))
-    np.add.at(weights, (np.arange(draws)[:, np.newaxis], chosen), 1.0)
+    weights = resamples(np.random.default_rng(0), blocks, draws)
     drawn = _fit(matured.log_odds, weights @ records, weights @ frauds)
     # Draws of b blocks vary too little by (b - 1) / b; Student's t with b - 1 degrees varies by (b - 1) / (b - 3).
     widening = np.sqrt(blocks / max(blocks - 3, 1))
@@ -136,10 +136,10 @@ def draw_frauds(
         With the error of the line, the shift of each block and the chance of each record.
     """
     generator = np.random.default_rng(1)
-    expected = records * _sigmoid(found.line[0] + found.line[1] * log_odds)
+    expected = records * expit(found.line[0] + found.line[1] * log_odds)
     size = int(blocks.max()) + 1 if len(blocks) else 0
     shifts = generator.standard_normal((len(found.drawn), size)) * found.spread[:, np.newaxis]
-    chances = _sigmoid(found.drawn[:, :1] + found.drawn[:, 1:] * log_odds + shifts[:, blocks])
+    chances = expit(found.drawn[:, :1] + found.drawn[:, 1:] * log_odds + shifts[:, blocks])
     return expected, generator.binomial(records, chances).astype(np.float64)
 
 
@@ -149,7 +149,7 @@ def _fit(log_odds: FloatArray, records: FloatArray, frauds: FloatArray) -> Float
     centre = np.array([0.0, 1.0])
     lines = np.tile(centre, (len(records), 1))
     for _ in range(_STEPS):
-        chances = _sigmoid(lines @ inputs.T)
+        chances = expit(lines @ inputs.T)
         gradient = (frauds - records * chances) @ inputs - (lines - centre) @ _PRIOR
         weights = records * chances * (1 - chances)
         curvature = np.einsum("rm,mi,mj->rij", weights, inputs, inputs) + _PRIOR
@@ -160,7 +160,7 @@ def _fit(log_odds: FloatArray, records: FloatArray, frauds: FloatArray) -> Float
 
 def _block_excess(matured: MaturedCounts, line: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return by block how much the squared deviation of its frauds exceeds chance, and its scale."""
-    chances = _sigmoid(line[0] + line[1] * matured.log_odds)
+    chances = expit(line[0] + line[1] * matured.log_odds)
     variances = matured.records @ (chances * (1 - chances))
     deviations = matured.frauds.sum(axis=1) - matured.records @ chances
     return deviations**2 - variances, variances**2
@@ -168,14 +168,10 @@ def _block_excess(matured: MaturedCounts, line: FloatArray) -> tuple[FloatArray,
 
 def _covariance(matured: MaturedCounts, line: FloatArray, spread: float) -> FloatArray:
     inputs = np.column_stack([np.ones_like(matured.log_odds), matured.log_odds])
-    chances = _sigmoid(line[0] + line[1] * matured.log_odds)
+    chances = expit(line[0] + line[1] * matured.log_odds)
     weights = matured.records * (chances * (1 - chances))
     by_block = weights @ inputs  # what a shift of a block's log-odds adds to the gradient
     curvature = np.einsum("bm,mi,mj->ij", weights, inputs, inputs) + _PRIOR
     inverse = np.linalg.inv(curvature)
     covariance: FloatArray = inverse @ (curvature + spread * by_block.T @ by_block) @ inverse
     return covariance
-
-
-def _sigmoid(log_odds: FloatArray) -> FloatArray:
-    return 1 / (1 + np.exp(-np.clip(log_odds, -40.0, 40.0)))

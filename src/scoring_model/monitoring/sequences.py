@@ -42,34 +42,24 @@ def confidence_sequence(events: int, records: int, *, error: float) -> tuple[flo
     """
     if not records:
         return 0.0, 1.0
-    share, most = events / records, -np.log(error / 2)
-    # The evidence against a rate grows with its distance from the observed share.
-    low, high = 0.0, 1.0
-    if events:
-        below, inside = 0.0, share
-        for _ in range(_STEPS):
-            middle = (below + inside) / 2
-            below, inside = (
-                (middle, inside) if _log_evidence(events, records, middle, _TILTS) > most else (below, middle)
-            )
-        low = below
-    if events < records:
-        inside, above = share, 1.0
-        for _ in range(_STEPS):
-            middle = (inside + above) / 2
-            inside, above = (
-                (inside, middle)
-                if _log_evidence(events, records, middle, -_TILTS) > most
-                else (middle, above)
-            )
-        high = above
-    return low, high
+    most = -np.log(error / 2)
+    return _low_end(events, records, most), 1 - _low_end(records - events, records, most)
 
 
-def _log_evidence(events: int, records: int, rate: float, tilts: FloatArray) -> float:
-    """Return the logarithm of the mixture's value against a mean rate."""
-    exponents = tilts * events - records * np.log1p(rate * np.expm1(tilts))
-    return float(np.logaddexp.reduce(exponents) - np.log(len(tilts)))
+def _low_end(events: int, records: int, most: float) -> float:
+    """Return the least rate against which the evidence is at most `most`; it grows with the distance from the share."""
+    below, inside = 0.0, events / records
+    for _ in range(_STEPS if events else 0):
+        middle = (below + inside) / 2
+        refuted = _log_evidence(events, records, middle) > most
+        below, inside = (middle, inside) if refuted else (below, middle)
+    return below
+
+
+def _log_evidence(events: int, records: int, rate: float) -> float:
+    """Return the logarithm of the mixture's value against a lower mean rate."""
+    exponents = _TILTS * events - records * np.log1p(rate * np.expm1(_TILTS))
+    return float(np.logaddexp.reduce(exponents) - np.log(len(_TILTS)))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)

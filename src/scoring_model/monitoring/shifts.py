@@ -20,9 +20,9 @@ from statistics import NormalDist
 from typing import Final
 
 import numpy as np
+from scipy.special import polygamma, stdtrit
 
 from scoring_model.arrays import BoolArray, FloatArray, IntArray
-from scoring_model.evaluation.student import prior_degrees, student_quantiles
 from scoring_model.evaluation.uncertainty import CONFIDENCE
 from scoring_model.records.times import DAY
 
@@ -225,8 +225,8 @@ def measure_shifts(reference: DayCounts, window: DayCounts, families: IntArray) 
         statistics[tested] = np.abs(differences[tested]) / errors[tested]
         limits, suspect_limits = errors.copy(), errors.copy()
         parts = _levels(families[tested])
-        limits[tested] = student_quantiles((1 - CONFIDENCE) * parts, degrees)
-        suspect_limits[tested] = student_quantiles(parts, degrees)
+        limits[tested] = -stdtrit(degrees, (1 - CONFIDENCE) * parts / 2)
+        suspect_limits[tested] = -stdtrit(degrees, parts / 2)
         smallest = (limits + NormalDist().inv_cdf(POWER)) * errors
     return Shifts(
         reference=shares,
@@ -323,6 +323,30 @@ class _Blocks:
             deviations=_placed(deviations[:, known] / np.sqrt(alone[known]), kept),
             known=known,
         )
+
+
+def prior_degrees(logs: FloatArray, degrees: float) -> float:
+    """Return how many degrees of freedom all variances lend to each; infinite if they differ by chance alone.
+
+    The method of moments of Smyth (2004, doi:10.2202/1544-6115.1027), section 6.2.
+
+    Parameters
+    ----------
+    logs : ndarray of shape (c,), float64
+        Logarithms of estimated variances.
+    degrees : float
+        Degrees of freedom of each.
+    """
+    if len(logs) < 2:
+        return 0.0
+    excess = float(logs.var(ddof=1) - polygamma(1, degrees / 2))
+    if excess <= 0:
+        return float("inf")
+    low, high = 1e-3, 1e6
+    for _ in range(80):  # trigamma falls
+        middle = float(np.sqrt(low * high))
+        low, high = (middle, high) if polygamma(1, middle) > excess else (low, middle)
+    return 2 * low
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)

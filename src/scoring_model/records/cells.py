@@ -29,8 +29,8 @@ _BLANKS: Final = " \u00a0\u202f'’"
 _GROUPED: Final = re.compile(_GROUPS.format(marks=_BLANKS) + r"(?:\.\d*)?", re.ASCII)
 _COMMA_GROUPED: Final = re.compile(_GROUPS.format(marks="," + _BLANKS) + r"(?:\.\d*)?", re.ASCII)
 _POINT_GROUPED: Final = re.compile(_GROUPS.format(marks="." + _BLANKS) + r"(?:,\d*)?", re.ASCII)
-_CODES: Final = "EUR|USD|GBP|BRL|MXN|PLN|CZK|HUF|SEK|NOK|DKK|RON|BGN|TRY|CAD|AUD|JPY|CNY|INR|ZAR|CHF"
-_SIGNS: Final = rf"R\$|US\$|[$€£¥₹₺₽₴₩₪]|Kč|kr\.?|zł|Ft|lei|{_CODES}"
+_CODES: Final = "EUR|USD|GBP|BRL|MXN|PLN|CZK|HUF|SEK|NOK|DKK|RON|BGN|TRY|CAD|AUD|JPY|CNY|INR|ZAR|CHF|UAH|RUB"
+_SIGNS: Final = rf"R\$|US\$|[$€£¥₹₺₽₴₩₪%]|Kč|kr\.?|zł|Ft|lei|TL|грн\.?|руб\.?|р\.|лв\.?|円|元|원|{_CODES}"
 _CURRENCY: Final = re.compile(rf"^([+-]?)(?:{_SIGNS})\s?|\s?(?:{_SIGNS})$")
 _DECIMAL_COMMA: Final = re.compile(r"[+-]?(?:\d+(?:,\d*)?|,\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 _TO_POINT: Final = str.maketrans(",", ".", "." + _BLANKS)
@@ -88,7 +88,7 @@ def text(value: object) -> object | None:
 def number(value: object) -> object | None:
     """Read a number cell; decimal text is accepted, with blanks or apostrophes between groups of three digits.
 
-    So is the sign of a currency before or after it.
+    So is the sign of a currency before or after it, and that of percent, which divides by nothing: 5 % is 5.
     """
     value = plain(value)
     if isinstance(value, Decimal):
@@ -122,13 +122,18 @@ def point_number(value: object) -> object | None:
 
 
 def _bare(text: str) -> str:
-    """Remove the blanks around a number, and one sign of a currency; a minus may stand behind the number."""
+    """Remove the blanks around a number, and one sign of a currency or of percent.
+
+    A minus may stand behind the number, and brackets for one, as in accounts.
+    """
     bare = _CURRENCY.sub(r"\1", text.strip(), count=1)
+    if bare[:1] == "(" and bare[-1:] == ")" and bare[1:2] not in "+-":
+        bare = "-" + _CURRENCY.sub(r"\1", bare[1:-1].strip(), count=1)
     return f"-{bare[:-1]}" if bare[-1:] == "-" and bare[:1].isdigit() else bare
 
 
 def currency_of(text: str) -> str:
-    """Return the sign of a currency before or after a number, empty if there is none.
+    """Return the sign of a currency or of percent before or after a number, empty if there is none.
 
     Examples
     --------
@@ -137,6 +142,18 @@ def currency_of(text: str) -> str:
     """
     match = _CURRENCY.search(text.strip())
     return "" if match is None else match[0].strip("+- \u00a0\u202f")
+
+
+_WITH_PORT: Final = re.compile(
+    r"(\d{1,3}(?:\.\d{1,3}){3}):\d{1,5}|\[([0-9A-Fa-f:.]+)\](?::\d{1,5})?", re.ASCII
+)
+
+
+def ip(value: object) -> object | None:
+    """Read a cell of an IP address; the port that proxies write after it is dropped."""
+    found = text(value)
+    match = _WITH_PORT.fullmatch(found.strip()) if isinstance(found, str) else None
+    return found if match is None else match[1] or match[2]
 
 
 NUMBERS: Final[Mapping[str | None, Cell]] = {None: number, ",": comma_number, ".": point_number}
@@ -238,6 +255,7 @@ IDENTITY_CELLS: Final[Mapping[str, Cell]] = dict.fromkeys(IDENTITY_FIELDS, text)
 SIGNAL_CELLS: Final[Mapping[SignalType, Cell]] = dict.fromkeys(SignalType, text) | {
     SignalType.NUMBER: number,
     SignalType.BOOLEAN: boolean,
+    SignalType.IP: ip,
 }
 
 

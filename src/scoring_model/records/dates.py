@@ -18,18 +18,30 @@ _MONTHS: Final = {
     name: number
     for number, names in enumerate(
         (
-            "jan january januar jänner janv janvier ene enero gen gennaio janeiro januari sty stycznia led ledna",
-            "feb february februar févr fév février febrero febbraio fev fevereiro februari lut lutego úno února",
-            "mar march märz mär mrz mars marzo março maart mrt marca březen března",
-            "apr april avr avril abr abril aprile kwi kwietnia dub dubna",
-            "may mai mayo mag maggio maio mei maj maja května",
-            "jun june juni juin junio giu giugno junho cze czerwca června",
-            "jul july juli juil juillet julio lug luglio julho lip lipca července",
-            "aug august août aoû ago agosto augustus augusti sie sierpnia srpna",
-            "sep sept september septembre septiembre set settembre setembro wrz września září",
-            "oct october okt oktober octobre octubre ott ottobre out outubro paź października října",
-            "nov november novembre noviembre novembro lis listopada",
-            "dec december dez dezember déc décembre dic diciembre dicembre dezembro gru grudnia prosince",
+            "jan january januar jänner janv janvier ene enero gen gennaio janeiro januari sty stycznia led ledna "
+            "ian ianuarie tammi tammikuuta января січня януари siječnja siječanj ocak ιαν ιανουαρίου január",
+            "feb february februar févr fév février febrero febbraio fev fevereiro februari lut lutego úno února "
+            "fevr februarie helmi helmikuuta февраля лютого февруари veljače veljača şubat φεβ φεβρουαρίου február",
+            "mar march märz mär mrz mars marzo março maart mrt marca březen března "
+            "martie maalis maaliskuuta марта березня март ožujka ožujak mart μαρ μαρτίου március",
+            "apr april avr avril abr abril aprile kwi kwietnia dub dubna "
+            "aprilie huhti huhtikuuta апреля квітня април travnja travanj nisan απρ απριλίου április",
+            "may mai mayo mag maggio maio mei maj maja května "
+            "touko toukokuuta мая травня май svibnja svibanj mayıs μαϊ μαΐου május maj",
+            "jun june juni juin junio giu giugno junho cze czerwca června "
+            "iun iunie kesä kesäkuuta июня червня юни lipnja lipanj haziran ιουν ιουνίου június",
+            "jul july juli juil juillet julio lug luglio julho lip lipca července "
+            "iul iulie heinä heinäkuuta июля липня юли srpnja srpanj temmuz ιουλ ιουλίου július",
+            "aug august août aoû ago agosto augustus augusti sie sierpnia srpna "
+            "elo elokuuta августа серпня август kolovoza kolovoz ağustos αυγ αυγούστου augusztus",
+            "sep sept september septembre septiembre set settembre setembro wrz września září "
+            "septembrie syys syyskuuta сентября вересня септември rujna rujan eylül σεπ σεπτεμβρίου szeptember",
+            "oct october okt oktober octobre octubre ott ottobre out outubro paź października října "
+            "octombrie loka lokakuuta октября жовтня октомври ekim οκτ οκτωβρίου október",
+            "nov november novembre noviembre novembro lis listopada "
+            "noiembrie noi marras marraskuuta ноября листопада ноември studenoga studeni kasım νοε νοεμβρίου",
+            "dec december dez dezember déc décembre dic diciembre dicembre dezembro gru grudnia prosince "
+            "decembrie joulu joulukuuta декабря грудня декември prosinca prosinac aralık δεκ δεκεμβρίου",
         ),
         1,
     )
@@ -39,19 +51,19 @@ _MONTHS: Final = {
 _NAMES: Final = rf"(?:{'|'.join(sorted(_MONTHS, key=len, reverse=True))})\.?"
 # The directives of strptime that have one meaning in every locale.
 _DIRECTIVES: Final = {
-    "Y": r"(?P<Y>\d{4})",
-    "y": r"(?P<y>\d{2})",
-    "m": r"(?P<m>\d{1,2})",
-    "d": r"(?P<d>\d{1,2})",
+    "Y": r"(?P<Y>[0-9]{4})",
+    "y": r"(?P<y>[0-9]{2})",
+    "m": r"(?P<m>[0-9]{1,2})",
+    "d": r"(?P<d>[0-9]{1,2})",
     "b": rf"(?P<b>{_NAMES})",
     "a": r"(?:mon|tue|wed|thu|fri|sat|sun)",
-    "H": r"(?P<H>\d{1,2})",
-    "I": r"(?P<I>\d{1,2})",
-    "M": r"(?P<M>\d{2})",
-    "S": r"(?P<S>\d{2})",
-    "f": r"(?P<f>\d{1,9})",
-    "p": r"(?P<p>[ap]\.?[ \u00a0]?m\.?)",
-    "z": r"(?P<z>Z|[+-]\d{2}:?\d{2})",
+    "H": r"(?P<H>[0-9]{1,2})",
+    "I": r"(?P<I>[0-9]{1,2})",
+    "M": r"(?P<M>[0-9]{2})",
+    "S": r"(?P<S>[0-9]{2})",
+    "f": r"(?P<f>[0-9]{1,9})",
+    "p": r"(?P<p>[ap]\.?[ \u00a0]?m\.?|[πμ]\.?[ \u00a0]?μ\.?|[صم])",
+    "z": r"(?P<z>Z|UTC|GMT|[+-][0-9]{2}:?[0-9]{2})",
     "%": "%",
 }
 _COUNT: Final = re.compile(r"[+-]?\d{1,19}(?:\.\d+)?", re.ASCII)
@@ -83,7 +95,7 @@ class DateFormat:
         self.text = text
         self._units = UNIX_UNITS.get(text)
         plain = self._units is not None or text == EXCEL
-        self._pattern = re.compile(r"(?!)" if plain else _pattern(text), re.ASCII | re.IGNORECASE)
+        self._pattern = re.compile(r"(?!)" if plain else _pattern(text), re.IGNORECASE)
 
     def read(self, text: str) -> datetime | None:
         """Parse text of this format to the microsecond; return None for other text and impossible dates."""
@@ -144,13 +156,13 @@ def _full_year(two_digits: int) -> int:
 def _of_clock(hour: int, half: str) -> int:
     if not 1 <= hour <= 12:
         raise ValueError("no hour of a clock")
-    return hour % 12 + (12 if half[0] in "Pp" else 0)
+    return hour % 12 + (12 if half[0] in "Ppμم" else 0)
 
 
 def _zone(text: str | None) -> timezone | None:
     if text is None:
         return None
-    if text in "Zz":
+    if text.upper() in ("Z", "UTC", "GMT"):
         return UTC
     away = timedelta(hours=int(text[1:3]), minutes=int(text[-2:]))
     return timezone(-away if text[0] == "-" else away)
@@ -197,20 +209,31 @@ def short_year_reader(formats: tuple[str, ...]) -> Callable[[str], datetime | No
     return read
 
 
-# With what stands before it: a T, a blank, or a word of a language: 05/01/2024 à 13h45, 05.01.2024 um 13:45 Uhr.
-_TIME: Final = r"((?:T|,? (?:(?:à|um|a las|alle|alle ore|om|o|kl\.) )?)\d.+)?"
-_YEAR_LAST: Final = re.compile(rf"(\d{{1,2}})(\. |[./-])(\d{{1,2}})\2(\d{{4}}|\d{{2}}){_TIME}", re.ASCII)
-_NAMED: Final = re.compile(
-    rf"\d{{1,2}}(\. | de |[ ./-]){_NAMES}( de |[ ./-])(\d{{4}}|\d{{2}}){_TIME}", re.ASCII | re.I
+# With what stands before it: a T, a blank, a word for year or hour: 05/01/2024 à 13h45, 05.01.2024 um 13:45 Uhr.
+_BEFORE: Final = r"à|um|a las|alle|alle ore|om|o|kl\.|klo|в|о|u|at|saat"
+_TIME: Final = rf"((?:\.|,? ?[гр]\.)?(?:(?:T|,? (?:(?:{_BEFORE}) )?)[0-9].+)?)"
+_YEAR_LAST: Final = re.compile(
+    rf"([0-9]{{1,2}})(\. |[./-])([0-9]{{1,2}})\2([0-9]{{4}}|[0-9]{{2}}){_TIME}", re.I
 )
-_NAMED_FIRST: Final = re.compile(rf"{_NAMES} \d{{1,2}}(,?) \d{{4}}{_TIME}", re.ASCII | re.I)
+_NAMED: Final = re.compile(
+    rf"[0-9]{{1,2}}(\. | de |[ ./-]){_NAMES}( de |[ ./-])([0-9]{{4}}|[0-9]{{2}}){_TIME}", re.I
+)
+_NAMED_FIRST: Final = re.compile(rf"{_NAMES} [0-9]{{1,2}}(,?) [0-9]{{4}}{_TIME}", re.I)
 _CTIME: Final = re.compile(
     rf"[a-z]{{3}} {_NAMES} \d{{1,2}} \d{{2}}:\d{{2}}:\d{{2}}( [+-]\d{{4}})? \d{{4}}", re.ASCII | re.I
 )
-_YEAR_FIRST: Final = re.compile(rf"\d{{4}}(\. |[./-]?)\d{{2}}\1\d{{2}}(\.?){_TIME}", re.ASCII)
+_MAILED: Final = re.compile(
+    rf"[a-z]{{3}}, \d{{1,2}} {_NAMES} \d{{4}} \d{{2}}:\d{{2}}:\d{{2}} (?:[+-]\d{{4}}|GMT|UTC)",
+    re.ASCII | re.I,
+)
+_YEAR_FIRST: Final = re.compile(
+    rf"[0-9]{{4}}(?:(\. |[./-])[0-9]{{1,2}}\1[0-9]{{1,2}}(\.?)|[0-9]{{4}}){_TIME}", re.I
+)
+_SIGNED: Final = re.compile("[0-9]{4}年[0-9]{1,2}月[0-9]{1,2}日( ?[0-9].+)?")
 _CLOCKS: Final = (
     *("%H:%M", "%H:%M:%S", "%H:%M:%S.%f", "%I:%M %p", "%I:%M:%S %p"),
-    *("%H.%M", "%H.%M.%S", "%Hh%M", "%H:%M Uhr"),
+    *("%I:%M:%S.%f %p", "%I.%M.%S %p", "%I.%M.%S.%f %p", "%H:%M %z", "%H:%M:%S %z", "%H:%M:%S.%f %z"),
+    *("%H.%M", "%H.%M.%S", "%Hh%M", "%H:%M Uhr", "%H時%M分", "%H時%M分%S秒", "%H时%M分", "%H时%M分%S秒"),
 )
 _EVIDENCE: Final = 2
 
@@ -270,16 +293,21 @@ class DateEvidence:
                     if int(number) > above and len(seen) < _EVIDENCE:
                         seen.add(given)
             elif is_unlike_iso(text) and (match := _YEAR_FIRST.fullmatch(text)):
-                self._add(text, f"%Y{match[1]}%m{match[1]}%d{match[2]}", match[3])
+                mark = match[1] or ""
+                self._add(text, f"%Y{mark}%m{mark}%d{match[2] or ''}", match[3])
+            elif match := _SIGNED.fullmatch(text):
+                self._add(text, "%Y年%m月%d日", match[1])
             elif match := _NAMED.fullmatch(text):
                 year = "%Y" if len(match[3]) == 4 else "%y"
                 self._add(text, f"%d{match[1]}%b{match[2]}{year}", match[4])
             elif match := _CTIME.fullmatch(text):
                 self._add(text, f"%a %b %d %H:%M:%S{' %z' if match[1] else ''} %Y", None)
+            elif _MAILED.fullmatch(text):
+                self._add(text, "%a, %d %b %Y %H:%M:%S %z")
             elif match := _NAMED_FIRST.fullmatch(text):
                 self._add(text, f"%b %d{match[1]} %Y", match[2])
 
-    def _add(self, text: str, day: str, time: str | None) -> None:
+    def _add(self, text: str, day: str, time: str | None = None) -> None:
         formats = {f"{day}{clock}" for clock in _clocks(time)}
         self._found |= {format_ for format_ in formats - self._found if DateFormat(format_).read(text)}
 
@@ -301,8 +329,10 @@ class DateEvidence:
 
 
 def _clocks(time: str | None) -> tuple[str, ...]:
-    """Formats of a time of day, each with what stands before it."""
-    return ("",) if time is None else _clocks_like(re.sub(r"\d", "1", time))
+    """Formats of a time of day, each with what stands before it; what holds no digit is a word after a day."""
+    if not time or not re.search("[0-9]", time):
+        return (time or "",)
+    return _clocks_like(re.sub("[0-9]", "1", time))
 
 
 @lru_cache(maxsize=1024)

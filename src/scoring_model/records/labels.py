@@ -38,16 +38,16 @@ def label_rule(schema: LabelSchema) -> Callable[[object], int | None]:
     callable
         Text to 1 (fraud) or 0 (genuine), None where missing or ignored; other text raises `RuleError`.
     """
-    meanings: dict[str, int | None] = {_spelling(value): GENUINE for value in schema.genuine}
-    meanings |= {_spelling(value): FRAUD for value in schema.fraud}
-    meanings |= {_spelling(value): None for value in schema.ignored}
+    meanings: dict[str, int | None] = {label_spelling(value): GENUINE for value in schema.genuine}
+    meanings |= {label_spelling(value): FRAUD for value in schema.fraud}
+    meanings |= {label_spelling(value): None for value in schema.ignored}
     others = FRAUD if meanings.pop(ANY, None) is not None else None
 
     def label(value: object) -> int | None:
         text = signal_text(value if others is None or value is None else str(value))
         if text is None:
             return None
-        word = _spelling(text)
+        word = label_spelling(text)
         if word not in meanings:
             if others is not None:
                 return others
@@ -57,7 +57,8 @@ def label_rule(schema: LabelSchema) -> Callable[[object], int | None]:
     return label
 
 
-def _spelling(text: str) -> str:
+def label_spelling(text: str) -> str:
+    """Return a label as labels are compared: in lower case, a whole number by its digits."""
     lowered = text.strip().lower()
     number = _WHOLE_NUMBER.fullmatch(lowered)  # CSV of a float column
     return number[1] if number else lowered

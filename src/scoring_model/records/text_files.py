@@ -54,6 +54,11 @@ _UNDEFINED: Final = {
     "cp1252": _NOT_CP1252,
     "cp1253": re.compile("[\udc81\udc88\udc8a\udc8c-\udc90\udc98\udc9a\udc9c-\udc9f\udcaa\udcd2\udcff]"),
     "cp1251": re.compile("\udc98"),
+    "cp1254": re.compile("[\udc81\udc8d-\udc90\udc9d\udc9e]"),
+    "cp1255": re.compile(
+        "[\udc81\udc8a\udc8c-\udc90\udc9a\udc9c-\udc9f\udcca\udcd9-\udcdf\udcfb\udcfc\udcff]"
+    ),
+    "cp1256": re.compile("(?!)"),
 }
 """Bytes that an encoding does not have."""
 _CENTRAL: Final = re.compile(
@@ -64,10 +69,31 @@ _CENTRAL_SHARE: Final = 0.1
 _HUNGARIAN: Final = re.compile("\udcf5(?!e)")  # ő; in cp1252 it is õ, which has an e behind it in Portuguese
 _NO_HUNGARIAN: Final = re.compile("[\udce3\udce4]")  # ã of Portuguese, ä of Estonian
 _HUNGARIAN_SHARE: Final = 0.03
+_TURKISH: Final = re.compile("[\udcdd\udcde\udcf0\udcfd\udcfe]")  # İ Ş ğ ı ş; in cp1252 Ý Þ ð ý þ
+_NO_TURKISH: Final = re.compile(
+    "[\udce1\udce3\udced\udcf3\udcfa]"
+)  # á í ó ú of Icelandic and Czech, ă of Romanian
+_TURKISH_SHARE: Final = 0.15
 _RUNS: Final = re.compile("(?<=[\udc80-\udcff])[\udc80-\udcff]")
 """Letters after another one beyond ASCII: seldom in Latin scripts, nearly all in others."""
-_GREEK: Final = re.compile("[\udce1\udcef\udce9\udcf4\udce7\udcdc\udcfc]")  # α ο ι τ η ά ό
-_CYRILLIC: Final = re.compile("[\udce0\udcee\udce8\udcf2\udce2\udceb\udcfb]")  # а о и т в л ы
+_GREEK: Final = re.compile(
+    "[\udce1\udcef\udce9\udcf4\udce7\udcdc\udcfc\udcc1\udccf\udcc9\udcd4]"
+)  # α ο ι τ η ά ό Α Ο Ι Τ
+_CYRILLIC: Final = re.compile(
+    "[\udce0\udcee\udce8\udcf2\udce2\udceb\udcfb\udcc0\udcce\udcc8\udcd2]"
+)  # а о и т в л ы А О И Т
+_LETTERS: Final = re.compile("[^\x00-\udc80\udca0\udca4]")  # no blank, € or ₪
+_HEBREW: Final = re.compile("[\udce0-\udcfa]")  # all its letters, and no other script's capitals
+_ALEF: Final = re.compile("\udcc7")  # ا, one letter in eight; in cp1253 a capital eta, in cp1251 a capital З
+_ALEF_SHARE: Final = 0.09
+_ONLY: Final = 0.95
+_USUAL: Final = (
+    ("cp932", re.compile(b"[\x81-\x83\x88-\x97]"), 0x40),
+    ("cp949", re.compile(b"[\xa1-\xa3\xb0-\xc8]"), 0xA1),
+    ("gb18030", re.compile(b"[\xa1-\xa3\xb0-\xd7]"), 0xA1),
+)
+"""Encodings of two-byte characters: first bytes of the usual ones, and their smallest second byte."""
+_MOSTLY: Final = 0.9
 _TELLING: Final = {
     "broken": _BROKEN,
     "longer": _LONGER,
@@ -77,6 +103,11 @@ _TELLING: Final = {
     "runs": _RUNS,
     "greek": _GREEK,
     "cyrillic": _CYRILLIC,
+    "letters": _LETTERS,
+    "hebrew": _HEBREW,
+    "alef": _ALEF,
+    "turkish": _TURKISH,
+    "no_turkish": _NO_TURKISH,
 }
 
 
@@ -241,8 +272,9 @@ def guess_encoding(path: Path | StoredFile) -> str:
 
     A file that begins with a byte order mark, or with ASCII in two-byte characters, is UTF-16. A file with more
     invalid bytes than multi-byte UTF-8 characters is cp1252, or cp1250 if these bytes have the letters by which the
-    languages of Central Europe are told from those of cp1252, or cp1253 or cp1251 if most of them are in runs, as in
-    Greek and Cyrillic; provided that all these bytes are defined there.
+    languages of Central Europe are told from those of cp1252, or cp1254 if they have those of Turkish, or cp1253,
+    cp1251, cp1255 or cp1256 if most of them are in runs, as in Greek, Cyrillic, Hebrew and Arabic; provided that all
+    these bytes are defined there. Before these comes an encoding of two-byte characters, see `_double_byte`.
     """
     with opened(path) as stream:
         start = stream.read(4)
@@ -253,22 +285,58 @@ def guess_encoding(path: Path | StoredFile) -> str:
         decoder = codecs.getincrementaldecoder(_UTF_8)("surrogateescape")
         found: Counter[str] = Counter()
         fitting = _UNDEFINED
+        first = start
         for chunk in chain([start], iter(lambda: stream.read(_CHUNK), b"")):
+            first = first if len(first) > len(start) else first + chunk * (chunk is not start)
             text = decoder.decode(chunk)
             if text.isascii():
                 continue
             fitting = {name: undefined for name, undefined in fitting.items() if not undefined.search(text)}
             found.update({name: len(pattern.findall(text)) for name, pattern in _TELLING.items()})
-            if not fitting or found["longer"] > max(_EVIDENCE, found["broken"]):
+            if found["longer"] > max(_EVIDENCE, found["broken"]):
                 return _UTF_8
+    if found["broken"] <= found["longer"]:
+        return _UTF_8
+    if (double := _double_byte(first)) is not None:
+        return double
     name = _code_page(found, fitting)
-    return name if found["broken"] > found["longer"] and name in fitting else _UTF_8
+    return name if name in fitting else _UTF_8
+
+
+def _double_byte(sample: bytes) -> str | None:
+    """Return the encoding of East Asian text with characters of two bytes, None if it is none.
+
+    Nearly all of its characters are then the usual ones: in Shift JIS (cp932) signs, kana and the frequent Chinese
+    characters, in Korean (cp949) signs and syllables, in GBK signs and the frequent Chinese characters.
+    """
+    for name, leads, trails in _USUAL:
+        letters = re.findall("[^\x00-\x7f\uff61-\uff9f]", _prefix(sample, name))
+        pairs = [letter.encode(name) for letter in letters]
+        usual = [pair for pair in pairs if len(pair) == 2 and leads.match(pair) and pair[1] >= trails]
+        if len(pairs) >= _FULL and len(usual) > _MOSTLY * len(pairs):
+            return name
+    return None
+
+
+def _prefix(sample: bytes, encoding: str) -> str:
+    """Decode the beginning of a text; empty if it is not of that encoding."""
+    try:
+        return codecs.getincrementaldecoder(encoding)().decode(sample)
+    except UnicodeDecodeError:
+        return ""
 
 
 def _code_page(found: Mapping[str, int], fitting: Collection[str]) -> str:
     broken = found["broken"]
-    if found["runs"] > broken / 2:
+    if found["runs"] > found["letters"] / 2:  # signs of currencies are no letters
+        if found["hebrew"] > _ONLY * found["letters"]:
+            return "cp1255"
+        if found["alef"] > _ALEF_SHARE * found["letters"]:
+            return "cp1256"
         return "cp1253" if found["greek"] > found["cyrillic"] else "cp1251"
+    turkish = found["turkish"] > max(_TURKISH_SHARE * broken, 10 * found["no_turkish"])
+    if turkish and "cp1254" in fitting:
+        return "cp1254"
     hungarian = found["hungarian"] > max(_HUNGARIAN_SHARE * broken, found["no_hungarian"])
     central = found["central"] > _CENTRAL_SHARE * broken
     return "cp1250" if central or hungarian or "cp1252" not in fitting else "cp1252"

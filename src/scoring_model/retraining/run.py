@@ -25,7 +25,13 @@ from scoring_model.retraining.settings import Report, Retraining, RetrainingErro
 from scoring_model.rules import InvalidRules
 from scoring_model.scorer import Scorer
 from scoring_model.service.activation.activating import ActivationRefused, activate
-from scoring_model.service.activation.activations import Versions, fetch, living, read_activations
+from scoring_model.service.activation.activations import (
+    Versions,
+    fetch,
+    living,
+    read_activations,
+    serving_versions,
+)
 from scoring_model.service.activation.rules import read_active_rules
 from scoring_model.service.activation.shelf import (
     BundleShelf,
@@ -418,12 +424,8 @@ async def _active_rules(store: "Store") -> object:
 
 async def _serving(store: "Store") -> Versions:
     """Return the bundle that serves, or that will once a process runs."""
-    activations = await read_activations(store)
-    row = activations.candidate or activations.active
-    if row is not None:
-        return Versions.of(row)
-    async with store.reading() as reader:
-        served = await reader.bundles()
-    if not served:
+    candidate = (await read_activations(store)).candidate
+    found = await serving_versions(store) if candidate is None else Versions.of(candidate)
+    if found is None:
         raise RetrainingError("no bundle has served this database yet")
-    return Versions(served[-1].model_version, served[-1].policy_version)
+    return found

@@ -34,10 +34,12 @@ from scoring_model.decision.contributions import Contributions
 from scoring_model.decision.forest import Forest
 from scoring_model.decision.probability import Calibration
 from scoring_model.decision.reasons import FactualReasons
-from scoring_model.decision.rules import NEVER_REACHED, DecisionRules, Policy
+from scoring_model.decision.rules import NEVER_REACHED, DecisionRules, Decisions, Policy
 from scoring_model.evaluation import EvaluatedRecords, Evaluation, evaluate_records
 from scoring_model.evaluation.bounds import tested_scores
+from scoring_model.evaluation.holdout import population
 from scoring_model.evaluation.importance import Importance, measure_importance, sample_rows
+from scoring_model.evaluation.stopped import NotObserved
 from scoring_model.features import MailProviders
 from scoring_model.findings import Finding
 from scoring_model.records import OutcomeSchema, digest, rfc3339
@@ -190,13 +192,20 @@ class _Model:
     def evaluate(self, counts: ScoreCounts, findings: Sequence[Finding]) -> Evaluation:
         """Evaluate the model on the test period, or on the validation period without one."""
         prepared, settings = self.prepared, self.configuration
-        part = prepared.split.evaluated
+        part, table, persons = prepared.split.evaluated, prepared.table, prepared.persons
         records = EvaluatedRecords(
-            decisions=self.rules.decide(self.session.margins(prepared.rows[part.rows])),
+            decisions=self._decide(part.rows),
             labels=part.targets,
-            event_times=prepared.table.event_times[part.rows],
-            persons=prepared.persons[part.rows],
+            event_times=table.event_times[part.rows],
+            persons=persons[part.rows],
             rings=prepared.rings(part),
+            not_observed=NotObserved.of(
+                self._decide(part.stopped),
+                part.stopped_targets,
+                table.event_times[part.stopped],
+                persons[part.stopped],
+                {},
+            ),
         )
         evaluation = evaluate_records(
             records,
@@ -205,8 +214,12 @@ class _Model:
             counts=counts,
             findings=findings,
             mute=settings.findings.mute,
+            population=population(table, records),
         )
         return replace(evaluation, explain=_explain(prepared, self.forest))
+
+    def _decide(self, rows: IntArray) -> Decisions:
+        return self.rules.decide(self.session.margins(self.prepared.rows[rows]))
 
     def _golden(self) -> Golden:
         prepared, train = self.prepared, self.prepared.split.train

@@ -60,6 +60,11 @@ class SplitBoundaries:
         return self.as_of - self.start
 
     @property
+    def has_test(self) -> bool:
+        """Return whether there is a test part, which the model is evaluated on."""
+        return self.test_from < self.test_to
+
+    @property
     def edges(self) -> IntArray:
         """Return the first instants of the segments, shape (8,), non-decreasing."""
         b = self
@@ -269,6 +274,10 @@ class EvaluatedPart:
         1 fraud, 0 genuine.
     start, end : int
         The part [start, end), microseconds since 1970-01-01 UTC.
+    stopped : ndarray of shape (s,), int64
+        Rows of its period that were not observed; empty where a control group stands for them.
+    stopped_targets : ndarray of shape (s,), int8
+        1 fraud, 0 genuine, -1 not known.
     """
 
     name: Literal["test", "validation"]
@@ -276,6 +285,8 @@ class EvaluatedPart:
     targets: NDArray[np.int8]
     start: int
     end: int
+    stopped: IntArray
+    stopped_targets: NDArray[np.int8]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -294,6 +305,9 @@ class Split:
         Rows of the validation period that were not observed and are no known frauds, in order of event time.
     spare : ndarray of int64
         Its genuine rows that were left out by chance, so that a control group stands for the stopped ones.
+    not_observed, not_observed_targets : ndarray of int64, of int8
+        Rows of the evaluated period that were not observed, and 1 fraud, 0 genuine, -1 not known. Empty where records
+        have propensities: then others stand for them.
     control : ControlGroup, or None
         That of the validation period. None: the records have no propensities, or nobody was stopped.
     """
@@ -310,22 +324,23 @@ class Split:
     train_weights: FloatArray | None = None
     stopped: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     spare: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    not_observed: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    not_observed_targets: NDArray[np.int8] = field(default_factory=lambda: np.empty(0, dtype=np.int8))
     control: ControlGroup | None = None
 
     @property
     def evaluated(self) -> EvaluatedPart:
         """Return the part on which the model is evaluated."""
         b = self.boundaries
-        if b.test_from < b.test_to:
-            return EvaluatedPart(
-                name="test", rows=self.test, targets=self.test_targets, start=b.test_from, end=b.test_to
-            )
+        is_test = b.has_test
         return EvaluatedPart(
-            name="validation",
-            rows=self.validation,
-            targets=self.validation_targets,
-            start=b.validation_from,
-            end=b.validation_to,
+            name="test" if is_test else "validation",
+            rows=self.test if is_test else self.validation,
+            targets=self.test_targets if is_test else self.validation_targets,
+            start=b.test_from if is_test else b.validation_from,
+            end=b.test_to if is_test else b.validation_to,
+            stopped=self.not_observed,
+            stopped_targets=self.not_observed_targets,
         )
 
 
@@ -419,6 +434,8 @@ def split(
     used = (targets >= 0) & ~_any_of(left_out)
     maybe_genuine = ~seen & present & (targets != 1) & (segments == VALIDATION)
     spare = left_out.get(_THINNED, np.zeros_like(seen)) & (targets == 0) & (segments == VALIDATION)
+    judged = segments == (TEST if boundaries.has_test else VALIDATION)
+    not_observed = order[(~seen & present & judged & (propensities is None))[order]]
     used |= (segments == BURN_IN) & present
     burn_in, train, validation, test = (
         order[(used & (segments == part))[order]] for part in (BURN_IN, TRAIN, VALIDATION, TEST)
@@ -436,6 +453,8 @@ def split(
         train_weights=None if weights is None else _relative(weights[train]),
         stopped=order[maybe_genuine[order]],
         spare=order[spare[order]],
+        not_observed=not_observed,
+        not_observed_targets=targets[not_observed],
         control=control,
     )
 

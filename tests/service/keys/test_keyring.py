@@ -147,7 +147,7 @@ def test_missing_file_folder_pipe_and_bytes_are_refused(tmp_path: Path) -> None:
     os.mkfifo(pipe, 0o600)
     junk.write_bytes(b"\xff\xfe")
     for path, why in (
-        (tmp_path / "missing", "No such file"),
+        (tmp_path / "missing", r"No such file\. The first `scoring-model serve` .* makes its master key"),
         (tmp_path, "Is a directory|regular file"),
         (pipe, "regular file"),
         (junk, "UTF-8"),

@@ -1,5 +1,6 @@
 """A bundle is activated and rolled back through the command line, under load and in every process of every replica."""
 
+import asyncio
 import shutil
 import threading
 from collections.abc import Iterator
@@ -13,7 +14,9 @@ from program import Captured, run
 from running_service import Running, until
 from scoring_model.bundle import read_bundle
 from scoring_model.decision.rules import Policy
+from scoring_model.service.activation.activations import latest_bundle
 from scoring_model.service.keys.keyring import generate_master_key
+from scoring_model.service.store import open_store
 from scoring_model.training.run import Training
 from service_use import save_under
 
@@ -45,6 +48,16 @@ def loaded(clients: list[OutsideClient]) -> Iterator[list[tuple[int, str]]]:
         stop.set()
         for thread in threads:
             thread.join()
+
+
+async def latest(url: str) -> tuple[str, str]:
+    """The versions of the bundle that commands take by default."""
+    store = await open_store(url)
+    try:
+        manifest = read_bundle(await latest_bundle(store)).manifest
+    finally:
+        await store.close()
+    return manifest.model_version, manifest.policy_version
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -96,3 +109,8 @@ def test_activation_under_load(
     assert f"{old.model_version}  {old.policy_version}  active" in listed
     assert f"{new.model_version}  {new.policy_version}  rollback" in listed
     assert listed.count(f"serves {old.model_version} with policy {old.policy_version} since") == processes
+    assert asyncio.run(latest(url)) == (old.model_version, old.policy_version)  # not that which began last
+    rules = tmp_path / "rules.yaml"
+    rules.write_text("rules: [{code: VPN, title: A VPN, when: {signals.vpn: {is: true}}, then: OBSERVE}]")
+    code, said, error = run(capsys, "rules", "activate", rules, "--database", url)
+    assert (code, "are active" in said) == (0, True), error  # both bundles are found and checked

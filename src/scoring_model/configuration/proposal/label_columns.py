@@ -4,16 +4,17 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum, StrEnum
+from functools import partial
 from typing import Final
 
 import numpy as np
 
-from scoring_model.arrays import IntArray
+from scoring_model.arrays import BoolArray, IntArray
 from scoring_model.configuration import synonyms
 from scoring_model.configuration.headers import joined, known, ranks, tells, words_of
 from scoring_model.configuration.profiles import Kind, Profile
 from scoring_model.records import NEVER
-from scoring_model.records.labels import label_cell
+from scoring_model.records.labels import label_cell, label_spelling
 from scoring_model.records.schema import ANY
 from scoring_model.records.times import DAY
 
@@ -23,6 +24,8 @@ KNOWN_FRAUDS: Final = 0.9
 """Least share of the frauds that have a time at which they became known."""
 _FEWEST: Final = 20
 _RARE: Final = 0.5  # a label that only frauds have fills a smaller share of its column
+_NUMBER: Final = re.compile(r"-?\d+", re.ASCII)
+_SELDOM: Final = 0.2  # share of records that have the time by which a label is told
 _ZERO: Final = re.compile(r"\D{0,4}0+(?:[.,]0*)?\D{0,4}", re.ASCII)
 _NEGATED: Final = ("nofraud", "nonfraud", "notfraud")
 _STRAY: Final = 0.01  # share of rows that a rule about times may be broken in by slips
@@ -45,7 +48,8 @@ class Trust(IntEnum):
     HEADER = 1  # a header that tells fraud, over yes and no
     FRAUD_WORD = 2  # a word of fraud among others, or alone
     PRESENCE = 3  # a header that tells fraud, over a few cells of any values
-    GENERAL_HEADER = 4  # such as class or outcome
+    TIMES = 4  # a column of times that is filled for some of its words alone
+    GENERAL_HEADER = 5  # such as class or outcome
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,7 +84,7 @@ class LabelColumn:
 
 def words_in(profile: Profile) -> list[str]:
     """List the words of a column, as labels are compared."""
-    return [str(label_cell(value)).strip().lower() for value in profile.column.values]
+    return [label_spelling(str(label_cell(value))) for value in profile.column.values]
 
 
 def meaning_of(text: str) -> Meaning:
@@ -158,6 +162,8 @@ def _by_words(profile: Profile) -> LabelColumn | None:
         return None
     if telling and profile.filled < _RARE and not (of[Meaning.YES] or of[Meaning.NO] or of[Meaning.GENUINE]):
         return None  # kinds of fraud
+    if telling and len(words) > 2 and all(_NUMBER.fullmatch(word) for word in words):
+        return _of_levels(profile, words)
     fraud, genuine = of[Meaning.YES], (*of[Meaning.NO], *of[Meaning.GENUINE])
     if inverse:
         fraud, genuine = of[Meaning.NO], (*of[Meaning.YES], *of[Meaning.GENUINE])
@@ -185,6 +191,59 @@ def _of_fraud_words(
         genuine=genuine,
         ignored=ignored,
         guess=guess,
+    )
+
+
+def _of_levels(profile: Profile, words: Sequence[str]) -> LabelColumn | None:
+    """Take all levels of a number above the lowest for fraud, unless the header calls it a measure."""
+    if tells(profile.words, synonyms.MEASURES):
+        return None
+    lowest, *others = sorted(words, key=int)
+    return LabelColumn(
+        profile=profile, trust=Trust.HEADER, fraud=(*others,), genuine=(lowest,), ignored=(), guess=True
+    )
+
+
+def told_by_times(profiles: Sequence[Profile], events: IntArray) -> list[tuple[LabelColumn, Profile]]:
+    """List the columns some of whose words alone have a time in another column, each with that column.
+
+    Such a time is that of a chargeback or a finding, whatever the language or the codes of the words: few records have
+    it, and never before their event. The fewest words come first.
+
+    Parameters
+    ----------
+    events : ndarray of shape (n,), int64
+        Times of the events, microseconds; `NEVER` where missing.
+    """
+    found = []
+    for time in (one for one in profiles if one.kind is Kind.TIME and one.filled < _SELDOM):
+        filled = time.times != NEVER
+        if filled.sum() < _FEWEST or come_before(time.times, events):
+            continue
+        columns = map(partial(_filled_for, filled=filled), profiles)
+        found += [(column, time) for column in columns if column is not None]
+    return sorted(found, key=lambda one: (len(one[0].profile.counts), -one[0].profile.filled))
+
+
+def _filled_for(profile: Profile, filled: BoolArray) -> LabelColumn | None:
+    """Return a column whose words each have a time in nearly all or nearly none of their records, and some in all."""
+    if profile.kind in (Kind.EMPTY, Kind.TIME) or len(profile.counts) > LABEL_WORDS:
+        return None
+    size = len(profile.counts) + 1
+    counts = np.bincount(profile.column.codes + 1, minlength=size)
+    shares = np.bincount(profile.column.codes + 1, weights=filled, minlength=size) / np.maximum(counts, 1)
+    is_fraud = shares >= KNOWN_FRAUDS
+    if is_fraud[0] or not is_fraud.any() or (is_fraud[1:].all() and not counts[0]):
+        return None
+    if (shares[~is_fraud] > _STRAY).any():
+        return None
+    words = words_in(profile)
+    fraud, others = (
+        tuple(word for word, is_one in zip(words, is_fraud[1:], strict=True) if bool(is_one) is kind)
+        for kind in (True, False)
+    )
+    return LabelColumn(
+        profile=profile, trust=Trust.TIMES, fraud=fraud, genuine=others, ignored=(), guess=True
     )
 
 

@@ -2,9 +2,14 @@
 
 from collections.abc import Sequence
 
-from scoring_model.configuration.profiles import Kind
+from scoring_model.configuration.profiles import Kind, Profile
 from scoring_model.configuration.proposal.draft import Proposal, rank
-from scoring_model.configuration.proposal.label_columns import LabelColumn, Trust, label_columns
+from scoring_model.configuration.proposal.label_columns import (
+    LabelColumn,
+    Trust,
+    label_columns,
+    told_by_times,
+)
 
 
 def find_label(proposal: Proposal) -> None:
@@ -13,18 +18,26 @@ def find_label(proposal: Proposal) -> None:
         return
     candidates = label_columns(proposal.free())
     proposal.words = {"fraud": ["fraud"], "genuine": ["genuine"]}
-    if not candidates:
-        proposal.decisions.append("No column holds labels: name it in records.columns.label, and its words.")
+    best, time = _by_times(proposal, candidates)
+    if best is None:
+        proposal.decisions.append(
+            "No column holds labels: name it in records.columns.label, and its words in records.labels. Labels of "
+            "another file must first be joined to the records, as a column."
+        )
         return
-    best = candidates[0]
     name = proposal.fields["label"] = best.profile.name
     proposal.words = {
         "fraud": [*best.fraud],
         "genuine": [*best.genuine] or ["genuine"],
         "ignored": [*best.ignored],
     }
-    _say_candidates(proposal, best, candidates)
-    if best.guess:
+    _say_candidates(proposal, best, candidates, time)
+    if best.guess and len(best.fraud) > 1 and best.trust is Trust.HEADER:
+        proposal.decisions.append(
+            f"{', '.join(best.fraud)} of {name} are taken for fraud, {best.genuine[0]} for genuine: check "
+            "records.labels."
+        )
+    elif best.guess and best.trust is not Trust.TIMES:
         proposal.decisions.append(
             f"The rarest word of {name} is taken for fraud, the most frequent for genuine: check records.labels."
             if best.trust > Trust.FRAUD_WORD
@@ -36,10 +49,31 @@ def find_label(proposal: Proposal) -> None:
         )
 
 
-def _say_candidates(proposal: Proposal, best: LabelColumn, candidates: Sequence[LabelColumn]) -> None:
+def _by_times(
+    proposal: Proposal, candidates: Sequence[LabelColumn]
+) -> tuple[LabelColumn | None, Profile | None]:
+    """Return the likeliest label; where words do not tell it, by the times that some of its words alone have."""
+    best, event = next(iter(candidates), None), proposal.of("eventTime")
+    if event is None or (best is not None and (not best.guess or best.trust is Trust.FRAUD_WORD)):
+        return best, None
+    columns = [column for column in proposal.free() if rank(column, "closedAt") is None]
+    found = told_by_times(columns, event.times)
+    named = [one for one in found if best is not None and one[0].profile is best.profile]
+    return next(iter(named or found), (best, None))
+
+
+def _say_candidates(
+    proposal: Proposal, best: LabelColumn, candidates: Sequence[LabelColumn], time: Profile | None
+) -> None:
     """Say why a column is the label, list the others, and use none of those with words of fraud."""
     name = best.profile.name
-    if best.trust is Trust.PRESENCE:
+    if time is not None:
+        words = ", ".join(best.fraud)
+        proposal.decisions.append(
+            f"{name} is taken for the label, with {words} for fraud: {time.name} has times for nearly all of these "
+            "rows and for hardly any other. Check records.columns.label and records.labels."
+        )
+    elif best.trust is Trust.PRESENCE:
         proposal.decisions.append(
             f"{name} is taken for the label: a row with a value{' above 0' if best.genuine else ''} is fraud, the "
             "others are genuine. Check records.columns.label."
@@ -49,8 +83,9 @@ def _say_candidates(proposal: Proposal, best: LabelColumn, candidates: Sequence[
         proposal.decisions.append(f"{name} is taken for the label by its {why}: check records.columns.label.")
     others = [
         other
-        for other in candidates[1:]
-        if other.trust < Trust.GENERAL_HEADER
+        for other in candidates
+        if other.profile is not best.profile
+        and other.trust < Trust.GENERAL_HEADER
         and (
             other.trust is not Trust.PRESENCE or other.profile.kind is not Kind.TIME
         )  # when labels became known

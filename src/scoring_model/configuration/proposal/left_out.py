@@ -32,6 +32,7 @@ def leave_out(proposal: Proposal) -> None:
         Kind.TIME: "times are no signals",
         Kind.HOUR: "times are no signals",
         Kind.TEXT: "nearly every row has another text",
+        Kind.LIST: "it holds lists or objects, and a signal is one value",
     }
     for column in proposal.free():
         if _holds_names(column):

@@ -27,7 +27,8 @@ def find_signals(proposal: Proposal) -> None:
     names: set[str] = set()
     for column in proposal.free():
         name = column.name.removeprefix(SIGNAL_PREFIX)
-        name = name if re.fullmatch(r"[A-Za-z]\w*", name, re.ASCII) else words_of(name)
+        if not re.fullmatch(r"[A-Za-z]\w*", name, re.ASCII):
+            name = words_of(name).encode("ascii", "ignore").decode().strip("_")
         if not name or words_of(name) in names or name in (*EVENT_FIELDS, *IDENTITY_FIELDS):
             name = f"column{len(names) + 1}"
         names.add(words_of(name))

@@ -78,9 +78,13 @@ def _list(title: str, items: Iterable[str]) -> Iterator[str]:
 
 def _use(found: Proposal) -> Iterator[str]:
     required = ""
-    if found.identity_requires not in ((), REQUIRED_FIELDS):
+    if found.identity_requires != REQUIRED_FIELDS:
         required = f", identity_requires: {_flow(found.identity_requires)}"
-        yield "# identity_requires: without one of these an identity is INCOMPLETE; nearly every row here has them."
+        yield (
+            "# identity_requires: without one of these an identity is INCOMPLETE; nearly every row here has them."
+            if found.identity_requires
+            else "# identity_requires: no field of an identity is in nearly every row, so that an identity needs none."
+        )
     yield f"use: {{subject: customer, event: {found.event}{required}}} # what reasons call them"
 
 

@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 
 from scoring_model.configuration.configuration import RecordSettings
-from scoring_model.configuration.profiles import Kind, Profile, profile
+from scoring_model.configuration.profiles import Kind, Profile, counted_like, counts_seconds, profile
 from scoring_model.configuration.proposal.draft import Proposal, rank
 from scoring_model.configuration.proposal.label_columns import come_before, tell_when_known
 from scoring_model.records import NEVER
@@ -25,13 +25,15 @@ def find_times(proposal: Proposal) -> None:
         column = None if name in proposal.fields else proposal.likeliest(name, [Kind.TIME])
         if column is not None:
             proposal.fields[name] = column.name
-    full = _find_event(proposal)
+    full = _find_event(proposal) or _find_count(proposal)
     if "eventTime" not in proposal.fields:
         proposal.decisions.append(
             "No column holds the time of the event: name it in records.columns.eventTime."
         )
         return
     event = _with_clock(proposal, "eventTime")
+    for column in proposal.free():
+        proposal.profiles[column.name] = counted_like(column, event) or column
     rivals = [column.name for column in full if column.name not in proposal.fields.values()]
     proposal.decisions += _doubts(proposal, event, [] if is_given else rivals)
 
@@ -53,6 +55,20 @@ def _find_event(proposal: Proposal) -> list[Profile]:
                 "records.columns.eventTime."
             )
     return full
+
+
+def _find_count(proposal: Proposal) -> list[Profile]:
+    """Take the first column that counts seconds for the time of the event, where no header names one."""
+    if "eventTime" in proposal.fields:
+        return []
+    found = [time for column in proposal.free() if (time := counts_seconds(column)) is not None]
+    for time in found[:1]:
+        proposal.fields["eventTime"], proposal.profiles[time.name] = time.name, time
+        proposal.decisions.append(
+            f"{time.name} is taken for the time of the event by its numbers, which count seconds since 1970 or parts "
+            "of one: check records.columns.eventTime."
+        )
+    return found[:1]
 
 
 def _doubts(proposal: Proposal, event: Profile, rivals: list[str]) -> Iterator[str]:

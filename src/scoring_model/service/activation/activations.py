@@ -6,10 +6,16 @@ import asyncio
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from scoring_model.service.activation.shelf import BundleShelf, BundlesMissing, is_intact
+from scoring_model.service.activation.shelf import (
+    BundleShelf,
+    BundlesMissing,
+    is_intact,
+    read_bundle_directory,
+)
 from scoring_model.service.core.rows import (
     ActivationState,
     BundleActivationRow,
@@ -217,3 +223,30 @@ async def fetch(
     if not files:
         raise BundlesMissing(shelf.directory, ((versions.model, versions.policy),))
     return await asyncio.to_thread(shelf.restore, files, public_key=public_key)
+
+
+async def serving_versions(store: Store) -> Versions | None:
+    """Return the active bundle; without an activation, the one that serves, or began to serve last."""
+    async with store.reading() as reader:
+        active = Activations(tuple(await reader.activations())).active
+        processes = await reader.serving_processes()
+        began = [Versions(row.model_version, row.policy_version) for row in await reader.bundles()]
+    row = active or max(processes, key=attrgetter("seen_at"), default=None)
+    return Versions.of(row) if row is not None else began[-1] if began else None
+
+
+async def latest_bundle(store: Store) -> Path:
+    """Return the path of the bundle that `serving_versions` names.
+
+    Raises
+    ------
+    ValueError
+        If none has served, or this machine lacks it.
+    """
+    versions, directory = await serving_versions(store), await read_bundle_directory(store)
+    if versions is None or directory is None:
+        raise ValueError("no bundle has served this database yet: give --bundle")
+    path = BundleShelf(directory).find(*versions)
+    if path is None:
+        raise ValueError(f"{directory} lacks the bundle {versions}, which is active: give --bundle")
+    return path

@@ -3,12 +3,14 @@
 import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
 from scoring_model.contract.texts import rfc3339
 from scoring_model.rules import InvalidRules, Rules, parse_rules
 from scoring_model.scorer.scorer import Scorer
 from scoring_model.service.activation.activations import Activations, Versions, living
+from scoring_model.service.activation.shelf import BundleShelf, read_bundle_directory
 from scoring_model.service.core.rows import RuleSetRow
 from scoring_model.service.store import WHOLE_DATABASE, Reader, Store, Transaction
 
@@ -55,6 +57,17 @@ async def activate_rules(
         return await _append(
             transaction, latest, found[0].version, found[0].to_bytes().decode(), by=by, now=now
         )
+
+
+async def bundles_that_may_serve(store: Store, now: int) -> list[Path]:
+    """Return the paths of the bundles that rules are checked against, those that this machine lacks left out."""
+    directory = await read_bundle_directory(store)
+    if directory is None:
+        return []
+    async with store.reading() as reader:
+        needed = list(await _needed(reader, now))
+    paths = [BundleShelf(directory).find(*versions) for versions in needed]
+    return [path for path in paths if path is not None]
 
 
 async def roll_back_rules(store: Store, *, by: str, now: int) -> RuleSetRow:

@@ -181,23 +181,3 @@ async def read_bundle_directory(store: Store) -> Path | None:
     async with store.reading() as reader:
         value = await reader.fact(_DIRECTORY_FACT)
     return None if value is None else Path(os.fsdecode(value))
-
-
-async def latest_bundle(store: Store) -> Path:
-    """Return the path of the bundle that began to serve last.
-
-    Raises
-    ------
-    ValueError
-        If none has served, or this machine lacks it.
-    """
-    async with store.reading() as reader:
-        served = await reader.bundles()
-    directory = await read_bundle_directory(store)
-    if not served or directory is None:
-        raise ValueError("no bundle has served this database yet: give --bundle")
-    latest = served[-1]
-    path = BundleShelf(directory).find(latest.model_version, latest.policy_version)
-    if path is None:
-        raise ValueError(f"{directory} lacks the bundle that served last: give --bundle")
-    return path

@@ -195,6 +195,11 @@ def _read_file(path: Path) -> str:
                 got = f"{stat.S_IMODE(mode):o} (chmod 600)"
                 raise MasterKeyError(f"file:{path}: must be readable for its owner alone, got mode {got}")
             return file.read().decode()
+    except FileNotFoundError:
+        raise MasterKeyError(
+            f"file:{path}: No such file. The first `scoring-model serve` with a SQLite database makes its master key; "
+            "for PostgreSQL, `scoring-model keys generate-master` does"
+        ) from None
     except OSError as error:
         raise MasterKeyError(f"file:{path}: {error.strerror}") from None
     except UnicodeDecodeError:
