@@ -332,7 +332,7 @@ def _contributions(scorer: Scorer, rows: FloatArray | None) -> FloatArray | None
 
 
 def _reference_share(days: ReferenceDays) -> Estimate:
-    return share_of(int(days.frauds.sum()), int(days.records.sum()))
+    return share_of(int(days.frauds.sum()), int(days.by_margin.sum()))
 
 
 def _cap(days: ReferenceDays, given: float | None) -> float | None:
