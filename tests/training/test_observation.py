@@ -4,6 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 
 from scoring_model.arrays import BoolArray
@@ -13,6 +14,8 @@ from scoring_model.decision.probability import Platt
 from scoring_model.decision.rules import DecisionRules
 from scoring_model.evaluation import summary
 from scoring_model.evaluation.holdout import EvaluationOptions, evaluate_table
+from scoring_model.evaluation.uncertainty import share_of
+from scoring_model.monitoring import monitor
 from scoring_model.records import NEVER, RecordTable
 from scoring_model.records.times import DAY
 from scoring_model.scorer import Scorer
@@ -104,18 +107,27 @@ def test_a_training_says_of_the_stopped_what_an_evaluation_says(
 
 
 def test_the_reference_of_monitoring_is_about_all_applicants(
-    small_table: RecordTable, stopping: tuple[RecordTable, Training]
+    small: Path, small_table: RecordTable, stopping: tuple[RecordTable, Training], tmp_path: Path
 ) -> None:
     """A window holds all applicants too; without the stopped ones every window would have drifted."""
     at, (_, found) = small_table.event_times, stopping
     parts, files = found.split, found.bundle.files
     days = ReferenceDays.from_bytes(files["reference_days.npz"])
     limits = parts.boundaries
-    everyone = np.count_nonzero((at >= limits.validation_from) & (at < limits.validation_to))
+    everyone = int(np.count_nonzero((at >= limits.validation_from) & (at < limits.validation_to)))
     assert days.records.sum() == days.outcomes.sum() == everyone > len(parts.validation)
     assert Profile.from_bytes(files["profile.json"]).records == everyone
     assert days.by_margin.sum() == len(parts.validation)
     assert days.frauds.sum() == parts.validation_targets.sum()
+    records = pq.read_table(small)
+    shown = monitor(
+        found.bundle.save(tmp_path / "bundle"), records.slice(4_500), history=records.slice(0, 4_500)
+    )
+    unseen = everyone - len(parts.validation)
+    share = share_of(int(days.frauds.sum()) + unseen, everyone)
+    assert share.high is not None
+    assert shown.prevalence.cap == 2 * share.high
+    assert "where those who were stopped count as frauds" in " ".join(shown.notes)
 
 
 def test_an_observed_world_is_split_as_before() -> None:

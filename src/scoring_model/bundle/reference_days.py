@@ -92,6 +92,11 @@ class ReferenceDays:
                 f"reference days: arrays that do not fit together: {', '.join(wrong) or 'bins'}"
             )
 
+    @property
+    def not_observed(self) -> int:
+        """Return the number of applicants who were stopped, so that their class is not known."""
+        return int(self.records.sum() - self.by_margin.sum())
+
     def to_bytes(self) -> bytes:
         """Return the counts as one file of arrays."""
         return npz_bytes({field.name: _small(getattr(self, field.name)) for field in fields(self)})
