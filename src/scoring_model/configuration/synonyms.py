@@ -229,7 +229,7 @@ TIMES: Final = """
     time date stamp timestamp ts at created updated modified submitted opened epoch unix zeit datum fecha data tijd
     heure hora ora czas tid horodatage eingang angelegt cas dato idopont aika
     dt dttm tm дата время час tarih tarihi zaman vrijeme čas päivä päiväys 日時 日付 日期 时间 時間 일시
-    تاريخ תאריך criado creado créé crée erstellt
+    تاريخ תאריך criado creado créé crée erstellt ns reported known
 """
 """Words of headers of times that may be numbers."""
 
