@@ -277,6 +277,8 @@ LINKING = {
     "device_hash": True,
     "Kontonummer": True,
     "account no": True,
+    "Cédula del cliente": True,
+    "RUT": True,
     "Kundenalter": False,
     "âge client": False,
     "IP-Land": False,

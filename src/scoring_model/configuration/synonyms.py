@@ -377,7 +377,7 @@ LINKS: Final = """
     телефон карта карты устройство устройства пристрій пристрою клиент клиента клієнта счет счета рахунок
     інн инн устройството uređaj uređaja kartica račun kupac naprava cihaz kart müşteri hesap 端末 端末id
     カード 口座 顧客 会員 设备 设备号 卡号 账号 客户 用户 身份证 الجهاز البطاقة العميل الحساب מכשיר כרטיס
-    לקוח חשבון ein ssn oib egn egp kunnr imsi msisdn wallet permis
+    לקוח חשבון ein ssn oib egn egp kunnr imsi msisdn wallet permis cédula rut curp rfc cuit cuil nit
 """
 """Headers of identifiers that connect records."""
 NUMBERS: Final = """
