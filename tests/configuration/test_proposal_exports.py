@@ -341,3 +341,21 @@ def test_lists_are_no_signals(tmp_path: Path) -> None:
     table(tags=[["new"][: place % 2] for place in range(N)], fraud=words("yes", "no")).to_parquet(path)
     found = proposed(path)
     assert found.left_out["tags"] == "it holds lists or objects, and a signal is one value"
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_several_files_are_read_as_one(tmp_path: Path, ending: str) -> None:
+    """A proposal for monthly files suits all of them: a column that some lack is left out, and it is said."""
+    frame = table(fraud=words("yes", "no")).assign(created_at=EVENTS)
+    for name, rows, more in (("a", slice(0, 150), {}), ("b", slice(150, N), {"points": 5})):
+        part = frame[rows].assign(**more)
+        path = tmp_path / f"{name}.{ending}"
+        part.to_csv(path, index=False) if ending == "csv" else part.to_parquet(path)
+    paths = [tmp_path / f"{name}.{ending}" for name in "ab"]
+    found = propose(paths)
+    assert found.left_out["points"] == "1 of 2 files lack it"
+    config = tmp_path / "use.yaml"
+    config.write_text(proposal_text(found, name="use", source="a and b"), encoding="utf-8")
+    reading = read_records(paths, load_configuration(config).schema, labelled=True)
+    assert (len(reading.table.labels), reading.violations) == (N, ())
+    assert propose(tmp_path / f"*.{ending}").fields == found.fields

@@ -117,8 +117,8 @@ def test_statistics_that_gain_are_kept_and_others_are_left_out(
     """Telling shops keep them; with shuffled labels they and their tables are gone, and the finding can name them."""
     lines: list[str] = []
     assert leave_out_gainless(prepared, use, threads=1, report=lines.append) is prepared
-    # Of ten shuffles four lead by more than their standard error over two folds: this is one of the six others.
-    shuffled = replace(table, labels=np.random.default_rng(1).permutation(table.labels))
+    # Of ten shuffles four lead by more than their standard error over two folds: this is one of them.
+    shuffled = replace(table, labels=np.random.default_rng(0).permutation(table.labels))
     noise = prepare(shuffled, use)
     left = leave_out_gainless(noise, use, threads=1, report=lines.append)
     assert (statistic_names(left.matrix), left.learnt) == ((), None)
@@ -153,6 +153,17 @@ def test_a_lead_is_clear_beyond_its_standard_error() -> None:
         False,
         True,
     )
+
+
+def test_a_lead_is_sure_beyond_what_noise_leads_by() -> None:
+    """Of differences without a mean at most one set in nine is; one in five exceeds its standard error."""
+    draws = np.random.default_rng(5).normal(size=(2_000, 3))
+    for folds in (2, 3):
+        leads = [Lead.of(draw[:folds].tolist(), [0.0] * folds) for draw in draws]
+        assert np.mean([lead.is_sure for lead in leads]) < 1 / 9
+        assert np.mean([lead.is_clear for lead in leads]) > 0.18
+    assert Lead.of([0.3, 0.31, 0.32], [0.2, 0.2, 0.2]).is_sure
+    assert not Lead.of([0.2], [0.1]).is_sure
 
 
 def test_thinned_trainings_have_none(tmp_path_factory: pytest.TempPathFactory) -> None:

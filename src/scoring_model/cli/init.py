@@ -1,5 +1,6 @@
 """The command that proposes a configuration for a file."""
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -13,7 +14,6 @@ if TYPE_CHECKING:
     from scoring_model.configuration.amazon_fraud_detector import Definition
     from scoring_model.configuration.proposal import Proposal
 
-_Path = Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="File of records.")]
 _Out = Annotated[Path, typer.Option(help="Configuration to write, such as configs/mine.yaml.")]
 _Delay = Annotated[str | None, typer.Option(help="Time from an event until its label is known, such as 7d.")]
 _Timezone = Annotated[
@@ -38,7 +38,7 @@ _Definition = Annotated[
 
 @in_group(Group.DATA)
 def init(
-    path: _Path,
+    paths: shared.Files,
     out: _Out,
     delay: _Delay = None,
     timezone: _Timezone = None,
@@ -46,7 +46,7 @@ def init(
     definition: _Definition = None,
     replace: shared.Replace = False,
 ) -> None:
-    """Propose a configuration for a file: columns, labels, formats, signals, link keys and windows.
+    """Propose a configuration for files that are read as one: columns, labels, formats, signals, keys and windows.
 
     Comments in the file list the decisions left to a person, which are also printed, and the unused columns; see
     docs/your-data.md#what-init-proposes.
@@ -70,15 +70,19 @@ def init(
     given = None if delay is None else parse_duration(delay)
     if given == 0:
         raise ValueError("--delay must be longer than 0, such as 7d")
-    found = propose(path, delay=given, timezone=timezone, given=None if known is None else known.given)
+    found = propose(paths, delay=given, timezone=timezone, given=None if known is None else known.given)
     with atomic_file(out) as partial:
-        partial.write_text(proposal_text(found, name=out.stem, source=path.name), encoding="utf-8")
+        partial.write_text(proposal_text(found, name=out.stem, source=_named(paths)), encoding="utf-8")
         configuration = load_configuration(partial)
-    _say_read(path, found, configuration)
+    _say_read(paths, found, configuration)
     _say_proposed(out, found)
     if known is not None and rules is not None:
         _write_rules(rules, known, found)
-    console.say(f"next: scoring-model check {path} --config {out}")
+    console.say(f"next: scoring-model check {' '.join(map(shlex.quote, map(str, paths)))} --config {out}")
+
+
+def _named(paths: list[Path]) -> str:
+    return paths[0].name if len(paths) == 1 else f"{paths[0].name} and {len(paths) - 1} more"
 
 
 def _write_rules(path: Path, known: "Definition", found: "Proposal") -> None:
@@ -109,7 +113,7 @@ def _say_proposed(path: Path, found: "Proposal") -> None:
     )
 
 
-def _say_read(path: Path, found: "Proposal", configuration: "Configuration") -> None:
+def _say_read(paths: list[Path], found: "Proposal", configuration: "Configuration") -> None:
     """Say which rows are refused, which forms of dates are not read, what its keys do, and which columns may leak."""
     from scoring_model.contract.fields import EVENT_FIELDS
     from scoring_model.evaluation.telling_columns import check_columns
@@ -120,7 +124,7 @@ def _say_read(path: Path, found: "Proposal", configuration: "Configuration") -> 
 
     if "eventTime" not in found.fields or not (found.signals or found.fields.keys() - set(EVENT_FIELDS)):
         return
-    reading = read_records(path, configuration.schema, labelled=False)
+    reading = read_records(paths, configuration.schema, labelled=False)
     for (name, rule), count in count_violations(reading).items():
         console.say(f"refused rows: {name or 'record'} {rule}: {count} of {reading.rows}")
     if forms := unread_dates(reading):

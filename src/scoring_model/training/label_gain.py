@@ -81,8 +81,8 @@ def find_gainless(
         **feature_options(matrix),
     )
     gain = f"average precision {lead.mean:+.4f} over the folds, standard error {lead.error:.4f}"
-    report(f"label statistics: {gain}: {'kept' if lead.is_clear else 'left out'}")
-    return {} if lead.is_clear else dict.fromkeys(names, f"no clear gain: {gain}")
+    report(f"label statistics: {gain}: {'kept' if lead.is_sure else 'left out'}")
+    return {} if lead.is_sure else dict.fromkeys(names, f"no clear gain: {gain}")
 
 
 def measure_label_gain(

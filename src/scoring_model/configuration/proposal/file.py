@@ -1,35 +1,68 @@
-"""Reads a file whose configuration is to be proposed."""
+"""Reads the files whose configuration is to be proposed."""
 
 import re
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from functools import reduce
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from scoring_model.configuration import synonyms
 from scoring_model.configuration.profiles import decimal_mark, profile
 from scoring_model.configuration.proposal.draft import FEWEST, Proposal
 from scoring_model.contract.rules import RuleError, country
 from scoring_model.records import cells
-from scoring_model.records.encoding import encode, is_zoned
+from scoring_model.records.encoding import encode, is_typed, is_zoned
 from scoring_model.records.files import file_sheet
 from scoring_model.records.sheet import UnreadableSource
 from scoring_model.records.table import Column
 
 
-def described(path: Path) -> Proposal:
-    """Profile the columns of a file; raises UnreadableSource."""
-    sheet = file_sheet(path)
-    if not sheet.columns:
-        raise UnreadableSource(f"{path.name}: no row of it can be read")
-    raw = {name: encode(column, sheet.rows) for name, column in sheet.columns.items()}
+def described(paths: Sequence[Path]) -> Proposal:
+    """Profile the columns of files that are read as one; a column that some of them lack is left out.
+
+    Raises
+    ------
+    UnreadableSource
+        If one of them cannot be read, or they share no column with a row.
+    """
+    sheets = [file_sheet(path) for path in paths]
+    held = Counter(name for sheet in sheets for name in sheet.columns)
+    shared = [name for name, count in held.items() if count == len(sheets)]
+    if not shared:
+        names = ", ".join(path.name for path in paths)
+        raise UnreadableSource(
+            f"{names}: no row of it can be read" if len(paths) == 1 else f"{names}: share no column"
+        )
+    raw = {name: _joined([encode(sheet.columns[name], sheet.rows) for sheet in sheets]) for name in shared}
     seen = {text for column in raw.values() for text in synonyms.MISSING if text in column.values}
     nulls = tuple(word for word in synonyms.MISSING if word in seen and not _is_code(word, raw.values()))
     decimal = decimal_mark(raw.values())
     profiles = {
-        name: profile(name, column, nulls, decimal=decimal, zoned=is_zoned(sheet.columns[name]))
+        name: profile(name, column, nulls, decimal=decimal, zoned=is_zoned(sheets[0].columns[name]))
         for name, column in raw.items()
     }
     groups = ("commas between groups of digits",) if decimal == "." else ()
-    return Proposal(profiles=profiles, nulls=nulls, decimal=decimal, guesses=(*sheet.guesses, *groups))
+    guesses = tuple(dict.fromkeys(guess for sheet in sheets for guess in sheet.guesses))
+    lacking = {
+        name: f"{len(sheets) - count} of {len(sheets)} files lack it"
+        for name, count in held.items()
+        if count < len(sheets)
+    }
+    return Proposal(
+        profiles=profiles, nulls=nulls, decimal=decimal, guesses=(*guesses, *groups), left_out=lacking
+    )
+
+
+def _joined(parts: Sequence[Column]) -> Column:
+    """Append columns; times that all parts have by their type stay such."""
+    whole = reduce(Column.append, parts)
+    if len(parts) == 1 or not all(map(is_typed, parts)):
+        return whole
+    values: Any = np.array(whole.values)
+    return Column(values, whole.codes)
 
 
 def _is_code(word: str, columns: Iterable[Column]) -> bool:

@@ -5,6 +5,7 @@ from typing import Final
 import numpy as np
 
 from scoring_model.configuration.proposal.draft import Proposal
+from scoring_model.configuration.proposal.outcomes import stopped_rows
 from scoring_model.configuration.proposal.signals import key_codes
 from scoring_model.configuration.proposal.split import Parts, propose_parts, provable_bound
 from scoring_model.configuration.proposal.windows import propose_lengths
@@ -36,8 +37,17 @@ def find_lengths(proposal: Proposal, given: int | None) -> None:
         return
     assumed = 0 if known_at is not None and proposal.ends else lengths.delay
     as_of = (proposal.ends if known_at is not None else int(seen.max())) + assumed + 1
+    assumed_known = np.where(times == NEVER, NEVER, times + lengths.delay * (times != NEVER))
     proposal.parts = propose_parts(
-        times, targets, as_of=as_of, maturity=lengths.maturity, gap=lengths.gap, burn_in=lengths.burn_in
+        times,
+        targets,
+        known=assumed_known if since is None else np.where(since == NEVER, assumed_known, since),
+        persons=codes.get("person"),
+        stopped=stopped_rows(proposal),
+        as_of=as_of,
+        maturity=lengths.maturity,
+        gap=lengths.gap,
+        burn_in=lengths.burn_in,
     )
     _say_parts(proposal)
 

@@ -139,3 +139,15 @@ def _holds(column: Profile, words: list[str]) -> BoolArray:
     """Return for each row whether the column has one of the words."""
     holds: BoolArray = np.array([*(word in words for word in words_in(column)), False])[column.column.codes]
     return holds
+
+
+def stopped_rows(proposal: Proposal) -> BoolArray:
+    """Return the rows that were stopped, or stepped up with no resolution in the file: no part judges on them."""
+    column, ended = proposal.of("outcome"), proposal.of("resolution")
+    rows = len(next(iter(proposal.profiles.values())).column)
+    if column is None:
+        return np.zeros(rows, dtype=np.bool_)
+    stopped = _holds(column, proposal.outcomes.get("failed", []))
+    if ended is not None:
+        return stopped & ~_holds(ended, proposal.outcomes.get("approved", []))
+    return stopped | _holds(column, proposal.outcomes.get("stepped_up", []))

@@ -5,7 +5,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from scoring_model.arrays import IntArray
+import numpy as np
+
+from scoring_model.arrays import BoolArray, IntArray
 from scoring_model.configuration.training import SplitSettings
 from scoring_model.records import NEVER
 
@@ -57,7 +59,16 @@ class Parts:
 
 
 def propose_parts(
-    times: IntArray, targets: IntArray, *, as_of: int, maturity: int, gap: int, burn_in: int
+    times: IntArray,
+    targets: IntArray,
+    *,
+    known: IntArray,
+    persons: IntArray | None = None,
+    stopped: BoolArray | None = None,
+    as_of: int,
+    maturity: int,
+    gap: int,
+    burn_in: int,
 ) -> Parts:
     """Propose the usual parts if each has enough frauds and validation proves the lowest bound, else the first others.
 
@@ -69,22 +80,38 @@ def propose_parts(
         Times of the events, microseconds; `NEVER` where missing, or empty if they are unknown.
     targets : ndarray of shape (n,), int64
         1 fraud, 0 genuine, -1 none.
+    known : ndarray of shape (n,), int64
+        Times from which labels are known, microseconds. The train part has the frauds known where validation begins.
+    persons : ndarray of shape (n,), int64, optional
+        Codes of persons, negative where unknown. The train part has no records of persons of later parts.
+    stopped : ndarray of shape (n,), bool, optional
+        Records that were not observed: validation and test have none of them.
     as_of, maturity, gap, burn_in : int
         Microseconds, as in `SplitSettings`.
     """
     if not (times != NEVER).any() or len(targets) != len(times):
         return Parts()
-    every = list(_counted(times, targets, as_of, maturity, gap, burn_in))
+    seen = times != NEVER
+    persons = np.full(len(times), -1) if persons is None else persons
+    stopped = np.zeros(len(times), dtype=np.bool_) if stopped is None else stopped
+    records = (times[seen], targets[seen], known[seen], persons[seen], stopped[seen])
+    every = list(_counted(*records, as_of, maturity, gap, burn_in))
     fitting = (parts for parts in every if parts.enough)
     best = max(every, key=lambda parts: min(parts.frauds, default=0), default=Parts(enough=False))
     return next(fitting, best)
 
 
 def _counted(
-    times: IntArray, targets: IntArray, as_of: int, maturity: int, gap: int, burn_in: int
+    times: IntArray,
+    targets: IntArray,
+    known: IntArray,
+    persons: IntArray,
+    stopped: BoolArray,
+    as_of: int,
+    maturity: int,
+    gap: int,
+    burn_in: int,
 ) -> Iterator[Parts]:
-    seen = times != NEVER
-    times, targets = times[seen], targets[seen]
     for shares in _SHARES:
         train, validation, test = shares
         settings = SplitSettings(
@@ -98,12 +125,18 @@ def _counted(
         usable = as_of - int(times.min()) - settings.overhead
         if usable <= 0:
             continue
-        edge, counts, genuine = int(times.min()) + burn_in, [], -1
+        edge, inside = int(times.min()) + burn_in, {}
         for part, length in settings.part_lengths(usable).items():
-            inside = (times >= edge) & (times < edge + length)
-            counts.append(int((targets[inside] == 1).sum()))
-            genuine = int((targets[inside] != 1).sum()) if part == "validation" else genuine
+            inside[part] = (times >= edge) & (times < edge + length)
             edge += length + settings.gap_length
+        first, *later = inside.values()
+        judged = np.logical_or.reduce(later)
+        first &= known < times[inside["validation"]].min(initial=as_of)
+        first &= (persons < 0) | ~np.isin(persons, persons[judged])
+        for rows in later:
+            rows &= ~stopped
+        counts = [int((targets[rows] == 1).sum()) for rows in inside.values()]
+        genuine = int((targets[inside["validation"]] != 1).sum())
         enough = min(counts) >= _USUAL.min_frauds
         if shares == _SHARES[0]:
             enough &= provable_bound(genuine) == _BOUNDS[0]

@@ -3,6 +3,7 @@
 Decision record: docs/adr/0008-guesses-about-files.md.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,15 +17,22 @@ from scoring_model.configuration.proposal.lengths import find_bound, find_length
 from scoring_model.configuration.proposal.outcomes import find_outcomes
 from scoring_model.configuration.proposal.signals import find_amounts, find_keys, find_signals
 from scoring_model.configuration.proposal.times import find_known, find_times
+from scoring_model.records.sources import file_paths
 
 
 def propose(
-    path: Path, *, delay: int | None = None, timezone: str | None = None, given: Given | None = None
+    source: Path | Sequence[Path],
+    *,
+    delay: int | None = None,
+    timezone: str | None = None,
+    given: Given | None = None,
 ) -> Proposal:
-    """Propose a configuration for a file.
+    """Propose a configuration for files of one kind.
 
     Parameters
     ----------
+    source : Path or sequence of Path
+        Files and patterns, as `read_records` takes them.
     delay : int, optional
         Time from an event until its label is known, microseconds; measured or assumed without it.
     timezone : str, optional
@@ -35,9 +43,9 @@ def propose(
     Raises
     ------
     UnreadableSource
-        If the file cannot be read.
+        If a file cannot be read.
     """
-    proposal = replace(described(path), timezone=timezone)
+    proposal = replace(described(file_paths(source) or ()), timezone=timezone)
     if given is not None:
         _take_over(proposal, given)
     find_times(proposal)
