@@ -16,16 +16,15 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.csv
-import pyarrow.parquet as pq
+import pandas as pd
 from shared.browser import open_times
 from shared.processes import run_program
 from shared.script import Verdict, at_most, run
 from shared.simulation import rules_of
 
+from scoring_model.arrays import IntArray
 from scoring_model.configuration import CostSettings
+from scoring_model.contract.outcome import OUTCOMES
 from scoring_model.evaluation import EvaluatedRecords, evaluate_records
 from scoring_model.records import Column
 from scoring_model.records.times import DAY
@@ -68,33 +67,32 @@ def timed(name: str, work: Callable[[], T]) -> T:
 
 def write_scored(scorer: Scorer, records: EvaluatedRecords, folder: Path) -> tuple[Path, Path]:
     """Write decisions under the rules of a bundle as `score` writes them, and the labels, known a month later."""
-    scored, labels, month = folder / "scored.parquet", folder / "labels.csv", 30 * DAY
-    decisions = scorer.rules.decide(records.decisions.margins)
-    size, manifest = len(records.labels), scorer.manifest
-    ids = pa.array([f"r{row:07}" for row in range(size)])
-    times = pc.strftime(pa.array(records.event_times, pa.timestamp("us", "UTC")), format="%Y-%m-%dT%H:%M:%SZ")
-    known = pa.array(records.event_times + month, pa.timestamp("us", "UTC"))
-    scores = {
-        "recordId": ids,
-        "eventTime": times,
-        "scoringScore": pa.array(decisions.scores),
-        "scoringOutcome": pa.array(np.array(["PASSED", "STEPPED_UP", "FAILED"])[decisions.outcomes]),
-        "margin": pa.array(decisions.margins),
-        "modelVersion": pa.repeat(manifest.model_version, size),
-        "policyVersion": pa.repeat(manifest.policy_version, size),
-    }
-    scores |= {name: _texts(column) for name, column in records.columns.items()}
-    pq.write_table(pa.table(scores), scored)
-    plain = scorer.contents.schema.labels
-    words = np.array([sorted(plain.genuine)[0], sorted(plain.fraud)[0]])[records.labels]
-    known_texts = pc.strftime(known, format="%Y-%m-%dT%H:%M:%SZ")
-    found = {"recordId": ids, "label": pa.array(words), "labelKnownAt": known_texts}
-    pa.csv.write_csv(pa.table(found), labels)
+    scored, labels = folder / "scored.parquet", folder / "labels.csv"
+    decisions, words = scorer.rules.decide(records.decisions.margins), scorer.contents.schema.labels
+    ids = [f"r{row:07}" for row in range(len(records))]
+    pd.DataFrame(
+        {
+            "recordId": ids,
+            "eventTime": _texts(records.event_times),
+            "scoringScore": decisions.scores,
+            "scoringOutcome": np.array(OUTCOMES)[decisions.outcomes],
+            "margin": decisions.margins,
+            "modelVersion": scorer.manifest.model_version,
+            "policyVersion": scorer.manifest.policy_version,
+            **{
+                name: pd.Categorical.from_codes(one.codes, pd.Index(one.values))
+                for name, one in records.columns.items()
+            },
+        }
+    ).to_parquet(scored, index=False)
+    label = np.array([min(words.genuine), min(words.fraud)])[records.labels]
+    known = _texts(records.event_times + 30 * DAY)
+    pd.DataFrame({"recordId": ids, "label": label, "labelKnownAt": known}).to_csv(labels, index=False)
     return scored, labels
 
 
-def _texts(column: Column) -> pa.Array:
-    return pa.array(np.array([*column.values, None], dtype=object)[column.codes])
+def _texts(instants: IntArray) -> "pd.Index[str]":
+    return pd.to_datetime(instants, unit="us", utc=True).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def time_command(bundle: Path, records: EvaluatedRecords) -> Iterator[Verdict]:

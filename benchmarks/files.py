@@ -181,7 +181,7 @@ def measure_history(folder: Path) -> Iterator[Verdict]:
     later, earlier, out = (folder / f"{part}.parquet" for part in ("later", "earlier", "scored"))
     pq.write_table(payments.slice(EARLIER), later)
     pq.write_table(payments.slice(0, EARLIER), earlier)
-    command = ("score", bundle, later, "--history", earlier, "--out", out, "--replace")
+    command = ("score", bundle, later, "--history", earlier, "--out", out)
     measured = [run_program(*command) for _ in range(HISTORY_ROUNDS)]
     scorer = Scorer.load(bundle, threads=2)
     whole = scorer.decide(

@@ -27,7 +27,7 @@ import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from functools import cache
+from functools import cache, partial
 from multiprocessing.synchronize import Event
 from pathlib import Path
 from typing import Annotated, Final
@@ -57,6 +57,7 @@ MOST_SLOWER: Final = {"wrong credentials": 4.0}
 """Greatest median beside an attack as a multiple of that beside none, where `none` is measured first."""
 GRACE: Final = 10
 HOST: Final = b"Host: a\r\n"
+HEAD: Final = b"GET / HTTP/1.1\r\nHost: a\r\nx: "
 POST: Final = b"POST /scoring/v1/identities HTTP/1.1\r\nHost: a\r\ncontent-type: application/json\r\n"
 PIECE: Final = b"x-a: " + b"a" * 8_000 + b"\r\n"
 
@@ -93,20 +94,25 @@ class Bound(Enum):
 Attack = Callable[[Streams, Target], Awaitable[None]]
 
 
-async def trailers(streams: Streams, _: Target) -> None:
-    """Send the trailers of a body without end."""
-    streams[1].write(POST + b"transfer-encoding: chunked\r\n\r\n0\r\n")
+async def pour(
+    streams: Streams, _: Target, *, piece: bytes, beginning: bytes = b"", reading: bool = True
+) -> None:
+    """Send a beginning, and a piece after another as fast as the service takes them."""
+    if not reading:
+        streams[1].transport.pause_reading()  # type: ignore[attr-defined]
+    streams[1].write(beginning)
     while True:
-        streams[1].write(PIECE)
+        streams[1].write(piece)
         await streams[1].drain()
 
 
-async def unread_responses(streams: Streams, _: Target) -> None:
-    """Request the longest page repeatedly and read nothing."""
-    streams[1].transport.pause_reading()  # type: ignore[attr-defined]
+async def trickle(streams: Streams, _: Target, *, beginning: bytes) -> None:
+    """Send a beginning, and a byte a second, whatever is answered."""
+    streams[1].write(beginning)
     while True:
-        streams[1].write(b"GET /docs/swagger-ui-bundle.js HTTP/1.1\r\nHost: a\r\n\r\n" * 500)
+        streams[1].write(b" ")
         await streams[1].drain()
+        await asyncio.sleep(1)
 
 
 async def silence(streams: Streams, _: Target) -> None:
@@ -114,42 +120,43 @@ async def silence(streams: Streams, _: Target) -> None:
     await streams[0].read()
 
 
-async def trickled_heads(streams: Streams, _: Target) -> None:
-    """Send a byte of a header now and then."""
-    await _trickle(streams, b"GET / HTTP/1.1\r\nHost: a\r\nx: ")
+async def ask(
+    streams: Streams, target: Target, *, request: Callable[[Target, int], bytes], pause: float = 0.0
+) -> None:
+    """Send numbered requests, each once the one before is answered and as much later as Retry-After says."""
+    for number in itertools.count():
+        streams[1].write(request(target, number))
+        head = await streams[0].readuntil(b"\r\n\r\n")
+        length = head.lower().partition(b"content-length:")[2].partition(b"\r\n")[0]
+        await streams[0].readexactly(int(length))
+        await asyncio.sleep(pause)
 
 
-async def trickled_bodies(streams: Streams, _: Target) -> None:
-    """Send a byte of a body now and then, although the answer was sent."""
-    await _trickle(streams, POST + b"content-length: 250000\r\n\r\n")
+async def abandon(streams: Streams, target: Target) -> None:
+    """Go while labels are stored."""
+    streams[1].write(most_labels(target, 0))
+    await asyncio.sleep(0.2)
 
 
-async def large_heads(streams: Streams, _: Target) -> None:
-    """Send a head without its end."""
-    await _trickle(streams, b"GET / HTTP/1.1\r\nHost: a\r\nx: " + b"x" * 65_000)
-
-
-async def wrong_credentials(streams: Streams, _: Target) -> None:
-    """Try one pair after another."""
-    number = 0
-    while True:
-        number += 1
-        pair = b"x-client-id: cl_%022d\r\nx-api-key: sk_%043d\r\n" % (number, number)
-        streams[1].write(b"GET /scoring/v1/webhooks HTTP/1.1\r\n" + HOST + pair + b"\r\n")
-        await _answer(streams)
-
-
-async def quadratic_bodies(streams: Streams, target: Target) -> None:
-    """Send long runs of combining marks, with valid credentials."""
-    text = "a" + "\u0301" * 65_400 + "\u0316" * 65_400
-    body = json.dumps({"externalId": text}, ensure_ascii=False).encode()[: 256 * 1024]
-    while True:
-        streams[1].write(POST + target.credentials + b"content-length: %d\r\n\r\n" % len(body) + body)
-        await _answer(streams)
+def wrong_credentials(_: Target, number: int) -> bytes:
+    """Make a request with a pair of credentials that nobody has."""
+    pair = b"x-client-id: cl_%022d\r\nx-api-key: sk_%043d\r\n" % (number, number)
+    return b"GET /scoring/v1/webhooks HTTP/1.1\r\n" + HOST + pair + b"\r\n"
 
 
 @cache
-def _labels(target: Target, count: int, first: int = 0) -> bytes:
+def _marks() -> bytes:
+    text = "a" + "\u0301" * 65_400 + "\u0316" * 65_400
+    return json.dumps({"externalId": text}, ensure_ascii=False).encode()[: 256 * 1024]
+
+
+def combining_marks(target: Target, _: int) -> bytes:
+    """Make a request with long runs of combining marks."""
+    return POST + target.credentials + b"content-length: %d\r\n\r\n" % len(_marks()) + _marks()
+
+
+@cache
+def labels(target: Target, first: int, count: int) -> bytes:
     """Make a request with different labels of the identity."""
     label = {"identityId": target.identity, "label": "fraud"}
     rows = [
@@ -161,66 +168,43 @@ def _labels(target: Target, count: int, first: int = 0) -> bytes:
     return head + target.credentials + b"content-length: %d\r\n\r\n" % len(body) + body
 
 
-async def most_labels(streams: Streams, target: Target) -> None:
-    """Report as many labels of an identity as a request may, as often as Retry-After says."""
-    for first in itertools.count(0, 10):
-        streams[1].write(_labels(target, 10_000 // MANY, first))
-        await _answer(streams)
-        await asyncio.sleep(1)
+def most_labels(target: Target, number: int) -> bytes:
+    """Report as many labels of an identity as a request may."""
+    return labels(target, 10 * number, 10_000 // MANY)
 
 
-async def too_many_labels(streams: Streams, target: Target) -> None:
-    """Report a hundred times as many."""
-    while True:
-        streams[1].write(_labels(target, 1_000))
-        await _answer(streams)
-        await asyncio.sleep(1)
+def too_many_labels(target: Target, _: int) -> bytes:
+    """Report a hundred times as many, the same ones each time."""
+    return labels(target, 0, 1_000)
 
 
-async def abandoned_labels(streams: Streams, target: Target) -> None:
-    """Go while labels are stored."""
-    streams[1].write(_labels(target, 10_000 // MANY))
-    await asyncio.sleep(0.2)
-
-
-async def empty_pages(streams: Streams, target: Target) -> None:
-    """Read pages that check as many rows as a page may, and find none."""
+def empty_page(target: Target, _: int) -> bytes:
+    """Ask for a page that checks as many rows as a page may, and finds none."""
     path = f"/scoring/v1/verifications?identityId={target.identity}&modelVersion=x".encode()
-    while True:
-        streams[1].write(b"GET " + path + b" HTTP/1.1\r\n" + HOST + target.credentials + b"\r\n")
-        await _answer(streams)
+    return b"GET " + path + b" HTTP/1.1\r\n" + HOST + target.credentials + b"\r\n"
 
+
+LONGEST: Final = b"GET /docs/swagger-ui-bundle.js HTTP/1.1\r\nHost: a\r\n\r\n" * 500
+CHUNKED: Final = POST + b"transfer-encoding: chunked\r\n\r\n0\r\n"
+LARGE: Final = HEAD + b"x" * 65_000
+BODY: Final = POST + b"content-length: 250000\r\n\r\n"
 
 ATTACKS: Final[Mapping[str, tuple[Attack, int, Bound]]] = {
     "none": (silence, 0, Bound.SECOND),
-    "trailers": (trailers, 40, Bound.SECOND),
-    "unread responses": (unread_responses, 1_200, Bound.SECOND),
+    "trailers": (partial(pour, beginning=CHUNKED, piece=PIECE), 40, Bound.SECOND),
+    "unread responses": (partial(pour, piece=LONGEST, reading=False), 1_200, Bound.SECOND),
     "silent connections": (silence, 3_000, Bound.SECOND),
-    "trickled heads": (trickled_heads, 1_000, Bound.SECOND),
-    "large heads": (large_heads, 2_000, Bound.SECOND),
-    "trickled bodies after 401": (trickled_bodies, 1_000, Bound.SECOND),
-    "wrong credentials": (wrong_credentials, 100, Bound.SECOND),
-    "quadratic bodies": (quadratic_bodies, 4, Bound.NONE),
-    "most labels": (most_labels, 100, Bound.TWICE),
-    "too many labels": (too_many_labels, 100, Bound.TWICE),
-    "abandoned labels": (abandoned_labels, 100, Bound.TWICE),
-    "empty pages": (empty_pages, 4, Bound.TWICE),
+    "trickled heads": (partial(trickle, beginning=HEAD), 1_000, Bound.SECOND),
+    "large heads": (partial(trickle, beginning=LARGE), 2_000, Bound.SECOND),
+    "trickled bodies after 401": (partial(trickle, beginning=BODY), 1_000, Bound.SECOND),
+    "wrong credentials": (partial(ask, request=wrong_credentials), 100, Bound.SECOND),
+    "quadratic bodies": (partial(ask, request=combining_marks), 4, Bound.NONE),
+    "most labels": (partial(ask, request=most_labels, pause=1), 100, Bound.TWICE),
+    "too many labels": (partial(ask, request=too_many_labels, pause=1), 100, Bound.TWICE),
+    "abandoned labels": (abandon, 100, Bound.TWICE),
+    "empty pages": (partial(ask, request=empty_page), 4, Bound.TWICE),
 }
 """By name: what each connection does, the number of connections, and the bound of others' latency."""
-
-
-async def _trickle(streams: Streams, beginning: bytes) -> None:
-    streams[1].write(beginning)
-    while True:
-        streams[1].write(b" ")
-        await streams[1].drain()
-        await asyncio.sleep(1)
-
-
-async def _answer(streams: Streams) -> None:
-    head = await streams[0].readuntil(b"\r\n\r\n")
-    length = head.lower().partition(b"content-length:")[2].partition(b"\r\n")[0]
-    await streams[0].readexactly(int(length))
 
 
 async def _one(attack: Attack, port: int, target: Target) -> None:

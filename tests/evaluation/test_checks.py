@@ -13,6 +13,7 @@ from scoring_model.decision.probability import Platt
 from scoring_model.decision.rules import DecisionRules, Policy, Promise
 from scoring_model.decision.scale import ScoreScale
 from scoring_model.evaluation import EvaluatedRecords, Evaluation, evaluate_records, summary
+from scoring_model.evaluation.coverage import Coverage, LeftOut
 from scoring_model.evaluation.report.sections.findings import findings_section
 from scoring_model.evaluation.trained_records import trained_until
 from scoring_model.findings import Finding, State
@@ -128,12 +129,17 @@ def test_months_with_another_share_of_frauds_are_named() -> None:
         decisions=using.decide(np.linspace(-1, 1, len(labels))), labels=labels, event_times=times, columns={}
     )
 
-    def found(genuine: int, frauds: int) -> Finding:
+    def found(genuine: int, frauds: int, young_from: str = "2026-05") -> Finding:
         counts = ScoreCounts.of_scores(
             persons=none, rings=none, genuine=np.full(genuine, 3), frauds=np.full(frauds, 900),
             limits={}, confidence=0.95, until=0,
         )  # fmt: skip
-        return finding(evaluate_records(records, rules=using, counts=counts), "SM022")
+        as_of = int(np.datetime64(young_from, "us").astype(np.int64)) + DAY
+        choice = Coverage(
+            as_of=as_of, maturity=DAY, matured_only=False, genuine=0, frauds=0,
+            immature_genuine=0, immature_frauds=0, left_out={LeftOut.UNLABELLED_IMMATURE: 0},
+        )  # fmt: skip
+        return finding(evaluate_records(records, rules=using, counts=counts, coverage=choice), "SM022")
 
     moved = found(9_000, 1_000)
     assert (moved.state, moved.count, moved.names) == (State.FOUND, 2, ("2026-03", "2026-04"))
@@ -141,6 +147,9 @@ def test_months_with_another_share_of_frauds_are_named() -> None:
         "2 of 4 months have another share of frauds than the records that certified"
     )
     assert "10.00% (9.43% to 10.60%): 2026-03 20.00% (" in moved.sentence
+    # Of records younger than the label maturity only those count whose label is known early: mostly frauds.
+    assert found(9_000, 1_000, "2026-04").names == ("2026-03",)
+    assert found(9_000, 1_000, "2026-01").state is State.NOT_APPLICABLE
     # A certificate of few records does not say what their share is.
     assert found(9, 1).state is State.CLEAR
     assert finding(evaluate_records(records, rules=using), "SM022").state is State.NOT_APPLICABLE

@@ -49,6 +49,7 @@ def compared(
     strict: float = 0.0,
     limit: float | None = None,
     noise: float = 0.05,
+    kinds: int = 3,
 ) -> Comparison:
     """A challenger with a gain for frauds that rates genuine records of a small group higher."""
     rng = np.random.default_rng(0)
@@ -73,7 +74,7 @@ def compared(
                 decisions=rules.decide(margins + extra + rng.normal(0, noise, size)),
                 labels=labels,
                 event_times=times,
-                columns={"kind": Column(GROUPS, groups)},
+                columns={"kind": Column(GROUPS[:kinds], np.minimum(groups, kinds - 1))},
             ),
             rules=rules,
             by={"kind": None},
@@ -191,6 +192,15 @@ def test_small_groups_are_not_enough_unless_left_out() -> None:
     assert [one.subject for one in report(compared(), fair=FAIR).results[0].measured] == ["large", "small"]
     none = report(compared(), fair=replace(FAIR, min_group=10_000))
     assert (none.exit_code, none.results[0].detail) == (11, "no group is large enough")
+
+
+@pytest.mark.parametrize("kinds", [0, 1])
+def test_where_all_records_are_of_one_group_none_is_worse_off(kinds: int) -> None:
+    """As where the records have no document type at all: a shipped gate on it would wait for ever."""
+    found = report(compared(kinds=kinds), fair=FAIR, ranking=RANKING)
+    assert [result.verdict for result in found.results] == ["passed", "passed"]
+    assert found.results[0].detail == "no record differs from the others by kind"
+    assert found.promotes
 
 
 @pytest.mark.parametrize(

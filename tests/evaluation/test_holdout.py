@@ -233,3 +233,12 @@ def test_nothing_known_is_an_error(scorer: Scorer, table: RecordTable) -> None:
             evaluated(scorer, records, maturity=400 * DAY, as_of=instant)
         assert str(refused.value) == f"nothing to evaluate: no labelled records ({reasons})"
         assert refused.value.coverage.rows == len(records)
+
+
+def test_a_field_that_no_record_has_makes_one_group(scorer: Scorer, history: RecordTable) -> None:
+    """As where a configuration maps no column to it; the gates that ship with the package name such a field."""
+    table = history.take(np.arange(len(history) - 2_000, len(history)))
+    columns = {name: column for name, column in table.columns.items() if name != "documentType"}
+    found = evaluated(scorer, replace(table, columns=columns), by={"documentType": None})
+    (groups,) = found.groups
+    assert [group.records for group in groups.groups] == [found.overall.records]

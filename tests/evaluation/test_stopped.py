@@ -12,7 +12,7 @@ from scoring_model.decision.probability import Platt
 from scoring_model.decision.rules import DecisionRules, Decisions, Policy, Promise
 from scoring_model.decision.scale import ScoreScale
 from scoring_model.evaluation import EvaluatedRecords, Evaluation, evaluate_records
-from scoring_model.evaluation.checks import check_control
+from scoring_model.evaluation.checks import check_control, check_stopped
 from scoring_model.evaluation.coverage import LeftOut, select
 from scoring_model.evaluation.possible import assumed_share, possible_share
 from scoring_model.evaluation.report.first_screen import promise_cards
@@ -190,6 +190,11 @@ def test_the_stopped_are_counted() -> None:
     assert finding.sentence.startswith("120 applicants (5.7% of all) were stopped, or left before maturity")
     assert "this model would pass 30 of them" in finding.sentence
     assert not clear.is_open
+    sample = check_stopped(replace(alone.records, is_sample=True))
+    assert (sample.state, sample.sentence) == (
+        State.NOT_APPLICABLE,
+        "records of a control group stand for the stopped ones",
+    )
 
 
 def cards(found: Evaluation) -> dict[str, tuple[str, str, str]]:

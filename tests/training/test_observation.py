@@ -64,6 +64,11 @@ def test_stopped_records_of_validation_may_be_genuine() -> None:
     period = np.setdiff1d(np.arange(everyone.validation.min(), everyone.validation.max() + 1), [])
     expected = period[(period % 3 == 0) & (period % 10 != 0)]
     assert found.stopped.tolist() == expected.tolist()
+    test = np.arange(everyone.test.min(), everyone.test.max() + 1)
+    part = found.evaluated
+    assert (part.name, part.stopped.tolist()) == ("test", test[test % 3 == 0].tolist())
+    assert part.stopped_targets.tolist() == np.where(part.stopped % 10 == 0, 1, -1).tolist()
+    assert len(everyone.evaluated.stopped) == 0
     assert len(everyone.stopped) == 0
 
 

@@ -44,7 +44,7 @@ def check_evaluation(
     alone = "one model alone releases nobody whom another one stops"
     yield checked(Code.UNSEEN_KINDS, alone, records=len(records))
     yield check_promises(stability, records=len(records))
-    yield check_prevalence(records, counts)
+    yield check_prevalence(records, counts, coverage)
 
 
 def check_promises(stability: Sequence[Stability], *, records: int) -> Finding:
@@ -69,25 +69,37 @@ def check_promises(stability: Sequence[Stability], *, records: int) -> Finding:
     )
 
 
-def check_prevalence(records: EvaluatedRecords, counts: ScoreCounts | None) -> Finding:
+def check_prevalence(
+    records: EvaluatedRecords, counts: ScoreCounts | None, coverage: Coverage | None
+) -> Finding:
     """Name the months whose share of frauds is not that of the records that certified the policy.
+
+    Records younger than the label maturity do not count: of those the frauds are known first.
 
     Parameters
     ----------
     counts : ScoreCounts or None
         Of the records that certified the policy.
+    coverage : Coverage or None
+        None: all records are as old as the label maturity.
     """
-    code, total = Code.PREVALENCE, len(records)
+    code = Code.PREVALENCE
+    mature = np.ones(len(records), dtype=np.bool_)
+    if coverage is not None:
+        mature = records.event_times < coverage.as_of - coverage.maturity
+    total = int(np.count_nonzero(mature))
     if counts is None:
         return not_applicable(code, "the records that certified the policy are not known", records=total)
     if records.weights is not None:
         return not_applicable(code, "records of a control group stand for others", records=total)
+    if not total:
+        return not_applicable(code, "no evaluated record is as old as the label maturity", records=total)
     frauds = int(counts.frauds.sum())
     certified = share_of(frauds, frauds + int(counts.genuine.sum()))
     months, places = np.unique(
-        records.event_times.astype("datetime64[us]").astype("datetime64[M]"), return_inverse=True
+        records.event_times[mature].astype("datetime64[us]").astype("datetime64[M]"), return_inverse=True
     )
-    shares = zip(np.bincount(places, weights=records.labels), np.bincount(places), strict=True)
+    shares = zip(np.bincount(places, weights=records.labels[mature]), np.bincount(places), strict=True)
     by_month = {
         str(month): share_of(int(held), int(of)) for month, (held, of) in zip(months, shares, strict=True)
     }
@@ -172,7 +184,7 @@ def check_scores(records: EvaluatedRecords, rules: DecisionRules) -> Finding:
 
 def check_stopped(records: EvaluatedRecords) -> Finding:
     """Count the applicants who were not observed, and those of them whom the model lets pass."""
-    if records.weights is not None:
+    if records.weights is not None or records.is_sample:
         return not_applicable(
             Code.STOPPED, "records of a control group stand for the stopped ones", records=len(records)
         )

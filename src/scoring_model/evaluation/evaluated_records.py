@@ -50,6 +50,9 @@ class EvaluatedRecords:
         Equal for frauds that link keys join (`history.rings`); that of genuine records does not count. None: unknown.
     not_observed : NotObserved, optional
         Decisions about those whose class can't be known. None: nobody was stopped, or others stand for them.
+    is_sample : bool
+        Whether the records are a sample of all applicants without weights, since a control group stands for those who
+        were stopped.
     """
 
     decisions: Decisions
@@ -61,6 +64,7 @@ class EvaluatedRecords:
     weights: FloatArray | None = None
     rings: IntArray | None = None
     not_observed: NotObserved | None = None
+    is_sample: bool = False
 
     @property
     def weight_of_each(self) -> FloatArray:

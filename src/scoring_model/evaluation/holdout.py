@@ -10,7 +10,7 @@ import numpy as np
 
 from scoring_model.arrays import FloatArray, IntArray
 from scoring_model.configuration import CostSettings, FindingSettings
-from scoring_model.contract.fields import signal_field
+from scoring_model.contract.fields import IDENTITY_FIELDS, signal_field
 from scoring_model.contract.rules import SignalType
 from scoring_model.decision.rules import Decisions
 from scoring_model.evaluation.checks import check_control
@@ -44,6 +44,11 @@ WEIGHTED: Final = (
     "Records stand for others by their propensity: those whom a policy stops, for all like them. Figures, measures, "
     "months and promises are weighted by 1 / propensity; calibration, decompositions, score shares, groups, worst "
     "windows and curves count each record once, so they describe those who passed."
+)
+
+SAMPLED: Final = (
+    "A control group stands for the applicants who were stopped: the evaluated records are drawn so that they are a "
+    "sample of all applicants."
 )
 
 
@@ -382,7 +387,7 @@ def evaluate_decisions(
             scorer,
             events,
             files=files,
-            notes=(*notes, *population(table, records)),
+            notes=(*notes, *notes_on_population(table, records)),
             scored_earlier=scored_earlier,
         ),
         findings=(
@@ -410,10 +415,12 @@ def muted_of(scorer: Scorer, options: EvaluationOptions) -> tuple[str, ...]:
     return (*options.mute, *scorer.settings.get("findings", {}).get("mute", ()))
 
 
-def population(table: RecordTable, records: EvaluatedRecords) -> Iterator[str]:
+def notes_on_population(table: RecordTable, records: EvaluatedRecords) -> Iterator[str]:
     """Say whom the figures are about, where that is not everyone."""
     if records.weights is not None:
         yield WEIGHTED
+    elif records.is_sample:
+        yield SAMPLED
     elif table.observed_until is None:
         yield ASSUMED
     elif records.not_observed is not None:
@@ -495,6 +502,10 @@ def _column(table: RecordTable, name: str) -> Column:
     if name == AGE_BAND:
         return age_bands(table.column("dob"), table.event_times)
     field = _field(name, table.columns)
+    if (
+        field is None and name in IDENTITY_FIELDS
+    ):  # no record has it, as where a configuration maps no column to it
+        return Column.missing(len(table))
     if field is None:
         raise EvaluationError(f"by: the records have no column {name}")
     return table.column(field)

@@ -37,7 +37,7 @@ from scoring_model.decision.reasons import FactualReasons
 from scoring_model.decision.rules import NEVER_REACHED, DecisionRules, Decisions, Policy
 from scoring_model.evaluation import EvaluatedRecords, Evaluation, evaluate_records
 from scoring_model.evaluation.bounds import tested_scores
-from scoring_model.evaluation.holdout import population
+from scoring_model.evaluation.holdout import notes_on_population
 from scoring_model.evaluation.importance import Importance, measure_importance, sample_rows
 from scoring_model.evaluation.stopped import NotObserved
 from scoring_model.features import MailProviders
@@ -206,6 +206,7 @@ class _Model:
                 persons[part.stopped],
                 {},
             ),
+            is_sample=prepared.split.is_sample,
         )
         evaluation = evaluate_records(
             records,
@@ -214,7 +215,7 @@ class _Model:
             counts=counts,
             findings=findings,
             mute=settings.findings.mute,
-            population=population(table, records),
+            population=notes_on_population(table, records),
         )
         return replace(evaluation, explain=_explain(prepared, self.forest))
 

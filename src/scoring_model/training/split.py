@@ -306,8 +306,8 @@ class Split:
     spare : ndarray of int64
         Its genuine rows that were left out by chance, so that a control group stands for the stopped ones.
     not_observed, not_observed_targets : ndarray of int64, of int8
-        Rows of the evaluated period that were not observed, and 1 fraud, 0 genuine, -1 not known. Empty where records
-        have propensities: then others stand for them.
+        Rows of the evaluated period that were not observed, and 1 fraud, 0 genuine, -1 not known. Empty where a
+        control group stands for them.
     control : ControlGroup, or None
         That of the validation period. None: the records have no propensities, or nobody was stopped.
     """
@@ -327,6 +327,11 @@ class Split:
     not_observed: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     not_observed_targets: NDArray[np.int8] = field(default_factory=lambda: np.empty(0, dtype=np.int8))
     control: ControlGroup | None = None
+
+    @property
+    def is_sample(self) -> bool:
+        """Return whether validation and test are samples of all applicants, since a control group stands for some."""
+        return self.control is not None and self.control.stands_for_all
 
     @property
     def evaluated(self) -> EvaluatedPart:
@@ -426,7 +431,8 @@ def split(
     left_out = _left_out(segments, targets, seen, present, persons, weighted=propensities is not None)
     weights = None if propensities is None else 1.0 / propensities
     control = ControlGroup.of(weights, np.where(seen & present & (segments == VALIDATION), targets, -1))
-    if propensities is not None and (control is None or control.stands_for_all):
+    is_sample = propensities is not None and (control is None or control.stands_for_all)
+    if propensities is not None and is_sample:
         kept = np.isin(segments, JUDGED) & ~left_out[_STOPPED] & (targets >= 0)
         left_out[_THINNED] = kept & ~thinned(propensities, kept, order)
     summaries = _summaries(event_times, segments, targets, left_out, boundaries)
@@ -435,7 +441,7 @@ def split(
     maybe_genuine = ~seen & present & (targets != 1) & (segments == VALIDATION)
     spare = left_out.get(_THINNED, np.zeros_like(seen)) & (targets == 0) & (segments == VALIDATION)
     judged = segments == (TEST if boundaries.has_test else VALIDATION)
-    not_observed = order[(~seen & present & judged & (propensities is None))[order]]
+    not_observed = order[(~seen & present & judged & (not is_sample))[order]]
     used |= (segments == BURN_IN) & present
     burn_in, train, validation, test = (
         order[(used & (segments == part))[order]] for part in (BURN_IN, TRAIN, VALIDATION, TEST)

@@ -49,7 +49,6 @@ def comparison_summary(comparison: ComparisonResult, *, gates: GateReport | None
 def comparison_report(comparison: ComparisonResult, *, gates: GateReport | None = None) -> Report:
     """Describe a comparison, and what the gates decide about it."""
     name = "Two models" if not comparison.bundles else comparison.bundles[0].name
-    warnings = limiting(comparison.findings, Code.MIXED_MATURITY)
     return Report(
         kicker="Comparison of two models",
         title=f"{name}: comparison",
@@ -64,7 +63,7 @@ def comparison_report(comparison: ComparisonResult, *, gates: GateReport | None 
                 cards=promise_cards(comparison.challenger.stability),
             ),
             unknown_section(_unknown(comparison)),
-            left_out_section(comparison.challenger.coverage, warnings=warnings),
+            left_out_section(comparison.challenger.coverage),
         ),
         sections=(
             differences_section(comparison),
@@ -83,10 +82,12 @@ def _basis(comparison: ComparisonResult) -> str:
         f"{overall.records:,} records, {overall.genuine:,} genuine and {overall.frauds:,} frauds, "
         f"on {comparison.days:,} days"
     )
+    limits = limiting(comparison.findings, Code.MIXED_MATURITY)
     if provenance is None:
-        return f"{counted}."
-    files = f" Files: {', '.join(provenance.files)}." if provenance.files else ""
-    return f"{counted}, from {day(provenance.since)} to {day(provenance.until)}.{files}"
+        return " ".join((f"{counted}.", *limits))
+    files = [f"Files: {', '.join(provenance.files)}."] if provenance.files else []
+    period = f"{counted}, from {day(provenance.since)} to {day(provenance.until)}."
+    return " ".join((period, *files, *limits))
 
 
 def headline(comparison: ComparisonResult, gates: GateReport | None) -> str:

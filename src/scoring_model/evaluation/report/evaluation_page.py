@@ -41,7 +41,6 @@ def evaluation_report(
     """
     provenance = evaluation.provenance
     name = "Evaluation" if provenance is None else provenance.name
-    warnings = limiting(evaluation.findings, Code.MIXED_MATURITY)
     has_split = any(part.name == "split" for part in further)
     sections = [
         decisions_section(evaluation),
@@ -63,7 +62,7 @@ def evaluation_report(
         first=(
             applicants_section(evaluation),
             promises_section(evaluation),
-            left_out_section(evaluation.coverage, split=has_split, warnings=warnings),
+            left_out_section(evaluation.coverage, split=has_split),
         ),
         sections=tuple(sections),
     )
@@ -72,7 +71,7 @@ def evaluation_report(
 def _basis(evaluation: EvaluationResult) -> str:
     """Say which model decided on which records, and what limits the figures."""
     overall, provenance = evaluation.overall, evaluation.provenance
-    limits = limiting(evaluation.findings, Code.TRAINING_PERIOD, Code.TRAINING_RECORDS)
+    limits = limiting(evaluation.findings, Code.TRAINING_PERIOD, Code.TRAINING_RECORDS, Code.MIXED_MATURITY)
     records = f"{overall.records:,} records, {overall.genuine:,} genuine and {overall.frauds:,} frauds"
     notes = evaluation.population if provenance is None else provenance.notes
     ended = (f"{note.removesuffix('.')}." for note in notes)

@@ -244,17 +244,13 @@ def worth(error: Stability) -> str:
     return f" The promise allows {limit / share:,.0f} times as many as were observed."
 
 
-def left_out_section(
-    coverage: "Coverage | None", *, split: bool = False, warnings: Sequence[str] = ()
-) -> Section:
+def left_out_section(coverage: "Coverage | None", *, split: bool = False) -> Section:
     """Describe which records were left out and why.
 
     Parameters
     ----------
     split : bool
         Whether a part of the report describes the split that chose the records.
-    warnings : sequence of str
-        Sentences on what the choice does to the results.
     """
     if coverage is None:
         where = (
@@ -275,12 +271,10 @@ def left_out_section(
         else f"None: all {coverage.rows:,} records are evaluated{counted}."
     )
     rows = [(capital(reason), f"{count:,}") for reason, count in coverage.describe().items()]
-    return counted_out("Records", text, rows, warnings=warnings)
+    return counted_out("Records", text, rows)
 
 
-def counted_out(
-    what: str, text: str, rows: Sequence[tuple[str, str]], *, warnings: Sequence[str] = ()
-) -> Section:
+def counted_out(what: str, text: str, rows: Sequence[tuple[str, str]]) -> Section:
     """Say how many were left out, and why.
 
     Parameters
@@ -293,7 +287,7 @@ def counted_out(
     return Section(
         name="left-out",
         title="Records left out",
-        texts=(text, *(Text(text=one, kind="warning") for one in warnings)),
+        texts=(text,),
         grids=(Grid.of("left-out", f"{what} left out", heads, rows),) if rows else (),
     )
 

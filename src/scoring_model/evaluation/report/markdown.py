@@ -62,7 +62,7 @@ def _paragraphs(texts: Sequence[Text]) -> Iterator[str]:
         if items:
             yield "\n".join(items)
             items = []
-        yield f"{'**Warning.** ' if one.kind == 'warning' else ''}{for_markdown(one.text)}"
+        yield for_markdown(one.text)
     if items:
         yield "\n".join(items)
 

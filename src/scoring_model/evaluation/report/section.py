@@ -7,7 +7,7 @@ from typing import Final, Literal, Self, TypeAlias
 Tone: TypeAlias = Literal["", "good", "bad", "open", "none", "better", "worse"]
 """What a verdict or a difference says: `open` where nobody can know, `none` where nothing is judged."""
 
-TextKind: TypeAlias = Literal["text", "lead", "note", "missing", "warning", "item"]
+TextKind: TypeAlias = Literal["text", "lead", "note", "missing", "item"]
 
 NEEDS_BOTH: Final = "It needs genuine records and frauds, and one of the classes is absent."
 NO_RECORDS: Final = "There are no evaluated records."
@@ -100,7 +100,7 @@ class Text:
 
     Parameters
     ----------
-    kind : {'text', 'lead', 'note', 'missing', 'warning', 'item'}
+    kind : {'text', 'lead', 'note', 'missing', 'item'}
         `missing` says why a part is not there; an `item` is a line of a list.
     """
 
