@@ -16,10 +16,11 @@ import sys
 import scoring_model.client, scoring_model.contract.identity
 print(sorted({"numpy", "pyarrow", "onnxruntime"} & {name.partition(".")[0] for name in sys.modules}))
 print(scoring_model.__file__)
-try:
-    scoring_model.Scorer
-except ImportError as error:
-    print(error)
+for name in ("Scorer", "train"):
+    try:
+        getattr(scoring_model, name)
+    except ImportError as error:
+        print(error)
 """
 
 
@@ -71,6 +72,7 @@ def test_the_client_runs_alone(wheels: dict[str, Path], tmp_path: Path) -> None:
         "[]",
         str(tmp_path / "scoring_model" / "__init__.py"),
         "scoring_model.Scorer needs scoring_model.scorer: pip install 'scoring-model'",
+        "scoring_model.train needs scoring_model.training: pip install 'scoring-model[train]'",
     ], done.stderr
 
 

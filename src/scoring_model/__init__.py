@@ -52,7 +52,9 @@ def __getattr__(name: str) -> object:
     try:
         return getattr(import_module(_PACKAGES[name]), name)
     except ModuleNotFoundError as error:
-        needed = "scoring-model" if str(error.name).startswith(f"{__name__}.") else "scoring-model[train]"
+        is_part = str(error.name).startswith(f"{__name__}.")
+        is_for_training = _PACKAGES[name].startswith(f"{__name__}.training")
+        needed = "scoring-model" if is_part and not is_for_training else "scoring-model[train]"
         raise ImportError(f"{__name__}.{name} needs {error.name}: pip install '{needed}'") from error
 
 

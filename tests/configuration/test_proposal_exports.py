@@ -194,6 +194,8 @@ def test_labels_without_a_time_column_do_not_stop_the_proposal(tmp_path: Path) -
             [f"{time:%d-%b-%y %I.%M.%S.000000 %p}".upper() for time in EVENTS],
             ("%d-%b-%y %I.%M.%S.%f %p",),
         ),
+        ("trx_dttm", [f"{time:%Y%m%d%H%M%S}" for time in EVENTS], ("%Y%m%d%H%M%S",)),
+        ("AANVR_DT", [f"{time:%Y-%m-%d-%H.%M.%S.000000}" for time in EVENTS], ("%Y-%m-%d-%H.%M.%S.%f",)),
         ("evento.inserido", [f"{time.timestamp():.0f}000" for time in EVENTS], ("unix_ms",)),
         ("Paid at", [f"{time:%Y-%m-%d %H:%M:%S} -0500" for time in EVENTS], ()),
         ("ts", [f"{time:%Y-%m-%d %H:%M:%S} UTC" for time in EVENTS], ()),
@@ -233,6 +235,33 @@ def test_kinds_of_columns(tmp_path: Path, header: str, cells: list[str], kind: K
     """Currencies, codes with zeros before them, few codes, addresses as numbers."""
     found = written(tmp_path / "a.csv", table(fraud=words("yes", "no"), **{header: cells}))
     assert found.profiles[header].kind is kind
+
+
+@pytest.mark.parametrize(
+    ("header", "cells", "decimal"),
+    [
+        ("Income", [f"6,{50 + place % 50},000.00" for place in range(N)], "."),
+        (
+            "Monto",
+            [f"$ {place % 90 + 1}.500" if place % 3 else f"$ {place + 500}" for place in range(N)],
+            ",",
+        ),
+        (
+            "Capital",
+            [f"1.{place + 100}.500" if place % 3 else f"{place + 100}.000" for place in range(N)],
+            ",",
+        ),
+        ("Ratio", [f"{place % 9 + 1}.125" for place in range(N)], None),
+    ],
+)
+def test_groups_of_digits_name_the_decimal_mark(
+    tmp_path: Path, header: str, cells: list[str], decimal: str | None
+) -> None:
+    """Lakhs, and points before three digits beside a currency or twice in a number; three digits alone do not."""
+    found = written(tmp_path / "a.csv", table(fraud=words("yes", "no"), **{header: cells}))
+    assert (found.decimal, found.profiles[header].kind) == (decimal, Kind.NUMBER)
+    both = table(fraud=words("yes", "no"), **{header: cells, "z": [f"{place}.25" for place in range(N)]})
+    assert propose_frame(tmp_path, both).decimal == ("." if decimal == "." else None)
 
 
 def test_numbers_that_a_spreadsheet_rounded_are_left_out(tmp_path: Path) -> None:

@@ -111,6 +111,18 @@ def test_candidates_are_listed_and_words_of_fraud_are_no_signal(tmp_path: Path) 
     assert {found.fields["label"], *found.left_out} >= {"Status", "Typ"}
 
 
+def test_frauds_that_only_another_column_names_are_counted(tmp_path: Path) -> None:
+    """A chargeback may be a fraud that nobody confirmed: a person decides, and knows how many there are."""
+    back = [int(is_fraud and place % 3 == 0) for place, is_fraud in enumerate(FRAUD)]
+    sure = [int(is_fraud and place % 3 != 0) for place, is_fraud in enumerate(FRAUD)]
+    found = proposed(tmp_path, frame(fraud_confirmed=sure, chargeback=back))
+    taken = found.fields["label"]
+    other, alone = ("chargeback", sum(back)) if taken == "fraud_confirmed" else ("fraud_confirmed", sum(sure))
+    assert f"{other} calls {alone} records fraud that {taken} does not" in " ".join(found.decisions)
+    found = proposed(tmp_path, frame(fraud_confirmed=[int(one) for one in FRAUD], chargeback=back))
+    assert ("does not" in " ".join(found.decisions)) == (found.fields["label"] == "chargeback")
+
+
 def known_times(share: float, delay: int = 9 * DAY) -> IntArray:
     """Times for the first frauds."""
     times = np.full(N, NEVER)
@@ -265,6 +277,8 @@ LINKING = {
     "device_hash": True,
     "Kontonummer": True,
     "account no": True,
+    "Cédula del cliente": True,
+    "RUT": True,
     "Kundenalter": False,
     "âge client": False,
     "IP-Land": False,

@@ -99,6 +99,8 @@ def test_text_that_is_no_number_is_left_for_the_rule(text: str) -> None:
         ("($1.234,50)", None, -1234.5, None),
         ("-5 %", -5.0, -5.0, -5.0),
         ("8,000円", None, 8.0, 8000.0),
+        ("6,50,000.50", None, None, 650000.5),
+        ("6,5,000", None, None, None),
         (",", None, None, None),
     ],
 )

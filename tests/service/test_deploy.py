@@ -202,7 +202,8 @@ def test_the_proxy_tries_another_replica_when_one_is_gone() -> None:
 
 
 def test_nothing_can_write_where_it_need_not() -> None:
-    """No container is root or writes to its image."""
+    """No container is root or writes to its image; what is compiled goes to memory, else each process would compile."""
+    assert re.findall(r"^ENV NUMBA_CACHE_DIR=(/tmp/\w+)$", CONTAINERFILE, re.MULTILINE)
     assert re.findall(r"^USER (\w+)$", CONTAINERFILE, re.MULTILINE) == ["10001"] * 2
     for one in containers():
         assert one["securityContext"]["readOnlyRootFilesystem"]

@@ -4,20 +4,23 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 
 from scoring_model.arrays import BoolArray
-from scoring_model.bundle import ScoreCounts
+from scoring_model.bundle import Profile, ReferenceDays, ScoreCounts
 from scoring_model.configuration import Configuration, PolicySettings, SplitSettings
 from scoring_model.decision.probability import Platt
 from scoring_model.decision.rules import DecisionRules
 from scoring_model.evaluation import summary
 from scoring_model.evaluation.holdout import EvaluationOptions, evaluate_table
+from scoring_model.evaluation.uncertainty import share_of
+from scoring_model.monitoring import monitor
 from scoring_model.records import NEVER, RecordTable
 from scoring_model.records.times import DAY
 from scoring_model.scorer import Scorer
 from scoring_model.training.assembly import fit_rules
-from scoring_model.training.run import run_training
+from scoring_model.training.run import Training, run_training
 from scoring_model.training.split import Split, split
 
 SETTINGS = SplitSettings(
@@ -65,24 +68,31 @@ def test_stopped_records_of_validation_may_be_genuine() -> None:
     expected = period[(period % 3 == 0) & (period % 10 != 0)]
     assert found.stopped.tolist() == expected.tolist()
     test = np.arange(everyone.test.min(), everyone.test.max() + 1)
-    part = found.evaluated
-    assert (part.name, part.stopped.tolist()) == ("test", test[test % 3 == 0].tolist())
-    assert part.stopped_targets.tolist() == np.where(part.stopped % 10 == 0, 1, -1).tolist()
-    assert len(everyone.evaluated.stopped) == 0
+    unseen = found.evaluated.not_observed
+    assert (found.evaluated.name, unseen.rows.tolist()) == ("test", test[test % 3 == 0].tolist())
+    assert unseen.targets.tolist() == np.where(unseen.rows % 10 == 0, 1, -1).tolist()
+    assert len(everyone.evaluated.not_observed.rows) == 0
     assert len(everyone.stopped) == 0
 
 
-def test_a_training_says_of_the_stopped_what_an_evaluation_says(
-    small_table: RecordTable, small_use: Configuration, tmp_path: Path
-) -> None:
-    """Its report counts them first, and its promises allow for them."""
+@pytest.fixture(scope="module")
+def stopping(small_table: RecordTable, small_use: Configuration) -> tuple[RecordTable, Training]:
+    """Records of which one in twenty was stopped, and a training on them."""
     at = small_table.event_times
     table = replace(small_table, observed_until=np.where(np.arange(len(at)) % 20 == 0, at, NEVER))
-    found = run_training(table, small_use, threads=1)
+    return table, run_training(table, small_use, threads=1)
+
+
+def test_a_training_says_of_the_stopped_what_an_evaluation_says(
+    small_table: RecordTable, stopping: tuple[RecordTable, Training], tmp_path: Path
+) -> None:
+    """Its report counts them first, and its promises allow for them."""
+    at, (table, found) = small_table.event_times, stopping
     part = found.split.evaluated
     period = np.flatnonzero((at >= part.start) & (at < part.end))
     stopped = int(np.count_nonzero(period % 20 == 0))
-    scorer = Scorer.load(found.bundle.save(tmp_path / "bundle"))
+    path = found.bundle.save(tmp_path / "bundle")
+    scorer = Scorer.load(path)
     options = EvaluationOptions(as_of=found.split.boundaries.as_of)
     later = evaluate_table(
         scorer, table.take(period), options=options, history=table.take(np.flatnonzero(at < part.start))
@@ -94,6 +104,30 @@ def test_a_training_says_of_the_stopped_what_an_evaluation_says(
     assert told[0] == told[1]
     assert found.evaluation.stopped == later.stopped
     assert f"Figures are those of the {len(part.rows):,} who were observed" in summary(found.evaluation)
+
+
+def test_the_reference_of_monitoring_is_about_all_applicants(
+    small: Path, small_table: RecordTable, stopping: tuple[RecordTable, Training], tmp_path: Path
+) -> None:
+    """A window holds all applicants too; without the stopped ones every window would have drifted."""
+    at, (_, found) = small_table.event_times, stopping
+    parts, files = found.split, found.bundle.files
+    days = ReferenceDays.from_bytes(files["reference_days.npz"])
+    limits = parts.boundaries
+    everyone = int(np.count_nonzero((at >= limits.validation_from) & (at < limits.validation_to)))
+    assert days.records.sum() == days.outcomes.sum() == everyone > len(parts.validation)
+    assert Profile.from_bytes(files["profile.json"]).records == everyone
+    assert days.by_margin.sum() == len(parts.validation)
+    assert days.frauds.sum() == parts.validation_targets.sum()
+    records = pq.read_table(small)
+    shown = monitor(
+        found.bundle.save(tmp_path / "bundle"), records.slice(4_500), history=records.slice(0, 4_500)
+    )
+    unseen = everyone - len(parts.validation)
+    share = share_of(int(days.frauds.sum()) + unseen, everyone)
+    assert share.high is not None
+    assert shown.prevalence.cap == 2 * share.high
+    assert "where those who were stopped count as frauds" in " ".join(shown.notes)
 
 
 def test_an_observed_world_is_split_as_before() -> None:

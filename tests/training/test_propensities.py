@@ -86,10 +86,10 @@ def test_a_control_group_of_few_stands_for_nobody(every: int, genuine: int) -> N
     assert len(found.stopped) > 3_000
     assert (len(found.spare) == 0) is whole
     part = found.evaluated
-    assert (found.is_sample, len(part.stopped) == 0) == (not whole, not whole)
+    assert (found.is_sample, len(part.not_observed.rows) == 0) == (not whole, not whole)
     times = np.linspace(0, 400 * DAY, len(place)).astype(np.int64)
     expected = np.flatnonzero(np.isnan(propensities) & (part.start <= times) & (times < part.end))
-    assert part.stopped.tolist() == (expected.tolist() if whole else [])
+    assert part.not_observed.rows.tolist() == (expected.tolist() if whole else [])
     assert found.train_weights is not None
     assert np.isfinite(found.train_weights).all()
     assert found.train_weights.max() == pytest.approx(10 * found.train_weights.min())

@@ -36,6 +36,7 @@ class ReferenceDays:
     days : ndarray of shape (k,), int64, ascending
         Days since 1970-01-01 UTC; each stands for itself and for the days that were merged into it.
     records : ndarray of shape (k,), int64
+        All applicants, those too who were stopped.
     bins : ndarray of shape (k, b), int64
         Records in each bin of each feature of the profile, by name; after the bins of a feature those without a
         value.
@@ -49,7 +50,7 @@ class ReferenceDays:
     margins : ndarray of shape (m,), float64
         Mean margin of each group.
     by_margin, frauds : ndarray of shape (k, m), int64
-        Records and frauds in each group.
+        Observed records and frauds in each group.
     contributions : ndarray of shape (d,), float64
         Mean contribution of each feature to the margin, in log-odds, of some reference rows drawn at random.
     explained : ndarray of shape (1,), int64
@@ -90,6 +91,11 @@ class ReferenceDays:
             raise ContentInvalid(
                 f"reference days: arrays that do not fit together: {', '.join(wrong) or 'bins'}"
             )
+
+    @property
+    def not_observed(self) -> int:
+        """Return the number of applicants who were stopped, so that their class is not known."""
+        return int(self.records.sum() - self.by_margin.sum())
 
     def to_bytes(self) -> bytes:
         """Return the counts as one file of arrays."""
@@ -169,13 +175,14 @@ def measure_reference_days(
     persons, event_times, scores : ndarray of shape (n,), int64
         Code of the person, microseconds since 1970-01-01 UTC, 0 to 1000.
     outcomes, targets : ndarray of shape (n,), int8
-        Codes into `OUTCOMES`; 1 fraud, 0 genuine.
+        Codes into `OUTCOMES`; 1 fraud, 0 genuine, -1 for those who were not observed, who count by margin nowhere.
     contributions : ndarray of shape (e, d), float64
         Of some rows drawn at random.
     """
     days, code = _merged_days(event_times // DAY, persons)
-    size, borders = len(days), _margin_borders(margins)
-    groups = np.searchsorted(borders, margins, side="left").astype(np.int64)
+    seen = targets >= 0
+    size, borders = len(days), _margin_borders(margins[seen])
+    groups = np.searchsorted(borders, margins[seen], side="left").astype(np.int64)
     held = np.bincount(groups, minlength=len(borders) + 1)
     return ReferenceDays(
         days=days,
@@ -185,9 +192,9 @@ def measure_reference_days(
         outcomes=count_by_day(outcomes.astype(np.int64), code, len(OUTCOMES), size),
         thresholds=np.array(thresholds, dtype=np.int64),
         margin_borders=borders,
-        margins=np.bincount(groups, margins, minlength=len(borders) + 1) / np.maximum(held, 1),
-        by_margin=count_by_day(groups, code, len(borders) + 1, size),
-        frauds=count_by_day(groups[targets == 1], code[targets == 1], len(borders) + 1, size),
+        margins=np.bincount(groups, margins[seen], minlength=len(borders) + 1) / np.maximum(held, 1),
+        by_margin=count_by_day(groups, code[seen], len(borders) + 1, size),
+        frauds=count_by_day(groups[targets[seen] == 1], code[targets == 1], len(borders) + 1, size),
         contributions=contributions.mean(axis=0),
         explained=np.array([len(contributions)], dtype=np.int64),
     )

@@ -165,10 +165,35 @@ def _taken(values: Sequence[object], used: BoolArray) -> list[object]:
 def decimal_mark(columns: Iterable[Column]) -> str | None:
     """Return the decimal mark of the numbers: a comma, or the point where commas separate groups; else None.
 
-    Where every comma of a column precedes three digits, as in 12,500, it separates groups.
+    Where every comma of a column precedes three digits, as in 12,500, it separates groups. So does every point, if no
+    comma is there, and some cell has two, or a currency beside one: $ 85.000 and 1.250.000.
     """
-    found = {mark for column in columns if (mark := _column_mark(column.values[:_SAMPLE])) is not None}
+    samples = [column.values[:_SAMPLE] for column in columns]
+    found = {mark for values in samples if (mark := _column_mark(values)) is not None}
+    if not found and any(map(_are_grouped_by_points, samples)) and not any(map(_have_fractions, samples)):
+        return ","
     return max(found, key=",".__eq__, default=None)
+
+
+def _are_grouped_by_points(values: Sequence[object]) -> bool:
+    """Return whether all points stand before three digits, some of them twice in a cell or beside a currency."""
+    pointed = [value for value in values if isinstance(value, str) and "." in value]
+    shown = any(cells.currency_of(text) for text in pointed) or _share(values, _is_twice_pointed) > _SOME
+    return shown and _are_numbers(values, ",") and all(type(cells.comma_number(t)) is float for t in pointed)
+
+
+def _is_twice_pointed(value: object) -> bool:
+    return isinstance(value, str) and value.count(".") == 2
+
+
+def _have_fractions(values: Sequence[object]) -> bool:
+    """Return whether numbers have a point before other than three digits."""
+    texts = [value for value in values if isinstance(value, str) and "." in value]
+    return (
+        bool(texts)
+        and _are_numbers(texts, None)
+        and not all(type(cells.comma_number(t)) is float for t in texts)
+    )
 
 
 def _column_mark(values: Sequence[object]) -> str | None:

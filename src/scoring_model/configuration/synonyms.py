@@ -229,7 +229,7 @@ TIMES: Final = """
     time date stamp timestamp ts at created updated modified submitted opened epoch unix zeit datum fecha data tijd
     heure hora ora czas tid horodatage eingang angelegt cas dato idopont aika
     dt dttm tm дата время час tarih tarihi zaman vrijeme čas päivä päiväys 日時 日付 日期 时间 時間 일시
-    تاريخ תאריך criado creado créé crée erstellt
+    تاريخ תאריך criado creado créé crée erstellt ns reported known
 """
 """Words of headers of times that may be numbers."""
 
@@ -377,7 +377,7 @@ LINKS: Final = """
     телефон карта карты устройство устройства пристрій пристрою клиент клиента клієнта счет счета рахунок
     інн инн устройството uređaj uređaja kartica račun kupac naprava cihaz kart müşteri hesap 端末 端末id
     カード 口座 顧客 会員 设备 设备号 卡号 账号 客户 用户 身份证 الجهاز البطاقة العميل الحساب מכשיר כרטיס
-    לקוח חשבון ein ssn oib egn egp kunnr imsi msisdn wallet permis
+    לקוח חשבון ein ssn oib egn egp kunnr imsi msisdn wallet permis cédula rut curp rfc cuit cuil nit
 """
 """Headers of identifiers that connect records."""
 NUMBERS: Final = """

@@ -97,7 +97,7 @@ def monitor(
         Labels by `recordId`; see `evaluate`.
     prevalence_cap : float, optional
         Largest share of frauds among applicants that is assumed, in [0, 1). None: twice the upper end of the 95 %
-        interval of the share in the bundle's reference period.
+        interval of the share in the bundle's reference period, in which each applicant who was stopped may be a fraud.
     by : sequence of str
         Columns to group the metrics of matured records by.
     as_of : str or int, optional
@@ -222,7 +222,16 @@ def _monitor(
         promises=tuple(promise_bases(scorer.rules.policy, drift, _used(scorer), prevalence)),
         provenance=_provenance(scorer, window),
         population=population(table, maturity.maturity),
-        notes=tuple(_notes(window, labelled=labelled, cap=used_cap, is_default=cap is None, trained=trained)),
+        notes=tuple(
+            _notes(
+                window,
+                labelled=labelled,
+                cap=used_cap,
+                is_default=cap is None,
+                stopped=days.not_observed,
+                trained=trained,
+            )
+        ),
     )
 
 
@@ -332,7 +341,8 @@ def _contributions(scorer: Scorer, rows: FloatArray | None) -> FloatArray | None
 
 
 def _reference_share(days: ReferenceDays) -> Estimate:
-    return share_of(int(days.frauds.sum()), int(days.records.sum()))
+    """Return the share of frauds among those who were observed."""
+    return share_of(int(days.frauds.sum()), int(days.by_margin.sum()))
 
 
 def _cap(days: ReferenceDays, given: float | None) -> float | None:
@@ -340,12 +350,13 @@ def _cap(days: ReferenceDays, given: float | None) -> float | None:
         if not 0 <= given < 1:
             raise EvaluationError(f"prevalence_cap: must be at least 0 and below 1, got {given}")
         return given
-    share = _reference_share(days)
-    return None if share.high is None else min(CAP_FACTOR * share.high, 0.5)
+    frauds = int(days.frauds.sum()) + days.not_observed  # each of whom may be one
+    highest = share_of(frauds, int(days.records.sum())).high
+    return None if highest is None else min(CAP_FACTOR * highest, 0.5)
 
 
 def _notes(
-    window: Window, *, labelled: bool, cap: float | None, is_default: bool, trained: int | None
+    window: Window, *, labelled: bool, cap: float | None, is_default: bool, stopped: int, trained: int | None
 ) -> Iterator[str]:
     yield from window.notes
     if not labelled:
@@ -355,7 +366,8 @@ def _notes(
     elif is_default:
         yield (
             f"At most {cap:.2%} of the applicants are assumed to be frauds: {CAP_FACTOR:g} times the upper end of the "
-            "interval of the reference period. --prevalence-cap sets another cap."
+            f"interval of the reference period{', where those who were stopped count as frauds' if stopped else ''}. "
+            "--prevalence-cap sets another cap."
         )
     if trained:
         yield (

@@ -28,6 +28,7 @@ _GROUPS: Final = r"[+-]?(?:[1-9]\d{{0,2}}([{marks}])\d{{3}}(?:\1\d{{3}})*|\d+)"
 _BLANKS: Final = " \u00a0\u202f'’"
 _GROUPED: Final = re.compile(_GROUPS.format(marks=_BLANKS) + r"(?:\.\d*)?", re.ASCII)
 _COMMA_GROUPED: Final = re.compile(_GROUPS.format(marks="," + _BLANKS) + r"(?:\.\d*)?", re.ASCII)
+_LAKHS: Final = re.compile(r"[+-]?[1-9]\d?(?:,\d{2})+,\d{3}(?:\.\d*)?", re.ASCII)
 _POINT_GROUPED: Final = re.compile(_GROUPS.format(marks="." + _BLANKS) + r"(?:,\d*)?", re.ASCII)
 _CODES: Final = "EUR|USD|GBP|BRL|MXN|PLN|CZK|HUF|SEK|NOK|DKK|RON|BGN|TRY|CAD|AUD|JPY|CNY|INR|ZAR|CHF|UAH|RUB"
 _SIGNS: Final = rf"R\$|US\$|[$€£¥₹₺₽₴₩₪%]|Kč|kr\.?|zł|Ft|lei|TL|грн\.?|руб\.?|р\.|лв\.?|円|元|원|{_CODES}"
@@ -115,8 +116,9 @@ def comma_number(value: object) -> object | None:
 
 
 def point_number(value: object) -> object | None:
-    """Read a number cell whose text has a decimal point; commas too may separate groups."""
-    if isinstance(value, str) and _COMMA_GROUPED.fullmatch(bare := _bare(value)):
+    """Read a number cell whose text has a decimal point; commas too may separate groups, as in India 6,50,000."""
+    bare = _bare(value) if isinstance(value, str) else ""
+    if _COMMA_GROUPED.fullmatch(bare) or _LAKHS.fullmatch(bare):
         return float(bare.translate(_NO_GROUPS))
     return number(value)
 

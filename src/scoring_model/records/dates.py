@@ -211,7 +211,7 @@ def short_year_reader(formats: tuple[str, ...]) -> Callable[[str], datetime | No
 
 # With what stands before it: a T, a blank, a word for year or hour: 05/01/2024 à 13h45, 05.01.2024 um 13:45 Uhr.
 _BEFORE: Final = r"à|um|a las|alle|alle ore|om|o|kl\.|klo|в|о|u|at|saat"
-_TIME: Final = rf"((?:\.|,? ?[гр]\.)?(?:(?:T|,? (?:(?:{_BEFORE}) )?)[0-9].+)?)"
+_TIME: Final = rf"((?:\.|,? ?[гр]\.)?(?:(?:T|-|,? (?:(?:{_BEFORE}) )?)[0-9].+)?)"
 _YEAR_LAST: Final = re.compile(
     rf"([0-9]{{1,2}})(\. |[./-])([0-9]{{1,2}})\2([0-9]{{4}}|[0-9]{{2}}){_TIME}", re.I
 )
@@ -229,10 +229,12 @@ _MAILED: Final = re.compile(
 _YEAR_FIRST: Final = re.compile(
     rf"[0-9]{{4}}(?:(\. |[./-])[0-9]{{1,2}}\1[0-9]{{1,2}}(\.?)|[0-9]{{4}}){_TIME}", re.I
 )
+_DIGITS: Final = re.compile("[0-9]{12}(?:[0-9]{2})?")
 _SIGNED: Final = re.compile("[0-9]{4}年[0-9]{1,2}月[0-9]{1,2}日( ?[0-9].+)?")
 _CLOCKS: Final = (
     *("%H:%M", "%H:%M:%S", "%H:%M:%S.%f", "%I:%M %p", "%I:%M:%S %p"),
-    *("%I:%M:%S.%f %p", "%I.%M.%S %p", "%I.%M.%S.%f %p", "%H:%M %z", "%H:%M:%S %z", "%H:%M:%S.%f %z"),
+    *("%I:%M:%S.%f %p", "%I.%M.%S %p", "%I.%M.%S.%f %p", "%H.%M.%S.%f"),
+    *("%H:%M %z", "%H:%M:%S %z", "%H:%M:%S.%f %z"),
     *("%H.%M", "%H.%M.%S", "%Hh%M", "%H:%M Uhr", "%H時%M分", "%H時%M分%S秒", "%H时%M分", "%H时%M分%S秒"),
 )
 _EVIDENCE: Final = 2
@@ -241,7 +243,8 @@ _EVIDENCE: Final = 2
 def is_unlike_iso(text: str) -> bool:
     """Return whether a text may be a date of another form than 2024-02-01T13:45, which needs no format."""
     bare = text.strip()
-    return bare[4:5] != "-" or bare[12:13] == ":" or bare[-1:] in "mM."
+    odd_clock = bare[10:11] == "-" or bare[12:13] == ":" or bare[13:14] == "."
+    return bare[4:5] != "-" or odd_clock or bare[-1:] in "mM."
 
 
 def guess_dates(texts: Iterable[str]) -> tuple[str, ...]:
@@ -295,6 +298,8 @@ class DateEvidence:
             elif is_unlike_iso(text) and (match := _YEAR_FIRST.fullmatch(text)):
                 mark = match[1] or ""
                 self._add(text, f"%Y{mark}%m{mark}%d{match[2] or ''}", match[3])
+            elif _DIGITS.fullmatch(text):
+                self._add(text, "%Y%m%d%H%M%S" if len(text) == 14 else "%Y%m%d%H%M")
             elif match := _SIGNED.fullmatch(text):
                 self._add(text, "%Y年%m月%d日", match[1])
             elif match := _NAMED.fullmatch(text):

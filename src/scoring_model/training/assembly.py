@@ -98,7 +98,7 @@ def assemble(
     described = {
         CONFIGURATION: json_bytes(resolved(configuration, tuned, prepared.split.boundaries.span)),
         EVALUATION: json_bytes(evaluation_document(evaluation, prepared.split.evaluated)),
-        **model.reference(margins),
+        **model.reference(),
         SCORE_COUNTS: counts.to_bytes(),
         CARD: describe(
             prepared,
@@ -193,6 +193,7 @@ class _Model:
         """Evaluate the model on the test period, or on the validation period without one."""
         prepared, settings = self.prepared, self.configuration
         part, table, persons = prepared.split.evaluated, prepared.table, prepared.persons
+        unseen = part.not_observed
         records = EvaluatedRecords(
             decisions=self._decide(part.rows),
             labels=part.targets,
@@ -200,10 +201,10 @@ class _Model:
             persons=persons[part.rows],
             rings=prepared.rings(part),
             not_observed=NotObserved.of(
-                self._decide(part.stopped),
-                part.stopped_targets,
-                table.event_times[part.stopped],
-                persons[part.stopped],
+                self._decide(unseen.rows),
+                unseen.targets,
+                table.event_times[unseen.rows],
+                persons[unseen.rows],
                 {},
             ),
             is_sample=prepared.split.is_sample,
@@ -235,12 +236,17 @@ class _Model:
         rows = rows[choose_rows(rows, self.session.margins(rows), count=GOLDEN_ROWS)]
         return Golden(rows=rows, decisions=self.rules.decide(self.session.margins(rows)))
 
-    def reference(self, margins: FloatArray) -> dict[str, bytes]:
-        """Describe the rows of the validation period: shares, and counts by day."""
-        prepared, policy = self.prepared, self.rules.policy
-        validation: IntArray = prepared.split.validation
-        rows, persons = prepared.rows[validation], prepared.persons[validation]
-        names, decisions = prepared.matrix.names, self.rules.decide(margins)
+    def reference(self) -> dict[str, bytes]:
+        """Describe the applicants of the validation period, those too who were stopped: shares, and counts by day."""
+        prepared, policy, parts = self.prepared, self.rules.policy, self.prepared.split
+        unseen = parts.validation_not_observed.rows
+        places = np.concatenate([parts.validation, unseen])
+        targets = np.concatenate([parts.validation_targets, np.full(len(unseen), -1, np.int8)])
+        order = np.argsort(prepared.table.event_times[places], kind="stable")
+        places, targets = places[order], targets[order]
+        rows, persons = prepared.rows[places], prepared.persons[places]
+        names, margins = prepared.matrix.names, self.session.margins(rows)
+        decisions = self.rules.decide(margins)
         profile = measure_profile(
             rows,
             decisions.scores,
@@ -255,11 +261,11 @@ class _Model:
             profile=profile,
             names=names,
             persons=persons,
-            event_times=prepared.table.event_times[validation],
+            event_times=prepared.table.event_times[places],
             margins=margins,
             scores=decisions.scores,
             outcomes=decisions.outcomes,
-            targets=prepared.split.validation_targets,
+            targets=targets,
             thresholds=(policy.step_up_from, policy.fail_from),
             contributions=np.array([explain(row) for row in rows[drawn]]),
         )

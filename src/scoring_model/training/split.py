@@ -263,6 +263,22 @@ class PartSummary:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class NotSeen:
+    """Records of a period that were not observed.
+
+    Attributes
+    ----------
+    rows : ndarray of shape (n,), int64
+        Rows of the table, in order of event time.
+    targets : ndarray of shape (n,), int8
+        1 fraud, 0 genuine, -1 not known.
+    """
+
+    rows: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    targets: NDArray[np.int8] = field(default_factory=lambda: np.empty(0, dtype=np.int8))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class EvaluatedPart:
     """The part on which a model is evaluated: test, or validation if the split has no test part.
 
@@ -274,10 +290,8 @@ class EvaluatedPart:
         1 fraud, 0 genuine.
     start, end : int
         The part [start, end), microseconds since 1970-01-01 UTC.
-    stopped : ndarray of shape (s,), int64
-        Rows of its period that were not observed; empty where a control group stands for them.
-    stopped_targets : ndarray of shape (s,), int8
-        1 fraud, 0 genuine, -1 not known.
+    not_observed : NotSeen
+        Records of its period that were not observed. Empty where a control group stands for them.
     """
 
     name: Literal["test", "validation"]
@@ -285,8 +299,7 @@ class EvaluatedPart:
     targets: NDArray[np.int8]
     start: int
     end: int
-    stopped: IntArray
-    stopped_targets: NDArray[np.int8]
+    not_observed: NotSeen
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -305,9 +318,8 @@ class Split:
         Rows of the validation period that were not observed and are no known frauds, in order of event time.
     spare : ndarray of int64
         Its genuine rows that were left out by chance, so that a control group stands for the stopped ones.
-    not_observed, not_observed_targets : ndarray of int64, of int8
-        Rows of the evaluated period that were not observed, and 1 fraud, 0 genuine, -1 not known. Empty where a
-        control group stands for them.
+    validation_not_observed, test_not_observed : NotSeen
+        Records of these periods that were not observed. Empty where a control group stands for them.
     control : ControlGroup, or None
         That of the validation period. None: the records have no propensities, or nobody was stopped.
     """
@@ -324,8 +336,8 @@ class Split:
     train_weights: FloatArray | None = None
     stopped: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     spare: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
-    not_observed: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
-    not_observed_targets: NDArray[np.int8] = field(default_factory=lambda: np.empty(0, dtype=np.int8))
+    validation_not_observed: NotSeen = field(default_factory=NotSeen)
+    test_not_observed: NotSeen = field(default_factory=NotSeen)
     control: ControlGroup | None = None
 
     @property
@@ -344,8 +356,7 @@ class Split:
             targets=self.test_targets if is_test else self.validation_targets,
             start=b.test_from if is_test else b.validation_from,
             end=b.test_to if is_test else b.validation_to,
-            stopped=self.not_observed,
-            stopped_targets=self.not_observed_targets,
+            not_observed=self.test_not_observed if is_test else self.validation_not_observed,
         )
 
 
@@ -440,8 +451,8 @@ def split(
     used = (targets >= 0) & ~_any_of(left_out)
     maybe_genuine = ~seen & present & (targets != 1) & (segments == VALIDATION)
     spare = left_out.get(_THINNED, np.zeros_like(seen)) & (targets == 0) & (segments == VALIDATION)
-    judged = segments == (TEST if boundaries.has_test else VALIDATION)
-    not_observed = order[(~seen & present & judged & (not is_sample))[order]]
+    unseen = ~seen & present & (not is_sample)
+    not_observed = [order[(unseen & (segments == part))[order]] for part in (VALIDATION, TEST)]
     used |= (segments == BURN_IN) & present
     burn_in, train, validation, test = (
         order[(used & (segments == part))[order]] for part in (BURN_IN, TRAIN, VALIDATION, TEST)
@@ -459,8 +470,8 @@ def split(
         train_weights=None if weights is None else _relative(weights[train]),
         stopped=order[maybe_genuine[order]],
         spare=order[spare[order]],
-        not_observed=not_observed,
-        not_observed_targets=targets[not_observed],
+        validation_not_observed=NotSeen(rows=not_observed[0], targets=targets[not_observed[0]]),
+        test_not_observed=NotSeen(rows=not_observed[1], targets=targets[not_observed[1]]),
         control=control,
     )
 

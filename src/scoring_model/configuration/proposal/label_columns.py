@@ -72,14 +72,18 @@ class LabelColumn:
     @property
     def share(self) -> float:
         """Return the share of frauds among the rows that have one of its words."""
-        words, named = words_in(self.profile), {*self.fraud, *self.genuine, *self.ignored}
-        frauds = sum(
-            int(n)
-            for word, n in zip(words, self.profile.counts, strict=True)
-            if word in self.fraud or (ANY in self.fraud and word not in named)
-        )
         rows = len(self.profile.column) if self.trust is Trust.PRESENCE else int(self.profile.counts.sum())
-        return frauds / max(rows, 1)
+        return int(self.frauds.sum()) / max(rows, 1)
+
+    @property
+    def frauds(self) -> BoolArray:
+        """Return for each row whether the column calls it fraud."""
+        named = {*self.fraud, *self.genuine, *self.ignored}
+        is_fraud = [
+            word in self.fraud or (ANY in self.fraud and word not in named) for word in words_in(self.profile)
+        ]
+        frauds: BoolArray = np.array([*is_fraud, False], dtype=np.bool_)[self.profile.column.codes]
+        return frauds
 
 
 def words_in(profile: Profile) -> list[str]:

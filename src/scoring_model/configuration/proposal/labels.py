@@ -94,6 +94,12 @@ def _say_candidates(
         shares = ", ".join(f"{one.profile.name} ({one.share:.2%} frauds)" for one in (best, *others))
         proposal.decisions.append(f"Several columns may be the label: {shares}. {name} is taken.")
     for other in others:
+        if alone := int((other.frauds & ~best.frauds).sum()):
+            proposal.decisions.append(
+                f"{other.profile.name} calls {alone:,} records fraud that {name} does not. If these are frauds too, "
+                "make one column of both in the file, and name it in records.columns.label."
+            )
+    for other in others:
         if other.trust is not Trust.HEADER:
             proposal.left_out[other.profile.name] = (
                 "its words say what is fraud, so it follows from the label"
