@@ -20,6 +20,7 @@ _LINKING: Final = {Kind.IDENTIFIER: "", Kind.EMAIL: ":mailbox", Kind.PHONE: ":e1
 """Kinds of signals that link records, and how."""
 _FINEST: Final = 6  # as links.amounts.decimals
 _LINK_KEYS: Final = 6
+_UNIQUE: Final = 0.98  # share of distinct values from which few recur
 
 
 def find_signals(proposal: Proposal) -> None:
@@ -64,7 +65,7 @@ def find_keys(proposal: Proposal) -> None:
     shared = [
         signal
         for signal in linking
-        if signal.type != Kind.IDENTIFIER or proposal.profiles[signal.column].distinct < 0.98
+        if signal.type != Kind.IDENTIFIER or proposal.profiles[signal.column].distinct < _UNIQUE
     ]
     if "imageUrls" in proposal.fields:
         proposal.keys["image"] = ("imageUrls",)
@@ -82,9 +83,11 @@ def find_keys(proposal: Proposal) -> None:
         )
     for signal in shared[:_LINK_KEYS]:
         name = words_of(signal.name).removesuffix("_id") or signal.name
-        proposal.keys[name if name not in proposal.keys else f"{name}_signal"] = (
-            f"signals.{signal.name}{_encoding(proposal, signal)}",
-        )
+        name = name if name not in proposal.keys else f"{name}_signal"
+        proposal.keys[name] = (f"signals.{signal.name}{_encoding(proposal, signal)}",)
+        # A ring often has one address, which its network shares with many others.
+        if signal.type == Kind.IP and proposal.profiles[signal.column].distinct < _UNIQUE:
+            proposal.keys[f"{name}_exact"] = (f"signals.{signal.name}",)
     if not proposal.keys:
         proposal.keys["person"] = ()
 
