@@ -247,6 +247,8 @@ def test_a_decision_in_unknown_words_is_no_signal(tmp_path: Path) -> None:
     decided = [("approved", "declined", "XK")[place % 10 % 3] for place in range(N)]
     found = proposed(tmp_path, frame(Betrug=words("ja", "nein"), Status=decided))
     assert "outcome" not in found.fields
+    # The file has no field of an identity: an identity needs none, not all seven.
+    assert load_configuration(tmp_path / "use.yaml").use.identity_requires == ()
     assert found.left_out["Status"] == "it says what was decided, in words that are not all known"
     assert (
         "Status says what was decided: name it in records.columns.outcome, and what its words mean in "

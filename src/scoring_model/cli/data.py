@@ -96,11 +96,11 @@ async def _export(
 async def _signals(store: Store, bundle: Path | None, config: Path | None) -> Mapping[str, SignalType]:
     from scoring_model.configuration import load_configuration
     from scoring_model.scorer import Scorer
-    from scoring_model.service.activation.activations import latest_bundle
+    from scoring_model.service.activation.activations import serving_bundle
 
     if config is not None:
         return load_configuration(config).schema.signals
-    return Scorer.load(bundle or await latest_bundle(store)).contents.schema.signals
+    return Scorer.load(bundle or await serving_bundle(store)).contents.schema.signals
 
 
 def _show(done: ExportedFile, out: Path, before: int, *, as_json: bool) -> None:

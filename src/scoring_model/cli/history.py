@@ -102,7 +102,7 @@ async def _import(
 ) -> tuple[Reading | None, HistoryImported | None]:
     from scoring_model.records.reading import read_records
     from scoring_model.scorer import Scorer
-    from scoring_model.service.activation.activations import latest_bundle
+    from scoring_model.service.activation.activations import serving_bundle
     from scoring_model.service.activation.links import agree_on_links
     from scoring_model.service.clients.clients import find_client
     from scoring_model.service.core.clock import SystemClock
@@ -110,7 +110,7 @@ async def _import(
     from scoring_model.service.past.history_import import HistoryImport
 
     client = await find_client(store, client_id)
-    scorer = Scorer.load(bundle or await latest_bundle(store)).with_names(names)
+    scorer = Scorer.load(bundle or await serving_bundle(store)).with_names(names)
     await agree_on_links(store, scorer)
     work = HistoryImport(store, await load_or_create(store, keyring), scorer.matrix, client, SystemClock())
     reading = done = None

@@ -91,10 +91,10 @@ def monitor(
 def _sealed(bundle: Path | None, past: option_groups.Past, loading: option_groups.Loading) -> "SealedFiles":
     """Read a bundle, by default the one that served a database last."""
     from scoring_model.bundle import read_bundle
-    from scoring_model.service.activation.activations import latest_bundle
+    from scoring_model.service.activation.activations import serving_bundle
 
     if bundle is None and past.database is not None:
-        bundle = with_store(past.database, latest_bundle)
+        bundle = with_store(past.database, serving_bundle)
     if bundle is None:
         raise typer.BadParameter("name a bundle")
     return read_bundle(bundle, public_key=loading.key)

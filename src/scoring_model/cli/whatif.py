@@ -73,10 +73,10 @@ def whatif(
     reason. --rules and --lists show whom they would have hit, and what else would have changed.
     See docs/service-bundles.md#what-another-bundle-would-have-decided.
     """
-    from scoring_model.service.activation.activations import latest_bundle
+    from scoring_model.service.activation.activations import serving_bundle
     from scoring_model.service.past.whatif import what_if
 
-    scorer = _scorer(bundle or with_store(database, latest_bundle), policy, public_key)
+    scorer = _scorer(bundle or with_store(database, serving_bundle), policy, public_key)
     before = settled()
     with console.progress("deciding again") as progress:
         found = with_past(

@@ -502,9 +502,8 @@ def _column(table: RecordTable, name: str) -> Column:
     if name == AGE_BAND:
         return age_bands(table.column("dob"), table.event_times)
     field = _field(name, table.columns)
-    if (
-        field is None and name in IDENTITY_FIELDS
-    ):  # no record has it, as where a configuration maps no column to it
+    # A configuration that maps no column to a field of the contract leaves it out of the table.
+    if field is None and name in IDENTITY_FIELDS:
         return Column.missing(len(table))
     if field is None:
         raise EvaluationError(f"by: the records have no column {name}")

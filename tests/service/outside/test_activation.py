@@ -14,7 +14,7 @@ from program import Captured, run
 from running_service import Running, until
 from scoring_model.bundle import read_bundle
 from scoring_model.decision.rules import Policy
-from scoring_model.service.activation.activations import latest_bundle
+from scoring_model.service.activation.activations import serving_bundle
 from scoring_model.service.keys.keyring import generate_master_key
 from scoring_model.service.store import open_store
 from scoring_model.training.run import Training
@@ -54,7 +54,7 @@ async def latest(url: str) -> tuple[str, str]:
     """The versions of the bundle that commands take by default."""
     store = await open_store(url)
     try:
-        manifest = read_bundle(await latest_bundle(store)).manifest
+        manifest = read_bundle(await serving_bundle(store)).manifest
     finally:
         await store.close()
     return manifest.model_version, manifest.policy_version

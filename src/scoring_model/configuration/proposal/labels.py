@@ -52,7 +52,10 @@ def find_label(proposal: Proposal) -> None:
 def _by_times(
     proposal: Proposal, candidates: Sequence[LabelColumn]
 ) -> tuple[LabelColumn | None, Profile | None]:
-    """Return the likeliest label; where words do not tell it, by the times that some of its words alone have."""
+    """Return the likeliest label, and the time that marks its frauds.
+
+    Without words of fraud it is the column of which some codes alone have a time in another column.
+    """
     best, event = next(iter(candidates), None), proposal.of("eventTime")
     if event is None or (best is not None and (not best.guess or best.trust is Trust.FRAUD_WORD)):
         return best, None

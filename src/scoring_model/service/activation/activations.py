@@ -235,7 +235,7 @@ async def serving_versions(store: Store) -> Versions | None:
     return Versions.of(row) if row is not None else began[-1] if began else None
 
 
-async def latest_bundle(store: Store) -> Path:
+async def serving_bundle(store: Store) -> Path:
     """Return the path of the bundle that `serving_versions` names.
 
     Raises
@@ -248,5 +248,5 @@ async def latest_bundle(store: Store) -> Path:
         raise ValueError("no bundle has served this database yet: give --bundle")
     path = BundleShelf(directory).find(*versions)
     if path is None:
-        raise ValueError(f"{directory} lacks the bundle {versions}, which is active: give --bundle")
+        raise ValueError(f"{directory} lacks the bundle that serves, {versions}: give --bundle")
     return path
