@@ -31,8 +31,10 @@ LABELLED: Final = 0.5
 DELAY: Final = parse_duration("2d")
 """Mean delay of a label that is not reported at once."""
 
-PACE: Final = parse_duration("30m")
-"""By which the clock runs on for every answer, on average."""
+ANSWERS_OF_ONE_INSTANT: Final = 30
+"""The clock stands for so many, then moves by less than a day: some verdicts see a part of a key's records behind
+the delay of a window, whatever the load of the machine.
+"""
 
 
 @dataclass(frozen=True)
@@ -117,6 +119,9 @@ class Traffic:
         Identities that may be verified again, with their applications.
     labels : list
         Due time of a label (by the clock), and the label.
+    moving : asyncio.Lock
+        Held while the clock waits to move. Nobody sends meanwhile: the number of answers of one instant would
+        depend on the load of the machine.
     """
 
     waiting: deque[Application]
@@ -125,6 +130,7 @@ class Traffic:
     answers: dict[str, tuple[int, str, tuple[str, ...]]] = field(default_factory=dict)
     identities: list[tuple[str, Application]] = field(default_factory=list)
     labels: list[tuple[int, LabelLine]] = field(default_factory=list)
+    moving: asyncio.Lock = field(default_factory=asyncio.Lock, repr=False)
 
     async def send_all(self, connection: Connection) -> None:
         """Send the waiting applications in turn, occasionally an identity again."""
@@ -157,12 +163,15 @@ class Traffic:
         return LabelLine(from_text(verification_id), None, label, 0)
 
     async def _verify(self, connection: Connection, request: dict[str, Any]) -> dict[str, Any]:
+        async with self.moving:
+            pass
         status, answer = await connection.post(VERIFICATIONS, request)
         assert status == 201
         self.answers[answer["id"]] = decision_of(answer)
-        if self.rng.random() < 1 / 30:
-            await self._due_labels_reported()
-            self.clock.advance(round(self.rng.expovariate(1 / (30 * PACE))))
+        if len(self.answers) % ANSWERS_OF_ONE_INSTANT == 0:
+            async with self.moving:
+                await self._due_labels_reported()
+                self.clock.advance(self.rng.randrange(DAY))
         return answer
 
     async def _due_labels_reported(self) -> None:
@@ -175,7 +184,7 @@ class Traffic:
         async with store.reading() as reader:
             clients = await reader.clients()
         while not sent.is_set():
-            await asyncio.sleep(0.1)
+            await asyncio.sleep(0.02)
             now = self.clock.now()
             due = [waiting for waiting in self.labels if waiting[0] <= now]
             lines = [line._replace(known_at=now - self.rng.randrange(5 * DAY)) for _, line in due]
