@@ -137,7 +137,7 @@ class ServiceSettings:
     shutdown_grace: Annotated[
         _Time,
         Help(
-            "Time for requests under way to end at shutdown, and then the same for delivery attempts; "
+            "Time within which requests under way end at shutdown, and then the same for delivery attempts; "
             f"{DEFAULT_GRACE}s by default."
         ),
     ] = DEFAULT_GRACE * SECOND

@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import math
 import select
 import signal
 import socket
@@ -24,7 +23,7 @@ KEEP_ALIVE_SECONDS: Final = 75
 """Idle timeout of a connection: longer than that of load balancers, so that they close first."""
 
 CANCEL_GRACE: Final = 1.0
-"""Seconds for a cancelled request to answer its client."""
+"""Seconds, at most a quarter of the grace period and its last ones, for a cancelled request to answer its client."""
 
 _SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
 
@@ -37,7 +36,11 @@ READ_SECONDS: Final = 0.05
 
 
 class _Server(uvicorn.Server):
-    """Leaves signals to `run`, which continues after the last response."""
+    """Leaves signals to `run`, which continues after the last response, and ends within the grace period."""
+
+    def __init__(self, config: uvicorn.Config, grace_seconds: float) -> None:
+        super().__init__(config)
+        self._grace = grace_seconds
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -53,10 +56,12 @@ class _Server(uvicorn.Server):
         loop, waiting = asyncio.get_running_loop(), select.poll()
         for one in sockets or ():
             waiting.register(one, select.POLLIN)
-        end = loop.time() + ACCEPT_SECONDS
-        while loop.time() < end and waiting.poll(0):
+        began = loop.time()
+        while loop.time() < began + min(ACCEPT_SECONDS, self._grace / 2) and waiting.poll(0):
             await asyncio.sleep(0)
         await asyncio.sleep(READ_SECONDS)
+        left = began + self._grace - min(CANCEL_GRACE, self._grace / 4) - loop.time()
+        self.config.timeout_graceful_shutdown = cast(int, max(0.0, left))
         await super().shutdown(sockets)
 
 
@@ -78,7 +83,8 @@ async def run(
     close : callable
         Awaited after the last response, however the server ends.
     grace_seconds : float
-        Time after which open requests are cancelled; above 0. A second signal cancels them immediately.
+        Time within which open requests end; above 0. Those that take longer are cancelled `CANCEL_GRACE` before its
+        end; a second signal cancels them immediately.
     notice_seconds : float
         Time after the signal in which the process still accepts connections but reports that it is not ready, so that
         load balancers send them elsewhere.
@@ -99,9 +105,9 @@ async def run(
         server_header=False,
         proxy_headers=False,
         timeout_keep_alive=KEEP_ALIVE_SECONDS,
-        timeout_graceful_shutdown=max(1, math.ceil(grace_seconds)),
+        timeout_graceful_shutdown=cast(int, grace_seconds),  # uvicorn only waits for so long
     )
-    server = _Server(config)
+    server = _Server(config, grace_seconds)
     with _stopped_by_signals(server, notice_seconds):
         try:
             await server.serve(sockets=sockets)
