@@ -228,6 +228,11 @@ def test_times_of_systems_are_read(
         ("端末ID", [f"a{place % 50}x" for place in range(N)], Kind.IDENTIFIER),
         ("branch", [f"{place % 20:05}" for place in range(N)], Kind.CATEGORY),
         ("CreatedById", [f"0053000000{place % 2:04}AAAQ" for place in range(N)], Kind.CATEGORY),
+        ("Tổng tiền", [f"1.{place:03}.000 ₫" for place in range(N)], Kind.NUMBER),
+        ("DNI", [f"20.{place % 40:03}.123" for place in range(N)], Kind.IDENTIFIER),
+        ("MCC_CD", [str(5_400 + place % 7) for place in range(N)], Kind.CATEGORY),
+        ("PHN_NBR", [str(2_025_550_100 + place) for place in range(N)], Kind.PHONE),
+        ("Số điện thoại", [f"09{place:08}" for place in range(N)], Kind.PHONE),
         ("ip_int", [str(3_000_000_000 + place % 50) for place in range(N)], Kind.IDENTIFIER),
     ],
 )
@@ -272,9 +277,19 @@ def test_numbers_that_a_spreadsheet_rounded_are_left_out(tmp_path: Path) -> None
 
 
 HEADERS = {
-    "firstName": ["Nome do cliente", "FirstName__c", "Keresztnév", "Όνομα"],
-    "lastName": ["Efternavn", "Příjmení", "billing last name"],
-    "address.postalCode": ["MailingPostalCode", "PSČ", "Irányítószám", "ShipZip"],
+    "firstName": [
+        "Nome do cliente",
+        "FirstName__c",
+        "Keresztnév",
+        "Όνομα",
+        "CUST_FIRST_NM",
+        "Member First",
+        "Tên",
+    ],
+    "lastName": ["Efternavn", "Příjmení", "billing last name", "Pavardė"],
+    "address.line1": ["Ulica i nr", "Strasse/Nr.", "Адреса доставки", "ADDR_LN_1", "STRAS"],
+    "address.city": ["ADDR_CITY_NM", "Kota", "Thành phố"],
+    "address.postalCode": ["MailingPostalCode", "PSČ", "Irányítószám", "ShipZip", "ADDR_ZIP_CD", "kode_pos"],
 }
 
 
@@ -286,6 +301,31 @@ def test_headers_of_identities_may_say_whose_they_are(tmp_path: Path, field: str
     cells = [f"w{'abcdefg'[place % 7]}" for place in range(N)]
     found = written(tmp_path / "a.csv", table(fraud=words("ano", "ne"), **{header: cells}))
     assert found.fields[field] == header
+
+
+@pytest.mark.parametrize(("other", "name"), [("Vorname", "lastName"), ("Surname", "firstName")])
+def test_a_column_of_names_beside_another_holds_what_is_not_in_it(
+    tmp_path: Path, other: str, name: str
+) -> None:
+    """Name beside Vorname are last names; the whole name beside it is none."""
+    first, last = ([f"{letter}{'abcdefg'[place % 7]}" for place in range(N)] for letter in "xy")
+    whole = [f"{one} {two}" for one, two in zip(first, last, strict=True)]
+    frame = table(fraud=words("yes", "no"), **{other: first, "Name": last})
+    assert written(tmp_path / "a.csv", frame).fields[name] == "Name"
+    assert name not in written(tmp_path / "a.csv", frame.assign(Name=whole)).fields
+
+
+@pytest.mark.parametrize("name", ["row_hash", "blocked"])
+def test_what_most_frauds_alone_have_and_what_numbers_records_are_no_signals(
+    tmp_path: Path, name: str
+) -> None:
+    """A block that follows a finding, though not all frauds are found, and a digest of the row."""
+    cells = {
+        "row_hash": [f"{place * 7919:08x}" for place in range(N)],
+        "blocked": ["yes" if fraud and place % 3 else "no" for place, fraud in enumerate(FRAUD)],
+    }
+    frame = table(fraud=words("yes", "no"), order_id=[f"R{place:05}" for place in range(N)])
+    assert name in written(tmp_path / "a.csv", frame.assign(**{name: cells[name]})).left_out
 
 
 def test_a_second_column_that_names_fraud_is_no_signal(tmp_path: Path) -> None:
@@ -310,6 +350,14 @@ def test_a_second_column_that_names_fraud_is_no_signal(tmp_path: Path) -> None:
         ("fraud_review.status", "CONFIRMED", "CLEARED"),
         ("is_fraud", "1.0", "0.0"),
         ("BETR_KZ", "J", "N"),
+        ("penipuan", "ya", "tidak"),
+        ("Trạng thái", "Gian lận", "Hoàn thành"),
+        ("Sukčiavimas", "taip", "ne"),
+        ("Krāpšana", "jā", "nē"),
+        ("Pettus", "jah", "ei"),
+        ("Financial Status", "charged_back", "paid"),
+        ("review.verdict", "abusive", "benign"),
+        ("Abklärung", "frode accertata", "nessuna frode"),
     ],
 )
 def test_labels_of_more_languages_are_found(tmp_path: Path, header: str, fraud: str, other: str) -> None:

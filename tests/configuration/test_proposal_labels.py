@@ -230,6 +230,10 @@ def test_decisions_are_found_by_the_beginnings_of_their_words(tmp_path: Path) ->
         ("Approved", "Y", "N"),
         ("Durum", "Onaylandı", "Reddedildi"),
         ("decision", "auto-approve", "DECLINED_BY_SCORE"),
+        ("AUTH_RSLT_CD", "APPROVE", "DECLINE"),
+        ("decision.action", "ALLOW", "BLOCK"),
+        ("status", "berhasil", "ditolak"),
+        ("Kết quả", "Chấp nhận", "Từ chối"),
     ],
 )
 def test_words_of_decisions_in_several_languages(

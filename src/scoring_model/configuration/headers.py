@@ -25,6 +25,7 @@ _LATIN: Final = str.maketrans(
     | {"щ": "sch", "ю": "yu", "я": "ya", "э": "e", "љ": "lj", "њ": "nj", "џ": "dz", "ь": None, "ъ": None}
 )
 """Letters that are no Latin ones with accents."""
+_ABBREVIATED: Final = dict(pair.split("=") for pair in synonyms.ABBREVIATIONS.split())
 _UNSPACED: Final = re.compile("[\u3040-\u30ff\u3400-\u9fff]")
 """Letters of scripts that write words without blanks between them."""
 
@@ -32,15 +33,18 @@ _UNSPACED: Final = re.compile("[\u3040-\u30ff\u3400-\u9fff]")
 def words_of(name: str) -> str:
     """Convert the beginning of a name to snake case: Latin, Greek and Cyrillic letters in ASCII, others as they are.
 
+    Abbreviations become words.
+
     Examples
     --------
-    >>> words_of("Geb.-Datum"), words_of("№ заявки"), words_of("申込日時")
-    ('geb_datum', 'no_zayavki', '申込日時')
+    >>> words_of("Geb.-Datum"), words_of("№ заявки"), words_of("申込日時"), words_of("CUST_LAST_NM")
+    ('geb_datum', 'no_zayavki', '申込日時', 'customer_last_name')
     """
     parted = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name.strip()[:_WORDS])
     parts = unicodedata.normalize("NFKD", parted.casefold()).casefold().translate(_LATIN)
     letters = "".join(letter for letter in parts if not unicodedata.combining(letter))
-    return re.sub(r"\W+", "_", letters).strip("_")
+    whole = re.sub(r"\W+", "_", letters).strip("_")
+    return "_".join(_ABBREVIATED.get(part, part) for part in whole.split("_"))
 
 
 @cache

@@ -298,7 +298,7 @@ def _kind(found: Profile, decimal: str | None) -> Kind:
         return Kind.HOUR
     if any(isinstance(value, float) and value % 1 for value in values):
         return Kind.NUMBER  # only a whole number may be an identifier
-    is_number = _are_numbers(values, decimal) and not _are_padded(values)
+    is_number = _are_numbers(values, decimal) and not _are_padded(values) and not _is_code(found, values)
     if len(found.counts) > 2 and _is_identifier(found, values, is_number=is_number):
         return Kind.IDENTIFIER
     if is_number:
@@ -328,6 +328,11 @@ def _is_identifier(found: Profile, values: Sequence[object], *, is_number: bool)
     texts = [str(cells.text(value)).strip() for value in values]
     length = len(texts[0])
     return length >= _LONG and _share(texts, lambda text: text.isdigit() and len(text) == length) > _MOST
+
+
+def _is_code(found: Profile, values: Sequence[object]) -> bool:
+    """Return whether a header calls whole numbers a code, whose order says nothing."""
+    return found.words.endswith("_code") and _share(values, lambda value: "." not in str(value)) > _MOST
 
 
 def _are_codes(values: Sequence[object]) -> bool:

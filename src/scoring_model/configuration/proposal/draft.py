@@ -217,20 +217,18 @@ def rank(column: Profile, name: str) -> int | None:
     """Return the place of a header among those of a field.
 
     Of what objects hold, such as `applicant.address.zip`, the last words count for a field of identities, if the others
-    name a person.
+    name a person. Around a part of an address words for numbers count for nothing: `Strasse/Nr.`, `ADDR_CITY_NM`.
     """
     *parents, last = column.name.split(".")
     headers = [column.words]
     if parents and name in IDENTITY_FIELDS and set(map(words_of, parents)) <= {*known(synonyms.PERSONS)}:
         headers += [words_of(f"{parents[-1]}_{last}"), words_of(last)]
     if name in IDENTITY_FIELDS:
-        around = {*known(synonyms.PERSONS), *known(synonyms.FILLERS)} - {
-            "name",
-            "birth",
-            "address",
-            "document",
-        }
-        headers.append("_".join(part for part in column.words.split("_") if part not in around))
+        around = {*known(synonyms.PERSONS), *known(synonyms.FILLERS)}
+        headers.append(_without(column.words, around - {"name", "birth", "address", "document"}))
+    if name.startswith("address."):
+        around |= {*known(synonyms.NUMBERS)}
+        headers.append(_without(column.words, around - {"birth", "document"}))
     places = ranks(synonyms.HEADERS.get(name, ""))
     found = (
         -1 if joined(header) == joined(words_of(name)) else places.get(joined(header))
@@ -238,3 +236,7 @@ def rank(column: Profile, name: str) -> int | None:
         if header
     )
     return next((place for place in found if place is not None), None)
+
+
+def _without(header: str, words: set[str]) -> str:
+    return "_".join(part for part in header.split("_") if part not in words)

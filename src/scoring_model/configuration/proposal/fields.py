@@ -5,7 +5,7 @@ from typing import Final
 import numpy as np
 
 from scoring_model.configuration import synonyms
-from scoring_model.configuration.headers import is_one_of, known, links_records, tells
+from scoring_model.configuration.headers import is_one_of, joined, known, links_records, ranks, tells
 from scoring_model.configuration.profiles import Kind, Profile
 from scoring_model.configuration.proposal.draft import FEWEST, Proposal
 from scoring_model.configuration.proposal.file import country_share
@@ -47,6 +47,8 @@ def find_fields(proposal: Proposal) -> None:
         )
         if column is None or column.kind in (Kind.EMPTY, Kind.TIME):
             continue
+        if name in ("address.line1", "address.city") and column.kind is Kind.NUMBER:
+            continue
         if name == "documentType" and not set(column.column.values) <= {*DOCUMENT_TYPES}:
             continue
         if name in ("citizenship", "address.country") and country_share(column.column) < 0.9:
@@ -54,6 +56,22 @@ def find_fields(proposal: Proposal) -> None:
         if name == "address.region" and not _is_region(proposal, column):
             continue
         proposal.fields[name] = column.name
+    for name, other in (("lastName", "firstName"), ("firstName", "lastName")):
+        if other in proposal.fields and name not in proposal.fields:
+            beside = proposal.profiles[proposal.fields[other]]
+            parted = [one.name for one in proposal.untyped() if _are_parted(one, beside)]
+            proposal.fields.update(zip([name], parted, strict=False))
+
+
+def _are_parted(column: Profile, beside: Profile) -> bool:
+    """Return whether a column called `name` holds but one of two names: cells of the other are not in it."""
+    if joined(column.words) not in ranks(synonyms.WHOLE_NAMES) or column.kind is Kind.CONSTANT:
+        return False
+    pairs = zip(column.column.codes[:SAMPLE].tolist(), beside.column.codes[:SAMPLE].tolist(), strict=True)
+    within = [
+        str(beside.column.values[b]) in str(column.column.values[a]) for a, b in pairs if min(a, b) >= 0
+    ]
+    return sum(within) < len(within) / 10
 
 
 def _is_region(proposal: Proposal, column: Profile) -> bool:

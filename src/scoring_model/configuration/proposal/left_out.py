@@ -50,7 +50,7 @@ def leave_out(proposal: Proposal) -> None:
             proposal.left_out[column.name] = reasons[column.kind]
         elif column.kind is Kind.NUMBER and _is_clock(proposal, column.column, seconds):
             proposal.left_out[column.name] = "it runs with the time of the event, and says nothing else"
-        elif column.kind is Kind.NUMBER and numbers_records(proposal, column):
+        elif column.kind in (Kind.NUMBER, Kind.IDENTIFIER) and numbers_records(proposal, column):
             proposal.left_out[column.name] = "it numbers the records"
         elif column.kind not in _LINKING and _separation(proposal, column.column, targets) > _LEAK:
             proposal.left_out[column.name] = (
@@ -115,6 +115,9 @@ def _separation(proposal: Proposal, column: Column, targets: IntArray) -> float:
     )
     if min(frauds.sum(), genuine.sum()) < FEWEST:
         return 0.5
+    others = np.bincount(column.codes[targets != 1] + 1, minlength=len(column.values) + 1)
+    if frauds[(others == 0) & (frauds >= FEWEST)].sum() > frauds.sum() / 2:
+        return 1.0  # a value that most frauds have and nobody else, such as that of a block after the finding
     orders = [frauds / np.maximum(frauds + genuine, 1)]
     if len(column.values) > _GROUPS:
         numbers = np.append(-np.inf, proposal.numbers(column.values))

@@ -36,10 +36,11 @@ def find_outcomes(proposal: Proposal) -> None:
     decided = [
         (column, words)
         for column in _candidates(proposal)
-        if tells(column.words, synonyms.DECISION)
-        and "passed" in (words := _meanings(column, _OUTCOMES))
+        if "passed" in (words := _meanings(column, _OUTCOMES))
         and not {"failed", "stepped_up"}.isdisjoint(words)
+        and (tells(column.words, synonyms.DECISION) or _are_decisions(column, words))
     ] + [(column, words) for column in _candidates(proposal) if (words := _approvals(column))]
+    decided.sort(key=lambda fit: not tells(fit[0].words, synonyms.DECISION))
     taken = _take(proposal, "outcome", decided)
     reviews = [
         (column, words)
@@ -82,6 +83,13 @@ def _meanings(column: Profile, lists: Mapping[str, str]) -> Words:
             meaning = _NEGATED.get(meaning, _UNKNOWN)
         found.setdefault(meaning, []).append(word)
     return found
+
+
+def _are_decisions(column: Profile, words: Words) -> bool:
+    """Return whether the words are those of decisions under any header: approved and declined, not pass and fail."""
+    said = (("passed", synonyms.ACCEPTED), ("failed", synonyms.REJECTED))
+    told = all(any(tells(words_of(word), text) for word in words.get(name, ())) for name, text in said)
+    return told and _UNKNOWN not in words and column.filled > NEARLY_ALL
 
 
 def _approvals(column: Profile) -> Words:
