@@ -145,7 +145,7 @@ HEADERS: Final = {
         straat_huisnummer ulica_i_numer numéro_et_rue
         address_street ulice adresa vej gade gate utca lakcím cím διεύθυνση οδός katuosoite osoite stradă
         straat_en_huisnummer
-        адрес адреса адрес_на_живеене adresa adres_satırı 住所 地址 العنوان כתובת
+        адрес адреса адрес_на_живеене adresa adres_satırı 住所 番地 町名番地 地址 العنوان כתובת
     """,
     "address.line2": "address_line2 address_line_2 address2 address_2 line2 adresszusatz complément_adresse",
     "address.city": """
@@ -255,7 +255,7 @@ DECISION: Final = """
 RESOLUTION: Final = """
     resolution review manual_review step_up nachprüfung prüfung überprüfung vérification revue revisión verificación
     revisione verifica revisão verificação controle herbeoordeling weryfikacja kontrola granskning análise análisis
-    analisi analyse incelemesi проверка
+    analisi analyse incelemesi проверка 目視 再審査
 """
 """Headers of what was decided, and of how a step-up or review ended."""
 
@@ -319,28 +319,33 @@ NEGATIVE: Final = """
     нет ні не hayır ne nie 否 いいえ 無 无 아니오 لا לא ei
 """
 
+CONTROL: Final = """
+    control_group kontrollgruppe groupe_controle groupe_témoin grupo_control grupo_de_control gruppo_di_controllo
+    grupo_controle grupo_de_controle controlegroep grupa_kontrolna kontrollgrupp 対照群 对照组 對照組 대조군
+"""
+"""Headers of who passed as a member of a control group."""
 PASSED: Final = """
     passed pass ok approv accept angenommen genehmig bewillig freigegeben freigabe akzept accepté validé aprob acept
     accett aprov aceit goedgekeur geaccepteerd zaakcept zatwierdz przyznan godkän schvál přijat godkend godkjen
     innvilg elfogad jóváhagy εγκρίθ hyväksy acceptat admis onayla kabul одобрен принят success cleared granted erteilt
-    схвал odobr 承認 通过 批准
+    схвал odobr 承認 通過 可決 合格 許可 通过 批准 승인
 """
 STEPPED_UP: Final = """
     stepped_up step_up review referred refer nachgefragt prüfung prüfen rückfrage vérifi revis anális analis analiz
     controle contrôle weryfik granskas manual manuell pending pendient pendente attente hold escalat prověrk проверк
-    k_prověření til_gennemgang til_vurdering ellenőrz υπό_έλεγχο incele challenge
+    k_prověření til_gennemgang til_vurdering ellenőrz υπό_έλεγχο incele challenge 目視 保留 要確認 人工 보류
 """
 FAILED: Final = """
     failed fail declin reject denied deny block abgelehnt ablehnung gesperrt verweigert zurückgewiesen refus rejet
     bloqu rechaz deneg rifiut respint recus rejeit negad afgewezen geweiger geblokkeer odrzuc odmow nekad zamít
     odmít afvist avslå elutasít απορρίφθ hylät hylkä reddedil отказ отклон invalid stopped
-    відхил відмов odbij 否決 拒绝 却下
+    відхил відмов odbij 否決 否認 拒否 不可 不合格 不承認 未承認 不通過 拒绝 不通过 却下 거절
 """
 APPROVED: Final = PASSED + " bestanden réussi superad superat zdany"
 DECLINED: Final = FAILED + " échou"
 ABANDONED: Final = """
     abandon abgebrochen abbruch expired abbandon afgebroken przerwan avbrut timeout withdrawn cancelled canceled
-    zurückgezogen caducad
+    zurückgezogen caducad 連絡なし 未回答 期限切れ 取消 辞退
 """
 """Beginnings of the words for what was decided, and for how a step-up ended."""
 
