@@ -66,6 +66,18 @@ def joined(words: str) -> str:
     return "".join(part for part in parts if part not in fillers) or "".join(parts)
 
 
+def without_persons(words: str) -> str:
+    """Return a header without the words that say whose it is.
+
+    Examples
+    --------
+    >>> without_persons("nome_completo_do_titular"), without_persons("customer_last_name")
+    ('nome_completo', 'last_name')
+    """
+    around = {*known(synonyms.PERSONS), *known(synonyms.FILLERS)} - {"name", "birth", "address", "document"}
+    return "_".join(part for part in words.split("_") if part not in around)
+
+
 @cache
 def ranks(text: str) -> dict[str, int]:
     """Return the place of each entry of a list of synonyms, as `joined` writes it; the first one counts."""

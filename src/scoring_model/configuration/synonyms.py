@@ -173,6 +173,7 @@ HEADERS: Final = {
         město obec by poststed város település πόλη kaupunki postitoimipaikka oraș localitate
         город місто град grad mesto şehir il 市区町村 城市 المدينة עיר
         kota thành_phố linn pilsēta miestas општина ciutat població staður จังหวัด شهر ort01 도시
+        município municipio concelho gemeente gmina kommun kunta
     """,
     "address.region": """
         region state province bundesland région département provincia comunidad regione estado distrito provincie
@@ -235,7 +236,7 @@ PHONES: Final = """
     телефон мобильный мобільний gsm_no telefon_no telefonu cep_telefonu cep 電話番号 携帯番号 电话 手机
     手机号 联系电话 전화번호 الهاتف الجوال טלפון נייד
     phn hp no_hp nomor_hp telepon ponsel điện_thoại sđt tālrunis telefonas sími โทรศัพท์ تلفن موبایل 휴대폰
-    mob
+    mob telf telf1 tel1 tel2 tel_no
 """
 """Words of headers of phone numbers, whose cells look like some."""
 
@@ -385,6 +386,7 @@ STEPPED_UP: Final = """
     controle contrôle weryfik granskas manual manuell pending pendient pendente attente hold escalat prověrk проверк
     k_prověření til_gennemgang til_vurdering ellenőrz υπό_έλεγχο incele challenge
     tinjau menunggu xem_xét chờ ootel izskat svarstom preverj na_čekanju counter elevate đang 보류 preverka
+    vrácen vrácení doplněn
 """
 REJECTED: Final = """
     declin reject denied deny block abgelehnt ablehnung gesperrt verweigert zurückgewiesen refus rejet
@@ -392,7 +394,7 @@ REJECTED: Final = """
     odmít afvist avslå elutasít απορρίφθ hylät hylkä reddedil отказ отклон
     відхил відмов odbij 否決 拒绝 却下
     ditolak từ_chối tagasi_lükatud keeldutud noraid atmest zamiet zavrn одбиј rebutja
-    hafnað ปฏิเสธ رد_شده 거절 turned_down
+    hafnað ปฏิเสธ رد_شده 거절 turned_down reprov
 """
 PASSED: Final = ACCEPTED + " passed pass ok success cleared berhasil thành_công"
 FAILED: Final = REJECTED + " failed fail invalid stopped gagal thất_bại"
@@ -444,7 +446,7 @@ LINKS: Final = """
     לקוח חשבון ein ssn oib egn egp kunnr imsi msisdn wallet permis cédula rut curp rfc cuit cuil nit
     perangkat kartu pelanggan thiết_bị thẻ tài_khoản khách_hàng seade ierīce įrenginys kortelė sąskaita
     zariadenie уређај картица рачун dispositiu targeta pesel cnp nik ktp cccd cmnd personnummer isikukood
-    ahv visitor beneficiary
+    ahv visitor beneficiary till paybill agent recipient payee
 """
 """Headers of identifiers that connect records."""
 NUMBERS: Final = """

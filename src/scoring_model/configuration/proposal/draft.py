@@ -8,7 +8,7 @@ import numpy as np
 
 from scoring_model.arrays import FloatArray, IntArray
 from scoring_model.configuration import synonyms
-from scoring_model.configuration.headers import joined, known, ranks, words_of
+from scoring_model.configuration.headers import joined, known, ranks, without_persons, words_of
 from scoring_model.configuration.profiles import Kind, Profile
 from scoring_model.configuration.proposal.label_columns import words_in
 from scoring_model.configuration.proposal.split import Parts
@@ -224,11 +224,10 @@ def rank(column: Profile, name: str) -> int | None:
     if parents and name in IDENTITY_FIELDS and set(map(words_of, parents)) <= {*known(synonyms.PERSONS)}:
         headers += [words_of(f"{parents[-1]}_{last}"), words_of(last)]
     if name in IDENTITY_FIELDS:
-        around = {*known(synonyms.PERSONS), *known(synonyms.FILLERS)}
-        headers.append(_without(column.words, around - {"name", "birth", "address", "document"}))
+        headers.append(without_persons(column.words))
     if name.startswith("address."):
-        around |= {*known(synonyms.NUMBERS)}
-        headers.append(_without(column.words, around - {"birth", "document"}))
+        around = {"name", "address", *known(synonyms.NUMBERS)}
+        headers.append("_".join(part for part in headers[-1].split("_") if part not in around))
     places = ranks(synonyms.HEADERS.get(name, ""))
     found = (
         -1 if joined(header) == joined(words_of(name)) else places.get(joined(header))
@@ -236,7 +235,3 @@ def rank(column: Profile, name: str) -> int | None:
         if header
     )
     return next((place for place in found if place is not None), None)
-
-
-def _without(header: str, words: set[str]) -> str:
-    return "_".join(part for part in header.split("_") if part not in words)

@@ -1,5 +1,6 @@
 """Finds the fields of identities, and the column that numbers the records."""
 
+import re
 from typing import Final
 
 import numpy as np
@@ -45,6 +46,8 @@ def find_fields(proposal: Proposal) -> None:
         column = proposal.profiles.get(name) or (
             None if name == "dob" else proposal.likeliest(name, list(Kind))
         )
+        if name == "address.line1":
+            column = column or next(filter(_are_streets, proposal.untyped()), None)
         if column is None or column.kind in (Kind.EMPTY, Kind.TIME):
             continue
         if name in ("address.line1", "address.city") and column.kind is Kind.NUMBER:
@@ -61,6 +64,17 @@ def find_fields(proposal: Proposal) -> None:
             beside = proposal.profiles[proposal.fields[other]]
             parted = [one.name for one in proposal.untyped() if _are_parted(one, beside)]
             proposal.fields.update(zip([name], parted, strict=False))
+
+
+def _are_streets(column: Profile) -> bool:
+    """Return whether one word of a header is that of addresses, and most cells are words and a number."""
+    if set(column.words.split("_")).isdisjoint(known(synonyms.HEADERS["address.line1"])):
+        return False
+    texts = [str(value) for value in column.column.values[:SAMPLE]]
+    streets = [
+        text for text in texts if re.search(r"[^\W\d]{2}", text) and re.search(r"\d", text) and " " in text
+    ]
+    return len(streets) > 0.8 * len(texts)
 
 
 def _are_parted(column: Profile, beside: Profile) -> bool:
