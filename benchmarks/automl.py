@@ -49,7 +49,7 @@ from scoring_model.records.times import DAY
 from scoring_model.scorer import Scorer
 from scoring_model.scorer.feature_frames import feature_table
 from scoring_model.scorer.frames import score_table
-from scoring_model.training.split import place_boundaries
+from scoring_model.training.boundaries import place_boundaries
 
 PEER: Final = """
 import json, os, sys, tempfile, time

@@ -102,6 +102,8 @@ def test_names_that_do_not_repeat_stay(tmp_path: Path) -> None:
         ("cp932", "受付番号 申込日時 カテゴリ ﾌﾘｶﾞﾅ"),
         ("gb18030", "订单号 下单时间 是否欺诈"),
         ("cp949", "주문번호 금액 서울"),
+        ("cp1250", "Ondřej ze Dvora, Dvůr Králové, město Brno"),
+        ("cp1252", "più perché così Où été à Forlì"),
         ("cp1252", "Þór Guðmundsdóttir Ísafjörður á ð ý"),
     ],
 )
@@ -228,6 +230,13 @@ def test_times_of_systems_are_read(
         ("端末ID", [f"a{place % 50}x" for place in range(N)], Kind.IDENTIFIER),
         ("branch", [f"{place % 20:05}" for place in range(N)], Kind.CATEGORY),
         ("CreatedById", [f"0053000000{place % 2:04}AAAQ" for place in range(N)], Kind.CATEGORY),
+        ("Tổng tiền", [f"1.{place:03}.000 ₫" for place in range(N)], Kind.NUMBER),
+        ("DNI", [f"20.{place % 40:03}.123" for place in range(N)], Kind.IDENTIFIER),
+        ("MCC_CD", [str(5_400 + place % 7) for place in range(N)], Kind.CATEGORY),
+        ("PHN_NBR", [str(2_025_550_100 + place) for place in range(N)], Kind.PHONE),
+        ("Số điện thoại", [f"09{place:08}" for place in range(N)], Kind.PHONE),
+        ("TELF1", [f"0561/{2_345_678 + place}" for place in range(N)], Kind.PHONE),
+        ("party_b_till", [str(10_000 + place % 60 * 7) for place in range(N)], Kind.IDENTIFIER),
         ("ip_int", [str(3_000_000_000 + place % 50) for place in range(N)], Kind.IDENTIFIER),
     ],
 )
@@ -272,9 +281,19 @@ def test_numbers_that_a_spreadsheet_rounded_are_left_out(tmp_path: Path) -> None
 
 
 HEADERS = {
-    "firstName": ["Nome do cliente", "FirstName__c", "Keresztnév", "Όνομα"],
-    "lastName": ["Efternavn", "Příjmení", "billing last name"],
-    "address.postalCode": ["MailingPostalCode", "PSČ", "Irányítószám", "ShipZip"],
+    "firstName": [
+        "Nome do cliente",
+        "FirstName__c",
+        "Keresztnév",
+        "Όνομα",
+        "CUST_FIRST_NM",
+        "Member First",
+        "Tên",
+    ],
+    "lastName": ["Efternavn", "Příjmení", "billing last name", "Pavardė"],
+    "address.line1": ["Ulica i nr", "Strasse/Nr.", "Адреса доставки", "ADDR_LN_1", "STRAS"],
+    "address.city": ["Município", "ADDR_CITY_NM", "Kota", "Thành phố"],
+    "address.postalCode": ["MailingPostalCode", "PSČ", "Irányítószám", "ShipZip", "ADDR_ZIP_CD", "kode_pos"],
 }
 
 
@@ -286,6 +305,47 @@ def test_headers_of_identities_may_say_whose_they_are(tmp_path: Path, field: str
     cells = [f"w{'abcdefg'[place % 7]}" for place in range(N)]
     found = written(tmp_path / "a.csv", table(fraud=words("ano", "ne"), **{header: cells}))
     assert found.fields[field] == header
+
+
+def test_streets_are_told_by_one_word_of_their_header_and_their_cells(tmp_path: Path) -> None:
+    """Whatever else the header says; the kind of an address is no street."""
+    streets = [f"Husova {place % 70}" for place in range(N)]
+    kinds = [("home", "work")[place % 2] for place in range(N)]
+    for header in ("Ulice a č.p.", "Dirección de entrega habitual"):
+        found = written(
+            tmp_path / "a.csv", table(fraud=words("yes", "no"), Address_kind=kinds, **{header: streets})
+        )
+        assert found.fields["address.line1"] == header
+
+
+@pytest.mark.parametrize(("other", "name"), [("Vorname", "lastName"), ("Surname", "firstName")])
+def test_a_column_of_names_beside_another_holds_what_is_not_in_it(
+    tmp_path: Path, other: str, name: str
+) -> None:
+    """Name beside Vorname are last names; the whole name beside it is none."""
+    first, last = ([f"{letter}{'abcdefg'[place % 7]}" for place in range(N)] for letter in "xy")
+    whole = [f"{one} {two}" for one, two in zip(first, last, strict=True)]
+    frame = table(fraud=words("yes", "no"), **{other: first, "Name": last})
+    assert written(tmp_path / "a.csv", frame).fields[name] == "Name"
+    assert name not in written(tmp_path / "a.csv", frame.assign(Name=whole)).fields
+
+
+@pytest.mark.parametrize("name", ["row_hash", "blocked", "lost", "end_of_case"])
+def test_what_most_frauds_alone_have_and_what_numbers_records_are_no_signals(
+    tmp_path: Path, name: str
+) -> None:
+    """A block after a finding, though not all frauds are found; a loss, the end of a case, a digest of the row."""
+    cells = {
+        "row_hash": [f"{place * 7919:08x}" for place in range(N)],
+        "lost": [f"{place % 7 + 1}.50" if fraud and place % 3 else "" for place, fraud in enumerate(FRAUD)],
+        "end_of_case": [
+            ("won", "lost", "open")[place % 3] if fraud and place % 3 else ""
+            for place, fraud in enumerate(FRAUD)
+        ],
+        "blocked": ["yes" if fraud and place % 3 else "no" for place, fraud in enumerate(FRAUD)],
+    }
+    frame = table(fraud=words("yes", "no"), order_id=[f"R{place:05}" for place in range(N)])
+    assert name in written(tmp_path / "a.csv", frame.assign(**{name: cells[name]})).left_out
 
 
 def test_a_second_column_that_names_fraud_is_no_signal(tmp_path: Path) -> None:
@@ -310,6 +370,14 @@ def test_a_second_column_that_names_fraud_is_no_signal(tmp_path: Path) -> None:
         ("fraud_review.status", "CONFIRMED", "CLEARED"),
         ("is_fraud", "1.0", "0.0"),
         ("BETR_KZ", "J", "N"),
+        ("penipuan", "ya", "tidak"),
+        ("Trạng thái", "Gian lận", "Hoàn thành"),
+        ("Sukčiavimas", "taip", "ne"),
+        ("Krāpšana", "jā", "nē"),
+        ("Pettus", "jah", "ei"),
+        ("Financial Status", "charged_back", "paid"),
+        ("review.verdict", "abusive", "benign"),
+        ("Abklärung", "frode accertata", "nessuna frode"),
     ],
 )
 def test_labels_of_more_languages_are_found(tmp_path: Path, header: str, fraud: str, other: str) -> None:

@@ -269,6 +269,11 @@ def test_decisions_are_found_by_the_beginnings_of_their_words(tmp_path: Path) ->
         ("Approved", "Y", "N"),
         ("Durum", "Onaylandı", "Reddedildi"),
         ("decision", "auto-approve", "DECLINED_BY_SCORE"),
+        ("AUTH_RSLT_CD", "APPROVE", "DECLINE"),
+        ("decision.action", "ALLOW", "BLOCK"),
+        ("status", "berhasil", "ditolak"),
+        ("Parecer", "Aprovado", "Reprovado"),
+        ("Kết quả", "Chấp nhận", "Từ chối"),
     ],
 )
 def test_words_of_decisions_in_several_languages(
@@ -279,6 +284,20 @@ def test_words_of_decisions_in_several_languages(
     found = proposed(tmp_path, frame(Betrug=words("ja", "nein"), **{header: decided}))
     assert found.fields.get("outcome") == header
     assert found.outcomes == {"passed": [passed.lower()], "failed": [failed.lower()]}
+
+
+def test_a_check_in_unknown_words_is_a_signal(tmp_path: Path) -> None:
+    """Pass and fail under the header of a status decide nothing beside a third word."""
+    checks = [("pass", "fail", "unavailable")[place % 10 % 3] for place in range(N)]
+    found = proposed(tmp_path, frame(Betrug=words("ja", "nein"), Card_CVC_Status=checks))
+    assert "Card_CVC_Status" in {signal.column for signal in found.signals}
+
+
+def test_numbers_that_begin_with_a_year_are_no_times(tmp_path: Path) -> None:
+    """2025010000001 is no instant of 2034, where the time of the event cannot be read."""
+    numbers = [f"202501{place:07}" for place in range(N)]
+    found = proposed(tmp_path, pd.DataFrame({"Protokol": numbers, "Betrug": words("ja", "nein")}))
+    assert "eventTime" not in found.fields
 
 
 def test_a_decision_in_unknown_words_is_no_signal(tmp_path: Path) -> None:
@@ -494,6 +513,9 @@ def test_whole_names_are_no_category(tmp_path: Path) -> None:
     names = [("Ada Lovelace", "Alan Turing", "Grace Hopper")[place % 3] for place in range(N)]
     found = proposed(tmp_path, frame(Name=names, Betrug=words("ja", "nein")))
     assert found.left_out["Name"] == "names are no signals"
+    table = frame(Betrug=words("ja", "nein"), **{"Nome completo do titular": names})
+    assert "Nome completo do titular" in proposed(tmp_path, table).left_out
+    found = proposed(tmp_path, frame(Name=names, Betrug=words("ja", "nein")))
     assert "Name is called like names" in " ".join(found.decisions)
     table = frame(Betrug=words("ja", "nein"), **{"Primer apellido": names, "Segundo apellido": names})
     found = proposed(tmp_path, table)

@@ -24,7 +24,9 @@ PARTS = {
     100: ((0.5, 0.25, 0.25), True),
     85: ((0.4, 0.3, 0.3), True),
     77: ((0.7, 0.3, 0.0), True),
-    30: ((0.7, 0.3, 0.0), False),
+    50: ((0.5, 0.5, 0.0), True),
+    30: ((0.5, 0.5, 0.0), False),
+    15: ((0.5, 0.5, 0.0), False),
 }
 
 
@@ -38,6 +40,7 @@ def test_parts_are_lengthened_until_each_has_enough_frauds(
     parts = propose_parts(TIMES, targets, known=TIMES, **AT)
     assert (parts.shares, parts.enough) == expected
     assert parts.enough == (min(parts.frauds) >= 20)
+    assert parts.few == (frauds == 30)
 
 
 @pytest.mark.parametrize(("every", "validated"), [(2, 0.12), (4, 0.2)])
@@ -111,6 +114,20 @@ def test_too_short_a_history_has_no_parts() -> None:
         burn_in=DAY,
     )
     assert (parts.frauds, parts.enough) == ((), False)
+
+
+def test_a_training_asks_for_fewer_frauds_where_no_split_has_enough(tmp_path: Path) -> None:
+    """Such a file passed init and stopped in the training."""
+    rows = [
+        f"2024-{1 + day // 28:02}-{1 + day % 28:02}T00:00:00Z,{int(day % 9 == 7)},{day % 9}"
+        for day in range(330)
+    ]
+    (tmp_path / "in.csv").write_text("\n".join(["created_at,is_fraud,points", *rows]))
+    found = propose(tmp_path / "in.csv")
+    (tmp_path / "use.yaml").write_text(proposal_text(found, name="use", source="in.csv"))
+    assert 10 <= min(found.parts.frauds) < 20
+    assert load_configuration(tmp_path / "use.yaml").training.split.min_frauds == 10
+    assert "min_frauds is 10" in " ".join(found.decisions)
 
 
 def test_what_helps_is_said_where_no_split_has_enough_frauds(tmp_path: Path) -> None:

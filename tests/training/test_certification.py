@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from scoring_model.arrays import IntArray
 from scoring_model.configuration import PolicySettings, SplitSettings
 from scoring_model.records.times import DAY
+from scoring_model.training.boundaries import SplitBoundaries
 from scoring_model.training.certification import (
     InfeasiblePolicy,
     Shortfall,
@@ -15,7 +16,6 @@ from scoring_model.training.certification import (
     certify,
     refuse_hopeless,
 )
-from scoring_model.training.split import SplitBoundaries
 
 samples = st.builds(
     lambda seed, size, low, high: np.random.default_rng(seed).integers(low, high + 1, size),

@@ -1,3 +1,6 @@
+import os
+import subprocess
+import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -113,3 +116,17 @@ def test_all_errors_are_named_at_once() -> None:
             rounds=0,
             monotone=[0],
         )
+
+
+@pytest.mark.parametrize(("given", "used"), [({}, "PASSIVE"), ({"OMP_WAIT_POLICY": "ACTIVE"}, "ACTIVE")])
+def test_threads_of_a_fit_sleep_while_they_wait(given: dict[str, str], used: str) -> None:
+    """OpenMP is told before LightGBM loads it, unless the user has said something else."""
+    code = (
+        "import os, sys; import scoring_model.training.run; assert 'lightgbm' not in sys.modules; "
+        "print(os.environ['OMP_WAIT_POLICY'])"
+    )
+    kept = {name: value for name, value in os.environ.items() if name != "OMP_WAIT_POLICY"}
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=kept | given, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == used

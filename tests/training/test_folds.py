@@ -29,10 +29,19 @@ def test_each_fold_trains_on_all_earlier_rows(seed: int, folds: int, instants: i
         assert abs(len(cuts[0][0]) / 300 - FIRST_ORIGIN) < 0.1
 
 
+def test_folds_have_equally_many_frauds_where_a_stretch_has_none() -> None:
+    """Twelve frauds before row 40 and seven after row 85: none lies where the first folds would be judged."""
+    times = np.arange(100)
+    targets = ((times < 36) & (times % 3 == 0) | (times > 85) & (times % 2 == 0)).astype(np.int8)
+    cuts = cut_folds(times, targets, 3)
+    assert [int(targets[judged].sum()) for _, judged in cuts] == [4, 4, 4]
+    assert [int(targets[before].sum()) for before, _ in cuts] == [7, 11, 15]
+
+
 def test_folds_without_a_class_are_named() -> None:
     """The error names every fold that cannot be trained or validated."""
     times = np.arange(100)
-    targets = (times < 40).astype(np.int8) * (times % 2).astype(np.int8)
+    targets = (times == 7).astype(np.int8)
     with pytest.raises(FoldError, match=r"fold 1 has 20 rows to be judged on, 0.*fold 2.*fold 3"):
         cut_folds(times, targets, 3)
     with pytest.raises(FoldError, match="no rows"):

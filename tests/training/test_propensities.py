@@ -8,9 +8,10 @@ import pytest
 from scoring_model.arrays import FloatArray
 from scoring_model.configuration import PolicySettings, SplitSettings
 from scoring_model.evaluation.stopped import ControlGroup
+from scoring_model.training.boundaries import SplitError
 from scoring_model.training.fitting import fit
 from scoring_model.training.preparation import counted_as_genuine
-from scoring_model.training.split import Split, SplitError, split
+from scoring_model.training.split import Split, split
 
 DAY = 86_400_000_000
 SETTINGS = SplitSettings(

@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 
 from scoring_model.configuration import SplitSettings
 from scoring_model.records.table import NEVER
-from scoring_model.training.split import Split, SplitError, describe_use, split
+from scoring_model.training.boundaries import SplitError
+from scoring_model.training.split import Split, describe_use, split
 
 DAY = 86_400_000_000
 AS_OF = 900

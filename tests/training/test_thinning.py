@@ -20,6 +20,7 @@ from scoring_model.records.layout import MissingColumns
 from scoring_model.records.quarantine import TooManyBadRows
 from scoring_model.records.reading import read_records
 from scoring_model.training.backtest import BacktestError, backtest
+from scoring_model.training.boundaries import SplitError
 from scoring_model.training.certification import InfeasiblePolicy
 from scoring_model.training.fitting import fit, genuine_weights
 from scoring_model.training.job import Job, run_job
@@ -27,7 +28,6 @@ from scoring_model.training.leakage import run_leakage_checks
 from scoring_model.training.preparation import Prepared, prepare
 from scoring_model.training.report import training_sections
 from scoring_model.training.run import run_prepared
-from scoring_model.training.split import SplitError
 from scoring_model.training.thinned_files import TooManyKept, prepare_files
 from scoring_model.training.thinning import record_facts
 

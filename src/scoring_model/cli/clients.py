@@ -67,7 +67,8 @@ def create(
     requests, seconds = parse_quota(quota)
 
     async def work(store: Store) -> NewClient:
-        keyring = masters_of(database, master_key) if await has_shared_lists(store) else None
+        if await has_shared_lists(store):
+            masters_of(database, master_key)  # without them nothing is created
         made = await create_client(
             store,
             name=name,
@@ -79,7 +80,8 @@ def create(
             sandbox=sandbox,
             now=shared.now(),
         )
-        if keyring is not None:
+        if await has_shared_lists(store):  # perhaps only since then
+            keyring = masters_of(database, master_key)
             await copy_lists(store, keyring, made.client_id, by=operator(), now=shared.now())
         return made
 

@@ -25,6 +25,7 @@ _LATIN: Final = str.maketrans(
     | {"щ": "sch", "ю": "yu", "я": "ya", "э": "e", "љ": "lj", "њ": "nj", "џ": "dz", "ь": None, "ъ": None}
 )
 """Letters that are no Latin ones with accents."""
+_ABBREVIATED: Final = dict(pair.split("=") for pair in synonyms.ABBREVIATIONS.split())
 _UNSPACED: Final = re.compile("[\u3040-\u30ff\u3400-\u9fff]")
 """Letters of scripts that write words without blanks between them."""
 
@@ -32,15 +33,18 @@ _UNSPACED: Final = re.compile("[\u3040-\u30ff\u3400-\u9fff]")
 def words_of(name: str) -> str:
     """Convert the beginning of a name to snake case: Latin, Greek and Cyrillic letters in ASCII, others as they are.
 
+    Abbreviations become words.
+
     Examples
     --------
-    >>> words_of("Geb.-Datum"), words_of("№ заявки"), words_of("申込日時")
-    ('geb_datum', 'no_zayavki', '申込日時')
+    >>> words_of("Geb.-Datum"), words_of("№ заявки"), words_of("申込日時"), words_of("CUST_LAST_NM")
+    ('geb_datum', 'no_zayavki', '申込日時', 'customer_last_name')
     """
     parted = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name.strip()[:_WORDS])
     parts = unicodedata.normalize("NFKD", parted.casefold()).casefold().translate(_LATIN)
     letters = "".join(letter for letter in parts if not unicodedata.combining(letter))
-    return re.sub(r"\W+", "_", letters).strip("_")
+    whole = re.sub(r"\W+", "_", letters).strip("_")
+    return "_".join(_ABBREVIATED.get(part, part) for part in whole.split("_"))
 
 
 @cache
@@ -60,6 +64,18 @@ def joined(words: str) -> str:
     fillers = known(synonyms.FILLERS)
     parts = words.split("_")
     return "".join(part for part in parts if part not in fillers) or "".join(parts)
+
+
+def without_persons(words: str) -> str:
+    """Return a header without the words that say whose it is.
+
+    Examples
+    --------
+    >>> without_persons("nome_completo_do_titular"), without_persons("customer_last_name")
+    ('nome_completo', 'last_name')
+    """
+    around = {*known(synonyms.PERSONS), *known(synonyms.FILLERS)} - {"name", "birth", "address", "document"}
+    return "_".join(part for part in words.split("_") if part not in around)
 
 
 @cache

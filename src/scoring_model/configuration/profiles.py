@@ -31,7 +31,10 @@ _COUNT: Final = re.compile(r"\d{4,19}(?:[.,]\d+)?", re.ASCII)
 _EXCEL_RANGE: Final = (36_526, 73_051)  # days: the same years
 _BORN: Final = 5_000  # days in a spreadsheet: the year 1913
 _UNIX_RANGE: Final = (946_684_800, 4_102_444_800)  # seconds: the years 2000 to 2100
-_RECENT: Final = (1_262_304_000, 2_051_222_400)  # seconds: the years 2010 to 2035
+_RECENT: Final = (
+    1_262_304_000,
+    1_893_456_000,
+)  # seconds: 2010 to 2029; numbers that begin with such a year are later
 _COUNTS_A_DAY: Final = {form: 86_400 * units for form, units in UNIX_UNITS.items()} | {EXCEL: 1}
 _CATEGORIES: Final = 500
 _IDENTIFIER: Final = re.compile(
@@ -298,7 +301,7 @@ def _kind(found: Profile, decimal: str | None) -> Kind:
         return Kind.HOUR
     if any(isinstance(value, float) and value % 1 for value in values):
         return Kind.NUMBER  # only a whole number may be an identifier
-    is_number = _are_numbers(values, decimal) and not _are_padded(values)
+    is_number = _are_numbers(values, decimal) and not _are_padded(values) and not _is_code(found, values)
     if len(found.counts) > 2 and _is_identifier(found, values, is_number=is_number):
         return Kind.IDENTIFIER
     if is_number:
@@ -328,6 +331,11 @@ def _is_identifier(found: Profile, values: Sequence[object], *, is_number: bool)
     texts = [str(cells.text(value)).strip() for value in values]
     length = len(texts[0])
     return length >= _LONG and _share(texts, lambda text: text.isdigit() and len(text) == length) > _MOST
+
+
+def _is_code(found: Profile, values: Sequence[object]) -> bool:
+    """Return whether a header calls whole numbers a code, whose order says nothing."""
+    return found.words.endswith("_code") and _share(values, lambda value: "." not in str(value)) > _MOST
 
 
 def _are_codes(values: Sequence[object]) -> bool:

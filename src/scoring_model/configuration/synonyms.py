@@ -47,6 +47,12 @@ HEADERS: Final = {
         ord_dttm txn_dt txn_dttm crt_dt crt_dttm create_dt created_dt cre_dt open_dt open_date app_dt
         appl_dt requested requested_at posted received received_at ordered_at booked booking_date
         application_dt oprettet_den
+        waktu tanggal waktu_transaksi tanggal_transaksi tanggal_pengajuan tarikh masa thời_gian
+        ngày_giờ ngày_đặt_hàng thời_gian_đặt_hàng thời_gian_giao_dịch ngày_giao_dịch ngày_tạo kuupäev
+        aeg taotluse_kuupäev datums laiks pieteikuma_datums data_laikas paraiškos_data laikas
+        dagsetning dátum_čas dátum_podania дата_захтева датум време data_hora_sol·licitud تاریخ
+        تاريخ_و_وقت วันที่ วันเวลา เวลา 날짜 일시 신청일 saapunut vastaanotettu event_datetime occurred_at
+        logged_at
     """,
     "labelKnownAt": """
         label_known_at known_at chargeback_date chargeback_at label_date confirmed_at fraud_known_at fraud_date
@@ -67,6 +73,7 @@ HEADERS: Final = {
         dt_deteção fecha_detección fecha_fraude_confirmado date_détection dt_detection date_constat cb_dt
         cb_date chbk_dt fraud_dt frd_dt frd_rpt_dt label_ts label_time labeled_at labelled_at reviewed_at
         betr_dt sperrdat sperrdatum
+        tanggal_laporan ngày_phát_hiện chargeback_received_date dispute_opened_at charge_off_date
     """,
     "labelReportedAt": "label_reported_at reported_at report_date",
     "label": """
@@ -76,6 +83,7 @@ HEADERS: Final = {
         мошенничество мошенник признак_мошенничества шахрайство ознака_шахрайства измама prijevara
         prevara goljufija podvod sahtecilik dolandırıcılık 不正 不正フラグ 詐欺 欺诈 是否欺诈 欺詐 사기
         احتيال הונאה frd_flg frd_ind fraud_ind betrug_kz betrugs_kz
+        penipuan gian_lận lừa_đảo pettus krāpšana sukčiavimas превара svik ฉ้อโกง تقلب
     """,
     "recordId": """
         record_id transaction_id tx_id order_id payment_id application_id signup_id rec_id id user_id uuid vorgang
@@ -98,6 +106,10 @@ HEADERS: Final = {
         hakemustunnus αριθμός_κράτησης αριθμός_παραγγελίας nº_cotação nº_apólice num_pedido auftr_nr
         auftragsnr vorg_nr beleg_nr vbeln belnr id_loc id_cmd id_res num_cmd num_dossier bkg_ref
         booking_ref ord_no
+        id_transaksi no_transaksi id_pesanan no_pesanan nomor_pengajuan mã_đơn_hàng mã_giao_dịch
+        mã_hồ_sơ taotluse_number tellimuse_number pieteikuma_numurs paraiškos_nr številka_vloge
+        číslo_žiadosti број_захтева broj_zahteva núm_comanda 신청번호 transaction_sk event_uuid
+        case_number claim_number policy_number schadennummer schadensnummer číslo_škody
     """,
     "firstName": """
         first_name name_first name_given given_name given_names first_names forename fname vorname vornamen
@@ -105,6 +117,7 @@ HEADERS: Final = {
         förnamn nome_proprio primeiro_nome rufname
         given křestní_jméno jméno fornavn keresztnév utónév όνομα etunimi prenume primeiro_nome nome_próprio
         имя ім_я име ime isim 名 名字 الاسم_الأول שם_פרטי
+        first nama_depan tên eesnimi vārds vardas meno nom_de_pila fornafn ชื่อ نام vorna 이름
     """,
     "lastName": """
         last_name name_last name_family surname family_name lname nachname familienname nom nom_famille apellido
@@ -113,6 +126,8 @@ HEADERS: Final = {
         family příjmení efternavn etternavn vezetéknév családnév επώνυμο sukunimi nume_familie nume apellido_1
         primer_apellido last_names
         фамилия прізвище фамилия_имя prezime soyad soyadı 姓 姓氏 اسم_العائلة שם_משפחה
+        last nama_belakang họ perekonnanimi uzvārds pavardė priezvisko priimek презиме cognoms
+        eftirnafn นามสกุล نام_خانوادگی nachn 성
     """,
     "dob": """
         dob date_of_birth birth_date birthday geburtsdatum geburtstag geb_datum geboren_am date_naissance né_le
@@ -123,6 +138,8 @@ HEADERS: Final = {
         dt_nascimento data_nasc dt_nasc geb geb_dat
         дата_рождения дата_народження дата_на_раждане datum_rođenja rojstni_datum dátum_narodenia
         doğum_tarihi 生年月日 出生日期 생년월일 تاريخ_الميلاد תאריך_לידה
+        tanggal_lahir tarikh_lahir ngày_sinh sünniaeg sünnikuupäev dzimšanas_datums gimimo_data
+        datum_rojstva датум_рођења data_naixement fæðingardagur วันเกิด تاریخ_تولد gbdat
     """,
     "citizenship": """
         citizenship nationality staatsangehörigkeit nationalität nationalité citoyenneté nacionalidad cittadinanza
@@ -146,6 +163,8 @@ HEADERS: Final = {
         address_street ulice adresa vej gade gate utca lakcím cím διεύθυνση οδός katuosoite osoite stradă
         straat_en_huisnummer
         адрес адреса адрес_на_живеене adresa adres_satırı 住所 番地 町名番地 地址 العنوان כתובת
+        alamat địa_chỉ aadress adrese adresas naslov adreça heimilisfang heimili ที่อยู่ آدرس stras 주소
+        lieferadresse lieferanschrift rechnungsadresse rechnungsanschrift address_line_one adresszeile
     """,
     "address.line2": "address_line2 address_line_2 address2 address_2 line2 adresszusatz complément_adresse",
     "address.city": """
@@ -153,12 +172,15 @@ HEADERS: Final = {
         plaats woonplaats stad miasto miejscowość postort
         město obec by poststed város település πόλη kaupunki postitoimipaikka oraș localitate
         город місто град grad mesto şehir il 市区町村 城市 المدينة עיר
+        kota thành_phố linn pilsēta miestas општина ciutat població staður จังหวัด شهر ort01 도시
+        município municipio concelho gemeente gmina kommun kunta
     """,
     "address.region": """
         region state province bundesland région département provincia comunidad regione estado distrito provincie
         województwo län
         uf kraj_region fylke megye νομός maakunta județ ship_state mailing_state st
         область регион županija bölge 都道府県 省份 المنطقة מחוז județ
+        provinsi negeri tỉnh tỉnh_thành
     """,
     "address.postalCode": """
         postal_code postcode post_code zip zip_code plz postleitzahl code_postal cp código_postal cod_postal cap
@@ -166,11 +188,14 @@ HEADERS: Final = {
         psč postnummer irányítószám ταχυδρομικός_κώδικας τκ tk postinumero cod_poștal
         индекс почтовый_индекс поштовий_індекс пощенски_код poštanski_broj posta_kodu 郵便番号 邮编
         الرمز_البريدي מיקוד código_postal
+        kode_pos poskod mã_bưu_điện mã_bưu_chính postiindeks pasta_indekss pašto_kodas poštna_številka
+        поштански_број codi_postal póstnúmer รหัสไปรษณีย์ کد_پستی pstlz 우편번호 postal
     """,
     "address.country": """
         country country_code land ländercode pays code_pays país paese stato kraj
         země stát ország χώρα maa țară país_residencia
         страна країна държава država zemlja ülke 国 国家 الدولة מדינה
+        negara quốc_gia riik valsts šalis krajina land1 ประเทศ کشور 국가
     """,
     "closedAt": """
         closed_at closed account_closed closed_on geschlossen_am gekündigt_am kontoschließung clôturé_le date_clôture
@@ -180,6 +205,16 @@ HEADERS: Final = {
 }
 """Headers by field, likeliest first."""
 
+ABBREVIATIONS: Final = """
+    acct=account addr=address amt=amount app=application appl=application cd=code chgbk=chargeback chrgbk=chargeback
+    cntry=country crd=card cre=created crt=created crtd=created cust=customer dcsn=decision dev=device dt=date
+    dttm=date_time dvc=device eml=email fnm=first_name frst=first fst=first lnm=last_name ln=line lst=last
+    merch=merchant mrch=merchant mrchnt=merchant nbr=number nm=name ord=order phn=phone pmt=payment pstl=postal
+    pymt=payment rcvd=received rsn=reason rslt=result sts=status stat=status trx=transaction txn=transaction
+    tx=transaction usr=user
+"""
+"""Abbreviations in headers of warehouses, and their words."""
+
 PERSONS: Final = """
     applicant customer user person identity profile subject client account holder name address contact birth document
     antragsteller kunde anschrift adresse kontakt demandeur cliente persona solicitante dirección indirizzo richiedente
@@ -187,6 +222,9 @@ PERSONS: Final = """
     billing mailing shipping ship bill home comprador buyer titular žadatel zákazník klient ansøger kunde søker ügyfél
     kérelmező πελάτη πελάτης hakija asiakas solicitant client kundens
     клиент клієнт заявитель müşteri klijent kupac
+    member insured policyholder borrower guest patient subscriber sender recipient payer payee delivery
+    livraison lieferung entrega envío spedizione consegna dostawy dostawa bezorging levering доставки
+    доставка dostavka teslimat pelanggan pemohon khách_hàng vásárló szállítási
 """
 """Names of objects around what an identity has: `applicant.address.zip` is its postal code."""
 
@@ -197,6 +235,8 @@ PHONES: Final = """
     cellphone fone whatsapp
     телефон мобильный мобільний gsm_no telefon_no telefonu cep_telefonu cep 電話番号 携帯番号 电话 手机
     手机号 联系电话 전화번호 الهاتف الجوال טלפון נייד
+    phn hp no_hp nomor_hp telepon ponsel điện_thoại sđt tālrunis telefonas sími โทรศัพท์ تلفن موبایل 휴대폰
+    mob telf telf1 tel1 tel2 tel_no
 """
 """Words of headers of phone numbers, whose cells look like some."""
 
@@ -207,6 +247,8 @@ WHOLE_NAMES: Final = """
     jméno_a_příjmení celé_jméno fuldt_navn fullt_navn navn név teljes_név ονοματεπώνυμο nimi koko_nimi nume_complet
     billing_name shipping_name auftraggeber kontoinhaber titular_do_cartão beneficiary
     фио піб имена ad_soyad adı_soyadı ime_i_prezime 氏名 姓名 الاسم שם שם_מלא
+    nama nama_lengkap họ_tên họ_và_tên vārds_uzvārds vardas_pavardė meno_a_priezvisko ime_in_priimek
+    име_и_презиме nom_i_cognoms nafn ชื่อ_นามสกุล 성명 name1 insured_name member_name
 """
 """Headers of first and last names in one column."""
 
@@ -222,6 +264,7 @@ HOURS: Final = """
     time hour zeit uhr uhrzeit heure hora ora tijd tid klockslag godzina
     čas klokkeslæt klokkeslett kl idő óra ώρα kello kellonaika oră
     время час vrijeme saat erzet uzeit 時刻 时刻
+    waktu jam giờ aeg laiks laikas време เวลา 시간
 """
 """Words of headers of times of day, whose cells may look like numbers: 13.45."""
 
@@ -230,6 +273,8 @@ TIMES: Final = """
     heure hora ora czas tid horodatage eingang angelegt cas dato idopont aika
     dt dttm tm дата время час tarih tarihi zaman vrijeme čas päivä päiväys 日時 日付 日期 时间 時間 일시
     تاريخ תאריך criado creado créé crée erstellt ns reported known
+    waktu tanggal tarikh ngày thời_gian kuupäev aeg datums laiks laikas dagsetning датум dátum วันที่
+    تاریخ 날짜
 """
 """Words of headers of times that may be numbers."""
 
@@ -251,6 +296,8 @@ DECISION: Final = """
     statut stato durum karar решение статус
     rozhodnutí afgørelse avgjørelse döntés απόφαση päätös decizie
     рішення odluka 審査結果 审核结果
+    keputusan quyết_định kết_quả_duyệt otsus lēmums sprendimas rozhodnutie odločitev одлука decisió
+    ákvörðun underwriting 심사결과
 """
 RESOLUTION: Final = """
     resolution review manual_review step_up nachprüfung prüfung überprüfung vérification revue revisión verificación
@@ -269,7 +316,9 @@ FRAUD_STEMS: Final = """
     card_theft stolen_card lost_or_stolen identitätsdiebstahl identitätsmissbrauch usurpation_identité
     usurpation suplantación suplantación_identidad usurpação roubo_identidade furto_identità
     furto_d_identità identiteitsfraude identiteitsdiefstal kradzież_tożsamości impersonation chargebacked
-    cb_rsn cb_reason cb_dt cb_date cb_amt cb_amount cb_code cb_flag chbk frd betrugs betr_kz betr_dt
+    cb_reason cb_date cb_amount cb_code cb_flag chbk frd betrugs betr_kz betr_dt
+    penipuan gian_lận lừa_đảo pettus krāpšana sukčiavimas превара svik ฉ้อโกง تقلب chgbk charged_back
+    charge_back abuse abusive mule friendly_fraud fraudulently malicious fraudster bedrägligt oszukańczy
 """
 """Words of fraud: as cells they make a label, in a header they tell one."""
 
@@ -277,6 +326,8 @@ NEGATIONS: Final = """
     no not non none kein keine keiner nicht pas sans sin nao não sem geen niet nie brak bez inte ej
     není bez ingen ikke uden uten nem όχι ei
     нет не без немає değil yok nije nisu bez 非 不 ليس לא
+    tidak bukan không nessuna nessun aucun aucune ninguna ninguno nenhuma nenhum żaden žádný nav nėra ekki
+    keinerlei never
 """
 SUSPICIONS: Final = """
     suspected suspicion suspect possible potential verdacht verdächtig soupçon suspecté sospecha sospechoso sospetto
@@ -298,6 +349,7 @@ GENUINE: Final = """
     редовен uredno pošteno normalan temiz gerçek geçerli 正常 正規 正当 合法 정상 سليم شرعي תקין אמיתי
     cleared dismissed refuted unfounded unsubstantiated entlastet widerlegt ausgeräumt écarté écartée infirmé
     infirmée descartado descartada desestimado escluso scagionato ontkracht wykluczone avskriven frikendt опровергнуто
+    benign sah hợp_lệ godīgs sąžiningas poctivé поштено lögmætt hoàn_thành
 """
 GENUINE_STEMS: Final = """
     genuine legit legitimate echt légitime legítimo legittimo legalna legítima
@@ -313,10 +365,12 @@ POSITIVE: Final = """
     confermato confermata accertato accertata bevestigd potwierdzone potwierdzony potwierdzona bekräftad bekræftet
     bekreftet potvrzeno potvrzený megerősített επιβεβαιωμένη vahvistettu confirmat confirmată подтверждено
     подтверждена подтвержден підтверджено потвърдено potvrđeno doğrulandı kesinleşti 確定 确认
+    ya có jah jā taip já ใช่ بله upheld founded
 """
 NEGATIVE: Final = """
     no n false f nein falsch non faux falso não nao nee onwaar nie fałsz nej 0 ne nem nei όχι ei nu
     нет ні не hayır ne nie 否 いいえ 無 无 아니오 لا לא ei
+    tidak không nē ไม่ใช่ خیر 아니요
 """
 
 CONTROL: Final = """
@@ -324,28 +378,38 @@ CONTROL: Final = """
     grupo_controle grupo_de_controle controlegroep grupa_kontrolna kontrollgrupp 対照群 对照组 對照組 대조군
 """
 """Headers of who passed as a member of a control group."""
-PASSED: Final = """
-    passed pass ok approv accept angenommen genehmig bewillig freigegeben freigabe akzept accepté validé aprob acept
+
+ACCEPTED: Final = """
+    approv accept angenommen genehmig bewillig freigegeben freigabe akzept accepté validé aprob acept
     accett aprov aceit goedgekeur geaccepteerd zaakcept zatwierdz przyznan godkän schvál přijat godkend godkjen
-    innvilg elfogad jóváhagy εγκρίθ hyväksy acceptat admis onayla kabul одобрен принят success cleared granted erteilt
-    схвал odobr 承認 通過 可決 合格 許可 通过 批准 승인
+    innvilg elfogad jóváhagy εγκρίθ hyväksy acceptat admis onayla kabul одобрен принят granted erteilt
+    схвал odobr 承認 通過 可決 合格 許可 通过 批准
+    allow berhasil disetujui diterima duyệt chấp_nhận heaks_kiidetud rahuldatud apstiprin
+    patvirtin aprovat samþykkt อนุมัติ تایید 승인 uitgekeerd bewilligt accord concedid concess
 """
 STEPPED_UP: Final = """
     stepped_up step_up review referred refer nachgefragt prüfung prüfen rückfrage vérifi revis anális analis analiz
     controle contrôle weryfik granskas manual manuell pending pendient pendente attente hold escalat prověrk проверк
-    k_prověření til_gennemgang til_vurdering ellenőrz υπό_έλεγχο incele challenge 目視 保留 要確認 人工 보류
+    k_prověření til_gennemgang til_vurdering ellenőrz υπό_έλεγχο incele challenge 目視 保留 要確認 人工
+    tinjau menunggu xem_xét chờ ootel izskat svarstom preverj na_čekanju counter elevate đang 보류 preverka
+    vrácen vrácení doplněn
 """
-FAILED: Final = """
-    failed fail declin reject denied deny block abgelehnt ablehnung gesperrt verweigert zurückgewiesen refus rejet
+REJECTED: Final = """
+    declin reject denied deny block abgelehnt ablehnung gesperrt verweigert zurückgewiesen refus rejet
     bloqu rechaz deneg rifiut respint recus rejeit negad afgewezen geweiger geblokkeer odrzuc odmow nekad zamít
-    odmít afvist avslå elutasít απορρίφθ hylät hylkä reddedil отказ отклон invalid stopped
-    відхил відмов odbij 否決 否認 拒否 不可 不合格 不承認 未承認 不通過 拒绝 不通过 却下 거절
+    odmít afvist avslå elutasít απορρίφθ hylät hylkä reddedil отказ отклон
+    відхил відмов odbij 否決 否認 拒否 不可 不合格 不承認 未承認 不通過 拒绝 不通过 却下
+    ditolak từ_chối tagasi_lükatud keeldutud noraid atmest zamiet zavrn одбиј rebutja
+    hafnað ปฏิเสธ رد_شده 거절 turned_down reprov
 """
+PASSED: Final = ACCEPTED + " passed pass ok success cleared berhasil thành_công"
+FAILED: Final = REJECTED + " failed fail invalid stopped gagal thất_bại"
 APPROVED: Final = PASSED + " bestanden réussi superad superat zdany"
 DECLINED: Final = FAILED + " échou"
 ABANDONED: Final = """
     abandon abgebrochen abbruch expired abbandon afgebroken przerwan avbrut timeout withdrawn cancelled canceled
-    zurückgezogen caducad 連絡なし 未回答 期限切れ 取消 辞退
+    zurückgezogen caducad
+    dibatalkan đã_hủy 連絡なし 未回答 期限切れ 取消 辞退
 """
 """Beginnings of the words for what was decided, and for how a step-up ended."""
 
@@ -353,15 +417,17 @@ AMOUNTS: Final = """
     amount amt betrag montant importe importo monto valor bedrag kwota belopp summe
     total ordertotal subtotal částka cena_celkem beløb beløp összeg ποσό summa sumă chargeback_amt
     сумма сума сума_кредиту iznos znesek suma_plata tutar miktar 金額 金额 금액 المبلغ סכום
+    jumlah nominal số_tiền tổng_tiền giá_trị suma износ quantitat upphæð จำนวนเงิน مبلغ netwr
 """
 MEASURES: Final = f"""
     {AMOUNTS} balance income salary price value score age days hours seconds limit saldo einkommen gehalt preis
     wert alter anzahl tage stunden sekunden solde revenu salaire prix âge nombre jours ingresos salario precio edad días
     reddito stipendio prezzo età giorni renda salário preço idade dias inkomen salaris prijs leeftijd dagen
     dochód pensja
-    cena wiek dni liczba ålder inkomst pris antal dagar duration dauer durée
+    cena wiek liczba ålder inkomst pris antal dagar duration dauer durée
     income доход дохід зарплата цена стоимость возраст стаж prihod dohodak cijena gelir fiyat yaş 収入
     年収 価格 年齢 数 薪资 价格 年龄 rate percent pct volume qty km kwh
+    umur tuổi harga giá số_lượng lama pendapatan gaji thu_nhập days_since years yrs months
 """
 """Headers of numbers that measure something, which are no identifiers."""
 PAYMENTS: Final = """
@@ -370,6 +436,7 @@ PAYMENTS: Final = """
     sprzedawca betalning
     platba transakce betaling transaktion kjøp fizetés tranzakció πληρωμή συναλλαγή maksu plată tranzacție charge
     order
+    transaksi giao_dịch pembayaran thanh_toán
 """
 LINKS: Final = """
     id ids key nr ip device card account iban imei cookie fingerprint hash token session wallet customer client user
@@ -383,12 +450,16 @@ LINKS: Final = """
     інн инн устройството uređaj uređaja kartica račun kupac naprava cihaz kart müşteri hesap 端末 端末id
     カード 口座 顧客 会員 设备 设备号 卡号 账号 客户 用户 身份证 الجهاز البطاقة العميل الحساب מכשיר כרטיס
     לקוח חשבון ein ssn oib egn egp kunnr imsi msisdn wallet permis cédula rut curp rfc cuit cuil nit
+    perangkat kartu pelanggan thiết_bị thẻ tài_khoản khách_hàng seade ierīce įrenginys kortelė sąskaita
+    zariadenie уређај картица рачун dispositiu targeta pesel cnp nik ktp cccd cmnd personnummer isikukood
+    ahv visitor beneficiary till paybill agent recipient payee
 """
 """Headers of identifiers that connect records."""
 NUMBERS: Final = """
     id nr no num number nummer numéro número numero numer n code ref hash token nº kennung identifiant
     číslo cislo azonosító szám int addr αριθμός κωδικός numero număr
     номер код broj številka şifre kimliği kimlik 番号 编号 号 رقم معرف מספר מזהה
+    nomor mã numurs numeris kod
 """
 """Words for the number of something, before or after it."""
 
@@ -397,92 +468,27 @@ PROTECTED: Final = {
         sex gender geschlecht sexe genre sexo género sesso genere gênero geslacht płeć kön køn kjønn pohlaví nem φύλο
         sukupuoli
         пол стать cinsiyet spol 性別 性别 الجنس מין
+        jenis_kelamin giới_tính sugu dzimums lytis pohlavie sex_code
     """,
     "age": """
         věk alder kor életkor ηλικία ikä vârstă age alter âge edad età idade leeftijd wiek ålder
         возраст вік възраст yaş 年齢 年龄 العمر גיל
+        umur tuổi vanus vecums amžius
     """,
 }
 
-MISSING: Final = (
-    *(
-        "NULL",
-        "null",
-        "(null)",
-        "N/A",
-        "n/a",
-        "#N/A",
-        "NaN",
-        "nan",
-        "None",
-        "NA",
-        "\\N",
-        "?",
-        "-",
-        "--",
-        "n.a.",
-    ),
-    *(
-        "unknown",
-        "Unknown",
-        "k.A.",
-        "k. A.",
-        "keine Angabe",
-        "unbekannt",
-        "Unbekannt",
-        "entfällt",
-        "n/d",
-        "N/D",
-        "n.d.",
-    ),
-    *(
-        "N.D.",
-        "ND",
-        "nd",
-        "inconnu",
-        "Inconnu",
-        "inconnue",
-        "s/o",
-        "S/O",
-        "non renseigné",
-        "desconocido",
-        "sin datos",
-    ),
-    *(
-        "s/d",
-        "S/D",
-        "sconosciuto",
-        "non disponibile",
-        "desconhecido",
-        "não informado",
-        "onbekend",
-        "Onbekend",
-    ),
-    *(
-        "neuvedeno",
-        "ukendt",
-        "ukjent",
-        "ismeretlen",
-        "άγνωστο",
-        "necunoscut",
-        "não se aplica",
-        "not available",
-    ),
-    *("n.v.t.", "nieznany", "nieznane", "brak", "Brak", "b.d.", "brak danych", "okänd", "saknas"),
-    *(
-        "неизвестно",
-        "невідомо",
-        "неизвестен",
-        "нет данных",
-        "bilinmiyor",
-        "nepoznato",
-        "不明",
-        "未知",
-        "غير معروف",
-    ),
-    *("00.00.0000", "0000-00-00", "00/00/0000", "00-00-0000", "0000-00-00 00:00:00", "00.00.0000 00:00"),
-    *("00000000", "9999-12-31", "31.12.9999", "99991231", "9999-12-31 00:00:00"),
-)
+_MISSING: Final = """
+    NULL | null | (null) | N/A | n/a | #N/A | NaN | nan | None | NA | \\N | ? | - | -- | n.a. | unknown |
+    Unknown | k.A. | k. A. | keine Angabe | unbekannt | Unbekannt | entfällt | n/d | N/D | n.d. | N.D. |
+    ND | nd | inconnu | Inconnu | inconnue | s/o | S/O | non renseigné | desconocido | sin datos | s/d |
+    S/D | sconosciuto | non disponibile | desconhecido | não informado | onbekend | Onbekend | neuvedeno |
+    ukendt | ukjent | ismeretlen | άγνωστο | necunoscut | não se aplica | not available | n.v.t. |
+    nieznany | nieznane | brak | Brak | b.d. | brak danych | okänd | saknas | неизвестно | невідомо |
+    неизвестен | нет данных | bilinmiyor | nepoznato | 不明 | 未知 | غير معروف | 00.00.0000 | 0000-00-00 |
+    00/00/0000 | 00-00-0000 | 0000-00-00 00:00:00 | 00.00.0000 00:00 | 00000000 | 9999-12-31 | 31.12.9999 |
+    99991231 | 9999-12-31 00:00:00
+"""
+MISSING: Final = tuple(word.strip() for word in _MISSING.split("|"))
 """Cells that mean a missing value."""
 
 DOCUMENTS: Final = {

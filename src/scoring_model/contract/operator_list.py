@@ -25,13 +25,14 @@ from scoring_model.contract.rules import Rule, RuleError
 MOST_VALUES: Final = 1_000
 """Values of one request."""
 
+_KEY_LENGTH: Final = 64
 NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}", re.ASCII)
 _NAME: Final = {"type": "string", "pattern": f"^{NAME.pattern}$"}
 _LIST: Final = {**_NAME, "description": "Name of the list."}
 
 
 def _text(value: object) -> str:
-    found = rules.definite_text(value, limit=64)
+    found = rules.definite_text(value, limit=_KEY_LENGTH)
     if found is None:
         raise missing()
     return found
@@ -111,7 +112,15 @@ class ListEntriesInput(Body):
     key: Annotated[
         str,
         PlainValidator(_text),
-        WithJsonSchema({"type": "string", "description": "Link key of the model. It never changes."}),
+        WithJsonSchema(
+            {
+                "type": "string",
+                "minLength": 1,
+                "maxLength": _KEY_LENGTH,
+                "pattern": NOT_BLANK,
+                "description": "Link key of the model. It never changes.",
+            }
+        ),
     ]
     outcome: Annotated[
         str,

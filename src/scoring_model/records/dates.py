@@ -210,7 +210,7 @@ def short_year_reader(formats: tuple[str, ...]) -> Callable[[str], datetime | No
 
 
 # With what stands before it: a T, a blank, a word for year or hour: 05/01/2024 à 13h45, 05.01.2024 um 13:45 Uhr.
-_BEFORE: Final = r"à|um|a las|alle|alle ore|om|o|kl\.|klo|в|о|u|at|saat"
+_BEFORE: Final = r"à|às|um|a las|alle|alle ore|om|o|kl\.|klo|в|о|u|at|saat|lúc|pukul"
 _TIME: Final = rf"((?:\.|,? ?[гр]\.)?(?:(?:T|-|,? (?:(?:{_BEFORE}) )?)[0-9].+)?)"
 _YEAR_LAST: Final = re.compile(
     rf"([0-9]{{1,2}})(\. |[./-])([0-9]{{1,2}})\2([0-9]{{4}}|[0-9]{{2}}){_TIME}", re.I

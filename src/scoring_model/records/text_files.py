@@ -63,8 +63,10 @@ _UNDEFINED: Final = {
 """Bytes that an encoding does not have."""
 _CENTRAL: Final = re.compile(
     "(?<=[A-Za-z\udc80-\udcff])[\udcb3\udcb9\udcbf\udca3\udca5\udcaf\udcbe]|[\udc8a\udc8d-\udc8f\udc9a\udc9d\udc9e]"
+    "|[\udcec\udcf9](?=[a-z])"
 )
-"""Letters of cp1250 within a word (ł ą ż ľ), where cp1252 has signs such as ³; and š ž ť, seldom in its languages."""
+"""Letters of cp1250 within a word (ł ą ż ľ), where cp1252 has signs such as ³; š ž ť, seldom in its languages;
+and ě ů before a letter, where the ì ù of Italian and French end a word."""
 _CENTRAL_SHARE: Final = 0.1
 _HUNGARIAN: Final = re.compile("\udcf5(?!e)")  # ő; in cp1252 it is õ, which has an e behind it in Portuguese
 _NO_HUNGARIAN: Final = re.compile("[\udce3\udce4]")  # ã of Portuguese, ä of Estonian

@@ -29,7 +29,7 @@ from scoring_model.evaluation.bounds import (
 )
 from scoring_model.records.times import DAY
 from scoring_model.training.alternatives import Alternatives
-from scoring_model.training.split import SplitBoundaries, days
+from scoring_model.training.boundaries import SplitBoundaries, days
 
 if TYPE_CHECKING:
     from scoring_model.bundle import Bundle

@@ -16,8 +16,9 @@ from scoring_model.records import RecordTable, digest, rfc3339
 from scoring_model.records.observation import without_propensities
 from scoring_model.scorer import Scorer
 from scoring_model.scorer.frames import score_table
+from scoring_model.training.boundaries import latest_instant
 from scoring_model.training.preparation import counted_as_genuine, one_of_each
-from scoring_model.training.split import latest_instant, thinned
+from scoring_model.training.split import thinned
 
 
 class NotFresh(ValueError):

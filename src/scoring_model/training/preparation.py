@@ -17,10 +17,11 @@ from scoring_model.history.rings import rings_of, rings_of_frauds
 from scoring_model.records import RecordTable
 from scoring_model.records.observation import observed
 from scoring_model.records.times import DAY
+from scoring_model.training.boundaries import span_of
 from scoring_model.training.certification import delta_of
 from scoring_model.training.fitting import FeatureOptions, genuine_weights
 from scoring_model.training.folds import FoldError, LearntColumns, cut_folds
-from scoring_model.training.split import EvaluatedPart, Split, span_of, split
+from scoring_model.training.split import EvaluatedPart, Split, split
 from scoring_model.training.thinning import KeptRecords, Thinning, keep
 from scoring_model.training.useless import find_useless
 

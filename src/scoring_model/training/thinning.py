@@ -28,6 +28,7 @@ from scoring_model.evaluation.training_digests import content_digests
 from scoring_model.features import FeatureMatrix
 from scoring_model.records import NEVER, RecordTable
 from scoring_model.records.observation import observed
+from scoring_model.training.boundaries import SplitBoundaries, SplitError, place_boundaries
 from scoring_model.training.split import (
     BURN_IN,
     JUDGED,
@@ -38,9 +39,6 @@ from scoring_model.training.split import (
     TRAIN,
     PartSummary,
     Split,
-    SplitBoundaries,
-    SplitError,
-    place_boundaries,
     segments_of,
     split,
     targets_of,

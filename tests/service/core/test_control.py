@@ -144,7 +144,8 @@ async def check_file(
         clients = await reader.clients()
     ends: dict[str, Any] = {"since": START - HOUR, "before": START + HOUR}
     file = folder / "exported.parquet"
-    await export_file(world.store, Vault(MASTERS), clients, file, signals={}, **ends)
+    types = world.service.scoring.scorer.contents.schema.signals
+    await export_file(world.store, Vault(MASTERS), clients, file, signals=types, **ends)
     rows = {row["recordId"]: row for row in pq.read_table(file).to_pylist()}
     for one in every:
         row = rows[one.id]
@@ -248,9 +249,9 @@ def test_caps_hold_for_a_day_and_for_all_processes(store_url: str, capped: Path,
         async with world.store.reading() as reader:
             clients = await reader.clients()
         file = tmp_path / "exported.parquet"
-        await export_file(
-            world.store, Vault(MASTERS), clients, file, signals={}, since=START - HOUR, before=START + HOUR
-        )
+        ends: dict[str, Any] = {"since": START - HOUR, "before": START + HOUR}
+        types = world.service.scoring.scorer.contents.schema.signals
+        await export_file(world.store, Vault(MASTERS), clients, file, signals=types, **ends)
         shares = {
             (row["policyOutcome"], row["propensity"])
             for row in pq.read_table(file).to_pylist()

@@ -169,6 +169,7 @@ async def test_the_program_writes_what_is_left_and_counts_the_rest(
     two = (await world.verify(mate, signals={"cart": 2}, subject="s")).resource
     gone = (await world.verify(caller, signals={"vpn": True}, subject="gone")).resource
     await world.verify(caller, signals={}, subject="empty")
+    await world.verify(caller, signals={"note": "nobody knows it", "vpn": None}, subject="unknown")
     world.clock.at += HOUR
     await report_label(world, one.id, "fraud", START)
     await world.erase_signals(caller, gone.id)
@@ -177,7 +178,7 @@ async def test_the_program_writes_what_is_left_and_counts_the_rest(
     assert code == 0, error
     done = json.loads(said)
     assert (done["records"], done["labelled"], done["otherTypes"]) == (2, 1, {"cart": 1})
-    assert done["leftOut"] == {"erased": 1, "pruned": 0, "empty": 1, "unreadable": 0}
+    assert done["leftOut"] == {"erased": 1, "pruned": 0, "empty": 2, "unreadable": 0}
     assert out.stat().st_mode & 0o777 == 0o600
     rows = {row["recordId"]: row for row in pq.read_table(out).to_pylist()}
     first, second = rows[to_text(one.id)], rows[to_text(two.id)]

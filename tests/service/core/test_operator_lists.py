@@ -22,7 +22,7 @@ from scoring_model.service.core.rows import (
     OperatorListRow,
     VerificationRow,
 )
-from scoring_model.service.operator_lists import changes
+from scoring_model.service.operator_lists import changes, operating
 from scoring_model.service.operator_lists.changes import (
     Addition,
     ListChange,
@@ -465,6 +465,34 @@ def test_a_list_of_all_scopes_is_in_each(sqlite_url: str, sealed: Path) -> None:
             await OperatedList.open(world.store, MASTERS, "p", key="person", client_id=None, by="ops")
 
     run_story(sqlite_url, sealed, story)
+
+
+def test_clients_that_are_made_during_a_change_miss_nothing(
+    store_url: str, sealed: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While values are added to all scopes, and while some are removed, each new client gets just what is listed."""
+    for module in (changes, operating):
+        monkeypatch.setattr(module, "AT_ONCE", 2)
+
+    async def story(world: World) -> None:
+        every = await OperatedList.open(world.store, MASTERS, "farms", key="device", client_id=None, by="ops")
+        addition = Addition(key="device", outcome=Outcome.FAILED, until=None)
+        values = {every.hasher().hash(text): text for text in map(str, range(12))}
+        gone = dict(list(values.items())[:6])
+        now = world.clock.now()
+
+        async def made(count: int) -> None:
+            for _ in range(count):
+                await copied(world, await world.client())
+
+        await asyncio.gather(every.add(addition, values, now=now), made(4))
+        rows = await table(world.url, OperatorListRow)
+        assert sorted(row.entries for row in rows) == [12] * 5
+        await asyncio.gather(every.remove(gone, now=now), made(4))
+        rows = await table(world.url, OperatorListRow)
+        assert sorted(row.entries for row in rows) == [6] * 9
+
+    run_story(store_url, sealed, story)
 
 
 async def copied(world: World, caller: Caller) -> int:

@@ -133,7 +133,8 @@ async def check_file(world: World, found: Sequence[Verification], folder: Path) 
     async with world.store.reading() as reader:
         clients = await reader.clients()
     ends: dict[str, Any] = {"since": START - HOUR, "before": START + HOUR}
-    await export_file(world.store, Vault(MASTERS), clients, folder / "out.parquet", signals={}, **ends)
+    types = world.service.scoring.scorer.contents.schema.signals
+    await export_file(world.store, Vault(MASTERS), clients, folder / "out.parquet", signals=types, **ends)
     rows = {row["recordId"]: row for row in pq.read_table(folder / "out.parquet").to_pylist()}
     for one in found:
         row = rows[one.id]

@@ -283,7 +283,8 @@ class Read:
 async def _export(read: Read) -> object:
     clients = await clients_of_one_history(read.world.store, None)
     out = read.folder / "export.parquet"
-    done = await export_file(read.world.store, read.vault, clients, out, signals={}, since=0, before=LATER)
+    types = read.world.service.scoring.scorer.contents.schema.signals
+    done = await export_file(read.world.store, read.vault, clients, out, signals=types, since=0, before=LATER)
     return done.records
 
 

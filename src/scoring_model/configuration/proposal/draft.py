@@ -8,7 +8,7 @@ import numpy as np
 
 from scoring_model.arrays import FloatArray, IntArray
 from scoring_model.configuration import synonyms
-from scoring_model.configuration.headers import joined, known, ranks, words_of
+from scoring_model.configuration.headers import joined, known, ranks, without_persons, words_of
 from scoring_model.configuration.profiles import Kind, Profile
 from scoring_model.configuration.proposal.label_columns import words_in
 from scoring_model.configuration.proposal.split import Parts
@@ -217,20 +217,17 @@ def rank(column: Profile, name: str) -> int | None:
     """Return the place of a header among those of a field.
 
     Of what objects hold, such as `applicant.address.zip`, the last words count for a field of identities, if the others
-    name a person.
+    name a person. Around a part of an address words for numbers count for nothing: `Strasse/Nr.`, `ADDR_CITY_NM`.
     """
     *parents, last = column.name.split(".")
     headers = [column.words]
     if parents and name in IDENTITY_FIELDS and set(map(words_of, parents)) <= {*known(synonyms.PERSONS)}:
         headers += [words_of(f"{parents[-1]}_{last}"), words_of(last)]
     if name in IDENTITY_FIELDS:
-        around = {*known(synonyms.PERSONS), *known(synonyms.FILLERS)} - {
-            "name",
-            "birth",
-            "address",
-            "document",
-        }
-        headers.append("_".join(part for part in column.words.split("_") if part not in around))
+        headers.append(without_persons(column.words))
+    if name.startswith("address."):
+        around = {"name", "address", *known(synonyms.NUMBERS)}
+        headers.append("_".join(part for part in headers[-1].split("_") if part not in around))
     places = ranks(synonyms.HEADERS.get(name, ""))
     found = (
         -1 if joined(header) == joined(words_of(name)) else places.get(joined(header))

@@ -1,11 +1,12 @@
 """Finds the fields of identities, and the column that numbers the records."""
 
+import re
 from typing import Final
 
 import numpy as np
 
 from scoring_model.configuration import synonyms
-from scoring_model.configuration.headers import is_one_of, known, links_records, tells
+from scoring_model.configuration.headers import is_one_of, joined, known, links_records, ranks, tells
 from scoring_model.configuration.profiles import Kind, Profile
 from scoring_model.configuration.proposal.draft import FEWEST, Proposal
 from scoring_model.configuration.proposal.file import country_share
@@ -45,7 +46,11 @@ def find_fields(proposal: Proposal) -> None:
         column = proposal.profiles.get(name) or (
             None if name == "dob" else proposal.likeliest(name, list(Kind))
         )
+        if name == "address.line1":
+            column = column or next(filter(_are_streets, proposal.untyped()), None)
         if column is None or column.kind in (Kind.EMPTY, Kind.TIME):
+            continue
+        if name in ("address.line1", "address.city") and column.kind is Kind.NUMBER:
             continue
         if name == "documentType" and not set(column.column.values) <= {*DOCUMENT_TYPES}:
             continue
@@ -54,6 +59,33 @@ def find_fields(proposal: Proposal) -> None:
         if name == "address.region" and not _is_region(proposal, column):
             continue
         proposal.fields[name] = column.name
+    for name, other in (("lastName", "firstName"), ("firstName", "lastName")):
+        if other in proposal.fields and name not in proposal.fields:
+            beside = proposal.profiles[proposal.fields[other]]
+            parted = [one.name for one in proposal.untyped() if _are_parted(one, beside)]
+            proposal.fields.update(zip([name], parted, strict=False))
+
+
+def _are_streets(column: Profile) -> bool:
+    """Return whether one word of a header is that of addresses, and most cells are words and a number."""
+    if set(column.words.split("_")).isdisjoint(known(synonyms.HEADERS["address.line1"])):
+        return False
+    texts = [str(value) for value in column.column.values[:SAMPLE]]
+    streets = [
+        text for text in texts if re.search(r"[^\W\d]{2}", text) and re.search(r"\d", text) and " " in text
+    ]
+    return len(streets) > 0.8 * len(texts)
+
+
+def _are_parted(column: Profile, beside: Profile) -> bool:
+    """Return whether a column called `name` holds but one of two names: cells of the other are not in it."""
+    if joined(column.words) not in ranks(synonyms.WHOLE_NAMES) or column.kind is Kind.CONSTANT:
+        return False
+    pairs = zip(column.column.codes[:SAMPLE].tolist(), beside.column.codes[:SAMPLE].tolist(), strict=True)
+    within = [
+        str(beside.column.values[b]) in str(column.column.values[a]) for a, b in pairs if min(a, b) >= 0
+    ]
+    return sum(within) < len(within) / 10
 
 
 def _is_region(proposal: Proposal, column: Profile) -> bool:

@@ -4,20 +4,29 @@ from typing import Final
 
 import numpy as np
 
-from scoring_model.arrays import FloatArray, IntArray
+from scoring_model.arrays import BoolArray, FloatArray, IntArray
 from scoring_model.configuration import synonyms
-from scoring_model.configuration.headers import joined, ranks, tells
+from scoring_model.configuration.headers import joined, ranks, tells, without_persons
 from scoring_model.configuration.profiles import Kind, Profile, are_rounded
-from scoring_model.configuration.proposal.draft import FEWEST, Proposal
+from scoring_model.configuration.proposal.draft import FEWEST, NEARLY_ALL, Proposal
 from scoring_model.configuration.proposal.fields import SAMPLE, numbers_records
 from scoring_model.configuration.proposal.label_columns import LABEL_WORDS
 from scoring_model.configuration.proposal.signals import _LINKING
 from scoring_model.records import NEVER
 from scoring_model.records.table import Column
 
+_REASONS: Final = {
+    Kind.EMPTY: "it is empty",
+    Kind.CONSTANT: "it is the same in every row",
+    Kind.TIME: "times are no signals",
+    Kind.HOUR: "times are no signals",
+    Kind.TEXT: "nearly every row has another text",
+    Kind.LIST: "it holds lists or objects, and a signal is one value",
+}
 _CLOCK: Final = 0.999  # rank correlation with the time or the row from which a number runs with it
 _CLOCK_ROWS: Final = 10_000
 _LEAK: Final = 0.99  # as training.leakage_checks.max_auc
+_RARE: Final = 0.5  # share of records that have a finding, and what follows from it
 _GROUPS: Final = 200  # maximum distinct values for meaningful fraud shares
 
 
@@ -26,14 +35,7 @@ def leave_out(proposal: Proposal) -> None:
     targets, seconds = proposal.targets(), _seconds(proposal)
     if not (targets == 0).any():
         targets = np.maximum(targets, 0)  # where only frauds have a label, the others are genuine
-    reasons = {
-        Kind.EMPTY: "it is empty",
-        Kind.CONSTANT: "it is the same in every row",
-        Kind.TIME: "times are no signals",
-        Kind.HOUR: "times are no signals",
-        Kind.TEXT: "nearly every row has another text",
-        Kind.LIST: "it holds lists or objects, and a signal is one value",
-    }
+    found = _found(proposal, targets)
     for column in proposal.free():
         if _holds_names(column):
             proposal.left_out[column.name] = "names are no signals"
@@ -46,11 +48,13 @@ def leave_out(proposal: Proposal) -> None:
             proposal.left_out[column.name] = (
                 f"a spreadsheet rounded its numbers, such as {column.column.values[0]}: export them as text"
             )
-        elif column.kind in reasons:
-            proposal.left_out[column.name] = reasons[column.kind]
+        elif column.kind in _REASONS:
+            proposal.left_out[column.name] = _REASONS[column.kind]
+        elif _is_after(column, found):
+            proposal.left_out[column.name] = "hardly any record has it but those whose label was found"
         elif column.kind is Kind.NUMBER and _is_clock(proposal, column.column, seconds):
             proposal.left_out[column.name] = "it runs with the time of the event, and says nothing else"
-        elif column.kind is Kind.NUMBER and numbers_records(proposal, column):
+        elif column.kind in (Kind.NUMBER, Kind.IDENTIFIER) and numbers_records(proposal, column):
             proposal.left_out[column.name] = "it numbers the records"
         elif column.kind not in _LINKING and _separation(proposal, column.column, targets) > _LEAK:
             proposal.left_out[column.name] = (
@@ -71,13 +75,31 @@ def leave_out(proposal: Proposal) -> None:
             )
 
 
+def _found(proposal: Proposal, targets: IntArray) -> BoolArray:
+    """Return the rows with a time at which the label became known, or the frauds where most rows have one."""
+    known = proposal.of("labelKnownAt")
+    frauds: BoolArray = targets == 1
+    dated = frauds if known is None else known.times != NEVER
+    return dated if len(dated) and dated.mean() < _RARE else frauds
+
+
+def _is_after(column: Profile, found: BoolArray) -> bool:
+    """Return whether only records with a finding have a value, such as what a dispute cost or how it ended."""
+    filled = column.column.codes >= 0
+    if len(found) != len(filled) or not FEWEST <= filled.sum() < _RARE * len(filled):
+        return False
+    return bool(found[filled].mean() > NEARLY_ALL)
+
+
 def _names_fraud(column: Profile) -> bool:
     return tells(column.words, synonyms.FRAUD_STEMS) and not tells(column.words, synonyms.EARLIER)
 
 
 def _holds_names(column: Profile) -> bool:
     """Return whether a column is called by the word for names, and holds words that may be some."""
-    is_whole = joined(column.words) in ranks(synonyms.WHOLE_NAMES)
+    is_whole = not {*map(joined, (column.words, without_persons(column.words)))}.isdisjoint(
+        ranks(synonyms.WHOLE_NAMES)
+    )
     is_called_so = is_whole or tells(column.words, synonyms.NAMES)
     numbered = sum(any(map(str.isdigit, str(value))) for value in column.column.values[:SAMPLE])
     fits = column.kind in (Kind.TEXT, Kind.CATEGORY, Kind.IDENTIFIER)
@@ -121,6 +143,9 @@ def _separation(proposal: Proposal, column: Column, targets: IntArray) -> float:
     )
     if min(frauds.sum(), genuine.sum()) < FEWEST:
         return 0.5
+    others = np.bincount(column.codes[targets != 1] + 1, minlength=len(column.values) + 1)
+    if frauds[(others == 0) & (frauds >= FEWEST)].sum() > frauds.sum() / 2:
+        return 1.0  # a value that most frauds have and nobody else, such as that of a block after the finding
     orders = [frauds / np.maximum(frauds + genuine, 1)]
     if len(column.values) > _GROUPS:
         numbers = np.append(-np.inf, proposal.numbers(column.values))

@@ -7,7 +7,7 @@ import numpy as np
 from scoring_model.configuration.proposal.draft import Proposal
 from scoring_model.configuration.proposal.outcomes import stopped_rows
 from scoring_model.configuration.proposal.signals import key_codes
-from scoring_model.configuration.proposal.split import Parts, propose_parts, provable_bound
+from scoring_model.configuration.proposal.split import FEWER, Parts, propose_parts, provable_bound
 from scoring_model.configuration.proposal.windows import KNOWN_SHARE, propose_lengths
 from scoring_model.records import NEVER, format_duration
 from scoring_model.records.times import DAY
@@ -75,7 +75,12 @@ def _say_delay(proposal: Proposal) -> None:
 def _say_parts(proposal: Proposal) -> None:
     """Say what the split gave up for enough frauds, or what would help where none has them."""
     parts, counts = proposal.parts, ", ".join(map(str, proposal.parts.frauds))
-    if not parts.enough:
+    if parts.few:
+        proposal.decisions.append(
+            f"No split has 20 frauds in each part (the best has {counts}): training.split.min_frauds is {FEWER}, and "
+            "what the validation part shows is uncertain. A longer history or a shorter label_maturity helps."
+        )
+    elif not parts.enough:
         held = f"the best has {counts}" if counts else "burn-in, gaps and label maturity leave no time"
         proposal.decisions.append(
             f"No split has 20 frauds in each part ({held}): use a longer history, training.split.test: 0 with "

@@ -36,10 +36,11 @@ def find_outcomes(proposal: Proposal) -> None:
     decided = [
         (column, words)
         for column in _candidates(proposal)
-        if tells(column.words, synonyms.DECISION)
-        and "passed" in (words := _meanings(column, _OUTCOMES))
+        if "passed" in (words := _meanings(column, _OUTCOMES))
         and not {"failed", "stepped_up"}.isdisjoint(words)
+        and (_are_decisions(column, words) or (tells(column.words, synonyms.DECISION) and _tell(words)))
     ] + [(column, words) for column in _candidates(proposal) if (words := _approvals(column))]
+    decided.sort(key=lambda fit: not tells(fit[0].words, synonyms.DECISION))
     taken = _take(proposal, "outcome", decided)
     reviews = [
         (column, words)
@@ -85,6 +86,22 @@ def _meanings(column: Profile, lists: Mapping[str, str]) -> Words:
             meaning = _NEGATED.get(meaning, _UNKNOWN)
         found.setdefault(meaning, []).append(word)
     return found
+
+
+def _are_decisions(column: Profile, words: Words) -> bool:
+    """Return whether the words are those of decisions under any header: approved and declined, not pass and fail."""
+    told = _has(words, "passed", synonyms.ACCEPTED) and _has(words, "failed", synonyms.REJECTED)
+    return told and _UNKNOWN not in words and column.filled > NEARLY_ALL
+
+
+def _tell(words: Words) -> bool:
+    """Return whether words under a header of decisions are some: pass and fail beside others are those of a check."""
+    sure = _has(words, "passed", synonyms.ACCEPTED) or _has(words, "failed", synonyms.REJECTED)
+    return sure or _UNKNOWN not in words
+
+
+def _has(words: Words, meaning: str, text: str) -> bool:
+    return any(tells(words_of(word), text) for word in words.get(meaning, ()))
 
 
 def _approvals(column: Profile) -> Words:

@@ -18,7 +18,10 @@ _SHARES: Final = (
     (0.5, 0.25, 0.25),
     (0.4, 0.3, 0.3),
     (0.7, 0.3, 0.0),
+    (0.5, 0.5, 0.0),
 )
+FEWER: Final = 10
+"""Fewest frauds of each part where no split has those that a training needs."""
 _BOUNDS: Final = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1)
 
 
@@ -51,6 +54,11 @@ class Parts:
     frauds: tuple[int, ...] = ()
     genuine: int = -1
     enough: bool = True
+
+    @property
+    def few(self) -> bool:
+        """Return whether they suffice for a training that asks for `FEWER` frauds alone."""
+        return not self.enough and min(self.frauds, default=0) >= FEWER
 
     @property
     def usual(self) -> bool:

@@ -6,6 +6,7 @@ import yaml
 
 from scoring_model.configuration.headers import words_of
 from scoring_model.configuration.proposal import Proposal
+from scoring_model.configuration.proposal.split import FEWER
 from scoring_model.configuration.proposal.windows import KNOWN_SHARE
 from scoring_model.contract.fields import REQUIRED_FIELDS
 from scoring_model.escaping import visible, visible_line
@@ -71,6 +72,7 @@ def _parts(found: Proposal) -> str:
     """Write what differs from the usual split; without an instant, delays of late records would lengthen the file."""
     train, validation, test = found.parts.shares
     shares = "" if found.parts.usual else f", train: {train:g}, validation: {validation:g}, test: {test:g}"
+    shares += f", min_frauds: {FEWER}" if found.parts.few else ""
     return shares + (f', as_of: "{rfc3339(found.ends + SECOND)}"' if found.partly_known else "")
 
 

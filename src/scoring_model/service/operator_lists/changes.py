@@ -124,8 +124,49 @@ async def add_entries(
     for at in range(0, len(hashes), AT_ONCE):
         async with store.writing([WHOLE_DATABASE]) as transaction:
             part = list(dict.fromkeys(hashes[at : at + AT_ONCE]))
-            done += await _add(transaction, change, addition, part, now, sealed)
+            done += await add_part(transaction, change, addition, part, now=now, sealed=sealed)
     return done
+
+
+async def add_part(
+    transaction: Transaction,
+    change: ListChange,
+    addition: Addition,
+    hashes: Sequence[bytes],
+    *,
+    now: int,
+    sealed: Mapping[bytes, bytes] = _NOT_SEALED,
+) -> Changed:
+    """Add different values in a transaction that holds the lock of all changes; errors as for `add_entries`."""
+    number = 1 + (await transaction.latest_overrides())[1]
+    row = await _list_of(transaction, change, addition)
+    if row is None:
+        row = OperatorListRow(
+            number, change.history_scope, change.name, addition.key, addition.outcome.value, 0
+        )
+        await transaction.insert([row])
+    until = addition.until
+    open_ones = {
+        one.hash: one.until
+        for one in await transaction.list_entries(hashes)
+        if one.list_number == row.number and one.removed is None
+    }
+    kept = {value for value, end in open_ones.items() if end == until and (until is None or until > now)}
+    new = [value for value in hashes if value not in kept]
+    ended = [value for value in new if value in open_ones]
+    entries, over = row.entries + len(new) - len(ended), frozenset[bytes]()
+    if entries > MOST_ENTRIES:
+        over = await transaction.end_expired([(row.number, number, now)])
+        entries -= len(over.difference(ended))
+    _check_room(entries)
+    if new:
+        await transaction.end_entries([(value, row.number, number, now) for value in ended])
+        rows = [
+            ListEntryRow(value, number, row.number, until, None, until, sealed.get(value)) for value in new
+        ]
+        await transaction.insert(rows)
+        await _note(transaction, row, number, change.by, now, (len(new), len(over.union(ended))))
+    return Changed(len(new), len(kept), entries)
 
 
 async def check_addition(
@@ -222,45 +263,6 @@ async def show_lists(store: Store, history_scope: str | None, name: str | None) 
             }
             for row in rows
         ]
-
-
-async def _add(
-    transaction: Transaction,
-    change: ListChange,
-    addition: Addition,
-    hashes: list[bytes],
-    now: int,
-    sealed: Mapping[bytes, bytes],
-) -> Changed:
-    number = 1 + (await transaction.latest_overrides())[1]
-    row = await _list_of(transaction, change, addition)
-    if row is None:
-        row = OperatorListRow(
-            number, change.history_scope, change.name, addition.key, addition.outcome.value, 0
-        )
-        await transaction.insert([row])
-    until = addition.until
-    open_ones = {
-        one.hash: one.until
-        for one in await transaction.list_entries(hashes)
-        if one.list_number == row.number and one.removed is None
-    }
-    kept = {value for value, end in open_ones.items() if end == until and (until is None or until > now)}
-    new = [value for value in hashes if value not in kept]
-    ended = [value for value in new if value in open_ones]
-    entries, over = row.entries + len(new) - len(ended), frozenset[bytes]()
-    if entries > MOST_ENTRIES:
-        over = await transaction.end_expired([(row.number, number, now)])
-        entries -= len(over.difference(ended))
-    _check_room(entries)
-    if new:
-        await transaction.end_entries([(value, row.number, number, now) for value in ended])
-        rows = [
-            ListEntryRow(value, number, row.number, until, None, until, sealed.get(value)) for value in new
-        ]
-        await transaction.insert(rows)
-        await _note(transaction, row, number, change.by, now, (len(new), len(over.union(ended))))
-    return Changed(len(new), len(kept), entries)
 
 
 def _check_room(entries: int) -> None:

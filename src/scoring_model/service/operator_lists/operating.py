@@ -24,12 +24,13 @@ from scoring_model.service.operator_lists.changes import (
     Changed,
     ListChange,
     add_entries,
+    add_part,
     check_addition,
     existing,
     remove_entries,
 )
 from scoring_model.service.operator_lists.values import ValueHasher, chosen_key, fields_of
-from scoring_model.service.store import Store
+from scoring_model.service.store import WHOLE_DATABASE, Store
 
 ALL_SCOPES: Final = ""
 """The history scope of the lists of all; no client has it."""
@@ -127,7 +128,7 @@ class OperatedList:
         list of tuple of (str, list of bytes)
             History scopes, its own first, and the hashes there.
         """
-        whole = await self._by_scope(values)
+        whole = [(self.history_scope, list(values)), *await self._by_scope(values)]
         for scope, hashes in whole:
             try:
                 await check_addition(
@@ -168,12 +169,14 @@ class OperatedList:
         if self.history_scope == ALL_SCOPES:
             own = self.hasher()
             sealed = {value: own.seal(value, plain) for value, plain in values.items()}
-        done = []
-        for scope, hashes in whole:
-            kept = sealed if scope == ALL_SCOPES else {}
-            change = self._change(scope)
-            done.append(await add_entries(self.store, change, addition, hashes, now=now, sealed=kept))
-        return done[0]
+        (_, own_hashes), *others = whole
+        own_change = self._change(self.history_scope)
+        done = await add_entries(self.store, own_change, addition, own_hashes, now=now, sealed=sealed)
+        # A scope that was made meanwhile copied a part; one that is made from now on copies all.
+        others += await self._by_scope(values, beside={scope for scope, _ in whole})
+        for scope, hashes in others:
+            await add_entries(self.store, self._change(scope), addition, hashes, now=now)
+        return done
 
     async def remove(self, values: Mapping[bytes, object] | None, *, now: int) -> Changed:
         """Remove values; all of them without values."""
@@ -188,18 +191,19 @@ class OperatedList:
                 await remove_entries(self.store, self._change(scope), hashes, now=now)
         return done
 
-    async def _by_scope(self, values: Mapping[bytes, object]) -> list[tuple[str, list[bytes]]]:
-        """Hash values for each history scope that the list is in, its own first."""
-        found = [(self.history_scope, list(values))]
-        if self.history_scope == ALL_SCOPES:
-            async with self.store.reading() as reader:
-                scopes = sorted({client.pool for client in await reader.clients()})
-            if len(values) * len(scopes) > MOST_PRODUCTS:
-                most = MOST_PRODUCTS // len(scopes)
-                detail = f"must be at most {most:,} values for {len(scopes):,} history scopes"
-                raise Invalid([Violation("", Rule.TOO_MANY, detail)])
-            found += [(scope, list(map(self.hasher(scope).hash, values.values()))) for scope in scopes]
-        return found
+    async def _by_scope(
+        self, values: Mapping[bytes, object], *, beside: Collection[str] = ()
+    ) -> list[tuple[str, list[bytes]]]:
+        """Hash values for each other history scope that the list is in, `beside` aside."""
+        if self.history_scope != ALL_SCOPES:
+            return []
+        async with self.store.reading() as reader:
+            scopes = sorted({client.pool for client in await reader.clients()} - set(beside))
+        if len(values) * len(scopes) > MOST_PRODUCTS:
+            most = MOST_PRODUCTS // len(scopes)
+            detail = f"must be at most {most:,} values for {len(scopes):,} history scopes"
+            raise Invalid([Violation("", Rule.TOO_MANY, detail)])
+        return [(scope, list(map(self.hasher(scope).hash, values.values()))) for scope in scopes]
 
     def _change(self, history_scope: str) -> ListChange:
         return ListChange(history_scope=history_scope, name=self.name, by=self.by)
@@ -254,15 +258,16 @@ async def copy_lists(store: Store, keyring: Keyring, client_id: str, *, by: str,
         change = ListChange(history_scope=history_scope, name=row.name, by=by)
         after = BEFORE_HASHES
         while True:
-            async with store.reading() as reader:
-                page = await reader.living_entries(row.number, after, AT_ONCE)
-            of_end: defaultdict[int | None, list[bytes]] = defaultdict(list)
-            for one in page:
-                if one.sealed is not None and (one.until is None or one.until > now):
-                    of_end[one.until].append(hasher.hash(everywhere.open(one.hash, one.sealed)))
-            for until, hashes in of_end.items():
-                addition = Addition(key=row.key, outcome=Outcome(row.outcome), until=until)
-                copied += (await add_entries(store, change, addition, hashes, now=now)).changed
+            # Read and written at once: what is removed meanwhile is copied and removed here too, or not copied.
+            async with store.writing([WHOLE_DATABASE]) as transaction:
+                page = await transaction.living_entries(row.number, after, AT_ONCE)
+                of_end: defaultdict[int | None, list[bytes]] = defaultdict(list)
+                for one in page:
+                    if one.sealed is not None and (one.until is None or one.until > now):
+                        of_end[one.until].append(hasher.hash(everywhere.open(one.hash, one.sealed)))
+                for until, hashes in of_end.items():
+                    addition = Addition(key=row.key, outcome=Outcome(row.outcome), until=until)
+                    copied += (await add_part(transaction, change, addition, hashes, now=now)).changed
             if len(page) < AT_ONCE:
                 break
             after = page[-1].hash

@@ -42,6 +42,7 @@ ROW_GROUP: Final = 20_000
 """Records in a row group, which are held in memory."""
 
 _REFERENCE_BYTES: Final = 16
+_OF_A_PERSON: Final = frozenset(IDENTITY_FIELDS) - frozenset(REFERENCE_FIELDS)
 _INSTANT: Final = pa.timestamp("us", "UTC")
 _DICTIONARY: Final = pa.dictionary(pa.int32(), pa.string())
 
@@ -157,9 +158,9 @@ def record_of(page: PastPage, row: VerificationRow, *, hashed: bool) -> dict[str
         Whether references are hashed with the client, since the file has several clients.
     """
     opened = page.opened[row.id]
-    values = opened if isinstance(opened, LeftOut) else _record(opened)
-    if isinstance(values, LeftOut):
-        return values
+    if isinstance(opened, LeftOut):
+        return opened
+    values = _record(opened)
     if hashed:
         values = _with_hashed_references(row.client, values)
     event = {"recordId": to_text(row.id), "eventTime": rfc3339(row.completed_at or 0)}
@@ -169,12 +170,11 @@ def record_of(page: PastPage, row: VerificationRow, *, hashed: bool) -> dict[str
     return record
 
 
-def _record(opened: OpenedValues) -> dict[str, object] | LeftOut:
+def _record(opened: OpenedValues) -> dict[str, object]:
     """Return the values as fields of a record."""
     subject = {} if opened.subject is None else {"subjectId": opened.subject}
     signals = {signal_field(name): value for name, value in opened.signals.items()}
-    values = opened.identity | subject | signals
-    return LeftOut.EMPTY if values.keys() <= set(REFERENCE_FIELDS) else values
+    return opened.identity | subject | signals
 
 
 def _with_hashed_references(client: int, record: Mapping[str, Any]) -> dict[str, Any]:
@@ -228,8 +228,10 @@ async def export_file(
     with private_parquet(out, table.schema) as writer:
         waiting: list[ExportedVerification] = []
         async for page in export_pages(store, vault, list(names), since=since, before=before):
+            records = [one for one in page.verifications if table.is_record(one.record)]
             left_out.update(page.left_out)
-            waiting += page.verifications
+            left_out[LeftOut.EMPTY] += len(page.verifications) - len(records)
+            waiting += records
             if len(waiting) >= ROW_GROUP:
                 writer.write_batch(table.batch(waiting))
                 waiting.clear()
@@ -269,6 +271,13 @@ class RecordColumns:
         self.last: int | None = None
         self.untyped: Counter[str] = Counter()
 
+    def is_record(self, record: Mapping[str, Any]) -> bool:
+        """Return False if no file may hold it: besides references it has only signals that are not configured."""
+        found: dict[str, Any] = {}
+        return not _OF_A_PERSON.isdisjoint(record) or any(
+            self._put_signal(found, name, value) and found[name] is not None for name, value in record.items()
+        )
+
     def batch(self, verifications: Sequence[ExportedVerification]) -> pa.RecordBatch:
         """Make a batch of the next verifications."""
         rows = [self._row(one) for one in verifications]
@@ -295,6 +304,7 @@ class RecordColumns:
                 found[name] = value
             elif not self._put_signal(found, name, value):
                 others[name.removeprefix(SIGNAL_PREFIX)] = value
+                self.untyped.update([name.removeprefix(SIGNAL_PREFIX)] if name in self._types else [])
         return found | {
             "otherSignals": json.dumps(others, ensure_ascii=False) if others else None,
             "scoringScore": row.score,
@@ -317,7 +327,6 @@ class RecordColumns:
         try:
             canonical = SIGNAL_RULES[kind](value)
         except RuleError:
-            self.untyped[name.removeprefix(SIGNAL_PREFIX)] += 1
             return False
         is_boolean = kind is SignalType.BOOLEAN and canonical is not None
         found[name] = bool(canonical) if is_boolean else canonical

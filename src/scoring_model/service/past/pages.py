@@ -37,14 +37,14 @@ class LeftOut(StrEnum):
 
     ERASED = "erased"  # its person was erased
     PRUNED = "pruned"  # its signals were deleted with age
-    EMPTY = "empty"  # it has references and no other value, which no file may hold
+    EMPTY = "empty"  # it has no value but references and unknown signals: no file may hold it
     UNREADABLE = "unreadable"  # its bytes were changed
 
 
 LEFT_OUT: Final[Mapping[str, str]] = {
     LeftOut.ERASED: "whose person was erased",
     LeftOut.PRUNED: "whose signals were deleted with age",
-    LeftOut.EMPTY: "with references alone, which are no record",
+    LeftOut.EMPTY: "without a value of an identity or of a configured signal, which are no record",
     LeftOut.UNREADABLE: "that can't be decrypted: their bytes were changed",
 }
 """Descriptions of verifications that are left out, by the reason."""

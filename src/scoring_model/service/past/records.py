@@ -138,6 +138,8 @@ class _PastReader:
         kept = []
         for row in page.rows:
             record = record_of(page, row, hashed=self._hashed)
+            if not isinstance(record, LeftOut) and not self._columns.is_record(record):
+                record = LeftOut.EMPTY
             if row.id in missing or isinstance(record, LeftOut):
                 self._left_out[missing.get(row.id) or str(record)] += 1
             else:

@@ -25,9 +25,10 @@ from scoring_model.training.backtest.calendar import (
     period_of,
     period_start,
 )
+from scoring_model.training.boundaries import SplitError, latest_instant, place_boundaries
 from scoring_model.training.certification import InfeasiblePolicy, refuse_hopeless
 from scoring_model.training.preparation import one_of_each
-from scoring_model.training.split import Split, SplitError, latest_instant, place_boundaries, split
+from scoring_model.training.split import Split, split
 
 Window = Literal["expanding", "rolling"]
 
