@@ -10,11 +10,42 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from scoring_model.cli import console
-from scoring_model.escaping import code_span, for_markdown, visible, visible_json, visible_line
+from scoring_model.escaping import code_span, for_markdown, singular, visible, visible_json, visible_line
 
 HOSTILE = "\x1b]0;a\x07\r\u202egnp.exe\u2066\x9b2J\u200b\ufeff\ud800"
 ODD = st.text(st.sampled_from("ab_*`|\\\\[]()<>&~#-+=.! \n\x1b\u202eä\U0001f600"), max_size=20)
 RENDERER = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        ("on 1 days, of 21 days", "on 1 day, of 21 days"),
+        ("1 known frauds, 0.1 frauds, 1,001 frauds", "1 known fraud, 0.1 frauds, 1,001 frauds"),
+        ("1 blocks of 7 days", "1 block of 7 days"),
+        (
+            "1 rows were refused; 1 verifications have a label",
+            "1 row was refused; 1 verification has a label",
+        ),
+        ("1 processes serve bundle a", "1 process serves bundle a"),
+        ("1 identities, 1 deliveries", "1 identity, 1 delivery"),
+        (
+            "1 of 2 rows, 0 to 1 of records, 1 to 20 records",
+            "1 of 2 rows, 0 to 1 of records, 1 to 20 records",
+        ),
+    ],
+)
+def test_what_people_read_has_no_plural_behind_a_one(
+    written: str, read: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In what commands print and in reports, whoever wrote the sentence; all other numbers keep theirs."""
+    console.say(written)
+    console.warn(written)
+    said = capsys.readouterr()
+    assert said.out == f"{read}\n"
+    assert said.err == f"warning: {read}\n"
+    assert for_markdown(written) == for_markdown(read) == read
+    assert singular(read) == read
 
 
 def test_nothing_hidden_reaches_a_terminal() -> None:

@@ -1,4 +1,4 @@
-"""Text of others in our output: a name or a value must not command a terminal, turn a line around or end a cell."""
+"""Text in our output: what others wrote must not command a terminal or end a cell, and 1 has no plural behind it."""
 
 import html
 import json
@@ -12,6 +12,32 @@ _UNSEEN: Final = re.compile(
 """Control characters but the line feed, marks of direction, what has no width, and surrogates."""
 
 _MARKUP: Final = re.compile(r"[\\`*\[\]|~]|(?<![^\W_])_|_(?![^\W_])|^[-+#=]+(?=\s|$)")
+
+_ONE: Final = re.compile(
+    r"(?<![\w.,/:-])1 ((?:(?:completed|evaluated|genuine|known|labelled|link|matured|more|other|such) )?)(applicant"
+    r"|block|bundle|column|condition|day|deliver|draw|edge|entr|event|feature|file|finding|fold|fraud|gate|group|hit"
+    r"|identit|key|label|line|link|list|month|pair|part|person|process|promise|record|request|ring|row|rule|score"
+    r"|share|signal|step-up|time|tree|trial|value|verification|webhook|week)(s|es|ies)\b"
+    r"( are| were| have| lie| serve| differ)?(?! [0-9])"
+)
+"""A 1 before a plural noun, perhaps with an adjective between them and a verb behind it."""
+_VERBS: Final = {" are": " is", " were": " was", " have": " has"}
+
+
+def singular(text: str) -> str:
+    """Return text whose nouns behind a 1 have no plural.
+
+    Examples
+    --------
+    >>> singular("1 known frauds, 21 frauds; 1 rows are refused, 1 entries in 0.1 days")
+    '1 known fraud, 21 frauds; 1 row is refused, 1 entry in 0.1 days'
+    """
+
+    def of_one(found: re.Match[str]) -> str:
+        word, noun, end, verb = found.groups(default="")
+        return f"1 {word}{noun}{'y' if end == 'ies' else ''}{_VERBS.get(verb, verb and verb + 's')}"
+
+    return _ONE.sub(of_one, text)
 
 
 def visible(text: str) -> str:
@@ -45,7 +71,7 @@ def for_markdown(text: str) -> str:
     >>> for_markdown("a|b *c* snake_case <i>")
     'a\\\\|b \\\\*c\\\\* snake_case &lt;i&gt;'
     """
-    return _MARKUP.sub(r"\\\g<0>", html.escape(visible(" ".join(text.split())), quote=False))
+    return _MARKUP.sub(r"\\\g<0>", html.escape(visible(singular(" ".join(text.split()))), quote=False))
 
 
 def code_span(text: str) -> str:

@@ -140,13 +140,14 @@ def test_what_is_wrong_with_a_whole_file_is_known_before_it_is_read(tmp_path: Pa
 
 
 def test_sources_are_files_patterns_and_folders(tmp_path: Path) -> None:
-    """Patterns and folders give files sorted by path; reserved and unknown names are left out of folders."""
+    """Patterns and folders give files sorted by path; reserved and unknown names and .txt are left out of folders."""
     for name in (
         "in/b.csv",
         "in/a.jsonl",
         "in/day=1/c%20d=x%2Fy/d.parquet",
         "in/_x.csv",
         "in/.y.csv",
+        "in/c.tsv",
         "in/z.txt",
     ):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
@@ -155,9 +156,10 @@ def test_sources_are_files_patterns_and_folders(tmp_path: Path) -> None:
     def found(*sources: str) -> list[str]:
         return [file.name for file in list_files([f"{tmp_path}/{source}" for source in sources])]
 
-    assert found("in") == ["a.jsonl", "b.csv", "d.parquet"]
+    assert found("in") == ["a.jsonl", "b.csv", "c.tsv", "d.parquet"]
+    assert found("in/z.txt") == ["z.txt"]
     assert found("in/**/*.parquet", "in/?.csv") == ["d.parquet", "b.csv"]
-    assert list_files([f"file://{tmp_path}/in/"])[2].partitions == (("day", "1"), ("c d", "x/y"))
+    assert list_files([f"file://{tmp_path}/in/"])[3].partitions == (("day", "1"), ("c d", "x/y"))
     with pytest.raises(UnreadableSource, match="a file is given twice"):
         found("in/b.csv", "in/b.csv")
     with pytest.raises(UnreadableSource, match="no file of records"):

@@ -38,7 +38,7 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, st
 
 def test_init_understands_an_export(capsys: pytest.CaptureFixture[str], export: Path, tmp_path: Path) -> None:
     """Columns, labels, formats, signals and keys are found; what leaks or says nothing is left out, and reported."""
-    out = tmp_path / "mine.yaml"
+    out = tmp_path / "configs" / "mine.yaml"
     code, said, error = run(capsys, "init", export, "--out", out)
     assert code == 0, error
     assert re.search(

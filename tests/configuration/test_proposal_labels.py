@@ -197,7 +197,46 @@ def test_decisions_are_mapped_or_their_absence_is_said(tmp_path: Path) -> None:
     found = proposed(tmp_path, frame(Betrug=words("ja", "nein"), Bescheid=words("abgelehnt", "genehmigt")))
     assert "outcome" not in found.fields
     assert "nearly all frauds were stopped by it" in found.left_out["Bescheid"]
-    assert "No column says what was decided, so all count as passed" in " ".join(found.decisions)
+    assert "No column says in known words what was decided, so all count as passed" in " ".join(
+        found.decisions
+    )
+
+
+def test_a_japanese_export_has_its_decisions_its_names_and_its_control_group(tmp_path: Path) -> None:
+    """What was decided and who was in a control group are no signals; others are titled by their headers."""
+    decided = [("通過", "否認", "目視確認")[place % 10 % 3] for place in range(N)]
+    ends = [
+        (("承認", "却下", "連絡なし")[place % 4 % 3] if word == "目視確認" else None)
+        for place, word in enumerate(decided)
+    ]
+    table = frame(
+        不正区分=words("詐欺確定", None),
+        審査結果=decided,
+        目視結果=ends,
+        対照群=[("いいえ", "はい")[place % 25 == 1] for place in range(N)],
+        番地=[f"本町{place % 90}-{place % 7}" for place in range(N)],
+        メールアドレス=[f"a{place % 800}@example.jp" for place in range(N)],
+        入力秒数=[place % 37 for place in range(N)],
+        端末ID=[f"D-{place % 700:06d}" for place in range(N)],
+    )
+    found = proposed(tmp_path, table)
+    fields = ("outcome", "resolution", "address.line1")
+    assert [found.fields[name] for name in fields] == ["審査結果", "目視結果", "番地"]
+    assert found.outcomes["failed"] == ["否認"]
+    assert found.outcomes["abandoned"] == ["連絡なし"]
+    assert "control group" in found.left_out["対照群"]
+    assert "docs/your-data.md#a-control-group-of-your-own" in " ".join(found.decisions)
+    named = {signal.column: signal.name for signal in found.signals}
+    assert named["メールアドレス"] == "email"
+    assert named["端末ID"] != "id"
+    signals = load_configuration(tmp_path / "use.yaml").signals
+    assert signals[named["入力秒数"]].title == "入力秒数"
+
+
+def test_a_decision_in_unknown_words_is_asked_for(tmp_path: Path) -> None:
+    """A header that tells a decision is named where no word of it is known: it would be no signal."""
+    found = proposed(tmp_path, frame(Betrug=words("ja", "nein"), Bescheid=words("rot", "blau")))
+    assert "Bescheid may say it, and would be no signal." in " ".join(found.decisions)
 
 
 def test_decisions_are_found_by_the_beginnings_of_their_words(tmp_path: Path) -> None:

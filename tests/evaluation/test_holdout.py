@@ -20,10 +20,11 @@ from scoring_model.evaluation import (
     evaluate_table,
     summary,
 )
+from scoring_model.evaluation.holdout import group_columns, with_columns
 from scoring_model.findings import Finding, State
 from scoring_model.history import person_codes
 from scoring_model.history.rings import rings_of_frauds
-from scoring_model.records import NEVER, RecordTable, microseconds
+from scoring_model.records import NEVER, RecordSchema, RecordTable, microseconds
 from scoring_model.scorer import Scorer
 from scoring_model.scorer.frames import score_table
 from scoring_model.training.run import Training
@@ -233,6 +234,14 @@ def test_nothing_known_is_an_error(scorer: Scorer, table: RecordTable) -> None:
             evaluated(scorer, records, maturity=400 * DAY, as_of=instant)
         assert str(refused.value) == f"nothing to evaluate: no labelled records ({reasons})"
         assert refused.value.coverage.rows == len(records)
+
+
+def test_groups_are_of_columns_by_the_names_of_the_users_files(table: RecordTable) -> None:
+    """A header that the configuration maps names the same column as its field."""
+    schema = RecordSchema(columns={"documentType": "書類"})
+    assert schema == with_columns(schema, ["書類", "documentType"])
+    by_header, by_field = (group_columns(table, [name], schema)[name] for name in ("書類", "documentType"))
+    assert by_header is by_field
 
 
 def test_a_field_that_no_record_has_makes_one_group(scorer: Scorer, history: RecordTable) -> None:

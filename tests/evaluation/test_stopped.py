@@ -115,6 +115,27 @@ def test_a_control_group_of_the_named_length_gives_the_named_interval() -> None:
     assert scale < 1
 
 
+def test_a_control_group_for_a_small_bound_is_as_long_as_the_bound_needs() -> None:
+    """Half of what is promised is the interval's half: ten points say nothing about half a percent."""
+    missing = NotObserved(
+        outcomes=np.full(60, 2, dtype=np.int8),
+        margins=np.zeros(60),
+        probabilities=np.full(60, 0.6),
+        labels=np.full(60, -1, dtype=np.int8),
+        event_times=np.zeros(60, dtype=np.int64),
+    )
+    outcomes = np.zeros(3_500, dtype=np.int8)
+    wide, fine = (
+        assumed_share("false_reject", outcomes, missing, days=34, limit=limit) for limit in (None, 0.005)
+    )
+    assert wide is not None
+    assert fine is not None
+    assert wide.control_days is not None
+    assert fine.control_days is not None
+    assert (wide.within, fine.within) == (0.1, 0.0025)
+    assert fine.control_days > 100 >= wide.control_days
+
+
 def evaluated(limits: dict[str, float], *, stopped: int, fail: int = 0) -> Evaluation:
     """Evaluate 2,000 observed records on 20 days, of which 40 are frauds that pass, with stopped ones beside them."""
     labels = (np.arange(2_000) % 51 == 0).astype(np.int8)
@@ -219,7 +240,7 @@ def test_the_page_says_what_the_stopped_leave_open() -> None:
     assert sentence.endswith("100% of those who were observed; of all applicants: can’t know.")
     assert "The labels of the stopped applicants decide. A control group of 5% for about" in detail
     assert (
-        "would give the share to 10 points. If the probabilities of the model held for the stopped ones"
+        "would give the share to within 10 percentage points. If the probabilities of the model held"
         in detail
     )
     assert detail.endswith("with half or twice the odds): an assumption that no label has tested.")

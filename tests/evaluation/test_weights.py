@@ -1,5 +1,7 @@
 """Records that stand for others: the weighted evaluation is that of a file that repeats them."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -7,7 +9,7 @@ from scoring_model.configuration import CostSettings
 from scoring_model.decision.probability import Platt
 from scoring_model.decision.rules import DecisionRules, Decisions, Policy
 from scoring_model.decision.scale import ScoreScale
-from scoring_model.evaluation import EvaluatedRecords, EvaluationError, evaluate_records
+from scoring_model.evaluation import EvaluatedRecords, EvaluationError, compare_evaluations, evaluate_records
 from scoring_model.evaluation.coverage import LeftOut, select
 from scoring_model.evaluation.draws import Draws
 from scoring_model.evaluation.figures import Figures, measure_figures
@@ -68,6 +70,25 @@ def test_figures_and_draws_are_those_of_repeated_records(seed: int) -> None:
         assert found.draws[name] == pytest.approx(expected.draws[name], rel=1e-12, nan_ok=True), name
     missed, plain = (one.estimates["missed_fraud"] for one in (found, expected))
     assert missed.records == int((records.labels == 1).sum()) < plain.records
+
+
+def test_changes_of_a_comparison_are_those_of_repeated_records() -> None:
+    """Shares that get another outcome, and changes a day: one of a control group is as many as it stands for."""
+    champion = drawn(3)
+    before = champion.decisions
+    outcomes = np.where(np.arange(len(champion)) % 7 == 0, 0, before.outcomes)
+    decisions = Decisions(before.margins, before.scores, outcomes, before.probabilities)
+    challenger = replace(champion, decisions=decisions)
+    found, expected = (
+        compare_evaluations(evaluate_records(one, rules=RULES), evaluate_records(other, rules=RULES))
+        for one, other in ((champion, challenger), (repeated(champion), repeated(challenger)))
+    )
+    assert found.flips
+    for name, share in expected.flip_rates.items():
+        assert found.flip_rates[name].value == pytest.approx(share.value, rel=1e-12), name
+    for one, other in zip(found.daily, expected.daily, strict=True):
+        assert one.everyone.value == pytest.approx(other.everyone.value, rel=1e-12)
+        assert one.frauds.value == pytest.approx(other.frauds.value, rel=1e-12)
 
 
 def test_measures_are_those_of_repeated_records() -> None:

@@ -200,6 +200,8 @@ def test_a_directory_of_scored_files(
     folder = tmp_path / "scored"
     folder.mkdir()
     score_file(scorer, records, folder / "all.parquet")
+    for beside in ("README.txt", "quarantine.csv", "may.quarantine.csv"):
+        (folder / beside).write_text("no record")
     found = monitor(sealed, folder)
     assert {one.name for one in found.drift.subjects} == {"score", "outcome"}
     shares = {one.name: (one.reference, one.window) for one in alone.drift.subjects}

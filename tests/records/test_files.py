@@ -197,6 +197,14 @@ def test_text_may_be_compressed(write: Write, ending: str, compressed: Callable[
     assert cells(file_sheet(write(f"a.jsonl{ending}", compressed(b'{"a": 1}')))) == {"a": [1]}
 
 
+@pytest.mark.parametrize("name", ["a.tsv", "a.TXT", "a.txt.gz"])
+def test_text_has_several_endings(write: Write, name: str) -> None:
+    """What databases call .tsv or .txt is read as .csv is, whatever separates its cells."""
+    content = b"a\tb|c\n1\t2\n"
+    found = file_sheet(write(name, gzip.compress(content) if name.endswith("gz") else content))
+    assert cells(found) == {"a": ["1"], "b|c": ["2"]}
+
+
 def test_one_column_is_a_header_and_so_are_names_with_semicolons(write: Write) -> None:
     """A header of one plain name is one, and a semicolon beside commas is part of a name."""
     assert cells(file_sheet(write("a.csv", b"a\n1\n"))) == {"a": ["1"]}

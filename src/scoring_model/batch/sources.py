@@ -9,7 +9,7 @@ from urllib.parse import unquote
 
 from pyarrow.fs import FileSelector, FileType
 
-from scoring_model.records.files import file_ending
+from scoring_model.records.files import is_of_a_folder
 from scoring_model.records.sheet import UnreadableSource
 from scoring_model.records.stored import StoredFile, file_system
 
@@ -80,12 +80,9 @@ def _matches(parts: Sequence[str], pattern: Sequence[str]) -> bool:
 
 
 def _is_records(path: PurePosixPath) -> bool:
-    if any(part.startswith((".", "_")) for part in path.parts):
-        return False
-    try:
-        return bool(file_ending(StoredFile(path.name)))
-    except UnreadableSource:
-        return False
+    return is_of_a_folder(StoredFile(path.name)) and not any(
+        part.startswith((".", "_")) for part in path.parts
+    )
 
 
 def _partitions(path: PurePosixPath) -> Iterator[tuple[str, str | None]]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, TextIO
 
-from scoring_model.escaping import visible, visible_json, visible_line
+from scoring_model.escaping import singular, visible, visible_json, visible_line
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -55,7 +55,7 @@ def prepare_training() -> None:
 
 def _print(text: str, stream: TextIO, console: Callable[[], Console]) -> None:
     """Print a line; most programs start without the library of terminals."""
-    text = visible_line(text)
+    text = visible_line(singular(text))
     if stream.isatty():
         console().print(text, markup=False)
     else:
@@ -69,13 +69,13 @@ def report(text: str) -> None:
 
 def fail(text: str) -> None:
     """Report an error; its further lines are indented, so that no name in it looks like a line of ours."""
-    lines = re.sub(r"\n(?=.)", "\n  ", visible(text))
+    lines = re.sub(r"\n(?=.)", "\n  ", visible(singular(text)))
     errors().print(f"error: {lines}", markup=False, style="red")
 
 
 def warn(text: str) -> None:
     """Report a warning."""
-    errors().print(f"warning: {text}", markup=False)
+    errors().print(f"warning: {singular(text)}", markup=False)
 
 
 @contextmanager

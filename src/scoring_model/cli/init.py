@@ -71,6 +71,7 @@ def init(
     if given == 0:
         raise ValueError("--delay must be longer than 0, such as 7d")
     found = propose(paths, delay=given, timezone=timezone, given=None if known is None else known.given)
+    out.parent.mkdir(parents=True, exist_ok=True)
     with atomic_file(out) as partial:
         partial.write_text(proposal_text(found, name=out.stem, source=_named(paths)), encoding="utf-8")
         configuration = load_configuration(partial)

@@ -121,7 +121,9 @@ def _say_labels(found: LabelDelays) -> None:
         )
     for day, share in found.curve.items():
         console.say(f"  within {day:3} days  {share:6.1%}")
-    control = {f"passed in the control group, otherwise {name}": one for name, one in found.control.items()}
+    control = {
+        f"of PASSED in the control group, otherwise {name}": one for name, one in found.control.items()
+    }
     for outcome, covered in {**found.coverage, **control}.items():
         console.say(
             f"{outcome}: {covered.verifications} verifications, {covered.fraud} fraud, {covered.genuine} genuine, "

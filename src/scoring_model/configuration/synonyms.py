@@ -162,7 +162,7 @@ HEADERS: Final = {
         straat_huisnummer ulica_i_numer numéro_et_rue
         address_street ulice adresa vej gade gate utca lakcím cím διεύθυνση οδός katuosoite osoite stradă
         straat_en_huisnummer
-        адрес адреса адрес_на_живеене adresa adres_satırı 住所 地址 العنوان כתובת
+        адрес адреса адрес_на_живеене adresa adres_satırı 住所 番地 町名番地 地址 العنوان כתובת
         alamat địa_chỉ aadress adrese adresas naslov adreça heimilisfang heimili ที่อยู่ آدرس stras 주소
         lieferadresse lieferanschrift rechnungsadresse rechnungsanschrift address_line_one adresszeile
     """,
@@ -304,7 +304,7 @@ DECISION: Final = """
 RESOLUTION: Final = """
     resolution review manual_review step_up nachprüfung prüfung überprüfung vérification revue revisión verificación
     revisione verifica revisão verificação controle herbeoordeling weryfikacja kontrola granskning análise análisis
-    analisi analyse incelemesi проверка
+    analisi analyse incelemesi проверка 目視 再審査
 """
 """Headers of what was decided, and of how a step-up or review ended."""
 
@@ -375,18 +375,24 @@ NEGATIVE: Final = """
     tidak không nē ไม่ใช่ خیر 아니요
 """
 
+CONTROL: Final = """
+    control_group kontrollgruppe groupe_controle groupe_témoin grupo_control grupo_de_control gruppo_di_controllo
+    grupo_controle grupo_de_controle controlegroep grupa_kontrolna kontrollgrupp 対照群 对照组 對照組 대조군
+"""
+"""Headers of who passed as a member of a control group."""
+
 ACCEPTED: Final = """
     approv accept angenommen genehmig bewillig freigegeben freigabe akzept accepté validé aprob acept
     accett aprov aceit goedgekeur geaccepteerd zaakcept zatwierdz przyznan godkän schvál přijat godkend godkjen
     innvilg elfogad jóváhagy εγκρίθ hyväksy acceptat admis onayla kabul одобрен принят granted erteilt
-    схвал odobr 承認 通过 批准
+    схвал odobr 承認 通過 可決 合格 許可 通过 批准
     allow berhasil disetujui diterima duyệt chấp_nhận heaks_kiidetud rahuldatud apstiprin
     patvirtin aprovat samþykkt อนุมัติ تایید 승인 uitgekeerd bewilligt accord concedid concess
 """
 STEPPED_UP: Final = """
     stepped_up step_up review referred refer nachgefragt prüfung prüfen rückfrage vérifi revis anális analis analiz
     controle contrôle weryfik granskas manual manuell pending pendient pendente attente hold escalat prověrk проверк
-    k_prověření til_gennemgang til_vurdering ellenőrz υπό_έλεγχο incele challenge
+    k_prověření til_gennemgang til_vurdering ellenőrz υπό_έλεγχο incele challenge 目視 保留 要確認 人工
     tinjau menunggu xem_xét chờ ootel izskat svarstom preverj na_čekanju counter elevate đang 보류 preverka
     vrácen vrácení doplněn
 """
@@ -394,7 +400,7 @@ REJECTED: Final = """
     declin reject denied deny block abgelehnt ablehnung gesperrt verweigert zurückgewiesen refus rejet
     bloqu rechaz deneg rifiut respint recus rejeit negad afgewezen geweiger geblokkeer odrzuc odmow nekad zamít
     odmít afvist avslå elutasít απορρίφθ hylät hylkä reddedil отказ отклон
-    відхил відмов odbij 否決 拒绝 却下
+    відхил відмов odbij 否決 否認 拒否 不可 不合格 不承認 未承認 不通過 拒绝 不通过 却下
     ditolak từ_chối tagasi_lükatud keeldutud noraid atmest zamiet zavrn одбиј rebutja
     hafnað ปฏิเสธ رد_شده 거절 turned_down reprov
 """
@@ -405,7 +411,7 @@ DECLINED: Final = FAILED + " échou"
 ABANDONED: Final = """
     abandon abgebrochen abbruch expired abbandon afgebroken przerwan avbrut timeout withdrawn cancelled canceled
     zurückgezogen caducad
-    dibatalkan đã_hủy
+    dibatalkan đã_hủy 連絡なし 未回答 期限切れ 取消 辞退
 """
 """Beginnings of the words for what was decided, and for how a step-up ended."""
 

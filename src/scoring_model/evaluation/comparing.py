@@ -276,7 +276,7 @@ def _compared(
         evaluated,
         selection=selection,
         persons=person_codes(tables[0], alone=True),
-        columns=group_columns(tables[0], options.by),
+        columns=group_columns(tables[0], options.by, scorers[0].contents.schema),
         keys=scorers[0].matrix.link_keys,
     )
     decided = decide(tables, places, selection.stopped)

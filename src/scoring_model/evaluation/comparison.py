@@ -89,7 +89,7 @@ def compare_evaluations(
     by_block = flips_by_block(old, new, draws)
     groups = {one.column: group_flips(old, new, draws, one.column) for one in champion.columns}
     table = changed(differences) | Table.of(
-        flip_rates(old, new, by_block, draws), decided_by=CHALLENGER, against=CHAMPION
+        flip_rates(old, new, draws), decided_by=CHALLENGER, against=CHAMPION
     )
     for _, changes in groups.values():
         table |= changes
@@ -100,7 +100,7 @@ def compare_evaluations(
         flips=find_flips(old, new, by_block, draws, explain),
         daily=daily_changes(
             differences,
-            applicants=len(old.everyone()[0]),
+            applicants=old.applicants,
             days=draws.days,
             observed=champion.observed_share,
         ),

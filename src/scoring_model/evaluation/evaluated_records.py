@@ -83,5 +83,11 @@ class EvaluatedRecords:
             return outcomes, times
         return np.concatenate([outcomes, missing.outcomes]), np.concatenate([times, missing.event_times])
 
+    @property
+    def applicants(self) -> float:
+        """Return for how many applicants the records and those that were not observed stand."""
+        more = 0 if self.not_observed is None else len(self.not_observed.outcomes)
+        return float(np.sort(self.weight_of_each).sum()) + more
+
     def __len__(self) -> int:
         return len(self.labels)

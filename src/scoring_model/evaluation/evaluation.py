@@ -160,12 +160,13 @@ def _stability(records: EvaluatedRecords, policy: Policy, figures: Figures) -> I
     days = len(np.unique(records.event_times // DAY))
     for name in ERRORS:
         error = FIGURES[name]
+        limit = limits.get(str(error.bound))
         rows = records.labels == error.label
         outcomes = records.decisions.outcomes[rows]
         errors = errs(error.key, outcomes)
         yield measure_stability(
             str(error.bound),
-            limits.get(str(error.bound)),
+            limit,
             errors,
             records.event_times[rows],
             share=figures.estimates[error.key],
@@ -174,7 +175,7 @@ def _stability(records: EvaluatedRecords, policy: Policy, figures: Figures) -> I
             else possible_share(name, outcomes, records.not_observed),
             assumed=None
             if records.not_observed is None
-            else assumed_share(name, outcomes, records.not_observed, days=days),
+            else assumed_share(name, outcomes, records.not_observed, days=days, limit=limit),
         )
 
 

@@ -8,7 +8,7 @@ from typing import Final, TypeAlias
 
 import numpy as np
 
-from scoring_model.arrays import IntArray
+from scoring_model.arrays import FloatArray, IntArray
 from scoring_model.contract.outcome import OUTCOMES, Outcome
 from scoring_model.decision.flips import FRAUD, GENUINE, SHAPE, count_flips, kinds, turns
 from scoring_model.estimates import CHALLENGER, CHAMPION, OVERALL, Estimate, Slice, Table
@@ -19,11 +19,20 @@ from scoring_model.evaluation.groups import MIN_RECORDS, deviating, widened
 from scoring_model.evaluation.labellings import rate_ends
 from scoring_model.evaluation.metrics import divide
 from scoring_model.evaluation.paired import pair_codes, paired_variance, stopped_codes
-from scoring_model.evaluation.rates import RATES, gained_and_lost, outcome_cells, rate_counts
-from scoring_model.evaluation.uncertainty import differing, normal_quantile, rate_estimate
+from scoring_model.evaluation.rates import (
+    RATES,
+    Rate,
+    gained_and_lost,
+    outcome_cells,
+    rate_counts,
+    rate_share,
+)
+from scoring_model.evaluation.uncertainty import differing, normal_quantile, rate_estimate, share_estimate
 from scoring_model.figures import GROUP_RATES
 
 EXAMPLES: Final = 5
+_OTHERS: Final = 2
+_TURNED: Final = Rate(frozenset({1}), frozenset({0, 1}))
 MOST_EXPLAINED: Final = 200
 """Records of one kind of flip whose reasons are counted."""
 
@@ -182,14 +191,14 @@ def find_flips(
 
 
 def daily_changes(
-    differences: Mapping[str, Estimate], *, applicants: int, days: int, observed: float = 1.0
+    differences: Mapping[str, Estimate], *, applicants: float, days: int, observed: float = 1.0
 ) -> tuple[DailyChange, ...]:
     """Turn differences of shares into numbers per day.
 
     Parameters
     ----------
-    applicants : int
-        All in these days, of whom the share `observed` was observed.
+    applicants : float
+        All in these days, those too for whom others stand, of whom the share `observed` was observed.
     """
     daily = applicants / days if days else 0.0
     return tuple(
@@ -203,25 +212,29 @@ def daily_changes(
     )
 
 
-def flip_rates(
-    champion: EvaluatedRecords, challenger: EvaluatedRecords, by_block: IntArray, draws: Draws
-) -> dict[str, Estimate]:
-    """Measure the shares of `FLIPS` from counts of shape (blocks, *SHAPE).
+def flip_rates(champion: EvaluatedRecords, challenger: EvaluatedRecords, draws: Draws) -> dict[str, Estimate]:
+    """Measure the shares of `FLIPS`; records that stand for others count as often as they do in all figures.
 
     `all` is of all applicants, those too who were not observed.
     """
-    records, stricter, milder = turns(by_block)
     (old, times), (new, _) = champion.everyone(), challenger.everyone()
     own = draws if champion.not_observed is None else Draws.of(times)
-    counted = own.counts((old != new).astype(np.int64), 2)
-    pairs = {
-        "genuine_stricter": (stricter[:, GENUINE], records[:, GENUINE]),
-        "genuine_milder": (milder[:, GENUINE], records[:, GENUINE]),
-        "fraud_stricter": (stricter[:, FRAUD], records[:, FRAUD]),
-        "fraud_milder": (milder[:, FRAUD], records[:, FRAUD]),
-    }
-    everyone = _rate(counted[:, 1], counted.sum(axis=1), own)
-    return {"all": everyone} | {name: _rate(*pair, draws) for name, pair in pairs.items()}
+    found = {"all": _share((old != new).astype(np.int64), champion.weights, own)}
+    before, after = champion.decisions.outcomes, challenger.decisions.outcomes
+    for name, label in (("genuine", GENUINE), ("fraud", FRAUD)):
+        for turn, turned in (("stricter", after > before), ("milder", after < before)):
+            codes = np.where(champion.labels == label, turned, _OTHERS).astype(np.int64)
+            found[f"{name}_{turn}"] = _share(codes, champion.weights, draws)
+    return found
+
+
+def _share(codes: IntArray, weights: FloatArray | None, draws: Draws) -> Estimate:
+    """Estimate the share of records with the code 1 among those with 0 or 1."""
+    counted = draws.counts(codes, _OTHERS + 1)
+    cells = counted if weights is None else draws.weighted_counts(codes, _OTHERS + 1, weights)
+    drawn = divide(draws.drawn(cells[:, 1]), draws.drawn(cells[:, :_OTHERS].sum(axis=1)))
+    basis = draws.basis(counted[:, :_OTHERS].sum(axis=1), counted[:, 1])
+    return share_estimate(rate_share(codes, weights, _TURNED), drawn, basis)
 
 
 def _rate(counts: IntArray, totals: IntArray, draws: Draws) -> Estimate:

@@ -274,7 +274,7 @@ def evaluate_table(
     NothingToEvaluate
         Before scoring, with the reasons why records are left out.
     """
-    columns = group_columns(table, options.by)
+    columns = group_columns(table, options.by, scorer.contents.schema)
     selection = select_known(scorer, table, options, invalid=invalid)
     rows = feature_rows(scorer, table, history) if features is None else features(table)
     decided = evaluated(
@@ -482,8 +482,9 @@ def _labelled(table: RecordTable, labels: Labels, schema: RecordSchema) -> Recor
 
 def with_columns(schema: RecordSchema, by: Iterable[str]) -> RecordSchema:
     """Add the columns of `by` that are no fields to a schema, as signals, so that they are read."""
+    known = {AGE_BAND, *schema.columns.values()}
     added = {
-        name: SignalType.CATEGORY for name in by if name != AGE_BAND and _field(name, schema.fields) is None
+        name: SignalType.CATEGORY for name in by if name not in known and _field(name, schema.fields) is None
     }
     return replace(schema, signals={**schema.signals, **added})
 
@@ -493,17 +494,18 @@ def _field(name: str, fields: Iterable[str]) -> str | None:
     return next((field for field in (name, signal_field(name)) if field in fields), None)
 
 
-def group_columns(table: RecordTable, names: Iterable[str]) -> dict[str, Column]:
-    """Return the columns of a table by which groups are made."""
-    return {name: _column(table, name) for name in names}
+def group_columns(table: RecordTable, names: Iterable[str], schema: RecordSchema) -> dict[str, Column]:
+    """Return the columns of a table by which groups are made, by the names of the contract or of the user's files."""
+    own = {column: field for field, column in schema.columns.items()}
+    return {name: _column(table, name, own.get(name, name)) for name in names}
 
 
-def _column(table: RecordTable, name: str) -> Column:
+def _column(table: RecordTable, name: str, mapped: str) -> Column:
     if name == AGE_BAND:
         return age_bands(table.column("dob"), table.event_times)
-    field = _field(name, table.columns)
+    field = _field(name, table.columns) or _field(mapped, table.columns)
     # A configuration that maps no column to a field of the contract leaves it out of the table.
-    if field is None and name in IDENTITY_FIELDS:
+    if field is None and {name, mapped} & {*IDENTITY_FIELDS}:
         return Column.missing(len(table))
     if field is None:
         raise EvaluationError(f"by: the records have no column {name}")

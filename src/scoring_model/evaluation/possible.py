@@ -63,7 +63,7 @@ def possible_share(name: ErrorName, outcomes: NDArray[np.int8], found: NotObserv
 
 
 def assumed_share(
-    name: ErrorName, outcomes: NDArray[np.int8], found: NotObserved, *, days: int
+    name: ErrorName, outcomes: NDArray[np.int8], found: NotObserved, *, days: int, limit: float | None = None
 ) -> Assumed | None:
     """Estimate an error rate as if the probabilities of the model held for the records that were not observed.
 
@@ -73,6 +73,8 @@ def assumed_share(
         Of the observed records of the rate's class.
     days : int
         Days on which the records lie.
+    limit : float, optional
+        What is promised of the rate.
 
     Returns
     -------
@@ -102,11 +104,13 @@ def assumed_share(
     sampled = len(wrong) * float(np.mean((wrong - value) ** 2)) if len(wrong) else 0.0
     weighted = float((of_class(1.0) * (missing - value) ** 2).sum()) / CONTROL_SHARE
     half = NORMAL_QUANTILE * math.sqrt(sampled + weighted) / total
+    within = POINTS if limit is None else min(POINTS, limit / 2)
     return Assumed(
         value=value,
         halved=rate(0.5),
         doubled=rate(2.0),
-        control_days=math.ceil(days * (half / POINTS) ** 2) if half else None,
+        control_days=math.ceil(days * (half / within) ** 2) if half and within else None,
+        within=within,
     )
 
 

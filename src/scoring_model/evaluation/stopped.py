@@ -254,7 +254,8 @@ class Stopped:
 
 
 CONTROL_SHARE, POINTS = 0.05, 0.1
-"""Share of the stopped applicants in a control group that is proposed, and the half of the interval that it gives."""
+"""Share of the stopped applicants in a control group that is proposed, and the widest half of the interval that it
+gives: ten points cannot tell whether a promise of half a percent is kept."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -270,14 +271,17 @@ class Assumed:
     halved, doubled : float
         With half and twice their odds of fraud.
     control_days : int or None
-        Days after which a control group of `CONTROL_SHARE` would give the rate to `POINTS` on either side, if the
+        Days after which a control group of `CONTROL_SHARE` would give the rate to `within` on either side, if the
         probabilities hold. None: nothing to estimate it from.
+    within : float
+        `POINTS`, or half of what is promised if that is less.
     """
 
     value: float
     halved: float
     doubled: float
     control_days: int | None
+    within: float
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -13,7 +13,7 @@ from scoring_model.records.key_encodings import encode_domain
 COMPARABLE_FIELDS = ("address.city", "address.country", "address.region", "citizenship", "documentType")
 """Fields that a signal can be compared with."""
 
-_TITLE = re.compile(r"[^\W_][\w -]{0,58}[^\W_]")
+TITLE = re.compile(r"[^\W_][\w -]{0,58}[^\W_]")
 
 READ_TYPES: Final = (SignalType.EMAIL, SignalType.PHONE, SignalType.IP)
 """Types of signals whose text is read, with several features each."""
@@ -58,7 +58,7 @@ class SignalSettings:
 
     def __post_init__(self) -> None:
         compared, has_trend = self.differs_from is not None, self.trend is not Trend.FREE
-        titled = self.title is None or _TITLE.fullmatch(self.title) is not None
+        titled = self.title is None or TITLE.fullmatch(self.title) is not None
         check_fields(
             self,
             ("title", "2 to 60 letters, digits, blanks or hyphens", titled),

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,12 +20,11 @@ from scoring_model.monitoring.early import NO_RECORDS, MaturedRecords
 from scoring_model.monitoring.result import Maturity
 from scoring_model.records import NEVER, RecordTable
 from scoring_model.records.file_format import PLAIN
+from scoring_model.records.files import is_of_a_folder
 from scoring_model.records.labels import UNLABELLED
 from scoring_model.records.observation import observed, targets_at
 from scoring_model.scorer import Scorer
 from scoring_model.scorer.frames import read_histories
-
-_ENDINGS: Final = (".parquet", ".csv", ".jsonl")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -50,8 +48,8 @@ def files_of(window: object) -> object:
     """Replace a directory by its files of records."""
     if not isinstance(window, str | Path) or not Path(window).is_dir():
         return window
-    files = [path for path in sorted(Path(window).iterdir()) if path.suffix in _ENDINGS]
-    return [path for path in files if not path.name.endswith(".quarantine.csv")]
+    files = [path for path in sorted(Path(window).iterdir()) if is_of_a_folder(path)]
+    return [path for path in files if not path.name.endswith("quarantine.csv")]
 
 
 def read_window(

@@ -40,7 +40,7 @@ _RESTS: Final[dict[bool | None, tuple[Tone, str]]] = {
     False: ("bad", "Rests on other data"),
     None: ("open", "Unknown"),
 }
-_OUTCOMES: Final = {FALSE_REJECT: "failed", STEP_UP: "were stepped up or failed"}
+_OUTCOMES: Final = {FALSE_REJECT: "fail", STEP_UP: "step up or fail"}
 _TOP: Final = 15
 _ROWS: Final = 40
 _SUBJECT: Final = {
@@ -208,9 +208,9 @@ def early_sentence(one: EarlyVerdict) -> str:
 def _rate(one: EarlyVerdict) -> str:
     """Say the rate of an outcome, and over what its interval holds."""
     return (
-        f"{one.rate.value or 0.0:.2%} of {one.rate.records:,} applicants {_OUTCOMES[one.bound]} (95 % confidence "
-        f"sequence {one.rate.low:.2%} to {one.rate.high:.2%}, which holds on all days together, however often one "
-        "looks)."
+        f"Score and thresholds {_OUTCOMES[one.bound]} {one.rate.value or 0.0:.2%} of {one.rate.records:,} applicants "
+        f"(95 % confidence sequence {one.rate.low:.2%} to {one.rate.high:.2%}, which holds on all days together, "
+        "however often one looks)."
     )
 
 

@@ -319,7 +319,7 @@ def _evaluate(scorer: Scorer, window: Window, options: EvaluationOptions) -> Eva
     table = window.table
     selection = select_known(scorer, table, options, invalid=window.refused)
     persons = None if window.rows is None else person_codes(table, alone=True)
-    columns = group_columns(table, options.by)
+    columns = group_columns(table, options.by, scorer.contents.schema)
     return evaluate_decisions(
         scorer,
         table,

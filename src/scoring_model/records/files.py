@@ -104,8 +104,8 @@ def file_sheet(path: Path, form: FileFormat = PLAIN) -> Sheet:
     Parameters
     ----------
     path : Path
-        `.parquet`, `.csv` (with a header) or `.jsonl` and `.ndjson` (UTF-8, one object a line); the last three may
-        be compressed: `.csv.gz`, `.bz2`, `.zst` or `.zip` of one file.
+        `.parquet`, `.csv`, `.tsv` or `.txt` (with a header) or `.jsonl` and `.ndjson` (UTF-8, one object a line);
+        text may be compressed: `.csv.gz`, `.bz2`, `.zst` or `.zip` of one file.
     form : FileFormat
         How CSV files are written.
 
@@ -135,7 +135,7 @@ def file_sheet(path: Path, form: FileFormat = PLAIN) -> Sheet:
 
 
 def file_ending(path: Path | StoredFile) -> str:
-    """Return the extension that names the kind of a file, in lower case and without that of its compression.
+    """Return the kind of a file by its extension, that of its compression aside: `.parquet`, `.csv` or `.jsonl`.
 
     Raises
     ------
@@ -144,12 +144,20 @@ def file_ending(path: Path | StoredFile) -> str:
     """
     *_, before, last = "", "", *(suffix.lower() for suffix in path.suffixes)
     ending = before if last in COMPRESSIONS and before != ".parquet" else last
-    if ending not in _ENDINGS:
+    if ending not in _KINDS:
         raise UnreadableSource(
-            f"a file must end in one of {', '.join(_ENDINGS)}, text also in {', '.join(COMPRESSIONS)} after it, "
+            f"a file must end in one of {', '.join(_KINDS)}, text also in {', '.join(COMPRESSIONS)} after it, "
             f"got {path.suffix!r}"
         )
-    return ending
+    return _KINDS[ending]
+
+
+def is_of_a_folder(path: Path | StoredFile) -> bool:
+    """Return True for the files of a folder that hold records; a text beside them rather says what they are."""
+    try:
+        return bool(file_ending(path)) and ".txt" not in map(str.lower, path.suffixes)
+    except UnreadableSource:
+        return False
 
 
 @contextmanager
@@ -174,7 +182,14 @@ def unreadable_as_such(path: Path | StoredFile) -> Iterator[None]:
         sys.unraisablehook = shown
 
 
-_ENDINGS: Final = (".parquet", ".csv", ".jsonl", ".ndjson")
+_KINDS: Final = {
+    ".parquet": ".parquet",
+    ".csv": ".csv",
+    ".tsv": ".csv",
+    ".txt": ".csv",
+    ".jsonl": ".jsonl",
+    ".ndjson": ".jsonl",
+}
 
 
 _CODE_BYTES: Final = 4

@@ -87,7 +87,7 @@ def read_records(
     Parameters
     ----------
     source : path, list of paths, pandas.DataFrame or object with `__arrow_c_stream__`
-        A path ends in `.parquet`, `.csv`, `.jsonl` or `.ndjson`, text perhaps compressed; it may be a pattern
+        A path ends as `file_sheet` says, text perhaps compressed; it may be a pattern
         such as ``2026-*.csv``, whose files are read in the order of their names. Columns are named like the
         fields, like the signals, or as `schema.columns` says, in each file as `schema_of` decides; `address` and
         `signals` may be nested. A struct, or object, of another name is a column for each of its members, `device.os`.

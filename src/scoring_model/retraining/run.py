@@ -307,7 +307,8 @@ class _Run:
         by = dict.fromkeys(self._gates.columns(pair=True))
         share = self._configuration.records.max_bad_share
         if crowned is not None:
-            group_columns(read_labelled(old, fresh, None, by=by, max_bad_share=share).table, by)
+            table = read_labelled(old, fresh, None, by=by, max_bad_share=share).table
+            group_columns(table, by, old.contents.schema)
             name = self._configuration.name
             make_champion(name, crowned.number, uri=given.uri)
             self._report(f"version {crowned.number} of {name} serves: it is the {CHAMPION} now")

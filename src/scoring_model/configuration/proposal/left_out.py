@@ -63,6 +63,12 @@ def leave_out(proposal: Proposal) -> None:
             proposal.decisions.append(
                 f"{column.name} is left out, since it nearly copies the label: use it only if it is known at the event."
             )
+        elif tells(column.words, synonyms.CONTROL):
+            proposal.left_out[column.name] = "it says who was in a control group, which is no signal"
+            proposal.decisions.append(
+                f"{column.name} says who was in a control group: docs/your-data.md#a-control-group-of-your-own has "
+                "how it makes figures stand for all applicants."
+            )
         elif len(column.counts) <= LABEL_WORDS and _names_fraud(column):
             proposal.left_out[column.name] = (
                 "its header names fraud, so it may follow from the label: a signal if it is known at the event"

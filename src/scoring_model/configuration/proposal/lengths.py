@@ -8,7 +8,7 @@ from scoring_model.configuration.proposal.draft import Proposal
 from scoring_model.configuration.proposal.outcomes import stopped_rows
 from scoring_model.configuration.proposal.signals import key_codes
 from scoring_model.configuration.proposal.split import FEWER, Parts, propose_parts, provable_bound
-from scoring_model.configuration.proposal.windows import propose_lengths
+from scoring_model.configuration.proposal.windows import KNOWN_SHARE, propose_lengths
 from scoring_model.records import NEVER, format_duration
 from scoring_model.records.times import DAY
 
@@ -66,8 +66,9 @@ def _say_delay(proposal: Proposal) -> None:
     )
     if lengths.maturity < lengths.delay:
         proposal.decisions.append(
-            f"Most frauds are known after {format_duration(lengths.delay)}, which is long for this file: "
-            f"training.split.label_maturity is {format_duration(lengths.maturity)}, and later ones count as genuine."
+            f"It takes {format_duration(lengths.delay)} until {KNOWN_SHARE:.0%} of the frauds are known, which is long "
+            f"for this file: training.split.label_maturity is {format_duration(lengths.maturity)}, and frauds that are "
+            "known later count as genuine."
         )
 
 

@@ -57,9 +57,12 @@ def find_outcomes(proposal: Proposal) -> None:
     if closed is not None:
         proposal.fields["closedAt"] = closed.name
     if not {"outcome", "resolution"} & proposal.fields.keys():
+        headers = synonyms.DECISION + synonyms.RESOLUTION
+        named = [column.name for column in _candidates(proposal) if tells(column.words, headers)]
         proposal.decisions.append(
-            "No column says what was decided, so all count as passed. If applicants were stopped, name "
+            "No column says in known words what was decided, so all count as passed. If applicants were stopped, name "
             "records.columns.outcome, resolution and closedAt, and their words in records.outcomes."
+            + (f" {', '.join(named)} may say it, and would be no signal." if named else "")
         )
 
 

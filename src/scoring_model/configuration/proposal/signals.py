@@ -18,6 +18,8 @@ from scoring_model.records.table import Column
 
 _LINKING: Final = {Kind.IDENTIFIER: "", Kind.EMAIL: ":mailbox", Kind.PHONE: ":e164", Kind.IP: ":net24"}
 """Kinds of signals that link records, and how."""
+_NAMING: Final = (Kind.EMAIL, Kind.PHONE, Kind.IP)
+"""Kinds that name a signal whose header has no Latin letters."""
 _FINEST: Final = 6  # as links.amounts.decimals
 _LINK_KEYS: Final = 6
 _UNIQUE: Final = 0.98  # share of distinct values from which few recur
@@ -29,7 +31,9 @@ def find_signals(proposal: Proposal) -> None:
     for column in proposal.free():
         name = column.name.removeprefix(SIGNAL_PREFIX)
         if not re.fullmatch(r"[A-Za-z]\w*", name, re.ASCII):
-            name = words_of(name).encode("ascii", "ignore").decode().strip("_")
+            name = words_of(name)
+        if not name.isascii():
+            name = str(column.kind) if column.kind in _NAMING else ""
         if not name or words_of(name) in names or name in (*EVENT_FIELDS, *IDENTITY_FIELDS):
             name = f"column{len(names) + 1}"
         names.add(words_of(name))

@@ -4,11 +4,13 @@ from collections.abc import Iterable, Iterator
 
 import yaml
 
+from scoring_model.configuration.headers import words_of
 from scoring_model.configuration.proposal import Proposal
 from scoring_model.configuration.proposal.split import FEWER
 from scoring_model.configuration.proposal.windows import KNOWN_SHARE
 from scoring_model.contract.fields import REQUIRED_FIELDS
 from scoring_model.escaping import visible, visible_line
+from scoring_model.features.signal_settings import TITLE
 from scoring_model.records import format_duration, rfc3339
 from scoring_model.records.times import SECOND
 
@@ -37,7 +39,9 @@ def _lines(found: Proposal, name: str, source: str) -> Iterator[str]:
     yield from ("", "signals:" if found.signals else "signals: {}")
     for signal in found.signals:
         protected = f", protected: {signal.protected}" if signal.protected else ""
-        yield f"  {_text(signal.name)}: {{type: {signal.type}{protected}}}"
+        is_title = not words_of(signal.column).isascii() and TITLE.fullmatch(signal.column)
+        title = f", title: {_text(signal.column)}" if is_title else ""
+        yield f"  {_text(signal.name)}: {{type: {signal.type}{protected}{title}}}"
     yield from ("", "links:", "  keys:")
     for key, fields in found.keys.items():
         yield f"    {_text(key)}: {_flow(fields)}"

@@ -19,7 +19,7 @@ from scoring_model.evaluation.report.words import (
 )
 from scoring_model.evaluation.result import APPLICANTS, EvaluationResult
 from scoring_model.evaluation.stability import Stability, Verdict
-from scoring_model.evaluation.stopped import CONTROL_SHARE, POINTS, WIDEST
+from scoring_model.evaluation.stopped import CONTROL_SHARE, WIDEST
 from scoring_model.figures import bounded
 from scoring_model.records import rfc3339
 
@@ -230,9 +230,9 @@ def _would_tell(error: Stability) -> str:
     )
     ends = " to ".join(percent(one) for one in sorted((assumed.halved, assumed.doubled)))
     return (
-        f"A control group{days} would give the share to {100 * POINTS:.0f} points. If the probabilities of the model "
-        f"held for the stopped ones it would be {percent(assumed.value)} ({ends} with half or twice the odds): an "
-        "assumption that no label has tested."
+        f"A control group{days} would give the share to within {100 * assumed.within:.2g} percentage points. If the "
+        f"probabilities of the model held for the stopped ones it would be {percent(assumed.value)} ({ends} with half "
+        "or twice the odds): an assumption that no label has tested."
     )
 
 

@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from scoring_model.escaping import singular
 from scoring_model.evaluation.report.section import Drawing, Report, made, texts_of
 from scoring_model.evaluation.report.sections.glossary import with_glossary
 from scoring_model.evaluation.report.style import (
@@ -48,7 +49,7 @@ def html(report: Report) -> str:
     require_libraries()
     environment = _environment()
     css = environment.get_template("report.css").render(light=_variables(LIGHT), dark=_variables(DARK))
-    return environment.get_template("page.html.j2").render(report=with_glossary(report), css=css)
+    return singular(environment.get_template("page.html.j2").render(report=with_glossary(report), css=css))
 
 
 @cache
