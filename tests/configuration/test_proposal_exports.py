@@ -293,7 +293,16 @@ HEADERS = {
     "lastName": ["Efternavn", "Příjmení", "billing last name", "Pavardė"],
     "address.line1": ["Ulica i nr", "Strasse/Nr.", "Адреса доставки", "ADDR_LN_1", "STRAS"],
     "address.city": ["Município", "ADDR_CITY_NM", "Kota", "Thành phố"],
-    "address.postalCode": ["MailingPostalCode", "PSČ", "Irányítószám", "ShipZip", "ADDR_ZIP_CD", "kode_pos"],
+    "address.postalCode": [
+        "MailingPostalCode",
+        "PSČ",
+        "Irányítószám",
+        "ShipZip",
+        "ADDR_ZIP_CD",
+        "kode_pos",
+        "Irsz.",
+        "P/Code",
+    ],
 }
 
 
@@ -411,6 +420,23 @@ def test_codes_that_alone_have_a_time_are_the_label(tmp_path: Path) -> None:
     found = propose_frame(tmp_path, table(SPERRGRUND=cells, closed_at=[*days]))
     assert "label" not in found.fields
     assert "Labels of another file must first be joined" in " ".join(found.decisions)
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl"])
+def test_a_count_of_0_seconds_is_no_time(tmp_path: Path, ending: str) -> None:
+    """Nobody was born in 1970 nor banned then: the codes that alone have another time are the label."""
+    seconds = [int(time.timestamp()) for time in EVENTS]
+    bans = [time + 86_400 * 5 if fraud else 0 for time, fraud in zip(seconds, FRAUD, strict=True)]
+    states = [3 if fraud else place % 2 for place, fraud in enumerate(FRAUD)]
+    frame = pd.DataFrame({"reg_ts": seconds, "device": DEVICES, "state": states, "ban_ts": bans})
+    path = tmp_path / f"a.{ending}"
+    if ending == "csv":
+        frame.to_csv(path, index=False)
+    else:
+        frame.to_json(path, orient="records", lines=True)
+    found = proposed(path)
+    assert {"eventTime": "reg_ts", "label": "state", "labelKnownAt": "ban_ts"}.items() <= found.fields.items()
+    assert "dob" not in found.fields
 
 
 def test_levels_above_the_lowest_are_fraud_where_nothing_says_which(tmp_path: Path) -> None:

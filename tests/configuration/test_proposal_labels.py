@@ -273,6 +273,7 @@ def test_decisions_are_found_by_the_beginnings_of_their_words(tmp_path: Path) ->
         ("decision.action", "ALLOW", "BLOCK"),
         ("status", "berhasil", "ditolak"),
         ("Parecer", "Aprovado", "Reprovado"),
+        ("afgørelse", "GENNEMFØRT", "AFVIST"),
         ("Kết quả", "Chấp nhận", "Từ chối"),
     ],
 )

@@ -36,6 +36,7 @@ _RECENT: Final = (
     1_893_456_000,
 )  # seconds: 2010 to 2029; numbers that begin with such a year are later
 _COUNTS_A_DAY: Final = {form: 86_400 * units for form, units in UNIX_UNITS.items()} | {EXCEL: 1}
+_COUNTED: Final = [(form,) for form in UNIX_UNITS]
 _CATEGORIES: Final = 500
 _IDENTIFIER: Final = re.compile(
     r"(^|_)(id|ids|key|nr|ip|device|card|account|iban|imei|cookie|fingerprint)(_(address|hash|number|token))?$"
@@ -124,7 +125,7 @@ class Profile:
 
 
 def profile(
-    name: str, raw: Column, nulls: Sequence[str], *, decimal: str | None, zoned: bool = False
+    name: str, raw: Column, nulls: Sequence[object], *, decimal: str | None, zoned: bool = False
 ) -> Profile:
     """Describe a column.
 
@@ -153,7 +154,9 @@ def profile(
     formats, uncertain = _time_formats(found)
     if formats is None:
         return replace(found, kind=_kind(found, decimal))
-    zoned = zoned or any(map(_has_zone, values[:_SAMPLE])) or formats[:1] in [(text,) for text in UNIX_UNITS]
+    if formats[:1] in _COUNTED and "0" not in nulls:
+        return profile(name, raw, (*nulls, "0", "0.0", 0), decimal=decimal, zoned=zoned)
+    zoned = zoned or any(map(_has_zone, values[:_SAMPLE])) or formats[:1] in _COUNTED
     return replace(found, kind=Kind.TIME, formats=formats, uncertain=uncertain, zoned=zoned)
 
 

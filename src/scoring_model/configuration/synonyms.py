@@ -105,7 +105,7 @@ HEADERS: Final = {
         접수번호 رقم_الطلب رقم_العملية מספר_בקשה מספר_הזמנה מספר_עסקה מספר_מודעה sopimusnumero
         hakemustunnus αριθμός_κράτησης αριθμός_παραγγελίας nº_cotação nº_apólice num_pedido auftr_nr
         auftragsnr vorg_nr beleg_nr vbeln belnr id_loc id_cmd id_res num_cmd num_dossier bkg_ref
-        booking_ref ord_no
+        booking_ref ord_no uid
         id_transaksi no_transaksi id_pesanan no_pesanan nomor_pengajuan mã_đơn_hàng mã_giao_dịch
         mã_hồ_sơ taotluse_number tellimuse_number pieteikuma_numurs paraiškos_nr številka_vloge
         číslo_žiadosti број_захтева broj_zahteva núm_comanda 신청번호 transaction_sk event_uuid
@@ -189,7 +189,8 @@ HEADERS: Final = {
         индекс почтовый_индекс поштовий_індекс пощенски_код poštanski_broj posta_kodu 郵便番号 邮编
         الرمز_البريدي מיקוד código_postal
         kode_pos poskod mã_bưu_điện mã_bưu_chính postiindeks pasta_indekss pašto_kodas poštna_številka
-        поштански_број codi_postal póstnúmer รหัสไปรษณีย์ کد_پستی pstlz 우편번호 postal
+        поштански_број codi_postal póstnúmer รหัสไปรษณีย์ کد_پستی pstlz 우편번호 postal irsz irányítósz
+        p_code pcode
     """,
     "address.country": """
         country country_code land ländercode pays code_pays país paese stato kraj
@@ -224,7 +225,8 @@ PERSONS: Final = """
     клиент клієнт заявитель müşteri klijent kupac
     member insured policyholder borrower guest patient subscriber sender recipient payer payee delivery
     livraison lieferung entrega envío spedizione consegna dostawy dostawa bezorging levering доставки
-    доставка dostavka teslimat pelanggan pemohon khách_hàng vásárló szállítási
+    доставка dostavka teslimat pelanggan pemohon khách_hàng vásárló szállítási absender afsender avsender
+    afzender expéditeur mittente remitente remetente nadawca odesílatel
 """
 """Names of objects around what an identity has: `applicant.address.zip` is its postal code."""
 
@@ -402,7 +404,7 @@ REJECTED: Final = """
     ditolak từ_chối tagasi_lükatud keeldutud noraid atmest zamiet zavrn одбиј rebutja
     hafnað ปฏิเสธ رد_شده 거절 turned_down reprov
 """
-PASSED: Final = ACCEPTED + " passed pass ok success cleared berhasil thành_công"
+PASSED: Final = ACCEPTED + " passed pass ok success cleared berhasil thành_công gennemført genomförd fullført"
 FAILED: Final = REJECTED + " failed fail invalid stopped gagal thất_bại"
 APPROVED: Final = PASSED + " bestanden réussi superad superat zdany"
 DECLINED: Final = FAILED + " échou"
@@ -486,7 +488,9 @@ _MISSING: Final = """
     nieznany | nieznane | brak | Brak | b.d. | brak danych | okänd | saknas | неизвестно | невідомо |
     неизвестен | нет данных | bilinmiyor | nepoznato | 不明 | 未知 | غير معروف | 00.00.0000 | 0000-00-00 |
     00/00/0000 | 00-00-0000 | 0000-00-00 00:00:00 | 00.00.0000 00:00 | 00000000 | 9999-12-31 | 31.12.9999 |
-    99991231 | 9999-12-31 00:00:00
+    99991231 | 9999-12-31 00:00:00 |
+    1900-01-01 | 01.01.1900 | 01/01/1900 | 1900-01-01 00:00:00 | 1970-01-01 00:00:00 | 0001-01-01 |
+    0001-01-01 00:00:00 | 0001-01-01T00:00:00
 """
 MISSING: Final = tuple(word.strip() for word in _MISSING.split("|"))
 """Cells that mean a missing value."""

@@ -18,7 +18,7 @@ import numpy as np
 from scoring_model.contract.fields import IDENTITY_FIELDS, SIGNAL_PREFIX
 from scoring_model.contract.rules import LARGEST_IDENTIFIER, SignalType
 from scoring_model.records.country_names import country_code
-from scoring_model.records.dates import date_reader
+from scoring_model.records.dates import UNIX_UNITS, date_reader
 from scoring_model.records.schema import RecordSchema
 
 # No digit can match in two ways, so a long cell that is not a number fails in linear time.
@@ -211,8 +211,8 @@ def date(formats: tuple[str, ...]) -> Cell:
 
 
 def moment(formats: tuple[str, ...]) -> Cell:
-    """Return a reader for time cells, text or numbers, in the given formats or the contract's."""
-    read = date_reader(formats)
+    """Return a reader for time cells, text or numbers, in the given formats or the contract's; a count of 0 is none."""
+    read, counts = date_reader(formats), not UNIX_UNITS.keys().isdisjoint(formats)
 
     def cell(value: object) -> object | None:
         found = text(value) if formats else plain(value)
@@ -220,6 +220,8 @@ def moment(formats: tuple[str, ...]) -> Cell:
             found = str(found)
         if not isinstance(found, str):
             return plain(value)
+        if found in ("0", "0.0") and counts:
+            return None
         return read(found) or (_plain_zone(found) if found[:4].isdigit() else plain(value))
 
     return cell
