@@ -14,7 +14,8 @@ _UNSEEN: Final = re.compile(
 _MARKUP: Final = re.compile(r"[\\`*\[\]|~]|(?<![^\W_])_|_(?![^\W_])|^[-+#=]+(?=\s|$)")
 
 _ONE: Final = re.compile(
-    r"(?<![\w.,/:-])1 ((?:(?:completed|evaluated|genuine|known|labelled|link|matured|more|other|such) )?)(applicant"
+    r"(?<![\w.,/:-])(?<!of )(?<!its )1 "
+    r"((?:(?:completed|evaluated|genuine|known|labelled|link|matured|more|other|such) )?)(applicant"
     r"|block|bundle|column|condition|day|deliver|draw|edge|entr|event|feature|file|finding|fold|fraud|gate|group|hit"
     r"|identit|key|label|line|link|list|month|pair|part|person|process|promise|record|request|ring|row|rule|score"
     r"|share|signal|step-up|time|tree|trial|value|verification|webhook|week)(s|es|ies)\b"

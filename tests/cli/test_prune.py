@@ -205,7 +205,7 @@ def test_signals_go_where_the_operator_wants_it(capsys: Captured, database: Path
     write_to(URL, sealed[1]._replace(id=id_of(364), payload=broken(sealed[1].payload)))
     code, said, error = run(capsys, "--signals-after", "1d", "--json")
     assert (code, json.loads(said)["pruned"]["signals"], json.loads(said)["unreadable"]) == (0, 1, 1)
-    assert "1 verifications were left" in error
+    assert "1 verification was left" in error
 
 
 def test_a_replay_of_what_was_deleted_says_so(capsys: Captured) -> None:

@@ -42,3 +42,14 @@ def test_what_names_values_is_for_its_owner_and_shows_them_as_they_stand(
     row, *others = [line for line in capsys.readouterr().out.splitlines() if line.startswith("| a")]
     assert len(others) == 2  # rates, gaps and ratios
     assert row.startswith(r"| a\|b \*c\*\\u202e&lt;i&gt;\_d\_ | ")
+
+
+@pytest.mark.parametrize("option", ["--json", "--report"])
+def test_a_result_without_its_folder_is_refused_before_the_work(
+    option: str, sealed: Path, invented: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The refusal names folder and file, and no record was read."""
+    assert main(["evaluate", str(sealed), str(invented), option, str(tmp_path / "nowhere" / "a.html")]) == 2
+    error = " ".join(capsys.readouterr().err.split())
+    assert "there is no such folder for a.html" in error
+    assert "records read" not in error

@@ -205,7 +205,7 @@ def test_what_a_client_may_is_listed(capsys: Captured, folder: Path) -> None:
         "group",
     )
     said = done(capsys, "clients", "list")
-    for words in (client["clientId"], "Shop", "identities,webhooks", "10/1", "history scope group", "1 keys"):
+    for words in (client["clientId"], "Shop", "identities,webhooks", "10/1", "history scope group", "1 key"):
         assert words in said
 
 
@@ -246,8 +246,8 @@ def test_unknown_signals(capsys: Captured, own: Running) -> None:
     assert own.stop() == 0
     name = lenient["x-client-id"]
     others, near, last = done(capsys, "clients", "unknown-signals").splitlines()
-    assert others.startswith(f"{name}  other signals: 1 times, last at ")
-    assert near.startswith(f"{name}  emailAgeDay: did you mean emailAgeDays? 1 times, last at ")
+    assert others.startswith(f"{name}  other signals: 1 time, last at ")
+    assert near.startswith(f"{name}  emailAgeDay: did you mean emailAgeDays? 1 time, last at ")
     assert last == "2 counts"
     found = json.loads(done(capsys, "clients", "unknown-signals", "--json", "--delete"))
     assert [(row["signal"], row["nearest"], row["requests"]) for row in found] == [
@@ -341,7 +341,7 @@ def test_operators_see_verifications_and_what_labels_are_worth(
     assert str(SIGNALS["deviceId"]) not in said
     report = json.loads(done(capsys, "labels", "report", "--json"))
     assert (report["frauds"], report["conflicts"]) == (1, 0)
-    assert "1 verifications are known frauds" in done(capsys, "labels", "report")
+    assert "known frauds: 1 verification, the oldest" in done(capsys, "labels", "report")
 
 
 def test_bad_labels_are_all_reported_and_none_is_imported(capsys: Captured, service: Running) -> None:
@@ -355,14 +355,14 @@ def test_bad_labels_are_all_reported_and_none_is_imported(capsys: Captured, serv
     for words in ("row 1: verificationId: not_a_uuid", "row 2: label: missing", "row 2: knownAt: in_future"):
         assert words in error
     Path("labels.csv").write_text("verificationId,label,knownAt\n" + good)
-    assert "1 labels imported" in done(capsys, "labels", "import", "labels.csv")
+    assert "1 label imported" in done(capsys, "labels", "import", "labels.csv")
 
 
 def test_rotation_of_the_master_key(capsys: Captured, own: Running, folder: Path) -> None:
     """The file gets a key on top, all persons are wrapped anew beside the running service, and replay goes on."""
     client, key = new_client(capsys), folder / "scoring.db.key"
     verification, old = scored(own, client), key.read_text()
-    assert done(capsys, "keys", "rotate") == "1 keys of persons are wrapped anew\n"
+    assert done(capsys, "keys", "rotate") == "1 key of persons wrapped anew\n"
     new = key.read_text().splitlines()
     assert (len(new), new[1:]) == (2, old.splitlines())
     key.write_text(new[0])  # the old key is of no more use
@@ -390,11 +390,11 @@ def test_a_variable_must_give_the_new_key_itself(
     code, said, notes = run(capsys, *rotate)
     assert (code, said, "put a new one before it" in notes) == (
         0,
-        "0 keys of persons are wrapped anew\n",
+        "0 keys of persons wrapped anew\n",
         True,
     )
     monkeypatch.setenv("KEYS", f"{generate_master_key()}\n{old}")
-    assert run(capsys, *rotate)[1] == "1 keys of persons are wrapped anew\n"
+    assert run(capsys, *rotate)[1] == "1 key of persons wrapped anew\n"
 
 
 def test_the_demonstration(sealed: Path, folder: Path) -> None:

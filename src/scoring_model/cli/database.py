@@ -94,7 +94,7 @@ def restore_keys(
     ):
         done = with_store(database, lambda store: restore(store, file, now=shared.now(), progress=progress))
     console.say(f"{done.restored} keys of persons restored")
-    console.say(f"{done.erased} persons had been erased since the copy, and are erased again")
+    console.say(f"erased again: {done.erased} persons, who had been erased since the copy")
     if done.lost:
         console.say(f"{done.lost} persons have no key in the file: their data stay unreadable")
 

@@ -75,7 +75,7 @@ def import_history(
 def _say_imported(done: HistoryImported | None, rejected: int, client: str, *, finish: bool) -> None:
     if done is not None:
         console.say(
-            f"{done.imported} records imported ({done.labelled} with a label), {done.repeated} were there already"
+            f"{done.imported:,} records imported ({done.labelled:,} with a label), {done.repeated:,} were there already"
         )
         if done.too_old:
             console.say(f"left out: {done.too_old} from before the longest window of the bundle")

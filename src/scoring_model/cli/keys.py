@@ -67,7 +67,7 @@ def rotate(database: shared.Database, master_key: shared.MasterKey = None) -> No
     source = master_source(database, master_key)
     with console.progress("wrapping keys of persons") as progress:
         done = with_store(database, lambda store: _rotate(store, source, progress=progress))
-    console.say(f"{done} keys of persons are wrapped anew")
+    console.say(f"{done} keys of persons wrapped anew")
 
 
 async def _rotate(store: Store, source: str, *, progress: Callable[[int], None]) -> int:

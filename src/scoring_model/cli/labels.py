@@ -62,7 +62,7 @@ def import_file(
         counts = {"imported": found.imported, "repeated": found.repeated}
         console.say_json({**counts, "unknown": unknown, "tooMany": too_many, "omitted": found.omitted})
         return
-    console.say(f"{found.imported} labels imported, {found.repeated} were known already")
+    console.say(f"{found.imported:,} labels imported, {found.repeated:,} were known already")
     for text in unknown:
         console.say(f"unknown: {text}")
     for text in too_many:
@@ -116,7 +116,7 @@ def _say_labels(found: LabelDelays) -> None:
         console.say("no fraud is labelled yet, so that no delay is known")
     else:
         console.say(
-            f"{found.frauds} verifications are known frauds; the oldest is {found.observed_days:.0f} days old. "
+            f"known frauds: {found.frauds:,} verifications, the oldest {found.observed_days:.0f} days old. "
             f"95 % are known within {found.maturity_days:.1f} days, of those that become known within that age."
         )
     for day, share in found.curve.items():

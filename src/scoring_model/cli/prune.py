@@ -146,4 +146,4 @@ def _show(pruned: Pruned, *, dry: bool, as_json: bool) -> None:
             "records under link keys were left: no server of this version ever opened the database"
         )
     if unreadable:
-        console.report(f"{unreadable} verifications were left: what is sealed of them does not open")
+        console.report(f"{unreadable} verifications were left: their sealed data do not open")

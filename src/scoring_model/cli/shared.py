@@ -82,9 +82,16 @@ def signing_key_of(path: Path | None) -> Ed25519PrivateKey | None:
     return None if path is None else load_private_key(path)
 
 
+def check_folder(path: Path | None) -> Path | None:
+    """Refuse a file for a result whose folder does not exist, before any work begins."""
+    if path is not None and not path.parent.is_dir():
+        raise typer.BadParameter(f"{path.parent}: there is no such folder for {path.name}")
+    return path
+
+
 def check_report(path: Path | None) -> Path | None:
-    """Refuse a report without the libraries that draw it, before any work begins."""
-    if path is not None:
+    """Refuse a report without the libraries that draw it, or without its folder, before any work begins."""
+    if check_folder(path) is not None:
         from scoring_model.evaluation.report.style import require_libraries
 
         require_libraries()
@@ -245,7 +252,9 @@ Dask = Annotated[
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-JsonFile = Annotated[Path | None, typer.Option("--json", help="File for the whole result as JSON.")]
+JsonFile = Annotated[
+    Path | None, typer.Option("--json", callback=check_folder, help="File for the whole result as JSON.")
+]
 ReportFile = Annotated[
     Path | None,
     typer.Option(

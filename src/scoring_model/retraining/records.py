@@ -206,7 +206,9 @@ def _export(
     finally:
         exported.unlink(missing_ok=True)
     left_out = ", ".join(f"{count} {reason}" for reason, count in done.left_out.items() if count)
-    report(f"{done.records} records exported, {done.labelled} with a label; left out: {left_out or 'none'}")
+    report(
+        f"{done.records:,} records exported, {done.labelled:,} with a label; left out: {left_out or 'none'}"
+    )
     table = pa.concat_tables(_with_propensities(past, ours, report), promote_options="permissive")
     table = table.replace_schema_metadata(CONTRACT_MARK)
     with private_parquet(file, table.schema) as writer:

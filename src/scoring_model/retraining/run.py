@@ -303,7 +303,9 @@ class _Run:
         given = self._given
         since = _trained_until(old, Scorer.load(challenger.bundle, public_key=given.public_key))
         earlier, fresh = cut(records, since)
-        self._report(f"{fresh.num_rows} records from {rfc3339(since)} on, which neither model was trained on")
+        self._report(
+            f"{fresh.num_rows:,} records from {rfc3339(since)} on, which neither model was trained on"
+        )
         by = dict.fromkeys(self._gates.columns(pair=True))
         share = self._configuration.records.max_bad_share
         if crowned is not None:

@@ -138,8 +138,8 @@ def test_recovery_an_older_copy_with_the_keys_of_today_brings_no_erased_person_b
         code, said, error = program.run(capsys, "database", "restore-keys", keys, "--database", url)
         assert code == 0, error
         assert said.splitlines() == [
-            "1 keys of persons restored",
-            "1 persons had been erased since the copy, and are erased again",
+            "1 key of persons restored",
+            "erased again: 1 person, who had been erased since the copy",
         ]
         assert replayed(capsys, url, people.kept) == (0, "same")
         assert replayed(capsys, url, people.gone) == (4, "erased")
