@@ -289,10 +289,11 @@ HEADERS = {
         "CUST_FIRST_NM",
         "Member First",
         "Tên",
+        "CLMT_FRST_NM",
     ],
-    "lastName": ["Efternavn", "Příjmení", "billing last name", "Pavardė"],
+    "lastName": ["Efternavn", "Příjmení", "billing last name", "Pavardė", "Nom de naissance", "ap_paterno"],
     "address.line1": ["Ulica i nr", "Strasse/Nr.", "Адреса доставки", "ADDR_LN_1", "STRAS"],
-    "address.city": ["Município", "ADDR_CITY_NM", "Kota", "Thành phố"],
+    "address.city": ["shipTo.city", "RES_CITY", "Município", "ADDR_CITY_NM", "Kota", "Thành phố"],
     "address.postalCode": [
         "MailingPostalCode",
         "PSČ",
@@ -420,6 +421,14 @@ def test_codes_that_alone_have_a_time_are_the_label(tmp_path: Path) -> None:
     found = propose_frame(tmp_path, table(SPERRGRUND=cells, closed_at=[*days]))
     assert "label" not in found.fields
     assert "Labels of another file must first be joined" in " ".join(found.decisions)
+
+
+def test_a_count_of_creation_is_a_time_beside_that_of_a_change(tmp_path: Path) -> None:
+    """The one was a number, so that the other was the event."""
+    created = [int(time.timestamp()) * 1000 for time in EVENTS]
+    frame = pd.DataFrame({"gmtCreate": created, "gmtModified": [time + 10**9 for time in created]})
+    found = written(tmp_path / "a.csv", frame.assign(device=DEVICES, fraud=words("yes", "no")))
+    assert found.fields["eventTime"] == "gmtCreate"
 
 
 @pytest.mark.parametrize("ending", ["csv", "jsonl"])

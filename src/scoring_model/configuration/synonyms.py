@@ -126,7 +126,8 @@ HEADERS: Final = {
         family příjmení efternavn etternavn vezetéknév családnév επώνυμο sukunimi nume_familie nume apellido_1
         primer_apellido last_names
         фамилия прізвище фамилия_имя prezime soyad soyadı 姓 姓氏 اسم_العائلة שם_משפחה
-        last nama_belakang họ perekonnanimi uzvārds pavardė priezvisko priimek презиме cognoms
+        last nom_naissance apellido_paterno ap_paterno
+        nama_belakang họ perekonnanimi uzvārds pavardė priezvisko priimek презиме cognoms
         eftirnafn นามสกุล نام_خانوادگی nachn 성
     """,
     "dob": """
@@ -209,7 +210,7 @@ HEADERS: Final = {
 ABBREVIATIONS: Final = """
     acct=account addr=address amt=amount app=application appl=application cd=code chgbk=chargeback chrgbk=chargeback
     cntry=country crd=card cre=created crt=created crtd=created cust=customer dcsn=decision dev=device dt=date
-    dttm=date_time dvc=device eml=email fnm=first_name frst=first fst=first lnm=last_name ln=line lst=last
+    dttm=date_time dvc=device eml=email fnm=first_name clmt=claimant frst=first fst=first lnm=last_name ln=line lst=last
     merch=merchant mrch=merchant mrchnt=merchant nbr=number nm=name ord=order phn=phone pmt=payment pstl=postal
     pymt=payment rcvd=received rsn=reason rslt=result sts=status stat=status trx=transaction txn=transaction
     tx=transaction usr=user
@@ -226,7 +227,7 @@ PERSONS: Final = """
     member insured policyholder borrower guest patient subscriber sender recipient payer payee delivery
     livraison lieferung entrega envío spedizione consegna dostawy dostawa bezorging levering доставки
     доставка dostavka teslimat pelanggan pemohon khách_hàng vásárló szállítási absender afsender avsender
-    afzender expéditeur mittente remitente remetente nadawca odesílatel
+    afzender expéditeur mittente remitente remetente nadawca odesílatel claimant res residence
 """
 """Names of objects around what an identity has: `applicant.address.zip` is its postal code."""
 
@@ -238,7 +239,7 @@ PHONES: Final = """
     телефон мобильный мобільний gsm_no telefon_no telefonu cep_telefonu cep 電話番号 携帯番号 电话 手机
     手机号 联系电话 전화번호 الهاتف الجوال טלפון נייד
     phn hp no_hp nomor_hp telepon ponsel điện_thoại sđt tālrunis telefonas sími โทรศัพท์ تلفن موبایل 휴대폰
-    mob telf telf1 tel1 tel2 tel_no
+    mob ph telf telf1 tel1 tel2 tel_no
 """
 """Words of headers of phone numbers, whose cells look like some."""
 
@@ -274,7 +275,7 @@ TIMES: Final = """
     time date stamp timestamp ts at created updated modified submitted opened epoch unix zeit datum fecha data tijd
     heure hora ora czas tid horodatage eingang angelegt cas dato idopont aika
     dt dttm tm дата время час tarih tarihi zaman vrijeme čas päivä päiväys 日時 日付 日期 时间 時間 일시
-    تاريخ תאריך criado creado créé crée erstellt ns reported known
+    تاريخ תאריך create report criado creado créé crée erstellt ns reported known
     waktu tanggal tarikh ngày thời_gian kuupäev aeg datums laiks laikas dagsetning датум dátum วันที่
     تاریخ 날짜
 """

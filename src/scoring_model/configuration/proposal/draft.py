@@ -221,7 +221,7 @@ def rank(column: Profile, name: str) -> int | None:
     """
     *parents, last = column.name.split(".")
     headers = [column.words]
-    if parents and name in IDENTITY_FIELDS and set(map(words_of, parents)) <= {*known(synonyms.PERSONS)}:
+    if parents and name in IDENTITY_FIELDS and _name_persons(parents):
         headers += [words_of(f"{parents[-1]}_{last}"), words_of(last)]
     if name in IDENTITY_FIELDS:
         headers.append(without_persons(column.words))
@@ -235,3 +235,8 @@ def rank(column: Profile, name: str) -> int | None:
         if header
     )
     return next((place for place in found if place is not None), None)
+
+
+def _name_persons(parents: Sequence[str]) -> bool:
+    parts = {part for parent in parents for part in words_of(parent).split("_")}
+    return parts <= {"to", *known(synonyms.PERSONS)}
