@@ -32,6 +32,7 @@ _GROUPS: Final = 200  # maximum distinct values for meaningful fraud shares
 
 def leave_out(proposal: Proposal) -> None:
     """Leave out columns that cannot be signals, or that copy the label."""
+    _leave_out_control(proposal)
     targets, seconds = proposal.targets(), _seconds(proposal)
     if not (targets == 0).any():
         targets = np.maximum(targets, 0)  # where only frauds have a label, the others are genuine
@@ -63,12 +64,6 @@ def leave_out(proposal: Proposal) -> None:
             proposal.decisions.append(
                 f"{column.name} is left out, since it nearly copies the label: use it only if it is known at the event."
             )
-        elif tells(column.words, synonyms.CONTROL):
-            proposal.left_out[column.name] = "it says who was in a control group, which is no signal"
-            proposal.decisions.append(
-                f"{column.name} says who was in a control group: docs/your-data.md#a-control-group-of-your-own has "
-                "how it makes figures stand for all applicants."
-            )
         elif len(column.counts) <= LABEL_WORDS and _names_fraud(column):
             proposal.left_out[column.name] = (
                 "its header names fraud, so it may follow from the label: a signal if it is known at the event"
@@ -89,6 +84,16 @@ def _is_after(column: Profile, found: BoolArray) -> bool:
     if len(found) != len(filled) or not FEWEST <= filled.sum() < _RARE * len(filled):
         return False
     return bool(found[filled].mean() > NEARLY_ALL)
+
+
+def _leave_out_control(proposal: Proposal) -> None:
+    for column in proposal.free():
+        if tells(column.words, synonyms.CONTROL):
+            proposal.left_out[column.name] = "it says who was in a control group, which is no signal"
+            proposal.decisions.append(
+                f"{column.name} says who was in a control group: docs/your-data.md#a-control-group-of-your-own has "
+                "how it makes figures stand for all applicants."
+            )
 
 
 def _names_fraud(column: Profile) -> bool:
