@@ -126,7 +126,7 @@ def cut_folds(
 
     There is no gap between the two: folds only compare parameters, which all have the same advantage, and their level
     is never reported as the performance of a model. Folds have equally many rows; if one of these would have no fraud,
-    as between rings, they have equally many frauds.
+    as between rings, they have equally many frauds; and if that does not help either, there are fewer of them.
 
     Parameters
     ----------
@@ -140,14 +140,15 @@ def cut_folds(
     """
     if len(event_times) == 0:
         raise FoldError("there are no rows")
-    cuts, problems = _cut(event_times, targets, folds, by_time=np.sort(event_times))
-    if problems and targets.any():
-        by_frauds, unmended = _cut(event_times, targets, folds, by_time=np.sort(event_times[targets == 1]))
-        if not unmended:
-            return by_frauds
-    if problems:
-        raise FoldError("; ".join(problems))
-    return cuts
+    refused: list[str] = []
+    for count in range(folds, 0, -1):
+        for instants in (event_times, event_times[targets == 1]):
+            if len(instants):
+                cuts, problems = _cut(event_times, targets, count, by_time=np.sort(instants))
+                if not problems:
+                    return cuts
+                refused = refused or problems
+    raise FoldError("; ".join(refused))
 
 
 def _cut(
