@@ -25,7 +25,7 @@ class FileFormat:
         One ASCII character between the cells of a CSV file; guessed from its first rows where absent.
     encoding : str, optional
         Of CSV files, by its Python name; guessed where absent: UTF-8, UTF-16, a code page of
-        Windows from cp1250 to cp1256, cp932, cp949 or gb18030.
+        Windows from cp1250 to cp1257, cp932, cp949 or gb18030.
     decimal : str, optional
         ``.`` or ``,``: the mark before the fraction of numbers that are text; the other one may then separate groups
         of three digits. Where absent it is the point, and a comma makes no number, since it may be either. Blanks and

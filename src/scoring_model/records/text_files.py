@@ -59,6 +59,7 @@ _UNDEFINED: Final = {
         "[\udc81\udc8a\udc8c-\udc90\udc9a\udc9c-\udc9f\udcca\udcd9-\udcdf\udcfb\udcfc\udcff]"
     ),
     "cp1256": re.compile("(?!)"),
+    "cp1257": re.compile("[\udc81\udc83\udc88\udc8a\udc8c\udc90\udc98\udc9a\udc9c\udc9f\udca1\udca5]"),
 }
 """Bytes that an encoding does not have."""
 _CENTRAL: Final = re.compile(
@@ -76,6 +77,11 @@ _NO_TURKISH: Final = re.compile(
     "[\udce1\udce3\udced\udcf3\udcfa]"
 )  # á í ó ú of Icelandic and Czech, ă of Romanian
 _TURKISH_SHARE: Final = 0.15
+_BALTIC: Final = re.compile("[\udcd0\udcde\udcf0\udcfe]")  # Š Ž š ž, frequent in Lithuanian and Latvian
+_NO_BALTIC: Final = re.compile(
+    "[\udcdd\udce4\udce5\udce9\udcf3\udcf5\udcf6\udcfa\udcfc\udcfd]"
+)  # ä å é õ ö ü of others; ó ú ý of Icelandic, ı İ of Turkish
+_BALTIC_SHARE: Final = 0.05
 _RUNS: Final = re.compile("(?<=[\udc80-\udcff])[\udc80-\udcff]")
 """Letters after another one beyond ASCII: seldom in Latin scripts, nearly all in others."""
 _GREEK: Final = re.compile(
@@ -110,6 +116,8 @@ _TELLING: Final = {
     "alef": _ALEF,
     "turkish": _TURKISH,
     "no_turkish": _NO_TURKISH,
+    "baltic": _BALTIC,
+    "no_baltic": _NO_BALTIC,
 }
 
 
@@ -274,7 +282,8 @@ def guess_encoding(path: Path | StoredFile) -> str:
 
     A file that begins with a byte order mark, or with ASCII in two-byte characters, is UTF-16. A file with more
     invalid bytes than multi-byte UTF-8 characters is cp1252, or cp1250 if these bytes have the letters by which the
-    languages of Central Europe are told from those of cp1252, or cp1254 if they have those of Turkish, or cp1253,
+    languages of Central Europe are told from those of cp1252, cp1257 or cp1254 if they have those of Baltic languages
+    or of Turkish, or cp1253,
     cp1251, cp1255 or cp1256 if most of them are in runs, as in Greek, Cyrillic, Hebrew and Arabic; provided that all
     these bytes are defined there. Before these comes an encoding of two-byte characters, see `_double_byte`.
     """
@@ -336,6 +345,9 @@ def _code_page(found: Mapping[str, int], fitting: Collection[str]) -> str:
         if found["alef"] > _ALEF_SHARE * found["letters"]:
             return "cp1256"
         return "cp1253" if found["greek"] > found["cyrillic"] else "cp1251"
+    baltic = found["baltic"] > max(_BALTIC_SHARE * broken, found["no_baltic"])
+    if baltic and "cp1257" in fitting:
+        return "cp1257"
     turkish = found["turkish"] > max(_TURKISH_SHARE * broken, 10 * found["no_turkish"])
     if turkish and "cp1254" in fitting:
         return "cp1254"
