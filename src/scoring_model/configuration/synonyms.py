@@ -165,7 +165,8 @@ HEADERS: Final = {
         straat_en_huisnummer
         адрес адреса адрес_на_живеене adresa adres_satırı 住所 番地 町名番地 地址 العنوان כתובת
         alamat địa_chỉ aadress adrese adresas naslov adreça heimilisfang heimili ที่อยู่ آدرس stras 주소
-        lieferadresse lieferanschrift rechnungsadresse rechnungsanschrift address_line_one adresszeile gatvė iela tänav katu вулиця улица jalan đường
+        lieferadresse lieferanschrift rechnungsadresse rechnungsanschrift address_line_one adresszeile
+        gatvė iela tänav katu вулиця улица jalan đường
     """,
     "address.line2": "address_line2 address_line_2 address2 address_2 line2 adresszusatz complément_adresse",
     "address.city": """
