@@ -91,8 +91,13 @@ def test_a_window_begins_with_whether_promises_are_kept() -> None:
     (kept,) = (one for one in window.promises if one.bound == "max_false_reject")
     early = tuple(one for one in window.early if one.verdict is Verdict.KEPT and one.bound == kept.bound)
     assert window_headline(replace(calm, promises=(kept,), early=early)) == (
-        "As promised: every promise is kept."
+        "As promised: every promise is kept, as the rates of outcomes show before all labels are known."
     )
+    by_labels = tuple(
+        replace(one, verdict=Verdict.KEPT) for one in window.matured.stability if one.bound == kept.bound
+    )
+    labelled = replace(calm, promises=(kept,), matured=replace(window.matured, stability=by_labels))
+    assert window_headline(labelled) == "As promised: every promise is kept."
     assert "nothing is judged" in window_headline(replace(calm, promises=()))
 
 

@@ -51,7 +51,7 @@ GATES: Final = {
 RESTS: Final = (
     ("good", "No drift found", "Genuine who fail"),
     ("bad", "Rests on other data", "Genuine stepped up or failed"),
-    ("open", "Unknown", "Frauds that pass"),
+    ("open", "Drift not tested", "Frauds that pass"),
 )
 EARLY: Final = (
     ("bad", "Broken: alarm", "Genuine stepped up or failed"),

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 _RESTS: Final[dict[bool | None, tuple[Tone, str]]] = {
     True: ("good", "No drift found"),
     False: ("bad", "Rests on other data"),
-    None: ("open", "Unknown"),
+    None: ("open", "Drift not tested"),
 }
 _OUTCOMES: Final = {FALSE_REJECT: "fail", STEP_UP: "step up or fail"}
 _TOP: Final = 15
@@ -159,7 +159,11 @@ def headline(monitoring: MonitoringResult) -> str:
         return f"{problem} Promises about frauds, and {before} before labels, rest on nothing then."
     open_ = [bound for bound, found in verdicts.items() if Verdict.KEPT not in found]
     if not open_:
-        return "As promised: every promise is kept."
+        shown = {one.bound for one in matured if one.verdict is Verdict.KEPT}
+        by_rates = (
+            "" if verdicts.keys() <= shown else ", as the rates of outcomes show before all labels are known"
+        )
+        return f"As promised: every promise is kept{by_rates}."
     young, old = monitoring.maturity.immature, monitoring.maturity.matured
     missing = (
         f"{young:,} records are too young for their labels"
