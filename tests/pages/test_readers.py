@@ -93,10 +93,7 @@ def test_a_window_begins_with_whether_promises_are_kept() -> None:
     assert window_headline(replace(calm, promises=(kept,), early=early)) == (
         "As promised: every promise is kept, as the rates of outcomes show before all labels are known."
     )
-    by_labels = tuple(
-        replace(one, verdict=Verdict.KEPT) for one in window.matured.stability if one.bound == kept.bound
-    )
-    labelled = replace(calm, promises=(kept,), matured=replace(window.matured, stability=by_labels))
+    labelled = replace(calm, promises=(kept,), matured=window.matured)
     assert window_headline(labelled) == "As promised: every promise is kept."
     assert "nothing is judged" in window_headline(replace(calm, promises=()))
 
