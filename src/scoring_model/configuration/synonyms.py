@@ -301,7 +301,7 @@ DECISION: Final = """
     rozhodnutí afgørelse avgjørelse döntés απόφαση päätös decizie
     рішення odluka 審査結果 审核结果
     keputusan quyết_định kết_quả_duyệt otsus lēmums sprendimas rozhodnutie odločitev одлука decisió
-    ákvörðun underwriting 심사결과
+    ákvörðun underwriting 심사결과 risk_result dictamen veredicto
 """
 RESOLUTION: Final = """
     resolution review manual_review step_up nachprüfung prüfung überprüfung vérification revue revisión verificación
@@ -389,7 +389,7 @@ ACCEPTED: Final = """
     innvilg elfogad jóváhagy εγκρίθ hyväksy acceptat admis onayla kabul одобрен принят granted erteilt
     схвал odobr 承認 通過 可決 合格 許可 通过 批准
     allow berhasil disetujui diterima duyệt chấp_nhận heaks_kiidetud rahuldatud apstiprin
-    patvirtin aprovat samþykkt อนุมัติ تایید 승인 uitgekeerd bewilligt accord concedid concess
+    patvirtin aprovat samþykkt อนุมัติ تایید 승인 uitgekeerd bewilligt accord concedid concess autoriz
 """
 STEPPED_UP: Final = """
     stepped_up step_up review referred refer nachgefragt prüfung prüfen rückfrage vérifi revis anális analis analiz
