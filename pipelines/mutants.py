@@ -32,7 +32,10 @@ TESTS: Final = (
         for part in ("registry", "keys", "markdown", "frames", "card", "drawings", "pages")
     ),
     "tests/pages/test_documents.py",
-    *(f"tests/pages/test_{part}.py" for part in ("tones", "verdicts", "numbers", "cells", "drawings")),
+    *(
+        f"tests/pages/test_{part}.py"
+        for part in ("tones", "verdicts", "numbers", "cells", "readers", "drawings")
+    ),
 )
 """The quick ones first."""
 
@@ -56,10 +59,11 @@ ELSEWHERE: Final = {
         "measures", "metrics", "paired", "rates", "sequential", "stability",
         "uncertainty", "recalibration", "sequences", "shifts", "early", "drift", "categories",
         "possible", "possible_ranking", "labellings", "delays", "kinds", "single_column", "telling_columns",
+        "groups", "late_frauds", "stopped",
     ),
     "reading and choosing of records, tested on files": (
         "checks", "column_reading", "comparing", "coverage", "evaluated_records", "holdout", "labels", "scored_files",
-        "trained_records", "training_digests", "window", "importance",
+        "trained_records", "training_digests", "window", "importance", "reading",
     ),
     "trainings and services at work, tested with real ones": (
         "calendar", "fold", "judging", "matrices", "plan", "run", "workers", "workspace", "whatif",
@@ -96,8 +100,8 @@ NAMED: Final = (
     ),
     Named(
         name="a promise that rests on unknown data in green",
-        text='None: ("open", "Unknown")',
-        fault='None: ("good", "Unknown")',
+        text='None: ("open", "Drift not tested")',
+        fault='None: ("good", "Drift not tested")',
     ),
     Named(
         name="a card that is open in green, by its style",
@@ -152,6 +156,14 @@ NAMED: Final = (
 )
 
 EXPLAINED: Final[dict[str, str]] = {
+    "estimates.py: word: 'delays'": "one of the names of a type, which mypy checks",
+    "evaluation/comparison_result.py: condition: found.absence or 'no value'": (
+        "a benefit of several figures has a reason of its own, or ends"
+    ),
+    "evaluation/report/sections/ranking.py: ends: curve.low": "a curve lacks both ends or none",
+    "evaluation/report/plots/reliability.py: sign: -1": "the axis ends where the made curve or its band does",
+    "evaluation/report/style.py: word: 'constrained'": "the layout of a drawing that a notebook shows",
+    "evaluation/report/style.py: word: '(xlink:href=\"|url\\\\()#'": "ids of made drawings do not meet",
     "evaluation/flips.py: sign: gained - lost": "that of a variance, which squares the difference",
     "evaluation/flips.py: comparison: abs(frauds) < 0.05": "the border: no made change is exactly 0.05 frauds a day",
     "evaluation/report/sections/groups.py: comparison: high < 0": "the border: no made gap ends at exactly 0",

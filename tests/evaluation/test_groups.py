@@ -1,5 +1,6 @@
 """Groups: rates against fairlearn and loops, merging of small values, and the coverage of the intervals."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,8 @@ from scoring_model.evaluation import EvaluatedRecords, EvaluationError
 from scoring_model.evaluation.draws import REPEATS, Draws
 from scoring_model.evaluation.grouping import BANDS, MISSING, OTHER, age_bands
 from scoring_model.evaluation.groups import MIN_RECORDS, REST, GroupTable, measure_groups
+from scoring_model.evaluation.stopped import NotObserved
+from scoring_model.evaluation.uncertainty import share_of
 from scoring_model.figures import GROUP_RATES
 from scoring_model.records import Column
 from scoring_model.records.times import DAY
@@ -122,6 +125,27 @@ def test_values_of_few_persons_are_merged() -> None:
     table = measured(unknown)
     assert [(group.value, group.records) for group in table.groups] == [("x", 50), (MISSING, 58)]
     assert not table.persons_known
+
+
+def test_rates_of_a_group_reach_over_all_labels_of_its_stopped_applicants() -> None:
+    """40 whom the model would pass and whose label nobody knows: all frauds, or all genuine, which lowers the rate."""
+    groups, outcomes = ["a"] * 200 + ["b"] * 200, ([FAILED] * 10 + [PASSED] * 190) * 2
+    records = records_of(groups, outcomes, [0] * 400, np.arange(400) % 20)
+    nobody_knows = NotObserved(
+        outcomes=np.full(40, PASSED, dtype=np.int8),
+        margins=np.zeros(40),
+        probabilities=np.zeros(40),
+        labels=np.full(40, -1, dtype=np.int8),
+        event_times=np.arange(40) % 20 * DAY,
+        columns={"group": Column(("a", "b"), np.zeros(40, dtype=np.int32))},
+    )
+    rates = {
+        group.value: group.rates["false_reject"].estimate
+        for group in measured(replace(records, not_observed=nobody_knows)).groups
+    }
+    least, own = share_of(10, 240).low, share_of(10, 200)
+    assert (rates["a"].low, rates["a"].high) == (least, rates["b"].high)
+    assert (rates["b"].low, rates["b"].high) == (own.low, own.high)
 
 
 def test_small_groups_are_not_enough_data() -> None:
