@@ -157,9 +157,10 @@ NAMED: Final = (
 
 EXPLAINED: Final[dict[str, str]] = {
     "estimates.py: word: 'delays'": "one of the names of a type, which mypy checks",
-    "evaluation/comparison_result.py: condition: found.absence or 'no value'": (
-        "a benefit of several figures has a reason of its own, or ends"
-    ),
+    "evaluation/comparison_result.py: sign: -1": "of two ends the second is the last",
+    "monitoring/plots.py: ends: one.high": "the axis ends where the made limit does",
+    "evaluation/report/style.py: word: '#55c7b4'": "a shade of dark pages, whatever its name",
+    "evaluation/report/words.py: word: 'stable'": "no two made codes are equally frequent",
     "evaluation/report/sections/ranking.py: ends: curve.low": "a curve lacks both ends or none",
     "evaluation/report/plots/reliability.py: sign: -1": "the axis ends where the made curve or its band does",
     "evaluation/report/style.py: word: 'constrained'": "the layout of a drawing that a notebook shows",

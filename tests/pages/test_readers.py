@@ -98,6 +98,16 @@ def test_a_window_begins_with_whether_promises_are_kept() -> None:
     assert "nothing is judged" in window_headline(replace(calm, promises=()))
 
 
+def test_more_frauds_than_assumed_are_more_by_the_whole_interval() -> None:
+    """An estimate above the cap whose lower end is not refutes nothing; without ends the estimate itself counts."""
+    found = made.made_monitoring().prevalence
+    assert found.matured is not None
+    assert (found.matured.low, found.matured.value) == (0.04, 0.055)
+    assert [replace(found, cap=cap).refuted for cap in (0.05, 0.04, 0.039)] == [False, False, True]
+    bare = replace(found, matured=replace(found.matured, low=None, high=None))
+    assert [replace(bare, cap=cap).refuted for cap in (0.06, 0.05)] == [False, True]
+
+
 def test_a_backtest_says_what_is_undecided_and_what_is_clear() -> None:
     """None broken is not all kept, a change that chance explains is not one, and findings are not left to the end."""
     text = backtest_summary(made.made_backtest())
