@@ -118,14 +118,19 @@ def test_all_errors_are_named_at_once() -> None:
         )
 
 
-@pytest.mark.parametrize(("given", "used"), [({}, "PASSIVE"), ({"OMP_WAIT_POLICY": "ACTIVE"}, "ACTIVE")])
-def test_threads_of_a_fit_sleep_while_they_wait(given: dict[str, str], used: str) -> None:
+@pytest.mark.parametrize(
+    ("given", "used"),
+    [({}, "1000"), ({"GOMP_SPINCOUNT": "7"}, "7"), ({"OMP_WAIT_POLICY": "PASSIVE"}, "None")],
+)
+def test_threads_of_a_fit_soon_sleep_while_they_wait(given: dict[str, str], used: str) -> None:
     """OpenMP is told before LightGBM loads it, unless the user has said something else."""
     code = (
         "import os, sys; import scoring_model.training.run; assert 'lightgbm' not in sys.modules; "
-        "print(os.environ['OMP_WAIT_POLICY'])"
+        "print(os.environ.get('GOMP_SPINCOUNT'))"
     )
-    kept = {name: value for name, value in os.environ.items() if name != "OMP_WAIT_POLICY"}
+    kept = {
+        name: value for name, value in os.environ.items() if name not in ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT")
+    }
     done = subprocess.run(
         [sys.executable, "-c", code], env=kept | given, capture_output=True, text=True, check=True
     )
