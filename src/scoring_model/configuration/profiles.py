@@ -31,10 +31,8 @@ _COUNT: Final = re.compile(r"\d{4,19}(?:[.,]\d+)?", re.ASCII)
 _EXCEL_RANGE: Final = (36_526, 73_051)  # days: the same years
 _BORN: Final = 5_000  # days in a spreadsheet: the year 1913
 _UNIX_RANGE: Final = (946_684_800, 4_102_444_800)  # seconds: the years 2000 to 2100
-_RECENT: Final = (
-    1_262_304_000,
-    1_893_456_000,
-)  # seconds: 2010 to 2029; numbers that begin with such a year are later
+_RECENT: Final = (1_262_304_000, 1_893_456_000)
+"""Seconds: the years 2010 to 2029; numbers that begin with such a year are later."""
 _COUNTS_A_DAY: Final = {form: 86_400 * units for form, units in UNIX_UNITS.items()} | {EXCEL: 1}
 _COUNTED: Final = [(form,) for form in UNIX_UNITS]
 _CATEGORIES: Final = 500

@@ -255,7 +255,7 @@ class Stopped:
 
 CONTROL_SHARE, POINTS = 0.05, 0.1
 """Share of the stopped applicants in a control group that is proposed, and the widest half of the interval that it
-gives: ten points cannot tell whether a promise of half a percent is kept."""
+gives: ten points say nothing of a promise of half a percent."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

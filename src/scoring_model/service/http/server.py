@@ -23,7 +23,7 @@ KEEP_ALIVE_SECONDS: Final = 75
 """Idle timeout of a connection: longer than that of load balancers, so that they close first."""
 
 CANCEL_GRACE: Final = 1.0
-"""Seconds, at most a quarter of the grace period and its last ones, for a cancelled request to answer its client."""
+"""Last seconds of the grace period, at most a quarter of it, in which cancelled requests answer their clients."""
 
 _SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
 
