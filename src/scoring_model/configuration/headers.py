@@ -148,6 +148,14 @@ def links_records(words: str) -> bool:
         parts[-1] in stems
         or (numbered and parts[0] in stems)
         or parts[-1].endswith(long)
-        or any(entry in parts[-1] for entry in _unspaced(synonyms.LINKS))
+        or _without_number(parts[-1]).endswith(_unspaced(synonyms.LINKS))
         or (parts[-1].endswith(ends) and parts[-1].startswith(long))
     )
+
+
+def _without_number(word: str) -> str:
+    """Return a word of a script without blanks without the word for numbers at its end: 顧客番号, 端末id."""
+    if not _UNSPACED.search(word):
+        return word
+    ending = next((entry for entry in known(synonyms.NUMBERS) if word.endswith(entry)), "")
+    return word.removesuffix(ending) or word

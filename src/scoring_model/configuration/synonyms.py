@@ -64,7 +64,7 @@ HEADERS: Final = {
         label_timestamp
         svindel_opdaget opdaget oppdaget podvod_zjištěn zjištěno csalás_dátuma ημερομηνία_απάτης dispute_created
         disputed_at dispute_date fraud_confirmed_date fraud_confirmed_at chargeback_posted chargeback_received
-        fraud_detected_at status_changed
+        fraud_detected_at
         дата_выявления дата_виявлення дата_проверки дата_перевірки дата_на_сигнал дата_сигнала
         дата_подтверждения дата_мошенничества дата_измама datum_otkrivanja datum_prijevare
         bildirim_tarihi tespit_tarihi sahtecilik_tarihi 判明日 確定日 検知日 不正判明日 确认时间 发现时间
@@ -118,6 +118,7 @@ HEADERS: Final = {
         given křestní_jméno jméno fornavn keresztnév utónév όνομα etunimi prenume primeiro_nome nome_próprio
         имя ім_я име ime isim 名 名字 الاسم_الأول שם_פרטי
         first nama_depan tên eesnimi vārds vardas meno nom_de_pila fornafn ชื่อ نام vorna 이름
+        adı ismi vname vornm ad given_nm nombre_s eigenname
     """,
     "lastName": """
         last_name name_last name_family surname family_name lname nachname familienname nom nom_famille apellido
@@ -167,6 +168,7 @@ HEADERS: Final = {
         alamat địa_chỉ aadress adrese adresas naslov adreça heimilisfang heimili ที่อยู่ آدرس stras 주소
         lieferadresse lieferanschrift rechnungsadresse rechnungsanschrift address_line_one adresszeile
         gatvė iela tänav katu вулиця улица jalan đường
+        str lieferstraße dirección_1 calle_y_núm rua_av
     """,
     "address.line2": "address_line2 address_line_2 address2 address_2 line2 adresszusatz complément_adresse",
     "address.city": """
@@ -183,6 +185,7 @@ HEADERS: Final = {
         uf kraj_region fylke megye νομός maakunta județ ship_state mailing_state st
         область регион županija bölge 都道府県 省份 المنطقة מחוז județ
         provinsi negeri tỉnh tỉnh_thành
+        entidad entidad_federativa depto departamento prov county voivodeship powiat
     """,
     "address.postalCode": """
         postal_code postcode post_code zip zip_code plz postleitzahl code_postal cp código_postal cod_postal cap
@@ -193,12 +196,14 @@ HEADERS: Final = {
         kode_pos poskod mã_bưu_điện mã_bưu_chính postiindeks pasta_indekss pašto_kodas poštna_številka
         поштански_број codi_postal póstnúmer รหัสไปรษณีย์ کد_پستی pstlz 우편번호 postal irsz irányítósz
         p_code pcode
+        zip5 zip_5 plz5 pc
     """,
     "address.country": """
         country country_code land ländercode pays code_pays país paese stato kraj
         země stát ország χώρα maa țară país_residencia
         страна країна държава država zemlja ülke 国 国家 الدولة מדינה
         negara quốc_gia riik valsts šalis krajina land1 ประเทศ کشور 국가
+        lnd land_kz lnd_kz lkz cntry_code pays_résidence land_code
     """,
     "closedAt": """
         closed_at closed account_closed closed_on geschlossen_am gekündigt_am kontoschließung clôturé_le date_clôture
@@ -302,6 +307,7 @@ DECISION: Final = """
     рішення odluka 審査結果 审核结果
     keputusan quyết_định kết_quả_duyệt otsus lēmums sprendimas rozhodnutie odločitev одлука decisió
     ákvörðun underwriting 심사결과 risk_result dictamen veredicto
+    avis dictamen rozstrzygnięcie vyjádření vyhodnocení zhodnocení
 """
 RESOLUTION: Final = """
     resolution review manual_review step_up nachprüfung prüfung überprüfung vérification revue revisión verificación
@@ -397,6 +403,7 @@ STEPPED_UP: Final = """
     k_prověření til_gennemgang til_vurdering ellenőrz υπό_έλεγχο incele challenge 目視 保留 要確認 人工
     tinjau menunggu xem_xét chờ ootel izskat svarstom preverj na_čekanju counter elevate đang 보류 preverka
     vrácen vrácení doplněn
+    étude estudio studio onderzoek badan utred šetření
 """
 REJECTED: Final = """
     declin reject denied deny block abgelehnt ablehnung gesperrt verweigert zurückgewiesen refus rejet
@@ -416,6 +423,19 @@ ABANDONED: Final = """
     dibatalkan đã_hủy 連絡なし 未回答 期限切れ 取消 辞退
 """
 """Beginnings of the words for what was decided, and for how a step-up ended."""
+
+ACTIVE: Final = """
+    active aktiv activ actif ativo ativa attivo attiva actief aktywn aktiivi aktif vigente in_force laufend ενεργ
+    активн активен действу действующ 有効 利用中 活跃 활성 نشط פעיל
+"""
+ENDED: Final = """
+    block suspend suspens closed terminated frozen banned deactivated dormant locked gesperrt geschlossen gekündigt
+    zablok rozwiąz zawiesz zamkni bloqu encerrad cerrad cancel bloccat chius sospes geblokkeerd gesloten opgezegd
+    beëindigd spärrad stängd avslutad blokován zrušen uzavřen ukončen lukittu suljettu askıda kapalı kapatıl engel
+    заблок закрыт закрит приостан призупин résili clôtur gelöscht stillgelegt letilt zárolt megszűnt suspendat închis
+    μπλοκ κλειστ ανεσταλ 凍結 解約 停止 冻结 注销 封禁 정지 해지 موقوف مغلق محظور חסום סגור
+"""
+"""Beginnings of the words for how an account stands today."""
 
 AMOUNTS: Final = """
     amount amt betrag montant importe importo monto valor bedrag kwota belopp summe
@@ -457,6 +477,7 @@ LINKS: Final = """
     perangkat kartu pelanggan thiết_bị thẻ tài_khoản khách_hàng seade ierīce įrenginys kortelė sąskaita
     zariadenie уређај картица рачун dispositiu targeta pesel cnp nik ktp cccd cmnd personnummer isikukood
     ahv visitor beneficiary till paybill agent recipient payee
+    sha256 sha1 sha512 md5 hashed hmac haché hachée gehasht 指纹 識別子
 """
 """Headers of identifiers that connect records."""
 NUMBERS: Final = """
@@ -464,6 +485,7 @@ NUMBERS: Final = """
     číslo cislo azonosító szám int addr αριθμός κωδικός numero număr
     номер код broj številka şifre kimliği kimlik 番号 编号 号 رقم معرف מספר מזהה
     nomor mã numurs numeris kod
+    コード 識別子 标识
 """
 """Words for the number of something, before or after it."""
 

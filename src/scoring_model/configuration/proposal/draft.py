@@ -7,13 +7,12 @@ from typing import Final
 import numpy as np
 
 from scoring_model.arrays import FloatArray, IntArray
-from scoring_model.configuration import synonyms
-from scoring_model.configuration.headers import joined, known, ranks, without_persons, words_of
 from scoring_model.configuration.profiles import Kind, Profile
 from scoring_model.configuration.proposal.label_columns import words_in
+from scoring_model.configuration.proposal.matching import person_words, rank
 from scoring_model.configuration.proposal.split import Parts
 from scoring_model.configuration.proposal.windows import Lengths
-from scoring_model.contract.fields import IDENTITY_FIELDS, REQUIRED_FIELDS, SIGNAL_PREFIX, signal_field
+from scoring_model.contract.fields import REQUIRED_FIELDS, SIGNAL_PREFIX, signal_field
 from scoring_model.features import DERIVED, FeatureMatrix, FeatureSettings, FittedState
 from scoring_model.records import cells
 from scoring_model.records.schema import ANY
@@ -194,10 +193,11 @@ class Proposal:
 
     def likeliest(self, name: str, kinds: Sequence[Kind]) -> Profile | None:
         """Return the unused column of the given kinds whose name best matches a field."""
+        persons = person_words(tuple(column.words for column in self.profiles.values()))
         fits = [
             (place, column)
             for column in self.untyped()
-            if column.kind in kinds and (place := rank(column, name)) is not None
+            if column.kind in kinds and (place := rank(column, name, persons)) is not None
         ]
         return min(fits, key=lambda fit: fit[0], default=(0, None))[1]
 
@@ -211,32 +211,3 @@ class Proposal:
         others = 1 if ANY in named else -1
         meanings = [named.get(word, others) for word in words_in(column)]
         return np.array([*meanings, -1], dtype=np.int64)[column.column.codes]
-
-
-def rank(column: Profile, name: str) -> int | None:
-    """Return the place of a header among those of a field.
-
-    Of what objects hold, such as `applicant.address.zip`, the last words count for a field of identities, if the others
-    name a person. Around a part of an address words for numbers count for nothing: `Strasse/Nr.`, `ADDR_CITY_NM`.
-    """
-    *parents, last = column.name.split(".")
-    headers = [column.words]
-    if parents and name in IDENTITY_FIELDS and _name_persons(parents):
-        headers += [words_of(f"{parents[-1]}_{last}"), words_of(last)]
-    if name in IDENTITY_FIELDS:
-        headers.append(without_persons(column.words))
-    if name.startswith("address."):
-        around = {"name", "address", *known(synonyms.NUMBERS)}
-        headers.append("_".join(part for part in headers[-1].split("_") if part not in around))
-    places = ranks(synonyms.HEADERS.get(name, ""))
-    found = (
-        -1 if joined(header) == joined(words_of(name)) else places.get(joined(header))
-        for header in headers
-        if header
-    )
-    return next((place for place in found if place is not None), None)
-
-
-def _name_persons(parents: Sequence[str]) -> bool:
-    parts = {part for parent in parents for part in words_of(parent).split("_")}
-    return parts <= {"to", *known(synonyms.PERSONS)}

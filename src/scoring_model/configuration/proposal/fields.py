@@ -50,6 +50,8 @@ def find_fields(proposal: Proposal) -> None:
             column = column or next(filter(_are_streets, proposal.untyped()), None)
         if column is None or column.kind in (Kind.EMPTY, Kind.TIME):
             continue
+        if name in ("firstName", "lastName") and column.kind in (Kind.NUMBER, Kind.LIST):
+            continue
         if name in ("address.line1", "address.city") and column.kind is Kind.NUMBER:
             continue
         if name == "documentType" and not set(column.column.values) <= {*DOCUMENT_TYPES}:

@@ -3,13 +3,14 @@
 from collections.abc import Sequence
 
 from scoring_model.configuration.profiles import Kind, Profile
-from scoring_model.configuration.proposal.draft import Proposal, rank
+from scoring_model.configuration.proposal.draft import Proposal
 from scoring_model.configuration.proposal.label_columns import (
     LabelColumn,
     Trust,
     label_columns,
     told_by_times,
 )
+from scoring_model.configuration.proposal.matching import rank
 
 
 def find_label(proposal: Proposal) -> None:

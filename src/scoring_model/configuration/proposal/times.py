@@ -8,8 +8,9 @@ import numpy as np
 
 from scoring_model.configuration.configuration import RecordSettings
 from scoring_model.configuration.profiles import Kind, Profile, counted_like, counts_seconds, profile
-from scoring_model.configuration.proposal.draft import Proposal, rank
+from scoring_model.configuration.proposal.draft import Proposal
 from scoring_model.configuration.proposal.label_columns import come_before, tell_when_known
+from scoring_model.configuration.proposal.matching import rank
 from scoring_model.records import NEVER
 from scoring_model.records.clocks import join_clock
 from scoring_model.records.times import DAY

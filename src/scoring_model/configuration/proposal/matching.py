@@ -1,0 +1,104 @@
+"""Matches headers with fields: by synonyms, by the words around several fields of a person, by beginnings of words."""
+
+from collections import defaultdict
+from collections.abc import Collection, Sequence
+from functools import cache
+from typing import Final
+
+from scoring_model.configuration import synonyms
+from scoring_model.configuration.headers import joined, known, ranks, without_persons, words_of
+from scoring_model.configuration.profiles import Profile
+from scoring_model.contract.fields import IDENTITY_FIELDS
+
+_OF_PERSONS: Final = ("firstName", "lastName", "dob")
+_CUT: Final = ("firstName", "lastName", "citizenship", "address.postalCode", "address.city", "address.region")
+"""Fields whose headers may be the beginning of a word: VORN, STAATSANG."""
+_FEWEST_LETTERS: Final = 4
+_AROUND: Final = (
+    1_000  # place after all synonyms of a header with words around it that the file alone explains
+)
+_BEGINNING: Final = 2_000  # place of a header that is the beginning of a synonym
+
+
+def rank(column: Profile, name: str, persons: Collection[str] = ()) -> int | None:
+    """Return the place of a header among those of a field.
+
+    Of what objects hold, such as `applicant.address.zip`, the last words count for a field of identities, if the others
+    name a person. Around a part of an address words for numbers count for nothing: `Strasse/Nr.`, `ADDR_CITY_NM`.
+
+    Parameters
+    ----------
+    persons : collection of str
+        Words that name a person in this file, as `person_words` finds them.
+    """
+    headers = _spellings(column, name)
+    if (place := _place(headers, name)) is not None or name not in IDENTITY_FIELDS:
+        return place
+    bare = ["_".join(part for part in header.split("_") if part not in persons) for header in headers]
+    if (place := _place(bare, name)) is not None:
+        return _AROUND + place
+    cut = name in _CUT and any(_begun(joined(header)) == name for header in bare if header)
+    return _BEGINNING if cut else None
+
+
+def _spellings(column: Profile, name: str) -> list[str]:
+    """List a header with and without the words that say whose it is."""
+    *parents, last = column.name.split(".")
+    headers = [column.words]
+    if parents and name in IDENTITY_FIELDS and _name_persons(parents):
+        headers += [words_of(f"{parents[-1]}_{last}"), words_of(last)]
+    if name in IDENTITY_FIELDS:
+        headers.append(without_persons(column.words))
+    if name.startswith("address."):
+        around = {"name", "address", *known(synonyms.NUMBERS)}
+        headers.append("_".join(part for part in headers[-1].split("_") if part not in around))
+    return headers
+
+
+def _place(headers: Sequence[str], name: str) -> int | None:
+    places = ranks(synonyms.HEADERS.get(name, ""))
+    found = (
+        -1 if joined(header) == joined(words_of(name)) else places.get(joined(header))
+        for header in headers
+        if header
+    )
+    return next((place for place in found if place is not None), None)
+
+
+def _name_persons(parents: Sequence[str]) -> bool:
+    parts = {part for parent in parents for part in words_of(parent).split("_")}
+    return parts <= {"to", *known(synonyms.PERSONS)}
+
+
+@cache
+def person_words(headers: tuple[str, ...]) -> frozenset[str]:
+    """Return the words that stand around several fields of a person, one of them a last name or a birth.
+
+    Examples
+    --------
+    >>> sorted(person_words(("kd_vorname", "kd_nachname", "haendler_ort", "haendler_land")))
+    ['kd']
+    """
+    held: defaultdict[str, set[str]] = defaultdict(set)
+    for words in headers:
+        first, *rest = words.split("_")
+        *start, last = words.split("_")
+        for around, parts in ((first, rest), (last, start)):
+            header = joined("_".join(parts))
+            held[around] |= {
+                name for name in _OF_PERSONS if header in ranks(synonyms.HEADERS[name]) and header
+            }
+    return frozenset(word for word, names in held.items() if len(names) > 1)
+
+
+@cache
+def _begun(header: str) -> str | None:
+    """Return the only field of which a synonym begins with a header of some letters."""
+    if len(header) < _FEWEST_LETTERS:
+        return None
+    fields = {
+        name
+        for name, text in synonyms.HEADERS.items()
+        if any(entry.startswith(header) for entry in ranks(text))
+    }
+    return next(iter(fields)) if len(fields) == 1 else None

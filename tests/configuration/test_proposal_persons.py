@@ -1,0 +1,78 @@
+"""Fields of persons under headers with words that only the file explains, cut words and hashes."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from scoring_model.configuration.headers import links_records, words_of
+from scoring_model.configuration.profiles import Kind
+from scoring_model.configuration.proposal import Proposal, propose
+
+N = 300
+EVENTS = pd.date_range("2024-01-01", periods=N, freq="D")
+DRAW = np.random.default_rng(5)
+FIRST = [f"{letter}nna" for letter in DRAW.choice([*"ABCDEFGHIJKL"], N)]
+LAST = [f"{letter}eyer" for letter in DRAW.choice([*"BDFGHKLMNPRST"], N)]
+
+
+def proposed(folder: Path, **columns: Sequence[object]) -> Proposal:
+    """Propose a configuration for events with a label, beside other columns."""
+    frame = pd.DataFrame(
+        {"created_at": EVENTS, "fraud": np.where(np.arange(N) % 10 == 3, "yes", "no")} | columns
+    )
+    path = folder / "a.csv"
+    frame.to_csv(path, index=False)
+    return propose(path)
+
+
+@pytest.mark.parametrize(
+    ("first", "last"),
+    [
+        ("KD_VORNAME", "KD_NACHNAME"),
+        ("vendedor.nome", "vendedor.sobrenome"),
+        ("legal_first_name", "legal_last_name"),
+        ("nombre_piloto", "apellidos_piloto"),
+    ],
+)
+def test_words_around_several_fields_of_a_person_count_for_nothing(
+    tmp_path: Path, first: str, last: str
+) -> None:
+    """Whatever they say, before the fields or after them."""
+    fields = proposed(tmp_path, **{first: FIRST, last: LAST}).fields
+    assert (fields["firstName"], fields["lastName"]) == (first, last)
+
+
+def test_words_around_a_place_are_not_those_of_a_person(tmp_path: Path) -> None:
+    """The town of a shop is none of the applicant; a plain header comes before one with words around it."""
+    towns = DRAW.choice(["Ulm", "Bonn", "Kiel"], N)
+    columns = {"shop_city": towns, "shop_country": DRAW.choice(["DE", "FR"], N), "rider_first_name": LAST}
+    fields = proposed(tmp_path, **columns, rider_last_name=FIRST, first_name=FIRST, last_name=LAST).fields
+    assert (fields["firstName"], fields["lastName"]) == ("first_name", "last_name")
+    assert not {"address.city", "address.country"} & fields.keys()
+
+
+def test_the_beginning_of_a_word_is_a_header(tmp_path: Path) -> None:
+    """Of four letters or more, if no other field has a word that begins so."""
+    columns = {"VORN": FIRST, "NACHN": LAST, "STAATSANG": DRAW.choice(["DE", "FR", "PL"], N)}
+    fields = proposed(tmp_path, **columns, stat=DRAW.choice(["a", "b", "c"], N)).fields
+    assert (fields["firstName"], fields["lastName"]) == ("VORN", "NACHN")
+    assert fields["citizenship"] == "STAATSANG"
+    assert "address.region" not in fields
+
+
+def test_hashes_of_contacts_link_records(tmp_path: Path) -> None:
+    """Also where nearly each occurs once."""
+    hashes = [f"{place * 7919 % 100_003:016x}" for place in range(N)]
+    found = proposed(tmp_path, email_sha256=[*hashes[:-5], *hashes[:5]], id=range(N))
+    assert {signal.column: signal.type for signal in found.signals} == {"email_sha256": Kind.IDENTIFIER}
+
+
+@pytest.mark.parametrize(
+    ("header", "expected"), [("端末ID", True), ("顧客番号", True), ("口座開設番号", False)]
+)
+def test_the_last_word_before_a_number_counts_without_blanks_too(header: str, expected: bool) -> None:
+    """The number of an opening of accounts is not that of an account."""
+    assert links_records(words_of(header)) is expected
