@@ -6,11 +6,11 @@ import numpy as np
 
 from scoring_model.arrays import BoolArray, FloatArray, IntArray
 from scoring_model.configuration import synonyms
-from scoring_model.configuration.headers import joined, ranks, tells, without_persons
+from scoring_model.configuration.headers import joined, ranks, tells, without_persons, words_of
 from scoring_model.configuration.profiles import Kind, Profile, are_rounded
 from scoring_model.configuration.proposal.draft import FEWEST, NEARLY_ALL, Proposal
 from scoring_model.configuration.proposal.fields import SAMPLE, numbers_records
-from scoring_model.configuration.proposal.label_columns import LABEL_WORDS
+from scoring_model.configuration.proposal.label_columns import LABEL_WORDS, words_in
 from scoring_model.configuration.proposal.signals import _LINKING
 from scoring_model.records import NEVER
 from scoring_model.records.table import Column
@@ -55,6 +55,13 @@ def leave_out(proposal: Proposal) -> None:
             proposal.left_out[column.name] = "hardly any record has it but those whose label was found"
         elif column.kind is Kind.NUMBER and _is_clock(proposal, column.column, seconds):
             proposal.left_out[column.name] = "it runs with the time of the event, and says nothing else"
+        elif _is_standing(column):
+            proposal.left_out[column.name] = (
+                "it says how an account stands today, which follows from the label"
+            )
+            proposal.decisions.append(
+                f"{column.name} is left out, since it may change after the event: use it only as it was at the event."
+            )
         elif column.kind in (Kind.NUMBER, Kind.IDENTIFIER) and numbers_records(proposal, column):
             proposal.left_out[column.name] = "it numbers the records"
         elif column.kind not in _LINKING and _separation(proposal, column.column, targets) > _LEAK:
@@ -98,6 +105,14 @@ def _leave_out_control(proposal: Proposal) -> None:
 
 def _names_fraud(column: Profile) -> bool:
     return tells(column.words, synonyms.FRAUD_STEMS) and not tells(column.words, synonyms.EARLIER)
+
+
+def _is_standing(column: Profile) -> bool:
+    """Return whether few words, one for active and one for blocked or closed, say how an account stands today."""
+    if len(column.counts) > LABEL_WORDS:
+        return False
+    words = [words_of(word) for word in words_in(column)]
+    return all(any(tells(word, text) for word in words) for text in (synonyms.ACTIVE, synonyms.ENDED))
 
 
 def _holds_names(column: Profile) -> bool:

@@ -5,7 +5,7 @@ from typing import Final
 import numpy as np
 
 from scoring_model.configuration.proposal.draft import Proposal
-from scoring_model.configuration.proposal.outcomes import stopped_rows
+from scoring_model.configuration.proposal.outcomes import unobserved_rows
 from scoring_model.configuration.proposal.signals import key_codes
 from scoring_model.configuration.proposal.split import FEWER, Parts, propose_parts, provable_bound
 from scoring_model.configuration.proposal.windows import KNOWN_SHARE, propose_lengths
@@ -43,7 +43,7 @@ def find_lengths(proposal: Proposal, given: int | None) -> None:
         targets,
         known=assumed_known if since is None else np.where(since == NEVER, assumed_known, since),
         persons=codes.get("person"),
-        stopped=stopped_rows(proposal),
+        stopped=unobserved_rows(proposal, lengths.maturity),
         as_of=as_of,
         maturity=lengths.maturity,
         gap=lengths.gap,

@@ -11,6 +11,7 @@ from scoring_model.configuration.headers import known, tells, words_of
 from scoring_model.configuration.profiles import Kind, Profile
 from scoring_model.configuration.proposal.draft import FEWEST, NEARLY_ALL, Proposal
 from scoring_model.configuration.proposal.label_columns import LABEL_WORDS, Meaning, meaning_of, words_in
+from scoring_model.records import NEVER
 
 _DECIDED: Final = {"outcome": "what was decided", "resolution": "how reviews ended"}
 _OUTCOMES: Final = {
@@ -26,6 +27,7 @@ _ENDS: Final = {
 _NEGATED: Final = {"passed": "failed", "approved": "declined"}
 _UNKNOWN: Final = ""
 _RARE: Final = 0.5  # only applicants who were stepped up have an end
+_OTHERS: Final = 2  # most unknown words beside approved and declined, such as those for what is waited for
 
 Words = Mapping[str, list[str]]
 """Words of a column by what they mean; those that mean nothing under ''."""
@@ -53,9 +55,7 @@ def find_outcomes(proposal: Proposal) -> None:
         )
     ]
     _take(proposal, "resolution", reviews)
-    closed = proposal.likeliest("closedAt", [Kind.TIME])
-    if closed is not None:
-        proposal.fields["closedAt"] = closed.name
+    _find_closing(proposal)
     if not {"outcome", "resolution"} & proposal.fields.keys():
         headers = synonyms.DECISION + synonyms.RESOLUTION
         named = [column.name for column in _candidates(proposal) if tells(column.words, headers)]
@@ -64,6 +64,20 @@ def find_outcomes(proposal: Proposal) -> None:
             "records.columns.outcome, resolution and closedAt, and their words in records.outcomes."
             + (f" {', '.join(named)} may say it, and would be no signal." if named else "")
         )
+
+
+def _find_closing(proposal: Proposal) -> None:
+    """Find when accounts were closed, unless most frauds were: then an account is closed for the fraud."""
+    closed = proposal.likeliest("closedAt", [Kind.TIME])
+    if closed is None:
+        return
+    filled, frauds = closed.times != NEVER, proposal.targets() == 1
+    if len(frauds) and frauds.sum() >= FEWEST and filled[frauds].mean() > max(_RARE, 2 * closed.filled):
+        proposal.left_out[closed.name] = (
+            "most frauds have it and few others, so that it follows from the label"
+        )
+    else:
+        proposal.fields["closedAt"] = closed.name
 
 
 def _candidates(proposal: Proposal) -> Iterator[Profile]:
@@ -91,7 +105,7 @@ def _meanings(column: Profile, lists: Mapping[str, str]) -> Words:
 def _are_decisions(column: Profile, words: Words) -> bool:
     """Return whether the words are those of decisions under any header: approved and declined, not pass and fail."""
     told = _has(words, "passed", synonyms.ACCEPTED) and _has(words, "failed", synonyms.REJECTED)
-    return told and _UNKNOWN not in words and column.filled > NEARLY_ALL
+    return told and len(words.get(_UNKNOWN, ())) <= _OTHERS and column.filled > NEARLY_ALL
 
 
 def _tell(words: Words) -> bool:
@@ -161,8 +175,17 @@ def _holds(column: Profile, words: list[str]) -> BoolArray:
     return holds
 
 
-def stopped_rows(proposal: Proposal) -> BoolArray:
-    """Return the rows that were stopped, or stepped up with no resolution in the file: no part judges on them."""
+def unobserved_rows(proposal: Proposal, maturity: int) -> BoolArray:
+    """Return the rows that were stopped, or closed before a label is mature: no part judges on them."""
+    closed, event = proposal.of("closedAt"), proposal.of("eventTime")
+    stopped = _stopped_rows(proposal)
+    if closed is None or event is None:
+        return stopped
+    return stopped | ((closed.times != NEVER) & (closed.times - event.times < maturity))
+
+
+def _stopped_rows(proposal: Proposal) -> BoolArray:
+    """Return the rows that were stopped, or stepped up with no resolution in the file."""
     column, ended = proposal.of("outcome"), proposal.of("resolution")
     rows = len(next(iter(proposal.profiles.values())).column)
     if column is None:

@@ -1,0 +1,81 @@
+"""What is known only after the event is no signal: how accounts stand, and when they were closed for fraud."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from scoring_model.configuration.proposal import Proposal, propose
+
+N = 600
+FRAUD = np.arange(N) % 10 == 3
+EVENTS = pd.date_range("2024-01-01", periods=N, freq="12h")
+DRAW = np.random.default_rng(5)
+
+
+def proposed(folder: Path, **columns: Sequence[object]) -> Proposal:
+    """Propose a configuration for events with a label, beside other columns."""
+    frame = pd.DataFrame({"created_at": EVENTS, "fraud": np.where(FRAUD, "yes", "no")} | columns)
+    path = folder / "a.csv"
+    frame.to_csv(path, index=False)
+    return propose(path)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("ACTIVE", "BLOCKED", "CLOSED"),
+        ("aktiv", "gesperrt", "gekündigt"),
+        ("Vigente", "Cancelada", "Vencida"),
+        ("有効", "凍結", "解約"),
+        ("активен", "заблокирован", "закрыт"),
+    ],
+)
+def test_how_an_account_stands_today_is_no_signal(tmp_path: Path, words: tuple[str, str, str]) -> None:
+    """In any language and under any header, though genuine accounts are closed too; it is named."""
+    standing = np.where(FRAUD & (DRAW.random(N) < 0.8), words[1], DRAW.choice(words, N, p=[0.9, 0.02, 0.08]))
+    found = proposed(tmp_path, column7=standing)
+    assert found.left_out["column7"].startswith("it says how an account stands today")
+    assert any(decision.startswith("column7 is left out") for decision in found.decisions)
+
+
+def test_a_word_of_work_is_a_signal(tmp_path: Path) -> None:
+    """Where none of the words is one for blocked or closed."""
+    found = proposed(tmp_path, work=DRAW.choice(["active", "retired", "student"], N))
+    assert [signal.column for signal in found.signals] == ["work"]
+
+
+@pytest.mark.parametrize(("share", "is_used"), [(0.9, False), (0.1, True)])
+def test_accounts_that_were_closed_for_fraud_have_no_end_of_observation(
+    tmp_path: Path, share: float, is_used: bool
+) -> None:
+    """Their frauds would count as not observed: the closing times of most frauds follow from the label."""
+    closed = np.where(DRAW.random(N) < np.where(FRAUD, share, 0.1), EVENTS + pd.Timedelta(days=20), pd.NaT)
+    found = proposed(tmp_path, closed_at=pd.Series(closed).astype("datetime64[ns]"))
+    assert ("closedAt" in found.fields, "closed_at" in found.left_out) == (is_used, not is_used)
+
+
+def test_frauds_of_accounts_that_closed_early_are_not_counted_for_the_parts(tmp_path: Path) -> None:
+    """A training does not judge on them either, so that its parts would lack frauds."""
+    early = [time + pd.Timedelta(days=1) if place % 5 < 2 else None for place, time in enumerate(EVENTS)]
+    parts = proposed(tmp_path, device=[f"d{place % 90}" for place in range(N)], closed_at=early).parts
+    whole = proposed(tmp_path, device=[f"d{place % 90}" for place in range(N)]).parts
+    assert parts.genuine < 0.7 * whole.genuine
+
+
+@pytest.mark.parametrize("share", [1.0, 0.0])
+def test_a_change_that_genuine_records_have_too_is_not_when_labels_became_known(
+    tmp_path: Path, share: float
+) -> None:
+    """One that only frauds have is."""
+    changed = np.where(FRAUD | (DRAW.random(N) < share), EVENTS + pd.Timedelta(days=9), pd.NaT)
+    found = proposed(tmp_path, status_changed=pd.Series(changed).astype("datetime64[ns]"))
+    assert ("labelKnownAt" in found.fields) == (share == 0.0)
+
+
+def test_a_decision_with_a_few_unknown_words_is_no_signal(tmp_path: Path) -> None:
+    """Under any header, where its other words are approved and declined."""
+    found = proposed(tmp_path, column7=DRAW.choice(["Approved", "Declined", "Xyz"], N))
+    assert found.left_out["column7"].startswith("it says what was decided")
