@@ -57,6 +57,13 @@ def test_accounts_that_were_closed_for_fraud_have_no_end_of_observation(
     assert ("closedAt" in found.fields, "closed_at" in found.left_out) == (is_used, not is_used)
 
 
+def test_words_for_dates_may_be_others_than_those_known(tmp_path: Path) -> None:
+    """Of a closing time under an abbreviation."""
+    closed = np.where(DRAW.random(N) < 0.1, EVENTS + pd.Timedelta(days=20), pd.NaT)
+    found = proposed(tmp_path, DT_CHIUSURA=pd.Series(closed).astype("datetime64[ns]"))
+    assert found.fields["closedAt"] == "DT_CHIUSURA"
+
+
 def test_frauds_of_accounts_that_closed_early_are_not_counted_for_the_parts(tmp_path: Path) -> None:
     """A training does not judge on them either, so that its parts would lack frauds."""
     early = [time + pd.Timedelta(days=1) if place % 5 < 2 else None for place, time in enumerate(EVENTS)]
@@ -79,3 +86,37 @@ def test_a_decision_with_a_few_unknown_words_is_no_signal(tmp_path: Path) -> Non
     """Under any header, where its other words are approved and declined."""
     found = proposed(tmp_path, column7=DRAW.choice(["Approved", "Declined", "Xyz"], N))
     assert found.left_out["column7"].startswith("it says what was decided")
+
+
+def test_pass_and_fail_are_decisions_where_another_column_ends_their_reviews(tmp_path: Path) -> None:
+    """Without a header that says so; what few records have is no decision, whatever its header."""
+    checked = DRAW.choice(["pass", "refer", "fail"], N, p=[0.7, 0.2, 0.1])
+    ended = np.where(checked == "refer", DRAW.choice(["accepted", "rejected"], N), "")
+    fields = proposed(tmp_path, column7=checked, manual_outcome=ended).fields
+    assert (fields["outcome"], fields["resolution"]) == ("column7", "manual_outcome")
+    assert "outcome" not in proposed(tmp_path, column7=checked).fields
+
+
+@pytest.mark.parametrize(
+    ("header", "words"),
+    [
+        ("beslut", ("beviljad", "manuell granskning", "avslag")),
+        ("القرار", ("مقبول", "قيد المراجعة", "مرفوض")),
+        ("uw_dcsn_cd", ("APRV", "REFR", "DCLN")),
+        ("Avis", ("Accordé", "À l'étude", "Refusé")),
+    ],
+)
+def test_decisions_in_more_words(tmp_path: Path, header: str, words: tuple[str, str, str]) -> None:
+    """Of other languages, and cut ones."""
+    found = proposed(tmp_path, **{header: DRAW.choice(words, N)})
+    assert found.fields["outcome"] == header
+    assert [found.outcomes[kind] for kind in ("passed", "stepped_up", "failed")] == [
+        [word.lower()] for word in words
+    ]
+
+
+def test_a_swedish_fraud_is_no_dutch_amount(tmp_path: Path) -> None:
+    """Its ones are frauds, and its zeros are genuine."""
+    path = tmp_path / "b.csv"
+    pd.DataFrame({"tid": EVENTS, "device": DRAW.integers(0, 90, N), "bedrägeri": FRAUD * 1}).to_csv(path)
+    assert propose(path).words["fraud"] == ["1"]

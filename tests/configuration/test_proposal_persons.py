@@ -35,6 +35,8 @@ def proposed(folder: Path, **columns: Sequence[object]) -> Proposal:
         ("vendedor.nome", "vendedor.sobrenome"),
         ("legal_first_name", "legal_last_name"),
         ("nombre_piloto", "apellidos_piloto"),
+        ("a.cust_fst_nm", "a.cust_lst_nm"),
+        ("t1.Vorname", "t1.Nachname"),
     ],
 )
 def test_words_around_several_fields_of_a_person_count_for_nothing(
@@ -76,3 +78,28 @@ def test_hashes_of_contacts_link_records(tmp_path: Path) -> None:
 def test_the_last_word_before_a_number_counts_without_blanks_too(header: str, expected: bool) -> None:
     """The number of an opening of accounts is not that of an account."""
     assert links_records(words_of(header)) is expected
+
+
+@pytest.mark.parametrize(
+    ("field", "header"),
+    [("address.line1", "Straatnaam"), ("address.city", "Ortname"), ("address.postalCode", "d.pin_cd")],
+)
+def test_parts_of_an_address_may_be_called_names(tmp_path: Path, field: str, header: str) -> None:
+    """In one word; the alias of a table counts for nothing."""
+    cells = DRAW.choice(["Aa", "Bb", "Cc"], N)
+    assert proposed(tmp_path, **{header: cells}).fields[field] == header
+
+
+def test_a_word_of_citizenship_is_enough_where_the_cells_are_countries(tmp_path: Path) -> None:
+    """Whatever else the header says; other cells are a signal."""
+    header, lands = "Aktuelle Staatsangehörigkeit", DRAW.choice(["DE", "FR", "PL"], N)
+    assert proposed(tmp_path, **{header: lands}).fields["citizenship"] == header
+    others = proposed(tmp_path, **{header: DRAW.choice(["eine", "mehrere"], N)})
+    assert [signal.column for signal in others.signals] == [header]
+
+
+@pytest.mark.parametrize("header", ["NRO_SOLICITUD", "solicitud"])
+def test_words_for_numbers_may_be_others_than_those_known(tmp_path: Path, header: str) -> None:
+    """Of an application, whose numbers repeat in a few rows."""
+    numbers = [f"x{place * 7919 % 100_003}" for place in range(N - 5)] * 2
+    assert proposed(tmp_path, **{header: numbers[:N]}).fields["recordId"] == header

@@ -100,9 +100,10 @@ class Profile:
     def words(self) -> str:
         """Return the name in snake case, without the prefix of signals and the suffix of Salesforce's own fields.
 
-        The number of one of several columns of that name is left out too.
+        The number of one of several columns of that name is left out too, and the alias of a table, as in `t1.city`.
         """
         name = re.sub(r" \(\d+\)$", "", self.name.removeprefix(SIGNAL_PREFIX))
+        name = re.sub(r"^[a-z]\d?\.(?=\w\w)", "", name)
         return re.sub("__p?c$", "", words_of(name))
 
     @property

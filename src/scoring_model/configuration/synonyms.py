@@ -197,6 +197,7 @@ HEADERS: Final = {
         поштански_број codi_postal póstnúmer รหัสไปรษณีย์ کد_پستی pstlz 우편번호 postal irsz irányítósz
         p_code pcode
         zip5 zip_5 plz5 pc
+        pin_code pincode pin
     """,
     "address.country": """
         country country_code land ländercode pays code_pays país paese stato kraj
@@ -209,6 +210,8 @@ HEADERS: Final = {
         closed_at closed account_closed closed_on geschlossen_am gekündigt_am kontoschließung clôturé_le date_clôture
         fecha_cierre fecha_baja data_chiusura data_encerramento gesloten_op opgezegd_op data_zamknięcia stängd
         дата_закрытия дата_закриття kapanış_tarihi dt_clo dt_cloture closed_dt close_dt
+        account_closure closure fecha_cancelación date_fermeture einddatum slutdatum datum_zrušení
+        ημερομηνία_κλεισίματος
     """,
 }
 """Headers by field, likeliest first."""
@@ -308,6 +311,7 @@ DECISION: Final = """
     keputusan quyết_định kết_quả_duyệt otsus lēmums sprendimas rozhodnutie odločitev одлука decisió
     ákvörðun underwriting 심사결과 risk_result dictamen veredicto
     avis dictamen rozstrzygnięcie vyjádření vyhodnocení zhodnocení
+    القرار قرار החלטה
 """
 RESOLUTION: Final = """
     resolution review manual_review step_up nachprüfung prüfung überprüfung vérification revue revisión verificación
@@ -329,6 +333,9 @@ FRAUD_STEMS: Final = """
     cb_reason cb_date cb_amount cb_code cb_flag chbk frd betrugs betr_kz betr_dt
     penipuan gian_lận lừa_đảo pettus krāpšana sukčiavimas превара svik ฉ้อโกง تقلب chgbk charged_back
     charge_back abuse abusive mule friendly_fraud fraudulently malicious fraudster bedrägligt oszukańczy
+    fake_identity false_identity falsche_identität fausse_identité falsa_identidad identidad_falsa identidade_falsa
+    falsa_identità identità_falsa falešná_identita fałszywa_tożsamość falsk_identitet valse_identiteit
+    bonus_abuse promo_abuse synthetic_identity
 """
 """Words of fraud: as cells they make a label, in a header they tell one."""
 
@@ -396,6 +403,7 @@ ACCEPTED: Final = """
     схвал odobr 承認 通過 可決 合格 許可 通过 批准
     allow berhasil disetujui diterima duyệt chấp_nhận heaks_kiidetud rahuldatud apstiprin
     patvirtin aprovat samþykkt อนุมัติ تایید 승인 uitgekeerd bewilligt accord concedid concess autoriz
+    bevilj aprv appr apr app acc مقبول موافق قبول אושר מאושר
 """
 STEPPED_UP: Final = """
     stepped_up step_up review referred refer nachgefragt prüfung prüfen rückfrage vérifi revis anális analis analiz
@@ -404,6 +412,7 @@ STEPPED_UP: Final = """
     tinjau menunggu xem_xét chờ ootel izskat svarstom preverj na_čekanju counter elevate đang 보류 preverka
     vrácen vrácení doplněn
     étude estudio studio onderzoek badan utred šetření
+    refr ref rfr rvw rev man المراجعة مراجعة معلق בבדיקה ממתין verific
 """
 REJECTED: Final = """
     declin reject denied deny block abgelehnt ablehnung gesperrt verweigert zurückgewiesen refus rejet
@@ -412,6 +421,7 @@ REJECTED: Final = """
     відхил відмов odbij 否決 否認 拒否 不可 不合格 不承認 未承認 不通過 拒绝 不通过 却下
     ditolak từ_chối tagasi_lükatud keeldutud noraid atmest zamiet zavrn одбиј rebutja
     hafnað ปฏิเสธ رد_شده 거절 turned_down reprov
+    dcln dec decl rej rjct dny avslag مرفوض رفض נדחה
 """
 PASSED: Final = ACCEPTED + " passed pass ok success cleared berhasil thành_công gennemført genomförd fullført"
 FAILED: Final = REJECTED + " failed fail invalid stopped gagal thất_bại"
@@ -485,7 +495,7 @@ NUMBERS: Final = """
     číslo cislo azonosító szám int addr αριθμός κωδικός numero număr
     номер код broj številka şifre kimliği kimlik 番号 编号 号 رقم معرف מספר מזהה
     nomor mã numurs numeris kod
-    コード 識別子 标识
+    コード nro 識別子 标识
 """
 """Words for the number of something, before or after it."""
 

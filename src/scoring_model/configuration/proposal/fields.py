@@ -48,6 +48,8 @@ def find_fields(proposal: Proposal) -> None:
         )
         if name == "address.line1":
             column = column or next(filter(_are_streets, proposal.untyped()), None)
+        if name == "citizenship":
+            column = column or next(filter(_are_citizenships, proposal.untyped()), None)
         if column is None or column.kind in (Kind.EMPTY, Kind.TIME):
             continue
         if name in ("firstName", "lastName") and column.kind in (Kind.NUMBER, Kind.LIST):
@@ -66,6 +68,10 @@ def find_fields(proposal: Proposal) -> None:
             beside = proposal.profiles[proposal.fields[other]]
             parted = [one.name for one in proposal.untyped() if _are_parted(one, beside)]
             proposal.fields.update(zip([name], parted, strict=False))
+
+
+def _are_citizenships(column: Profile) -> bool:
+    return tells(column.words, synonyms.HEADERS["citizenship"])
 
 
 def _are_streets(column: Profile) -> bool:

@@ -132,9 +132,15 @@ def label_columns(profiles: Iterable[Profile]) -> list[LabelColumn]:
 
 
 def _judged(profile: Profile) -> LabelColumn | None:
-    if tells(profile.words, synonyms.AMOUNTS) and (found := _by_presence(profile)) is not None:
+    if _is_amount(profile.words) and (found := _by_presence(profile)) is not None:
         return found
     return _by_words(profile) or _by_presence(profile)
+
+
+def _is_amount(header: str) -> bool:
+    """Return whether a header is that of an amount; the Swedish word for fraud begins with the Dutch one for that."""
+    others = [part for part in header.split("_") if part not in known(synonyms.FRAUD_STEMS)]
+    return tells("_".join(others), synonyms.AMOUNTS)
 
 
 def _by_presence(profile: Profile) -> LabelColumn | None:
@@ -142,7 +148,7 @@ def _by_presence(profile: Profile) -> LabelColumn | None:
     header = profile.words
     if not tells(header, synonyms.FRAUD_STEMS) or tells(header, synonyms.EARLIER) or not profile.filled:
         return None
-    is_amount = tells(header, synonyms.AMOUNTS)
+    is_amount = _is_amount(header)
     if tells(header, synonyms.MEASURES) and not is_amount:
         return None
     zeros = tuple(word for word in words_in(profile) if is_amount and _ZERO.fullmatch(word))

@@ -1,5 +1,6 @@
 """Matches headers with fields: by synonyms, by the words around several fields of a person, by beginnings of words."""
 
+import re
 from collections import defaultdict
 from collections.abc import Collection, Sequence
 from functools import cache
@@ -8,11 +9,15 @@ from typing import Final
 from scoring_model.configuration import synonyms
 from scoring_model.configuration.headers import joined, known, ranks, without_persons, words_of
 from scoring_model.configuration.profiles import Profile
-from scoring_model.contract.fields import IDENTITY_FIELDS
+from scoring_model.contract.fields import IDENTITY_FIELDS, TIME_FIELDS
 
 _OF_PERSONS: Final = ("firstName", "lastName", "dob")
 _CUT: Final = ("firstName", "lastName", "citizenship", "address.postalCode", "address.city", "address.region")
 """Fields whose headers may be the beginning of a word: VORN, STAATSANG."""
+_SILENT: Final = dict.fromkeys((*TIME_FIELDS, "dob"), synonyms.TIMES) | {"recordId": synonyms.NUMBERS}
+"""Words that a header has in one form or another: `DT_CHIUSURA` and `data_chiusura`."""
+_OF_NAMES: Final = re.compile("(naam|name|namn|navn)$")
+"""Ends of compounds: `Straatnaam`, `Ortname`."""
 _FEWEST_LETTERS: Final = 4
 _AROUND: Final = (
     1_000  # place after all synonyms of a header with words around it that the file alone explains
@@ -52,17 +57,32 @@ def _spellings(column: Profile, name: str) -> list[str]:
     if name.startswith("address."):
         around = {"name", "address", *known(synonyms.NUMBERS)}
         headers.append("_".join(part for part in headers[-1].split("_") if part not in around))
+        headers.append(_OF_NAMES.sub("", headers[-1]))
     return headers
 
 
 def _place(headers: Sequence[str], name: str) -> int | None:
-    places = ranks(synonyms.HEADERS.get(name, ""))
+    places, text = ranks(synonyms.HEADERS.get(name, "")), _SILENT.get(name, "")
     found = (
         -1 if joined(header) == joined(words_of(name)) else places.get(joined(header))
         for header in headers
         if header
     )
-    return next((place for place in found if place is not None), None)
+    if (place := next((place for place in found if place is not None), None)) is not None or not text:
+        return place
+    bare = (_without(header, text) for header in headers)
+    return _AROUND if any(one and one in _bare_entries(name) for one in bare) else None
+
+
+@cache
+def _bare_entries(name: str) -> frozenset[str]:
+    """Return the headers of a field without the words that it may lack or have in another form."""
+    text = _SILENT[name]
+    return frozenset(_without(entry, text) for entry in known(synonyms.HEADERS[name])) - {""}
+
+
+def _without(header: str, text: str) -> str:
+    return joined("_".join(part for part in header.split("_") if part not in known(text)))
 
 
 def _name_persons(parents: Sequence[str]) -> bool:

@@ -35,15 +35,8 @@ Words = Mapping[str, list[str]]
 
 def find_outcomes(proposal: Proposal) -> None:
     """Find what was decided: outcomes and resolutions by their words, the end of accounts by its header."""
-    decided = [
-        (column, words)
-        for column in _candidates(proposal)
-        if "passed" in (words := _meanings(column, _OUTCOMES))
-        and not {"failed", "stepped_up"}.isdisjoint(words)
-        and (_are_decisions(column, words) or (tells(column.words, synonyms.DECISION) and _tell(words)))
-    ] + [(column, words) for column in _candidates(proposal) if (words := _approvals(column))]
-    decided.sort(key=lambda fit: not tells(fit[0].words, synonyms.DECISION))
-    taken = _take(proposal, "outcome", decided)
+    taken = _take(proposal, "outcome", _decisions(proposal))
+    stepped_up = [] if taken is None else proposal.outcomes.get("stepped_up", [])
     reviews = [
         (column, words)
         for column in _candidates(proposal)
@@ -51,7 +44,7 @@ def find_outcomes(proposal: Proposal) -> None:
         and "approved" in words
         and (
             (tells(column.words, synonyms.RESOLUTION) and column.filled < _RARE)
-            or _ends_step_ups(proposal, column, taken)
+            or (taken is not None and _ends_step_ups(column, taken, stepped_up))
         )
     ]
     _take(proposal, "resolution", reviews)
@@ -64,6 +57,31 @@ def find_outcomes(proposal: Proposal) -> None:
             "records.columns.outcome, resolution and closedAt, and their words in records.outcomes."
             + (f" {', '.join(named)} may say it, and would be no signal." if named else "")
         )
+
+
+def _decisions(proposal: Proposal) -> list[tuple[Profile, Words]]:
+    """List the columns that may say what was decided, those with a header of decisions first."""
+    candidates = [column for column in _candidates(proposal) if column.filled > _RARE]
+    decided = [
+        (column, words)
+        for column in candidates
+        if "passed" in (words := _meanings(column, _OUTCOMES))
+        and not {"failed", "stepped_up"}.isdisjoint(words)
+        and (
+            _are_decisions(column, words)
+            or (tells(column.words, synonyms.DECISION) and _tell(words))
+            or (_UNKNOWN not in words and _have_ends(proposal, column, words))
+        )
+    ] + [(column, words) for column in candidates if (words := _approvals(column))]
+    return sorted(decided, key=lambda fit: not tells(fit[0].words, synonyms.DECISION))
+
+
+def _have_ends(proposal: Proposal, column: Profile, words: Words) -> bool:
+    """Return whether another column says how its step-ups ended."""
+    return any(
+        "approved" in _meanings(other, _ENDS) and _ends_step_ups(other, column, words.get("stepped_up", []))
+        for other in _candidates(proposal)
+    )
 
 
 def _find_closing(proposal: Proposal) -> None:
@@ -153,12 +171,11 @@ def _take(proposal: Proposal, name: str, fits: list[tuple[Profile, Words]]) -> P
     return None
 
 
-def _ends_step_ups(proposal: Proposal, column: Profile, decided: Profile | None) -> bool:
+def _ends_step_ups(column: Profile, decided: Profile, stepped_up: list[str]) -> bool:
     """Return whether a column is filled where applicants were stepped up, and nearly nowhere else."""
-    if decided is None or not column.filled:
+    if not column.filled:
         return False
-    stepped_up = _holds(decided, proposal.outcomes.get("stepped_up", []))
-    return bool(stepped_up[column.column.codes >= 0].mean() > NEARLY_ALL)
+    return bool(_holds(decided, stepped_up)[column.column.codes >= 0].mean() > NEARLY_ALL)
 
 
 def _stops_frauds(proposal: Proposal, column: Profile, words: Words) -> bool:
@@ -181,7 +198,8 @@ def unobserved_rows(proposal: Proposal, maturity: int) -> BoolArray:
     stopped = _stopped_rows(proposal)
     if closed is None or event is None:
         return stopped
-    return stopped | ((closed.times != NEVER) & (closed.times - event.times < maturity))
+    stopped |= (closed.times != NEVER) & (closed.times - event.times < maturity)
+    return stopped
 
 
 def _stopped_rows(proposal: Proposal) -> BoolArray:
