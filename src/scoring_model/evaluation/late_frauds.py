@@ -5,9 +5,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
-from scoring_model.arrays import BoolArray, IntArray
+from scoring_model.arrays import BoolArray, Int8Array, IntArray
 from scoring_model.configuration import CostSettings
 from scoring_model.contract.outcome import OUTCOMES
 from scoring_model.estimates import Estimate
@@ -89,7 +88,7 @@ class MatureRecords:
     """
 
     event_times: IntArray
-    outcomes: NDArray[np.int8]
+    outcomes: Int8Array
     frauds: BoolArray
     costs: CostSettings | None
 

@@ -13,7 +13,7 @@ from typing import Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from scoring_model.arrays import FloatArray, IntArray
+from scoring_model.arrays import FloatArray, Int8Array, IntArray
 from scoring_model.configuration import CostSettings
 from scoring_model.decision.flips import FRAUD as FRAUD_CLASS
 from scoring_model.decision.flips import GENUINE, UNLABELLED, count_flips, flip_codes, turns
@@ -32,7 +32,7 @@ from scoring_model.records.labels import FRAUD
 from scoring_model.records.labels import UNLABELLED as NO_LABEL
 
 
-def possible_share(name: ErrorName, outcomes: NDArray[np.int8], found: NotObserved) -> Estimate:
+def possible_share(name: ErrorName, outcomes: Int8Array, found: NotObserved) -> Estimate:
     """Bound an error rate over all labels that the records which were not observed could have.
 
     Exact for the records: among all labellings the rate is highest if the unlabelled ones that would count as errors
@@ -63,7 +63,7 @@ def possible_share(name: ErrorName, outcomes: NDArray[np.int8], found: NotObserv
 
 
 def assumed_share(
-    name: ErrorName, outcomes: NDArray[np.int8], found: NotObserved, *, days: int, limit: float | None = None
+    name: ErrorName, outcomes: Int8Array, found: NotObserved, *, days: int, limit: float | None = None
 ) -> Assumed | None:
     """Estimate an error rate as if the probabilities of the model held for the records that were not observed.
 
@@ -274,7 +274,7 @@ def _outer(lowest: Estimate, highest: Estimate, records: int) -> Estimate:
 class _Decided:
     """Labels of the observed records and of the others, -1 without one, and what a model makes of both."""
 
-    labels: NDArray[np.int8]
+    labels: Int8Array
     margins: FloatArray
     probabilities: FloatArray
     observed: int

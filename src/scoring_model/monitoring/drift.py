@@ -303,10 +303,10 @@ def _window_days(
 ) -> DayCounts:
     """Count the days of a window but for those that are cut; all if no verdict is possible without these."""
     held, code = np.unique(event_times // DAY, return_inverse=True)
-    counts = _window_counts(profile, matrix, rows, decisions, code.astype(np.int64), len(held))
+    counts = _window_counts(profile, matrix, rows, decisions, code, len(held))
     window = DayCounts(
-        days=held.astype(np.int64),
-        records=np.bincount(code, minlength=len(held)).astype(np.int64),
+        days=held,
+        records=np.bincount(code, minlength=len(held)),
         hits=_hits(parts, counts),
     )
     whole = whole_days(event_times)

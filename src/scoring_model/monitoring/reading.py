@@ -5,9 +5,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
-from scoring_model.arrays import FloatArray
+from scoring_model.arrays import FloatArray, Int8Array
 from scoring_model.decision.rules import Decisions
 from scoring_model.evaluation import EvaluationError, EvaluationOptions
 from scoring_model.evaluation.column_reading import Source
@@ -95,7 +94,7 @@ def read_window(
 
 def _with_matured_last(
     scorer: Scorer, past: RecordTable | None, window: RecordTable, options: EvaluationOptions
-) -> tuple[RecordTable, NDArray[np.int8]]:
+) -> tuple[RecordTable, Int8Array]:
     """Put the matured records between the validation period and the window last; also return their classes.
 
     Records that the bundle was trained or validated on are the reference already. Where no label is known, old
@@ -135,7 +134,7 @@ def dated(options: EvaluationOptions, scorer: Scorer, table: RecordTable) -> Eva
     return replace(options, as_of=as_of, maturity=age)
 
 
-def matured_classes(table: RecordTable, options: EvaluationOptions) -> tuple[Maturity, NDArray[np.int8]]:
+def matured_classes(table: RecordTable, options: EvaluationOptions) -> tuple[Maturity, Int8Array]:
     """Count matured records; also return their classes, -1 for immature ones."""
     as_of, age = options.as_of or 0, options.maturity or 0
     targets, counted = targets_at(table, as_of, age), observed(table, age)

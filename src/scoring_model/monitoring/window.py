@@ -6,9 +6,8 @@ from pathlib import Path
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
-from scoring_model.arrays import FloatArray
+from scoring_model.arrays import FloatArray, Int8Array
 from scoring_model.bundle import Profile, ReferenceDays, SealedFiles, read_bundle
 from scoring_model.decision.gains import split_gains
 from scoring_model.estimates import Estimate
@@ -261,9 +260,7 @@ def _provenance(scorer: Scorer, window: Window) -> Provenance:
     )
 
 
-def _late_frauds(
-    scorer: Scorer, window: Window, maturity: Maturity, targets: NDArray[np.int8]
-) -> LateFrauds | None:
+def _late_frauds(scorer: Scorer, window: Window, maturity: Maturity, targets: Int8Array) -> LateFrauds | None:
     """Measure how late frauds become known, and what that changes of the mature records."""
     table, mature = window.table, targets >= 0
     known = (table.labels == 1) & (table.label_times < maturity.as_of) & observed(table, 0)

@@ -7,9 +7,8 @@ from importlib.metadata import version
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
-from scoring_model.arrays import FloatArray, IntArray
+from scoring_model.arrays import FloatArray, Int8Array, IntArray
 from scoring_model.bundle import (
     CARD,
     CONFIGURATION,
@@ -308,7 +307,7 @@ def resolved(configuration: Configuration, tuned: Tuned, span: int) -> dict[str,
 
 def fit_rules(
     margins: FloatArray,
-    targets: NDArray[np.int8],
+    targets: Int8Array,
     *,
     stopped: FloatArray,
     persons: IntArray,

@@ -4,10 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Unpack
 
-import numpy as np
-from numpy.typing import NDArray
-
-from scoring_model.arrays import FloatArray, IntArray
+from scoring_model.arrays import FloatArray, Int8Array, IntArray
 from scoring_model.configuration import Configuration, TuningSettings
 from scoring_model.features import FeatureMatrix
 from scoring_model.training.fitting import FeatureOptions
@@ -48,7 +45,7 @@ def leave_out_gainless(
 def find_gainless(
     matrix: FeatureMatrix,
     rows: FloatArray,
-    targets: NDArray[np.int8],
+    targets: Int8Array,
     event_times: IntArray,
     *,
     learnt: LearntColumns | None,
@@ -87,7 +84,7 @@ def find_gainless(
 
 def measure_label_gain(
     rows: FloatArray,
-    targets: NDArray[np.int8],
+    targets: Int8Array,
     event_times: IntArray,
     *,
     statistics: Sequence[str],

@@ -39,7 +39,7 @@ def one_of_each(groups: IntArray) -> IntArray:
     """
     order = np.random.default_rng(0).permutation(len(groups))
     _, first = np.unique(groups[order], return_index=True)
-    return np.sort(order[first]).astype(np.int64, copy=False)
+    return np.sort(order[first])
 
 
 def feature_options(matrix: FeatureMatrix) -> FeatureOptions:

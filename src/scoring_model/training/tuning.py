@@ -22,7 +22,7 @@ import optuna
 from numpy.typing import NDArray
 from optuna.trial import FrozenTrial, TrialState
 
-from scoring_model.arrays import FloatArray, IntArray
+from scoring_model.arrays import FloatArray, Int8Array, IntArray
 from scoring_model.configuration import TuningSettings
 from scoring_model.parallel import HERE, Workers
 from scoring_model.training.fitting import FeatureOptions
@@ -66,7 +66,7 @@ class Tuning:
 
 def tune(
     rows: FloatArray,
-    targets: NDArray[np.int8],
+    targets: Int8Array,
     event_times: IntArray,
     *,
     settings: TuningSettings,
@@ -134,9 +134,7 @@ def tune(
     return _result(_counted(done, settings.trials), sizes, len(rows))
 
 
-def is_cut_short(
-    rounds: int, targets: NDArray[np.int8], event_times: IntArray, settings: TuningSettings
-) -> bool:
+def is_cut_short(rounds: int, targets: Int8Array, event_times: IntArray, settings: TuningSettings) -> bool:
     """Whether a number of trees is what a search of these rows gives whose trials end at `max_rounds`.
 
     Then more trees might be better: fewer than `patience` trees were grown after the best one. More trees than the
@@ -416,7 +414,7 @@ def _scaled(found: Sequence[int], sizes: Sequence[int], size: int) -> int:
 
 
 def _fingerprint(
-    rows: FloatArray, targets: NDArray[np.int8], event_times: IntArray, context: SearchContext
+    rows: FloatArray, targets: Int8Array, event_times: IntArray, context: SearchContext
 ) -> dict[str, str]:
     """Return digests, by name, of all inputs that determine a trial, without the number of trials."""
     columns: dict[str, NDArray[Any]] = {"rows": rows, "targets": targets, "event times": event_times}

@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from scoring_model.arrays import FloatArray, IntArray
+from scoring_model.arrays import FloatArray, Int8Array, IntArray
 from scoring_model.bundle import reason_factors
 from scoring_model.configuration import Configuration, Tuned
 from scoring_model.decision.contributions import Contributions
@@ -78,7 +78,7 @@ class Labelled:
     """
 
     rows: IntArray
-    targets: NDArray[np.int8]
+    targets: Int8Array
     times: IntArray
 
 
@@ -258,7 +258,7 @@ class _Fold:
             },
         )
 
-    def _fit(self, features: FloatArray, targets: NDArray[np.int8], tuned: Tuned) -> Forest:
+    def _fit(self, features: FloatArray, targets: Int8Array, tuned: Tuned) -> Forest:
         training = self._configuration.training
         return fit_forest(
             features,
