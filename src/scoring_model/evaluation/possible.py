@@ -17,7 +17,7 @@ from scoring_model.arrays import FloatArray, Int8Array, IntArray
 from scoring_model.configuration import CostSettings
 from scoring_model.decision.flips import FRAUD as FRAUD_CLASS
 from scoring_model.decision.flips import GENUINE, UNLABELLED, count_flips, flip_codes, turns
-from scoring_model.estimates import Estimate
+from scoring_model.estimates import Estimate, NamedEstimates
 from scoring_model.evaluation.cost import unit_costs
 from scoring_model.evaluation.evaluated_records import EvaluatedRecords
 from scoring_model.evaluation.labellings import End, rate_ends
@@ -121,9 +121,7 @@ CHUNK: Final = 10_000
 """Numbers of frauds for which costs are computed at once."""
 
 
-def possible_figures(
-    records: EvaluatedRecords, figures: Mapping[str, Estimate], costs: Costs
-) -> dict[str, Possible]:
+def possible_figures(records: EvaluatedRecords, figures: NamedEstimates, costs: Costs) -> dict[str, Possible]:
     """Bound figures of one model over all labels that those who were not observed could have.
 
     Parameters
@@ -156,7 +154,7 @@ def possible_differences(
     challenger: EvaluatedRecords,
     observed: IntArray,
     stopped: IntArray,
-    differences: Mapping[str, Estimate],
+    differences: NamedEstimates,
     *,
     costs: tuple[Costs, Costs] = (None, None),
 ) -> dict[str, Possible]:
@@ -203,9 +201,7 @@ def _ends(
     return found
 
 
-def _with_errors(
-    bounded: Mapping[str, tuple[End, End]], sampled: Mapping[str, Estimate]
-) -> dict[str, Possible]:
+def _with_errors(bounded: Mapping[str, tuple[End, End]], sampled: NamedEstimates) -> dict[str, Possible]:
     """Add the sampling error to all ends."""
     z_of_all = normal_quantile(len(bounded))
     return {

@@ -1,6 +1,6 @@
 """What is known of promises before labels mature: from the rate of step-ups alone, and from probabilities."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, Final
@@ -13,7 +13,7 @@ from scoring_model.bundle import ReferenceDays
 from scoring_model.bundle.reference_days import count_by_day
 from scoring_model.decision.probability import Calibration
 from scoring_model.decision.rules import Decisions, Policy
-from scoring_model.estimates import Estimate
+from scoring_model.estimates import Estimate, NamedEstimates
 from scoring_model.evaluation.document import members
 from scoring_model.evaluation.rates import CELLS, cell_codes, errs, rate_counts
 from scoring_model.evaluation.stability import Verdict, date_of
@@ -200,8 +200,8 @@ class Period:
 
     since: str
     until: str
-    estimated: Mapping[str, Estimate]
-    realised: Mapping[str, Estimate]
+    estimated: NamedEstimates
+    realised: NamedEstimates
     records: int
 
 
@@ -234,7 +234,7 @@ class Estimates:
 
     knowledge: Knowledge
     reason: str
-    overall: Mapping[str, Estimate]
+    overall: NamedEstimates
     periods: tuple[Period, ...]
     matured_frauds: int = 0
     history_records: int = 0

@@ -1,12 +1,13 @@
 """What label statistics gain over the folds of a search: a training leaves them out where they gain nothing."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Unpack
 
 from scoring_model.arrays import FloatArray, Int8Array, IntArray
 from scoring_model.configuration import Configuration, TuningSettings
 from scoring_model.features import FeatureMatrix
+from scoring_model.parallel.progress import Report
 from scoring_model.training.fitting import FeatureOptions
 from scoring_model.training.folds import Lead, LearntColumns
 from scoring_model.training.preparation import Prepared, feature_options, statistic_names, without_features
@@ -15,7 +16,7 @@ from scoring_model.training.trial_workers import SearchContext
 
 
 def leave_out_gainless(
-    prepared: Prepared, configuration: Configuration, *, threads: int, report: Callable[[str], None]
+    prepared: Prepared, configuration: Configuration, *, threads: int, report: Report
 ) -> Prepared:
     """Leave label statistics out where they gain nothing."""
     train, split = prepared.split.train, prepared.split
@@ -51,7 +52,7 @@ def find_gainless(
     learnt: LearntColumns | None,
     configuration: Configuration,
     threads: int,
-    report: Callable[[str], None],
+    report: Report,
 ) -> dict[str, str]:
     """Return the label statistics that a training leaves out, each with the reason: all but those to keep, or none.
 

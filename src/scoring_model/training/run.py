@@ -13,6 +13,7 @@ from scoring_model.decision.forest import Forest
 from scoring_model.evaluation import Evaluation
 from scoring_model.findings import Finding, arranged
 from scoring_model.parallel import HERE, Workers
+from scoring_model.parallel.progress import Report
 from scoring_model.records import RecordTable, microseconds, rfc3339
 from scoring_model.records.quarantine import accept
 from scoring_model.records.reading import read_records
@@ -28,8 +29,6 @@ from scoring_model.training.preparation import Prepared, prepare
 from scoring_model.training.split import Split, describe_use
 from scoring_model.training.thinning import Thinning
 from scoring_model.training.tuning import Tuning, is_cut_short, tune
-
-Report = Callable[[str], None]
 
 
 @dataclass(frozen=True, kw_only=True)

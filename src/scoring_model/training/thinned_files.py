@@ -5,7 +5,7 @@ from a few numbers of each; link features are computed for those alone. Then the
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache, reduce
 from pathlib import Path
@@ -30,7 +30,7 @@ from scoring_model.batch.stages import (
 from scoring_model.configuration import Configuration
 from scoring_model.features import FeatureMatrix, FittedState
 from scoring_model.parallel import Workers, in_order, open_workers
-from scoring_model.parallel.progress import Progress
+from scoring_model.parallel.progress import Progress, Report
 from scoring_model.records import RecordTable
 from scoring_model.records.layout import MissingColumns
 from scoring_model.records.quarantine import QUARANTINE_COLUMNS, accept_counts, quarantine_lines
@@ -57,7 +57,7 @@ def prepare_files(
     limits: Limits | None = None,
     processes: int = 2,
     stages: Workers | None = None,
-    report: Callable[[str], None] = lambda _: None,
+    report: Report = lambda _: None,
 ) -> Prepared:
     """Prepare the records of files that `training.thinning` keeps, equal to `prepare` of all their records.
 
@@ -221,7 +221,7 @@ class _FileRun:
     workers: Workers
     stages: Workers
     memory: int
-    report: Callable[[str], None]
+    report: Report
 
     @property
     def here(self) -> _Training:

@@ -9,7 +9,7 @@ import math
 import statistics
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
@@ -25,6 +25,7 @@ from optuna.trial import FrozenTrial, TrialState
 from scoring_model.arrays import FloatArray, Int8Array, IntArray
 from scoring_model.configuration import TuningSettings
 from scoring_model.parallel import HERE, Workers
+from scoring_model.parallel.progress import Report
 from scoring_model.training.fitting import FeatureOptions
 from scoring_model.training.folds import FoldError, Lead, LearntColumns, cut_folds
 from scoring_model.training.journal import open_study
@@ -78,7 +79,7 @@ def tune(
     workers: Workers = HERE,
     genuine_weight: float = 1.0,
     learnt: LearntColumns | None = None,
-    report: Callable[[str], None] = lambda text: None,
+    report: Report = lambda text: None,
     **features: Unpack[FeatureOptions],
 ) -> Tuning:
     """Search parameters with TPE and successive halving over rolling-origin folds.
