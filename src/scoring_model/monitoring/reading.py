@@ -1,13 +1,12 @@
 """Reads the records that are monitored, new or already scored."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
-from scoring_model.arrays import FloatArray, Int8Array
-from scoring_model.decision.rules import Decisions
+from scoring_model.arrays import Int8Array
 from scoring_model.evaluation import EvaluationError, EvaluationOptions
 from scoring_model.evaluation.column_reading import Source
 from scoring_model.evaluation.holdout import maturity_of, names_of, read_labelled
@@ -17,6 +16,7 @@ from scoring_model.evaluation.scored_files import is_scored, read_scored
 from scoring_model.evaluation.trained_records import trained_until
 from scoring_model.monitoring.early import NO_RECORDS, MaturedRecords
 from scoring_model.monitoring.result import Maturity
+from scoring_model.monitoring.window_records import Window
 from scoring_model.records import NEVER, RecordTable
 from scoring_model.records.file_format import PLAIN
 from scoring_model.records.files import is_of_a_folder
@@ -24,23 +24,6 @@ from scoring_model.records.labels import UNLABELLED
 from scoring_model.records.observation import observed, targets_at
 from scoring_model.scorer import Scorer
 from scoring_model.scorer.frames import read_histories
-
-
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class Window:
-    """Records of a window with their decisions; `rows` is None for those that were scored earlier.
-
-    `earlier` are the matured records of the history, `frauds` those of history and window.
-    """
-
-    table: RecordTable
-    decisions: Decisions
-    rows: FloatArray | None
-    earlier: MaturedRecords
-    frauds: KnownFrauds
-    refused: int
-    files: tuple[str, ...]
-    notes: tuple[str, ...]
 
 
 def files_of(window: object) -> object:
