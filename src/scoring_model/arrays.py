@@ -17,4 +17,4 @@ def is_among(values: NDArray[Any], ascending: NDArray[Any]) -> BoolArray:
     if not len(ascending):
         return np.zeros(len(values), np.bool_)
     places = np.minimum(np.searchsorted(ascending, values), len(ascending) - 1)
-    return np.equal(ascending[places], values)
+    return np.asarray(ascending[places] == values)

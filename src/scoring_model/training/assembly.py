@@ -287,21 +287,22 @@ def resolved(configuration: Configuration, tuned: Tuned, span: int) -> dict[str,
     plain["training"]["tuned"] = asdict(tuned)
     # Later settings stand in bundles that use them.
     plain["policy"] = configuration.policy.to_json()
-    if configuration.records.outcomes == OutcomeSchema():
-        del plain["records"]["outcomes"]
-    if configuration.records.step_up_without_resolution == "not_observed":
-        del plain["records"]["step_up_without_resolution"]
-    if configuration.features.mail_providers == MailProviders():
-        del plain["features"]["mail_providers"]
-    if configuration.use.identity_requires == REQUIRED_FIELDS:
-        del plain["use"]["identity_requires"]
-    if not configuration.findings.mute:
-        del plain["findings"]
-    if configuration.training.thinning is None:
-        del plain["training"]["thinning"]
-    for signal in plain["signals"].values():
-        if signal["country"] is None:
-            del signal["country"]
+    records, features = configuration.records, configuration.features
+    for part, name, is_default in (
+        (plain["records"], "outcomes", records.outcomes == OutcomeSchema()),
+        (
+            plain["records"],
+            "step_up_without_resolution",
+            records.step_up_without_resolution == "not_observed",
+        ),
+        (plain["features"], "mail_providers", features.mail_providers == MailProviders()),
+        (plain["use"], "identity_requires", configuration.use.identity_requires == REQUIRED_FIELDS),
+        (plain, "findings", not configuration.findings.mute),
+        (plain["training"], "thinning", configuration.training.thinning is None),
+        *((signal, "country", signal["country"] is None) for signal in plain["signals"].values()),
+    ):
+        if is_default:
+            del part[name]
     return plain
 
 
