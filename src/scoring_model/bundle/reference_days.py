@@ -21,6 +21,7 @@ from scoring_model.bundle.k_anonymity import MIN_GROUP_SIZE
 from scoring_model.bundle.profile import SCORE_BINS, Profile
 from scoring_model.bundle.reader import SealedFiles
 from scoring_model.contract.outcome import OUTCOMES
+from scoring_model.decision.rules import Decisions
 from scoring_model.records.times import DAY
 
 PROBABILITY_BINS: Final = 40
@@ -160,9 +161,7 @@ def measure_reference_days(
     names: Sequence[str],
     persons: IntArray,
     event_times: IntArray,
-    margins: FloatArray,
-    scores: IntArray,
-    outcomes: Int8Array,
+    decisions: Decisions,
     targets: Int8Array,
     thresholds: tuple[int, int],
     contributions: FloatArray,
@@ -172,15 +171,15 @@ def measure_reference_days(
     Parameters
     ----------
     rows : ndarray of shape (n, d), float64
-    persons, event_times, scores : ndarray of shape (n,), int64
-        Code of the person, microseconds since 1970-01-01 UTC, 0 to 1000.
-    outcomes, targets : ndarray of shape (n,), int8
-        Codes into `OUTCOMES`; 1 fraud, 0 genuine, -1 for those who were not observed, who count by margin nowhere.
+    persons, event_times : ndarray of shape (n,), int64
+        Code of the person, microseconds since 1970-01-01 UTC.
+    targets : ndarray of shape (n,), int8
+        1 fraud, 0 genuine, -1 for those who were not observed, who count by margin nowhere.
     contributions : ndarray of shape (e, d), float64
         Of some rows drawn at random.
     """
     days, code = _merged_days(event_times // DAY, persons)
-    seen = targets >= 0
+    margins, seen = decisions.margins, targets >= 0
     size, borders = len(days), _margin_borders(margins[seen])
     groups = np.searchsorted(borders, margins[seen], side="left")
     held = np.bincount(groups, minlength=len(borders) + 1)
@@ -188,8 +187,8 @@ def measure_reference_days(
         days=days,
         records=np.bincount(code, minlength=size),
         bins=bin_counts(rows, profile, code, size, names=names),
-        scores=count_by_day(scores // 10, code, SCORE_BINS, size),
-        outcomes=count_by_day(outcomes.astype(np.int64), code, len(OUTCOMES), size),
+        scores=count_by_day(decisions.scores // 10, code, SCORE_BINS, size),
+        outcomes=count_by_day(decisions.outcomes.astype(np.int64), code, len(OUTCOMES), size),
         thresholds=np.array(thresholds, dtype=np.int64),
         margin_borders=borders,
         margins=np.bincount(groups, margins[seen], minlength=len(borders) + 1) / np.maximum(held, 1),

@@ -244,8 +244,7 @@ class _Model:
         order = np.argsort(prepared.table.event_times[places], kind="stable")
         places, targets = places[order], targets[order]
         rows, persons = prepared.rows[places], prepared.persons[places]
-        names, margins = prepared.matrix.names, self.session.margins(rows)
-        decisions = self.rules.decide(margins)
+        names, decisions = prepared.matrix.names, self.rules.decide(self.session.margins(rows))
         profile = measure_profile(
             rows,
             decisions.scores,
@@ -261,9 +260,7 @@ class _Model:
             names=names,
             persons=persons,
             event_times=prepared.table.event_times[places],
-            margins=margins,
-            scores=decisions.scores,
-            outcomes=decisions.outcomes,
+            decisions=decisions,
             targets=targets,
             thresholds=(policy.step_up_from, policy.fail_from),
             contributions=np.array([explain(row) for row in rows[drawn]]),

@@ -35,7 +35,7 @@ from scoring_model.training.preparation import (
     without_features,
 )
 from scoring_model.training.scale import ScaleError
-from scoring_model.training.tuning import tune
+from scoring_model.training.tuning import SearchOptions, tune
 
 MODEL_FIGURES: Final = ("recall_at_fpr_0.01", "roc_auc", "missed_fraud", "step_up", "false_reject")
 """Figures of each model in each period."""
@@ -273,12 +273,14 @@ class _Fold:
             features,
             task.train.targets,
             task.train.times,
+            SearchOptions(
+                journal=self._shared.folder / JOURNAL.format(f"{task.number:04d}"),
+                resume=True,
+                threads=self._shared.threads,
+                progress=False,
+            ),
             settings=training.tuning,
             seed=training.seed,
-            threads=self._shared.threads,
-            journal=self._shared.folder / JOURNAL.format(f"{task.number:04d}"),
-            resume=True,
-            progress=False,
             learnt=self._task.learnt,
             **feature_options(self._matrix),
         )
