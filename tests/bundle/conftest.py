@@ -8,6 +8,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from scoring_model.bundle.manifest import Manifest
+from scoring_model.bundle.seal import seal_file
 from scoring_model.bundle.writer import write_bundle
 
 FIELDS: dict[str, Any] = {
@@ -54,7 +55,7 @@ def write(fields: dict[str, Any], files: dict[str, bytes]) -> Callable[..., Path
         given = {**fields, **changes}
         written = given.pop("files", files)
         options = {name: given.pop(name) for name in ("signing_key", "replace") if name in given}
-        return write_bundle(out, written, Manifest(**given, files={}), **options)
+        return write_bundle(out, written, Manifest(**given, files={"any": seal_file(b"")}), **options)
 
     return writer
 

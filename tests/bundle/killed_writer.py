@@ -16,6 +16,7 @@ from typing import Any
 from scoring_model.bundle.errors import NotABundle
 from scoring_model.bundle.manifest import Manifest
 from scoring_model.bundle.reader import read_bundle
+from scoring_model.bundle.seal import seal_file
 from scoring_model.bundle.writer import write_bundle
 
 OWN_CODE = ("bundle/writer.py", "bundle/durable.py")
@@ -40,7 +41,7 @@ def write(out: Path, version: str, *, replace: bool) -> None:
             },
             configuration_sha256="0" * 64,
             libraries={"none": "0"},
-            files={},
+            files={"any": seal_file(b"")},
         ),
         replace=replace,
     )

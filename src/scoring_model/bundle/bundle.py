@@ -11,7 +11,7 @@ from scoring_model.bundle.contents import CONFIGURATION, VERSIONED, Contents, De
 from scoring_model.bundle.errors import ManifestInvalid
 from scoring_model.bundle.manifest import Manifest
 from scoring_model.bundle.reader import SealedFiles
-from scoring_model.bundle.seal import sha256_hex
+from scoring_model.bundle.seal import seal_file, sha256_hex
 from scoring_model.bundle.short_card import ShortCard, short_card
 from scoring_model.bundle.writer import write_bundle
 from scoring_model.contract.violation import Violation, pointer
@@ -79,7 +79,7 @@ class Bundle:
             data=self.data,
             configuration_sha256=sha256_hex(self.described[CONFIGURATION]),
             libraries=self.libraries,
-            files={},
+            files={name: seal_file(content) for name, content in self.files.items()},
         )
         return write_bundle(Path(path), self.files, manifest, signing_key=signing_key, replace=replace)
 
