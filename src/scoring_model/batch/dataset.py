@@ -4,7 +4,7 @@ Decision record: docs/adr/0026-datasets.md.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -19,7 +19,6 @@ from scoring_model.batch.outputs import read_output
 from scoring_model.batch.plan import Content, Limits, Request, Stage, Work
 from scoring_model.batch.sources import absolute_location, describe_files, list_files
 from scoring_model.parallel import open_workers
-from scoring_model.parallel.progress import Report
 from scoring_model.records import Names, RecordTable
 from scoring_model.rules import Rules
 from scoring_model.scorer import Scorer
@@ -53,7 +52,7 @@ def score_dataset(
     processes: int = 2,
     dask: str | None = None,
     public_key: "Ed25519PublicKey | None" = None,
-    report: Report = lambda _: None,
+    report: Callable[[str], None] = lambda _: None,
     rules: Rules | Mapping[str, Any] | None = None,
 ) -> DatasetRun:
     """Score files of any size into a folder of Parquet files.
