@@ -14,7 +14,9 @@ from scoring_model.evaluation.flips import changed
 from scoring_model.evaluation.report import html, markdown
 from scoring_model.evaluation.report.comparison_page import headline
 from scoring_model.evaluation.report.evaluation_page import evaluation_report
+from scoring_model.evaluation.report.markdown import overview
 from scoring_model.evaluation.report.plots.importance import draw_dependence
+from scoring_model.evaluation.report.section import Section
 from scoring_model.evaluation.report.section import made as made_drawing
 from scoring_model.evaluation.report.sections.importance import importance_section
 from scoring_model.evaluation.report.words import in_days, shared_counts
@@ -181,6 +183,23 @@ def test_a_result_is_shown_in_forty_lines(result: Any) -> None:
     assert 5 < len(lines) <= 40
     assert any(line.startswith("### ") for line in lines)
     assert max(map(len, lines)) < 700
+
+
+def test_what_is_longer_is_cut() -> None:
+    """A report of just as many lines is shown whole; one line fewer ends with an ellipsis."""
+    report = evaluation_report(made.made_evaluation(), brief=True)
+    whole = overview(report, most=10_000)
+    lines = whole.splitlines()
+    assert overview(report, most=len(lines)) == whole
+    assert overview(report, most=len(lines) - 1).splitlines() == [*lines[:-2], "…"]
+
+
+def test_a_report_names_the_split_that_chose_its_records() -> None:
+    """It refers to its part on the split where it has one, and to nothing where it has only others."""
+    for name, said in (("split", "by the split of the training"), ("tuning", "before the evaluation")):
+        part = Section(name=name, title="A part", texts=("Text.",))
+        report = evaluation_report(made.bare_evaluation(), further=[part])
+        assert f"The records were chosen {said}" in markdown(report)
 
 
 def test_a_retraining_says_before_what_a_promotion_takes() -> None:
