@@ -221,3 +221,12 @@ def test_a_summary_computes_no_importance() -> None:
     names = [one.name for one in evaluation_report(evaluation, brief=True).sections]
     assert "importance" not in names
     assert {"thresholds", "ranking", "probabilities", "time", "findings"} <= set(names)
+
+
+def test_a_change_a_day_is_a_clause() -> None:
+    """It counts frauds among the changed ones, or both classes where they change in different directions."""
+    assert [str(one) for one in made.made_comparison().daily] == [
+        "12 fewer passes a day, 1.5 of them fraud",
+        "2.5 more step-ups a day: 0.6 fewer of frauds, 3.1 more of genuine records",
+        "1,234 more failures a day, 1,200 of them fraud",
+    ]
