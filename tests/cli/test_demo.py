@@ -31,24 +31,28 @@ def test_ctrl_c_leaves_nothing_running(sealed: Path, tmp_path: Path) -> None:
         text=True,
         start_new_session=True,
     )
-    assert process.stdout is not None
-    shown = list(iter(process.stdout.readline, "Ctrl-C stops the service.\n"))
-    ring = [
-        line for line in shown if line.split()[:1] and line.split()[0] in ("PASSED", "STEPPED_UP", "FAILED")
-    ]
-    os.killpg(process.pid, 0)  # the service runs
-    text = "".join(shown).replace("\\\n", "")
-    add, send = (
-        next(line.strip() for line in text.splitlines() if line.strip().startswith(word))
-        for word in ("echo ", "curl ")
-    )
-    assert "decidedBy" not in answered(send)
-    subprocess.run(
-        ["/bin/sh", "-c", add.replace("scoring-model", f"'{sys.executable}' -c '{PROGRAM}'")], check=True
-    )
-    assert answered(send)["decidedByCode"] == "ring"
-    os.kill(process.pid, signal.SIGINT)
-    process.communicate(timeout=30)
+    try:
+        assert process.stdout is not None
+        shown = list(iter(process.stdout.readline, "Ctrl-C stops the service.\n"))
+        ring = [
+            line
+            for line in shown
+            if line.split()[:1] and line.split()[0] in ("PASSED", "STEPPED_UP", "FAILED")
+        ]
+        os.killpg(process.pid, 0)  # the service runs
+        text = "".join(shown).replace("\\\n", "")
+        add, send = (
+            next(line.strip() for line in text.splitlines() if line.strip().startswith(word))
+            for word in ("echo ", "curl ")
+        )
+        assert "decidedBy" not in answered(send)
+        subprocess.run(
+            ["/bin/sh", "-c", add.replace("scoring-model", f"'{sys.executable}' -c '{PROGRAM}'")], check=True
+        )
+        assert answered(send)["decidedByCode"] == "ring"
+    finally:
+        os.kill(process.pid, signal.SIGINT)
+        process.communicate(timeout=30)
     assert process.returncode == 130
     assert len(ring) > 1
     assert [
