@@ -1,4 +1,4 @@
-"""Mutants: faults in pages, figures, gates and cards, each of which a test of `tests/pages` has to notice.
+"""Mutants: faults in pages, figures, gates and cards, each of which a test of pages or gates has to notice.
 
 A mutant is the code with one fault: a comparison flipped, a sign inverted, the ends of an interval swapped, a value of
 a table, a word or a condition changed. Faults are drawn, with a seed, from all that are possible in the modules below,
@@ -36,6 +36,9 @@ TESTS: Final = (
         f"tests/pages/test_{part}.py"
         for part in ("tones", "verdicts", "numbers", "cells", "readers", "drawings")
     ),
+    *(f"tests/evaluation/report/test_{part}.py" for part in ("page", "comparison_page", "plots")),
+    *(f"tests/evaluation/test_{part}.py" for part in ("gates", "document", "comparison")),
+    *(f"tests/monitoring/test_{part}.py" for part in ("gates", "report")),
 )
 """The quick ones first."""
 

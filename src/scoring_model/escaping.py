@@ -14,19 +14,19 @@ _UNSEEN: Final = re.compile(
 _MARKUP: Final = re.compile(r"[\\`*\[\]|~]|(?<![^\W_])_|_(?![^\W_])|^[-+#=]+(?=\s|$)")
 
 _ONE: Final = re.compile(
-    r"(?<![\w.,/:-])(?<!of )(?<!its )1 "
+    r"(?P<quoted>(?<!\w)(?:'[^'\n]*'|\"[^\"\n]*\"|`[^`\n]*`)(?!\w))|(?<![\w.,/:-])(?<!of )(?<!its )1 "
     r"((?:(?:completed|evaluated|genuine|known|labelled|link|matured|more|other|such) )?)(applicant"
     r"|block|bundle|column|condition|day|deliver|draw|edge|entr|event|feature|file|finding|fold|fraud|gate|group|hit"
     r"|identit|key|label|line|link|list|month|pair|part|person|process|promise|record|request|ring|row|rule|score"
     r"|share|signal|step-up|time|tree|trial|value|verification|webhook|week)(s|es|ies)\b"
     r"( are| were| have| lie| serve| differ)?(?! [0-9])"
 )
-"""A 1 before a plural noun, perhaps with an adjective between them and a verb behind it."""
+"""A 1 before a plural noun, perhaps with an adjective between them and a verb behind it; what is quoted is skipped."""
 _VERBS: Final = {" are": " is", " were": " was", " have": " has"}
 
 
 def singular(text: str) -> str:
-    """Return text whose nouns behind a 1 have no plural.
+    """Return a sentence whose nouns behind a 1 have no plural; what it quotes stays.
 
     Examples
     --------
@@ -35,7 +35,9 @@ def singular(text: str) -> str:
     """
 
     def of_one(found: re.Match[str]) -> str:
-        word, noun, end, verb = found.groups(default="")
+        quoted, word, noun, end, verb = found.groups(default="")
+        if quoted:
+            return quoted
         return f"1 {word}{noun}{'y' if end == 'ies' else ''}{_VERBS.get(verb, verb and verb + 's')}"
 
     return _ONE.sub(of_one, text)
@@ -72,7 +74,12 @@ def for_markdown(text: str) -> str:
     >>> for_markdown("a|b *c* snake_case <i>")
     'a\\\\|b \\\\*c\\\\* snake_case &lt;i&gt;'
     """
-    return _MARKUP.sub(r"\\\g<0>", html.escape(visible(singular(" ".join(text.split()))), quote=False))
+    return _MARKUP.sub(r"\\\g<0>", html.escape(visible(" ".join(text.split())), quote=False))
+
+
+def sentence_for_markdown(text: str) -> str:
+    """Return a sentence of ours on one line that Markdown shows as it stands; see `singular`."""
+    return for_markdown(singular(text))
 
 
 def code_span(text: str) -> str:

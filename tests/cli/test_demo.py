@@ -1,5 +1,6 @@
 """The demonstration: it serves a ring of invented people, and Ctrl-C leaves nothing running."""
 
+import json
 import os
 import signal
 import subprocess
@@ -11,8 +12,16 @@ import pytest
 PROGRAM = "import sys; from scoring_model.cli import main; sys.exit(main())"
 
 
+def answered(command: str) -> dict[str, object]:
+    """Answer of a request as the demonstration prints it."""
+    found: dict[str, object] = json.loads(
+        subprocess.run(["/bin/sh", "-c", command], check=True, capture_output=True).stdout
+    )
+    return found
+
+
 def test_ctrl_c_leaves_nothing_running(sealed: Path, tmp_path: Path) -> None:
-    """With a bundle in the folder nothing is trained; four things are shown, and SIGINT ends the whole group."""
+    """With a bundle in the folder nothing is trained; the commands that are shown work; SIGINT ends the whole group."""
     (tmp_path / "bundle").symlink_to(sealed)
     words = ["demo", "--folder", str(tmp_path), "--records", "1000", "--no-open"]
     process = subprocess.Popen(
@@ -22,14 +31,28 @@ def test_ctrl_c_leaves_nothing_running(sealed: Path, tmp_path: Path) -> None:
         text=True,
         start_new_session=True,
     )
-    assert process.stdout is not None
-    shown = list(iter(process.stdout.readline, "Ctrl-C stops the service.\n"))
-    ring = [
-        line for line in shown if line.split()[:1] and line.split()[0] in ("PASSED", "STEPPED_UP", "FAILED")
-    ]
-    os.killpg(process.pid, 0)  # the service runs
-    os.kill(process.pid, signal.SIGINT)
-    process.communicate(timeout=30)
+    try:
+        assert process.stdout is not None
+        shown = list(iter(process.stdout.readline, "Ctrl-C stops the service.\n"))
+        ring = [
+            line
+            for line in shown
+            if line.split()[:1] and line.split()[0] in ("PASSED", "STEPPED_UP", "FAILED")
+        ]
+        os.killpg(process.pid, 0)  # the service runs
+        text = "".join(shown).replace("\\\n", "")
+        add, send = (
+            next(line.strip() for line in text.splitlines() if line.strip().startswith(word))
+            for word in ("echo ", "curl ")
+        )
+        assert "decidedBy" not in answered(send)
+        subprocess.run(
+            ["/bin/sh", "-c", add.replace("scoring-model", f"'{sys.executable}' -c '{PROGRAM}'")], check=True
+        )
+        assert answered(send)["decidedByCode"] == "ring"
+    finally:
+        os.kill(process.pid, signal.SIGINT)
+        process.communicate(timeout=30)
     assert process.returncode == 130
     assert len(ring) > 1
     assert [

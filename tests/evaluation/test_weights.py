@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
 from scoring_model.configuration import CostSettings
 from scoring_model.decision.probability import Platt
@@ -14,6 +15,7 @@ from scoring_model.evaluation.coverage import LeftOut, select
 from scoring_model.evaluation.draws import Draws
 from scoring_model.evaluation.figures import Figures, measure_figures
 from scoring_model.evaluation.measures import measure
+from scoring_model.evaluation.report import NothingToDraw, evaluation_report, markdown
 from scoring_model.evaluation.uncertainty import share_of, weighted_share
 from scoring_model.records import NEVER, RecordTable
 from scoring_model.records.times import DAY
@@ -89,6 +91,23 @@ def test_changes_of_a_comparison_are_those_of_repeated_records() -> None:
     for one, other in zip(found.daily, expected.daily, strict=True):
         assert one.everyone.value == pytest.approx(other.everyone.value, rel=1e-12)
         assert one.frauds.value == pytest.approx(other.frauds.value, rel=1e-12)
+    for flip, whole in zip(found.flips, expected.flips, strict=True):
+        assert (flip.champion, flip.challenger) == (whole.champion, whole.challenger)
+        assert flip.daily_genuine.value == pytest.approx(whole.daily_genuine.value, rel=1e-12)
+        assert flip.daily_frauds.value == pytest.approx(whole.daily_frauds.value, rel=1e-12)
+        assert flip.genuine + flip.frauds < whole.genuine + whole.frauds
+
+
+def test_queues_of_records_that_stand_for_others_are_not_known() -> None:
+    """Neither drawn nor written: others, who were not observed, queued on the same days."""
+    found = evaluate_records(drawn(3), rules=RULES)
+    with pytest.raises(NothingToDraw, match="stand for others"):
+        found.plot.capacity(ax=Figure().subplots())
+    text = markdown(evaluation_report(found, brief=True))
+    assert (
+        "Not drawn. Records of the control group stand for others, so the queue of a day is not known."
+        in text
+    )
 
 
 def test_measures_are_those_of_repeated_records() -> None:

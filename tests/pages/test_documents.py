@@ -21,7 +21,11 @@ def test_a_document_is_null_only_where_there_is_nothing() -> None:
     assert window["matured"]["figures"].keys() == full["figures"].keys()
     assert blind["matured"] is None
     assert (window["maturity"]["immature_share"], window["maturity"]["as_of"][:10]) == (0.2, "2026-04-01")
-    assert made.made_backtest().to_json()["periods"]["2026-01-01"] == {"genuine": 900, "frauds": 40}
+    backtest = made.made_backtest()
+    document = backtest.to_json()
+    assert document["periods"]["2026-01-01"] == {"genuine": 900, "frauds": 40}
+    assert (document["data"]["from"], document["data"]["to"]) == (backtest.data.first, backtest.data.last)
+    assert (document["data"]["records"], document["data"]["as_of"]) == (9000, "2026-04-02")
 
 
 def test_a_document_has_the_numbers_of_the_result() -> None:

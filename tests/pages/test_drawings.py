@@ -16,7 +16,7 @@ import made_results as made
 from made_pages import page
 from scoring_model.evaluation.report.html import picture
 from scoring_model.evaluation.report.plots.importance import draw_dependence
-from scoring_model.evaluation.report.plots.thresholds import has_pair
+from scoring_model.evaluation.report.plots.thresholds import draw_threshold_map, has_pair
 from scoring_model.evaluation.report.section import made as made_drawing
 from scoring_model.evaluation.report.sections.decisions import decisions_section
 from tone_oracle import BLUE, COLOUR, FIGURES, GREY, ORANGE, PLAIN, numbers, tone
@@ -90,6 +90,16 @@ def test_no_pair_is_certified_where_the_records_are_too_few() -> None:
         (range(5, 9), range(5, 6)),
     )
     assert [has_pair(*pair) for pair in pairs] == [False, False, False, True]
+
+
+def test_costs_are_drawn_as_rises_of_the_lowest() -> None:
+    """Lines lie at what each costs more; nothing rises from a lowest cost of 0."""
+    pairs = made.made_evaluation().curves.thresholds
+    assert pairs.cost is not None
+    for cost, lines in ((pairs.cost, True), (pairs.cost - np.nanmin(pairs.cost), False)):
+        ax = Figure().subplots()
+        draw_threshold_map(ax, replace(pairs, cost=cost), None)
+        assert any(text.get_text().startswith("+") for text in ax.texts) is lines
 
 
 @pytest.mark.parametrize(("least", "scale"), [(0.0, "symlog"), (1.0, "symlog"), (-1.0, "linear")])

@@ -5,7 +5,7 @@
 
 import os
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import fields
 from functools import partial
 from pathlib import Path
@@ -87,18 +87,44 @@ def test_pages(name: str) -> None:
 
 
 def test_keys() -> None:
-    """Names of drawings, grids and columns, by which programs find what a page shows, are those beside this file."""
+    """Names of parts, drawings, grids and columns, by which programs find what is shown, are those beside this file."""
     lines = []
     for name in REPORTS:
         found = report(name)
         for section in (*found.first, *found.sections):
             drawn_ones = [made_drawing(one) for one in section.drawings]
             grids = [one.grid for one in drawn_ones if one.grid is not None] + [*section.grids]
+            lines.append(f"- {name}/{section.name}: {section.title}")
             lines += [f"- {name}/{section.name}: drawing {one.name}" for one in drawn_ones]
             for grid in grids:
                 columns = [cell.key.rpartition("/")[2] for cell in (grid.rows or ((),))[0]]
                 lines.append(f"- {name}/{section.name}: grid {grid.name}: {', '.join(columns)}")
     expect("keys.md", "\n".join(lines) + "\n")
+
+
+ESTIMATE: Final = made.estimate(0.5, 0.4, 0.6).to_json().keys()
+
+
+def members(document: Any, path: str = "") -> Iterator[str]:
+    """Every path to a value of a document, with its kind; items of a list are one, and an estimate is one value."""
+    if isinstance(document, dict) and document.keys() >= ESTIMATE:
+        yield f"- {path}: estimate"
+        document = {name: value for name, value in document.items() if name not in ESTIMATE}
+    if isinstance(document, dict) and document:
+        for name, value in document.items():
+            yield from members(value, f"{path}/{name}")
+    elif isinstance(document, list) and document:
+        for value in document:
+            yield from members(value, f"{path}/*")
+    elif document != {}:
+        yield f"- {path}: {'null' if document is None else type(document).__name__}"
+
+
+def test_documents() -> None:
+    """Names of all values of the JSON documents, by which programs find them, are those beside this file."""
+    results = (made.made_evaluation, made.made_comparison, made.made_monitoring, made.made_backtest)
+    found = {f"{line}\n": None for result in results for line in members(result().to_json(), result.__name__)}
+    expect("documents.md", "".join(sorted(found)))
 
 
 def test_registry() -> None:

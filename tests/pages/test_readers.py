@@ -14,7 +14,9 @@ from scoring_model.evaluation.flips import changed
 from scoring_model.evaluation.report import html, markdown
 from scoring_model.evaluation.report.comparison_page import headline
 from scoring_model.evaluation.report.evaluation_page import evaluation_report
+from scoring_model.evaluation.report.markdown import overview
 from scoring_model.evaluation.report.plots.importance import draw_dependence
+from scoring_model.evaluation.report.section import Section
 from scoring_model.evaluation.report.section import made as made_drawing
 from scoring_model.evaluation.report.sections.importance import importance_section
 from scoring_model.evaluation.report.words import in_days, shared_counts
@@ -183,6 +185,23 @@ def test_a_result_is_shown_in_forty_lines(result: Any) -> None:
     assert max(map(len, lines)) < 700
 
 
+def test_what_is_longer_is_cut() -> None:
+    """A report of just as many lines is shown whole; one line fewer ends with an ellipsis."""
+    report = evaluation_report(made.made_evaluation(), brief=True)
+    whole = overview(report, most=10_000)
+    lines = whole.splitlines()
+    assert overview(report, most=len(lines)) == whole
+    assert overview(report, most=len(lines) - 1).splitlines() == [*lines[:-2], "…"]
+
+
+def test_a_report_names_the_split_that_chose_its_records() -> None:
+    """It refers to its part on the split where it has one, and to nothing where it has only others."""
+    for name, said in (("split", "by the split of the training"), ("tuning", "before the evaluation")):
+        part = Section(name=name, title="A part", texts=("Text.",))
+        report = evaluation_report(made.bare_evaluation(), further=[part])
+        assert f"The records were chosen {said}" in markdown(report)
+
+
 def test_a_retraining_says_before_what_a_promotion_takes() -> None:
     """Thirty days, and the frauds that give the planned information if one in ten is decided otherwise."""
     plan = LookSettings()
@@ -202,3 +221,12 @@ def test_a_summary_computes_no_importance() -> None:
     names = [one.name for one in evaluation_report(evaluation, brief=True).sections]
     assert "importance" not in names
     assert {"thresholds", "ranking", "probabilities", "time", "findings"} <= set(names)
+
+
+def test_a_change_a_day_is_a_clause() -> None:
+    """It counts frauds among the changed ones, or both classes where they change in different directions."""
+    assert [str(one) for one in made.made_comparison().daily] == [
+        "12 fewer passes a day, 1.5 of them fraud",
+        "2.5 more step-ups a day: 0.6 fewer of frauds, 3.1 more of genuine records",
+        "1,234 more failures a day, 1,200 of them fraud",
+    ]

@@ -8,8 +8,13 @@ import pytest
 import made_results as made
 from made_pages import page
 from page_text import PageText, said
+from scoring_model.configuration import DriftGate, EarlyGate, EstimateGate, GateSettings
 from scoring_model.estimates import Estimate, Method
+from scoring_model.evaluation import GateVerdict
 from scoring_model.evaluation.report.sections.groups import told
+from scoring_model.evaluation.stability import Verdict
+from scoring_model.monitoring.gates import check_window_gates
+from scoring_model.monitoring.report import headline
 from scoring_model.monitoring.result import promise_bases
 from tone_oracle import FIGURES, LOWER
 
@@ -151,7 +156,61 @@ def test_a_promise_rests_on_data_like_those_that_certified_it(
     ]
     for one, words in zip(found, said, strict=True):
         assert words in one.reason
-        assert not one.rests or one.reason.startswith("No drift was found in 1,500 records,")
+        if one.reason.startswith("No drift"):
+            assert one.reason == f"No drift was found in 1,500 records, in {words}."
+        assert not one.rests or one.reason.startswith("No drift")
+
+
+@pytest.mark.parametrize(
+    ("matured", "contradicted", "said"),
+    [
+        (0.3, False, "Promises about frauds, and verdicts before labels, rest on nothing then."),
+        (0.05, True, "Promises about frauds, and estimates before labels, rest on nothing then."),
+    ],
+)
+def test_a_headline_says_what_rests_on_nothing(matured: float, contradicted: bool, said: str) -> None:
+    """More frauds than assumed end verdicts before labels, contradicted probabilities what is estimated from them."""
+    window = made.made_monitoring()
+    prevalence = replace(
+        window.prevalence, matured=made.estimate(matured, matured, matured), contradicted=contradicted
+    )
+    kept = tuple(one for one in window.early if one.verdict is Verdict.KEPT and not one.alarm)
+    found = headline(replace(window, prevalence=prevalence, early=kept, matured=None))
+    assert found.endswith(said)
+
+
+def test_a_window_of_trained_records_decides_no_gate() -> None:
+    """Neither drift nor early rates of records that the model learnt from say anything; unless that is allowed."""
+    window = replace(made.made_monitoring(), trained=1_200)
+    of_window = (DriftGate, EarlyGate, EstimateGate)
+    gates = {name: gate for name, gate in made.WINDOW_GATES.gates.items() if isinstance(gate, of_window)}
+    report = check_window_gates(GateSettings(gates=gates), window)
+    assert len(report.results) > 5
+    assert {one.verdict for one in report.results} == {GateVerdict.NOT_ENOUGH_DATA}
+    assert {one.detail for one in report.results} == {
+        "1,200 records are from the period that the model was trained and validated on"
+    }
+    allowed = check_window_gates(GateSettings(gates=gates, allow_trained=True), window)
+    assert {one.name: one.verdict for one in allowed.results}.items() <= {
+        one.name: one.verdict for one in made.window_gates().results
+    }.items()
+
+
+def test_a_benefit_holds_for_all_labels_of_the_stopped() -> None:
+    """Its ends are those of the difference over all labels, turned where less is better; without them it has none."""
+    gates, found = made.stopped_gates(), made.stopped_comparison()
+    assert found.released is not None
+    ended = 0
+    for name, one in gates.benefits.items():
+        direction = -1 if FIGURES[name][0] == LOWER else 1
+        possible = found.released.possible.get(name)
+        ends = None if possible is None else (possible.ends.simultaneous_low, possible.ends.simultaneous_high)
+        if ends is None or None in ends:
+            assert one.simultaneous_low is one.simultaneous_high is None
+            continue
+        ended += 1
+        assert [one.simultaneous_low, one.simultaneous_high] == sorted(direction * end for end in ends if end)
+    assert ended
 
 
 @pytest.mark.parametrize(

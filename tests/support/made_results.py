@@ -261,7 +261,7 @@ def _weight(name: str, family: str, value: float, low: float | None, *, categori
     )
 
 
-def _importance(words: tuple[str, ...] = ()) -> Importance:
+def _importance(words: tuple[str, ...] = (), *, lost: bool = True) -> Importance:
     rng = np.random.default_rng(1)
     values = np.column_stack([rng.normal(0, 1, 200), rng.integers(0, 3, 200), rng.normal(5, 2, 200)])
     values[::7, 0] = np.nan
@@ -275,7 +275,9 @@ def _importance(words: tuple[str, ...] = ()) -> Importance:
         records=1500,
         values=values,
         contributions=np.nan_to_num(values) * np.array([0.5, -0.3, 0.1]),
-        recall_lost={"links": estimate(0.12, 0.05, 0.2, 300), "device": estimate(-0.01, None, None, 300)},
+        recall_lost={"links": estimate(0.12, 0.05, 0.2, 300), "device": estimate(-0.01, None, None, 300)}
+        if lost
+        else {},
     )
 
 
@@ -339,7 +341,7 @@ def stopped_evaluation(extra: float = 0.0) -> Evaluation:
         by={"country": None},
         provenance=PROVENANCE,
     )
-    return replace(found, explain=partial(_importance, ("web", "app")))
+    return replace(found, explain=partial(_importance, ("web", "app"), lost=False))
 
 
 @cache

@@ -91,8 +91,8 @@ def demo(
     with _served(folder, port) as (url, process):
         client_id, key = _prepare(folder)
         console.report(f"{SIGN_UPS} people sign up, and among them a ring that shares a device")
-        ring = _stream(folder, url, client_id, key)
-        for line in _four_things(report, url, folder, client_id, key, ring).splitlines():
+        device, ring = _stream(folder, url, client_id, key)
+        for line in _four_things(report, url, folder, client_id, key, device, ring).splitlines():
             console.say(line)
         process.wait()
 
@@ -172,8 +172,8 @@ def _prepare(folder: Path) -> tuple[str, str]:
     return made["clientId"], made["apiKey"]
 
 
-def _stream(folder: Path, url: str, client_id: str, key: str) -> list[Verification]:
-    """Let people sign up one after the other; return the verifications of the ring."""
+def _stream(folder: Path, url: str, client_id: str, key: str) -> tuple[str, list[Verification]]:
+    """Let people sign up one after the other; return the device of the ring and its verifications."""
     import pyarrow.parquet as pq
 
     from scoring_model.client import Client
@@ -191,11 +191,11 @@ def _stream(folder: Path, url: str, client_id: str, key: str) -> list[Verificati
             if number % every == 0 and len(found) < len(ring):
                 found.append(sign_up(client, ring[len(found)]))
             progress(number)
-    return found
+    return ring[0]["signals.deviceId"], found
 
 
 def _four_things(
-    report: Path, url: str, folder: Path, client_id: str, key: str, ring: list[Verification]
+    report: Path, url: str, folder: Path, client_id: str, key: str, device: str, ring: list[Verification]
 ) -> str:
     """Say what there is to look at."""
     members = "\n".join(
@@ -209,8 +209,11 @@ Four things to look at. Nobody in them is real.
   2. The ring, which the model was not trained on, in the order in which its members signed up:
 {members}
      scoring-model verifications show {ring[-1].id} --database {database}
-  3. The interface, and a request of your own: {url}/docs
+     To stop everyone on its device, at once and without a new model:
+     echo {device} | scoring-model lists add ring --key device --action fail --values - --client {client_id} \\
+       --database {database}
+  3. The interface, and a request of your own, from that device: {url}/docs
      curl -s {url}/scoring/v1/verifications -H 'x-client-id: {client_id}' -H 'x-api-key: {key}' \\
-       -H 'Content-Type: application/json' -d '{{"signals": {{"deviceId": "d-1", "vpn": true}}}}'
+       -H 'Content-Type: application/json' -d '{{"signals": {{"deviceId": "{device}", "vpn": true}}}}'
   4. Who waits for more than a score: scoring-model verifications list --unresolved --database {database}
 Ctrl-C stops the service."""

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Final
 
 from scoring_model.arrays import IntArray
-from scoring_model.estimates import CHALLENGER, CHAMPION, Estimate, Table
+from scoring_model.estimates import CHALLENGER, CHAMPION, NamedEstimates, Table
 from scoring_model.evaluation.comparison_result import ComparedBundle, ComparisonResult
 from scoring_model.evaluation.evaluation import Evaluation
 from scoring_model.evaluation.flips import (
@@ -16,8 +16,8 @@ from scoring_model.evaluation.flips import (
     daily_changes,
     find_flips,
     flip_rates,
-    flips_by_block,
     group_flips,
+    pair_matrix,
 )
 from scoring_model.evaluation.gates import GateReport
 from scoring_model.evaluation.paired import paired_differences, stopped_flips
@@ -86,7 +86,7 @@ def compare_evaluations(
     differences = paired_differences(challenger, champion)
     old, new = champion.records, challenger.records
     draws = old.draws()
-    by_block = flips_by_block(old, new, draws)
+    matrix = pair_matrix(old, new)
     groups = {one.column: group_flips(old, new, draws, one.column) for one in champion.columns}
     table = changed(differences) | Table.of(
         flip_rates(old, new, draws), decided_by=CHALLENGER, against=CHAMPION
@@ -97,7 +97,7 @@ def compare_evaluations(
         champion=champion,
         challenger=challenger,
         table=table,
-        flips=find_flips(old, new, by_block, draws, explain),
+        flips=find_flips(old, new, matrix, draws, explain),
         daily=daily_changes(
             differences,
             applicants=old.applicants,
@@ -105,7 +105,7 @@ def compare_evaluations(
             observed=champion.observed_share,
         ),
         turned={column: turned for column, (turned, _) in groups.items()},
-        released=_released(champion, challenger, by_block.sum(axis=0), differences),
+        released=_released(champion, challenger, matrix, differences),
         bundles=bundles,
         sentences=sentences,
         notes=notes,
@@ -113,7 +113,7 @@ def compare_evaluations(
 
 
 def _released(
-    champion: Evaluation, challenger: Evaluation, observed: IntArray, differences: Mapping[str, Estimate]
+    champion: Evaluation, challenger: Evaluation, observed: IntArray, differences: NamedEstimates
 ) -> Released | None:
     """Describe whom the challenger releases of those who were not observed, if there are any."""
     old, new = champion.records, challenger.records

@@ -180,14 +180,15 @@ class Curves:
     def capacity(self) -> Band:
         """Recall (y) when the K riskiest records of each day are reviewed (x: K, from 1 to the fullest day's records).
 
-        Only evaluated records stand in the queues.
+        Only evaluated records stand in the queues; y is NaN where one of them stands for others, who queued too.
         """
         queues = DailyQueues.of(self.records, self.draws)
         capacities = np.unique(np.geomspace(1, max(queues.longest, 1), _CAPACITY_POINTS).round())
         caught = np.stack([queues.caught(int(capacity)) for capacity in capacities], axis=-1)
         frauds = self.draws.totals(self.records.labels.astype(np.float64))
         drawn = divide(self.draws.drawn(caught), self.draws.drawn(frauds)[:, None])
-        shares = divide(caught.sum(axis=0), frauds.sum())
+        known = 1.0 if self.records.weights is None else np.nan
+        shares = divide(caught.sum(axis=0), frauds.sum()) * known
         return self._band(capacities, shares, *band_around(shares, drawn, self._basis))
 
     @cached_property

@@ -11,7 +11,7 @@ import numpy as np
 from scoring_model.arrays import FloatArray, IntArray
 from scoring_model.contract.outcome import OUTCOMES, Outcome
 from scoring_model.decision.flips import FRAUD, GENUINE, SHAPE, count_flips, kinds, turns
-from scoring_model.estimates import CHALLENGER, CHAMPION, OVERALL, Estimate, Slice, Table
+from scoring_model.estimates import CHALLENGER, CHAMPION, OVERALL, Estimate, NamedEstimates, Slice, Table
 from scoring_model.evaluation.draws import MIN_BLOCKS, Draws
 from scoring_model.evaluation.evaluated_records import EvaluatedRecords
 from scoring_model.evaluation.grouping import Grouping
@@ -27,7 +27,7 @@ from scoring_model.evaluation.rates import (
     rate_counts,
     rate_share,
 )
-from scoring_model.evaluation.uncertainty import differing, normal_quantile, rate_estimate, share_estimate
+from scoring_model.evaluation.uncertainty import differing, normal_quantile, share_estimate
 from scoring_model.figures import GROUP_RATES
 
 EXAMPLES: Final = 5
@@ -52,7 +52,7 @@ class Flip:
     genuine, frauds : int
         Records of each class.
     daily_genuine, daily_frauds : Estimate
-        The same per day with evaluated records.
+        The same per day with evaluated records; one that stands for others counts as often as in all figures.
     reasons : mapping of str to int
         Records by reason code of the stricter model, most frequent first. A record has up to five reasons.
     explained : int
@@ -138,7 +138,7 @@ class GroupFlips(GroupCounts):
         denominator has fewer than `MIN_RECORDS` records or ten days.
     """
 
-    changes: Mapping[str, Estimate]
+    changes: NamedEstimates
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -149,49 +149,51 @@ class GroupFlipTable:
     groups: tuple[GroupFlips, ...]
 
 
-def flips_by_block(champion: EvaluatedRecords, challenger: EvaluatedRecords, draws: Draws) -> IntArray:
-    """Count the flips of each block, of shape (blocks, *SHAPE)."""
-    return count_flips(pair_codes(champion, challenger), draws.block_of, draws.blocks)
+def pair_matrix(champion: EvaluatedRecords, challenger: EvaluatedRecords) -> IntArray:
+    """Count the records by class and both outcomes, of shape `SHAPE`."""
+    matrix: IntArray = count_flips(pair_codes(champion, challenger))[0]
+    return matrix
 
 
 def find_flips(
     champion: EvaluatedRecords,
     challenger: EvaluatedRecords,
-    by_block: IntArray,
+    matrix: IntArray,
     draws: Draws,
     explain: Explain | None,
 ) -> tuple[Flip, ...]:
-    """Describe each kind of flip that occurs in counts of shape (blocks, *SHAPE)."""
+    """Describe each kind of flip that occurs in counts of shape `SHAPE`."""
     before, after = champion.decisions, challenger.decisions
     moved = np.abs(after.scores - before.scores)
-    records = by_block.sum(axis=(1, 2, 3))
+    codes, weights = pair_codes(champion, challenger), champion.weights
+    daily = float(champion.weight_of_each.sum()) / draws.days
 
     def flip(old: Outcome, new: Outcome) -> Flip:
         i, j = OUTCOMES.index(old), OUTCOMES.index(new)
         rows = np.flatnonzero((before.outcomes == i) & (after.outcomes == j))
         shown = np.unique(np.linspace(0, len(rows) - 1, min(len(rows), MOST_EXPLAINED)).astype(np.int64))
         chosen = [] if explain is None else rows[shown].tolist()
-        codes = Counter(code for row in chosen for code in (explain(row, j > i) if explain else ()))
+        reasons = Counter(code for row in chosen for code in (explain(row, j > i) if explain else ()))
         farthest = rows[np.argsort(-moved[rows], kind="stable")][:EXAMPLES].tolist()
-        genuine, frauds = by_block[:, GENUINE, i, j], by_block[:, FRAUD, i, j]
-        daily = (_rate(counts, records, draws).times(len(moved) / draws.days) for counts in (genuine, frauds))
+        cells = (np.ravel_multi_index((label, i, j), SHAPE) for label in (GENUINE, FRAUD))
+        genuine, frauds = (_share((codes == cell).astype(np.int64), weights, draws) for cell in cells)
         return Flip(
             champion=old,
             challenger=new,
-            genuine=int(genuine.sum()),
-            frauds=int(frauds.sum()),
-            daily_genuine=next(daily),
-            daily_frauds=next(daily),
-            reasons=dict(sorted(codes.items(), key=lambda item: (-item[1], item[0]))),
+            genuine=int(matrix[GENUINE, i, j]),
+            frauds=int(matrix[FRAUD, i, j]),
+            daily_genuine=genuine.times(daily),
+            daily_frauds=frauds.times(daily),
+            reasons=dict(sorted(reasons.items(), key=lambda item: (-item[1], item[0]))),
             explained=len(chosen),
             examples=tuple(champion.record_ids[row] for row in farthest) if champion.record_ids else (),
         )
 
-    return tuple(flip(old, new) for old, new, _ in kinds(by_block.sum(axis=0)) if old is not new)
+    return tuple(flip(old, new) for old, new, _ in kinds(matrix) if old is not new)
 
 
 def daily_changes(
-    differences: Mapping[str, Estimate], *, applicants: float, days: int, observed: float = 1.0
+    differences: NamedEstimates, *, applicants: float, days: int, observed: float = 1.0
 ) -> tuple[DailyChange, ...]:
     """Turn differences of shares into numbers per day.
 
@@ -237,12 +239,6 @@ def _share(codes: IntArray, weights: FloatArray | None, draws: Draws) -> Estimat
     return share_estimate(rate_share(codes, weights, _TURNED), drawn, basis)
 
 
-def _rate(counts: IntArray, totals: IntArray, draws: Draws) -> Estimate:
-    """Estimate a share from counts of shape (blocks,)."""
-    drawn = divide(draws.drawn(counts), draws.drawn(totals))
-    return rate_estimate(int(counts.sum()), int(totals.sum()), drawn, draws.basis(totals, counts))
-
-
 def group_flips(
     champion: EvaluatedRecords, challenger: EvaluatedRecords, draws: Draws, column: str
 ) -> tuple[tuple[GroupCounts, ...], Table]:
@@ -275,7 +271,7 @@ def group_flips(
     return counts, table
 
 
-def changed(differences: Mapping[str, Estimate], part: Slice = OVERALL) -> Table:
+def changed(differences: NamedEstimates, part: Slice = OVERALL) -> Table:
     """Make the table of what the challenger changes, challenger minus champion."""
     return Table.of(differences, part=part, decided_by=CHALLENGER, against=CHAMPION, form="difference")
 
@@ -307,7 +303,7 @@ def _changes(by_block: IntArray, draws: Draws) -> list[dict[str, Estimate]]:
 
 
 def _over_labels(
-    changes: Mapping[str, Estimate], observed: IntArray, stopped: IntArray, groups: int
+    changes: NamedEstimates, observed: IntArray, stopped: IntArray, groups: int
 ) -> dict[str, Estimate]:
     """Widen the ends of the changes of a group to every label that those who were not observed could have."""
 

@@ -9,7 +9,7 @@ from scoring_model.bundle import CARD, Contents, SealedFiles, model_version
 from scoring_model.configuration import Configuration
 from scoring_model.decision.rules import NEVER_REACHED, Policy
 from scoring_model.decision.scale import MAX_SCORE, ScoreScale
-from scoring_model.escaping import for_markdown
+from scoring_model.escaping import for_markdown, sentence_for_markdown
 from scoring_model.evaluation import Evaluation
 from scoring_model.evaluation.bounds import MISSED_FRAUD
 from scoring_model.features import Feature
@@ -106,7 +106,7 @@ def _findings(findings: Sequence[Finding]) -> str:
 def _evaluated(prepared: Prepared, evaluation: Evaluation, calibration: CalibrationChoice) -> str:
     part = prepared.split.evaluated
     limits = [
-        f"**{for_markdown(one.sentence)}**"
+        f"**{sentence_for_markdown(one.sentence)}**"
         for one in evaluation.findings
         if one.code is Code.TRAINING_PERIOD and one.is_open
     ]
@@ -114,7 +114,7 @@ def _evaluated(prepared: Prepared, evaluation: Evaluation, calibration: Calibrat
         f"## Metrics on the {part.name} part",
         *limits,
         _metrics(evaluation),
-        for_markdown(str(calibration)),
+        sentence_for_markdown(str(calibration)),
     ]
     return "\n\n".join(texts)
 
@@ -178,7 +178,7 @@ def policy_section(
         *_promised(policy, alternatives, sample),
         *_controlled(policy),
     )
-    return f"## Policy\n\n{thresholds}\n\n{for_markdown(' '.join(sentences))}\n\n{promises}"
+    return f"## Policy\n\n{thresholds}\n\n{sentence_for_markdown(' '.join(sentences))}\n\n{promises}"
 
 
 def _choice(alternatives: Alternatives, event: str, is_picked: bool) -> str:
@@ -285,7 +285,7 @@ def table(header: Sequence[str], rows: Iterable[Sequence[Cell]]) -> str:
 
 
 def _list(title: str, items: Sequence[str]) -> str:
-    body = "\n".join(f"- {for_markdown(item)}" for item in items) or "None."
+    body = "\n".join(f"- {sentence_for_markdown(item)}" for item in items) or "None."
     return f"## {title}\n\n{body}"
 
 
@@ -293,5 +293,5 @@ def _cell(cell: Cell) -> str:
     if cell is None:
         return "-"
     if isinstance(cell, str):
-        return for_markdown(cell)
+        return sentence_for_markdown(cell)
     return f"{cell:.4g}" if isinstance(cell, float) else f"{cell:,}"

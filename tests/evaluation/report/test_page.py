@@ -11,6 +11,7 @@ from scoring_model.evaluation import Evaluation
 from scoring_model.evaluation.report import Grid, Section, evaluation_report
 from scoring_model.evaluation.report import html as rendered
 from scoring_model.evaluation.report.first_screen import promise_cards
+from scoring_model.evaluation.report.markdown import markdown
 
 KEPT = {"max_false_reject": 0.05, "max_step_up": 0.9, "max_missed_fraud": 0.9}
 
@@ -108,6 +109,21 @@ def test_values_are_text() -> None:
     html = rendered(evaluation_report(evaluated(genuine=50, frauds=0, days=3), further=[part]))
     assert "<script>alert" not in html
     assert "&lt;script&gt;alert(1)" in html
+
+
+def test_only_sentences_have_no_plural_behind_a_one() -> None:
+    """The first cell of a row may be a value of theirs, which both renderers show as it is."""
+    grid = Grid.of("more", "On 1 records", {"a": "Plan", "b": "Found"}, [("1 days", "1 records")])
+    part = Section(name="more", title="More", texts=("Plan '1 days': 1 records.",), grids=(grid,))
+    report = evaluation_report(evaluated(genuine=50, frauds=0, days=3), further=[part])
+    html = rendered(report)
+    assert ">1 days</th>" in html
+    assert ">1 record</td>" in html
+    assert '<p class="text">Plan &#39;1 days&#39;: 1 record.</p>' in html
+    text = markdown(report)
+    assert "| 1 days | 1 record |" in text
+    assert "Plan '1 days': 1 record.\n" in text
+    assert "*On 1 record*" in text
 
 
 def test_values_of_groups_are_text() -> None:

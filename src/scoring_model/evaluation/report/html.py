@@ -49,7 +49,7 @@ def html(report: Report) -> str:
     require_libraries()
     environment = _environment()
     css = environment.get_template("report.css").render(light=_variables(LIGHT), dark=_variables(DARK))
-    return singular(environment.get_template("page.html.j2").render(report=with_glossary(report), css=css))
+    return environment.get_template("page.html.j2").render(report=with_glossary(report), css=css)
 
 
 @cache
@@ -60,11 +60,17 @@ def _environment() -> "Environment":
     environment = Environment(
         loader=PackageLoader("scoring_model.evaluation.report"),
         autoescape=True,
+        finalize=_said,
         undefined=StrictUndefined,
         keep_trailing_newline=True,
     )
     environment.filters |= {"made": made, "picture": picture, "texts": texts_of}
     return environment
+
+
+def _said(value: object) -> object:
+    """Make a sentence one about 1; what is escaped already, such as a value of a user, stays."""
+    return singular(value) if type(value) is str else value
 
 
 def _variables(palette: Mapping[str, str]) -> str:

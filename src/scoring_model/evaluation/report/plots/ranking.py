@@ -76,6 +76,8 @@ def draw_capacity(ax: "Axes", curve: Band, stopped: float) -> None:
     """
     if not curve.frauds:
         raise NothingToDraw("the evaluated records lack frauds")
+    if np.isnan(curve.y).all():
+        raise NothingToDraw("records stand for others, so the queues of the days are not known")
     _curve(ax, curve)
     ax.set_xscale("log")
     ticks = [step * 10**power for power in range(6) for step in (1, 2, 5)]

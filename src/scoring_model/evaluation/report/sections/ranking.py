@@ -131,6 +131,9 @@ def _capacity(evaluation: EvaluationResult) -> Drawing:
     if not evaluation.overall.frauds:
         return Drawing(name=name, title=title, missing="It needs frauds, and there are none.")
     curve = evaluation.curves.capacity
+    if np.isnan(curve.y).all():
+        missing = "Records of the control group stand for others, so the queue of a day is not known."
+        return Drawing(name=name, title=title, missing=missing)
     some = "; ".join(
         f"{_whole(curve.x[place])} a day find {percent(curve.y[place])}"
         for place in thin(len(curve.x), 4)[1:3]
