@@ -70,6 +70,7 @@ def test_hashes_of_contacts_link_records(tmp_path: Path) -> None:
     hashes = [f"{place * 7919 % 100_003:016x}" for place in range(N)]
     found = proposed(tmp_path, email_sha256=[*hashes[:-5], *hashes[:5]], id=range(N))
     assert {signal.column: signal.type for signal in found.signals} == {"email_sha256": Kind.IDENTIFIER}
+    assert "address.region" not in proposed(tmp_path, MAIL_HASH=hashes).fields
 
 
 @pytest.mark.parametrize(

@@ -113,12 +113,12 @@ def person_words(headers: tuple[str, ...]) -> frozenset[str]:
 
 @cache
 def _begun(header: str) -> str | None:
-    """Return the only field of which a synonym begins with a header of some letters."""
+    """Return the only field of which a synonym of one word begins with a header of some letters."""
     if len(header) < _FEWEST_LETTERS:
         return None
     fields = {
         name
         for name, text in synonyms.HEADERS.items()
-        if any(entry.startswith(header) for entry in ranks(text))
+        if any(entry.startswith(header) for entry in known(text) if "_" not in entry)
     }
     return next(iter(fields)) if len(fields) == 1 else None
