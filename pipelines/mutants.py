@@ -36,9 +36,10 @@ TESTS: Final = (
         f"tests/pages/test_{part}.py"
         for part in ("tones", "verdicts", "numbers", "cells", "readers", "drawings")
     ),
-    *(f"tests/evaluation/report/test_{part}.py" for part in ("page", "comparison_page", "plots")),
-    *(f"tests/evaluation/test_{part}.py" for part in ("gates", "document", "comparison")),
-    *(f"tests/monitoring/test_{part}.py" for part in ("gates", "report")),
+    *(
+        f"tests/evaluation/{part}.py"
+        for part in ("test_gates", "report/test_comparison_page", "report/test_page")
+    ),
 )
 """The quick ones first."""
 
