@@ -36,6 +36,7 @@ TESTS: Final = (
         f"tests/pages/test_{part}.py"
         for part in ("tones", "verdicts", "numbers", "cells", "readers", "drawings")
     ),
+    "tests/evaluation/test_comparison.py::test_benefits_hold_at_once",
     *(
         f"tests/evaluation/{part}.py"
         for part in ("test_gates", "report/test_comparison_page", "report/test_page")
@@ -184,6 +185,8 @@ EXPLAINED: Final[dict[str, str]] = {
     "evaluation/report/comparison_page.py: comparison: comparison.days < MIN_BLOCKS": (
         "the border: no made comparison lies on exactly ten days"
     ),
+    "evaluation/report/plots/ranking.py: comparison: len(ticks) > 8": "the border: no made axis has just eight ticks",
+    "evaluation/report/plots/scores.py: comparison: threshold <= 1000": "the border: no made threshold is exactly 1000",
 }
 """Survivors, by the text of their line, with the reason why no page, gate or card shows them."""
 
