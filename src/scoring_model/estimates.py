@@ -110,6 +110,10 @@ class Estimate:
         return asdict(self)
 
 
+NamedEstimates: TypeAlias = Mapping[str, Estimate]
+"""By the key of their figure."""
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Slice:
     """The records of a result that a number rests on.
@@ -211,7 +215,7 @@ class Table(Mapping[Key, Estimate]):
     @classmethod
     def of(
         cls,
-        named: Mapping[str, Estimate],
+        named: NamedEstimates,
         *,
         part: Slice = OVERALL,
         decided_by: Decider = MODEL,

@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+from scoring_model.bundle.manifest import Manifest
+from scoring_model.bundle.seal import seal_file
 from scoring_model.bundle.writer import write_bundle
 
 FIELDS: dict[str, Any] = {
@@ -50,7 +52,10 @@ def write(fields: dict[str, Any], files: dict[str, bytes]) -> Callable[..., Path
     """Return a writer of the small bundle, any argument of which may be given otherwise."""
 
     def writer(out: Path, **changes: Any) -> Path:
-        return write_bundle(out, **{"files": files, **fields, **changes})
+        given = {**fields, **changes}
+        written = given.pop("files", files)
+        options = {name: given.pop(name) for name in ("signing_key", "replace") if name in given}
+        return write_bundle(out, written, Manifest(**given, files={"any": seal_file(b"")}), **options)
 
     return writer
 

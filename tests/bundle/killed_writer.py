@@ -14,7 +14,9 @@ from types import FrameType
 from typing import Any
 
 from scoring_model.bundle.errors import NotABundle
+from scoring_model.bundle.manifest import Manifest
 from scoring_model.bundle.reader import read_bundle
+from scoring_model.bundle.seal import seal_file
 from scoring_model.bundle.writer import write_bundle
 
 OWN_CODE = ("bundle/writer.py", "bundle/durable.py")
@@ -26,18 +28,21 @@ def write(out: Path, version: str, *, replace: bool) -> None:
     write_bundle(
         out,
         {name: version.encode() * SIZES[version] for name in ("a", "b", f"only-{version}")},
-        name="killed",
-        model_version=version,
-        policy_version="1",
-        feature_fingerprint="0" * 64,
-        data={
-            "sha256": "0" * 64,
-            "records": 1,
-            "from": "2024-01-01T00:00:00.000000Z",
-            "to": "2024-01-01T00:00:00.000000Z",
-        },
-        configuration_sha256="0" * 64,
-        libraries={"none": "0"},
+        Manifest(
+            name="killed",
+            model_version=version,
+            policy_version="1",
+            feature_fingerprint="0" * 64,
+            data={
+                "sha256": "0" * 64,
+                "records": 1,
+                "from": "2024-01-01T00:00:00.000000Z",
+                "to": "2024-01-01T00:00:00.000000Z",
+            },
+            configuration_sha256="0" * 64,
+            libraries={"none": "0"},
+            files={"any": seal_file(b"")},
+        ),
         replace=replace,
     )
 

@@ -56,11 +56,8 @@ def reseal(
     sealed: Path, out: Path, files: dict[str, bytes], key: Ed25519PrivateKey | None = None, **fields: Any
 ) -> Path:
     """Seal altered files under the old manifest's claims, as somebody with the signing key could."""
-    manifest = read_bundle(sealed).manifest
-    kept = ("name", "model_version", "policy_version", "feature_fingerprint", "data", "configuration_sha256")
-    claims = {name: getattr(manifest, name) for name in (*kept, "libraries")}
-    contents = {**read_bundle(sealed).files, **files}
-    return write_bundle(out, contents, **{**claims, **fields}, signing_key=key)
+    old = read_bundle(sealed)
+    return write_bundle(out, {**old.files, **files}, replace(old.manifest, **fields), signing_key=key)
 
 
 def test_the_files_are_those_that_are_known(sealed: Path) -> None:

@@ -9,6 +9,7 @@ from scoring_model.bundle import Profile, ReferenceDays, measure_profile, measur
 from scoring_model.bundle.codec import npz_bytes, read_npz
 from scoring_model.bundle.errors import ContentInvalid
 from scoring_model.bundle.reference_days import names_of_bins
+from scoring_model.decision.rules import Decisions
 
 DAY = 86_400_000_000
 
@@ -26,9 +27,12 @@ def measured(*, records: int = 3000, days: int = 40) -> tuple[Profile, Reference
         names=("number", "code"),
         persons=persons,
         event_times=np.sort((days * rng.random(records) ** 3 * DAY).astype(np.int64))[::-1],
-        margins=rng.normal(size=records),
-        scores=scores,
-        outcomes=np.minimum(scores // 400, 2).astype(np.int8),
+        decisions=Decisions(
+            rng.normal(size=records),
+            scores,
+            np.minimum(scores // 400, 2).astype(np.int8),
+            np.full(records, np.nan),
+        ),
         targets=(rng.random(records) < 0.05).astype(np.int8),
         thresholds=(400, 800),
         contributions=rng.normal(size=(100, 2)),

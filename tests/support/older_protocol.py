@@ -32,18 +32,7 @@ def older_bundle(present: Path, out: Path) -> Path:
     sealed = read_bundle(present)
     said = read_json(sealed.files[REASONS])
     assert said.pop("share") == SHARE
-    plain = sealed.manifest
-    write_bundle(
-        out,
-        {**sealed.files, REASONS: json_bytes(said)},
-        name=plain.name,
-        model_version=plain.model_version,
-        policy_version=plain.policy_version,
-        feature_fingerprint=plain.feature_fingerprint,
-        data=plain.data,
-        configuration_sha256=plain.configuration_sha256,
-        libraries=plain.libraries,
-    )
+    write_bundle(out, {**sealed.files, REASONS: json_bytes(said)}, sealed.manifest)
     with_protocol(out, OLDER)
     return out
 

@@ -20,7 +20,7 @@ from scoring_model.training.backtest import backtest
 from scoring_model.training.rungs import Rung
 from scoring_model.training.thinned_files import prepare_files
 from scoring_model.training.trial_workers import SearchContext, trial_workers
-from scoring_model.training.tuning import Tuning, tune
+from scoring_model.training.tuning import SearchOptions, Tuning, tune
 
 SETTINGS = TuningSettings(folds=2, max_rounds=20, patience=5, trials=6)
 PARAMS = {"learning_rate": 0.2, "num_leaves": 4, "max_depth": 4}
@@ -44,16 +44,12 @@ def search(journal: Path, on: Workers) -> Tuning:
     """Tune on the sample."""
     return tune(
         *sample(),
+        SearchOptions(threads=1, journal=journal, progress=False, workers=on),
         feature_names=("a", "b"),
         categorical=(),
         monotone=(0, 0),
         settings=SETTINGS,
         seed=1,
-        threads=1,
-        journal=journal,
-        resume=False,
-        progress=False,
-        workers=on,
     )
 
 

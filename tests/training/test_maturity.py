@@ -95,7 +95,7 @@ def test_the_search_gets_the_training_part(
     searching = replace(use, training=replace(use.training, tuned=None))
     with pytest.raises(Given):
         runs.run_training(table, searching, threads=1)
-    rows, targets, times = given[0]
+    rows, targets, times = given[0][:3]
     assert np.array_equal(np.asarray(targets), prepared.split.train_targets)
     assert np.array_equal(np.asarray(times), table.event_times[prepared.split.train])
     assert np.asarray(rows).tobytes() == prepared.rows[prepared.split.train].tobytes()

@@ -5,6 +5,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import nullcontext
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from scoring_model.training import progress, trial_workers, tuning
 from scoring_model.training.journal import JournalError
 from scoring_model.training.rungs import Rung
 from scoring_model.training.space import STARTING_POINTS
-from scoring_model.training.tuning import Tuning, is_cut_short, tune
+from scoring_model.training.tuning import SearchOptions, Tuning, is_cut_short, tune
 
 TRIALS = 9
 FEATURES: dict[str, Any] = {
@@ -42,8 +43,15 @@ def search(journal: Path, **changed: Any) -> Tuning:
     """Tune on the sample."""
     rows, targets, times = changed.pop("data", None) or sample()
     limits = {"max_rounds": 30, "patience": 5, **changed.pop("limits", {"trials": TRIALS})}
-    options = {"seed": 11, "threads": 1, "resume": False, "progress": False, **FEATURES, **changed}
-    return tune(rows, targets, times, settings=TuningSettings(**limits), journal=journal, **options)
+    names = {one.name for one in fields(SearchOptions)}
+    options = {
+        "threads": 1,
+        "progress": False,
+        **{name: changed.pop(name) for name in names & changed.keys()},
+    }
+    given = {"seed": 11, **FEATURES, **changed}
+    how = SearchOptions(journal=journal, **options)
+    return tune(rows, targets, times, how, settings=TuningSettings(**limits), **given)
 
 
 @pytest.fixture(scope="module")

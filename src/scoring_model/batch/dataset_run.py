@@ -6,7 +6,7 @@ Decision record: docs/adr/0026-datasets.md.
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -29,7 +29,7 @@ from scoring_model.batch.stages import (
 from scoring_model.contract.outcome import OUTCOMES
 from scoring_model.contract.rules import Rule
 from scoring_model.parallel import Workers
-from scoring_model.parallel.progress import Progress
+from scoring_model.parallel.progress import Progress, Report
 from scoring_model.records.atomic import json_text
 from scoring_model.records.quarantine import QUARANTINE_COLUMNS, accept_counts, quarantine_lines
 from scoring_model.records.stored import StoredFile, file_system
@@ -102,7 +102,7 @@ class Run:
     work: Work
     workers: Workers
     max_bad_share: float
-    report: Callable[[str], None]
+    report: Report
 
     def finished(
         self, scorer: Scorer, content: Content, rules: Rules | None, *, resume: bool

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 from scoring_model.bundle.contents import CONFIGURATION, VERSIONED, Contents, DecisionPart
 from scoring_model.bundle.errors import ManifestInvalid
+from scoring_model.bundle.manifest import Manifest
 from scoring_model.bundle.reader import SealedFiles
-from scoring_model.bundle.seal import sha256_hex
+from scoring_model.bundle.seal import seal_file, sha256_hex
 from scoring_model.bundle.short_card import ShortCard, short_card
 from scoring_model.bundle.writer import write_bundle
 from scoring_model.contract.violation import Violation, pointer
@@ -70,9 +71,7 @@ class Bundle:
         BundleExists
             If `path` exists and `replace` is False.
         """
-        return write_bundle(
-            Path(path),
-            self.files,
+        manifest = Manifest(
             name=self.name,
             model_version=self.model_version,
             policy_version=self.contents.policy_version,
@@ -80,9 +79,9 @@ class Bundle:
             data=self.data,
             configuration_sha256=sha256_hex(self.described[CONFIGURATION]),
             libraries=self.libraries,
-            signing_key=signing_key,
-            replace=replace,
+            files={name: seal_file(content) for name, content in self.files.items()},
         )
+        return write_bundle(Path(path), self.files, manifest, signing_key=signing_key, replace=replace)
 
 
 def model_version(name: str, files: Mapping[str, bytes]) -> str:

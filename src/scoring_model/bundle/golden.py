@@ -109,7 +109,7 @@ def choose_rows(rows: FloatArray, margins: FloatArray, *, count: int) -> IntArra
     """
     if count >= len(rows):
         return np.arange(len(rows), dtype=np.int64)
-    by_margin = np.argsort(margins, kind="stable").astype(np.int64)
+    by_margin = np.argsort(margins, kind="stable")
     missing = by_margin[np.isnan(rows[by_margin]).any(axis=1)]
     gaps = _spread(missing, min(count // 3, len(missing)))
     others = by_margin[~np.isin(by_margin, gaps)]

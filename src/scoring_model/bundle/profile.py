@@ -240,13 +240,13 @@ def _suppress_few(bins: IntArray, persons: IntArray) -> IntArray:
 
 
 def _bin(values: FloatArray, borders: Sequence[float]) -> IntArray:
-    return np.searchsorted(np.asarray(borders, dtype=np.float64), values, side="left").astype(np.int64)
+    return np.searchsorted(np.asarray(borders, dtype=np.float64), values, side="left")
 
 
 def _code(values: FloatArray, codes: Sequence[int]) -> IntArray:
     """Return the place of each value among ascending codes, that of others being past the last."""
     known = np.asarray(codes, dtype=np.float64)
-    places = np.searchsorted(known, values).astype(np.int64)
+    places = np.searchsorted(known, values)
     inside = np.minimum(places, max(len(codes) - 1, 0))
     return np.where(known[inside] == values, places, len(codes)) if len(codes) else np.zeros_like(places)
 

@@ -13,7 +13,7 @@ from typing import Any, Final, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from scoring_model.arrays import FloatArray, IntArray
+from scoring_model.arrays import FloatArray, Int8Array, IntArray
 from scoring_model.bundle.codec import npz_bytes, read_npz
 from scoring_model.bundle.contents import REFERENCE_DAYS
 from scoring_model.bundle.errors import ContentInvalid
@@ -21,6 +21,7 @@ from scoring_model.bundle.k_anonymity import MIN_GROUP_SIZE
 from scoring_model.bundle.profile import SCORE_BINS, Profile
 from scoring_model.bundle.reader import SealedFiles
 from scoring_model.contract.outcome import OUTCOMES
+from scoring_model.decision.rules import Decisions
 from scoring_model.records.times import DAY
 
 PROBABILITY_BINS: Final = 40
@@ -150,7 +151,7 @@ def bin_counts(
 
 def count_by_day(codes: IntArray, days: IntArray, bins: int, size: int) -> IntArray:
     """Count codes from 0 to `bins` - 1 by day, of shape (size, bins)."""
-    return np.bincount(days * bins + codes, minlength=size * bins).reshape(size, bins).astype(np.int64)
+    return np.bincount(days * bins + codes, minlength=size * bins).reshape(size, bins)
 
 
 def measure_reference_days(
@@ -160,10 +161,8 @@ def measure_reference_days(
     names: Sequence[str],
     persons: IntArray,
     event_times: IntArray,
-    margins: FloatArray,
-    scores: IntArray,
-    outcomes: NDArray[np.int8],
-    targets: NDArray[np.int8],
+    decisions: Decisions,
+    targets: Int8Array,
     thresholds: tuple[int, int],
     contributions: FloatArray,
 ) -> ReferenceDays:
@@ -172,24 +171,24 @@ def measure_reference_days(
     Parameters
     ----------
     rows : ndarray of shape (n, d), float64
-    persons, event_times, scores : ndarray of shape (n,), int64
-        Code of the person, microseconds since 1970-01-01 UTC, 0 to 1000.
-    outcomes, targets : ndarray of shape (n,), int8
-        Codes into `OUTCOMES`; 1 fraud, 0 genuine, -1 for those who were not observed, who count by margin nowhere.
+    persons, event_times : ndarray of shape (n,), int64
+        Code of the person, microseconds since 1970-01-01 UTC.
+    targets : ndarray of shape (n,), int8
+        1 fraud, 0 genuine, -1 for those who were not observed, who count by margin nowhere.
     contributions : ndarray of shape (e, d), float64
         Of some rows drawn at random.
     """
     days, code = _merged_days(event_times // DAY, persons)
-    seen = targets >= 0
+    margins, seen = decisions.margins, targets >= 0
     size, borders = len(days), _margin_borders(margins[seen])
-    groups = np.searchsorted(borders, margins[seen], side="left").astype(np.int64)
+    groups = np.searchsorted(borders, margins[seen], side="left")
     held = np.bincount(groups, minlength=len(borders) + 1)
     return ReferenceDays(
         days=days,
-        records=np.bincount(code, minlength=size).astype(np.int64),
+        records=np.bincount(code, minlength=size),
         bins=bin_counts(rows, profile, code, size, names=names),
-        scores=count_by_day(scores // 10, code, SCORE_BINS, size),
-        outcomes=count_by_day(outcomes.astype(np.int64), code, len(OUTCOMES), size),
+        scores=count_by_day(decisions.scores // 10, code, SCORE_BINS, size),
+        outcomes=count_by_day(decisions.outcomes.astype(np.int64), code, len(OUTCOMES), size),
         thresholds=np.array(thresholds, dtype=np.int64),
         margin_borders=borders,
         margins=np.bincount(groups, margins[seen], minlength=len(borders) + 1) / np.maximum(held, 1),
@@ -212,7 +211,7 @@ def _merged_days(days: IntArray, persons: IntArray) -> tuple[IntArray, IntArray]
             groups, start = groups + 1, end
     group = np.minimum(group, max(groups - 1, 0))  # the last days, of too few persons, join the group before
     first = np.unique(group, return_index=True)[1]
-    return held[first].astype(np.int64), group[code.astype(np.int64)]
+    return held[first], group[code]
 
 
 def _margin_borders(margins: FloatArray) -> FloatArray:

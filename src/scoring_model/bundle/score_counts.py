@@ -117,7 +117,7 @@ class ScoreCounts:
 
 
 def _counted(scores: IntArray) -> IntArray:
-    return np.bincount(scores, minlength=MAX_SCORE + 1).astype(np.int64, copy=False)
+    return np.bincount(scores, minlength=MAX_SCORE + 1)
 
 
 def _present(counts: IntArray) -> dict[str, int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -43,13 +44,7 @@ def upgrade(
     write_bundle(
         out,
         {**sealed.files, **contents.policy_files(), CARD: _card(sealed, version)},
-        name=manifest.name,
-        model_version=manifest.model_version,
-        policy_version=version,
-        feature_fingerprint=manifest.feature_fingerprint,
-        data=manifest.data,
-        configuration_sha256=manifest.configuration_sha256,
-        libraries=manifest.libraries,
+        dataclasses.replace(manifest, policy_version=version),
         signing_key=signing_key,
         replace=replace,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,7 +15,7 @@ from scoring_model.bundle.durable import (
     write_synced,
 )
 from scoring_model.bundle.errors import BundleExists, UnexpectedFile
-from scoring_model.bundle.manifest import MANIFEST, SIGNATURE, Manifest
+from scoring_model.bundle.manifest import MANIFEST, PROTOCOL, SIGNATURE, Manifest
 from scoring_model.bundle.reader import read_manifest
 from scoring_model.bundle.seal import seal_file, sign
 from scoring_model.records.atomic import sync
@@ -26,14 +27,8 @@ if TYPE_CHECKING:
 def write_bundle(
     out: Path,
     files: Mapping[str, bytes],
+    manifest: Manifest,
     *,
-    name: str,
-    model_version: str,
-    policy_version: str,
-    feature_fingerprint: str,
-    data: Mapping[str, object],
-    configuration_sha256: str,
-    libraries: Mapping[str, str],
     signing_key: Ed25519PrivateKey | None = None,
     replace: bool = False,
 ) -> Path:
@@ -41,12 +36,14 @@ def write_bundle(
 
     Everything is written and synced to a hidden directory next to `out`, which is then renamed atomically. A killed
     writer leaves `out` unchanged and the hidden directory (``.<name>.<random>.partial``), which is never read and may
-    be deleted. See `Manifest` for the fields.
+    be deleted.
 
     Parameters
     ----------
     files : mapping of str to bytes
         Contents by plain file name.
+    manifest : Manifest
+        Its protocol and its files are those that are written.
     signing_key : Ed25519PrivateKey, optional
         Signs the manifest, and through its hashes every file. Ed25519 is deterministic (RFC 8032).
     replace : bool
@@ -61,16 +58,8 @@ def write_bundle(
     NotABundle, NewerProtocol, UnreleasedProtocol, UnexpectedFile
         If `out` exists but is not a bundle of a known protocol, or holds files outside of its manifest.
     """
-    manifest = Manifest(
-        name=name,
-        model_version=model_version,
-        policy_version=policy_version,
-        feature_fingerprint=feature_fingerprint,
-        data=data,
-        configuration_sha256=configuration_sha256,
-        libraries=libraries,
-        files={file: seal_file(content) for file, content in files.items()},
-    )
+    seals = {file: seal_file(content) for file, content in files.items()}
+    manifest = dataclasses.replace(manifest, protocol=PROTOCOL, files=seals)
     contents = {**files, MANIFEST: manifest.to_bytes()}
     if signing_key is not None:
         contents[SIGNATURE] = sign(contents[MANIFEST], signing_key)

@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from dataclasses import dataclass
 from functools import wraps
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
@@ -30,15 +31,13 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
+@dataclass(frozen=True, slots=True)
 class AsyncRunner:
     """Sends requests and retries."""
 
-    def __init__(
-        self, session: Session, http: httpx.AsyncClient, sleep: Callable[[float], Awaitable[None]]
-    ) -> None:
-        self.session = session
-        self.http = http
-        self.sleep = sleep
+    session: Session
+    http: httpx.AsyncClient
+    sleep: Callable[[float], Awaitable[None]]
 
     async def run(self, request: Request[T], seconds: float | None = None) -> T:
         """Send a request, with retries where they are safe; return the value of its answer."""

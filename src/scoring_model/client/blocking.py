@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import wraps
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
@@ -29,13 +30,13 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
+@dataclass(frozen=True, slots=True)
 class Runner:
     """Sends requests and retries."""
 
-    def __init__(self, session: Session, http: httpx.Client, sleep: Callable[[float], None]) -> None:
-        self.session = session
-        self.http = http
-        self.sleep = sleep
+    session: Session
+    http: httpx.Client
+    sleep: Callable[[float], None]
 
     def run(self, request: Request[T], seconds: float | None = None) -> T:
         """Send a request, with retries where they are safe; return the value of its answer."""

@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from scoring_model.arrays import BoolArray, FloatArray, IntArray
+from scoring_model.arrays import BoolArray, FloatArray, Int8Array, IntArray
 
 ZERO: Final = float(np.float32(1e-35))
 """LightGBM reads every value of at most this size as 0 (`kZeroThreshold`, a float32)."""
@@ -68,7 +68,7 @@ class Forest:
     feature: IntArray
     category_set: IntArray
     threshold: FloatArray
-    missing: NDArray[np.int8]
+    missing: Int8Array
     default_left: BoolArray
     left: IntArray
     right: IntArray

@@ -7,9 +7,8 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from scoring_model.arrays import FloatArray, IntArray
+from scoring_model.arrays import FloatArray, Int8Array, IntArray
 from scoring_model.contract.outcome import Outcome
 from scoring_model.contract.violation import Violation
 from scoring_model.decision.control import CONTROL, Control
@@ -106,7 +105,7 @@ class Policy:
             return Outcome.FAILED
         return Outcome.STEPPED_UP if score >= self.step_up_from else Outcome.PASSED
 
-    def outcomes(self, scores: IntArray) -> NDArray[np.int8]:
+    def outcomes(self, scores: IntArray) -> Int8Array:
         """Outcomes of many scores.
 
         Parameters
@@ -175,7 +174,7 @@ class Decisions:
 
     margins: FloatArray
     scores: IntArray
-    outcomes: NDArray[np.int8]
+    outcomes: Int8Array
     probabilities: FloatArray
 
     def take(self, rows: IntArray) -> "Decisions":

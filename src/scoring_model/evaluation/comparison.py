@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Final
 
 from scoring_model.arrays import IntArray
-from scoring_model.estimates import CHALLENGER, CHAMPION, Estimate, Table
+from scoring_model.estimates import CHALLENGER, CHAMPION, NamedEstimates, Table
 from scoring_model.evaluation.comparison_result import ComparedBundle, ComparisonResult
 from scoring_model.evaluation.evaluation import Evaluation
 from scoring_model.evaluation.flips import (
@@ -113,7 +113,7 @@ def compare_evaluations(
 
 
 def _released(
-    champion: Evaluation, challenger: Evaluation, observed: IntArray, differences: Mapping[str, Estimate]
+    champion: Evaluation, challenger: Evaluation, observed: IntArray, differences: NamedEstimates
 ) -> Released | None:
     """Describe whom the challenger releases of those who were not observed, if there are any."""
     old, new = champion.records, challenger.records

@@ -10,7 +10,7 @@ import numpy as np
 
 from scoring_model.arrays import FloatArray, IntArray
 from scoring_model.decision.flips import count_flips
-from scoring_model.estimates import OVERALL, Estimate, Key, Slice, Table
+from scoring_model.estimates import OVERALL, Estimate, Key, NamedEstimates, Slice, Table
 from scoring_model.evaluation.document import document, frame, members
 from scoring_model.evaluation.flips import DailyChange, Flip, GroupCounts, GroupFlips, GroupFlipTable
 from scoring_model.evaluation.paired import least_variances, pair_codes
@@ -99,12 +99,12 @@ class ComparisonResult:
     notes: tuple[str, ...] = ()
 
     @cached_property
-    def differences(self) -> Mapping[str, Estimate]:
+    def differences(self) -> NamedEstimates:
         """Difference of every figure, by name."""
         return self.table.where(lambda key: key.part == OVERALL and key.form == "difference").named()
 
     @cached_property
-    def judged(self) -> Mapping[str, Estimate]:
+    def judged(self) -> NamedEstimates:
         """The differences with the ends that a verdict may rest on, by name.
 
         Where applicants were stopped these hold for every label that they could have; some figures have none then.
@@ -118,7 +118,7 @@ class ComparisonResult:
         }
 
     @cached_property
-    def flip_rates(self) -> Mapping[str, Estimate]:
+    def flip_rates(self) -> NamedEstimates:
         """Shares of records that the challenger decides otherwise, by name; see `FLIPS`."""
         return self.table.where(lambda key: key.form == "value").named()
 

@@ -6,9 +6,8 @@ from enum import StrEnum
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from scoring_model.arrays import BoolArray, FloatArray, IntArray
+from scoring_model.arrays import BoolArray, FloatArray, Int8Array, IntArray
 from scoring_model.evaluation.document import members
 from scoring_model.records import RecordTable, format_duration
 from scoring_model.records.observation import observed, targets_at
@@ -107,11 +106,11 @@ class Selection:
     """
 
     rows: IntArray
-    targets: NDArray[np.int8]
+    targets: Int8Array
     coverage: Coverage
     weights: FloatArray | None = None
     stopped: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
-    stopped_labels: NDArray[np.int8] = field(default_factory=lambda: np.empty(0, dtype=np.int8))
+    stopped_labels: Int8Array = field(default_factory=lambda: np.empty(0, dtype=np.int8))
 
 
 def select(

@@ -185,7 +185,7 @@ def estimated_frauds(distribution: DelayDistribution, ages: IntArray) -> Estimat
 def _at_risk(delays: IntArray, ages: IntArray, at: IntArray) -> IntArray:
     """Count the frauds with at most each delay that are old enough to show it."""
     started = np.searchsorted(np.sort(delays), at, side="right")
-    return (started - np.searchsorted(np.sort(ages), at, side="left")).astype(np.int64)
+    return started - np.searchsorted(np.sort(ages), at, side="left")
 
 
 def _sums(delays: IntArray, ages: IntArray, at: IntArray, values: FloatArray) -> FloatArray:

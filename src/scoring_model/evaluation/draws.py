@@ -218,7 +218,7 @@ class Draws:
 def _coded(values: IntArray) -> tuple[int, IntArray]:
     """Number different values, ascending; return how many there are, and the number of each."""
     held, codes = np.unique(values, return_inverse=True)
-    return len(held), codes.astype(np.int64, copy=False)
+    return len(held), codes
 
 
 @compiled

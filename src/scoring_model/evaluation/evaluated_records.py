@@ -4,9 +4,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
-from scoring_model.arrays import FloatArray, IntArray
+from scoring_model.arrays import FloatArray, Int8Array, IntArray
 from scoring_model.decision.rules import Decisions
 from scoring_model.evaluation.draws import Draws
 from scoring_model.evaluation.stopped import NotObserved
@@ -56,7 +55,7 @@ class EvaluatedRecords:
     """
 
     decisions: Decisions
-    labels: NDArray[np.int8]
+    labels: Int8Array
     event_times: IntArray
     record_ids: tuple[str, ...] = ()
     persons: IntArray | None = None

@@ -9,7 +9,7 @@ import numpy as np
 from scoring_model.arrays import FloatArray, IntArray
 from scoring_model.configuration import CostSettings
 from scoring_model.contract.outcome import OUTCOMES
-from scoring_model.estimates import Estimate
+from scoring_model.estimates import Estimate, NamedEstimates
 from scoring_model.evaluation.cost import cost_of_cells
 from scoring_model.evaluation.draws import Basis, Draws
 from scoring_model.evaluation.evaluated_records import EvaluatedRecords
@@ -42,7 +42,7 @@ class Figures:
         NaN in a draw without the figure; r = 0 with fewer than ten days.
     """
 
-    estimates: Mapping[str, Estimate]
+    estimates: NamedEstimates
     draws: Mapping[str, FloatArray]
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from scoring_model.arrays import FloatArray, IntArray
 from scoring_model.contract.outcome import OUTCOMES, Outcome
 from scoring_model.decision.flips import FRAUD, GENUINE, SHAPE, count_flips, kinds, turns
-from scoring_model.estimates import CHALLENGER, CHAMPION, OVERALL, Estimate, Slice, Table
+from scoring_model.estimates import CHALLENGER, CHAMPION, OVERALL, Estimate, NamedEstimates, Slice, Table
 from scoring_model.evaluation.draws import MIN_BLOCKS, Draws
 from scoring_model.evaluation.evaluated_records import EvaluatedRecords
 from scoring_model.evaluation.grouping import Grouping
@@ -138,7 +138,7 @@ class GroupFlips(GroupCounts):
         denominator has fewer than `MIN_RECORDS` records or ten days.
     """
 
-    changes: Mapping[str, Estimate]
+    changes: NamedEstimates
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -193,7 +193,7 @@ def find_flips(
 
 
 def daily_changes(
-    differences: Mapping[str, Estimate], *, applicants: float, days: int, observed: float = 1.0
+    differences: NamedEstimates, *, applicants: float, days: int, observed: float = 1.0
 ) -> tuple[DailyChange, ...]:
     """Turn differences of shares into numbers per day.
 
@@ -271,7 +271,7 @@ def group_flips(
     return counts, table
 
 
-def changed(differences: Mapping[str, Estimate], part: Slice = OVERALL) -> Table:
+def changed(differences: NamedEstimates, part: Slice = OVERALL) -> Table:
     """Make the table of what the challenger changes, challenger minus champion."""
     return Table.of(differences, part=part, decided_by=CHALLENGER, against=CHAMPION, form="difference")
 
@@ -303,7 +303,7 @@ def _changes(by_block: IntArray, draws: Draws) -> list[dict[str, Estimate]]:
 
 
 def _over_labels(
-    changes: Mapping[str, Estimate], observed: IntArray, stopped: IntArray, groups: int
+    changes: NamedEstimates, observed: IntArray, stopped: IntArray, groups: int
 ) -> dict[str, Estimate]:
     """Widen the ends of the changes of a group to every label that those who were not observed could have."""
 

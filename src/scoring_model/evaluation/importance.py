@@ -7,7 +7,7 @@ from typing import Any, Final
 import numpy as np
 
 from scoring_model.arrays import FloatArray, IntArray
-from scoring_model.estimates import Estimate
+from scoring_model.estimates import Estimate, NamedEstimates
 from scoring_model.evaluation.draws import draw_blocks
 from scoring_model.evaluation.uncertainty import drawn_estimate
 from scoring_model.features import FeatureMatrix
@@ -75,7 +75,7 @@ class Importance:
     records: int
     values: FloatArray
     contributions: FloatArray
-    recall_lost: Mapping[str, Estimate] = field(default_factory=dict)
+    recall_lost: NamedEstimates = field(default_factory=dict)
 
     @property
     def explained(self) -> int:

@@ -3,9 +3,8 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from scoring_model.arrays import BoolArray, IntArray
+from scoring_model.arrays import BoolArray, Int8Array, IntArray
 from scoring_model.contract.outcome import OUTCOMES
 from scoring_model.decision.flips import UNLABELLED
 from scoring_model.evaluation.paired import paired_variance
@@ -53,7 +52,7 @@ class Turned:
     alike: float
 
     @classmethod
-    def of(cls, old: BoolArray, new: BoolArray, labels: NDArray[np.int8]) -> "Turned":
+    def of(cls, old: BoolArray, new: BoolArray, labels: Int8Array) -> "Turned":
         """Count the frauds that two models find, and the records without a label, from masks of what each finds."""
         frauds, unknown = labels == FRAUD, labels == NO_LABEL
 

@@ -4,9 +4,8 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
-from scoring_model.arrays import IntArray
+from scoring_model.arrays import Int8Array, IntArray
 from scoring_model.contract.rules import reference
 from scoring_model.evaluation.column_reading import (
     ColumnParser,
@@ -50,7 +49,7 @@ class Labels:
     """
 
     record_ids: tuple[str, ...]
-    labels: NDArray[np.int8]
+    labels: Int8Array
     known: IntArray
     reported: IntArray
     event_times: IntArray
@@ -69,9 +68,7 @@ class Labels:
         """Return until when the applicants of rows could be observed; for -1 nothing says that they were stopped."""
         return None if self.observed_until is None else np.append(self.observed_until, NEVER)[rows]
 
-    def joined(
-        self, rows: IntArray, event_times: IntArray, delay: int | None
-    ) -> tuple[NDArray[np.int8], IntArray]:
+    def joined(self, rows: IntArray, event_times: IntArray, delay: int | None) -> tuple[Int8Array, IntArray]:
         """Return the label of each record, and the time from which it counts.
 
         Parameters

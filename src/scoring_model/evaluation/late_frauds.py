@@ -1,16 +1,15 @@
 """Frauds that become known after the label maturity: how many, and what that does to the newest mature records."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
-from scoring_model.arrays import BoolArray, IntArray
+from scoring_model.arrays import BoolArray, Int8Array, IntArray
 from scoring_model.configuration import CostSettings
 from scoring_model.contract.outcome import OUTCOMES
-from scoring_model.estimates import Estimate
+from scoring_model.estimates import Estimate, NamedEstimates
 from scoring_model.evaluation.cost import cost_of_cells
 from scoring_model.evaluation.delays import (
     MIN_OLD_FRAUDS,
@@ -89,7 +88,7 @@ class MatureRecords:
     """
 
     event_times: IntArray
-    outcomes: NDArray[np.int8]
+    outcomes: Int8Array
     frauds: BoolArray
     costs: CostSettings | None
 
@@ -117,7 +116,7 @@ class LateFrauds:
     oldest: int
     known: Estimate
     newest: Estimate
-    corrected: Mapping[str, Estimate] = field(default_factory=dict)
+    corrected: NamedEstimates = field(default_factory=dict)
     dependence: float | None = None
 
     @property

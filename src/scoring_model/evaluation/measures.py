@@ -1,6 +1,5 @@
 """Measures of one set of decisions, without intervals of days."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -9,7 +8,7 @@ from numpy.typing import NDArray
 
 from scoring_model.arrays import FloatArray
 from scoring_model.decision.rules import Decisions
-from scoring_model.estimates import Estimate
+from scoring_model.estimates import Estimate, NamedEstimates
 from scoring_model.evaluation.decomposition import calibration_table, expected_calibration_error
 from scoring_model.evaluation.document import members
 from scoring_model.evaluation.evaluated_records import EvaluatedRecords
@@ -30,7 +29,7 @@ class Measures:
         `CLASS_RATES` with those for independent records.
     """
 
-    figures: Mapping[str, Estimate]
+    figures: NamedEstimates
 
     @property
     def records(self) -> int:
@@ -57,7 +56,7 @@ class Measures:
         """The errors that a policy may bound, by name."""
         return {name: self.figures[name] for name in ERRORS}
 
-    def under(self, estimates: Mapping[str, Estimate]) -> "Measures":
+    def under(self, estimates: NamedEstimates) -> "Measures":
         """Return the measures with the intervals that their rates have among the figures of the same records."""
         rates = {name: estimates[name] for name in self.figures if name in CLASS_RATES}
         return replace(self, figures={**self.figures, **rates})

@@ -9,7 +9,7 @@ import numpy as np
 
 from scoring_model.arrays import BoolArray, FloatArray, IntArray
 from scoring_model.decision.flips import SHAPE, UNLABELLED, count_flips, flip_codes
-from scoring_model.estimates import Estimate
+from scoring_model.estimates import Estimate, NamedEstimates
 from scoring_model.evaluation.draws import Basis
 from scoring_model.evaluation.evaluated_records import EvaluatedRecords, EvaluationError
 from scoring_model.evaluation.rates import RATES, cell_codes, gained_and_lost
@@ -29,7 +29,7 @@ class Measured(Protocol):
         ...
 
     @property
-    def figures(self) -> Mapping[str, Estimate]:
+    def figures(self) -> NamedEstimates:
         """The figures by name."""
         ...
 
@@ -39,7 +39,7 @@ class Measured(Protocol):
         ...
 
 
-def paired_differences(challenger: Measured, champion: Measured) -> Mapping[str, Estimate]:
+def paired_differences(challenger: Measured, champion: Measured) -> NamedEstimates:
     """Subtract every figure of one evaluation from that of another.
 
     Both are measured on the same draws of days, so what the days have in common cancels out. Without a flip no draw

@@ -13,11 +13,11 @@ from typing import Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from scoring_model.arrays import FloatArray, IntArray
+from scoring_model.arrays import FloatArray, Int8Array, IntArray
 from scoring_model.configuration import CostSettings
 from scoring_model.decision.flips import FRAUD as FRAUD_CLASS
 from scoring_model.decision.flips import GENUINE, UNLABELLED, count_flips, flip_codes, turns
-from scoring_model.estimates import Estimate
+from scoring_model.estimates import Estimate, NamedEstimates
 from scoring_model.evaluation.cost import unit_costs
 from scoring_model.evaluation.evaluated_records import EvaluatedRecords
 from scoring_model.evaluation.labellings import End, rate_ends
@@ -32,7 +32,7 @@ from scoring_model.records.labels import FRAUD
 from scoring_model.records.labels import UNLABELLED as NO_LABEL
 
 
-def possible_share(name: ErrorName, outcomes: NDArray[np.int8], found: NotObserved) -> Estimate:
+def possible_share(name: ErrorName, outcomes: Int8Array, found: NotObserved) -> Estimate:
     """Bound an error rate over all labels that the records which were not observed could have.
 
     Exact for the records: among all labellings the rate is highest if the unlabelled ones that would count as errors
@@ -63,7 +63,7 @@ def possible_share(name: ErrorName, outcomes: NDArray[np.int8], found: NotObserv
 
 
 def assumed_share(
-    name: ErrorName, outcomes: NDArray[np.int8], found: NotObserved, *, days: int, limit: float | None = None
+    name: ErrorName, outcomes: Int8Array, found: NotObserved, *, days: int, limit: float | None = None
 ) -> Assumed | None:
     """Estimate an error rate as if the probabilities of the model held for the records that were not observed.
 
@@ -121,9 +121,7 @@ CHUNK: Final = 10_000
 """Numbers of frauds for which costs are computed at once."""
 
 
-def possible_figures(
-    records: EvaluatedRecords, figures: Mapping[str, Estimate], costs: Costs
-) -> dict[str, Possible]:
+def possible_figures(records: EvaluatedRecords, figures: NamedEstimates, costs: Costs) -> dict[str, Possible]:
     """Bound figures of one model over all labels that those who were not observed could have.
 
     Parameters
@@ -156,7 +154,7 @@ def possible_differences(
     challenger: EvaluatedRecords,
     observed: IntArray,
     stopped: IntArray,
-    differences: Mapping[str, Estimate],
+    differences: NamedEstimates,
     *,
     costs: tuple[Costs, Costs] = (None, None),
 ) -> dict[str, Possible]:
@@ -203,9 +201,7 @@ def _ends(
     return found
 
 
-def _with_errors(
-    bounded: Mapping[str, tuple[End, End]], sampled: Mapping[str, Estimate]
-) -> dict[str, Possible]:
+def _with_errors(bounded: Mapping[str, tuple[End, End]], sampled: NamedEstimates) -> dict[str, Possible]:
     """Add the sampling error to all ends."""
     z_of_all = normal_quantile(len(bounded))
     return {
@@ -274,7 +270,7 @@ def _outer(lowest: Estimate, highest: Estimate, records: int) -> Estimate:
 class _Decided:
     """Labels of the observed records and of the others, -1 without one, and what a model makes of both."""
 
-    labels: NDArray[np.int8]
+    labels: Int8Array
     margins: FloatArray
     probabilities: FloatArray
     observed: int

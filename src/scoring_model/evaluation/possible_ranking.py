@@ -9,9 +9,8 @@ from collections.abc import Callable
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
-from scoring_model.arrays import BoolArray, FloatArray, IntArray
+from scoring_model.arrays import BoolArray, FloatArray, Int8Array, IntArray
 from scoring_model.evaluation.labellings import End, Turned
 from scoring_model.evaluation.metrics import divide
 from scoring_model.figures import FPR_LIMITS
@@ -21,7 +20,7 @@ from scoring_model.records.labels import UNLABELLED as NO_LABEL
 _TRIED: Final = 32
 """Thresholds of a champion at which distances are compared."""
 
-Labels = NDArray[np.int8]
+Labels = Int8Array
 Margins = FloatArray | None
 
 
@@ -227,7 +226,7 @@ def _share(part: IntArray, whole: IntArray) -> FloatArray:
     return np.asarray(part / np.maximum(whole, 1))
 
 
-def _found(margins: FloatArray, labels: NDArray[np.int8], limit: float, *, most: bool) -> BoolArray:
+def _found(margins: FloatArray, labels: Int8Array, limit: float, *, most: bool) -> BoolArray:
     """Mask the records above the threshold that finds most, or fewest, over all labels of those without one.
 
     A threshold is allowed if at most the share `limit` of the genuine lies above it. Most are found if those without a

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from scoring_model.arrays import FloatArray
 from scoring_model.contract.outcome import OUTCOMES, Outcome
 from scoring_model.decision.scale import nominal_share
-from scoring_model.estimates import OVERALL, Estimate, Form, Key, Table
+from scoring_model.estimates import OVERALL, Estimate, Form, Key, NamedEstimates, Table
 from scoring_model.evaluation.coverage import Coverage
 from scoring_model.evaluation.curves import Curves
 from scoring_model.evaluation.decomposition import CalibrationBin, Decomposition
@@ -137,7 +137,7 @@ class EvaluationResult:
     population: tuple[str, ...] = ()
 
     @cached_property
-    def figures(self) -> Mapping[str, Estimate]:
+    def figures(self) -> NamedEstimates:
         """Every figure of all records with its interval, by name, such as `recall_at_fpr_0.01`; see `FIGURES`."""
         return self.table.where(lambda key: key.part == OVERALL and key.figure.key in FIGURES).named()
 

@@ -3,16 +3,15 @@
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
-from scoring_model.arrays import FloatArray, IntArray
+from scoring_model.arrays import FloatArray, Int8Array, IntArray
 from scoring_model.evaluation.metrics import Ranking
 
 _LEVELS: Final = 64
 _PRIOR_WEIGHT: Final = 2.0
 
 
-def single_auc(values: FloatArray, targets: NDArray[np.int8], *, categorical: bool) -> float:
+def single_auc(values: FloatArray, targets: Int8Array, *, categorical: bool) -> float:
     """Return the AUC of one column alone, in the direction in which it is larger.
 
     Parameters
@@ -45,7 +44,7 @@ def _levels(values: FloatArray, *, categorical: bool) -> IntArray:
     return np.searchsorted(edges, values)  # the last edge is the largest value: only NaN is beyond it
 
 
-def _auc_by_level(levels: IntArray, targets: NDArray[np.int8]) -> float:
+def _auc_by_level(levels: IntArray, targets: Int8Array) -> float:
     """Score every second row by the share of frauds at its level among the other rows, and vice versa."""
     areas = []
     for half in (0, 1):
@@ -58,7 +57,7 @@ def _auc_by_level(levels: IntArray, targets: NDArray[np.int8]) -> float:
     return float(np.mean(areas))
 
 
-def area_under_curve(values: FloatArray, targets: NDArray[np.int8]) -> float:
+def area_under_curve(values: FloatArray, targets: Int8Array) -> float:
     """Return the AUC: the probability that a fraud has a higher value than a genuine record; ties count one half.
 
     Parameters

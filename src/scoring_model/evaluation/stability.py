@@ -132,8 +132,8 @@ def measure_stability(
     """
     first = int(event_times.min() // DAY) if len(event_times) else 0
     days = event_times // DAY - first
-    records = np.bincount(days).astype(np.int64)
-    wrong = np.bincount(days[errors], minlength=len(records)).astype(np.int64)
+    records = np.bincount(days)
+    wrong = np.bincount(days[errors], minlength=len(records))
     held = np.flatnonzero(records)
     return Stability(
         bound=bound,

@@ -7,9 +7,8 @@ from types import MappingProxyType
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
-from scoring_model.arrays import FloatArray, IntArray
+from scoring_model.arrays import FloatArray, Int8Array, IntArray
 from scoring_model.contract.outcome import OUTCOMES, Outcome
 from scoring_model.decision.rules import Decisions
 from scoring_model.estimates import Estimate
@@ -74,7 +73,7 @@ class ControlGroup:
     frauds: int
 
     @classmethod
-    def of(cls, weights: FloatArray | None, targets: NDArray[np.int8]) -> "ControlGroup | None":
+    def of(cls, weights: FloatArray | None, targets: Int8Array) -> "ControlGroup | None":
         """Count the records that stand for more than themselves.
 
         Parameters
@@ -129,10 +128,10 @@ class NotObserved:
         As those of the records that were observed (`EvaluatedRecords`), with the same values.
     """
 
-    outcomes: NDArray[np.int8]
+    outcomes: Int8Array
     margins: FloatArray
     probabilities: FloatArray
-    labels: NDArray[np.int8]
+    labels: Int8Array
     event_times: IntArray
     persons: IntArray | None = None
     columns: Mapping[str, Column] = field(default_factory=dict)
@@ -141,7 +140,7 @@ class NotObserved:
     def of(
         cls,
         decisions: Decisions,
-        labels: NDArray[np.int8],
+        labels: Int8Array,
         event_times: IntArray,
         persons: IntArray | None,
         columns: Mapping[str, Column],

@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
-from scoring_model.arrays import BoolArray, FloatArray, IntArray
+from scoring_model.arrays import BoolArray, FloatArray, Int8Array, IntArray
 from scoring_model.evaluation.single_column import single_auc
 from scoring_model.features import FeatureMatrix, FeatureSettings, FittedState
 from scoring_model.findings import Code, Finding, checked, not_applicable
@@ -46,7 +45,7 @@ class _Telling:
 
 def check_columns(
     table: RecordTable,
-    targets: NDArray[np.int8],
+    targets: Int8Array,
     settings: FeatureSettings,
     *,
     genuine_weight: float = 1.0,

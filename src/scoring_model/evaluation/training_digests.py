@@ -19,7 +19,7 @@ from zipfile import BadZipFile
 import numpy as np
 from numpy.typing import NDArray
 
-from scoring_model.arrays import BoolArray
+from scoring_model.arrays import BoolArray, is_among
 from scoring_model.records import Column, RecordTable
 from scoring_model.records.atomic import atomic_file
 
@@ -110,10 +110,10 @@ class TrainingDigests:
         """
         digester = _Digester(self.key)
         ids, named = digester.ids(table)
-        by_id = named & _in(ids, self.ids)
+        by_id = named & is_among(ids, self.ids)
         by_content = np.zeros(len(table), dtype=np.bool_)
         if fields is not None:
-            by_content = _in(digester.contents(table, fields), self.contents)
+            by_content = is_among(digester.contents(table, fields), self.contents)
         return Overlap(
             records=int(np.count_nonzero(by_id | by_content)),
             compared=len(table) if fields is not None else int(np.count_nonzero(named & (len(self.ids) > 0))),
@@ -231,14 +231,6 @@ def _digests(keyed: Any, texts: Iterable[str]) -> Digests:
 def _check_of(key: bytes) -> Digests:
     """Return what shows that digests were made under a key, as the two files are written one after the other."""
     return np.array(blake2b(digest_size=_BYTES, key=key, person=b"check").digest(), dtype=f"S{_BYTES}")
-
-
-def _in(digests: Digests, ascending: Digests) -> BoolArray:
-    """Whether each digest is among others, which are sorted."""
-    if not len(ascending):
-        return np.zeros(len(digests), dtype=np.bool_)
-    places = np.minimum(np.searchsorted(ascending, digests), len(ascending) - 1)
-    return np.equal(ascending[places], digests)
 
 
 def _write_private(path: Path, write: Callable[[BufferedWriter], object]) -> None:

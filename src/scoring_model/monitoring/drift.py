@@ -16,7 +16,7 @@ from scoring_model.bundle import Profile, ReferenceDays
 from scoring_model.bundle.profile import SCORE_BINS, CodeProfile, NumberProfile
 from scoring_model.bundle.reference_days import bin_counts, count_by_day, names_of_bins
 from scoring_model.contract.outcome import OUTCOMES
-from scoring_model.decision.rules import Decisions
+from scoring_model.evaluation.importance import sample_rows
 from scoring_model.features import FeatureMatrix
 from scoring_model.monitoring.categories import CategoryChange, category_changes
 from scoring_model.monitoring.shifts import (
@@ -31,14 +31,18 @@ from scoring_model.monitoring.shifts import (
     weekday_of,
     whole_days,
 )
-from scoring_model.records import RecordTable
+from scoring_model.monitoring.window_records import Window
 from scoring_model.records.times import DAY
+from scoring_model.scorer import Scorer
 
 SCORE: Final = "score"
 OUTCOME: Final = "outcome"
 WEEKDAYS: Final = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 _OF_THE_WEEKDAY: Final = frozenset({"eventDay", "localDay"})
 """Inputs of features that are the same for all records of a weekday, and so cannot drift."""
+
+EXPLAINED: Final = 2000
+"""Most records of the window whose contributions to the margin are averaged."""
 
 FamilyName: TypeAlias = Literal["decisions", "categories", "numbers"]
 """Of subjects with one limit: score and outcome; categories and yes or no; numbers."""
@@ -240,33 +244,13 @@ class Drift:
         }
 
 
-def measure_drift(
-    *,
-    profile: Profile,
-    days: ReferenceDays,
-    decisions: Decisions,
-    event_times: IntArray,
-    thresholds: tuple[int, int],
-    rows: FloatArray | None,
-    matrix: FeatureMatrix,
-    table: RecordTable,
-    contributions: FloatArray | None,
-) -> Drift:
-    """Compare a window with the reference of a bundle.
-
-    Parameters
-    ----------
-    event_times : ndarray of shape (n,), int64
-        Microseconds since 1970-01-01 UTC.
-    rows : ndarray of shape (n, d), float64, or None
-        Inputs of the model; None for decisions that were made earlier.
-    contributions : ndarray of shape (e, d), float64, or None
-        To the margins of some records of the window, drawn at random.
-    """
-    comparable = tuple(days.thresholds.tolist()) == thresholds
+def measure_drift(scorer: Scorer, window: Window, profile: Profile, days: ReferenceDays) -> Drift:
+    """Compare a window with the reference of its bundle."""
+    matrix, policy, rows = scorer.matrix, scorer.rules.policy, window.rows
+    comparable = tuple(days.thresholds.tolist()) == (policy.step_up_from, policy.fail_from)
     constant = {one.name for one in matrix.features if set(one.inputs) <= _OF_THE_WEEKDAY}
     parts = _parts(profile, constant, with_features=rows is not None, with_outcomes=comparable)
-    compared = _window_days(parts, profile, matrix, rows, decisions, event_times)
+    compared = _window_days(parts, profile, matrix, window)
     hits = _hits(parts, {"bins": days.bins, "scores": days.scores, "outcomes": days.outcomes})
     reference = DayCounts(days=days.days, records=days.records, hits=hits)
     families = [_FAMILIES.index(part.family) for part in parts for _ in part.properties]
@@ -274,8 +258,9 @@ def measure_drift(
     words = {one.name: matrix.code_words(one) for one in matrix.features}
     subjects = tuple(_subjects(parts, compared.shares, shifts, words))
     weekdays = constant & profile.features.keys() if rows is not None else set()
+    contributions = None if rows is None else _explained(scorer, rows)
     notes = _notes(
-        len(event_times) - compared.total, weekdays, comparable=comparable, with_features=rows is not None
+        len(window.table) - compared.total, weekdays, comparable=comparable, with_features=rows is not None
     )
     return Drift(
         subjects=tuple(sorted(subjects, key=_strength)),
@@ -286,31 +271,28 @@ def measure_drift(
         reference_blocks=shifts.reference_blocks,
         window_blocks=shifts.window_blocks,
         block_days=shifts.block_days,
-        categories=() if rows is None else tuple(category_changes(profile, matrix, rows, table)),
+        categories=() if rows is None else tuple(category_changes(profile, matrix, rows, window.table)),
         contributors=_contributors(days, contributions, matrix.names),
         explained=(0, 0) if contributions is None else (int(days.explained[0]), len(contributions)),
         notes=(*_verdict_notes(reference, compared, shifts), *notes),
     )
 
 
+def _explained(scorer: Scorer, rows: FloatArray) -> FloatArray:
+    """Explain the margins of some records of the window, drawn at random."""
+    return np.array([scorer.contributions(row) for row in rows[sample_rows(len(rows), limit=EXPLAINED)]])
+
+
 def _window_days(
-    parts: "Sequence[_Part]",
-    profile: Profile,
-    matrix: FeatureMatrix,
-    rows: FloatArray | None,
-    decisions: Decisions,
-    event_times: IntArray,
+    parts: "Sequence[_Part]", profile: Profile, matrix: FeatureMatrix, window: Window
 ) -> DayCounts:
     """Count the days of a window but for those that are cut; all if no verdict is possible without these."""
+    event_times = window.table.event_times
     held, code = np.unique(event_times // DAY, return_inverse=True)
-    counts = _window_counts(profile, matrix, rows, decisions, code.astype(np.int64), len(held))
-    window = DayCounts(
-        days=held.astype(np.int64),
-        records=np.bincount(code, minlength=len(held)).astype(np.int64),
-        hits=_hits(parts, counts),
-    )
+    counts = _window_counts(profile, matrix, window, code, len(held))
+    days = DayCounts(days=held, records=np.bincount(code, minlength=len(held)), hits=_hits(parts, counts))
     whole = whole_days(event_times)
-    return window.chosen(whole) if np.count_nonzero(whole) >= MIN_DAYS else window
+    return days.chosen(whole) if np.count_nonzero(whole) >= MIN_DAYS else days
 
 
 def _strength(one: SubjectDrift) -> tuple[float, float]:
@@ -409,13 +391,9 @@ def _hits(parts: Sequence[_Part], counts: Mapping[str, IntArray]) -> IntArray:
 
 
 def _window_counts(
-    profile: Profile,
-    matrix: FeatureMatrix,
-    rows: FloatArray | None,
-    decisions: Decisions,
-    code: IntArray,
-    size: int,
+    profile: Profile, matrix: FeatureMatrix, window: Window, code: IntArray, size: int
 ) -> dict[str, IntArray]:
+    rows, decisions = window.rows, window.decisions
     bins = (
         np.zeros((size, 0), dtype=np.int64)
         if rows is None

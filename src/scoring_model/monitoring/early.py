@@ -1,6 +1,6 @@
 """What is known of promises before labels mature: from the rate of step-ups alone, and from probabilities."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, Final
@@ -8,12 +8,12 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from scoring_model.arrays import FloatArray, IntArray
+from scoring_model.arrays import FloatArray, Int8Array, IntArray
 from scoring_model.bundle import ReferenceDays
 from scoring_model.bundle.reference_days import count_by_day
 from scoring_model.decision.probability import Calibration
 from scoring_model.decision.rules import Decisions, Policy
-from scoring_model.estimates import Estimate
+from scoring_model.estimates import Estimate, NamedEstimates
 from scoring_model.evaluation.document import members
 from scoring_model.evaluation.rates import CELLS, cell_codes, errs, rate_counts
 from scoring_model.evaluation.stability import Verdict, date_of
@@ -95,7 +95,7 @@ class EarlyVerdict:
 
 
 def early_verdicts(
-    policy: Policy, outcomes: NDArray[np.int8], event_times: IntArray, *, cap: float
+    policy: Policy, outcomes: Int8Array, event_times: IntArray, *, cap: float
 ) -> Iterator[EarlyVerdict]:
     """Judge the promises to genuine applicants from outcomes alone.
 
@@ -110,13 +110,13 @@ def early_verdicts(
     """
     first = int(event_times.min() // DAY)
     days = event_times // DAY - first
-    records = np.bincount(days).astype(np.int64)
+    records = np.bincount(days)
     for promise in policy.promises:
         error = bounded(promise.bound)
         if error.rests_on != "genuine":
             continue
         counted = errs(error.key, outcomes)
-        events = np.bincount(days[counted], minlength=len(records)).astype(np.int64)
+        events = np.bincount(days[counted], minlength=len(records))
         found = share_of(int(events.sum()), len(outcomes))
         low, high = confidence_sequence(int(events.sum()), len(outcomes), error=_ERROR)
         ends = max((low - cap) / (1 - cap), 0.0), min(high / (1 - cap), 1.0)
@@ -152,7 +152,7 @@ class MaturedRecords:
 
     margins: FloatArray
     event_times: IntArray
-    targets: NDArray[np.int8]
+    targets: Int8Array
 
     def __len__(self) -> int:
         return len(self.targets)
@@ -200,8 +200,8 @@ class Period:
 
     since: str
     until: str
-    estimated: Mapping[str, Estimate]
-    realised: Mapping[str, Estimate]
+    estimated: NamedEstimates
+    realised: NamedEstimates
     records: int
 
 
@@ -234,7 +234,7 @@ class Estimates:
 
     knowledge: Knowledge
     reason: str
-    overall: Mapping[str, Estimate]
+    overall: NamedEstimates
     periods: tuple[Period, ...]
     matured_frauds: int = 0
     history_records: int = 0
@@ -247,7 +247,7 @@ def estimate_errors(
     calibration: Calibration,
     decisions: Decisions,
     event_times: IntArray,
-    targets: NDArray[np.int8],
+    targets: Int8Array,
     earlier: MaturedRecords = NO_RECORDS,
 ) -> Estimates:
     """Estimate the errors of the policy in a window.
@@ -357,8 +357,8 @@ def _blocks(days: IntArray) -> IntArray:
 
 def _matured_counts(calibration: Calibration, matured: MaturedRecords, borders: FloatArray) -> MaturedCounts:
     held, code = np.unique(matured.event_times // DAY, return_inverse=True)
-    blocks = _blocks(held)[code.astype(np.int64)]
-    groups = np.searchsorted(borders, matured.margins, side="left").astype(np.int64)
+    blocks = _blocks(held)[code]
+    groups = np.searchsorted(borders, matured.margins, side="left")
     size, bins, fraud = int(blocks.max()) + 1, len(borders) + 1, matured.targets == 1
     totals = np.bincount(groups, minlength=bins)
     means = np.bincount(groups, matured.margins, minlength=bins) / np.maximum(totals, 1)
@@ -391,7 +391,7 @@ def _estimate(
     calibration: Calibration,
     decisions: Decisions,
     event_times: IntArray,
-    targets: NDArray[np.int8],
+    targets: Int8Array,
     borders: FloatArray,
 ) -> tuple[dict[str, Estimate], tuple[Period, ...]]:
     held, code = np.unique(event_times // DAY, return_inverse=True)
@@ -400,9 +400,7 @@ def _estimate(
     keys = np.stack([periods, blocks, decisions.outcomes, groups])
     cells, cell, records = np.unique(keys, axis=1, return_inverse=True, return_counts=True)
     margins = np.bincount(cell.ravel(), decisions.margins) / records
-    expected, drawn = draw_frauds(
-        found, _log_odds(calibration, margins), records.astype(np.int64), cells[1].astype(np.int64)
-    )
+    expected, drawn = draw_frauds(found, _log_odds(calibration, margins), records, cells[1])
 
     def rates(chosen: NDArray[np.bool_]) -> dict[str, Estimate]:
         own = (expected[chosen], drawn[:, chosen], records[chosen], cells[2][chosen])
@@ -428,7 +426,7 @@ def _periods(days: IntArray) -> IntArray:
     """Return codes of calendar months, or of weeks where there are less than three months."""
     months = days.astype("datetime64[D]").astype("datetime64[M]").astype(np.int64)
     chosen = months if months[-1] - months[0] >= 3 else block_of_days(days)
-    return np.unique(chosen, return_inverse=True)[1].astype(np.int64)
+    return np.unique(chosen, return_inverse=True)[1]
 
 
 def _rate(
@@ -443,7 +441,7 @@ def _rate(
     return replace(drawn_estimate(value, shares, round(total)), method="recalibration")
 
 
-def _realised(outcomes: NDArray[np.int8], targets: NDArray[np.int8]) -> dict[str, Estimate]:
+def _realised(outcomes: Int8Array, targets: Int8Array) -> dict[str, Estimate]:
     """Count the errors of a period; nothing unless all its records are mature."""
     if np.any(targets < 0):
         return {}

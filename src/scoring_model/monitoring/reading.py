@@ -1,14 +1,12 @@
 """Reads the records that are monitored, new or already scored."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
-from scoring_model.arrays import FloatArray
-from scoring_model.decision.rules import Decisions
+from scoring_model.arrays import Int8Array
 from scoring_model.evaluation import EvaluationError, EvaluationOptions
 from scoring_model.evaluation.column_reading import Source
 from scoring_model.evaluation.holdout import maturity_of, names_of, read_labelled
@@ -18,6 +16,7 @@ from scoring_model.evaluation.scored_files import is_scored, read_scored
 from scoring_model.evaluation.trained_records import trained_until
 from scoring_model.monitoring.early import NO_RECORDS, MaturedRecords
 from scoring_model.monitoring.result import Maturity
+from scoring_model.monitoring.window_records import Window
 from scoring_model.records import NEVER, RecordTable
 from scoring_model.records.file_format import PLAIN
 from scoring_model.records.files import is_of_a_folder
@@ -25,23 +24,6 @@ from scoring_model.records.labels import UNLABELLED
 from scoring_model.records.observation import observed, targets_at
 from scoring_model.scorer import Scorer
 from scoring_model.scorer.frames import read_histories
-
-
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class Window:
-    """Records of a window with their decisions; `rows` is None for those that were scored earlier.
-
-    `earlier` are the matured records of the history, `frauds` those of history and window.
-    """
-
-    table: RecordTable
-    decisions: Decisions
-    rows: FloatArray | None
-    earlier: MaturedRecords
-    frauds: KnownFrauds
-    refused: int
-    files: tuple[str, ...]
-    notes: tuple[str, ...]
 
 
 def files_of(window: object) -> object:
@@ -95,7 +77,7 @@ def read_window(
 
 def _with_matured_last(
     scorer: Scorer, past: RecordTable | None, window: RecordTable, options: EvaluationOptions
-) -> tuple[RecordTable, NDArray[np.int8]]:
+) -> tuple[RecordTable, Int8Array]:
     """Put the matured records between the validation period and the window last; also return their classes.
 
     Records that the bundle was trained or validated on are the reference already. Where no label is known, old
@@ -135,7 +117,7 @@ def dated(options: EvaluationOptions, scorer: Scorer, table: RecordTable) -> Eva
     return replace(options, as_of=as_of, maturity=age)
 
 
-def matured_classes(table: RecordTable, options: EvaluationOptions) -> tuple[Maturity, NDArray[np.int8]]:
+def matured_classes(table: RecordTable, options: EvaluationOptions) -> tuple[Maturity, Int8Array]:
     """Count matured records; also return their classes, -1 for immature ones."""
     as_of, age = options.as_of or 0, options.maturity or 0
     targets, counted = targets_at(table, as_of, age), observed(table, age)

@@ -160,7 +160,7 @@ def block_of_days(days: IntArray, *, length: int = BLOCK_DAYS) -> IntArray:
         return np.zeros(0, dtype=np.int64)
     whole = max((int(days[-1] - days[0]) + 1 + length // 2) // length, 1)
     found = np.minimum((days - days[0]) // length, whole - 1)
-    return np.unique(found, return_inverse=True)[1].astype(np.int64)
+    return np.unique(found, return_inverse=True)[1]
 
 
 def whole_days(event_times: IntArray) -> BoolArray:

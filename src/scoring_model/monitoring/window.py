@@ -6,12 +6,10 @@ from pathlib import Path
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
-from scoring_model.arrays import FloatArray
+from scoring_model.arrays import Int8Array
 from scoring_model.bundle import Profile, ReferenceDays, SealedFiles, read_bundle
 from scoring_model.decision.gains import split_gains
-from scoring_model.estimates import Estimate
 from scoring_model.evaluation import (
     Evaluation,
     EvaluationError,
@@ -29,7 +27,6 @@ from scoring_model.evaluation.holdout import (
     provenance_of,
     select_known,
 )
-from scoring_model.evaluation.importance import sample_rows
 from scoring_model.evaluation.late_frauds import (
     KnownFrauds,
     LateFrauds,
@@ -43,18 +40,16 @@ from scoring_model.evaluation.trained_records import trained_until
 from scoring_model.evaluation.uncertainty import share_of
 from scoring_model.findings import Finding, arranged
 from scoring_model.history import person_codes
-from scoring_model.monitoring.drift import Drift, measure_drift
+from scoring_model.monitoring.drift import measure_drift
 from scoring_model.monitoring.early import NO_RECORDS, EarlyVerdict, early_verdicts, estimate_errors
 from scoring_model.monitoring.monitoring import Monitoring
-from scoring_model.monitoring.reading import Window, dated, files_of, matured_classes, read_window
+from scoring_model.monitoring.reading import dated, files_of, matured_classes, read_window
 from scoring_model.monitoring.result import Maturity, Prevalence, promise_bases
+from scoring_model.monitoring.window_records import Window
 from scoring_model.records import Names, RecordTable
 from scoring_model.records.labels import UNLABELLED
 from scoring_model.records.observation import observed
 from scoring_model.scorer import Scorer
-
-EXPLAINED: Final = 2000
-"""Most records of the window whose contributions to the margin are averaged."""
 
 CAP_FACTOR: Final = 2.0
 """The default cap on the prevalence, over the upper end of the interval of the reference's share of frauds."""
@@ -192,7 +187,7 @@ def _monitor(
     options = dated(options, scorer, table)
     maturity, targets = matured_classes(table, options)
     labelled = bool(np.any(table.labels != UNLABELLED))
-    drift = _drift(scorer, Profile.of(sealed), days, window)
+    drift = measure_drift(scorer, window, Profile.of(sealed), days)
     trained = _trained(scorer, table)
     late = _late_frauds(scorer, window, maturity, targets)
     known = targets if labelled else np.full_like(targets, -1)
@@ -202,7 +197,7 @@ def _monitor(
     matured = _evaluate(scorer, window, options) if labelled and maturity.matured else None
     prevalence = Prevalence(
         matured=None if matured is None else matured.figures["fraud_share"],
-        reference=_reference_share(days),
+        reference=share_of(int(days.frauds.sum()), int(days.by_margin.sum())),
         cap=used_cap,
         contradicted=(estimates.contradiction or 0.0) > 1,
     )
@@ -261,9 +256,7 @@ def _provenance(scorer: Scorer, window: Window) -> Provenance:
     )
 
 
-def _late_frauds(
-    scorer: Scorer, window: Window, maturity: Maturity, targets: NDArray[np.int8]
-) -> LateFrauds | None:
+def _late_frauds(scorer: Scorer, window: Window, maturity: Maturity, targets: Int8Array) -> LateFrauds | None:
     """Measure how late frauds become known, and what that changes of the mature records."""
     table, mature = window.table, targets >= 0
     known = (table.labels == 1) & (table.label_times < maturity.as_of) & observed(table, 0)
@@ -293,21 +286,6 @@ def _trained(scorer: Scorer, table: RecordTable) -> int | None:
     return None if until is None else int(np.count_nonzero(table.event_times < until))
 
 
-def _drift(scorer: Scorer, profile: Profile, days: ReferenceDays, window: Window) -> Drift:
-    policy = scorer.rules.policy
-    return measure_drift(
-        profile=profile,
-        days=days,
-        decisions=window.decisions,
-        event_times=window.table.event_times,
-        thresholds=(policy.step_up_from, policy.fail_from),
-        rows=window.rows,
-        matrix=scorer.matrix,
-        table=window.table,
-        contributions=_contributions(scorer, window.rows),
-    )
-
-
 def _used(scorer: Scorer) -> frozenset[str]:
     """Return the features that the model reads."""
     splits, _ = split_gains(scorer.contents.forest)
@@ -332,17 +310,6 @@ def _evaluate(scorer: Scorer, window: Window, options: EvaluationOptions) -> Eva
         notes=window.notes,
         scored_earlier=window.rows is None,
     )
-
-
-def _contributions(scorer: Scorer, rows: FloatArray | None) -> FloatArray | None:
-    if rows is None:
-        return None
-    return np.array([scorer.contributions(row) for row in rows[sample_rows(len(rows), limit=EXPLAINED)]])
-
-
-def _reference_share(days: ReferenceDays) -> Estimate:
-    """Return the share of frauds among those who were observed."""
-    return share_of(int(days.frauds.sum()), int(days.by_margin.sum()))
 
 
 def _cap(days: ReferenceDays, given: float | None) -> float | None:

@@ -3,9 +3,12 @@
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, TypeAlias
 
 _REPORT_SECONDS: Final = 10.0
+
+Report: TypeAlias = Callable[[str], None]
+"""Takes a line of text."""
 
 
 @dataclass(kw_only=True)
@@ -26,7 +29,7 @@ class Progress:
 
     name: str
     total: int
-    report: Callable[[str], None]
+    report: Report
     done: int = 0
     clock: Callable[[], float] = time.monotonic
     _before: int = field(init=False)

@@ -10,9 +10,8 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
-from scoring_model.arrays import FloatArray
+from scoring_model.arrays import FloatArray, Int8Array
 from scoring_model.contract.outcome import OUTCOMES, DecidedBy
 from scoring_model.decision.rules import Decisions
 from scoring_model.history.digests import SECRET_BYTES, among, content_digests
@@ -63,7 +62,7 @@ class Ruled:
         One for each record.
     """
 
-    policy_outcomes: NDArray[np.int8]
+    policy_outcomes: Int8Array
     verdicts: Sequence[Verdict]
 
     def append_to(self, result: pa.Table) -> pa.Table:
@@ -118,7 +117,7 @@ class Scored:
         return result if self.ruled is None else self.ruled.append_to(result)
 
 
-def _outcome_column(outcomes: NDArray[np.int8]) -> pa.DictionaryArray:
+def _outcome_column(outcomes: Int8Array) -> pa.DictionaryArray:
     return pa.DictionaryArray.from_arrays(
         pa.array(outcomes), pa.array([str(outcome) for outcome in OUTCOMES])
     )

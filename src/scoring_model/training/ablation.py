@@ -1,13 +1,12 @@
 """The recall that is lost without each family of features: the model is fitted again without it."""
 
-from collections.abc import Mapping
 from typing import Final
 
 import numpy as np
 
 from scoring_model.arrays import BoolArray, FloatArray
 from scoring_model.configuration import Tuned
-from scoring_model.estimates import Estimate
+from scoring_model.estimates import NamedEstimates
 from scoring_model.evaluation.draws import Draws
 from scoring_model.evaluation.figures import drawn_rankings
 from scoring_model.evaluation.importance import family_names
@@ -24,9 +23,7 @@ MIN_GENUINE: Final = 20_000
 """A tenth of the genuine training records fits a model, but at least 20,000: it loses no recall and takes less time."""
 
 
-def measure_recall_lost(
-    prepared: Prepared, tuned: Tuned, *, seed: int, threads: int
-) -> Mapping[str, Estimate]:
+def measure_recall_lost(prepared: Prepared, tuned: Tuned, *, seed: int, threads: int) -> NamedEstimates:
     """Compare the recall of a model of all features with that of models without one family, on the evaluated part.
 
     All models are fitted with the same parameters and seed, on all frauds of the training period and a draw of its

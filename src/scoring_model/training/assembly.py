@@ -7,9 +7,8 @@ from importlib.metadata import version
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
-from scoring_model.arrays import FloatArray, IntArray
+from scoring_model.arrays import FloatArray, Int8Array, IntArray
 from scoring_model.bundle import (
     CARD,
     CONFIGURATION,
@@ -245,8 +244,7 @@ class _Model:
         order = np.argsort(prepared.table.event_times[places], kind="stable")
         places, targets = places[order], targets[order]
         rows, persons = prepared.rows[places], prepared.persons[places]
-        names, margins = prepared.matrix.names, self.session.margins(rows)
-        decisions = self.rules.decide(margins)
+        names, decisions = prepared.matrix.names, self.rules.decide(self.session.margins(rows))
         profile = measure_profile(
             rows,
             decisions.scores,
@@ -262,9 +260,7 @@ class _Model:
             names=names,
             persons=persons,
             event_times=prepared.table.event_times[places],
-            margins=margins,
-            scores=decisions.scores,
-            outcomes=decisions.outcomes,
+            decisions=decisions,
             targets=targets,
             thresholds=(policy.step_up_from, policy.fail_from),
             contributions=np.array([explain(row) for row in rows[drawn]]),
@@ -288,27 +284,28 @@ def resolved(configuration: Configuration, tuned: Tuned, span: int) -> dict[str,
     plain["training"]["tuned"] = asdict(tuned)
     # Later settings stand in bundles that use them.
     plain["policy"] = configuration.policy.to_json()
-    if configuration.records.outcomes == OutcomeSchema():
-        del plain["records"]["outcomes"]
-    if configuration.records.step_up_without_resolution == "not_observed":
-        del plain["records"]["step_up_without_resolution"]
-    if configuration.features.mail_providers == MailProviders():
-        del plain["features"]["mail_providers"]
-    if configuration.use.identity_requires == REQUIRED_FIELDS:
-        del plain["use"]["identity_requires"]
-    if not configuration.findings.mute:
-        del plain["findings"]
-    if configuration.training.thinning is None:
-        del plain["training"]["thinning"]
-    for signal in plain["signals"].values():
-        if signal["country"] is None:
-            del signal["country"]
+    records, features = configuration.records, configuration.features
+    for part, name, is_default in (
+        (plain["records"], "outcomes", records.outcomes == OutcomeSchema()),
+        (
+            plain["records"],
+            "step_up_without_resolution",
+            records.step_up_without_resolution == "not_observed",
+        ),
+        (plain["features"], "mail_providers", features.mail_providers == MailProviders()),
+        (plain["use"], "identity_requires", configuration.use.identity_requires == REQUIRED_FIELDS),
+        (plain, "findings", not configuration.findings.mute),
+        (plain["training"], "thinning", configuration.training.thinning is None),
+        *((signal, "country", signal["country"] is None) for signal in plain["signals"].values()),
+    ):
+        if is_default:
+            del part[name]
     return plain
 
 
 def fit_rules(
     margins: FloatArray,
-    targets: NDArray[np.int8],
+    targets: Int8Array,
     *,
     stopped: FloatArray,
     persons: IntArray,

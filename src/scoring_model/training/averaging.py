@@ -7,9 +7,8 @@ margins sum to it without error in any order. One forest holds the trees of all 
 from typing import TYPE_CHECKING, Final, Unpack
 
 import numpy as np
-from numpy.typing import NDArray
 
-from scoring_model.arrays import FloatArray
+from scoring_model.arrays import FloatArray, Int8Array
 from scoring_model.configuration import Tuned
 from scoring_model.decision.forest import Forest
 from scoring_model.training.fitting import FeatureOptions, fit
@@ -71,7 +70,7 @@ def check_sum(forest: Forest, values: FloatArray) -> None:
 
 def fit_forest(
     rows: FloatArray,
-    targets: NDArray[np.int8],
+    targets: Int8Array,
     *,
     tuned: Tuned,
     seed: int,

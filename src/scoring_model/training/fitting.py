@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, TypedDict, Unpack
 
 import numpy as np
-from numpy.typing import NDArray
 
-from scoring_model.arrays import FloatArray
+from scoring_model.arrays import FloatArray, Int8Array
 from scoring_model.batch.process_settings import hidden
 from scoring_model.configuration.training import unknown_params
 
@@ -54,7 +53,7 @@ def import_lightgbm_alone() -> None:
 
 def fit(
     rows: FloatArray,
-    targets: NDArray[np.int8],
+    targets: Int8Array,
     *,
     params: Params,
     rounds: int,
@@ -126,7 +125,7 @@ def fixed_params(*, seed: int, threads: int) -> dict[str, object]:
 
 def binned(
     rows: FloatArray,
-    targets: NDArray[np.int8],
+    targets: Int8Array,
     *,
     features: FeatureOptions,
     params: Mapping[str, object],
@@ -145,7 +144,7 @@ def binned(
     )
 
 
-def genuine_weights(targets: NDArray[np.int8], genuine_weight: float) -> FloatArray:
+def genuine_weights(targets: Int8Array, genuine_weight: float) -> FloatArray:
     """Return the weight of each record."""
     return np.where(targets == 1, 1.0, genuine_weight)
 
@@ -157,7 +156,7 @@ def check_params(params: Params) -> list[str]:
 
 def _check(
     rows: FloatArray,
-    targets: NDArray[np.int8],
+    targets: Int8Array,
     params: Params,
     rounds: int,
     features: FeatureOptions,

@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-from scoring_model.arrays import FloatArray, IntArray
+from scoring_model.arrays import FloatArray, Int8Array, IntArray
 from scoring_model.training.fitting import FeatureOptions, binned, genuine_weights
 
 if TYPE_CHECKING:
@@ -48,7 +47,7 @@ class SearchFold:
     validation: "lgb.Dataset"
     share: float
     size: int
-    targets: NDArray[np.int8]
+    targets: Int8Array
     weights: FloatArray
 
     @property
@@ -119,9 +118,7 @@ class Lead:
         return self.mean > float(stats.t.ppf(1 - CHANCE, self.folds - 1)) * self.error
 
 
-def cut_folds(
-    event_times: IntArray, targets: NDArray[np.int8], folds: int
-) -> list[tuple[IntArray, IntArray]]:
+def cut_folds(event_times: IntArray, targets: Int8Array, folds: int) -> list[tuple[IntArray, IntArray]]:
     """Cut rows by time: each fold trains on all rows before an instant and is evaluated on the following ones.
 
     There is no gap between the two: folds only compare parameters, which all have the same advantage, and their level
@@ -152,7 +149,7 @@ def cut_folds(
 
 
 def _cut(
-    event_times: IntArray, targets: NDArray[np.int8], folds: int, *, by_time: IntArray
+    event_times: IntArray, targets: Int8Array, folds: int, *, by_time: IntArray
 ) -> tuple[list[tuple[IntArray, IntArray]], list[str]]:
     """Cut where equal shares of the given times end; also say which folds lack a class."""
     shares = np.linspace(FIRST_ORIGIN, 1.0, folds + 1)[:-1]
@@ -172,7 +169,7 @@ def _cut(
 
 def build_folds(
     rows: FloatArray,
-    targets: NDArray[np.int8],
+    targets: Int8Array,
     cuts: Sequence[tuple[IntArray, IntArray]],
     *,
     features: FeatureOptions,
@@ -195,7 +192,7 @@ def build_folds(
         Weight of each genuine record, at least 1; a fraud weighs 1.
     """
 
-    def bins(rows: FloatArray, targets: NDArray[np.int8]) -> "lgb.Dataset":
+    def bins(rows: FloatArray, targets: Int8Array) -> "lgb.Dataset":
         weights = None if genuine_weight == 1 else genuine_weights(targets, genuine_weight)
         return binned(rows, targets, features=features, params=params, weights=weights).construct()
 
@@ -221,7 +218,7 @@ def build_folds(
 
 def _fold(
     everything: "lgb.Dataset",
-    targets: NDArray[np.int8],
+    targets: Int8Array,
     cut: tuple[IntArray, IntArray],
     *,
     thinning: float,

@@ -22,6 +22,7 @@ from scoring_model.evaluation.result import Provenance
 from scoring_model.evaluation.training_digests import TrainingDigests
 from scoring_model.findings import Finding
 from scoring_model.parallel import Workers, open_workers
+from scoring_model.parallel.progress import Report
 from scoring_model.records.atomic import json_text, write_whole
 from scoring_model.records.quarantine import accept, write_quarantine
 from scoring_model.records.reading import read_records
@@ -134,7 +135,7 @@ class JobDone:
     tracked: TrackedRun | None
 
 
-def run_job(job: Job, *, report: Callable[[str], None] = lambda text: None) -> JobDone:
+def run_job(job: Job, *, report: Report = lambda text: None) -> JobDone:
     """Read, train, seal, and log the run.
 
     If a tracking server does not accept the run, `report` gets a warning and the run is kept for `tracking.sync`.
@@ -193,7 +194,7 @@ def run_job(job: Job, *, report: Callable[[str], None] = lambda text: None) -> J
     )
 
 
-def _train(job: Job, workers: Workers, report: Callable[[str], None]) -> Training:
+def _train(job: Job, workers: Workers, report: Report) -> Training:
     configuration = job.configuration
     run: Callable[..., Training]
     if configuration.training.thinning is None:
@@ -311,7 +312,7 @@ def _yaml(tuned: Tuned) -> str:
     return yaml.safe_dump(json.loads(json.dumps(asdict(tuned))), sort_keys=True)
 
 
-def _track(job: Job, training: Training, *, started: int, report: Callable[[str], None]) -> TrackedRun:
+def _track(job: Job, training: Training, *, started: int, report: Report) -> TrackedRun:
     try:
         with tempfile.TemporaryDirectory() as scratch:
             record = describe(

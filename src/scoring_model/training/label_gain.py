@@ -1,15 +1,13 @@
 """What label statistics gain over the folds of a search: a training leaves them out where they gain nothing."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Unpack
 
-import numpy as np
-from numpy.typing import NDArray
-
-from scoring_model.arrays import FloatArray, IntArray
+from scoring_model.arrays import FloatArray, Int8Array, IntArray
 from scoring_model.configuration import Configuration, TuningSettings
 from scoring_model.features import FeatureMatrix
+from scoring_model.parallel.progress import Report
 from scoring_model.training.fitting import FeatureOptions
 from scoring_model.training.folds import Lead, LearntColumns
 from scoring_model.training.preparation import Prepared, feature_options, statistic_names, without_features
@@ -18,7 +16,7 @@ from scoring_model.training.trial_workers import SearchContext
 
 
 def leave_out_gainless(
-    prepared: Prepared, configuration: Configuration, *, threads: int, report: Callable[[str], None]
+    prepared: Prepared, configuration: Configuration, *, threads: int, report: Report
 ) -> Prepared:
     """Leave label statistics out where they gain nothing."""
     train, split = prepared.split.train, prepared.split
@@ -48,13 +46,13 @@ def leave_out_gainless(
 def find_gainless(
     matrix: FeatureMatrix,
     rows: FloatArray,
-    targets: NDArray[np.int8],
+    targets: Int8Array,
     event_times: IntArray,
     *,
     learnt: LearntColumns | None,
     configuration: Configuration,
     threads: int,
-    report: Callable[[str], None],
+    report: Report,
 ) -> dict[str, str]:
     """Return the label statistics that a training leaves out, each with the reason: all but those to keep, or none.
 
@@ -87,7 +85,7 @@ def find_gainless(
 
 def measure_label_gain(
     rows: FloatArray,
-    targets: NDArray[np.int8],
+    targets: Int8Array,
     event_times: IntArray,
     *,
     statistics: Sequence[str],

@@ -1,5 +1,6 @@
 """Another policy for a sealed bundle, without a training: the model, its version and its scores stay."""
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -122,20 +123,14 @@ class PolicyChange:
         BundleExists
             If `path` exists and `replace` is False.
         """
-        manifest = self.sealed.manifest
-        return write_bundle(
-            Path(path),
-            {**self.sealed.files, **self.contents.policy_files(), **self.described},
-            name=manifest.name,
-            model_version=manifest.model_version,
+        files = {**self.sealed.files, **self.contents.policy_files(), **self.described}
+        manifest = dataclasses.replace(
+            self.sealed.manifest,
             policy_version=self.contents.policy_version,
-            feature_fingerprint=manifest.feature_fingerprint,
             data=self.data,
             configuration_sha256=sha256_hex(self.described[CONFIGURATION]),
-            libraries=manifest.libraries,
-            signing_key=signing_key,
-            replace=replace,
         )
+        return write_bundle(Path(path), files, manifest, signing_key=signing_key, replace=replace)
 
 
 def change_policy(

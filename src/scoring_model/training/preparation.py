@@ -39,7 +39,7 @@ def one_of_each(groups: IntArray) -> IntArray:
     """
     order = np.random.default_rng(0).permutation(len(groups))
     _, first = np.unique(groups[order], return_index=True)
-    return np.sort(order[first]).astype(np.int64, copy=False)
+    return np.sort(order[first])
 
 
 def feature_options(matrix: FeatureMatrix) -> FeatureOptions:
@@ -158,10 +158,9 @@ def prepare(records: RecordTable | KeptRecords, configuration: Configuration) ->
     parts = _split(records, persons, configuration)
     settings = configuration.feature_settings
     matrix = FeatureMatrix(settings, fit_before(parts, table, configuration))
-    rows, useless = records.rows(matrix) if isinstance(records, KeptRecords) else matrix.rows(table), {}
+    rows = records.rows(matrix) if isinstance(records, KeptRecords) else matrix.rows(table)
+    useless = useless_features(matrix, rows, parts.train, configuration)
     if configuration.features.drop_useless:
-        factors = reason_factors(matrix, use=configuration.use, share=configuration.policy.reason_share)
-        useless = find_useless(rows, parts.train, matrix.names, factors, configuration.features.keep)
         rows, matrix = _without(useless, rows, matrix)
     return Prepared(
         table=table,
@@ -181,6 +180,16 @@ def prepare(records: RecordTable | KeptRecords, configuration: Configuration) ->
             settings=configuration.policy,
         ),
     )
+
+
+def useless_features(
+    matrix: FeatureMatrix, rows: FloatArray, train: IntArray, configuration: Configuration
+) -> Mapping[str, str]:
+    """Return the features that a training leaves out since they help nobody, each with the reason."""
+    if not configuration.features.drop_useless:
+        return {}
+    factors = reason_factors(matrix, use=configuration.use, share=configuration.policy.reason_share)
+    return find_useless(rows, train, matrix.names, factors, configuration.features.keep)
 
 
 def _split(records: RecordTable | KeptRecords, persons: IntArray, configuration: Configuration) -> Split:

@@ -11,7 +11,7 @@ import numpy as np
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 
-from scoring_model.parallel.progress import time_left
+from scoring_model.parallel.progress import Report, time_left
 
 _PRIOR_WEIGHT: Final = 4
 """Weight of the prior of `_survival`, in trials."""
@@ -122,7 +122,7 @@ def show_progress(
     status: Callable[[], Status],
     *,
     shown: bool,
-    report: Callable[[str], None],
+    report: Report,
     console: Console | None = None,
 ) -> Iterator[None]:
     """Show the status of a search from a separate thread, so that long trials do not delay it.

@@ -1,6 +1,5 @@
 """Training from records to a bundle."""
 
-import tempfile
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
@@ -12,7 +11,7 @@ from scoring_model.configuration import Configuration, Tuned, load_configuration
 from scoring_model.decision.forest import Forest
 from scoring_model.evaluation import Evaluation
 from scoring_model.findings import Finding, arranged
-from scoring_model.parallel import HERE, Workers
+from scoring_model.parallel.progress import Report
 from scoring_model.records import RecordTable, microseconds, rfc3339
 from scoring_model.records.quarantine import accept
 from scoring_model.records.reading import read_records
@@ -27,9 +26,7 @@ from scoring_model.training.leakage import refuse_leaks, run_leakage_checks
 from scoring_model.training.preparation import Prepared, prepare
 from scoring_model.training.split import Split, describe_use
 from scoring_model.training.thinning import Thinning
-from scoring_model.training.tuning import Tuning, is_cut_short, tune
-
-Report = Callable[[str], None]
+from scoring_model.training.tuning import SearchOptions, Tuning, is_cut_short, tune
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,23 +98,11 @@ def train(data: Any, configuration: Configuration | str | Path, *, as_of: str | 
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunOptions:
-    """How to run a training; the bundle depends on none of this.
+class RunOptions(SearchOptions):
+    """How to run a training; the bundle depends on none of this. `threads` are those of the fit too.
 
     Parameters
     ----------
-    journal : Path, optional
-        File for the trials of the search; without one they are kept in memory.
-    resume : bool
-        Whether to continue the journal.
-    threads : int
-        Threads of the search and the fit.
-    workers : Workers
-        Run the trials of the search, one each at once; they share the threads (`scoring_model.parallel.open_workers`).
-    progress : bool
-        Whether to show a bar on a terminal.
-    report : callable
-        Gets lines of text.
     keep_parameters : callable
         Gets the parameters of the model before the fit, so that a later error does not lose the result of the search.
     recall_lost : bool
@@ -125,12 +110,6 @@ class RunOptions:
         (`ablation.measure_recall_lost`).
     """
 
-    journal: Path | None = None
-    resume: bool = False
-    threads: int = 2
-    workers: Workers = HERE
-    progress: bool = True
-    report: Report = lambda text: None
     keep_parameters: Callable[[Tuned], object] = lambda tuned: None
     recall_lost: bool = False
 
@@ -293,24 +272,18 @@ class _Run:
         )
 
     def _search(self) -> Tuning:
-        training, options, split = self.configuration.training, self.options, self.prepared.split
-        with tempfile.TemporaryDirectory() as folder:
-            return tune(
-                self.prepared.rows[split.train],
-                split.train_targets,
-                self.prepared.table.event_times[split.train],
-                settings=training.tuning,
-                seed=training.seed,
-                threads=options.threads,
-                journal=Path(folder) / "trials.journal" if options.journal is None else options.journal,
-                resume=options.resume,
-                workers=options.workers,
-                progress=options.progress,
-                report=options.report,
-                genuine_weight=self.prepared.genuine_weight,
-                learnt=self.prepared.learnt,
-                **self.prepared.feature_options,
-            )
+        training, split = self.configuration.training, self.prepared.split
+        return tune(
+            self.prepared.rows[split.train],
+            split.train_targets,
+            self.prepared.table.event_times[split.train],
+            self.options,
+            settings=training.tuning,
+            seed=training.seed,
+            genuine_weight=self.prepared.genuine_weight,
+            learnt=self.prepared.learnt,
+            **self.prepared.feature_options,
+        )
 
     def _reported(self, found: Iterable[Finding]) -> tuple[Finding, ...]:
         """Mute and arrange findings, and report them."""

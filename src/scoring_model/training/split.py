@@ -11,7 +11,7 @@ from typing import Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from scoring_model.arrays import BoolArray, FloatArray, IntArray
+from scoring_model.arrays import BoolArray, FloatArray, Int8Array, IntArray
 from scoring_model.configuration import SplitSettings
 from scoring_model.evaluation.stopped import ControlGroup
 from scoring_model.records.observation import known_targets
@@ -107,7 +107,7 @@ class NotSeen:
     """
 
     rows: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
-    targets: NDArray[np.int8] = field(default_factory=lambda: np.empty(0, dtype=np.int8))
+    targets: Int8Array = field(default_factory=lambda: np.empty(0, dtype=np.int8))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -128,7 +128,7 @@ class EvaluatedPart:
 
     name: Literal["test", "validation"]
     rows: IntArray
-    targets: NDArray[np.int8]
+    targets: Int8Array
     start: int
     end: int
     not_observed: NotSeen
@@ -160,9 +160,9 @@ class Split:
     train: IntArray
     validation: IntArray
     test: IntArray
-    train_targets: NDArray[np.int8]
-    validation_targets: NDArray[np.int8]
-    test_targets: NDArray[np.int8]
+    train_targets: Int8Array
+    validation_targets: Int8Array
+    test_targets: Int8Array
     boundaries: SplitBoundaries
     summaries: tuple[PartSummary, ...]
     train_weights: FloatArray | None = None
@@ -214,7 +214,7 @@ def describe_use(parts: Split, settings: SplitSettings) -> str:
 
 def split(
     event_times: IntArray,
-    labels: NDArray[np.int8],
+    labels: Int8Array,
     label_times: IntArray,
     persons: IntArray,
     settings: SplitSettings,
@@ -310,7 +310,7 @@ def split(
 
 def _left_out(
     segments: NDArray[np.intp],
-    targets: NDArray[np.int8],
+    targets: Int8Array,
     seen: BoolArray,
     present: BoolArray,
     persons: IntArray,
@@ -356,13 +356,13 @@ def segments_of(event_times: IntArray, boundaries: SplitBoundaries) -> NDArray[n
 
 def targets_of(
     event_times: IntArray,
-    labels: NDArray[np.int8],
+    labels: Int8Array,
     label_times: IntArray,
     observed: BoolArray,
     segments: NDArray[np.intp],
     boundaries: SplitBoundaries,
     maturity: int,
-) -> NDArray[np.int8]:
+) -> Int8Array:
     """Return the target of each record of a part known at the part's instant, -1 for all others."""
     to_train, to_judge = (
         known_targets(event_times, labels, label_times, instant, maturity, observed=observed)
@@ -380,7 +380,7 @@ def _seen_in(persons: IntArray, chosen: BoolArray) -> BoolArray:
 def _summaries(
     event_times: IntArray,
     segments: NDArray[np.intp],
-    targets: NDArray[np.int8],
+    targets: Int8Array,
     left_out: Mapping[str, BoolArray],
     boundaries: SplitBoundaries,
 ) -> tuple[PartSummary, ...]:

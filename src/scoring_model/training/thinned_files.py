@@ -5,7 +5,7 @@ from a few numbers of each; link features are computed for those alone. Then the
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache, reduce
 from pathlib import Path
@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from scoring_model.arrays import BoolArray, FloatArray, IntArray
+from scoring_model.arrays import BoolArray, FloatArray, IntArray, is_among
 from scoring_model.batch import links, process_settings
 from scoring_model.batch.plan import Limits, Plan, Request, Source, Stage, Work, scan_source
 from scoring_model.batch.segments import Rows, read_segment, write_private
@@ -30,7 +30,7 @@ from scoring_model.batch.stages import (
 from scoring_model.configuration import Configuration
 from scoring_model.features import FeatureMatrix, FittedState
 from scoring_model.parallel import Workers, in_order, open_workers
-from scoring_model.parallel.progress import Progress
+from scoring_model.parallel.progress import Progress, Report
 from scoring_model.records import RecordTable
 from scoring_model.records.layout import MissingColumns
 from scoring_model.records.quarantine import QUARANTINE_COLUMNS, accept_counts, quarantine_lines
@@ -57,7 +57,7 @@ def prepare_files(
     limits: Limits | None = None,
     processes: int = 2,
     stages: Workers | None = None,
-    report: Callable[[str], None] = lambda _: None,
+    report: Report = lambda _: None,
 ) -> Prepared:
     """Prepare the records of files that `training.thinning` keeps, equal to `prepare` of all their records.
 
@@ -137,7 +137,7 @@ class _Training(Context):
 
     def is_counted(self, rows: IntArray) -> BoolArray:
         """Compute link features of the kept records alone."""
-        return _among(rows, self.kept_rows)
+        return is_among(rows, self.kept_rows)
 
     @cached_property
     def kept_rows(self) -> IntArray:
@@ -148,15 +148,6 @@ class _Training(Context):
     def kept_path(self) -> Path:
         """The file of the rows of the kept records."""
         return self.work.folder / "spill" / "kept"
-
-
-def _among(rows: IntArray, ascending: IntArray) -> BoolArray:
-    """Whether each row is among others."""
-    if not len(ascending):
-        return np.zeros(len(rows), np.bool_)
-    places = np.minimum(np.searchsorted(ascending, rows), len(ascending) - 1)
-    found: BoolArray = ascending[places] == rows
-    return found
 
 
 @lru_cache(maxsize=1)
@@ -193,7 +184,7 @@ def _read_unit(key: _Key, task: int) -> _ReadUnit:
         table = part.reading.table
         good += len(table)
         table = replace(table, source_rows=table.source_rows + part.first_row)
-        table = table.take(np.flatnonzero(_among(table.source_rows, here.kept_rows)))
+        table = table.take(np.flatnonzero(is_among(table.source_rows, here.kept_rows)))
         tables.append(table if as_of is None else table.labelled_before(as_of))
         counts.update((found.field, found.code) for _, found in part.reading.violations)
         lines.append(quarantine_of(here, unit, part))
@@ -221,7 +212,7 @@ class _FileRun:
     workers: Workers
     stages: Workers
     memory: int
-    report: Callable[[str], None]
+    report: Report
 
     @property
     def here(self) -> _Training:
@@ -282,7 +273,7 @@ class _FileRun:
             path = work.fact_file(task)
             if path.exists():
                 facts = read_segment(path, 0, FACTS)
-                yield facts[~_among(facts["row"], repeated)]
+                yield facts[~is_among(facts["row"], repeated)]
 
     def _check_memory(self, facts: Rows, thinning: Thinning) -> None:
         matrix = self.here.matrix

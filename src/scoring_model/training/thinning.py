@@ -22,7 +22,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from scoring_model.arrays import BoolArray, FloatArray, IntArray
+from scoring_model.arrays import BoolArray, FloatArray, Int8Array, IntArray
 from scoring_model.configuration import Configuration, SplitSettings, ThinningSettings
 from scoring_model.evaluation.training_digests import content_digests
 from scoring_model.features import FeatureMatrix
@@ -248,9 +248,7 @@ def choose(chunks: Callable[[], Iterable[Facts]], configuration: Configuration) 
     )
 
 
-def _placed(
-    facts: Facts, boundaries: SplitBoundaries, maturity: int
-) -> tuple[NDArray[np.intp], NDArray[np.int8]]:
+def _placed(facts: Facts, boundaries: SplitBoundaries, maturity: int) -> tuple[NDArray[np.intp], Int8Array]:
     """Return segment and target of each record."""
     segments = segments_of(facts["time"], boundaries)
     known = facts["label"], facts["known"], facts["observed"]

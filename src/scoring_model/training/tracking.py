@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from scoring_model.locks import locked
+from scoring_model.parallel.progress import Report
 from scoring_model.training.mlflow_runs import (
     FINISHED,
     KEY_TAG,
@@ -100,7 +101,7 @@ def sync(
     *,
     uri: str | None = None,
     timeout: float = 600.0,
-    report: Callable[[str], None] = lambda text: None,
+    report: Report = lambda text: None,
 ) -> Synced:
     """Copy each run of a folder to its server, unless it is there already; the folder does not change.
 

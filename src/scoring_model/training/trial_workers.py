@@ -12,9 +12,8 @@ from tempfile import TemporaryDirectory
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
-from scoring_model.arrays import FloatArray, IntArray
+from scoring_model.arrays import FloatArray, Int8Array, IntArray
 from scoring_model.configuration import TuningSettings
 from scoring_model.parallel import WorkerObject, Workers
 from scoring_model.training.fitting import FeatureOptions, fixed_params
@@ -47,7 +46,7 @@ class SearchContext:
         constraints = {"monotone_constraints": monotone} if any(monotone) else {}
         return fixed_params(seed=self.seed, threads=self.threads) | constraints
 
-    def folds(self, rows: FloatArray, targets: NDArray[np.int8], event_times: IntArray) -> list[SearchFold]:
+    def folds(self, rows: FloatArray, targets: Int8Array, event_times: IntArray) -> list[SearchFold]:
         """Cut and bin the rows."""
         return build_folds(
             rows,
@@ -72,7 +71,7 @@ class SearchContext:
 def trial_workers(
     search: SearchContext,
     rows: FloatArray,
-    targets: NDArray[np.int8],
+    targets: Int8Array,
     event_times: IntArray,
     *,
     workers: Workers,
@@ -109,7 +108,7 @@ class TrialRunner:
     """Runs one trial after the other, rung by rung."""
 
     def __init__(
-        self, search: SearchContext, rows: FloatArray, targets: NDArray[np.int8], event_times: IntArray
+        self, search: SearchContext, rows: FloatArray, targets: Int8Array, event_times: IntArray
     ) -> None:
         self._search, self._folds = search, search.folds(rows, targets, event_times)
         self._rungs: Iterator[Rung] = iter(())

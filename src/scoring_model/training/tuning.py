@@ -7,9 +7,10 @@ import hashlib
 import json
 import math
 import statistics
+import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
@@ -22,9 +23,10 @@ import optuna
 from numpy.typing import NDArray
 from optuna.trial import FrozenTrial, TrialState
 
-from scoring_model.arrays import FloatArray, IntArray
+from scoring_model.arrays import FloatArray, Int8Array, IntArray
 from scoring_model.configuration import TuningSettings
 from scoring_model.parallel import HERE, Workers
+from scoring_model.parallel.progress import Report
 from scoring_model.training.fitting import FeatureOptions
 from scoring_model.training.folds import FoldError, Lead, LearntColumns, cut_folds
 from scoring_model.training.journal import open_study
@@ -64,21 +66,45 @@ class Tuning:
     trials: list[dict[str, float | int | str | None]]
 
 
+@dataclass(frozen=True, kw_only=True)
+class SearchOptions:
+    """How to run a search.
+
+    Parameters
+    ----------
+    journal : Path, optional
+        File for the trials; without one they are kept in memory.
+    resume : bool
+        Whether to continue the journal; if the limit is below its number of trials, the first ones count.
+    threads : int
+        Threads of all processes together; each has at least one.
+    workers : Workers
+        Run the trials, one each at once (`scoring_model.parallel.open_workers`); those of a cluster read the rows from
+        files beside the journal.
+    progress : bool
+        Whether to show a bar on a terminal.
+    report : callable
+        Gets a line of text every half minute: progress and estimated time left.
+    """
+
+    journal: Path | None = None
+    resume: bool = False
+    threads: int = 2
+    workers: Workers = HERE
+    progress: bool = True
+    report: Report = lambda text: None
+
+
 def tune(
     rows: FloatArray,
-    targets: NDArray[np.int8],
+    targets: Int8Array,
     event_times: IntArray,
+    options: SearchOptions,
     *,
     settings: TuningSettings,
     seed: int,
-    threads: int,
-    journal: Path,
-    resume: bool,
-    progress: bool,
-    workers: Workers = HERE,
     genuine_weight: float = 1.0,
     learnt: LearntColumns | None = None,
-    report: Callable[[str], None] = lambda text: None,
     **features: Unpack[FeatureOptions],
 ) -> Tuning:
     """Search parameters with TPE and successive halving over rolling-origin folds.
@@ -96,37 +122,34 @@ def tune(
         As for `fitting.fit`.
     settings : TuningSettings
         The limit is exceeded until one trial is complete.
-    threads : int
-        Threads of all processes together; each has at least one.
-    resume : bool
-        Whether to continue an existing journal; if the limit is below its number of trials, the first ones count.
-    workers : Workers
-        Run the trials, one each at once; those of a cluster read the rows from files beside the journal.
     genuine_weight : float
         Weight of each genuine record, at least 1; a fraud weighs 1.
     learnt : LearntColumns, optional
         Columns that differ between folds.
-    report : callable
-        Gets a line of text every half minute: progress and estimated time left.
 
     References
     ----------
     Li et al. 2020, "A System for Massively Parallel Hyperparameter Tuning" (ASHA), arXiv:1810.05934.
     """
+    workers = options.workers
     context = SearchContext(
         features=features,
         settings=settings,
         seed=seed,
-        threads=max(1, threads // workers.objects),
+        threads=max(1, options.threads // workers.objects),
         genuine_weight=genuine_weight,
         learnt=learnt,
     )
     sizes = [len(train) for train, _ in cut_folds(event_times, targets, settings.folds)]
     data = (rows, targets, event_times)
     fingerprint = _fingerprint(*data, context)
-    with _quiet(), open_study(journal, fingerprint=fingerprint, resume=resume, pruner=Halving()) as study:
+    with (
+        _journal(options) as journal,
+        _quiet(),
+        open_study(journal, fingerprint=fingerprint, resume=options.resume, pruner=Halving()) as study,
+    ):
         search = _Search(study, settings, seed=seed, processes=workers.objects)
-        with show_progress(search.status, shown=progress, report=report):
+        with show_progress(search.status, shown=options.progress, report=options.report):
             if search.wants_more:  # a finished search needs no bins
                 with trial_workers(context, *data, workers=workers, shared=journal.parent) as all_workers:
                     search.run(all_workers)
@@ -134,9 +157,13 @@ def tune(
     return _result(_counted(done, settings.trials), sizes, len(rows))
 
 
-def is_cut_short(
-    rounds: int, targets: NDArray[np.int8], event_times: IntArray, settings: TuningSettings
-) -> bool:
+@contextmanager
+def _journal(options: SearchOptions) -> Iterator[Path]:
+    with tempfile.TemporaryDirectory() as folder:
+        yield options.journal or Path(folder) / "trials.journal"
+
+
+def is_cut_short(rounds: int, targets: Int8Array, event_times: IntArray, settings: TuningSettings) -> bool:
     """Whether a number of trees is what a search of these rows gives whose trials end at `max_rounds`.
 
     Then more trees might be better: fewer than `patience` trees were grown after the best one. More trees than the
@@ -416,7 +443,7 @@ def _scaled(found: Sequence[int], sizes: Sequence[int], size: int) -> int:
 
 
 def _fingerprint(
-    rows: FloatArray, targets: NDArray[np.int8], event_times: IntArray, context: SearchContext
+    rows: FloatArray, targets: Int8Array, event_times: IntArray, context: SearchContext
 ) -> dict[str, str]:
     """Return digests, by name, of all inputs that determine a trial, without the number of trials."""
     columns: dict[str, NDArray[Any]] = {"rows": rows, "targets": targets, "event times": event_times}

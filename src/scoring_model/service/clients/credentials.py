@@ -2,6 +2,7 @@
 
 import hmac
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from scoring_model.service.clients.clients import Caller, caller_of, is_live, key_digest
@@ -109,29 +110,29 @@ def _is_good(key: ApiKeyRow, client: ClientRow, client_id: str, now: int) -> boo
     return is_same and client.revoked_at is None and is_live(key, now)
 
 
+@dataclass(frozen=True, slots=True)
 class RateLimits:
     """Takes tokens from the buckets of clients and addresses. Buckets of addresses are named by a keyed hash."""
 
-    def __init__(self, store: Store, secrets: Secrets, clock: Clock) -> None:
-        self._store = store
-        self._secrets = secrets
-        self._clock = clock
+    store: Store
+    secrets: Secrets
+    clock: Clock
 
     async def take_token(self, caller: Caller, size: int = 1) -> Bucket:
         """Take a token for one request of a client, or `size` of them or none for a large one."""
-        return await self._store.take(
+        return await self.store.take(
             b"client:%d" % caller.client,
             capacity=caller.quota,
             per_second=caller.quota / caller.quota_seconds,
-            now=self._clock.now(),
+            now=self.clock.now(),
             size=size,
         )
 
     async def take_failure(self, address: str) -> Bucket:
         """Take a token for one failed authentication of an address."""
-        return await self._store.take(
-            self._secrets.digest(Purpose.ADDRESS, address.encode(), size=16),
+        return await self.store.take(
+            self.secrets.digest(Purpose.ADDRESS, address.encode(), size=16),
             capacity=FAILURES_PER_MINUTE,
             per_second=FAILURES_PER_MINUTE / 60,
-            now=self._clock.now(),
+            now=self.clock.now(),
         )

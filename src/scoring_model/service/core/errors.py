@@ -133,12 +133,16 @@ class InProgress(Conflict):
     detail = "A request with this Idempotency-Key is still under way."
 
 
-class TooManyRequests(RequestError):
-    """Too many requests in too short a time; `retry_after` is in seconds."""
+class Retryable(RequestError):
+    """A retry may succeed after `retry_after` seconds."""
 
     def __init__(self, retry_after: int = 1) -> None:
         super().__init__(self.detail)
         self.retry_after = retry_after
+
+
+class TooManyRequests(Retryable):
+    """Too many requests in too short a time."""
 
 
 class OneAtATime(TooManyRequests):
@@ -148,15 +152,11 @@ class OneAtATime(TooManyRequests):
     detail = "An earlier such request of the client is under way. Wait as Retry-After says."
 
 
-class Unavailable(RequestError):
-    """The service can't process the request now; a retry after some seconds may succeed."""
+class Unavailable(Retryable):
+    """The service can't process the request now."""
 
     code = "unavailable"
     detail = "The service can't answer now. Try again later."
-
-    def __init__(self, retry_after: int = 1) -> None:
-        super().__init__(self.detail)
-        self.retry_after = retry_after
 
 
 class HistoryIncomplete(Unavailable):

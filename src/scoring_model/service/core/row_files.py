@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Final, Generic, TextIO, TypeVar
 
@@ -26,6 +27,12 @@ _ENDINGS: Final = (".csv", ".jsonl", ".ndjson")
 
 Cells = Mapping[str, object]
 T = TypeVar("T")
+
+
+def batches(items: Iterable[T], size: int) -> Iterator[list[T]]:
+    """Divide items into lists of at most `size`."""
+    iterator = iter(items)
+    return iter(lambda: list(islice(iterator, size)), [])
 
 
 class RowsRefused(Invalid):

@@ -1,20 +1,17 @@
 """Labels that operators import: read page by page, stored under the locks of the verifications' history scopes."""
 
 from collections import defaultdict
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 from scoring_model.service.core.clock import Clock
-from scoring_model.service.core.row_files import MOST_LISTED
+from scoring_model.service.core.row_files import MOST_LISTED, batches
 from scoring_model.service.core.rows import ClientRow
 from scoring_model.service.keys.secrets import Secrets
 from scoring_model.service.labels.rows import ROWS, Fate, Report, append_all
 from scoring_model.service.past.history_import import record_hash
 from scoring_model.service.store import Store
-
-T = TypeVar("T")
 
 
 class LabelLine(NamedTuple):
@@ -65,12 +62,6 @@ class Imported:
     omitted: int = 0
 
 
-def batches(items: Iterable[T], size: int = ROWS) -> Iterator[list[T]]:
-    """Divide items into lists of at most `size`."""
-    iterator = iter(items)
-    return iter(lambda: list(islice(iterator, size)), [])
-
-
 async def import_labels(
     store: Store,
     clients: Sequence[ClientRow],
@@ -102,7 +93,7 @@ async def import_labels(
     unknown: dict[bytes | str, None] = {}
     too_many: dict[bytes | str, None] = {}
     omitted = 0
-    for page in batches(lines):
+    for page in batches(lines, ROWS):
         fates = [Fate.NOT_FOUND] * len(page)
         async for scope, batch in _batches_of(store, scopes, page, records):
             async with store.writing([scope]) as transaction:

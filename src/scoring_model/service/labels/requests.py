@@ -18,9 +18,9 @@ from scoring_model.contract.rules import Rule, kind_of
 from scoring_model.contract.violation import MOST_ERRORS, Violation
 from scoring_model.service.clients.clients import Caller
 from scoring_model.service.core.errors import Invalid, parsed
+from scoring_model.service.core.row_files import batches
 from scoring_model.service.core.rows import IdempotencyRow
 from scoring_model.service.keys.secrets import Secrets
-from scoring_model.service.labels.imports import batches
 from scoring_model.service.labels.rows import MOST_KEPT, Fate, Report, append_all
 from scoring_model.service.past.history_import import record_hash
 from scoring_model.service.requests.idempotency import Answer, IdempotencyRecord, IdempotentRequest

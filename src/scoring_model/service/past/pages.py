@@ -18,7 +18,7 @@ from scoring_model.service.core.rows import (
     VerificationRow,
 )
 from scoring_model.service.identities.persons import Persons
-from scoring_model.service.keys.data_keys import DataKey, Vault
+from scoring_model.service.keys.data_keys import Vault
 from scoring_model.service.keys.keyring import Unreadable
 from scoring_model.service.keys.restored import require_keys
 from scoring_model.service.resolutions.rows import resolutions_of
@@ -182,7 +182,9 @@ def _open(
     try:
         key = vault.open_key(key_row)
         signals, subject, _ = persons.verification_payload(row, key)
-        if not signals and _lost_its_signals(row, key):
+        if not signals and signals_are_gone(
+            key.open(row.payload, table="verifications", column="payload", row=row.id)
+        ):
             return LeftOut.PRUNED
         identity: dict[str, object] = {}
         if row.identity_id is not None and row.identity_id in identities:
@@ -199,10 +201,3 @@ def _label_fields(labels: Sequence[tuple[str, int, int]], before: int) -> dict[s
         return {}
     label, known_at, reported_at = reported[-1]
     return dict(zip(LABEL_FIELDS, (label, rfc3339(known_at), rfc3339(reported_at)), strict=True))
-
-
-def _lost_its_signals(row: VerificationRow, key: DataKey) -> bool:
-    """Return True if a verification had signals that were removed; may raise `Unreadable`."""
-    if row.payload is None:
-        return False
-    return signals_are_gone(key.open(row.payload, table="verifications", column="payload", row=row.id))

@@ -1,9 +1,8 @@
 """Resolutions that operators import from a file."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from itertools import islice
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -14,7 +13,7 @@ from scoring_model.contract.violation import Invalid, Violation
 from scoring_model.records import cells
 from scoring_model.service.core.clock import Clock
 from scoring_model.service.core.errors import RequestError
-from scoring_model.service.core.row_files import MOST_LISTED, Cells, RowFile, identifier, values_of
+from scoring_model.service.core.row_files import MOST_LISTED, Cells, RowFile, batches, identifier, values_of
 from scoring_model.service.identities.persons import Persons
 from scoring_model.service.resolutions.requests import append
 from scoring_model.service.store import Store
@@ -94,7 +93,7 @@ async def import_resolutions(
     counts = [0, 0]
     refused: dict[bytes, str] = {}
     omitted = 0
-    for page in _pages(lines):
+    for page in batches(lines, ROWS):
         async with store.reading() as reader:
             found = await reader.verifications_by_ids([one.verification_id for one in page])
         owners = {row.id: row.client for row in found}
@@ -115,8 +114,3 @@ async def import_resolutions(
             else:
                 omitted += 1
     return Imported(counts[0], counts[1], refused, omitted)
-
-
-def _pages(lines: Iterable[ResolutionLine]) -> Iterator[list[ResolutionLine]]:
-    iterator = iter(lines)
-    return iter(lambda: list(islice(iterator, ROWS)), [])

@@ -73,6 +73,7 @@ class Ages:
         return dict.fromkeys(_WITH_LINKS, links) | settled
 
 
+@dataclass(kw_only=True, slots=True)
 class Housekeeping:
     """Sweeps the whole database periodically while the service runs.
 
@@ -85,10 +86,9 @@ class Housekeeping:
         serve again.
     """
 
-    def __init__(self, *, store: Store, clock: Clock, longest: int) -> None:
-        self.longest = longest
-        self._store = store
-        self._clock = clock
+    store: Store
+    clock: Clock
+    longest: int
 
     async def run(self) -> None:
         """Sweep periodically until cancelled."""
@@ -98,7 +98,7 @@ class Housekeeping:
 
     async def walk(self) -> None:
         """Sweep once; see `sweep`."""
-        await sweep(self._store, Ages().cutoffs(now=self._clock.now(), longest=self.longest))
+        await sweep(self.store, Ages().cutoffs(now=self.clock.now(), longest=self.longest))
 
 
 async def sweep(

@@ -72,41 +72,31 @@ class Candidate:
     sandbox: bool = False
 
 
+@dataclass(kw_only=True, slots=True)
 class CandidateBuilder:
     """Builds candidates for a bundle, given its schema and feature matrix."""
 
-    def __init__(
-        self,
-        *,
-        store: Store,
-        persons: Persons,
-        linker: Linker,
-        clock: Clock,
-        schema: RecordSchema,
-        matrix: FeatureMatrix,
-        unknown_signals: UnknownSignals,
-    ) -> None:
-        self._store = store
-        self._persons = persons
-        self._linker = linker
-        self._clock = clock
-        self.schema = schema
-        self._matrix = matrix
-        self._unknown_signals = unknown_signals
+    store: Store
+    persons: Persons
+    linker: Linker
+    clock: Clock
+    schema: RecordSchema
+    matrix: FeatureMatrix
+    unknown_signals: UnknownSignals
 
     async def new(self, caller: Caller, body: Mapping[str, object], reference: str | None) -> Candidate:
         """Build the candidate of a request; raises as `Verifications.create`."""
-        now = self._clock.now()
+        now = self.clock.now()
         unknown: list[str] = []
-        check = self._unknown_signals.refusal() if caller.strict_signals else unknown.append
+        check = self.unknown_signals.refusal() if caller.strict_signals else unknown.append
         context = VerificationContext(self.schema.signals, check, caller.sandbox)
         request = parsed(VerificationInput, body, context)
         if unknown:
-            self._unknown_signals.count(caller, unknown)
+            self.unknown_signals.count(caller, unknown)
         values = request.values()
         key_row = opened = None
         if request.identity_id is None and request.previous_verification_id is None:
-            links = self._linker.link(caller.history_scope, caller.client, values)
+            links = self.linker.link(caller.history_scope, caller.client, values)
         else:
             values, links, key_row, opened = await self._look_up(caller, request)
         return Candidate(
@@ -116,7 +106,7 @@ class CandidateBuilder:
             request=request,
             values=values,
             links=links,
-            started=self._matrix.start(values),
+            started=self.matrix.start(values),
             created_at=now,
             reference=reference,
             key_row=key_row,
@@ -134,12 +124,12 @@ class CandidateBuilder:
         Invalid
             If the served model takes other signals than the model that was served when the row was written.
         """
-        async with self._store.reading() as reader:
+        async with self.store.reading() as reader:
             key_row = (await reader.person_keys([row.key_id])).get(row.key_id)
             if key_row is None or row.payload is None:
                 return None
-            key = self._persons.open_key(key_row)
-            signals, subject, _ = self._persons.verification_payload(row, key)
+            key = self.persons.open_key(key_row)
+            signals, subject, _ = self.persons.verification_payload(row, key)
             body = {"signals": signals, "subjectId": subject}
             context = VerificationContext(self.schema.signals, sandbox=sandbox)
             request = parsed(VerificationInput, body, context)
@@ -148,7 +138,7 @@ class CandidateBuilder:
                 identity = await reader.identity(row.client, row.identity_id)
                 if identity is None or identity.payload is None:
                     return None
-                values = {**self._persons.identity_values(identity, key), **values}
+                values = {**self.persons.identity_values(identity, key), **values}
         return Candidate(
             id=row.id,
             client=row.client,
@@ -157,10 +147,10 @@ class CandidateBuilder:
                 update={"identity_id": row.identity_id, "previous_verification_id": row.previous_id}
             ),
             values=values,
-            links=self._linker.link(history_scope, row.client, values),
-            started=self._matrix.start(values),
+            links=self.linker.link(history_scope, row.client, values),
+            started=self.matrix.start(values),
             created_at=row.created_at,
-            reference=self._persons.reference(row, key),
+            reference=self.persons.reference(row, key),
             key_row=key_row,
             opened=key,
             pending=row,
@@ -172,7 +162,7 @@ class CandidateBuilder:
     ) -> tuple[dict[str, object], Links, PersonKeyRow | None, DataKey | None]:
         """Return values, links and person key of a request with an identity or a previous verification."""
         violations: list[Violation] = []
-        async with self._store.reading() as reader:
+        async with self.store.reading() as reader:
             identity = key_row = opened = None
             if request.identity_id is not None:
                 known = await reader.identity_and_key(caller.client, request.identity_id)
@@ -182,10 +172,10 @@ class CandidateBuilder:
                     identity, key_row = known
             values = request.values()
             if identity is not None and key_row is not None:
-                opened = self._persons.open_key(key_row)
-                values = {**self._persons.identity_values(identity, opened), **values}
+                opened = self.persons.open_key(key_row)
+                values = {**self.persons.identity_values(identity, opened), **values}
             person = None if key_row is None else key_row.person
-            links = self._linker.link(caller.history_scope, caller.client, values, person=person)
+            links = self.linker.link(caller.history_scope, caller.client, values, person=person)
             if request.previous_verification_id is not None:
                 previous = await reader.verification(caller.client, request.previous_verification_id)
                 if previous is None:
@@ -198,7 +188,7 @@ class CandidateBuilder:
         if violations:
             raise Invalid(tuple(violations))
         if identity is not None and (key_row is None or identity.status != IdentityStatus.VALIDATED):
-            missing = () if opened is None else self._persons.stored_identity(identity, opened).missing
+            missing = () if opened is None else self.persons.stored_identity(identity, opened).missing
             raise IdentityNotValidated(missing)
         return values, links, key_row, opened
 
@@ -208,8 +198,8 @@ class CandidateBuilder:
         """Return True if a verification was stepped up and is of this person, who was not erased since."""
         if previous.outcome != Outcome.STEPPED_UP or previous.payload is None or person is None:
             return False
-        key = await self._persons.key_of(reader, previous.key_id)
+        key = await self.persons.key_of(reader, previous.key_id)
         if key is None:
             return False
-        values = await self._persons.record_values(reader, previous, key)
-        return self._linker.link(caller.history_scope, caller.client, values).person == person
+        values = await self.persons.record_values(reader, previous, key)
+        return self.linker.link(caller.history_scope, caller.client, values).person == person

@@ -2,6 +2,7 @@
 
 import asyncio
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from scoring_model.service.core.clock import Clock
@@ -19,6 +20,7 @@ LEASE: Final = 30_000_000
 MOST_LEASES: Final = 10
 """Number of leases after which an unfinished row becomes an ERROR: it may crash processes."""
 
+_INTERVAL: Final = 1.0
 _AT_ONCE: Final = 32
 """Rows per lease: few enough for the background share to finish them before their commit times out."""
 
@@ -29,23 +31,14 @@ class _Owner(NamedTuple):
     sandbox: bool
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
 class PendingWork:
-    """Finishes PENDING verifications of the whole database; waits `interval` seconds when there are none."""
+    """Finishes PENDING verifications of the whole database; waits `_INTERVAL` seconds when there are none."""
 
-    def __init__(
-        self,
-        *,
-        store: Store,
-        queue: CommitQueue,
-        serving: Serving,
-        clock: Clock,
-        interval: float = 1.0,
-    ) -> None:
-        self._store = store
-        self._queue = queue
-        self._serving = serving
-        self._clock = clock
-        self._interval = interval
+    store: Store
+    queue: CommitQueue
+    serving: Serving
+    clock: Clock
 
     async def run(self) -> None:
         """Run steps until cancelled; wait after a step that found nothing."""
@@ -58,22 +51,22 @@ class PendingWork:
                 log_fault("finishing pending verifications", error)
                 found = 0
             if found == 0:
-                await asyncio.sleep(self._interval)
+                await asyncio.sleep(_INTERVAL)
 
     async def step(self) -> int:
         """Lease some PENDING verifications and finish them; returns their number.
 
         While requests wait, the queue limits their share.
         """
-        now = self._clock.now()
-        async with self._store.writing([]) as transaction:
+        now = self.clock.now()
+        async with self.store.writing([]) as transaction:
             taken = await transaction.lease_pending(now, now + LEASE, _AT_ONCE)
             # Count before the attempt, so that an attempt that crashes the process counts too.
             rows = [row._replace(attempts=row.attempts + 1, leased_until=now + LEASE) for row in taken]
             if rows:
                 await transaction.settle(rows)
         if rows:
-            async with self._store.reading() as reader:
+            async with self.store.reading() as reader:
                 clients = await reader.clients()
             owners = {one.client: _Owner(one.client, one.pool, bool(one.sandbox)) for one in clients}
             await asyncio.gather(*(self._finish(row, owners[row.client]) for row in rows))
@@ -91,7 +84,7 @@ class PendingWork:
                 await self._fail(row, owner)
 
     async def _attempt(self, row: VerificationRow, owner: _Owner) -> None:
-        bundle, candidate = self._serving.current, None
+        bundle, candidate = self.serving.current, None
         if row.attempts <= MOST_LEASES:
             try:
                 candidate = await bundle.candidates.pending(row, owner.history_scope, sandbox=owner.sandbox)
@@ -101,18 +94,18 @@ class PendingWork:
         if candidate is None:
             await self._fail(row, owner)
         else:
-            await self._queue.submit(candidate, bundle.scoring.jobs, candidate, background=True)
+            await self.queue.submit(candidate, bundle.scoring.jobs, candidate, background=True)
 
     async def _fail(self, row: VerificationRow, owner: _Owner) -> None:
         with suppress(StoreUnavailable, Unavailable):  # the next step retries
-            scoring = self._serving.current.scoring
-            await self._queue.change(owner, lambda transaction: scoring.fail(transaction, row))
+            scoring = self.serving.current.scoring
+            await self.queue.change(owner, lambda transaction: scoring.fail(transaction, row))
 
     async def _take_back(self, row: VerificationRow, owner: _Owner) -> None:
         """Uncount an attempt that failed because something was unavailable."""
         with suppress(StoreUnavailable):
             # Erasures hold the same lock: no erased value is written back.
-            async with self._store.writing([owner.history_scope]) as transaction:
+            async with self.store.writing([owner.history_scope]) as transaction:
                 found = await transaction.verification(row.client, row.id)
                 if found is not None and found.attempts:
                     await transaction.settle([found._replace(attempts=found.attempts - 1)])

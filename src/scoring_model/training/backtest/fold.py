@@ -9,8 +9,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from scoring_model.arrays import FloatArray, IntArray
-from scoring_model.bundle import reason_factors
+from scoring_model.arrays import FloatArray, Int8Array, IntArray
 from scoring_model.configuration import Configuration, Tuned
 from scoring_model.decision.contributions import Contributions
 from scoring_model.decision.forest import Forest
@@ -29,10 +28,14 @@ from scoring_model.training.certification import InfeasiblePolicy
 from scoring_model.training.export import to_onnx
 from scoring_model.training.folds import FoldError, LearntColumns
 from scoring_model.training.label_gain import find_gainless
-from scoring_model.training.preparation import feature_options, statistic_names, without_features
+from scoring_model.training.preparation import (
+    feature_options,
+    statistic_names,
+    useless_features,
+    without_features,
+)
 from scoring_model.training.scale import ScaleError
-from scoring_model.training.tuning import tune
-from scoring_model.training.useless import find_useless
+from scoring_model.training.tuning import SearchOptions, tune
 
 MODEL_FIGURES: Final = ("recall_at_fpr_0.01", "roc_auc", "missed_fraud", "step_up", "false_reject")
 """Figures of each model in each period."""
@@ -78,7 +81,7 @@ class Labelled:
     """
 
     rows: IntArray
-    targets: NDArray[np.int8]
+    targets: Int8Array
     times: IntArray
 
 
@@ -176,7 +179,9 @@ class _Fold:
         self._rows = np.load(shared.folder / task.matrix, mmap_mode="r")
         self._own = None if task.own is None else np.load(shared.folder / task.own, mmap_mode="r")
         whole = FeatureMatrix(self._configuration.feature_settings, task.state)
-        self._leave_out(whole, self._find_useless(whole))
+        train = np.arange(len(task.train.rows))
+        useless = useless_features(whole, self._all(task.train.rows), train, self._configuration)
+        self._leave_out(whole, useless)
         self._leave_out(whole, {**self._useless, **self._find_gainless()})
 
     def _leave_out(self, whole: FeatureMatrix, useless: Mapping[str, str]) -> None:
@@ -198,14 +203,6 @@ class _Fold:
             threads=self._shared.threads,
             report=lambda _: None,
         )
-
-    def _find_useless(self, matrix: FeatureMatrix) -> Mapping[str, str]:
-        configuration = self._configuration
-        if not configuration.features.drop_useless:
-            return {}
-        factors = reason_factors(matrix, use=configuration.use, share=configuration.policy.reason_share)
-        rows, keep = self._all(self._task.train.rows), configuration.features.keep
-        return find_useless(rows, np.arange(len(rows)), matrix.names, factors, keep)
 
     def _take(self, rows: IntArray) -> FloatArray:
         """Return some rows of the features in use, in memory."""
@@ -258,7 +255,7 @@ class _Fold:
             },
         )
 
-    def _fit(self, features: FloatArray, targets: NDArray[np.int8], tuned: Tuned) -> Forest:
+    def _fit(self, features: FloatArray, targets: Int8Array, tuned: Tuned) -> Forest:
         training = self._configuration.training
         return fit_forest(
             features,
@@ -276,12 +273,14 @@ class _Fold:
             features,
             task.train.targets,
             task.train.times,
+            SearchOptions(
+                journal=self._shared.folder / JOURNAL.format(f"{task.number:04d}"),
+                resume=True,
+                threads=self._shared.threads,
+                progress=False,
+            ),
             settings=training.tuning,
             seed=training.seed,
-            threads=self._shared.threads,
-            journal=self._shared.folder / JOURNAL.format(f"{task.number:04d}"),
-            resume=True,
-            progress=False,
             learnt=self._task.learnt,
             **feature_options(self._matrix),
         )

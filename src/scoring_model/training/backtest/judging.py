@@ -13,7 +13,7 @@ from scipy.stats import binom
 from scoring_model.arrays import FloatArray
 from scoring_model.configuration import CostSettings
 from scoring_model.decision.rules import Decisions, Promise
-from scoring_model.estimates import Estimate
+from scoring_model.estimates import Estimate, NamedEstimates
 from scoring_model.evaluation import EvaluatedRecords, paired_differences
 from scoring_model.evaluation.bounds import exact_share
 from scoring_model.evaluation.draws import Draws
@@ -69,7 +69,7 @@ class _Measured:
     """Pooled decisions with their figures, as `paired_differences` needs them."""
 
     records: EvaluatedRecords
-    figures: Mapping[str, Estimate]
+    figures: NamedEstimates
     draws: Mapping[str, FloatArray]
 
     @classmethod

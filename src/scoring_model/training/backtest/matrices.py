@@ -4,9 +4,8 @@ from pathlib import Path
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
-from scoring_model.arrays import FloatArray, IntArray
+from scoring_model.arrays import FloatArray, Int8Array, IntArray
 from scoring_model.evaluation.importance import sample_rows
 from scoring_model.features import FeatureMatrix, FittedState
 from scoring_model.training.backtest.fold import FoldTask, Labelled
@@ -102,7 +101,7 @@ def _file_of(number: int) -> str:
     return MATRIX.format(f"{number:04d}")
 
 
-def _labelled(rows: IntArray, targets: NDArray[np.int8], times: IntArray) -> Labelled:
+def _labelled(rows: IntArray, targets: Int8Array, times: IntArray) -> Labelled:
     return Labelled(rows=rows, targets=targets, times=times[rows])
 
 

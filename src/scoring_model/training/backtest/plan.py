@@ -6,9 +6,8 @@ from functools import cached_property
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from scoring_model.arrays import BoolArray, IntArray
+from scoring_model.arrays import BoolArray, Int8Array, IntArray
 from scoring_model.configuration import Configuration, SplitSettings
 from scoring_model.evaluation.coverage import Selection, select
 from scoring_model.history import PERSON, key_codes, person_codes
@@ -93,7 +92,7 @@ class History:
         return find_rings([codes[known] for codes in self.keys], np.searchsorted(known, rows))
 
     def tested(
-        self, rows: IntArray, targets: NDArray[np.int8], stopped: IntArray, before: int
+        self, rows: IntArray, targets: Int8Array, stopped: IntArray, before: int
     ) -> tuple[IntArray, IntArray]:
         """Return the places of one record of each person that is or may be genuine, and one of each ring of frauds.
 
@@ -243,7 +242,7 @@ def make_plan(
         folds=tuple(found),
         impossible=tuple(impossible),
         judged=replace(judged, rows=judged.rows[order], targets=judged.targets[order]),
-        bounds=np.searchsorted(times[order], starts).astype(np.int64),
+        bounds=np.searchsorted(times[order], starts),
     )
 
 

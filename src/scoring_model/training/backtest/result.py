@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from scoring_model.arrays import IntArray
 from scoring_model.configuration import SplitSettings, Tuned
 from scoring_model.decision.rules import Promise
-from scoring_model.estimates import Decider, Estimate, Key, Slice, Table
+from scoring_model.estimates import Decider, Estimate, Key, NamedEstimates, Slice, Table
 from scoring_model.evaluation.document import frame, members
 from scoring_model.evaluation.stability import Verdict
 from scoring_model.figures import bounded
@@ -66,7 +66,7 @@ class Fold:
     tuned: Tuned | None = None
     features: int = 0
     useless: Mapping[str, str] = field(default_factory=dict)
-    families: Mapping[str, Estimate] = field(default_factory=dict)
+    families: NamedEstimates = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
         """Give the fold as a JSON document."""
@@ -146,7 +146,7 @@ class CadenceResult:
 
     cadence: str
     models: int
-    figures: Mapping[str, Estimate]
+    figures: NamedEstimates
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -155,7 +155,7 @@ class CadenceDifference:
 
     cadence: str
     against: str
-    figures: Mapping[str, Estimate]
+    figures: NamedEstimates
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -192,7 +192,7 @@ class Ageing:
 
     age: int
     periods: int
-    figures: Mapping[str, Estimate]
+    figures: NamedEstimates
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -219,7 +219,7 @@ class LearningPoint:
     records: int
     frauds: int
     figures: Mapping[str, float | None]
-    differences: Mapping[str, Estimate]
+    differences: NamedEstimates
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -4,7 +4,7 @@ Decision record: docs/adr/0025-backtests.md.
 """
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import pairwise
@@ -20,7 +20,7 @@ from scoring_model.evaluation.stopped import population
 from scoring_model.features import FeatureMatrix
 from scoring_model.findings import Finding
 from scoring_model.parallel import Workers, open_workers
-from scoring_model.parallel.progress import time_left
+from scoring_model.parallel.progress import Report, time_left
 from scoring_model.records import microseconds, rfc3339
 from scoring_model.records.quarantine import accept
 from scoring_model.records.reading import read_records
@@ -37,8 +37,6 @@ from scoring_model.training.checks import check_categories, refuse_one_code
 from scoring_model.training.fitting import import_lightgbm_alone
 from scoring_model.training.leakage import refuse_leaks, run_leakage_checks
 from scoring_model.training.preparation import Prepared
-
-Report = Callable[[str], None]
 
 
 def backtest(

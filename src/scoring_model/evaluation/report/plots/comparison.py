@@ -1,12 +1,12 @@
 """Two models beside each other: differences, flips, curves and scores."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from scoring_model.estimates import Estimate
+from scoring_model.estimates import Estimate, NamedEstimates
 from scoring_model.evaluation.comparison_result import ComparisonResult
 from scoring_model.evaluation.flips import Flip, GroupFlips
 from scoring_model.evaluation.report.plots.ranking import draw_roc
@@ -42,7 +42,7 @@ _MARKS: Final = 3000
 _TONES: Final = {"better": ACCENT, "worse": FRAUD, "": MUTED}
 
 
-def draw_differences(ax: "Axes", differences: Mapping[str, Estimate], figures: Sequence[str]) -> None:
+def draw_differences(ax: "Axes", differences: NamedEstimates, figures: Sequence[str]) -> None:
     """Draw differences of figures with their intervals, those of figures without a difference left out.
 
     Parameters

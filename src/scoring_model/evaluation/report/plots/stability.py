@@ -1,12 +1,12 @@
 """Errors of the policy by week."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from scoring_model.estimates import Estimate
+from scoring_model.estimates import NamedEstimates
 from scoring_model.evaluation.report.style import (
     ACCENT,
     BAND,
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 def draw_periods(
     ax: "Axes",
     error: str,
-    periods: Mapping[str, Estimate],
+    periods: NamedEstimates,
     *,
     overall: float | None = None,
     limit: float | None = None,
