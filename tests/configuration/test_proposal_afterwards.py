@@ -1,12 +1,13 @@
 """What is known only after the event is no signal: how accounts stand, and when they were closed for fraud."""
 
-from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from scoring_model.arrays import BoolArray
 from scoring_model.configuration.proposal import Proposal, propose
 
 N = 600
@@ -15,7 +16,12 @@ EVENTS = pd.date_range("2024-01-01", periods=N, freq="12h")
 DRAW = np.random.default_rng(5)
 
 
-def proposed(folder: Path, **columns: Sequence[object]) -> Proposal:
+def later(mask: BoolArray, *, days: int) -> "pd.Series[pd.Timestamp]":
+    """Times some days after the events of a mask."""
+    return pd.Series(EVENTS + pd.Timedelta(days=days)).where(mask)
+
+
+def proposed(folder: Path, **columns: Any) -> Proposal:
     """Propose a configuration for events with a label, beside other columns."""
     frame = pd.DataFrame({"created_at": EVENTS, "fraud": np.where(FRAUD, "yes", "no")} | columns)
     path = folder / "a.csv"
@@ -52,15 +58,15 @@ def test_accounts_that_were_closed_for_fraud_have_no_end_of_observation(
     tmp_path: Path, share: float, is_used: bool
 ) -> None:
     """Their frauds would count as not observed: the closing times of most frauds follow from the label."""
-    closed = np.where(DRAW.random(N) < np.where(FRAUD, share, 0.1), EVENTS + pd.Timedelta(days=20), pd.NaT)
-    found = proposed(tmp_path, closed_at=pd.Series(closed).astype("datetime64[ns]"))
+    closed = later(DRAW.random(N) < np.where(FRAUD, share, 0.1), days=20)
+    found = proposed(tmp_path, closed_at=closed)
     assert ("closedAt" in found.fields, "closed_at" in found.left_out) == (is_used, not is_used)
 
 
 def test_words_for_dates_may_be_others_than_those_known(tmp_path: Path) -> None:
     """Of a closing time under an abbreviation."""
-    closed = np.where(DRAW.random(N) < 0.1, EVENTS + pd.Timedelta(days=20), pd.NaT)
-    found = proposed(tmp_path, DT_CHIUSURA=pd.Series(closed).astype("datetime64[ns]"))
+    closed = later(DRAW.random(N) < 0.1, days=20)
+    found = proposed(tmp_path, DT_CHIUSURA=closed)
     assert found.fields["closedAt"] == "DT_CHIUSURA"
 
 
@@ -77,8 +83,8 @@ def test_a_change_that_genuine_records_have_too_is_not_when_labels_became_known(
     tmp_path: Path, share: float
 ) -> None:
     """One that only frauds have is."""
-    changed = np.where(FRAUD | (DRAW.random(N) < share), EVENTS + pd.Timedelta(days=9), pd.NaT)
-    found = proposed(tmp_path, status_changed=pd.Series(changed).astype("datetime64[ns]"))
+    changed = later(FRAUD | (DRAW.random(N) < share), days=9)
+    found = proposed(tmp_path, status_changed=changed)
     assert ("labelKnownAt" in found.fields) == (share == 0.0)
 
 

@@ -1,7 +1,7 @@
 """Fields of persons under headers with words that only the file explains, cut words and hashes."""
 
-from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -18,7 +18,7 @@ FIRST = [f"{letter}nna" for letter in DRAW.choice([*"ABCDEFGHIJKL"], N)]
 LAST = [f"{letter}eyer" for letter in DRAW.choice([*"BDFGHKLMNPRST"], N)]
 
 
-def proposed(folder: Path, **columns: Sequence[object]) -> Proposal:
+def proposed(folder: Path, **columns: Any) -> Proposal:
     """Propose a configuration for events with a label, beside other columns."""
     frame = pd.DataFrame(
         {"created_at": EVENTS, "fraud": np.where(np.arange(N) % 10 == 3, "yes", "no")} | columns
