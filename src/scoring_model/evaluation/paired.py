@@ -154,7 +154,7 @@ def paired_variance(gained: FloatArray, discordant: FloatArray, totals: FloatArr
     totals : ndarray of shape (...), float64
     """
     size = totals + 2
-    return np.asarray((discordant + 1 - gained**2 / size) / size**2)
+    return (discordant + 1 - gained**2 / size) / size**2
 
 
 def pair_codes(champion: EvaluatedRecords, challenger: EvaluatedRecords) -> IntArray:
