@@ -39,7 +39,7 @@ class Measured(Protocol):
         ...
 
 
-def paired_differences(challenger: Measured, champion: Measured) -> NamedEstimates:
+def paired_differences(challenger: Measured, champion: Measured) -> Mapping[str, Estimate]:
     """Subtract every figure of one evaluation from that of another.
 
     Both are measured on the same draws of days, so what the days have in common cancels out. Without a flip no draw
