@@ -757,7 +757,13 @@ def made_monitoring() -> Monitoring:
 def bare_monitoring() -> Monitoring:
     """A window of which nothing can be known."""
     drift = replace(
-        DRIFT, limits={}, contributors=(), categories=(), notes=(), subjects=(_subject("score", 0.0, None),)
+        DRIFT,
+        limits={},
+        contributors=(),
+        categories=(),
+        notes=(),
+        subjects=(_subject("score", 0.0, None),),
+        block_days=1,
     )
     estimates = replace(
         made_monitoring().estimates,
