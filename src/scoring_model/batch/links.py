@@ -142,8 +142,7 @@ def copies(rows: Rows, repeated: Rows, scored: int) -> Rows:
     rows = rows[~rows["refused"] & ~np.isin(rows["row"], repeated["row"])]
     own, past = rows[rows["row"] < scored], rows[rows["row"] >= scored]
     same = among(*(np.column_stack([one["hi"], one["lo"]]) for one in (past, own)))
-    found: Rows = past[same]
-    return found
+    return past[same]
 
 
 def pieces(

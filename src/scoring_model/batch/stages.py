@@ -74,8 +74,7 @@ class Context:
         Their `recordId` occurs earlier in their source, or they are copies of scored records in a history.
         """
         again, copies = repeated_rows(self.work, self.plan)
-        found: IntArray = np.union1d(again["row"], copies["row"])
-        return found
+        return np.union1d(again["row"], copies["row"])
 
     @property
     def pieces(self) -> list[list[int]]:

@@ -93,8 +93,7 @@ def _draw(values: FloatArray, persons: IntArray, uniform: FloatArray) -> FloatAr
 
 
 def _pick(choices: FloatArray, uniform: FloatArray) -> FloatArray:
-    picked: FloatArray = choices[(uniform * choices.size).astype(np.int64)]
-    return picked
+    return choices[(uniform * choices.size).astype(np.int64)]
 
 
 def _neighbours(splits: FloatArray, side: FloatArray) -> FloatArray:

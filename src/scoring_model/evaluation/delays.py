@@ -53,8 +53,7 @@ class DelayDistribution:
     def known_by(self, ages: IntArray) -> FloatArray:
         """Return the share of frauds that are known at each age (microseconds), of shape (n,)."""
         places = np.searchsorted(self.delays, ages, side="right")
-        shares: FloatArray = np.concatenate([[0.0], self.shares])[places]
-        return shares
+        return np.concatenate([[0.0], self.shares])[places]
 
     def quantile(self, share: float) -> int:
         """Return the delay (microseconds) after which a share of the frauds, in (0, 1], is known."""
@@ -204,5 +203,4 @@ def _sums_before(
 
 def _after(steps: FloatArray) -> FloatArray:
     """Sum what comes after each position."""
-    sums: FloatArray = np.concatenate([np.cumsum(steps[::-1])[::-1][1:], [0.0]])
-    return sums
+    return np.concatenate([np.cumsum(steps[::-1])[::-1][1:], [0.0]])

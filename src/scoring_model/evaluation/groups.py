@@ -225,11 +225,11 @@ class _Counts:
     def variance(self) -> FloatArray:
         """Variance of a rate of independent records, with two errors and two others added (Agresti and Coull 1998)."""
         share = (self.counts + 2) / (self.totals + 4)
-        return np.asarray(share * (1 - share) / (self.totals + 4))
+        return share * (1 - share) / (self.totals + 4)
 
     def log_variance(self) -> FloatArray:
         """Variance of the logarithm of a rate of independent records (Walter 1975, doi:10.1093/biomet/62.2.371)."""
-        return np.asarray(1 / (self.counts + 0.5) - 1 / (self.totals + 1))
+        return 1 / (self.counts + 0.5) - 1 / (self.totals + 1)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -266,7 +266,7 @@ class _Rates(_Counts):
     @property
     def enough(self) -> BoolArray:
         """Whether each rate rests on enough records and blocks."""
-        return np.asarray((self.totals >= MIN_RECORDS) & (self.held >= MIN_BLOCKS))
+        return (self.totals >= MIN_RECORDS) & (self.held >= MIN_BLOCKS)
 
 
 Triple: TypeAlias = tuple[Estimate, Estimate, Estimate]
@@ -278,7 +278,7 @@ Ends: TypeAlias = tuple[FloatArray, FloatArray]
 
 def _logs(counts: FloatArray, totals: FloatArray) -> FloatArray:
     """Logarithm of rates with half an error and half another record added, so that it is finite."""
-    return np.asarray(np.log((counts + 0.5) / (totals + 1)))
+    return np.log((counts + 0.5) / (totals + 1))
 
 
 def _compare(own: _Rates, other: _Rates, blocks: int, *, reference: int | None) -> Iterator[Triple]:

@@ -39,7 +39,7 @@ class Measured(Protocol):
         ...
 
 
-def paired_differences(challenger: Measured, champion: Measured) -> NamedEstimates:
+def paired_differences(challenger: Measured, champion: Measured) -> Mapping[str, Estimate]:
     """Subtract every figure of one evaluation from that of another.
 
     Both are measured on the same draws of days, so what the days have in common cancels out. Without a flip no draw
@@ -154,7 +154,7 @@ def paired_variance(gained: FloatArray, discordant: FloatArray, totals: FloatArr
     totals : ndarray of shape (...), float64
     """
     size = totals + 2
-    return np.asarray((discordant + 1 - gained**2 / size) / size**2)
+    return (discordant + 1 - gained**2 / size) / size**2
 
 
 def pair_codes(champion: EvaluatedRecords, challenger: EvaluatedRecords) -> IntArray:

@@ -223,7 +223,7 @@ def _above(reached: IntArray, mask: BoolArray) -> IntArray:
 
 def _share(part: IntArray, whole: IntArray) -> FloatArray:
     """Divide; 0 where nothing is there."""
-    return np.asarray(part / np.maximum(whole, 1))
+    return part / np.maximum(whole, 1)
 
 
 def _found(margins: FloatArray, labels: Int8Array, limit: float, *, most: bool) -> BoolArray:

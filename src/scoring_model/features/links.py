@@ -248,8 +248,7 @@ def _shares(part: FloatArray, whole: FloatArray) -> FloatArray:
 
 
 def _seconds(times: IntArray) -> FloatArray:
-    found: FloatArray = np.where(times == NOTHING_BEFORE, np.nan, times / _MICROSECONDS)
-    return found
+    return np.where(times == NOTHING_BEFORE, np.nan, times / _MICROSECONDS)
 
 
 def _second(time: int) -> float:

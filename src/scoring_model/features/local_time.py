@@ -62,8 +62,7 @@ class Offsets:
     def local_of(self, times: IntArray) -> IntArray:
         """Convert the instants of a table to local times, each as by `local`."""
         since, offsets = self._arrays
-        found: IntArray = times + offsets[np.searchsorted(since, times, side="right")]
-        return found
+        return times + offsets[np.searchsorted(since, times, side="right")]
 
     def to_json(self) -> dict[str, Sequence[int]]:
         """Return plain values that `from_json` reads back."""

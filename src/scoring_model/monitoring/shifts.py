@@ -139,8 +139,7 @@ class Shifts:
 
 def weekday_of(days: IntArray) -> IntArray:
     """Return the weekday of days since 1970-01-01; 0 is Monday."""
-    weekdays: IntArray = (days + _MONDAY) % BLOCK_DAYS
-    return weekdays
+    return (days + _MONDAY) % BLOCK_DAYS
 
 
 def block_of_days(days: IntArray, *, length: int = BLOCK_DAYS) -> IntArray:
@@ -246,8 +245,7 @@ def measure_shifts(reference: DayCounts, window: DayCounts, families: IntArray) 
 def _levels(families: IntArray) -> FloatArray:
     """Return the part of each share in what all may do by chance: families have equal parts, and the shares in one."""
     codes, code, counts = np.unique(families, return_inverse=True, return_counts=True)
-    parts: FloatArray = 1 / (len(codes) * counts[code])
-    return parts
+    return 1 / (len(codes) * counts[code])
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)

@@ -171,10 +171,7 @@ def _of_field(condition: Condition, table: RecordTable) -> BoolArray:
     values = np.array(column.values, dtype=object)
     if isinstance(condition.operand, float | bool) or _are_numbers(condition.operand):
         values = values.astype(np.float64)
-    held: BoolArray = np.append(_holds(condition, values), False)[
-        column.codes
-    ]  # the code -1 is the last place
-    return held
+    return np.append(_holds(condition, values), False)[column.codes]  # the code -1 is the last place
 
 
 def _any_of(operand: Operand) -> object:

@@ -83,8 +83,7 @@ def _devices(draws: Draws, events: EventArray) -> KeyArray:
     second = draws.chance("device.other", _OTHER_DEVICE, keys)
     devices = np.where(second, draws.bits("device.second", identities), devices)
     tablets = draws.bits("tablet", _branches(draws, events))
-    chosen: KeyArray = np.where(events["channel"] == Channel.BRANCH, tablets, devices)
-    return chosen
+    return np.where(events["channel"] == Channel.BRANCH, tablets, devices)
 
 
 def _branches(draws: Draws, events: EventArray) -> KeyArray:
@@ -105,8 +104,7 @@ def _images(draws: Draws, events: EventArray) -> KeyArray:
     )
     failed = draws.chance("image.failed", _PLACEHOLDER_IMAGE, keys)
     placeholder = draws.below("image.placeholder", _PLACEHOLDERS, keys).astype(np.uint64)
-    chosen: KeyArray = np.where(failed, placeholder, images)
-    return chosen
+    return np.where(failed, placeholder, images)
 
 
 def _networks(draws: Draws, events: EventArray) -> IntArray:

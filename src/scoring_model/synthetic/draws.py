@@ -71,7 +71,7 @@ class Draws:
 
     def chance(self, purpose: str, probability: float | FloatArray, *keys: KeyArray) -> BoolArray:
         """Draw booleans, with one probability in [0, 1] for all or for each."""
-        return np.asarray(self.uniform(purpose, *keys) < probability)
+        return self.uniform(purpose, *keys) < probability
 
     def below(self, purpose: str, bound: int | IntArray, *keys: KeyArray) -> IntArray:
         """Draw integers from 0 to `bound` - 1."""

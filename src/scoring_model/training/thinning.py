@@ -149,8 +149,7 @@ class Thinning:
 
     def kept(self, facts: Facts) -> BoolArray:
         """Return which records are kept, with those for the leakage checks alone."""
-        found: BoolArray = self.used(facts) | (facts["time"] <= self.whole_until)
-        return found
+        return self.used(facts) | (facts["time"] <= self.whole_until)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
