@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def check_files(paths: list[Path] | None) -> list[Path] | None:
     """Refuse paths and patterns that name no file."""
     for path in paths or ():
-        if not (path.is_file() or glob.glob(str(path), recursive=True)):
+        if not (path.is_file() or path.is_dir() or glob.glob(str(path), recursive=True)):
             raise typer.BadParameter(f"{path}: there is no such file")
     return paths
 
@@ -108,7 +108,7 @@ def _files(metavar: str) -> Any:
     return typer.Argument(
         metavar=metavar,
         callback=check_files,
-        help="File of records: Parquet, CSV or JSON Lines. Several files, or a pattern in quotes, are read as one.",
+        help="Records: Parquet, CSV or JSON Lines. Several files, a folder, or a pattern in quotes, are read as one.",
     )
 
 

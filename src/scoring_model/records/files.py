@@ -144,6 +144,10 @@ def file_ending(path: Path | StoredFile) -> str:
     """
     *_, before, last = "", "", *(suffix.lower() for suffix in path.suffixes)
     ending = before if last in COMPRESSIONS and before != ".parquet" else last
+    if ending == ".json":
+        raise UnreadableSource(
+            "one object a line is read, in a file that ends in .jsonl: jq -c '.[]' x.json > x.jsonl makes it of a list"
+        )
     if ending not in _KINDS:
         raise UnreadableSource(
             f"a file must end in one of {', '.join(_KINDS)}, text also in {', '.join(COMPRESSIONS)} after it, "
