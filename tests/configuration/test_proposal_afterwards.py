@@ -109,6 +109,8 @@ def test_pass_and_fail_are_decisions_where_another_column_ends_their_reviews(tmp
         ("beslut", ("beviljad", "manuell granskning", "avslag")),
         ("القرار", ("مقبول", "قيد المراجعة", "مرفوض")),
         ("uw_dcsn_cd", ("APRV", "REFR", "DCLN")),
+        ("Рішення", ("схвалено", "на розгляді", "відмовлено")),
+        ("Parecer", ("Favorável", "Para análise", "Desfavorável")),
         ("Avis", ("Accordé", "À l'étude", "Refusé")),
     ],
 )

@@ -37,6 +37,7 @@ def proposed(folder: Path, **columns: Any) -> Proposal:
         ("nombre_piloto", "apellidos_piloto"),
         ("a.cust_fst_nm", "a.cust_lst_nm"),
         ("t1.Vorname", "t1.Nachname"),
+        ("Lead Passenger First Name", "Lead Passenger Surname"),
     ],
 )
 def test_words_around_several_fields_of_a_person_count_for_nothing(
@@ -63,6 +64,27 @@ def test_the_beginning_of_a_word_is_a_header(tmp_path: Path) -> None:
     assert (fields["firstName"], fields["lastName"]) == ("VORN", "NACHN")
     assert fields["citizenship"] == "STAATSANG"
     assert "address.region" not in fields
+
+
+@pytest.mark.parametrize(
+    ("field", "header"),
+    [
+        ("lastName", "SURNM"),
+        ("address.postalCode", "RES_PSTCD"),
+        ("address.line1", "RES_STRT_LN_1"),
+        ("address.city", "ADR_COMMUNE"),
+    ],
+)
+def test_headers_may_lack_vowels(tmp_path: Path, field: str, header: str) -> None:
+    """As those of warehouses do."""
+    assert proposed(tmp_path, **{header: LAST}).fields[field] == header
+
+
+def test_a_compound_may_end_with_the_word_for_addresses(tmp_path: Path) -> None:
+    """If its cells are streets; other addresses are none."""
+    streets = [f"Storgata {place % 70}" for place in range(N)]
+    assert proposed(tmp_path, Gateadresse=streets).fields["address.line1"] == "Gateadresse"
+    assert "address.line1" not in proposed(tmp_path, Gateadresse=LAST).fields
 
 
 def test_hashes_of_contacts_link_records(tmp_path: Path) -> None:

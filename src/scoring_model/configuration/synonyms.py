@@ -169,6 +169,7 @@ HEADERS: Final = {
         lieferadresse lieferanschrift rechnungsadresse rechnungsanschrift address_line_one adresszeile
         gatvė iela tänav katu вулиця улица jalan đường
         str lieferstraße dirección_1 calle_y_núm rua_av
+        street_line_1 street_line1 street_1 street_line
     """,
     "address.line2": "address_line2 address_line_2 address2 address_2 line2 adresszusatz complément_adresse",
     "address.city": """
@@ -198,6 +199,7 @@ HEADERS: Final = {
         p_code pcode
         zip5 zip_5 plz5 pc
         pin_code pincode pin
+        ir_szám postal_cd
     """,
     "address.country": """
         country country_code land ländercode pays code_pays país paese stato kraj
@@ -222,7 +224,7 @@ ABBREVIATIONS: Final = """
     dttm=date_time dvc=device eml=email fnm=first_name clmt=claimant frst=first fst=first lnm=last_name ln=line lst=last
     merch=merchant mrch=merchant mrchnt=merchant nbr=number nm=name ord=order phn=phone pmt=payment pstl=postal
     pymt=payment rcvd=received rsn=reason rslt=result sts=status stat=status trx=transaction txn=transaction
-    tx=transaction usr=user
+    tx=transaction usr=user strt=street ctry=country cty=city cnfm=confirmed cnfrm=confirmed naiss=naissance adr=address
 """
 """Abbreviations in headers of warehouses, and their words."""
 
@@ -404,6 +406,7 @@ ACCEPTED: Final = """
     allow berhasil disetujui diterima duyệt chấp_nhận heaks_kiidetud rahuldatud apstiprin
     patvirtin aprovat samþykkt อนุมัติ تایید 승인 uitgekeerd bewilligt accord concedid concess autoriz
     bevilj aprv appr apr app acc مقبول موافق قبول אושר מאושר
+    favor favorevole
 """
 STEPPED_UP: Final = """
     stepped_up step_up review referred refer nachgefragt prüfung prüfen rückfrage vérifi revis anális analis analiz
@@ -413,6 +416,7 @@ STEPPED_UP: Final = """
     vrácen vrácení doplněn
     étude estudio studio onderzoek badan utred šetření
     refr ref rfr rvw rev man المراجعة مراجعة معلق בבדיקה ממתין verific
+    розгля рассмотр
 """
 REJECTED: Final = """
     declin reject denied deny block abgelehnt ablehnung gesperrt verweigert zurückgewiesen refus rejet
@@ -422,6 +426,7 @@ REJECTED: Final = """
     ditolak từ_chối tagasi_lükatud keeldutud noraid atmest zamiet zavrn одбиј rebutja
     hafnað ปฏิเสธ رد_شده 거절 turned_down reprov
     dcln dec decl rej rjct dny avslag مرفوض رفض נדחה
+    desfavor unfavor défavorable sfavorevole
 """
 PASSED: Final = ACCEPTED + " passed pass ok success cleared berhasil thành_công gennemført genomförd fullført"
 FAILED: Final = REJECTED + " failed fail invalid stopped gagal thất_bại"

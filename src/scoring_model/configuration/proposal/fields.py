@@ -75,8 +75,8 @@ def _are_citizenships(column: Profile) -> bool:
 
 
 def _are_streets(column: Profile) -> bool:
-    """Return whether one word of a header is that of addresses, and most cells are words and a number."""
-    if set(column.words.split("_")).isdisjoint(known(synonyms.HEADERS["address.line1"])):
+    """Return whether a word of a header, or its end, is that of addresses, and most cells are words and a number."""
+    if not tells(column.words, synonyms.HEADERS["address.line1"]):
         return False
     texts = [str(value) for value in column.column.values[:SAMPLE]]
     streets = [

@@ -1,4 +1,4 @@
-"""Matches headers with fields: by synonyms, by the words around several fields of a person, by beginnings of words."""
+"""Matches headers with fields: by synonyms, by words around several fields of a person, by cut words."""
 
 import re
 from collections import defaultdict
@@ -13,7 +13,8 @@ from scoring_model.contract.fields import IDENTITY_FIELDS, TIME_FIELDS
 
 _OF_PERSONS: Final = ("firstName", "lastName", "dob")
 _CUT: Final = ("firstName", "lastName", "citizenship", "address.postalCode", "address.city", "address.region")
-"""Fields whose headers may be the beginning of a word: VORN, STAATSANG."""
+"""Fields whose headers may be the beginning of a word, or lack vowels: VORN, STAATSANG, SURNM."""
+_VOWELS: Final = re.compile("(?<!^)[aeiou]")
 _SILENT: Final = dict.fromkeys((*TIME_FIELDS, "dob"), synonyms.TIMES) | {"recordId": synonyms.NUMBERS}
 """Words that a header has in one form or another: `DT_CHIUSURA` and `data_chiusura`."""
 _OF_NAMES: Final = re.compile("(naam|name|namn|navn)$")
@@ -22,7 +23,7 @@ _FEWEST_LETTERS: Final = 4
 _AROUND: Final = (
     1_000  # place after all synonyms of a header with words around it that the file alone explains
 )
-_BEGINNING: Final = 2_000  # place of a header that is the beginning of a synonym
+_BEGINNING: Final = 2_000  # place of a header that is a cut synonym
 
 
 def rank(column: Profile, name: str, persons: Collection[str] = ()) -> int | None:
@@ -42,7 +43,7 @@ def rank(column: Profile, name: str, persons: Collection[str] = ()) -> int | Non
     bare = ["_".join(part for part in header.split("_") if part not in persons) for header in headers]
     if (place := _place(bare, name)) is not None:
         return _AROUND + place
-    cut = name in _CUT and any(_begun(joined(header)) == name for header in bare if header)
+    cut = name in _CUT and any(_cut(joined(header)) == name for header in bare if header)
     return _BEGINNING if cut else None
 
 
@@ -101,24 +102,33 @@ def person_words(headers: tuple[str, ...]) -> frozenset[str]:
     """
     held: defaultdict[str, set[str]] = defaultdict(set)
     for words in headers:
-        first, *rest = words.split("_")
-        *start, last = words.split("_")
-        for around, parts in ((first, rest), (last, start)):
-            header = joined("_".join(parts))
-            held[around] |= {
-                name for name in _OF_PERSONS if header in ranks(synonyms.HEADERS[name]) and header
-            }
-    return frozenset(word for word, names in held.items() if len(names) > 1)
+        parts = words.split("_")
+        for place in range(1, len(parts)):
+            for around, rest in ((parts[:place], parts[place:]), (parts[place:], parts[:place])):
+                header = joined("_".join(rest))
+                held["_".join(around)] |= {
+                    name for name in _OF_PERSONS if header in ranks(synonyms.HEADERS[name])
+                }
+    return frozenset(word for around, names in held.items() if len(names) > 1 for word in around.split("_"))
 
 
 @cache
-def _begun(header: str) -> str | None:
-    """Return the only field of which a synonym of one word begins with a header of some letters."""
+def _cut(header: str) -> str | None:
+    """Return the only field that has a synonym of one word which begins with a header, or is the header with vowels."""
     if len(header) < _FEWEST_LETTERS:
         return None
     fields = {
         name
         for name, text in synonyms.HEADERS.items()
-        if any(entry.startswith(header) for entry in known(text) if "_" not in entry)
+        if any(
+            entry.startswith(header) or _has_vowels_more(entry, header)
+            for entry in known(text)
+            if "_" not in entry
+        )
     }
     return next(iter(fields)) if len(fields) == 1 else None
+
+
+def _has_vowels_more(entry: str, header: str) -> bool:
+    """Return whether a header lacks some vowels of an entry: SURNM, PSTCD."""
+    return len(header) < len(entry) and _VOWELS.sub("", header) == _VOWELS.sub("", entry)
