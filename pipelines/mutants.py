@@ -185,6 +185,7 @@ EXPLAINED: Final[dict[str, str]] = {
     "evaluation/report/comparison_page.py: comparison: comparison.days < MIN_BLOCKS": (
         "the border: no made comparison lies on exactly ten days"
     ),
+    "evaluation/report/words.py: comparison: count <= most": "the border: just as many places are all of them",
     "training/backtest/plots.py: sign: -0.12": "where a legend stands",
     "evaluation/report/plots/ranking.py: comparison: len(ticks) > 8": "the border: no made axis has just eight ticks",
     "evaluation/report/plots/scores.py: comparison: threshold <= 1000": "the border: no made threshold is exactly 1000",

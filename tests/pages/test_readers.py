@@ -162,6 +162,7 @@ def test_seconds_are_days_or_hours() -> None:
     assert (unit, values[:2].tolist()) == ("hours", [1.0, 2.0])
     unit, values = in_days("seconds", np.array([86_400.0 * 9, 86_400.0 * 3]))
     assert (unit, values.tolist()) == ("days", [9.0, 3.0])
+    assert in_days("seconds", np.array([86_400.0 * 2]))[0] == "days"
     assert in_days("years", np.array([1.0]))[0] == "years"
 
 
