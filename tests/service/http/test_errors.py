@@ -143,7 +143,7 @@ def test_errors_each_class_has_one_status() -> None:
     def family(kind: type[Exception]) -> list[type[Exception]]:
         return [kind, *(found for child in kind.__subclasses__() for found in family(child))]
 
-    abstract = {errors.RequestError}
+    abstract = {errors.RequestError, errors.Retryable}
     for kind in family(errors.RequestError):
         if kind not in abstract and kind.__module__.startswith("scoring_model.service"):
             assert any(base in STATUSES for base in kind.__mro__), kind

@@ -134,7 +134,7 @@ class InProgress(Conflict):
 
 
 class Retryable(RequestError):
-    """A retry may succeed after `retry_after` seconds."""
+    """Base of those that a retry after `retry_after` seconds may get past."""
 
     def __init__(self, retry_after: int = 1) -> None:
         super().__init__(self.detail)
