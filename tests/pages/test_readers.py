@@ -16,9 +16,10 @@ from scoring_model.evaluation.report.comparison_page import headline
 from scoring_model.evaluation.report.evaluation_page import evaluation_report
 from scoring_model.evaluation.report.markdown import overview
 from scoring_model.evaluation.report.plots.importance import draw_dependence
-from scoring_model.evaluation.report.section import Section
+from scoring_model.evaluation.report.section import Grid, Section
 from scoring_model.evaluation.report.section import made as made_drawing
 from scoring_model.evaluation.report.sections.importance import importance_section
+from scoring_model.evaluation.report.style import DARK, LIGHT
 from scoring_model.evaluation.report.words import in_days, shared_counts
 from scoring_model.evaluation.sequential import needed_text, planned_information
 from scoring_model.evaluation.stability import Verdict
@@ -231,3 +232,32 @@ def test_a_change_a_day_is_a_clause() -> None:
         "2.5 more step-ups a day: 0.6 fewer of frauds, 3.1 more of genuine records",
         "1,234 more failures a day, 1,200 of them fraud",
     ]
+
+
+def test_a_comparison_that_shows_nothing_names_the_frauds_that_would() -> None:
+    """An interval is three times as wide to each side as the difference: it takes nine times the frauds."""
+    found = with_changes()
+    said = headline(found, None).split("about ")[1].split(" ")[0]
+    assert int(said.replace(",", "")) == pytest.approx(8 * found.champion.overall.frauds, abs=1)
+
+
+def test_columns_of_numbers_are_those_without_words() -> None:
+    """Numbers, dashes and what stands where a number is missing; a list of names with numbers is text."""
+    columns = {"number": "12", "dash": "–", "missing": "no records", "word": "Passed", "list": "0 DE: 3"}
+    grid = Grid.of(
+        "more", "More", {"a": "A"} | {name: name for name in columns}, [("row", *columns.values())]
+    )
+    assert list(grid.numeric[1:]) == [True, True, True, False, False]
+
+
+def test_dark_pages_have_all_colours() -> None:
+    """Each name of a light page stands for another shade in the dark."""
+    assert LIGHT.keys() == DARK.keys()
+
+
+def test_probabilities_may_be_contradicted_before_any_label_of_the_window_is_mature() -> None:
+    """The headline then says what is missing instead of a share."""
+    found = replace(made.made_monitoring().prevalence, matured=None, contradicted=True)
+    assert found.problem == (
+        "Matured labels contradict the probabilities of the model: no label of the window is mature."
+    )
