@@ -39,22 +39,9 @@ def leave_out(proposal: Proposal) -> None:
     found = _found(proposal, targets)
     for column in proposal.free():
         if _holds_names(column):
-            proposal.left_out[column.name] = "names are no signals"
-            if "lastName" not in proposal.fields:
-                proposal.decisions.append(
-                    f"{column.name} is called like names: with one column of first names and one of last names, "
-                    "firstName and lastName, names have features, and persons a link key."
-                )
-        elif are_rounded(column.column.values[:SAMPLE]):
-            proposal.left_out[column.name] = (
-                f"a spreadsheet rounded its numbers, such as {column.column.values[0]}: export them as text"
-            )
-        elif column.kind in _REASONS:
-            proposal.left_out[column.name] = _REASONS[column.kind]
-        elif _is_after(column, found):
-            proposal.left_out[column.name] = "hardly any record has it but those whose label was found"
-        elif column.kind is Kind.NUMBER and _is_clock(proposal, column.column, seconds):
-            proposal.left_out[column.name] = "it runs with the time of the event, and says nothing else"
+            _leave_out_names(proposal, column)
+        elif reason := _no_signal(proposal, column, found, seconds):
+            proposal.left_out[column.name] = reason
         elif _is_standing(column):
             proposal.left_out[column.name] = (
                 "it says how an account stands today, which follows from the label"
@@ -62,8 +49,6 @@ def leave_out(proposal: Proposal) -> None:
             proposal.decisions.append(
                 f"{column.name} is left out, since it may change after the event: use it only as it was at the event."
             )
-        elif column.kind in (Kind.NUMBER, Kind.IDENTIFIER) and numbers_records(proposal, column):
-            proposal.left_out[column.name] = "it numbers the records"
         elif column.kind not in _LINKING and _separation(proposal, column.column, targets) > _LEAK:
             proposal.left_out[column.name] = (
                 "it separates frauds from genuine records nearly perfectly, as what follows from the label"
@@ -75,6 +60,30 @@ def leave_out(proposal: Proposal) -> None:
             proposal.left_out[column.name] = (
                 "its header names fraud, so it may follow from the label: a signal if it is known at the event"
             )
+
+
+def _leave_out_names(proposal: Proposal, column: Profile) -> None:
+    proposal.left_out[column.name] = "names are no signals"
+    if "lastName" not in proposal.fields:
+        proposal.decisions.append(
+            f"{column.name} is called like names: with one column of first names and one of last names, "
+            "firstName and lastName, names have features, and persons a link key."
+        )
+
+
+def _no_signal(proposal: Proposal, column: Profile, found: BoolArray, seconds: FloatArray) -> str | None:
+    """Say why values of such a form can be no signal, whatever they say about the label."""
+    if are_rounded(column.column.values[:SAMPLE]):
+        return f"a spreadsheet rounded its numbers, such as {column.column.values[0]}: export them as text"
+    if column.kind in _REASONS:
+        return _REASONS[column.kind]
+    if _is_after(column, found):
+        return "hardly any record has it but those whose label was found"
+    if column.kind is Kind.NUMBER and _is_clock(proposal, column.column, seconds):
+        return "it runs with the time of the event, and says nothing else"
+    if column.kind in (Kind.NUMBER, Kind.IDENTIFIER) and numbers_records(proposal, column):
+        return "it numbers the records"
+    return None
 
 
 def _found(proposal: Proposal, targets: IntArray) -> BoolArray:
