@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+import made_results as made
 from comparison_use import compared
 from identity_use import with_thresholds
 from scoring_model.bundle import Bundle
@@ -19,6 +20,7 @@ from scoring_model.evaluation import (
     EvaluationError,
     check_gates,
     compare,
+    compare_evaluations,
     comparison_summary,
 )
 from scoring_model.evaluation.flips import MOST_EXPLAINED, DailyChange
@@ -57,6 +59,13 @@ def test_flips_are_those_of_a_loop() -> None:
             assert None not in (daily.low, daily.high)
             assert sorted([daily.low or 0, count / 40, daily.high or 0])[1] == pytest.approx(count / 40)
         assert moved[farthest] == max(moved[row] for row in rows)
+
+
+def test_no_records_flip_nothing() -> None:
+    """Two results without a record are compared: no day and no flip."""
+    found = compare_evaluations(made.empty_evaluation(), made.empty_evaluation())
+    assert found.flips == ()
+    assert found.days == 0
 
 
 def test_changes_per_day_are_counts() -> None:

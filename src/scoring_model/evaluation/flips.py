@@ -166,7 +166,7 @@ def find_flips(
     before, after = champion.decisions, challenger.decisions
     moved = np.abs(after.scores - before.scores)
     codes, weights = pair_codes(champion, challenger), champion.weights
-    daily = float(champion.weight_of_each.sum()) / draws.days
+    stand_for = float(np.sort(champion.weight_of_each).sum())  # in any order of the records the same
 
     def flip(old: Outcome, new: Outcome) -> Flip:
         i, j = OUTCOMES.index(old), OUTCOMES.index(new)
@@ -182,8 +182,8 @@ def find_flips(
             challenger=new,
             genuine=int(matrix[GENUINE, i, j]),
             frauds=int(matrix[FRAUD, i, j]),
-            daily_genuine=genuine.times(daily),
-            daily_frauds=frauds.times(daily),
+            daily_genuine=genuine.times(stand_for / draws.days),
+            daily_frauds=frauds.times(stand_for / draws.days),
             reasons=dict(sorted(reasons.items(), key=lambda item: (-item[1], item[0]))),
             explained=len(chosen),
             examples=tuple(champion.record_ids[row] for row in farthest) if champion.record_ids else (),
