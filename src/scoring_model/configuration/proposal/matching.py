@@ -20,10 +20,10 @@ _SILENT: Final = dict.fromkeys((*TIME_FIELDS, "dob"), synonyms.TIMES) | {"record
 _OF_NAMES: Final = re.compile("(naam|name|namn|navn)$")
 """Ends of compounds: `Straatnaam`, `Ortname`."""
 _FEWEST_LETTERS: Final = 4
-_AROUND: Final = (
-    1_000  # place after all synonyms of a header with words around it that the file alone explains
-)
-_BEGINNING: Final = 2_000  # place of a header that is a cut synonym
+_AROUND: Final = 1_000
+"""Place, after all synonyms, of a header with words around it that the file alone explains."""
+_BEGINNING: Final = 2_000
+"""Place, after those, of a header that is a cut synonym."""
 
 
 def rank(column: Profile, name: str, persons: Collection[str] = ()) -> int | None:
