@@ -128,3 +128,34 @@ def test_a_swedish_fraud_is_no_dutch_amount(tmp_path: Path) -> None:
     path = tmp_path / "b.csv"
     pd.DataFrame({"tid": EVENTS, "device": DRAW.integers(0, 90, N), "bedrägeri": FRAUD * 1}).to_csv(path)
     assert propose(path).words["fraud"] == ["1"]
+
+
+@pytest.mark.parametrize(
+    ("decided", "ended"),
+    [
+        (("Beviljad", "Komplettering", "Avslag"), ("Godkänd", "Ej godkänd", "Ej inkommen")),
+        (("ANGENOMMEN", "NACHWEIS", "ABGELEHNT"), ("ERBRACHT", "NICHT ERBRACHT", "KEINE REAKTION")),
+        (("accepté", "pièce complémentaire", "refusé"), ("validé", "invalidé", "sans suite")),
+        (("PAGO DIRECTO", "PERITAJE", "RECHAZADO"), ("CONFORME", "NO CONFORME", "DESISTIDO")),
+        (("Approve", "Refer", "Decline"), ("Pass", "Fail", "No Show")),
+    ],
+)
+def test_reviews_tell_the_words_of_decisions(
+    tmp_path: Path, decided: tuple[str, str, str], ended: tuple[str, str, str]
+) -> None:
+    """Where all stand beside one word, that is the one for stepped up; a word and its negation tell each other."""
+    column7 = DRAW.choice(decided, N, p=[0.75, 0.15, 0.1])
+    column8 = np.where(column7 == decided[1], DRAW.choice(ended, N), "")
+    found = proposed(tmp_path, column7=column7, column8=column8)
+    assert (found.fields["outcome"], found.fields["resolution"]) == ("column7", "column8")
+    named = [*zip(("passed", "stepped_up", "failed"), decided, strict=True)]
+    named += zip(("approved", "declined", "abandoned"), ended, strict=True)
+    assert {kind: found.outcomes[kind] for kind, _ in named} == {kind: [word.lower()] for kind, word in named}
+
+
+def test_a_check_of_some_records_is_no_review(tmp_path: Path) -> None:
+    """The word beside which it stands is none of a decision, and neither are the others."""
+    column7 = DRAW.choice(["card", "transfer", "invoice"], N, p=[0.3, 0.5, 0.2])
+    checked = np.where(column7 == "card", DRAW.choice(["passed", "failed", "no answer"], N), "")
+    found = proposed(tmp_path, column7=column7, secure=checked)
+    assert not {"outcome", "resolution"} & found.fields.keys()

@@ -348,6 +348,8 @@ NEGATIONS: Final = """
     tidak bukan không nessuna nessun aucun aucune ninguna ninguno nenhuma nenhum żaden žádný nav nėra ekki
     keinerlei never
 """
+NEGATING_PREFIXES: Final = "in un dis im ir il non des niet nicht nie ne o u ei ikke"
+"""Negations that are written together with a word: `invalidé`, `disapproved`."""
 SUSPICIONS: Final = """
     suspected suspicion suspect possible potential verdacht verdächtig soupçon suspecté sospecha sospechoso sospetto
     suspeita suspeito verdenking verdacht vermoeden podejrzenie misstänkt
@@ -368,6 +370,8 @@ GENUINE: Final = """
     редовен uredno pošteno normalan temiz gerçek geçerli 正常 正規 正当 合法 정상 سليم شرعي תקין אמיתי
     cleared dismissed refuted unfounded unsubstantiated entlastet widerlegt ausgeräumt écarté écartée infirmé
     infirmée descartado descartada desestimado escluso scagionato ontkracht wykluczone avskriven frikendt опровергнуто
+    false_positive false_alarm falso_positivo falsa_alarma falso_allarme falso_alarme faux_positif fausse_alerte
+    fehlalarm vals_positief vals_alarm loos_alarm falskt_larm falsk_alarm falsk_positiv fałszywy_alarm falešný_poplach
     benign sah hợp_lệ godīgs sąžiningas poctivé поштено lögmætt hoàn_thành
 """
 GENUINE_STEMS: Final = """
@@ -406,7 +410,7 @@ ACCEPTED: Final = """
     allow berhasil disetujui diterima duyệt chấp_nhận heaks_kiidetud rahuldatud apstiprin
     patvirtin aprovat samþykkt อนุมัติ تایید 승인 uitgekeerd bewilligt accord concedid concess autoriz
     bevilj aprv appr apr app acc مقبول موافق قبول אושר מאושר
-    favor favorevole
+    favor favorevole liberad
 """
 STEPPED_UP: Final = """
     stepped_up step_up review referred refer nachgefragt prüfung prüfen rückfrage vérifi revis anális analis analiz
@@ -426,15 +430,15 @@ REJECTED: Final = """
     ditolak từ_chối tagasi_lükatud keeldutud noraid atmest zamiet zavrn одбиј rebutja
     hafnað ปฏิเสธ رد_شده 거절 turned_down reprov
     dcln dec decl rej rjct dny avslag مرفوض رفض נדחה
-    desfavor unfavor défavorable sfavorevole
+    desfavor unfavor défavorable sfavorevole negat
 """
 PASSED: Final = ACCEPTED + " passed pass ok success cleared berhasil thành_công gennemført genomförd fullført"
 FAILED: Final = REJECTED + " failed fail invalid stopped gagal thất_bại"
-APPROVED: Final = PASSED + " bestanden réussi superad superat zdany"
+APPROVED: Final = PASSED + " bestanden réussi superad superat zdany geslaagd"
 DECLINED: Final = FAILED + " échou"
 ABANDONED: Final = """
     abandon abgebrochen abbruch expired abbandon afgebroken przerwan avbrut timeout withdrawn cancelled canceled
-    zurückgezogen caducad
+    zurückgezogen caducad scadut verlopen abgelaufen expiré expirad utgången udløbet wygas desist
     dibatalkan đã_hủy 連絡なし 未回答 期限切れ 取消 辞退
 """
 """Beginnings of the words for what was decided, and for how a step-up ended."""
