@@ -266,6 +266,14 @@ def unobserved_rows(proposal: Proposal, maturity: int) -> BoolArray:
     return stopped
 
 
+def not_passed_rows(proposal: Proposal) -> BoolArray:
+    """Return the rows that were stepped up or stopped; none of them without a column that says it."""
+    column = proposal.of("outcome")
+    if column is None:
+        return np.zeros(1, dtype=np.bool_)
+    return _holds(column, [*proposal.outcomes.get("stepped_up", ()), *proposal.outcomes.get("failed", ())])
+
+
 def _stopped_rows(proposal: Proposal) -> BoolArray:
     """Return the rows that were stopped, or stepped up with no resolution in the file."""
     column, ended = proposal.of("outcome"), proposal.of("resolution")
