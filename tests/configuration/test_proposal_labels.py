@@ -190,6 +190,16 @@ def test_why_accounts_ended_is_no_label_but_for_fraud(tmp_path: Path) -> None:
     assert found.fields["labelKnownAt"] == "date_fin"
 
 
+def test_of_words_of_fraud_those_under_a_header_of_fraud_are_the_label(tmp_path: Path) -> None:
+    """Before those of how contracts stand, which all records have."""
+    standing = np.where(FRAUD, "baixado por fraude", DRAW.choice(["quitado", "em dia"], N))
+    reasons = np.where(FRAUD, "autofraude", np.where(np.arange(N) % 40 == 7, "desacordo", ""))
+    assert (
+        proposed(tmp_path, frame(status=standing, cb_motivo_fraude=reasons)).fields["label"]
+        == "cb_motivo_fraude"
+    )
+
+
 def test_a_date_of_fraud_in_swedish_is_a_label(tmp_path: Path) -> None:
     """Its header begins with the Dutch word for amounts, and measures nothing."""
     known = [*pd.Series(EVENTS + 20 * 24 * HOURS).where(pd.Series(FRAUD))]

@@ -121,7 +121,8 @@ HEADERS: Final = {
         adı ismi vname vornm ad given_nm nombre_s eigenname
     """,
     "lastName": """
-        last_name name_last name_family surname family_name lname nachname familienname nom nom_famille apellido
+        last_name name_last name_family surname family_name lname ape1 ape_1 ap1 ape nachname familienname
+        nom nom_famille apellido
         apellidos cognome sobrenome
         apelido achternaam nazwisko efternamn primer_apellido
         family příjmení efternavn etternavn vezetéknév családnév επώνυμο sukunimi nume_familie nume apellido_1
@@ -158,7 +159,8 @@ HEADERS: Final = {
         typ_dokladu doklad dokumenttype legitimationstype okmány_típusa τύπος_εγγράφου
     """,
     "address.line1": """
-        address_line1 address_line_1 address1 address_1 line1 street street_address address straße strasse anschrift
+        address_line1 address_line_1 dom domic
+        address1 address_1 line1 street street_address address straße strasse anschrift
         adresse adresse1 rue voie dirección calle domicilio indirizzo via endereço morada rua logradouro adres straat
         ulica adress gata gatuadress calle_y_número straße_hausnummer straße_und_hausnummer rue_et_numéro via_e_numero
         straat_huisnummer ulica_i_numer numéro_et_rue
@@ -171,9 +173,13 @@ HEADERS: Final = {
         str lieferstraße dirección_1 calle_y_núm rua_av
         street_line_1 street_line1 street_1 street_line
     """,
-    "address.line2": "address_line2 address_line_2 address2 address_2 line2 adresszusatz complément_adresse",
+    "address.line2": """
+        address_line2 address_line_2 address2 address_2 line2 adresszusatz complément_adresse complemento apartamento
+        apartment apt unit
+    """,
     "address.city": """
-        city town suburb ort stadt wohnort ville commune ciudad localidad población città comune cidade localidade
+        city town pob pobl
+        suburb ort stadt wohnort ville commune ciudad localidad población città comune cidade localidade
         plaats woonplaats stad miasto miejscowość postort
         město obec by poststed város település πόλη kaupunki postitoimipaikka oraș localitate
         город місто град grad mesto şehir il 市区町村 城市 المدينة עיר
@@ -181,7 +187,7 @@ HEADERS: Final = {
         município municipio concelho gemeente gmina kommun kunta
     """,
     "address.region": """
-        region state province bundesland région département provincia comunidad regione estado distrito provincie
+        region state province prv bundesland région département provincia comunidad regione estado distrito provincie
         województwo län
         uf kraj_region fylke megye νομός maakunta județ ship_state mailing_state st
         область регион županija bölge 都道府県 省份 المنطقة מחוז județ
@@ -202,7 +208,8 @@ HEADERS: Final = {
         ir_szám postal_cd
     """,
     "address.country": """
-        country country_code land ländercode pays code_pays país paese stato kraj
+        country country_code residence residence_country country_of_residence
+        land ländercode pays code_pays país paese stato kraj
         země stát ország χώρα maa țară país_residencia
         страна країна държава država zemlja ülke 国 国家 الدولة מדינה
         negara quốc_gia riik valsts šalis krajina land1 ประเทศ کشور 국가
@@ -250,12 +257,23 @@ PHONES: Final = """
     телефон мобильный мобільний gsm_no telefon_no telefonu cep_telefonu cep 電話番号 携帯番号 电话 手机
     手机号 联系电话 전화번호 الهاتف الجوال טלפון נייד
     phn hp no_hp nomor_hp telepon ponsel điện_thoại sđt tālrunis telefonas sími โทรศัพท์ تلفن موبایل 휴대폰
-    mob ph telf telf1 tel1 tel2 tel_no
+    num_contact contact_no contact_number contact_num nº_contacto mob ph telf telf1 tel1 tel2 tel_no
 """
 """Words of headers of phone numbers, whose cells look like some."""
+DIALLING: Final = """
+    dialling dialing dial_code isd calling_code area_code country_calling_code ddi ddd indicatif indicativo vorwahl
+    landesvorwahl ländervorwahl prefijo prefisso prefixo netnummer landnummer kierunkowy riktnummer landskod předvolba
+"""
+"""Words of headers of dialling codes, which are no numbers."""
+HOUSE_NUMBERS: Final = """
+    house_number house_no house_num house_num1 hausnummer hausnr haus_nr numéro_rue numéro_voie numero_civico civico
+    n_civico número_exterior num_ext núm_exterior huisnummer huisnr husnummer husnr gatunummer nr_domu numer_domu
+    číslo_popisné čp házszám talonumero номер_дома дом kapı_no bina_no
+"""
+"""Headers of numbers of houses that stand apart from their streets."""
 
 WHOLE_NAMES: Final = """
-    name full_name fullname customer_name applicant_name user_name client_name cardholder_name kundenname vollname
+    name nom full_name fullname customer_name applicant_name user_name client_name cardholder_name kundenname vollname
     vollständiger_name vor_und_nachname nom_complet nom_prénom prénom_nom nombre_completo nombre_y_apellidos
     nome_completo nome_e_cognome nominativo volledige_naam naam imię_i_nazwisko namn fullständigt_namn
     jméno_a_příjmení celé_jméno fuldt_navn fullt_navn navn név teljes_név ονοματεπώνυμο nimi koko_nimi nume_complet
@@ -267,8 +285,8 @@ WHOLE_NAMES: Final = """
 """Headers of first and last names in one column."""
 
 NAMES: Final = """
-    apellido apellidos surname nachname geburtsname mädchenname nazwisko efternamn mellannamn cognome sobrenome apelido
-    achternaam tussenvoegsel vorname förnamn prénom voornaam imię middle_name maiden_name second_name
+    ape2 ap2 apellido apellidos surname nachname geburtsname mädchenname nazwisko efternamn mellannamn cognome sobrenome
+    apelido achternaam tussenvoegsel vorname förnamn prénom voornaam imię middle_name maiden_name second_name
     příjmení jméno efternavn etternavn fornavn vezetéknév keresztnév επώνυμο όνομα sukunimi etunimi prenume
     фамилия имя отчество прізвище ім_я по_батькові soyadı prezime
 """
@@ -445,9 +463,11 @@ ABANDONED: Final = """
 
 ACTIVE: Final = """
     active aktiv activ actif ativo ativa attivo attiva actief aktywn aktiivi aktif vigente in_force laufend ενεργ
+    löpande em_dia em_andamento in_corso en_cours lopend løbende
     активн активен действу действующ 有効 利用中 活跃 활성 نشط פעיל
 """
 ENDED: Final = """
+    slutbetal quitad liquidad inkasso charged_off paid_off written_off
     block suspend suspens closed terminated frozen banned deactivated dormant locked gesperrt geschlossen gekündigt
     zablok rozwiąz zawiesz zamkni bloqu encerrad cerrad cancel bloccat chius sospes geblokkeerd gesloten opgezegd
     beëindigd spärrad stängd avslutad blokován zrušen uzavřen ukončen lukittu suljettu askıda kapalı kapatıl engel
@@ -456,6 +476,15 @@ ENDED: Final = """
 """
 """Beginnings of the words for how an account stands today."""
 
+AFTERWARDS: Final = """
+    arrears overdue dpd delinquency delinquent collection collections recovered recovery refund refunded writeoff
+    write_off written_off charged_off chargeoff payout paid_out dunning loss losses mahnung mahnstufe mahnst inkasso
+    rückstand verzug erstattung erstattet ausfall impayé recouvrement remboursé remboursement arriéré impago mora
+    recobro recuperado recuperación reembolso pagado indemnizado atraso inadimplência cobrança estorno insoluto rimborso
+    recupero sofferenza arretrato achterstand aanmaning incasso terugbetaald återbetald återbetalning restans windykacja
+    zaległość zwrot vymáhání nedoplatek perintä behajtás просрочка взыскание возврат gecikme icra
+"""
+"""Words of headers of what may become of an application later: arrears, refunds, collections."""
 AMOUNTS: Final = """
     amount amt betrag montant importe importo monto valor bedrag kwota belopp summe
     total ordertotal subtotal částka cena_celkem beløb beløp összeg ποσό summa sumă chargeback_amt
@@ -482,6 +511,7 @@ PAYMENTS: Final = """
     transaksi giao_dịch pembayaran thanh_toán
 """
 LINKS: Final = """
+    iccid
     id ids key nr ip device card account iban imei cookie fingerprint hash token session wallet customer client user
     merchant terminal gerät karte konto kunde händler kennung carte compte appareil terminal_client utilisateur
     commerçant tarjeta cuenta dispositivo cliente comercio usuario carta conto utente esercente cartão conta utilizador

@@ -191,13 +191,17 @@ class Proposal:
             if column not in (name, name.removeprefix(SIGNAL_PREFIX)) or name in self.clocks
         }
 
+    @property
+    def persons(self) -> frozenset[str]:
+        """Return the words of headers that name a person in this file."""
+        return person_words(tuple(column.words for column in self.profiles.values()))
+
     def likeliest(self, name: str, kinds: Sequence[Kind]) -> Profile | None:
         """Return the unused column of the given kinds whose name best matches a field."""
-        persons = person_words(tuple(column.words for column in self.profiles.values()))
         fits = [
             (place, column)
             for column in self.untyped()
-            if column.kind in kinds and (place := rank(column, name, persons)) is not None
+            if column.kind in kinds and (place := rank(column, name, self.persons)) is not None
         ]
         return min(fits, key=lambda fit: fit[0], default=(0, None))[1]
 

@@ -1,21 +1,30 @@
 """Finds the fields of identities, and the column that numbers the records."""
 
 import re
+from collections.abc import Collection
 from typing import Final
 
 import numpy as np
 
+from scoring_model.arrays import FloatArray
 from scoring_model.configuration import synonyms
 from scoring_model.configuration.headers import is_one_of, joined, known, links_records, ranks, tells
 from scoring_model.configuration.profiles import Kind, Profile
 from scoring_model.configuration.proposal.draft import FEWEST, Proposal
 from scoring_model.configuration.proposal.file import country_share
 from scoring_model.configuration.proposal.label_columns import LABEL_WORDS
+from scoring_model.configuration.proposal.matching import rank
 from scoring_model.contract.fields import IDENTITY_FIELDS
 from scoring_model.contract.rules import DOCUMENT_TYPES
+from scoring_model.records import cells
 
 SAMPLE: Final = 5_000
 _UNIQUE: Final = 0.999  # share of distinct values from which a column numbers the records
+_HOUSE_NUMBER: Final = re.compile(r"\d{1,4}(?!\d)\W?.{0,6}$", re.ASCII)
+_RISING: Final = (
+    0.95  # share of whole numbers that are above the one before from which they number the records
+)
+_SPARSE: Final = 1_000  # the same of those that rise
 _DENSE: Final = 1.5  # numbers from the first to the last for each record, at most, in a running number
 
 
@@ -41,6 +50,8 @@ def find_documents(proposal: Proposal) -> None:
 def find_fields(proposal: Proposal) -> None:
     """Find the fields of identities by their headers, where the contents fit."""
     for name in IDENTITY_FIELDS:
+        if name == "address.line2":
+            _find_second_line(proposal)
         if name in proposal.fields:
             continue
         column = proposal.profiles.get(name) or (
@@ -66,8 +77,52 @@ def find_fields(proposal: Proposal) -> None:
     for name, other in (("lastName", "firstName"), ("firstName", "lastName")):
         if other in proposal.fields and name not in proposal.fields:
             beside = proposal.profiles[proposal.fields[other]]
-            parted = [one.name for one in proposal.untyped() if _are_parted(one, beside)]
+            parted = [
+                one.name
+                for one in proposal.untyped()
+                if _is_called_name(one, proposal.persons) and _are_parted(one, beside)
+            ]
             proposal.fields.update(zip([name], parted, strict=False))
+
+
+def _find_second_line(proposal: Proposal) -> None:
+    """Take the column beside the street for the second line: that of house numbers, or one of the same name with 2."""
+    first = proposal.of("address.line1")
+    if first is None or "address.line2" in proposal.fields:
+        return
+    names = [*proposal.profiles]
+    after = names[names.index(first.name) + 1 :][:1]
+    numbers = [
+        column.name
+        for column in proposal.untyped()
+        if (
+            column.words in known(synonyms.HOUSE_NUMBERS) or (column.name in after and _numbers(column.words))
+        )
+        and _are_house_numbers(column)
+    ]
+    second = re.sub(r"1(?=\D*$)", "2", first.name)
+    if lacks_numbers(first) and numbers:
+        proposal.fields["address.line2"] = numbers[0]
+        for column in proposal.untyped():
+            if rank(column, "address.line2") is not None:
+                proposal.left_out[column.name] = "a door or floor is no signal"
+    elif second != first.name and second in {column.name for column in proposal.untyped()}:
+        proposal.fields["address.line2"] = second
+
+
+def _numbers(words: str) -> bool:
+    return tells(words, synonyms.NUMBERS)
+
+
+def _are_house_numbers(column: Profile) -> bool:
+    texts = [str(cells.text(value)) for value in column.column.values[:SAMPLE]]
+    return sum(_HOUSE_NUMBER.match(text) is not None for text in texts) > 0.8 * len(texts)
+
+
+def lacks_numbers(column: Profile) -> bool:
+    """Return whether streets stand without the numbers of their houses."""
+    texts = [str(value) for value in column.column.values[:SAMPLE]]
+    return sum(any(map(str.isdigit, text)) for text in texts) < 0.2 * len(texts)
 
 
 def _are_citizenships(column: Profile) -> bool:
@@ -85,9 +140,14 @@ def _are_streets(column: Profile) -> bool:
     return len(streets) > 0.8 * len(texts)
 
 
+def _is_called_name(column: Profile, persons: Collection[str]) -> bool:
+    bare = "_".join(part for part in column.words.split("_") if part not in persons)
+    return not {joined(column.words), joined(bare)}.isdisjoint(ranks(synonyms.WHOLE_NAMES))
+
+
 def _are_parted(column: Profile, beside: Profile) -> bool:
     """Return whether a column called `name` holds but one of two names: cells of the other are not in it."""
-    if joined(column.words) not in ranks(synonyms.WHOLE_NAMES) or column.kind is Kind.CONSTANT:
+    if column.kind in (Kind.CONSTANT, Kind.NUMBER):
         return False
     pairs = zip(column.column.codes[:SAMPLE].tolist(), beside.column.codes[:SAMPLE].tolist(), strict=True)
     within = [
@@ -131,6 +191,15 @@ def find_record_id(proposal: Proposal) -> None:
         )
 
 
+def _rise(proposal: Proposal, column: Profile, numbers: FloatArray) -> bool:
+    """Return whether numbers grow from event to event, as those of claims and contracts do."""
+    event = proposal.of("eventTime")
+    if event is None:
+        return False
+    in_order = np.append(numbers, np.nan)[column.column.codes][np.argsort(event.times, kind="stable")]
+    return bool((np.diff(in_order) > 0).mean() > _RISING)
+
+
 def numbers_records(proposal: Proposal, column: Profile) -> bool:
     """Return whether nearly every record has a code of its own; those of devices and cards connect records."""
     if column.distinct < _UNIQUE or column.filled < 0.99 or len(column.counts) < FEWEST:
@@ -142,7 +211,8 @@ def numbers_records(proposal: Proposal, column: Profile) -> bool:
     if column.kind is Kind.NUMBER:
         numbers = proposal.numbers(column.column.values)
         whole = np.isfinite(numbers).all() and not (numbers % 1).any()
-        return bool(whole and numbers.max() - numbers.min() < _DENSE * len(numbers))
+        each = (numbers.max() - numbers.min()) / len(numbers)
+        return bool(whole) and (each < _DENSE or (each < _SPARSE and _rise(proposal, column, numbers)))
     return column.kind in (Kind.TEXT, Kind.IDENTIFIER) and all(
         " " not in str(value).strip() for value in column.column.values[:SAMPLE]
     )

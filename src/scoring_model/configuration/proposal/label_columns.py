@@ -136,6 +136,7 @@ def label_columns(profiles: Iterable[Profile]) -> list[LabelColumn]:
         key=lambda column: (
             column.trust,
             column.profile.kind is Kind.TIME,
+            not tells(column.profile.words, synonyms.FRAUD_STEMS),
             places.get(joined(column.profile.words), len(places)),
             -column.profile.filled,
         ),

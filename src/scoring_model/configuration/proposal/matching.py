@@ -15,7 +15,11 @@ _OF_PERSONS: Final = ("firstName", "lastName", "dob")
 _CUT: Final = ("firstName", "lastName", "citizenship", "address.postalCode", "address.city", "address.region")
 """Fields whose headers may be the beginning of a word, or lack vowels: VORN, STAATSANG, SURNM."""
 _VOWELS: Final = re.compile("(?<!^)[aeiou]")
-_SILENT: Final = dict.fromkeys((*TIME_FIELDS, "dob"), synonyms.TIMES) | {"recordId": synonyms.NUMBERS}
+_SILENT: Final = (
+    dict.fromkeys((*TIME_FIELDS, "dob"), synonyms.TIMES)
+    | {"recordId": synonyms.NUMBERS}
+    | dict.fromkeys(("citizenship", "address.country"), "iso iso2 iso3 alpha2 alpha3 code name")
+)
 """Words that a header has in one form or another: `DT_CHIUSURA` and `data_chiusura`."""
 _OF_NAMES: Final = re.compile("(naam|name|namn|navn)$")
 """Ends of compounds: `Straatnaam`, `Ortname`."""
@@ -41,6 +45,7 @@ def rank(column: Profile, name: str, persons: Collection[str] = ()) -> int | Non
     if (place := _place(headers, name)) is not None or name not in IDENTITY_FIELDS:
         return place
     bare = ["_".join(part for part in header.split("_") if part not in persons) for header in headers]
+    bare += [header.removesuffix("1") for header in bare]  # the first of several, as in CITY1
     if (place := _place(bare, name)) is not None:
         return _AROUND + place
     cut = name in _CUT and any(_cut(joined(header)) == name for header in bare if header)
@@ -100,16 +105,15 @@ def person_words(headers: tuple[str, ...]) -> frozenset[str]:
     >>> sorted(person_words(("kd_vorname", "kd_nachname", "haendler_ort", "haendler_land")))
     ['kd']
     """
-    held: defaultdict[str, set[str]] = defaultdict(set)
+    held: defaultdict[str, set[str]] = defaultdict(set)  # headers without the words around them
     for words in headers:
         parts = words.split("_")
         for place in range(1, len(parts)):
             for around, rest in ((parts[:place], parts[place:]), (parts[place:], parts[:place])):
                 header = joined("_".join(rest))
-                held["_".join(around)] |= {
-                    name for name in _OF_PERSONS if header in ranks(synonyms.HEADERS[name])
-                }
-    return frozenset(word for around, names in held.items() if len(names) > 1 for word in around.split("_"))
+                if any(header in ranks(synonyms.HEADERS[name]) for name in _OF_PERSONS):
+                    held["_".join(around)].add(header)
+    return frozenset(word for around, rests in held.items() if len(rests) > 1 for word in around.split("_"))
 
 
 @cache
