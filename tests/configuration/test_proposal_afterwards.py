@@ -138,6 +138,8 @@ def test_a_swedish_fraud_is_no_dutch_amount(tmp_path: Path) -> None:
         (("accepté", "pièce complémentaire", "refusé"), ("validé", "invalidé", "sans suite")),
         (("PAGO DIRECTO", "PERITAJE", "RECHAZADO"), ("CONFORME", "NO CONFORME", "DESISTIDO")),
         (("Approve", "Refer", "Decline"), ("Pass", "Fail", "No Show")),
+        (("VERIFIED", "DOCS_REQUESTED", "REFUSED"), ("ACCEPTED", "REJECTED", "NEVER_SUPPLIED")),
+        (("APPR", "MREV", "DECL"), ("CLR", "DENY", "EXPD")),
     ],
 )
 def test_reviews_tell_the_words_of_decisions(
@@ -145,7 +147,7 @@ def test_reviews_tell_the_words_of_decisions(
 ) -> None:
     """Where all stand beside one word, that is the one for stepped up; a word and its negation tell each other."""
     column7 = DRAW.choice(decided, N, p=[0.75, 0.15, 0.1])
-    column8 = np.where(column7 == decided[1], DRAW.choice(ended, N), "")
+    column8 = np.where(column7 == decided[1], DRAW.choice(ended, N, p=[0.7, 0.2, 0.1]), "")
     found = proposed(tmp_path, column7=column7, column8=column8)
     assert (found.fields["outcome"], found.fields["resolution"]) == ("column7", "column8")
     named = [*zip(("passed", "stepped_up", "failed"), decided, strict=True)]
@@ -210,3 +212,11 @@ def test_how_a_loan_stands_today_is_no_signal(tmp_path: Path) -> None:
     """It is repaid or collected later."""
     standing = np.where(FRAUD, "Inkasso", DRAW.choice(["Löpande", "Slutbetald", "Inkasso"], N))
     assert proposed(tmp_path, column7=standing).left_out["column7"].startswith("it says how an account")
+
+
+def test_the_status_of_an_account_that_tells_frauds_is_no_signal(tmp_path: Path) -> None:
+    """In words that are not known; where it tells nothing it may be that of an earlier account."""
+    standing = np.where(FRAUD | (DRAW.random(N) < 0.1), "CLSD", "NRML")
+    found = proposed(tmp_path, ACCT_STS_CD=standing, contract_status=DRAW.permutation(standing))
+    assert found.left_out["ACCT_STS_CD"].startswith("its header says what came after the event")
+    assert [signal.column for signal in found.signals] == ["contract_status"]

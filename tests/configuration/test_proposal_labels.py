@@ -188,6 +188,11 @@ def test_why_accounts_ended_is_no_label_but_for_fraud(tmp_path: Path) -> None:
     found = proposed(tmp_path, frame(motif=reasons, date_fin=ended))
     assert found.words == {"fraud": ["fraude identité"], "genuine": ["genuine"], "ignored": ["déménagement"]}
     assert found.fields["labelKnownAt"] == "date_fin"
+    ended[-1] = EVENTS[-1] + 90 * 24 * HOURS
+    found = proposed(tmp_path, frame(motif=[*reasons[:-1], "déménagement"], date_fin=ended))
+    assert (
+        found.ends < ended[-1].value // 1000
+    )  # a training does not see the time of a reason that is no label
 
 
 def test_of_words_of_fraud_those_under_a_header_of_fraud_are_the_label(tmp_path: Path) -> None:

@@ -37,6 +37,7 @@ def proposed(folder: Path, **columns: Any) -> Proposal:
         ("nombre_piloto", "apellidos_piloto"),
         ("a.cust_fst_nm", "a.cust_lst_nm"),
         ("t1.Vorname", "t1.Nachname"),
+        ("Fornavn(e)", "Efternavn(e)"),
         ("Lead Passenger First Name", "Lead Passenger Surname"),
     ],
 )
@@ -187,3 +188,56 @@ def test_codes_of_phones_are_no_numbers(tmp_path: Path) -> None:
     types = {signal.column: signal.type for signal in found.signals}
     assert (types["indicatif"], types["sparte"], types["num_contact"]) == ("category", "category", "phone")
     assert types["iccid"] == "identifier"
+
+
+def test_headers_are_cut_in_each_word_or_name_a_field_twice(tmp_path: Path) -> None:
+    """A header that ranks higher is another field where its cells do not fit: a state of work is no county."""
+    codes = [f"{place % 50:02}-{place % 7}00" for place in range(N)]
+    counties = DRAW.choice([*"ABCDEFGHI"], N)
+    states = np.where(np.arange(N) % 10 == 3, "CLSD", "OPEN")
+    found = proposed(tmp_path, kod_poczt=codes, townCity=LAST, county=counties, accountState=states)
+    assert (found.fields["address.postalCode"], found.fields["address.city"]) == ("kod_poczt", "townCity")
+    assert found.fields["address.region"] == "county"
+
+
+def test_what_stands_under_a_home_is_the_address(tmp_path: Path) -> None:
+    """With abbreviations before a number, too."""
+    streets = [f"Calle {word}" for word in LAST]
+    columns = {
+        "domicilio.calle": streets,
+        "domicilio.numExterior": np.arange(N) % 90 + 1,
+        "domicilio.municipio": FIRST,
+    }
+    fields = proposed(tmp_path, **columns).fields
+    lines = ("address.line1", "address.line2", "address.city")
+    assert [fields[line] for line in lines] == [*columns]
+    fields = proposed(tmp_path, addr1=[f"{one} 7" for one in streets], addr2=LAST).fields
+    assert (fields["address.line1"], fields["address.line2"]) == ("addr1", "addr2")
+
+
+def test_documents_and_countries_are_known_in_danish(tmp_path: Path) -> None:
+    """As in other languages."""
+    found = proposed(
+        tmp_path,
+        Legitimation=DRAW.choice(["Pas", "Kørekort", "Opholdskort"], N),
+        Statsborgerskab=DRAW.choice(["Danmark", "Tyrkiet", "Tyskland"], N),
+    )
+    assert found.values["documentType"]["Kørekort"] == "DRIVERS_LICENSE"
+    assert found.fields["citizenship"] == "Statsborgerskab"
+
+
+def test_numbers_with_fractions_are_no_identifiers(tmp_path: Path) -> None:
+    """Though their header ends with a device."""
+    prices = [f"{place % 59 + 900},{place % 59:02}" for place in range(N)]
+    found = proposed(tmp_path, cena_urządzenia=prices, kwartał_urządzenia=prices)
+    assert {signal.type for signal in found.signals} == {"number"}
+
+
+def test_a_word_among_numbers_is_a_gap(tmp_path: Path) -> None:
+    """Which the words of a company for it are; one that is a word of a category too is none."""
+    numbers = [str(place) if place % 9 else "s/ info" for place in range(N)]
+    found = proposed(tmp_path, bureau=numbers, column7=DRAW.choice(["open", "other", "closed"], N))
+    assert found.nulls == ("s/ info",)
+    assert "Among numbers and times 's/ info' counts as a missing value" in " ".join(found.decisions)
+    found = proposed(tmp_path, bureau=numbers, column7=DRAW.choice(["open", "s/ info", "closed"], N))
+    assert found.nulls == ()

@@ -305,6 +305,8 @@ def _kind(found: Profile, decimal: str | None) -> Kind:
     if any(isinstance(value, float) and value % 1 for value in values):
         return Kind.NUMBER  # only a whole number may be an identifier
     is_number = _are_numbers(values, decimal) and not _are_padded(values) and not _is_code(found, values)
+    if is_number and _share(values, lambda value: _is_fraction(value, decimal)) > _SOME:
+        return Kind.NUMBER
     if len(found.counts) > 2 and _is_identifier(found, values, is_number=is_number):
         return Kind.IDENTIFIER
     if is_number:
@@ -343,6 +345,11 @@ def _is_code(found: Profile, values: Sequence[object]) -> bool:
     """Return whether a header calls whole numbers a code, whose order says nothing."""
     is_called_so = found.words.endswith("_code") or tells(found.words, synonyms.DIALLING)
     return is_called_so and _share(values, lambda value: "." not in str(value)) > _MOST
+
+
+def _is_fraction(value: object, decimal: str | None) -> bool:
+    number = cells.NUMBERS[decimal](value)
+    return isinstance(number, float) and number % 1 != 0
 
 
 def _are_codes(values: Sequence[object]) -> bool:

@@ -175,7 +175,8 @@ HEADERS: Final = {
     """,
     "address.line2": """
         address_line2 address_line_2 address2 address_2 line2 adresszusatz complément_adresse complemento apartamento
-        apartment apt unit
+        apartment apt unit door floor etage etage_dør dør dörr étage piso planta puerta piso_puerta lokal nr_lokalu
+        numer_lokalu num_interior número_interior núm_int interior toevoeging huisnummer_toevoeging scala interno
     """,
     "address.city": """
         city town pob pobl
@@ -239,6 +240,7 @@ PERSONS: Final = """
     applicant customer user person identity profile subject client account holder name address contact birth document
     antragsteller kunde anschrift adresse kontakt demandeur cliente persona solicitante dirección indirizzo richiedente
     endereço requerente klant aanvrager adres klient wnioskodawca kund sökande adress data payload event body record
+    domicilio domicile zamieszkania wohnsitz bopæl bostad
     billing mailing shipping ship bill home comprador buyer titular žadatel zákazník klient ansøger kunde søker ügyfél
     kérelmező πελάτη πελάτης hakija asiakas solicitant client kundens
     клиент клієнт заявитель müşteri klijent kupac
@@ -267,8 +269,8 @@ DIALLING: Final = """
 """Words of headers of dialling codes, which are no numbers."""
 HOUSE_NUMBERS: Final = """
     house_number house_no house_num house_num1 hausnummer hausnr haus_nr numéro_rue numéro_voie numero_civico civico
-    n_civico número_exterior num_ext núm_exterior huisnummer huisnr husnummer husnr gatunummer nr_domu numer_domu
-    číslo_popisné čp házszám talonumero номер_дома дом kapı_no bina_no
+    n_civico número_exterior num_exterior num_ext núm_exterior huisnummer huisnr husnummer husnr gatunummer
+    nr_domu numer_domu číslo_popisné čp házszám talonumero номер_дома дом kapı_no bina_no
 """
 """Headers of numbers of houses that stand apart from their streets."""
 
@@ -467,7 +469,7 @@ ACTIVE: Final = """
     активн активен действу действующ 有効 利用中 活跃 활성 نشط פעיל
 """
 ENDED: Final = """
-    slutbetal quitad liquidad inkasso charged_off paid_off written_off
+    opsagt oppsagt indfri slutbetal quitad liquidad inkasso charged_off paid_off written_off
     block suspend suspens closed terminated frozen banned deactivated dormant locked gesperrt geschlossen gekündigt
     zablok rozwiąz zawiesz zamkni bloqu encerrad cerrad cancel bloccat chius sospes geblokkeerd gesloten opgezegd
     beëindigd spärrad stängd avslutad blokován zrušen uzavřen ukončen lukittu suljettu askıda kapalı kapatıl engel
@@ -482,6 +484,9 @@ AFTERWARDS: Final = """
     rückstand verzug erstattung erstattet ausfall impayé recouvrement remboursé remboursement arriéré impago mora
     recobro recuperado recuperación reembolso pagado indemnizado atraso inadimplência cobrança estorno insoluto rimborso
     recupero sofferenza arretrato achterstand aanmaning incasso terugbetaald återbetald återbetalning restans windykacja
+    account_status account_state contract_status loan_status card_status wallet_status kontostatus vertragsstatus
+    statut_compte statut_ligne estado_cuenta estado_contrato estado_conta stato_conto status_konta status_umowy
+    lånestatus
     zaległość zwrot vymáhání nedoplatek perintä behajtás просрочка взыскание возврат gecikme icra
 """
 """Words of headers of what may become of an application later: arrears, refunds, collections."""
@@ -569,20 +574,23 @@ MISSING: Final = tuple(word.strip() for word in _MISSING.split("|"))
 """Cells that mean a missing value."""
 
 DOCUMENTS: Final = {
-    "PASSPORT": "passport reisepass pass passeport pasaporte passaporto passaporte paspoort paszport",
+    "PASSPORT": """
+        passport reisepass pass passeport pasaporte passaporto passaporte paspoort paszport pas cestovní_pas
+        útlevél passi
+    """,
     "NATIONAL_ID": """
         national_id id_card identity_card personalausweis ausweis carte_identité carte_nationale_identité cni dni
         cédula documento_nacional_identidad carta_identità cie cartão_cidadão bilhete_identidade rg identiteitskaart
-        id_kaart dowód_osobisty dowód nationellt_id id_kort
+        id_kaart dowód_osobisty dowód nationellt_id id_kort občanský_průkaz személyi_igazolvány henkilökortti ine ife
     """,
     "DRIVERS_LICENSE": """
         drivers_license driver_s_license driver_license driving_licence driving_license führerschein permis_conduire
         permis permiso_conducir carnet_conducir licencia_conducir patente patente_guida carta_condução
-        carteira_motorista cnh rijbewijs prawo_jazdy körkort
+        carteira_motorista cnh rijbewijs prawo_jazdy körkort kørekort førerkort ajokortti řidičský_průkaz jogosítvány
     """,
     "RESIDENCE_PERMIT": """
         residence_permit aufenthaltstitel aufenthaltserlaubnis titre_séjour carte_séjour permiso_residencia nie tie
         permesso_soggiorno autorização_residência título_residência verblijfsvergunning verblijfsdocument karta_pobytu
-        uppehållstillstånd
+        uppehållstillstånd opholdskort opholdstilladelse oppholdstillatelse oleskelulupa povolení_k_pobytu
     """,
 }

@@ -117,9 +117,12 @@ _ELSEWHERE: Final = """
     Moldawien / Moldavie / Moldavia / Moldávia / Moldavië / Mołdawia | VN Viêt Nam / Vietnam / Wietnam | EC Équateur /
     Ecuador / Equador | VE Venezuela | NG Nigéria / Nigeria | GE Georgien / Géorgie / Georgia / Geórgia / Gruzja | CY
     Zypern / Chypre / Chipre / Cipro / Cypr / Cypern | MT Malte / Malta | BY Weißrussland / Biélorussie / Bielorrusia
-    / Bielorussia / Bielorrússia / Białoruś
+    / Bielorussia / Bielorrússia / Białoruś | AT Østrig / Østerrike | FR Frankrig | GR Grækenland / Hellas | TR Tyrkiet
+    / Tyrkia | CZ Tjekkiet / Tsjekkia | CH Sveits | ES Spania | NL Nederlandene | SK Slovakiet / Slovakia | HR Kroatia
+    | RO Rumænien | RU Russland | LV Letland / Latvia | LT Litauen | DE Tyskland | GB Storbritannia | HU
+    Ungarn | PL Polen
 """
-"""Names in German, French, Spanish, Italian, Portuguese, Dutch, Polish and Swedish."""
+"""Names in German, French, Spanish, Italian, Portuguese, Dutch, Polish and the languages of Scandinavia."""
 
 
 def country_code(text: str) -> str:

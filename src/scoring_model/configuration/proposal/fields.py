@@ -2,13 +2,22 @@
 
 import re
 from collections.abc import Collection
+from functools import partial
 from typing import Final
 
 import numpy as np
 
 from scoring_model.arrays import FloatArray
 from scoring_model.configuration import synonyms
-from scoring_model.configuration.headers import is_one_of, joined, known, links_records, ranks, tells
+from scoring_model.configuration.headers import (
+    is_one_of,
+    joined,
+    known,
+    links_records,
+    ranks,
+    tells,
+    without_persons,
+)
 from scoring_model.configuration.profiles import Kind, Profile
 from scoring_model.configuration.proposal.draft import FEWEST, Proposal
 from scoring_model.configuration.proposal.file import country_share
@@ -54,26 +63,17 @@ def find_fields(proposal: Proposal) -> None:
             _find_second_line(proposal)
         if name in proposal.fields:
             continue
-        column = proposal.profiles.get(name) or (
-            None if name == "dob" else proposal.likeliest(name, list(Kind))
-        )
-        if name == "address.line1":
-            column = column or next(filter(_are_streets, proposal.untyped()), None)
-        if name == "citizenship":
-            column = column or next(filter(_are_citizenships, proposal.untyped()), None)
-        if column is None or column.kind in (Kind.EMPTY, Kind.TIME):
+        column = proposal.profiles.get(name)
+        if column is not None and not _fits(proposal, name, column):
             continue
-        if name in ("firstName", "lastName") and column.kind in (Kind.NUMBER, Kind.LIST):
-            continue
-        if name in ("address.line1", "address.city") and column.kind is Kind.NUMBER:
-            continue
-        if name == "documentType" and not set(column.column.values) <= {*DOCUMENT_TYPES}:
-            continue
-        if name in ("citizenship", "address.country") and country_share(column.column) < 0.9:
-            continue
-        if name == "address.region" and not _is_region(proposal, column):
-            continue
-        proposal.fields[name] = column.name
+        if column is None and name != "dob":
+            fits = partial(_fits, proposal, name)
+            told = _TOLD.get(name, lambda _: False)
+            column = proposal.likeliest(name, list(Kind), fits) or next(
+                (one for one in proposal.untyped() if told(one) and fits(one)), None
+            )
+        if column is not None:
+            proposal.fields[name] = column.name
     for name, other in (("lastName", "firstName"), ("firstName", "lastName")):
         if other in proposal.fields and name not in proposal.fields:
             beside = proposal.profiles[proposal.fields[other]]
@@ -85,6 +85,21 @@ def find_fields(proposal: Proposal) -> None:
             proposal.fields.update(zip([name], parted, strict=False))
 
 
+def _fits(proposal: Proposal, name: str, column: Profile) -> bool:
+    """Return whether the cells of a column may be those of a field."""
+    if column.kind in (Kind.EMPTY, Kind.TIME):
+        return False
+    if name in ("firstName", "lastName"):
+        return column.kind not in (Kind.NUMBER, Kind.LIST)
+    if name in ("address.line1", "address.city"):
+        return column.kind is not Kind.NUMBER
+    if name == "documentType":
+        return set(column.column.values) <= {*DOCUMENT_TYPES}
+    if name in ("citizenship", "address.country"):
+        return country_share(column.column) >= 0.9
+    return name != "address.region" or _is_region(proposal, column)
+
+
 def _find_second_line(proposal: Proposal) -> None:
     """Take the column beside the street for the second line: that of house numbers, or one of the same name with 2."""
     first = proposal.of("address.line1")
@@ -93,12 +108,7 @@ def _find_second_line(proposal: Proposal) -> None:
     names = [*proposal.profiles]
     after = names[names.index(first.name) + 1 :][:1]
     numbers = [
-        column.name
-        for column in proposal.untyped()
-        if (
-            column.words in known(synonyms.HOUSE_NUMBERS) or (column.name in after and _numbers(column.words))
-        )
-        and _are_house_numbers(column)
+        column.name for column in proposal.untyped() if _numbers_houses(column, is_next=column.name in after)
     ]
     second = re.sub(r"1(?=\D*$)", "2", first.name)
     if lacks_numbers(first) and numbers:
@@ -110,11 +120,13 @@ def _find_second_line(proposal: Proposal) -> None:
         proposal.fields["address.line2"] = second
 
 
-def _numbers(words: str) -> bool:
-    return tells(words, synonyms.NUMBERS)
-
-
-def _are_house_numbers(column: Profile) -> bool:
+def _numbers_houses(column: Profile, *, is_next: bool) -> bool:
+    """Return whether a column holds numbers of houses by its header and cells; beside a street any number is one."""
+    entries = known(synonyms.HOUSE_NUMBERS)
+    if without_persons(column.words) not in entries and not (
+        is_next and tells(column.words, synonyms.NUMBERS)
+    ):
+        return False
     texts = [str(cells.text(value)) for value in column.column.values[:SAMPLE]]
     return sum(_HOUSE_NUMBER.match(text) is not None for text in texts) > 0.8 * len(texts)
 
@@ -173,6 +185,10 @@ def _is_region(proposal: Proposal, column: Profile) -> bool:
     chance = float(shares @ shares)
     agreed = float((regions[1:] == regions[:-1])[pairs].sum()) / max(int(pairs.sum()), FEWEST)
     return agreed - chance >= (1 - chance) / 2
+
+
+_TOLD: Final = {"address.line1": _are_streets, "citizenship": _are_citizenships}
+"""How columns are told whose headers only hold a word of a field."""
 
 
 def find_record_id(proposal: Proposal) -> None:

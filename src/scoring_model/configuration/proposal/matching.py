@@ -48,7 +48,7 @@ def rank(column: Profile, name: str, persons: Collection[str] = ()) -> int | Non
     bare += [header.removesuffix("1") for header in bare]  # the first of several, as in CITY1
     if (place := _place(bare, name)) is not None:
         return _AROUND + place
-    cut = name in _CUT and any(_cut(joined(header)) == name for header in bare if header)
+    cut = name in _CUT and any(_cut(header) == name for header in bare if header)
     return _BEGINNING if cut else None
 
 
@@ -74,8 +74,12 @@ def _place(headers: Sequence[str], name: str) -> int | None:
         for header in headers
         if header
     )
-    if (place := next((place for place in found if place is not None), None)) is not None or not text:
+    if (place := next((place for place in found if place is not None), None)) is not None:
         return place
+    if any("_" in header and places.keys() >= set(header.split("_")) for header in headers):
+        return _AROUND  # town_city
+    if not text:
+        return None
     bare = (_without(header, text) for header in headers)
     return _AROUND if any(one and one in _bare_entries(name) for one in bare) else None
 
@@ -117,20 +121,34 @@ def person_words(headers: tuple[str, ...]) -> frozenset[str]:
 
 
 @cache
-def _cut(header: str) -> str | None:
-    """Return the only field that has a synonym of one word which begins with a header, or is the header with vowels."""
+def _cut(words: str) -> str | None:
+    """Return the only field that has a synonym which begins with a header, or is the header with vowels.
+
+    Each word of the one may be the beginning of a word of the other: kod_poczt.
+    """
+    header = joined(words)
     if len(header) < _FEWEST_LETTERS:
         return None
     fields = {
         name
         for name, text in synonyms.HEADERS.items()
         if any(
-            entry.startswith(header) or _has_vowels_more(entry, header)
+            _are_cut(words, entry)
+            if "_" in entry
+            else entry.startswith(header) or _has_vowels_more(entry, header)
             for entry in known(text)
-            if "_" not in entry
         )
     }
     return next(iter(fields)) if len(fields) == 1 else None
+
+
+def _are_cut(words: str, entry: str) -> bool:
+    parts, whole = words.split("_"), entry.split("_")
+    return (
+        len(parts) == len(whole)
+        and max(map(len, parts)) >= _FEWEST_LETTERS
+        and all(full.startswith(part) for full, part in zip(whole, parts, strict=True))
+    )
 
 
 def _has_vowels_more(entry: str, header: str) -> bool:

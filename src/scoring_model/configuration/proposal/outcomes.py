@@ -81,18 +81,18 @@ def _outcomes_of(proposal: Proposal, column: Profile) -> Words:
     word is known for that, and one that is left is failed.
     """
     words = _meanings(column, _OUTCOMES)
-    unknown = words.get(_UNKNOWN, [])
+    unsure = [*words.get("stepped_up", []), *words.get(_UNKNOWN, [])]
     is_one = "failed" in words or "passed" in words or tells(column.words, synonyms.DECISION)
-    if not unknown or not is_one:
+    if (_UNKNOWN not in words and "passed" in words) or not is_one:
         return words
     said = dict(zip(words_in(column), column.counts.tolist(), strict=True))
-    stepped_up = words.get("stepped_up") or [
+    stepped_up = [
         word
-        for word in unknown
+        for word in unsure
         if said[word] < _RARE * sum(said.values()) and _are_reviewed(proposal, column, [word])
     ]
-    others = sorted((word for word in unknown if word not in stepped_up), key=lambda word: -said[word])
-    if not _are_reviewed(proposal, column, stepped_up):
+    others = sorted((word for word in unsure if word not in stepped_up), key=lambda word: -said[word])
+    if not stepped_up:
         return words
     found = {**words, "stepped_up": stepped_up}
     for meaning in ("passed", "failed"):
@@ -115,7 +115,8 @@ def _ends_of(column: Profile) -> Words:
     """Return how step-ups ended, where a column says nothing else.
 
     Of a word and its negation one is approved and the other declined, whatever they are. A negation of another word is
-    one of what was waited for, as in `no response`. A word that is left is that of the only meaning that is left.
+    one of what was waited for, as in `no response`. Where others were declined, the commonest word that is left is
+    approved. A word that is left is that of the only meaning that is left.
     """
     meanings = {word: name for name, held in _meanings(column, _ENDS).items() for word in held}
     said = {word: words_of(word) for word in meanings}
@@ -125,8 +126,11 @@ def _ends_of(column: Profile) -> Words:
     for word in said:
         if not meanings[word] and _is_negated(said[word]):
             meanings[word] = "abandoned"
+    said_of = dict(zip(words_in(column), column.counts.tolist(), strict=True))
+    unknown = sorted((word for word in meanings if not meanings[word]), key=lambda word: -said_of[word])
+    if unknown and "approved" not in meanings.values() and "declined" in meanings.values():
+        meanings[unknown.pop(0)] = "approved"
     left = [name for name in ("approved", "declined", "abandoned") if name not in meanings.values()]
-    unknown = [word for word in meanings if not meanings[word]]
     if len(unknown) == len(left) == 1:
         meanings[unknown[0]] = left[0]
     return _by_meaning(meanings)
