@@ -6,6 +6,7 @@ import pytest
 
 from scoring_model.contract.rules import SignalType
 from scoring_model.records import RecordSchema, RecordTable
+from scoring_model.records.file_format import FileFormat
 from scoring_model.records.observation import observed
 from scoring_model.records.reading import read_records
 from scoring_model.records.table import digest
@@ -33,6 +34,14 @@ def test_propensities_are_read_and_stay_with_their_records() -> None:
     assert both.propensities.tolist()[0] == 0.02
     assert observed(both, 0).tolist() == [True, False, False, False, False]
     assert digest(table) != digest(read(None))
+
+
+def test_propensities_have_the_decimal_mark_of_the_file() -> None:
+    """As signals have; a file with decimal commas has no other numbers."""
+    commas = RecordSchema(format=FileFormat(decimal=","))
+    found = read(["1", None, "0,05"], commas).propensities
+    assert found is not None
+    np.testing.assert_array_equal(found, [1.0, np.nan, 0.05])
 
 
 def test_a_column_without_values_is_none() -> None:

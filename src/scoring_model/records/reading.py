@@ -398,7 +398,7 @@ def _parser(field: str, schema: RecordSchema, formats: tuple[str, ...]) -> tuple
     if field == "label":
         return label_cell, label_rule(schema.labels)
     if field == PROPENSITY:
-        return cells.number, propensity
+        return cells.NUMBERS[schema.format.decimal], propensity
     if field == "outcome":
         return cells.text, outcome_rule(schema.outcomes)
     if field == "resolution":
