@@ -10,7 +10,7 @@ import numpy as np
 from scoring_model.arrays import BoolArray, FloatArray, Int8Array, IntArray
 from scoring_model.evaluation.document import members
 from scoring_model.records import RecordTable, format_duration
-from scoring_model.records.observation import observed, targets_at
+from scoring_model.records.observation import NOT_OBSERVED, observed, targets_at
 
 
 class LeftOut(StrEnum):
@@ -70,7 +70,7 @@ class Coverage:
             LeftOut.AFTER_AS_OF: "happened at the as-of instant or later",
             LeftOut.UNLABELLED_IMMATURE: f"no label known at the as-of instant, and younger than {age}",
             LeftOut.LABELLED_IMMATURE: f"younger than {age}, though its label is known",
-            LeftOut.NOT_OBSERVED: "not observed: stopped, or without a propensity where others have one",
+            LeftOut.NOT_OBSERVED: NOT_OBSERVED,
         }
         return {texts[reason]: count for reason, count in self.left_out.items() if count}
 

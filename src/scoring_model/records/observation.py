@@ -21,6 +21,11 @@ from scoring_model.records.table import NEVER, RecordTable
 STOPPED: Final = int(np.iinfo(np.int64).min)
 """End of the observation of whoever was never observed."""
 
+NOT_OBSERVED: Final = (
+    "not observed: stopped, left before maturity, or without a propensity where others have one"
+)
+"""Why a record takes part in no figure."""
+
 UNKNOWN: Final = -1
 """Code of an outcome or resolution that is missing."""
 
