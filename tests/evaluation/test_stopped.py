@@ -145,7 +145,7 @@ def test_a_control_group_for_a_small_bound_is_as_long_as_the_bound_needs() -> No
 
 
 def test_a_control_group_tells_on_which_side_of_a_promise_a_rate_lies() -> None:
-    """With a rate of 4.3 % and a promise of 4.8 % the interval's half is their distance, since 3.7 to 5.1 % are known."""
+    """With a rate of 4.3 % and a promise of 4.8 % the interval's half is their distance: 3.7 to 5.1 % are known."""
     missing = NotObserved(
         outcomes=np.zeros(100, dtype=np.int8),
         margins=np.zeros(100),
