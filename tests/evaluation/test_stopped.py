@@ -312,6 +312,23 @@ def test_labels_of_stopped_ones_are_selected() -> None:
     assert select(known, as_of=100 * DAY, maturity=60 * DAY).rows.tolist() == [0, 1, 2, 3, 4]
 
 
+def test_propensities_of_1_stand_for_nobody_who_was_stopped() -> None:
+    """Without a member of a control group the stopped ones are counted and bound, as in a file without propensities."""
+    records = table([NEVER, NEVER, STOPPED, STOPPED, 30 * DAY], [-1, 1, -1, 1, 0])
+    sure = replace(records, propensities=np.array([1, 1, np.nan, np.nan, 1]))
+    plain, found = (select(one, as_of=100 * DAY, maturity=60 * DAY) for one in (records, sure))
+    assert found.weights is None
+    assert (found.rows.tolist(), found.stopped.tolist()) == (plain.rows.tolist(), plain.stopped.tolist())
+    unsaid = select(replace(sure, observed_until=None), as_of=100 * DAY, maturity=60 * DAY)
+    assert (unsaid.weights, unsaid.stopped.tolist()) == (None, [2, 3])
+    drawn = replace(sure, propensities=np.array([1, 1, 0.05, np.nan, 1]), observed_until=None)
+    weighed = select(drawn, as_of=100 * DAY, maturity=60 * DAY)
+    assert weighed.weights is not None
+    assert weighed.stopped.tolist() == []
+    everyone = replace(sure, propensities=np.ones(5), observed_until=None)
+    assert select(everyone, as_of=100 * DAY, maturity=60 * DAY).weights is not None
+
+
 def test_pages_say_whom_labels_are_about() -> None:
     """Nothing said is an assumption; the stopped are counted; a control group weighs; without either it is everyone."""
     records = table([NEVER, NEVER, STOPPED, STOPPED, 30 * DAY], [-1, 1, -1, 1, 0])

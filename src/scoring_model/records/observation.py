@@ -142,6 +142,11 @@ def without_propensities(table: RecordTable) -> RecordTable:
     )
 
 
+def unsampled(table: RecordTable) -> RecordTable:
+    """Return records of which nobody was drawn to pass: what was decided says who was observed, else propensities."""
+    return without_propensities(table) if table.observed_until is None else replace(table, propensities=None)
+
+
 def targets_at(table: RecordTable, instant: int, maturity: int) -> NDArray[np.int8]:
     """Return the class of each record of a table that is known at an instant; see `known_targets`."""
     return known_targets(
