@@ -68,3 +68,22 @@ def test_a_signal_of_this_name_stays_one() -> None:
     assert list(table.column("signals.propensity").values) == [37.0, 2.0, -1.0]
     mapped = RecordSchema(signals={"liking": SignalType.NUMBER}, columns={"signals.liking": "propensity"})
     assert read([37.0, 2.0, -1.0], mapped).propensities is None
+
+
+def test_propensities_of_1_alone_are_of_no_control_group() -> None:
+    """As where one applicant passed by a list of a service: all others are observed as their outcomes say."""
+    cells: list[object] = [1.0, None, None]
+    assert read(cells).propensities is None
+    assert observed(read(cells), 0).tolist() == [True, False, False]
+    decided = pandas.DataFrame(
+        {
+            "eventTime": ["2026-01-01T00:00:00Z"] * 3,
+            "firstName": ["a", "b", "c"],
+            "propensity": cells,
+            "decision": ["PASSED", "PASSED", "FAILED"],
+        }
+    )
+    schema = RecordSchema(columns={"outcome": "decision"})
+    found = read_records(decided, schema, labelled=False).table
+    assert found.propensities is None
+    assert observed(found, 0).tolist() == [True, True, False]
