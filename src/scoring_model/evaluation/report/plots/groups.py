@@ -35,7 +35,7 @@ def draw_groups(ax: "Axes", rate: str, groups: Sequence[Group], overall: float |
     highest = overall or 0.0
     for place, group in zip(places, groups, strict=True):
         share = group.rates[rate].estimate
-        if not group.rates[rate].enough:
+        if share.value is None or not group.rates[rate].enough:
             ax.text(0, place, " not enough data", color=MUTED, va="center", fontsize=SMALL)
             highest = max(highest, share.high or 0.0)
             continue
