@@ -30,6 +30,7 @@ from scoring_model.monitoring.shifts import (
     missing_weekdays,
     weekday_of,
     whole_days,
+    without_strays,
 )
 from scoring_model.monitoring.window_records import Window
 from scoring_model.records.times import DAY
@@ -252,15 +253,16 @@ def measure_drift(scorer: Scorer, window: Window, profile: Profile, days: Refere
     compared = _window_days(parts, profile, matrix, window)
     hits = _hits(parts, {"bins": days.bins, "scores": days.scores, "outcomes": days.outcomes})
     reference = DayCounts(days=days.days, records=days.records, hits=hits)
+    cut = len(window.table) - compared.total
+    compared = without_strays(reference, compared)
     families = [_FAMILIES.index(part.family) for part in parts for _ in part.properties]
     shifts = measure_shifts(reference, compared, np.array(families, dtype=np.int64))
     words = {one.name: matrix.code_words(one) for one in matrix.features}
     subjects = tuple(_subjects(parts, compared.shares, shifts, words))
     weekdays = constant & profile.features.keys() if rows is not None else set()
     contributions = None if rows is None else _explained(scorer, rows)
-    notes = _notes(
-        len(window.table) - compared.total, weekdays, comparable=comparable, with_features=rows is not None
-    )
+    strays = len(window.table) - cut - compared.total
+    notes = _notes(cut, strays, weekdays, comparable=comparable, with_features=rows is not None)
     return Drift(
         subjects=tuple(sorted(subjects, key=_strength)),
         limits=_limits(subjects),
@@ -430,10 +432,15 @@ def _verdict_notes(reference: DayCounts, window: DayCounts, found: Shifts) -> It
 
 
 def _notes(
-    left_out: int, constant: Collection[str], *, comparable: bool, with_features: bool
+    cut: int, strays: int, constant: Collection[str], *, comparable: bool, with_features: bool
 ) -> Iterator[str]:
-    if left_out:
-        yield f"{left_out:,} records of the first or last day are not compared, since that day is not whole."
+    if cut:
+        yield f"Records of a first or last day that is not whole are not compared: {cut:,}."
+    if strays:
+        yield (
+            f"Records of a weekday of which the reference period has fewer than {MIN_WEEKS} are not compared: "
+            f"{strays:,}."
+        )
     if constant:
         yield (
             "Both samples have the same weekdays, so these features cannot drift and are not compared: "
