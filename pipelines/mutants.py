@@ -39,7 +39,7 @@ TESTS: Final = (
     "tests/evaluation/test_comparison.py::test_benefits_hold_at_once",
     *(
         f"tests/evaluation/{part}.py"
-        for part in ("test_gates", "report/test_comparison_page", "report/test_page")
+        for part in ("test_gates", "test_evaluation", "report/test_comparison_page", "report/test_page")
     ),
 )
 """The quick ones first."""
@@ -189,6 +189,17 @@ EXPLAINED: Final[dict[str, str]] = {
     "training/backtest/plots.py: sign: -0.12": "where a legend stands",
     "evaluation/report/plots/ranking.py: comparison: len(ticks) > 8": "the border: no made axis has just eight ticks",
     "evaluation/report/plots/scores.py: comparison: threshold <= 1000": "the border: no made threshold is exactly 1000",
+    "evaluation/figures.py: sign: -1": "days count from 0, so that any other number begins the first one",
+    "evaluation/flips.py: sign: after.scores - before.scores": "its absolute value counts",
+    "evaluation/flips.py: sign: len(rows) - 1": "places from the end are spread as evenly",
+    "evaluation/report/comparison_page.py: sign: found.high - found.low": "half of a width, which is squared",
+    "evaluation/report/plots/ranking.py: ends: curve.low": "a curve lacks both ends or none",
+    "evaluation/report/plots/thresholds.py: sign: 0.55 * NEVER_REACHED": "on which side of a point its name stands",
+    "evaluation/report/plots/thresholds.py: sign: -14": "how far from a point its name stands",
+    "evaluation/report/sections/differences.py: sign: new - old": "its absolute value counts",
+    "evaluation/report/style.py: table: {'Date': None, 'Creator': None, 'Format': None, 'Type': None}": "all are None",
+    "evaluation/report/words.py: sign: value - round(value)": "its absolute value counts",
+    "monitoring/report.py: sign: one.window_missing - one.reference_missing": "its absolute value counts",
 }
 """Survivors, by the text of their line, with the reason why no page, gate or card shows them."""
 

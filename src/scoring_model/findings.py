@@ -265,7 +265,7 @@ CHECKS: Final[Mapping[Code, Check]] = MappingProxyType(
             why="A year or a running number has values in the validation part, and later ones when the model decides, "
             "that no training record had. Trees read each of them like the nearest value that they know, so what they "
             "learnt of the feature is about a time that is over. Found is a number that lies beyond the smallest or "
-            "largest value of the train part for most of the validation records that have it.",
+            "largest value of the train part for most of the validation records that have it, where each part has 20.",
             action="Leave the feature out with `features.exclude`, or give the difference to something that moves with "
             "it, such as the age of an account instead of the year in which it was opened.",
         ),

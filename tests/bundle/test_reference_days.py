@@ -8,7 +8,7 @@ import pytest
 from scoring_model.bundle import Profile, ReferenceDays, measure_profile, measure_reference_days, read_bundle
 from scoring_model.bundle.codec import npz_bytes, read_npz
 from scoring_model.bundle.errors import ContentInvalid
-from scoring_model.bundle.reference_days import names_of_bins
+from scoring_model.bundle.reference_days import _merged_days, names_of_bins
 from scoring_model.decision.rules import Decisions
 
 DAY = 86_400_000_000
@@ -60,6 +60,15 @@ def test_every_row_is_of_five_persons() -> None:
     assert found.records.min() >= 5
     assert len(found.days) > 10
     assert np.all(np.diff(found.days) > 0)
+
+
+def test_merged_days_count_for_the_one_with_most_records() -> None:
+    """One record on a Sunday and fifty on the Monday are a Monday; so are fifty and a few on the day after the last."""
+    sunday = 3  # 1970-01-04
+    days = np.repeat([sunday, sunday + 1, sunday + 7, sunday + 8, sunday + 9], [1, 50, 2, 40, 3])
+    found, code = _merged_days(days, np.arange(len(days)))
+    assert found.tolist() == [sunday + 1, sunday + 8]
+    assert np.bincount(code).tolist() == [51, 45]
 
 
 def test_the_round_trip_is_exact() -> None:

@@ -192,7 +192,9 @@ def test_check_says_who_was_stopped(capsys: Captured, few: Path, tmp_path: Path)
         if stopped == "FAILED"
     )
     assert code == 0
-    assert found["applicants"].startswith("90 of 400 applicants were stopped, or left before maturity. ")
+    assert found["applicants"].startswith(
+        "90 of 400 applicants were stopped, left before maturity, or have no propensity where others have one. "
+    )
     assert f" {frauds:,} of them are known frauds" in found["applicants"]
     control = found["findings"][-2]
     assert (control["code"], control["state"]) == ("SM017", "found")

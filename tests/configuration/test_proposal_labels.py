@@ -269,10 +269,51 @@ def test_a_japanese_export_has_its_decisions_its_names_and_its_control_group(tmp
     assert signals[named["入力秒数"]].title == "入力秒数"
 
 
+def test_a_polish_lender_has_its_decisions_and_its_propensities(tmp_path: Path) -> None:
+    """What was decided, how it ended, who was in a control group and with which probability are no signals."""
+    decided = [("przyjęty", "odrzucony", "weryfikacja")[place % 10 % 3] for place in range(N)]
+    ends = [
+        ("pozytywna", "negatywna", "rezygnacja klienta")[place % 4 % 3] if word == "weryfikacja" else None
+        for place, word in enumerate(decided)
+    ]
+    table = frame(
+        oszustwo=words("wyłudzenie", None),
+        decyzja=decided,
+        wynik_weryfikacji=ends,
+        grupa_kontrolna=[("nie", "tak")[place % 25 == 1] for place in range(N)],
+        szansa=[(1, 0.05)[place % 25 == 1] if place % 3 else None for place in range(N)],
+        obniżka=[(0.1, 0.05)[place % 2] if place % 3 else None for place in range(N)],
+    )
+    found = proposed(tmp_path, table)
+    assert (found.fields["outcome"], found.fields["resolution"]) == ("decyzja", "wynik_weryfikacji")
+    assert found.outcomes == {
+        "passed": ["przyjęty"],
+        "failed": ["odrzucony"],
+        "stepped_up": ["weryfikacja"],
+        "approved": ["pozytywna"],
+        "declined": ["negatywna"],
+        "abandoned": ["rezygnacja klienta"],
+    }
+    assert "records.columns.propensity" in found.left_out["szansa"]
+    assert "obniżka" in {signal.column for signal in found.signals}
+
+
+def test_what_many_records_share_links_them_last(tmp_path: Path) -> None:
+    """Five agents of 400 records join no ring; a device, a wallet and others that recur come before them."""
+    codes = {
+        name: [f"{name[0]}{place % 300:08d}" for place in range(N)]
+        for name in ("device_id", "card_id", "wallet_id", "account_id", "customer_id", "cookie_id")
+    }
+    table = frame(Betrug=words("ja", "nein"), agent_id=[f"a{place % 5:08d}" for place in range(N)], **codes)
+    found = proposed(tmp_path, table)
+    assert {parts[0] for parts in found.keys.values()} == {f"signals.{name}" for name in codes}
+    assert "agent_id may link records too" in " ".join(found.decisions)
+
+
 def test_a_decision_in_unknown_words_is_asked_for(tmp_path: Path) -> None:
-    """A header that tells a decision is named where no word of it is known: it would be no signal."""
+    """A header that tells a decision is named where no word of it is known: it is a signal until someone says so."""
     found = proposed(tmp_path, frame(Betrug=words("ja", "nein"), Bescheid=words("rot", "blau")))
-    assert "Bescheid may say it, and would be no signal." in " ".join(found.decisions)
+    assert "Bescheid may say it: if so, take it out of the signals." in " ".join(found.decisions)
 
 
 def test_decisions_are_found_by_the_beginnings_of_their_words(tmp_path: Path) -> None:

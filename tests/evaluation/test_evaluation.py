@@ -1,10 +1,12 @@
 import json
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
 from scoring_model.contract.outcome import OUTCOMES, Outcome
+from scoring_model.decision.control import Control, ControlArm
 from scoring_model.decision.probability import Platt
 from scoring_model.decision.rules import DecisionRules, Decisions, Policy, Promise
 from scoring_model.decision.scale import ScoreScale
@@ -146,3 +148,19 @@ def test_all_broken_rules_are_named_at_once() -> None:
     assert "event_times: must have the shape (3,), got (2,)" in str(refused.value)
     with pytest.raises(EvaluationError, match="labels: must be 0 or 1, 1 are not"):
         evaluated(**_columns(3) | {"labels": np.array([0, 1, -1])})
+
+
+def test_the_cost_of_a_control_group_is_that_of_all_days_of_the_records() -> None:
+    """From the day of the first record to that of the last, both included."""
+    arm = ControlArm(share=0.2, most_per_day=100)
+    control = Control(failed=arm, stepped_up=arm, fraud_loss=50.0)
+    columns = _columns()
+    records = EvaluatedRecords(
+        labels=columns.pop("labels"), event_times=columns.pop("event_times"), decisions=Decisions(**columns)
+    )
+    rules = replace(RULES, policy=replace(POLICY, control=control))
+    stopped = records.decisions.outcomes > 0
+    expected = 50 * 0.2 * records.decisions.probabilities[stopped].sum()
+    cost = evaluate_records(records, rules=rules).control_cost
+    assert cost is not None
+    assert cost.value == pytest.approx(expected)

@@ -97,6 +97,17 @@ def test_a_named_reference_takes_the_place_of_the_rest() -> None:
         measured(drawn(2), reference="z")
 
 
+def test_a_rate_needs_no_reference() -> None:
+    """A group with enough data has its own rate where the others are few, or where it is the reference itself."""
+    few = measured(records_of(["a"] * 400 + ["b"] * 20, [0] * 420, [0] * 420, np.arange(420) % 20))
+    assert {group.value: group.rates["step_up"].enough for group in few.groups} == {"a": True, "b": False}
+    assert {group.rates["step_up"].gap.absence for group in few.groups} == {"not enough data"}
+    named = measured(drawn(2), reference="a")
+    assert all(group.rates["step_up"].enough for group in named.groups)
+    short = measured(records_of(["a"] * 90 + ["b"] * 90, [0] * 180, [0] * 180, np.arange(180) % 9))
+    assert not any(group.rates["step_up"].enough for group in short.groups)
+
+
 def test_intervals_of_all_groups_are_wider_than_those_of_one() -> None:
     """Every interval holds its value, and the simultaneous one holds the other; ratios stay above 0."""
     for group in measured(drawn(3)).groups:

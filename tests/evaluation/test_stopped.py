@@ -17,7 +17,15 @@ from scoring_model.evaluation.coverage import LeftOut, select
 from scoring_model.evaluation.possible import assumed_share, possible_share
 from scoring_model.evaluation.report.first_screen import promise_cards
 from scoring_model.evaluation.stability import Verdict
-from scoring_model.evaluation.stopped import ASSUMED, CONTROL_SHARE, ControlGroup, NotObserved, population
+from scoring_model.evaluation.stopped import (
+    ASSUMED,
+    CONTROL_SHARE,
+    ControlGroup,
+    NotObserved,
+    control_days,
+    population,
+    whom,
+)
 from scoring_model.evaluation.uncertainty import share_of
 from scoring_model.figures import ERRORS, ErrorName
 from scoring_model.findings import State
@@ -136,6 +144,24 @@ def test_a_control_group_for_a_small_bound_is_as_long_as_the_bound_needs() -> No
     assert fine.control_days > 100 >= wide.control_days
 
 
+def test_a_control_group_tells_on_which_side_of_a_promise_a_rate_lies() -> None:
+    """With a rate of 4.3 % and a promise of 4.8 % the interval's half is their distance: 3.7 to 5.1 % are known."""
+    missing = NotObserved(
+        outcomes=np.zeros(100, dtype=np.int8),
+        margins=np.zeros(100),
+        probabilities=np.zeros(100),
+        labels=np.full(100, -1, dtype=np.int8),
+        event_times=np.zeros(100, dtype=np.int64),
+    )
+    outcomes = np.repeat(np.array([0, 2], dtype=np.int8), [4_684, 216])
+    near = assumed_share("step_up", outcomes, missing, days=100, limit=0.048)
+    at = assumed_share("step_up", outcomes, missing, days=100, limit=216 / 5_000)
+    assert near is not None
+    assert at is not None
+    assert near.within == pytest.approx(0.048 - 216 / 5_000)
+    assert at.within < 216 / 5_000 / 4
+
+
 def evaluated(limits: dict[str, float], *, stopped: int, fail: int = 0) -> Evaluation:
     """Evaluate 2,000 observed records on 20 days, of which 40 are frauds that pass, with stopped ones beside them."""
     labels = (np.arange(2_000) % 51 == 0).astype(np.int8)
@@ -247,6 +273,19 @@ def test_the_page_says_what_the_stopped_leave_open() -> None:
     assert "95% interval" in cards(evaluated(limits, stopped=0))["max_false_reject"][1]
 
 
+def test_an_undecided_promise_says_what_keeps_it_open() -> None:
+    """The labels of the stopped decide only where those who were observed would have decided without them."""
+    for limit, said in (
+        (0.05, "The labels of the stopped applicants decide. A control group"),
+        (
+            0.0005,
+            "The interval of those who were observed contains the limit, and the labels of the stopped ones are ",
+        ),
+    ):
+        detail = cards(evaluated({"max_false_reject": limit}, stopped=120, fail=120))["max_false_reject"][2]
+        assert said in detail
+
+
 def table(until: list[int], labels: list[int]) -> RecordTable:
     """Records on day 0, labelled on day 1."""
     count = len(until)
@@ -273,17 +312,47 @@ def test_labels_of_stopped_ones_are_selected() -> None:
     assert select(known, as_of=100 * DAY, maturity=60 * DAY).rows.tolist() == [0, 1, 2, 3, 4]
 
 
+def test_propensities_of_1_stand_for_nobody_who_was_stopped() -> None:
+    """Without a member of a control group the stopped ones are counted and bound, as in a file without propensities."""
+    records = table([NEVER, NEVER, STOPPED, STOPPED, 30 * DAY], [-1, 1, -1, 1, 0])
+    sure = replace(records, propensities=np.array([1, 1, np.nan, np.nan, 1]))
+    plain, found = (select(one, as_of=100 * DAY, maturity=60 * DAY) for one in (records, sure))
+    assert found.weights is None
+    assert (found.rows.tolist(), found.stopped.tolist()) == (plain.rows.tolist(), plain.stopped.tolist())
+    unsaid = select(replace(sure, observed_until=None), as_of=100 * DAY, maturity=60 * DAY)
+    assert (unsaid.weights, unsaid.stopped.tolist()) == (None, [2, 3])
+    drawn = replace(sure, propensities=np.array([1, 1, 0.05, np.nan, 1]), observed_until=None)
+    weighed = select(drawn, as_of=100 * DAY, maturity=60 * DAY)
+    assert weighed.weights is not None
+    assert weighed.stopped.tolist() == []
+    everyone = replace(sure, propensities=np.ones(5), observed_until=None)
+    assert select(everyone, as_of=100 * DAY, maturity=60 * DAY).weights is not None
+
+
 def test_pages_say_whom_labels_are_about() -> None:
     """Nothing said is an assumption; the stopped are counted; a control group weighs; without either it is everyone."""
     records = table([NEVER, NEVER, STOPPED, STOPPED, 30 * DAY], [-1, 1, -1, 1, 0])
     assert population(replace(records, observed_until=None), 60 * DAY) == f"{ASSUMED}."
     said = population(records, 60 * DAY)
     assert said.startswith(
-        "3 of 5 applicants were stopped, or left before maturity. 1 of them are known frauds;"
+        "3 of 5 applicants were stopped, or left before maturity. 1 of them is a known fraud;"
     )
     assert said.endswith(": figures that need labels are about the others.")
     assert population(table([NEVER, NEVER], [-1, 1]), 60 * DAY) == ""
-    assert "by 1 / propensity" in population(replace(records, propensities=np.ones(5)), 60 * DAY)
+    weighed = replace(records, propensities=np.array([1, 1, 1, 1, np.nan]), observed_until=None)
+    assert "by 1 / propensity" in population(weighed, 60 * DAY)
+    assert whom(weighed, 60 * DAY).startswith(
+        "1 of 5 applicants were stopped, left before maturity, or have no propensity where others have one. 0 of them "
+    )
+
+
+def test_the_days_of_a_control_group_begin_with_it() -> None:
+    """Ten months without one say nothing of how long it takes until it is large enough."""
+    records = replace(table([NEVER] * 3, [-1] * 3), event_times=np.array([0, 30, 40]) * DAY)
+    assert control_days(records, since=0, until=50 * DAY) == 50
+    begun = replace(records, propensities=np.array([np.nan, 1, 0.05]))
+    assert control_days(begun, since=0, until=50 * DAY) == 20
+    assert control_days(begun, since=35 * DAY, until=50 * DAY) == 15
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """Shares of two samples on the same weekdays: false alarms, power, and what the standard errors are made of."""
 
+from dataclasses import replace
 from statistics import NormalDist
 
 import numpy as np
@@ -16,6 +17,7 @@ from scoring_model.monitoring.shifts import (
     missing_weekdays,
     weekday_of,
     whole_days,
+    without_strays,
 )
 from scoring_model.records.times import DAY
 
@@ -206,6 +208,24 @@ def test_there_is_a_verdict_from_three_days_and_four_weeks_on(
     assert (found.limits is not None) == judged
     assert not np.isnan(found.differences).any()
     assert bool(len(missing_weekdays(reference, window))) == (weeks < MIN_WEEKS)
+
+
+def test_a_few_records_of_a_sunday_keep_no_verdict() -> None:
+    """A reference without Sundays judges a window with one of few records, on the others; one of many it does not."""
+    rng = np.random.default_rng(1)
+    reference = days(rng, np.zeros(FEATURES), first=4, count=98)
+    reference = reference.chosen(weekday_of(reference.days) < 6)
+    window = days(rng, np.zeros(FEATURES), first=102, count=10)
+    sunday = weekday_of(window.days) == 6
+    few = replace(
+        window,
+        records=np.where(sunday, 3, window.records),
+        hits=np.where(sunday[:, np.newaxis], 2, window.hits),
+    )
+    assert without_strays(reference, window) is window
+    kept = without_strays(reference, few)
+    assert kept.days.tolist() == window.days[~sunday].tolist()
+    assert measure_shifts(reference, kept, ONE_FAMILY).limits is not None
 
 
 @pytest.mark.parametrize(

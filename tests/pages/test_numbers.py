@@ -86,3 +86,12 @@ def test_scores_from_the_named_one_on_are_extrapolated() -> None:
     """The JSON says so of a score that is the first one, as of those above it."""
     rows = replace(made.made_evaluation(), extrapolated_from=900).to_json()["score_shares"]
     assert [row["score"] for row in rows if row["extrapolated"]] == [900, 1000]
+
+
+def test_reasons_of_flips_are_in_the_order_of_their_numbers() -> None:
+    """The most frequent first, and those of equal number by their code, in files as on pages."""
+    flips = made.made_comparison().flips
+    assert max(len(set(flip.reasons.values())) for flip in flips) > 1
+    for flip in flips:
+        listed = list(flip.reasons.items())
+        assert listed == sorted(listed, key=lambda reason: (-reason[1], reason[0]))

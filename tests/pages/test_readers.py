@@ -5,6 +5,7 @@ from typing import Any, Final
 
 import numpy as np
 import pytest
+from matplotlib.colors import rgb_to_hsv, to_rgb
 from matplotlib.figure import Figure
 
 import made_results as made
@@ -251,8 +252,16 @@ def test_columns_of_numbers_are_those_without_words() -> None:
 
 
 def test_dark_pages_have_all_colours() -> None:
-    """Each name of a light page stands for another shade in the dark."""
-    assert LIGHT.keys() == DARK.keys()
+    """Each name of a light page stands for another shade of its hue in the dark; ink and paper change places."""
+    light, dark = (
+        {name: rgb_to_hsv(to_rgb(one)) for name, one in colours.items()} for colours in (LIGHT, DARK)
+    )
+    assert light.keys() == dark.keys()
+    for name in ("genuine", "fraud", "accent"):
+        assert light[name][0] == pytest.approx(dark[name][0], abs=0.03), name
+    for shades, order in ((light, 1), (dark, -1)):
+        brightness = [shades[name][2] for name in ("ink", "muted", "rule", "paper")]
+        assert brightness == sorted(brightness, reverse=order < 0)
 
 
 def test_probabilities_may_be_contradicted_before_any_label_of_the_window_is_mature() -> None:

@@ -8,7 +8,7 @@ from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection, PathCollection
 from matplotlib.colors import to_hex
-from matplotlib.patches import Rectangle
+from matplotlib.patches import Rectangle, StepPatch
 from matplotlib.text import Annotation
 
 from scoring_model.evaluation.report.style import LIGHT
@@ -37,11 +37,21 @@ def _lines(ax: Axes) -> Iterator[str]:
             for segment in found.get_segments():
                 yield f"segment {_colour(found.get_color())}: {_points(np.asarray(segment))}"
         elif isinstance(found, PathCollection):
-            yield f"dots {_name(found)}: {_points(np.asarray(found.get_offsets()))}"
+            coloured = found.get_array()  # each dot by its own value
+            by = (
+                ""
+                if coloured is None or not len(coloured)
+                else f", coloured by {_ends((coloured.min(), coloured.max()))}"
+            )
+            yield f"dots {_name(found)}: {_points(np.asarray(found.get_offsets()))}{by}"
         else:
             for path in found.get_paths():
                 yield f"area: {_points(np.asarray(path.vertices))}"
     for patch in ax.patches:
+        if isinstance(patch, StepPatch):
+            heights, edges, _ = patch.get_data()
+            colour = patch.get_facecolor() if patch.get_fill() else patch.get_edgecolor()
+            yield f"stairs {_colour(colour)}: {_points(np.column_stack([edges[1:], heights]))}"
         if isinstance(patch, Rectangle):
             sides = (patch.get_x(), patch.get_y(), patch.get_width(), patch.get_height())
             yield f"bar {_colour(patch.get_facecolor())}: {' '.join(map(_number, sides))}"

@@ -40,6 +40,7 @@ def evaluated(
     days: int = 60,
     limits: Mapping[str, float] | None = None,
     groups: Sequence[str] = (),
+    reference: str | None = None,
 ) -> Evaluation:
     """Evaluate drawn margins: those of frauds are higher; with values of the column `group` in turn."""
     generator = np.random.default_rng(3)
@@ -55,7 +56,7 @@ def evaluated(
             },
         ),
         rules=decided,
-        by={"group": None} if groups else {},
+        by={"group": reference} if groups else {},
     )
 
 

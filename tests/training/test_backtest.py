@@ -10,6 +10,7 @@ from collections.abc import Generator
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,7 @@ from scoring_model.evaluation.stopped import ASSUMED
 from scoring_model.evaluation.uncertainty import share_of
 from scoring_model.features import FAMILIES
 from scoring_model.records import RecordTable, microseconds
+from scoring_model.records.observation import NOT_OBSERVED
 from scoring_model.records.reading import read_records
 from scoring_model.scorer import Scorer
 from scoring_model.scorer.frames import score_table
@@ -47,6 +49,7 @@ from scoring_model.training.backtest.calendar import (
 from scoring_model.training.backtest.judging import judge_promise, tally
 from scoring_model.training.backtest.report import backtest_summary
 from scoring_model.training.backtest.result import Fold, PromiseMonth
+from scoring_model.training.backtest.run import _left_out
 from scoring_model.training.run import run_training
 from scoring_model.training.rungs import Rung, run_trial
 
@@ -178,6 +181,25 @@ def test_every_record_is_judged_or_counted(rolling: Backtest, small: Path) -> No
     months = [np.datetime64(name, "M") for name in rolling.periods]
     assert all(later - earlier == np.timedelta64(1, "M") for earlier, later in pairwise(months))
     assert rolling.folds[0].as_of == microseconds(f"{months[0]}-01")
+
+
+def test_who_was_stopped_is_not_called_young() -> None:
+    """Of the judged months all are counted: those that were stopped by themselves, not with those of later months."""
+    times = [microseconds(f"2026-{month:02}-05") for month in (1, 2, 3, 3, 4)]
+    first = SimpleNamespace(as_of=microseconds("2026-02-01"))
+    history: Any = SimpleNamespace(table=SimpleNamespace(event_times=np.array(times)))
+    stop = period_of(microseconds("2026-04-01"), Unit.MONTH)
+    plan: Any = SimpleNamespace(
+        folds=[first],
+        unit=Unit.MONTH,
+        periods=range(stop - 2, stop),
+        judged=SimpleNamespace(rows=np.array([1, 2])),
+    )
+    assert list(_left_out(history, plan).items()) == [
+        ("before the first fold", 1),
+        ("younger than the label maturity window, or in a month with such records", 1),
+        (NOT_OBSERVED, 1),
+    ]
 
 
 def in_use(found: Backtest, start: int, step: int) -> Fold:

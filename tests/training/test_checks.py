@@ -53,7 +53,7 @@ def test_a_category_with_one_code_stops(prepared: Prepared) -> None:
 
 
 def test_numbers_outside_their_training_range_are_found(prepared: Prepared) -> None:
-    """A running number is found, and a number of which most are still inside, or missing, is not."""
+    """A running number is found, and a number of which most are still inside, or missing, or that few have, is not."""
     assert check_ranges(prepared).state is State.CLEAR
     place = prepared.matrix.names.index("signal_form_seconds")
     running = prepared.rows.copy()
@@ -67,6 +67,12 @@ def test_numbers_outside_their_training_range_are_found(prepared: Prepared) -> N
     assert check_ranges(replace(prepared, rows=inside)).state is State.CLEAR
     inside[:, place] = np.nan
     assert check_ranges(replace(prepared, rows=inside)).state is State.CLEAR
+    for rare in (train, validation):
+        few = running.copy()
+        few[rare[19:], place] = np.nan
+        assert check_ranges(replace(prepared, rows=few)).state is State.CLEAR
+        few[rare[19], place] = running[rare[19], place]
+        assert check_ranges(replace(prepared, rows=few)).state is State.FOUND
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,7 @@ from scoring_model.records.reading import read_records
 from scoring_model.records.sheet import UnreadableSource
 from scoring_model.retraining import Retraining, RetrainingError, retrain
 from scoring_model.retraining.challenger import Challenger
-from scoring_model.retraining.records import collect_records, contract_table
+from scoring_model.retraining.records import _with_propensities, collect_records, contract_table
 from scoring_model.scorer import Scorer
 from scoring_model.service.activation.activating import activate
 from scoring_model.service.activation.rules import activate_rules
@@ -348,3 +348,20 @@ def test_a_run_takes_a_past_of_csv(site: Site, tmp_path: Path) -> None:
     with pytest.raises(UnreadableSource, match=r"got '\.xlsx'"):
         retrain(replace(site.gated(LOOSE), past=[tmp_path / "past.xlsx"]), clock=site.clock)
     assert not site.given.work.exists()
+
+
+def test_one_who_passed_by_a_list_is_no_control_group() -> None:
+    """Propensities of which none is below 1 leave the records, so that all others are observed as before."""
+    past = pa.table({"recordId": ["p"]})
+    outcomes = ["PASSED", "PASSED", "FAILED"]
+
+    def joined(propensities: list[float | None]) -> list[pa.Table]:
+        ours = pa.table({"scoringOutcome": outcomes, "propensity": pa.array(propensities, pa.float64())})
+        return _with_propensities([past], ours, lambda text: None)
+
+    for nobody in ([None] * 3, [1.0, None, None]):
+        assert not any("propensity" in table.column_names for table in joined(list(nobody)))
+    assert [table.column("propensity").to_pylist() for table in joined([1.0, None, 0.05])] == [
+        [1.0],
+        [1.0, None, 0.05],
+    ]

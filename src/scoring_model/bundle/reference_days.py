@@ -1,7 +1,7 @@
 """Counts by day of the reference period: what limits of drift need beside the profile.
 
 Shares alone do not say how much they vary from week to week. A day of fewer than five persons is merged with the next
-one, so that every row of the counts is of at least five.
+one, so that every row of the counts is of at least five; both count for the day that has more records.
 """
 
 from __future__ import annotations
@@ -35,7 +35,8 @@ class ReferenceDays:
     Parameters
     ----------
     days : ndarray of shape (k,), int64, ascending
-        Days since 1970-01-01 UTC; each stands for itself and for the days that were merged into it.
+        Days since 1970-01-01 in the time zone of the features, in UTC without one; each stands for itself and for the
+        days that were merged into it.
     records : ndarray of shape (k,), int64
         All applicants, those too who were stopped.
     bins : ndarray of shape (k, b), int64
@@ -172,7 +173,7 @@ def measure_reference_days(
     ----------
     rows : ndarray of shape (n, d), float64
     persons, event_times : ndarray of shape (n,), int64
-        Code of the person, microseconds since 1970-01-01 UTC.
+        Code of the person, local microseconds since 1970-01-01.
     targets : ndarray of shape (n,), int8
         1 fraud, 0 genuine, -1 for those who were not observed, who count by margin nowhere.
     contributions : ndarray of shape (e, d), float64
@@ -200,18 +201,22 @@ def measure_reference_days(
 
 
 def _merged_days(days: IntArray, persons: IntArray) -> tuple[IntArray, IntArray]:
-    """Merge neighbouring days until each group is of at least five persons; return first days, and each row's code."""
+    """Merge neighbouring days until each group is of at least five persons; return the days, and each row's code.
+
+    A group has the day, and so the weekday, of most of its records: a few on a Sunday make no Sunday of the Monday.
+    """
     held, code = np.unique(days, return_inverse=True)
     order = np.argsort(code, kind="stable")
-    ends = np.cumsum(np.bincount(code, minlength=len(held)))
+    counts = np.bincount(code, minlength=len(held))
+    ends = np.cumsum(counts)
     group, groups, start = np.zeros(len(held), dtype=np.int64), 0, 0
     for day, end in enumerate(ends.tolist()):
         group[day] = groups
         if len(np.unique(persons[order[start:end]])) >= MIN_GROUP_SIZE:
             groups, start = groups + 1, end
     group = np.minimum(group, max(groups - 1, 0))  # the last days, of too few persons, join the group before
-    first = np.unique(group, return_index=True)[1]
-    return held[first], group[code]
+    largest = np.lexsort((-counts, group))
+    return held[largest[np.unique(group[largest], return_index=True)[1]]], group[code]
 
 
 def _margin_borders(margins: FloatArray) -> FloatArray:

@@ -132,17 +132,17 @@ def _checked(table: "RecordTable", configuration: "Configuration") -> "tuple[Fin
     """Check windows, late frauds, columns that may be known too late, and the size of the control group."""
     from scoring_model.evaluation.checks import check_control
     from scoring_model.evaluation.late_frauds import KnownFrauds, check_late_frauds
-    from scoring_model.evaluation.stopped import ControlGroup
+    from scoring_model.evaluation.stopped import ControlGroup, control_days
     from scoring_model.evaluation.telling_columns import check_columns
     from scoring_model.features.blind_windows import check_windows
     from scoring_model.findings import arranged
     from scoring_model.records.observation import targets_at
-    from scoring_model.records.times import DAY
 
     as_of, maturity = table.latest_instant + 1, configuration.training.split.label_maturity
     targets = targets_at(table, as_of, maturity)
     weights = None if table.propensities is None else 1.0 / table.propensities
-    days = (table.latest_instant - int(table.event_times.min())) / DAY if len(table) else 0.0
+    since = int(table.event_times.min()) if len(table) else as_of
+    days = control_days(table, since=since, until=table.latest_instant)
     delay = configuration.records.labels.delay
     findings = [
         check_windows(table, configuration.feature_settings, configured_delay=delay),

@@ -424,7 +424,7 @@ CONTROL: Final = """
 
 ACCEPTED: Final = """
     approv accept angenommen genehmig bewillig freigegeben freigabe akzept accepté validé aprob acept
-    accett aprov aceit goedgekeur geaccepteerd zaakcept zatwierdz przyznan godkän schvál přijat godkend godkjen
+    accett aprov aceit goedgekeur geaccepteerd zaakcept zatwierdz przyznan przyjęt godkän schvál přijat godkend godkjen
     innvilg elfogad jóváhagy εγκρίθ hyväksy acceptat admis onayla kabul одобрен принят granted erteilt
     схвал odobr 承認 通過 可決 合格 許可 通过 批准
     allow berhasil disetujui diterima duyệt chấp_nhận heaks_kiidetud rahuldatud apstiprin
@@ -452,13 +452,16 @@ REJECTED: Final = """
     dcln dec decl rej rjct dny avslag مرفوض رفض נדחה
     desfavor unfavor défavorable sfavorevole negat
 """
-PASSED: Final = ACCEPTED + " passed pass ok success cleared berhasil thành_công gennemført genomförd fullført"
-FAILED: Final = REJECTED + " failed fail invalid stopped gagal thất_bại"
+PASSED: Final = (
+    ACCEPTED + " passed pass ok success cleared pozytywn berhasil thành_công gennemført genomförd fullført"
+)
+FAILED: Final = REJECTED + " failed fail ko invalid stopped negatywn gagal thất_bại"
 APPROVED: Final = PASSED + " bestanden réussi superad superat zdany geslaagd"
 DECLINED: Final = FAILED + " échou"
 ABANDONED: Final = """
     abandon abgebrochen abbruch expired abbandon afgebroken przerwan avbrut timeout withdrawn cancelled canceled
     zurückgezogen caducad scadut verlopen abgelaufen expiré expirad utgången udløbet wygas desist
+    rezygn zrezygn anulowan wycof
     dibatalkan đã_hủy 連絡なし 未回答 期限切れ 取消 辞退
 """
 """Beginnings of the words for what was decided, and for how a step-up ended."""

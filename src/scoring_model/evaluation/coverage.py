@@ -10,7 +10,7 @@ import numpy as np
 from scoring_model.arrays import BoolArray, FloatArray, Int8Array, IntArray
 from scoring_model.evaluation.document import members
 from scoring_model.records import RecordTable, format_duration
-from scoring_model.records.observation import observed, targets_at
+from scoring_model.records.observation import NOT_OBSERVED, observed, targets_at, unsampled
 
 
 class LeftOut(StrEnum):
@@ -70,7 +70,7 @@ class Coverage:
             LeftOut.AFTER_AS_OF: "happened at the as-of instant or later",
             LeftOut.UNLABELLED_IMMATURE: f"no label known at the as-of instant, and younger than {age}",
             LeftOut.LABELLED_IMMATURE: f"younger than {age}, though its label is known",
-            LeftOut.NOT_OBSERVED: "not observed: stopped, or without a propensity where others have one",
+            LeftOut.NOT_OBSERVED: NOT_OBSERVED,
         }
         return {texts[reason]: count for reason, count in self.left_out.items() if count}
 
@@ -118,6 +118,9 @@ def select(
 ) -> Selection:
     """Select the records that are known to be fraud or genuine at an instant, and count the others.
 
+    Records with propensities stand for all applicants only if some of those were drawn whom a policy stops: where none
+    has a propensity below 1, propensities count for nothing.
+
     Parameters
     ----------
     as_of : int
@@ -132,6 +135,9 @@ def select(
     counts = before & (mature if matured_only else mature | labelled)
     chosen = counts & seen
     rows = np.flatnonzero(chosen)
+    if table.propensities is not None and (counts & ~seen).any() and (table.propensities[rows] == 1).all():
+        unweighted = unsampled(table)  # nobody was drawn to stand for those who were stopped
+        return select(unweighted, as_of=as_of, maturity=maturity, matured_only=matured_only, invalid=invalid)
     stopped = np.flatnonzero(counts & ~seen & (table.propensities is None))
 
     def count(mask: BoolArray) -> int:

@@ -72,6 +72,11 @@ class GroupRate:
     gap: Estimate
     ratio: Estimate
 
+    @property
+    def enough(self) -> bool:
+        """Whether the rate itself rests on enough records and blocks, whatever its reference does."""
+        return self.estimate.records >= MIN_RECORDS and (self.estimate.independent or 0) >= MIN_BLOCKS
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Group:

@@ -421,10 +421,10 @@ def notes_on_population(table: RecordTable, records: EvaluatedRecords) -> Iterat
         yield WEIGHTED
     elif records.is_sample:
         yield SAMPLED
-    elif table.observed_until is None:
-        yield ASSUMED
     elif records.not_observed is not None:
         yield Stopped.of(records.not_observed).sentence(len(records))
+    elif table.observed_until is None:
+        yield ASSUMED
 
 
 def provenance_of(

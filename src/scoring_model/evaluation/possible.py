@@ -104,7 +104,7 @@ def assumed_share(
     sampled = len(wrong) * float(np.mean((wrong - value) ** 2)) if len(wrong) else 0.0
     weighted = float((of_class(1.0) * (missing - value) ** 2).sum()) / CONTROL_SHARE
     half = NORMAL_QUANTILE * math.sqrt(sampled + weighted) / total
-    within = POINTS if limit is None else min(POINTS, limit / 2)
+    within = _within(value, limit, possible_share(name, outcomes, found))
     return Assumed(
         value=value,
         halved=rate(0.5),
@@ -112,6 +112,15 @@ def assumed_share(
         control_days=math.ceil(days * (half / within) ** 2) if half and within else None,
         within=within,
     )
+
+
+def _within(value: float, limit: float | None, known: Estimate) -> float:
+    """Return the half of the interval that a control group should give: what it would say is not known without it."""
+    within = POINTS if limit is None else min(POINTS, limit / 2)
+    reach = ((1.0 if known.high is None else known.high) - (known.low or 0.0)) / 2
+    if limit is None or reach > within:
+        return within
+    return min(reach, abs(limit - value) or reach)
 
 
 Costs: TypeAlias = CostSettings | None

@@ -158,9 +158,8 @@ def distance_ends(labels: Labels, old: Margins, new: FloatArray) -> tuple[End, E
 
 def _distances(labels: Labels, margins: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return the least and the greatest distance at each threshold, of shape (n,): the m highest records lie above."""
-    frauds, genuine, unknown = (
-        _above(_reached(margins), labels == one) for one in (FRAUD, 1 - FRAUD, NO_LABEL)
-    )
+    reached = _reached(margins)
+    frauds, genuine, unknown = (_above(reached, labels == one) for one in (FRAUD, 1 - FRAUD, NO_LABEL))
     rest = unknown[-1] - unknown
     most = _share(frauds + unknown, frauds[-1] + unknown) - _share(genuine, genuine[-1] + rest)
     least = _share(frauds, frauds[-1] + rest) - _share(genuine + unknown, genuine[-1] + unknown)
@@ -176,7 +175,8 @@ def _most_distance(labels: Labels, old: FloatArray, new: FloatArray) -> float:
     (least, most), (old_least, old_most) = (_distances(labels, one) for one in (new, old))
     promising = np.flatnonzero(old_most >= old_least.max())
     others = None, *promising[np.linspace(0, len(promising) - 1, _TRIED).astype(int)].tolist()
-    found = np.min([_apart(labels, _reached(old), _reached(new), one) for one in others], axis=0)
+    reached = _reached(old), _reached(new)
+    found = np.min([_apart(labels, *reached, one) for one in others], axis=0)
     return float(np.minimum(found, 1.0)[most >= least.max()].max(initial=-1.0))
 
 

@@ -15,6 +15,7 @@ from scoring_model.estimates import Estimate
 from scoring_model.records.labels import FRAUD, GENUINE
 from scoring_model.records.observation import observed
 from scoring_model.records.table import Column, RecordTable
+from scoring_model.records.times import DAY
 
 ASSUMED: Final = (
     "The records do not say what was decided about the applicants, so it is assumed that nobody was stopped: without "
@@ -41,10 +42,22 @@ def whom(table: RecordTable, maturity: int) -> str:
         return ASSUMED
     missing = ~observed(table, maturity)
     frauds = int(np.count_nonzero(missing & (table.labels == FRAUD)))
-    return (
-        f"{int(np.count_nonzero(missing)):,} of {len(table):,} applicants were stopped, or left before maturity. "
-        f"{frauds:,} of them are known frauds; without a label nobody knows what they were"
+    why = (
+        "were stopped, or left before maturity"
+        if table.propensities is None
+        else "were stopped, left before maturity, or have no propensity where others have one"
     )
+    return (
+        f"{int(np.count_nonzero(missing)):,} of {len(table):,} applicants {why}. {frauds:,} of them "
+        f"{'is a known fraud' if frauds == 1 else 'are known frauds'}; without a label nobody knows what they were"
+    )
+
+
+def control_days(table: RecordTable, *, since: int, until: int) -> float:
+    """Return the days of a period from the first record on that has a propensity; all of them where none has."""
+    if table.propensities is not None and (given := ~np.isnan(table.propensities)).any():
+        since = max(since, int(table.event_times[given].min()))
+    return max(until - since, 0) / DAY
 
 
 def population(table: RecordTable, maturity: int) -> str:
@@ -273,7 +286,8 @@ class Assumed:
         Days after which a control group of `CONTROL_SHARE` would give the rate to `within` on either side, if the
         probabilities hold. None: nothing to estimate it from.
     within : float
-        `POINTS`, or half of what is promised if that is less.
+        `POINTS`, or half of what is promised if that is less. Where the range over all labels is as narrow already:
+        half of it, or the distance of the rate from what is promised.
     """
 
     value: float

@@ -67,7 +67,12 @@ def rings_of_frauds(
     rows : ndarray of shape (r,), int64
         The frauds.
     """
-    return rings_of(table, persons, keys, rows, most_shared=max(len(table) // 100, _LEAST_SHARED))
+    return rings_of(table, persons, keys, rows, most_shared=few_records(len(table)))
+
+
+def few_records(records: int) -> int:
+    """Return how many records of a table may share a value that still says something of each."""
+    return max(records // 100, _LEAST_SHARED)
 
 
 def _joined(codes: IntArray, rows: IntArray, most_shared: int) -> Iterator[tuple[int, int]]:

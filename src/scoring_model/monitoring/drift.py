@@ -30,6 +30,7 @@ from scoring_model.monitoring.shifts import (
     missing_weekdays,
     weekday_of,
     whole_days,
+    without_strays,
 )
 from scoring_model.monitoring.window_records import Window
 from scoring_model.records.times import DAY
@@ -38,8 +39,6 @@ from scoring_model.scorer import Scorer
 SCORE: Final = "score"
 OUTCOME: Final = "outcome"
 WEEKDAYS: Final = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
-_OF_THE_WEEKDAY: Final = frozenset({"eventDay", "localDay"})
-"""Inputs of features that are the same for all records of a weekday, and so cannot drift."""
 
 EXPLAINED: Final = 2000
 """Most records of the window whose contributions to the margin are averaged."""
@@ -248,20 +247,22 @@ def measure_drift(scorer: Scorer, window: Window, profile: Profile, days: Refere
     """Compare a window with the reference of its bundle."""
     matrix, policy, rows = scorer.matrix, scorer.rules.policy, window.rows
     comparable = tuple(days.thresholds.tolist()) == (policy.step_up_from, policy.fail_from)
-    constant = {one.name for one in matrix.features if set(one.inputs) <= _OF_THE_WEEKDAY}
+    weekday = "eventDay" if matrix.settings.time_zone is None else "localDay"
+    constant = {one.name for one in matrix.features if one.inputs == (weekday,)}
     parts = _parts(profile, constant, with_features=rows is not None, with_outcomes=comparable)
     compared = _window_days(parts, profile, matrix, window)
     hits = _hits(parts, {"bins": days.bins, "scores": days.scores, "outcomes": days.outcomes})
     reference = DayCounts(days=days.days, records=days.records, hits=hits)
+    cut = len(window.table) - compared.total
+    compared = without_strays(reference, compared)
     families = [_FAMILIES.index(part.family) for part in parts for _ in part.properties]
     shifts = measure_shifts(reference, compared, np.array(families, dtype=np.int64))
     words = {one.name: matrix.code_words(one) for one in matrix.features}
     subjects = tuple(_subjects(parts, compared.shares, shifts, words))
     weekdays = constant & profile.features.keys() if rows is not None else set()
     contributions = None if rows is None else _explained(scorer, rows)
-    notes = _notes(
-        len(window.table) - compared.total, weekdays, comparable=comparable, with_features=rows is not None
-    )
+    strays = len(window.table) - cut - compared.total
+    notes = _notes(cut, strays, weekdays, comparable=comparable, with_features=rows is not None)
     return Drift(
         subjects=tuple(sorted(subjects, key=_strength)),
         limits=_limits(subjects),
@@ -286,8 +287,11 @@ def _explained(scorer: Scorer, rows: FloatArray) -> FloatArray:
 def _window_days(
     parts: "Sequence[_Part]", profile: Profile, matrix: FeatureMatrix, window: Window
 ) -> DayCounts:
-    """Count the days of a window but for those that are cut; all if no verdict is possible without these."""
-    event_times = window.table.event_times
+    """Count the days of a window but for those that are cut; all if no verdict is possible without these.
+
+    They begin at midnight of the features' time zone, as those of the reference do.
+    """
+    event_times = matrix.state.zone.local_of(window.table.event_times)
     held, code = np.unique(event_times // DAY, return_inverse=True)
     counts = _window_counts(profile, matrix, window, code, len(held))
     days = DayCounts(days=held, records=np.bincount(code, minlength=len(held)), hits=_hits(parts, counts))
@@ -428,10 +432,15 @@ def _verdict_notes(reference: DayCounts, window: DayCounts, found: Shifts) -> It
 
 
 def _notes(
-    left_out: int, constant: Collection[str], *, comparable: bool, with_features: bool
+    cut: int, strays: int, constant: Collection[str], *, comparable: bool, with_features: bool
 ) -> Iterator[str]:
-    if left_out:
-        yield f"{left_out:,} records of the first or last day are not compared, since that day is not whole."
+    if cut:
+        yield f"Records of a first or last day that is not whole are not compared: {cut:,}."
+    if strays:
+        yield (
+            f"Records of a weekday of which the reference period has fewer than {MIN_WEEKS} are not compared: "
+            f"{strays:,}."
+        )
     if constant:
         yield (
             "Both samples have the same weekdays, so these features cannot drift and are not compared: "

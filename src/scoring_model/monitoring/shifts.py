@@ -36,6 +36,9 @@ MIN_DAYS: Final = 3
 MIN_WEEKS: Final = 4
 """Fewest reference weeks with each weekday of a window that is judged."""
 
+_STRAY: Final = 0.01
+"""Largest share of a window's records on weekdays that the reference hardly has that keeps no verdict."""
+
 MIN_EXPECTED: Final = 10
 """Fewest records with and without a property, expected in both samples, of a share that is tested."""
 
@@ -197,6 +200,15 @@ def missing_weekdays(reference: DayCounts, window: DayCounts) -> IntArray:
     """Return the weekdays of the window that fewer than `MIN_WEEKS` weeks of the reference have."""
     weeks = np.bincount(weekday_of(reference.days), minlength=BLOCK_DAYS)
     return np.flatnonzero((window.by_weekday > 0) & (weeks < MIN_WEEKS))
+
+
+def without_strays(reference: DayCounts, window: DayCounts) -> DayCounts:
+    """Leave out days on weekdays that the reference hardly has, where they hold hardly any of the window's records.
+
+    Few records of a night before a first working day, or after a last one, are no reason to judge nothing.
+    """
+    stray = np.isin(weekday_of(window.days), missing_weekdays(reference, window))
+    return window.chosen(~stray) if window.records[stray].sum() <= _STRAY * window.total else window
 
 
 def measure_shifts(reference: DayCounts, window: DayCounts, families: IntArray) -> Shifts:

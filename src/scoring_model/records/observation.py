@@ -21,6 +21,11 @@ from scoring_model.records.table import NEVER, RecordTable
 STOPPED: Final = int(np.iinfo(np.int64).min)
 """End of the observation of whoever was never observed."""
 
+NOT_OBSERVED: Final = (
+    "not observed: stopped, left before maturity, or without a propensity where others have one"
+)
+"""Why a record takes part in no figure."""
+
 UNKNOWN: Final = -1
 """Code of an outcome or resolution that is missing."""
 
@@ -135,6 +140,11 @@ def without_propensities(table: RecordTable) -> RecordTable:
     return replace(
         table, propensities=None, observed_until=np.where(np.isnan(table.propensities), STOPPED, until)
     )
+
+
+def unsampled(table: RecordTable) -> RecordTable:
+    """Return records of which nobody was drawn to pass: what was decided says who was observed, else propensities."""
+    return without_propensities(table) if table.observed_until is None else replace(table, propensities=None)
 
 
 def targets_at(table: RecordTable, instant: int, maturity: int) -> NDArray[np.int8]:

@@ -31,7 +31,12 @@ from scoring_model.records.encoding import encode, is_typed, is_zoned
 from scoring_model.records.files import file_sheet, frame_sheet
 from scoring_model.records.labels import UNLABELLED, label_cell, label_rule, label_times
 from scoring_model.records.layout import MissingColumns, check_layout, schema_of, unused_columns
-from scoring_model.records.observation import observed_until_of, outcome_rule, resolution_rule
+from scoring_model.records.observation import (
+    observed_until_of,
+    outcome_rule,
+    resolution_rule,
+    unsampled,
+)
 from scoring_model.records.recent import without_old_rows
 from scoring_model.records.record import InvalidRecord, Record, RowViolation, field_rules, in_order
 from scoring_model.records.schema import RecordSchema
@@ -105,7 +110,8 @@ def read_records(
     -------
     Reading
         Rows keep their order, even if it is not chronological. The first row with a `recordId` is kept. Without a
-        column `recordId` the row number is the id.
+        column `recordId` the row number is the id. Propensities of which none is below 1 are of no control group:
+        they say who was observed where no outcome does, and nothing else.
 
     Raises
     ------
@@ -123,7 +129,11 @@ def read_records(
         # A row of one file may repeat the id of an old row of another.
         since = since if len(paths) == 1 else None
         parts = [_read_file(path, schema, labelled=labelled, since=since, ids=ids) for path in paths]
-    return _reading(parts, schema, paths or ())
+    reading = _reading(parts, schema, paths or ())
+    table = reading.table
+    if table.propensities is None or (table.propensities < 1).any():
+        return reading
+    return replace(reading, table=unsampled(table))  # nobody was drawn to stand for those who were stopped
 
 
 def field_columns(
@@ -398,7 +408,7 @@ def _parser(field: str, schema: RecordSchema, formats: tuple[str, ...]) -> tuple
     if field == "label":
         return label_cell, label_rule(schema.labels)
     if field == PROPENSITY:
-        return cells.number, propensity
+        return cells.NUMBERS[schema.format.decimal], propensity
     if field == "outcome":
         return cells.text, outcome_rule(schema.outcomes)
     if field == "resolution":

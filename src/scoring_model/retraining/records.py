@@ -218,8 +218,8 @@ def _export(
 
 def _with_propensities(past: Sequence[pa.Table], ours: pa.Table, report: Report) -> list[pa.Table]:
     """Return the tables with a propensity for each record, or without a control group for none."""
-    own = ours.column(PROPENSITY)
-    if own.null_count == len(own):
+    lowest = pc.min(ours.column(PROPENSITY)).as_py()
+    if lowest is None or lowest == 1:
         stopped = pc.sum(pc.not_equal(ours.column(_DECIDED), Outcome.PASSED)).as_py() or 0
         if stopped:
             report(

@@ -9,10 +9,10 @@ from scoring_model.arrays import FloatArray
 from scoring_model.configuration import Configuration, Tuned
 from scoring_model.evaluation.checks import check_control
 from scoring_model.evaluation.late_frauds import KnownFrauds, check_late_frauds
+from scoring_model.evaluation.stopped import control_days
 from scoring_model.evaluation.telling_columns import check_columns
 from scoring_model.features.blind_windows import check_windows
 from scoring_model.findings import Code, Finding, State, checked, not_applicable
-from scoring_model.records.times import DAY
 from scoring_model.training.leakage import TrainingStopped
 from scoring_model.training.preparation import Prepared
 from scoring_model.training.space import open_ends
@@ -20,6 +20,7 @@ from scoring_model.training.split import NO_TEST_PART, Split
 
 _NAMED: Final = 20
 _MOST: Final = 0.5
+_FEWEST: Final = 20  # values of a part that span a range
 
 
 def check_prepared(prepared: Prepared, configuration: Configuration) -> Iterator[Finding]:
@@ -40,7 +41,7 @@ def check_prepared(prepared: Prepared, configuration: Configuration) -> Iterator
     bounds = prepared.split.boundaries
     yield check_control(
         prepared.split.control,
-        days=(bounds.validation_to - bounds.validation_from) / DAY,
+        days=control_days(prepared.table, since=bounds.validation_from, until=bounds.validation_to),
         records=len(prepared.split.validation),
     )
     yield check_late_frauds(
@@ -96,7 +97,7 @@ def check_ranges(prepared: Prepared) -> Finding:
     listed = ", ".join(f"{name} {shares[name]:.0%}" for name in names[:_NAMED])
     return checked(
         code,
-        f"{len(names)} numbers lie outside their training range for most validation records"
+        f"{len(names)} numbers lie outside their training range for most of the validation records that have them"
         + (f": {listed}" if names else ""),
         records=len(validation),
         names=names,
@@ -105,9 +106,12 @@ def check_ranges(prepared: Prepared) -> Finding:
 
 
 def _outside(train: FloatArray, validation: FloatArray) -> float:
-    """Return the share of the present validation values that are beyond all of the train part; 0 without any."""
+    """Return the share of the present validation values that are beyond all of the train part.
+
+    0 where either part has few values: a handful spans no range, so that others lie beyond it by chance.
+    """
     train, validation = train[~np.isnan(train)], validation[~np.isnan(validation)]
-    if not len(train) or not len(validation):
+    if min(len(train), len(validation)) < _FEWEST:
         return 0.0
     return float(((validation < train.min()) | (validation > train.max())).mean())
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scoring_model.arrays import BoolArray, FloatArray, Int8Array, IntArray
 from scoring_model.configuration import SplitSettings
 from scoring_model.evaluation.stopped import ControlGroup
-from scoring_model.records.observation import known_targets
+from scoring_model.records.observation import NOT_OBSERVED, known_targets
 from scoring_model.records.times import to_the_minute
 from scoring_model.training.boundaries import SplitBoundaries, SplitError, days, find_boundaries, instant_text
 
@@ -33,7 +33,6 @@ BURN_IN, TRAIN, VALIDATION, GAP_BEFORE_TEST, TEST = 0, 1, 3, 4, 5
 JUDGED: Final = (VALIDATION, TEST)
 """Segments that are kept whole."""
 SHARED: Final = "the person also appears in validation or test"
-_STOPPED: Final = "not observed: stopped, or without a propensity where others have one"
 _THINNED: Final = "left out by chance, so that each record stands for equally many"
 NO_TEST_PART: Final = (
     "There is no test part (training.split.test is 0): the evaluation rests on the validation part. Scale, "
@@ -276,7 +275,7 @@ def split(
     control = ControlGroup.of(weights, np.where(seen & present & (segments == VALIDATION), targets, -1))
     is_sample = propensities is not None and (control is None or control.stands_for_all)
     if propensities is not None and is_sample:
-        kept = np.isin(segments, JUDGED) & ~left_out[_STOPPED] & (targets >= 0)
+        kept = np.isin(segments, JUDGED) & ~left_out[NOT_OBSERVED] & (targets >= 0)
         left_out[_THINNED] = kept & ~thinned(propensities, kept, order)
     summaries = _summaries(event_times, segments, targets, left_out, boundaries)
     _refuse_thin_parts(summaries, boundaries, settings)
@@ -322,9 +321,9 @@ def _left_out(
     shared = present & in_train & _seen_in(persons, judged)
     if not weighted:
         stopped = ~seen & present & (judged | (in_train & (targets < 0))) & ~shared
-        return {SHARED: shared} | ({_STOPPED: stopped} if stopped.any() else {})
+        return {SHARED: shared} | ({NOT_OBSERVED: stopped} if stopped.any() else {})
     # A weight is known of the observed alone.
-    return {SHARED: shared, _STOPPED: ~seen & (judged | in_train) & ~shared}
+    return {SHARED: shared, NOT_OBSERVED: ~seen & (judged | in_train) & ~shared}
 
 
 def thinned(propensities: FloatArray, kept: BoolArray, order: IntArray) -> BoolArray:

@@ -172,6 +172,17 @@ def test_groups_without_a_clear_gap_say_which_one_would_have_been_seen() -> None
     assert f"genuine stepped up or failed {min(widths):.2g} to {max(widths):.2g} points." in text
 
 
+def test_the_reference_of_groups_has_its_own_rates() -> None:
+    """It is compared with nothing, and has rates with intervals all the same, in the table and in the picture."""
+    pages = [
+        markdown(evaluation_report(evaluated(frauds=300, groups=("a", "b", "c"), reference=reference)))
+        for reference in (None, "a")
+    ]
+    alone, named = (next(line for line in page.splitlines() if line.startswith("| a | ")) for page in pages)
+    assert named == alone
+    assert "not enough data" not in named
+
+
 def test_a_kept_promise_says_what_it_is_worth() -> None:
     """A promise that allows many times what is observed protects nobody; one that is near it says nothing of this."""
     found = evaluated(limits={"max_step_up": 0.5})

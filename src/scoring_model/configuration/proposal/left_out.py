@@ -129,6 +129,19 @@ def _leave_out_control(proposal: Proposal) -> None:
                 f"{column.name} says who was in a control group: docs/your-data.md#a-control-group-of-your-own has "
                 "how it makes figures stand for all applicants."
             )
+            _leave_out_propensities(proposal)
+
+
+def _leave_out_propensities(proposal: Proposal) -> None:
+    """Leave out the column that says with which probability a member passed: few numbers above 0, the others 1."""
+    for column in proposal.free():
+        if column.kind is not Kind.NUMBER or not 1 < len(column.counts) <= LABEL_WORDS or column.filled == 1:
+            continue
+        shares = proposal.numbers(column.column.values)
+        if ((shares > 0) & (shares <= 1)).all() and (shares == 1).any():
+            proposal.left_out[column.name] = (
+                "it may be the propensity of a control group, which is no signal: records.columns.propensity"
+            )
 
 
 def _names_fraud(column: Profile) -> bool:

@@ -8,11 +8,12 @@ import numpy as np
 from scoring_model.arrays import IntArray
 from scoring_model.configuration import synonyms
 from scoring_model.configuration.headers import known, tells, words_of
-from scoring_model.configuration.profiles import Kind, is_international
+from scoring_model.configuration.profiles import Kind, Profile, is_international
 from scoring_model.configuration.proposal.draft import NEARLY_ALL, Amount, Proposal, Signal
 from scoring_model.configuration.proposal.fields import SAMPLE, lacks_numbers
 from scoring_model.contract.fields import EVENT_FIELDS, IDENTITY_FIELDS, SIGNAL_PREFIX, signal_field
 from scoring_model.history.parts import combined_codes, key_part
+from scoring_model.history.rings import few_records
 from scoring_model.records import cells
 from scoring_model.records.table import Column
 
@@ -78,6 +79,7 @@ def find_keys(proposal: Proposal) -> None:
     shared.sort(
         key=lambda signal: (
             places.get(signal.column, len(places)),
+            _is_common(proposal.profiles[signal.column]),
             proposal.profiles[signal.column].distinct,
         )
     )
@@ -95,6 +97,11 @@ def find_keys(proposal: Proposal) -> None:
             proposal.keys[f"{name}_exact"] = (f"signals.{signal.name}",)
     if not proposal.keys:
         proposal.keys["person"] = ()
+
+
+def _is_common(column: Profile) -> bool:
+    """Return whether so many records have each value that none of them makes a ring, as where it is an agent's."""
+    return column.distinct * few_records(len(column.column)) < 1
 
 
 def _encoding(proposal: Proposal, signal: Signal) -> str:

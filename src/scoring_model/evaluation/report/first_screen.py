@@ -1,6 +1,7 @@
 """The first screen: what happens to 10,000 applicants, what is promised, and which records were left out."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from scoring_model.contract.outcome import OUTCOMES
@@ -201,7 +202,7 @@ def _reason(error: Stability) -> str:
     if error.verdict is None:
         return ""
     if error.possible is not None and error.verdict is Verdict.UNDECIDED:
-        return f"The labels of the stopped applicants decide. {_would_tell(error)}".strip()
+        return f"{_what_decides(error)} {_would_tell(error)}"
     if error.possible is not None:
         return {
             Verdict.KEPT: "Even the worst labels that the stopped applicants could have keep it.",
@@ -216,6 +217,15 @@ def _reason(error: Stability) -> str:
     if error.verdict is Verdict.BROKEN:
         return "The whole interval lies above the limit."
     return f"The whole interval lies at or below the limit.{worth(error)}"
+
+
+def _what_decides(error: Stability) -> str:
+    """Say whether an undecided promise would be decided if there were nobody who was stopped."""
+    if replace(error, possible=None).verdict is not Verdict.UNDECIDED:
+        return "The labels of the stopped applicants decide."
+    if error.share.low is None:
+        return "Too few of those who were observed are independent, and the labels of the stopped ones are missing."
+    return "The interval of those who were observed contains the limit, and the labels of the stopped ones are missing."
 
 
 def _would_tell(error: Stability) -> str:

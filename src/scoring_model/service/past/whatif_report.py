@@ -165,8 +165,8 @@ def _unknown(whatif: WhatIf) -> Iterator[str]:
     yield (
         "Labels depend on the decisions of then: those who were stopped could hardly become known frauds."
         + (
-            f" Of those whom the bundle would let pass and who did not pass then, {released:,} have no label, and "
-            "nobody knows what they were."
+            f" Of those whom the bundle would let pass and whom score and thresholds stopped then, {released:,} have "
+            "no label: but for those whom a review approved, nobody knows what they were."
             if released
             else ""
         )

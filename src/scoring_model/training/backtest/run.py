@@ -22,11 +22,18 @@ from scoring_model.findings import Finding
 from scoring_model.parallel import Workers, open_workers
 from scoring_model.parallel.progress import Report, time_left
 from scoring_model.records import microseconds, rfc3339
+from scoring_model.records.observation import NOT_OBSERVED
 from scoring_model.records.quarantine import accept
 from scoring_model.records.reading import read_records
 from scoring_model.records.sources import file_paths
 from scoring_model.training.backtest.backtest import Backtest
-from scoring_model.training.backtest.calendar import BacktestError, Cadence, day_text, parse_cadences
+from scoring_model.training.backtest.calendar import (
+    BacktestError,
+    Cadence,
+    day_text,
+    parse_cadences,
+    period_start,
+)
 from scoring_model.training.backtest.fold import FoldOutcome, Shared, train_fold
 from scoring_model.training.backtest.judging import Judge, tally
 from scoring_model.training.backtest.matrices import Matrices
@@ -318,10 +325,14 @@ def _periods(plan: Plan) -> dict[str, tuple[int, int]]:
 
 def _left_out(history: History, plan: Plan) -> dict[str, int]:
     times, first = history.table.event_times, plan.folds[0].as_of
-    before = int((times < first).sum())
-    after = len(times) - before - len(plan.judged.rows)
+    end = period_start(plan.periods.stop, plan.unit)
+    before, after = int((times < first).sum()), int((times >= end).sum())
     maturity = f"younger than the label maturity window, or in a {plan.unit} with such records"
-    found = {"before the first fold": before, maturity: after}
+    found = {
+        "before the first fold": before,
+        maturity: after,
+        NOT_OBSERVED: len(times) - before - after - len(plan.judged.rows),
+    }
     return {reason: count for reason, count in found.items() if count}
 
 

@@ -34,8 +34,8 @@ def draw_groups(ax: "Axes", rate: str, groups: Sequence[Group], overall: float |
     places, colour = np.arange(len(groups))[::-1], COLOURS[rate]
     highest = overall or 0.0
     for place, group in zip(places, groups, strict=True):
-        share, gap = group.rates[rate].estimate, group.rates[rate].gap
-        if gap.absence or share.value is None:
+        share = group.rates[rate].estimate
+        if share.value is None or not group.rates[rate].enough:
             ax.text(0, place, " not enough data", color=MUTED, va="center", fontsize=SMALL)
             highest = max(highest, share.high or 0.0)
             continue

@@ -47,9 +47,9 @@ def groups_sections(evaluation: EvaluationResult) -> list[Section]:
         return [Section(name="groups", title="Groups", texts=(text,))]
     text = (
         f"A group with fewer than {MIN_RECORDS} records of the class, or on fewer than ten days or in fewer than ten "
-        "rings, has not enough data for an interval. Gaps and ratios compare each group with the reference; their "
-        "intervals are simultaneous: they hold for all groups of the column at once, for each rate by itself, with 95% "
-        "confidence."
+        "rings, has not enough data for an interval, and neither has its gap to a reference of so few. Gaps and ratios "
+        "compare each group with the reference; their intervals are simultaneous: they hold for all groups of the "
+        "column at once, for each rate by itself, with 95% confidence."
     )
     texts = (text,) if evaluation.stopped is None else (text, OVER_LABELS)
     return [
@@ -155,7 +155,7 @@ def _rates(table: "GroupTable") -> Grid:
 
 def _rate(rate: "GroupRate") -> str:
     share = rate.estimate
-    if rate.gap.absence and share.value is not None:
+    if share.value is not None and not rate.enough:
         return f"{_NOT_ENOUGH} ({share.count:,} of {share.records:,})"
     return told(share, estimate_text(share, unknown="no records"), span=1)
 
