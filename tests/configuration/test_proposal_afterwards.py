@@ -140,6 +140,7 @@ def test_a_swedish_fraud_is_no_dutch_amount(tmp_path: Path) -> None:
         (("Approve", "Refer", "Decline"), ("Pass", "Fail", "No Show")),
         (("VERIFIED", "DOCS_REQUESTED", "REFUSED"), ("ACCEPTED", "REJECTED", "NEVER_SUPPLIED")),
         (("APPR", "MREV", "DECL"), ("CLR", "DENY", "EXPD")),
+        (("direkt bezahlt", "an Gutachter", "abgewiesen"), ("plausibel", "nicht plausibel", "fehlt nicht")),
     ],
 )
 def test_reviews_tell_the_words_of_decisions(

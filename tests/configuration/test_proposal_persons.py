@@ -38,6 +38,7 @@ def proposed(folder: Path, **columns: Any) -> Proposal:
         ("a.cust_fst_nm", "a.cust_lst_nm"),
         ("t1.Vorname", "t1.Nachname"),
         ("Fornavn(e)", "Efternavn(e)"),
+        ("VN Vorname", "VN Zuname"),
         ("Lead Passenger First Name", "Lead Passenger Surname"),
     ],
 )
@@ -182,12 +183,14 @@ def test_codes_of_phones_are_no_numbers(tmp_path: Path) -> None:
         tmp_path,
         indicatif=DRAW.choice([33, 32, 352], N),
         sparte=DRAW.choice(["01", "02", "03"], N),
+        line=[f"{2_000_000_000 + place * 7_919_191 % 7_000_000_000}" for place in range(N)],
         iccid=[f"8933{place * 7919 % 1000:03}{place:012}" for place in range(N)],
         num_contact=[f"6{place * 7919 % 10**8:08}" for place in range(N)],
     )
     types = {signal.column: signal.type for signal in found.signals}
     assert (types["indicatif"], types["sparte"], types["num_contact"]) == ("category", "category", "phone")
     assert types["iccid"] == "identifier"
+    assert "line" not in types
 
 
 def test_headers_are_cut_in_each_word_or_name_a_field_twice(tmp_path: Path) -> None:

@@ -82,7 +82,8 @@ def _outcomes_of(proposal: Proposal, column: Profile) -> Words:
     """
     words = _meanings(column, _OUTCOMES)
     unsure = [*words.get("stepped_up", []), *words.get(_UNKNOWN, [])]
-    is_one = "failed" in words or "passed" in words or tells(column.words, synonyms.DECISION)
+    headers = synonyms.DECISION + synonyms.RESOLUTION
+    is_one = "failed" in words or "passed" in words or tells(column.words, headers)
     if (_UNKNOWN not in words and "passed" in words) or not is_one:
         return words
     said = dict(zip(words_in(column), column.counts.tolist(), strict=True))
