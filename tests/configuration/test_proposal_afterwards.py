@@ -34,6 +34,7 @@ def proposed(folder: Path, **columns: Any) -> Proposal:
     [
         ("ACTIVE", "BLOCKED", "CLOSED"),
         ("aktiv", "gesperrt", "gekündigt"),
+        ("LAUFEND", "GEKUENDIGT", "ABGELOEST"),
         ("Vigente", "Cancelada", "Vencida"),
         ("有効", "凍結", "解約"),
         ("активен", "заблокирован", "закрыт"),
@@ -140,6 +141,7 @@ def test_a_swedish_fraud_is_no_dutch_amount(tmp_path: Path) -> None:
         (("Approve", "Refer", "Decline"), ("Pass", "Fail", "No Show")),
         (("VERIFIED", "DOCS_REQUESTED", "REFUSED"), ("ACCEPTED", "REJECTED", "NEVER_SUPPLIED")),
         (("APPR", "MREV", "DECL"), ("CLR", "DENY", "EXPD")),
+        (("Accept", "Verify", "Cancel"), ("Verified OK", "Could not verify", "No reply")),
         (("direkt bezahlt", "an Gutachter", "abgewiesen"), ("plausibel", "nicht plausibel", "fehlt nicht")),
     ],
 )

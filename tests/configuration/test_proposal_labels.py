@@ -62,6 +62,8 @@ MEANINGS = {
     "FALSE_POSITIVE": "genuine",
     "Fraude - não reconhece a compra": "fraud",
     "fraud: no card was present": "fraud",
+    "Fraud - not authorised": "fraud",
+    "fraud not detected": "genuine",
     "Verdacht entkräftet": "genuine",
     "Betrugsverdacht": "other",
     "suspected fraud": "other",
@@ -103,6 +105,12 @@ def test_under_a_header_of_genuine_yes_is_genuine(tmp_path: Path) -> None:
     """`is_legit: no` is a fraud."""
     found = proposed(tmp_path, frame(is_legit=words("no", "yes")))
     assert (found.words["fraud"], found.words["genuine"]) == (["no"], ["yes"])
+
+
+def test_ways_of_legitimation_are_no_label(tmp_path: Path) -> None:
+    """Their header begins with a word for genuine, and their cells say neither yes nor no."""
+    ways = [("VideoIdent", "PostIdent", "eID")[place % 3] for place in range(N)]
+    assert "label" not in proposed(tmp_path, frame(legitimation=ways)).fields
 
 
 def test_candidates_are_listed_and_words_of_fraud_are_no_signal(tmp_path: Path) -> None:

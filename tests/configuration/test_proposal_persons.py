@@ -39,6 +39,7 @@ def proposed(folder: Path, **columns: Any) -> Proposal:
         ("t1.Vorname", "t1.Nachname"),
         ("Fornavn(e)", "Efternavn(e)"),
         ("VN Vorname", "VN Zuname"),
+        ("voornaam", "familienaam"),
         ("Lead Passenger First Name", "Lead Passenger Surname"),
     ],
 )
@@ -244,3 +245,13 @@ def test_a_word_among_numbers_is_a_gap(tmp_path: Path) -> None:
     assert "Among numbers and times 's/ info' counts as a missing value" in " ".join(found.decisions)
     found = proposed(tmp_path, bureau=numbers, column7=DRAW.choice(["open", "s/ info", "closed"], N))
     assert found.nulls == ()
+
+
+def test_first_and_last_names_in_one_column_are_no_first_names(tmp_path: Path) -> None:
+    """Where no column has last names, and nearly every cell is several words."""
+    whole = [f"{first} {last}" for first, last in zip(FIRST, LAST, strict=True)]
+    births = [f"19{60 + place % 40}-05-{1 + place % 28:02}" for place in range(N)]
+    found = proposed(tmp_path, NOME_SEGURADO=whole, DT_NASC_SEGURADO=births)
+    assert "firstName" not in found.fields
+    assert found.left_out["NOME_SEGURADO"] == "names are no signals"
+    assert proposed(tmp_path, nome=whole, cognome=LAST).fields["firstName"] == "nome"

@@ -121,7 +121,8 @@ HEADERS: Final = {
         adı ismi vname vornm ad given_nm nombre_s eigenname
     """,
     "lastName": """
-        last_name name_last name_family surname family_name lname ape1 ape_1 ap1 ape nachname familienname zuname
+        last_name name_last name_family surname family_name lname ape1 ape_1 ap1 ape nachname familienname familienaam
+        zuname
         nom nom_famille apellido
         apellidos cognome sobrenome
         apelido achternaam nazwisko efternamn primer_apellido
@@ -176,7 +177,7 @@ HEADERS: Final = {
     "address.line2": """
         address_line2 address_line_2 address2 address_2 line2 adresszusatz complément_adresse complemento apartamento
         apartment apt unit door floor etage etage_dør dør dörr étage piso planta puerta piso_puerta lokal nr_lokalu
-        numer_lokalu num_interior número_interior núm_int interior toevoeging huisnummer_toevoeging scala interno
+        numer_lokalu num_interior número_interior núm_int interior bus toevoeging huisnummer_toevoeging scala interno
     """,
     "address.city": """
         city town pob pobl
@@ -404,6 +405,7 @@ POSITIVE: Final = """
     mauvais malo
     cattivo mau slecht zły x ano igen ναι kyllä da tak áno
     да так evet da áno 是 はい 有 예 نعم כן
+    detected found festgestellt detectado détecté
     confirmed proven substantiated bestätigt nachgewiesen confirmé confirmée avéré avérée confirmado confirmada
     confermato confermata accertato accertata bevestigd potwierdzone potwierdzony potwierdzona bekräftad bekræftet
     bekreftet potvrzeno potvrzený megerősített επιβεβαιωμένη vahvistettu confirmat confirmată подтверждено

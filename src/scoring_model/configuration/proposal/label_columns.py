@@ -117,14 +117,15 @@ def meaning_of(text: str) -> Meaning:
 def _is_denied(words: str) -> bool:
     """Return whether a negation is of the word of fraud, and not of what the fraud was: `fraud: no card present`.
 
-    It stands before that word, or is the last word or the last but one.
+    It stands before that word, or is the last word, or that of a confirmation follows.
     """
     if words.startswith(_NEGATED):
         return True
     parts = words.split("_")
     denials = [place for place, part in enumerate(parts) if part in known(synonyms.NEGATIONS)]
     first = next((place for place, part in enumerate(parts) if tells(part, synonyms.FRAUD_STEMS)), len(parts))
-    return bool(denials) and (denials[0] < first or denials[0] >= len(parts) - 2)
+    confirmed = any(part in known(synonyms.POSITIVE) for part in parts[first + 1 :])
+    return bool(denials) and (denials[0] < first or denials[0] == len(parts) - 1 or confirmed)
 
 
 def label_columns(profiles: Iterable[Profile]) -> list[LabelColumn]:
@@ -184,6 +185,8 @@ def _by_words(profile: Profile) -> LabelColumn | None:
         return None
     if telling and profile.filled < _RARE and not (of[Meaning.YES] or of[Meaning.NO] or of[Meaning.GENUINE]):
         return None  # kinds of fraud
+    if inverse and not (of[Meaning.YES] or of[Meaning.NO]):
+        return None  # ways of legitimation
     if telling and len(words) > 2 and all(_NUMBER.fullmatch(word) for word in words):
         return _of_levels(profile, words)
     fraud, genuine = of[Meaning.YES], (*of[Meaning.NO], *of[Meaning.GENUINE])
