@@ -104,7 +104,8 @@ def _no_signal(proposal: Proposal, column: Profile, found: BoolArray, seconds: F
 def _found(proposal: Proposal, targets: IntArray) -> BoolArray:
     """Return the rows with a time at which the label became known, or the frauds where most rows have one."""
     known = proposal.of("labelKnownAt")
-    frauds: BoolArray = targets == 1
+    rows = len(next(iter(proposal.profiles.values())).column)
+    frauds: BoolArray = targets == 1 if len(targets) else np.zeros(rows, dtype=np.bool_)
     dated = frauds if known is None else known.times != NEVER
     return dated if len(dated) and dated.mean() < _RARE else frauds
 
@@ -117,7 +118,7 @@ def _is_after(proposal: Proposal, column: Profile, found: BoolArray) -> bool:
     values = column.column.values
     is_value = proposal.numbers(values) != 0 if column.kind is Kind.NUMBER else np.ones(len(values), np.bool_)
     filled = np.append(is_value, False)[column.column.codes]
-    if len(found) != len(filled) or not FEWEST <= filled.sum() < _RARE * len(filled):
+    if not FEWEST <= filled.sum() < _RARE * len(filled):
         return False
     return bool(found[filled].mean() > NEARLY_ALL)
 

@@ -282,7 +282,7 @@ def not_passed_rows(proposal: Proposal) -> BoolArray:
     """Return the rows that were stepped up or stopped; none of them without a column that says it."""
     column = proposal.of("outcome")
     if column is None:
-        return np.zeros(1, dtype=np.bool_)
+        return np.zeros(len(next(iter(proposal.profiles.values())).column), dtype=np.bool_)
     return _holds(column, [*proposal.outcomes.get("stepped_up", ()), *proposal.outcomes.get("failed", ())])
 
 
