@@ -1,6 +1,7 @@
 """A window of a real bundle: new or scored earlier, with labels or without, with drift that was planted."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,12 +12,17 @@ import pytest
 
 import scoring_model
 from scoring_model.batch import score_file
+from scoring_model.configuration import Configuration
 from scoring_model.evaluation import EvaluationError, evaluate
 from scoring_model.evaluation.stopped import ASSUMED
 from scoring_model.evaluation.trained_records import trained_until
+from scoring_model.features.local_time import Offsets
 from scoring_model.findings import Code, State
 from scoring_model.monitoring import Monitoring, NothingToMonitor, monitor, monitoring_summary
+from scoring_model.records import RecordTable
+from scoring_model.records.times import DAY
 from scoring_model.scorer import Scorer
+from scoring_model.training.run import run_training
 
 KEYS = {
     *(
@@ -227,3 +233,23 @@ def test_nothing_to_monitor(sealed: Path, window: pa.Table) -> None:
         monitor(sealed, window.slice(0, 0))
     with pytest.raises(EvaluationError, match="prevalence_cap"):
         monitor(sealed, window, prevalence_cap=1.0)
+
+
+def test_weekdays_are_those_of_the_time_zone(
+    small_table: RecordTable, small: Path, small_use: Configuration, tmp_path: Path
+) -> None:
+    """A company in Tokyo that is closed on Sundays has none, though its Monday mornings are Sunday in UTC."""
+    zone = "Asia/Tokyo"
+    use = replace(small_use, features=replace(small_use.features, time_zone=zone))
+    weekday = (Offsets.of(zone).local_of(small_table.event_times) // DAY + 3) % 7
+    training = run_training(small_table.take(np.flatnonzero(weekday != 6)), use, threads=1)
+    training.bundle.save(tmp_path / "bundle")
+    records = pq.read_table(small).filter(pa.array(weekday != 6)).sort_by("eventTime").slice(4_000)
+    drift = monitor(tmp_path / "bundle", records).drift
+    open_days = [one.weekday for one in drift.traffic if one.window and one.reference]
+    assert open_days == ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"]
+    assert {(one.window, one.reference) for one in drift.traffic[6:]} == {(None, None)}
+    assert "event_weekday" in {one.name for one in drift.subjects}
+    (note,) = (note for note in drift.notes if "cannot drift" in note)
+    assert "local_weekday" in note
+    assert "event_weekday" not in note

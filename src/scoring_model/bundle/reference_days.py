@@ -35,7 +35,8 @@ class ReferenceDays:
     Parameters
     ----------
     days : ndarray of shape (k,), int64, ascending
-        Days since 1970-01-01 UTC; each stands for itself and for the days that were merged into it.
+        Days since 1970-01-01 in the time zone of the features, in UTC without one; each stands for itself and for the
+        days that were merged into it.
     records : ndarray of shape (k,), int64
         All applicants, those too who were stopped.
     bins : ndarray of shape (k, b), int64
@@ -172,7 +173,7 @@ def measure_reference_days(
     ----------
     rows : ndarray of shape (n, d), float64
     persons, event_times : ndarray of shape (n,), int64
-        Code of the person, microseconds since 1970-01-01 UTC.
+        Code of the person, local microseconds since 1970-01-01.
     targets : ndarray of shape (n,), int8
         1 fraud, 0 genuine, -1 for those who were not observed, who count by margin nowhere.
     contributions : ndarray of shape (e, d), float64

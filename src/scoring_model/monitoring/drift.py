@@ -39,8 +39,6 @@ from scoring_model.scorer import Scorer
 SCORE: Final = "score"
 OUTCOME: Final = "outcome"
 WEEKDAYS: Final = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
-_OF_THE_WEEKDAY: Final = frozenset({"eventDay", "localDay"})
-"""Inputs of features that are the same for all records of a weekday, and so cannot drift."""
 
 EXPLAINED: Final = 2000
 """Most records of the window whose contributions to the margin are averaged."""
@@ -249,7 +247,8 @@ def measure_drift(scorer: Scorer, window: Window, profile: Profile, days: Refere
     """Compare a window with the reference of its bundle."""
     matrix, policy, rows = scorer.matrix, scorer.rules.policy, window.rows
     comparable = tuple(days.thresholds.tolist()) == (policy.step_up_from, policy.fail_from)
-    constant = {one.name for one in matrix.features if set(one.inputs) <= _OF_THE_WEEKDAY}
+    weekday = "eventDay" if matrix.settings.time_zone is None else "localDay"
+    constant = {one.name for one in matrix.features if one.inputs == (weekday,)}
     parts = _parts(profile, constant, with_features=rows is not None, with_outcomes=comparable)
     compared = _window_days(parts, profile, matrix, window)
     hits = _hits(parts, {"bins": days.bins, "scores": days.scores, "outcomes": days.outcomes})
@@ -288,8 +287,11 @@ def _explained(scorer: Scorer, rows: FloatArray) -> FloatArray:
 def _window_days(
     parts: "Sequence[_Part]", profile: Profile, matrix: FeatureMatrix, window: Window
 ) -> DayCounts:
-    """Count the days of a window but for those that are cut; all if no verdict is possible without these."""
-    event_times = window.table.event_times
+    """Count the days of a window but for those that are cut; all if no verdict is possible without these.
+
+    They begin at midnight of the features' time zone, as those of the reference do.
+    """
+    event_times = matrix.state.zone.local_of(window.table.event_times)
     held, code = np.unique(event_times // DAY, return_inverse=True)
     counts = _window_counts(profile, matrix, window, code, len(held))
     days = DayCounts(days=held, records=np.bincount(code, minlength=len(held)), hits=_hits(parts, counts))

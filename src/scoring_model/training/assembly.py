@@ -259,7 +259,7 @@ class _Model:
             profile=profile,
             names=names,
             persons=persons,
-            event_times=prepared.table.event_times[places],
+            event_times=prepared.matrix.state.zone.local_of(prepared.table.event_times[places]),
             decisions=decisions,
             targets=targets,
             thresholds=(policy.step_up_from, policy.fail_from),
