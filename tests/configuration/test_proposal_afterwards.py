@@ -128,3 +128,95 @@ def test_a_swedish_fraud_is_no_dutch_amount(tmp_path: Path) -> None:
     path = tmp_path / "b.csv"
     pd.DataFrame({"tid": EVENTS, "device": DRAW.integers(0, 90, N), "bedrägeri": FRAUD * 1}).to_csv(path)
     assert propose(path).words["fraud"] == ["1"]
+
+
+@pytest.mark.parametrize(
+    ("decided", "ended"),
+    [
+        (("Beviljad", "Komplettering", "Avslag"), ("Godkänd", "Ej godkänd", "Ej inkommen")),
+        (("ANGENOMMEN", "NACHWEIS", "ABGELEHNT"), ("ERBRACHT", "NICHT ERBRACHT", "KEINE REAKTION")),
+        (("accepté", "pièce complémentaire", "refusé"), ("validé", "invalidé", "sans suite")),
+        (("PAGO DIRECTO", "PERITAJE", "RECHAZADO"), ("CONFORME", "NO CONFORME", "DESISTIDO")),
+        (("Approve", "Refer", "Decline"), ("Pass", "Fail", "No Show")),
+        (("VERIFIED", "DOCS_REQUESTED", "REFUSED"), ("ACCEPTED", "REJECTED", "NEVER_SUPPLIED")),
+        (("APPR", "MREV", "DECL"), ("CLR", "DENY", "EXPD")),
+    ],
+)
+def test_reviews_tell_the_words_of_decisions(
+    tmp_path: Path, decided: tuple[str, str, str], ended: tuple[str, str, str]
+) -> None:
+    """Where all stand beside one word, that is the one for stepped up; a word and its negation tell each other."""
+    column7 = DRAW.choice(decided, N, p=[0.75, 0.15, 0.1])
+    column8 = np.where(column7 == decided[1], DRAW.choice(ended, N, p=[0.7, 0.2, 0.1]), "")
+    found = proposed(tmp_path, column7=column7, column8=column8)
+    assert (found.fields["outcome"], found.fields["resolution"]) == ("column7", "column8")
+    named = [*zip(("passed", "stepped_up", "failed"), decided, strict=True)]
+    named += zip(("approved", "declined", "abandoned"), ended, strict=True)
+    assert {kind: found.outcomes[kind] for kind, _ in named} == {kind: [word.lower()] for kind, word in named}
+
+
+def test_a_check_of_some_records_is_no_review(tmp_path: Path) -> None:
+    """The word beside which it stands is none of a decision, and neither are the others."""
+    column7 = DRAW.choice(["card", "transfer", "invoice"], N, p=[0.3, 0.5, 0.2])
+    checked = np.where(column7 == "card", DRAW.choice(["passed", "failed", "no answer"], N), "")
+    found = proposed(tmp_path, column7=column7, secure=checked)
+    assert not {"outcome", "resolution"} & found.fields.keys()
+
+
+def test_amounts_that_are_zero_but_for_frauds_follow_from_the_label(tmp_path: Path) -> None:
+    """Though half of the frauds have none."""
+    refund = np.where(FRAUD & (DRAW.random(N) < 0.5), DRAW.uniform(5, 90, N).round(2), 0)
+    found = proposed(tmp_path, column7=refund)
+    assert found.left_out["column7"] == "hardly any record has it but those whose label was found"
+
+
+def test_what_only_reviews_fill_is_no_signal(tmp_path: Path) -> None:
+    """Such as who reviewed, and why others were stopped."""
+    decided = DRAW.choice(["approved", "referred", "declined"], N, p=[0.7, 0.2, 0.1])
+    found = proposed(
+        tmp_path,
+        decision=decided,
+        reviewer=np.where(decided == "referred", DRAW.choice(["amy@a.example", "bob@a.example"], N), ""),
+        reason=np.where(decided == "declined", DRAW.choice(["R1", "R2", "R3"], N), ""),
+    )
+    assert {found.left_out[column] for column in ("reviewer", "reason")} == {
+        "hardly any record has it but those that were not let pass, or whose label was found"
+    }
+
+
+@pytest.mark.parametrize("header", ["dias_em_atraso", "Inkassobelopp", "frozen_balance", "IMP_PAGADO"])
+def test_arrears_and_refunds_come_after_the_event(tmp_path: Path, header: str) -> None:
+    """Where their values tell frauds from others; otherwise they may be those of earlier contracts."""
+    arrears = np.where(FRAUD | (DRAW.random(N) < 0.3), DRAW.choice([30, 60, 90], N), 0)
+    found = proposed(tmp_path, **{header: arrears, f"{header}_2": DRAW.permutation(arrears)})
+    assert found.left_out[header].startswith("its header says what came after the event")
+    assert [signal.column for signal in found.signals] == [f"{header}_2"]
+
+
+def test_numbers_of_batches_run_with_the_time(tmp_path: Path) -> None:
+    """Also with letters; versions of a program, which overlap, are signals."""
+    days = [f"B{time:%Y%m%d}" for time in EVENTS[np.arange(N) // 10 * 10]]
+    versions = [f"5.{(place + DRAW.integers(0, 60)) // 25}" for place in range(N)]
+    found = proposed(tmp_path, batch=days, version=versions)
+    assert found.left_out["batch"].startswith("it runs with the time")
+    assert "version" not in found.left_out
+
+
+def test_claims_are_numbered_though_some_numbers_are_missing(tmp_path: Path) -> None:
+    """Whole numbers that rise with the time, with small gaps, name the records."""
+    numbers = 20_240_000_117 + np.cumsum(DRAW.integers(1, 5, N))
+    assert proposed(tmp_path, NUM_SIN=numbers).fields["recordId"] == "NUM_SIN"
+
+
+def test_how_a_loan_stands_today_is_no_signal(tmp_path: Path) -> None:
+    """It is repaid or collected later."""
+    standing = np.where(FRAUD, "Inkasso", DRAW.choice(["Löpande", "Slutbetald", "Inkasso"], N))
+    assert proposed(tmp_path, column7=standing).left_out["column7"].startswith("it says how an account")
+
+
+def test_the_status_of_an_account_that_tells_frauds_is_no_signal(tmp_path: Path) -> None:
+    """In words that are not known; where it tells nothing it may be that of an earlier account."""
+    standing = np.where(FRAUD | (DRAW.random(N) < 0.1), "CLSD", "NRML")
+    found = proposed(tmp_path, ACCT_STS_CD=standing, contract_status=DRAW.permutation(standing))
+    assert found.left_out["ACCT_STS_CD"].startswith("its header says what came after the event")
+    assert [signal.column for signal in found.signals] == ["contract_status"]

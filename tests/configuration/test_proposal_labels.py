@@ -58,6 +58,10 @@ MEANINGS = {
     "geen fraude": "genuine",
     "brak oszustwa": "genuine",
     "Legítimo": "genuine",
+    "fraude no confirmado": "genuine",
+    "FALSE_POSITIVE": "genuine",
+    "Fraude - não reconhece a compra": "fraud",
+    "fraud: no card was present": "fraud",
     "Betrugsverdacht": "other",
     "suspected fraud": "other",
     "offen": "other",
@@ -174,6 +178,38 @@ def test_the_delay_is_measured_on_an_unnamed_column(tmp_path: Path) -> None:
     found = proposed(tmp_path, frame(Betrug=words("ja", "nein"), bekannt_am=early))
     assert "labelKnownAt" not in found.fields
     assert "bekannt_am can't be when labels became known" in " ".join(found.decisions)
+
+
+def test_why_accounts_ended_is_no_label_but_for_fraud(tmp_path: Path) -> None:
+    """Where most records have no reason; the date of all reasons is when labels became known."""
+    moved = (np.arange(N) % 10 == 5) & (np.arange(N) < 300)
+    reasons = np.where(FRAUD, "fraude identité", np.where(moved, "déménagement", ""))
+    ended = [*pd.Series(EVENTS + 20 * 24 * HOURS).where(pd.Series(FRAUD | moved))]
+    found = proposed(tmp_path, frame(motif=reasons, date_fin=ended))
+    assert found.words == {"fraud": ["fraude identité"], "genuine": ["genuine"], "ignored": ["déménagement"]}
+    assert found.fields["labelKnownAt"] == "date_fin"
+    ended[-1] = EVENTS[-1] + 90 * 24 * HOURS
+    found = proposed(tmp_path, frame(motif=[*reasons[:-1], "déménagement"], date_fin=ended))
+    assert (
+        found.ends < ended[-1].value // 1000
+    )  # a training does not see the time of a reason that is no label
+
+
+def test_of_words_of_fraud_those_under_a_header_of_fraud_are_the_label(tmp_path: Path) -> None:
+    """Before those of how contracts stand, which all records have."""
+    standing = np.where(FRAUD, "baixado por fraude", DRAW.choice(["quitado", "em dia"], N))
+    reasons = np.where(FRAUD, "autofraude", np.where(np.arange(N) % 40 == 7, "desacordo", ""))
+    assert (
+        proposed(tmp_path, frame(status=standing, cb_motivo_fraude=reasons)).fields["label"]
+        == "cb_motivo_fraude"
+    )
+
+
+def test_a_date_of_fraud_in_swedish_is_a_label(tmp_path: Path) -> None:
+    """Its header begins with the Dutch word for amounts, and measures nothing."""
+    known = [*pd.Series(EVENTS + 20 * 24 * HOURS).where(pd.Series(FRAUD))]
+    fields = proposed(tmp_path, frame(**{"Bedrägeri konstaterat": known})).fields
+    assert fields["label"] == fields["labelKnownAt"] == "Bedrägeri konstaterat"
 
 
 def test_decisions_are_mapped_or_their_absence_is_said(tmp_path: Path) -> None:

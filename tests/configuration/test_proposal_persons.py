@@ -37,6 +37,7 @@ def proposed(folder: Path, **columns: Any) -> Proposal:
         ("nombre_piloto", "apellidos_piloto"),
         ("a.cust_fst_nm", "a.cust_lst_nm"),
         ("t1.Vorname", "t1.Nachname"),
+        ("Fornavn(e)", "Efternavn(e)"),
         ("Lead Passenger First Name", "Lead Passenger Surname"),
     ],
 )
@@ -126,3 +127,117 @@ def test_words_for_numbers_may_be_others_than_those_known(tmp_path: Path, header
     """Of an application, whose numbers repeat in a few rows."""
     numbers = [f"x{place * 7919 % 100_003}" for place in range(N - 5)] * 2
     assert proposed(tmp_path, **{header: numbers[:N]}).fields["recordId"] == header
+
+
+def test_names_of_a_warehouse_are_cut(tmp_path: Path) -> None:
+    """In Spanish: `nom` is a first name beside `ape1`, and the word around both is that of a person."""
+    columns = {"NOM_TOM": FIRST, "APE1_TOM": LAST, "APE2_TOM": LAST[::-1], "POB_TOM": LAST, "HOJA_TOM": LAST}
+    found = proposed(tmp_path, **columns, CP_TOM=[f"{28001 + place % 50}" for place in range(N)])
+    assert (found.fields["firstName"], found.fields["lastName"]) == ("NOM_TOM", "APE1_TOM")
+    assert (found.fields["address.city"], found.fields["address.postalCode"]) == ("POB_TOM", "CP_TOM")
+    assert found.left_out["APE2_TOM"] == "names are no signals"
+
+
+def test_the_first_of_several_columns_may_have_a_number(tmp_path: Path) -> None:
+    """And where the first line of an address has one, the second has the next."""
+    streets = [f"{1 + place % 90} Elm Street" for place in range(N)]
+    doors = [f"Flat {place % 7}" for place in range(N)]
+    codes = [f"{10115 + place % 50}" for place in range(N)]
+    found = proposed(tmp_path, CITY1=LAST, POST_CODE1=codes, voie_1=streets, voie_2=doors, adresse_1=streets)
+    assert (found.fields["address.city"], found.fields["address.postalCode"]) == ("CITY1", "POST_CODE1")
+    found = proposed(tmp_path, adresse_1=streets, adresse_2=doors)
+    assert (found.fields["address.line1"], found.fields["address.line2"]) == ("adresse_1", "adresse_2")
+
+
+@pytest.mark.parametrize("header", ["applicant.houseNumber", "HOUSE_NUM1", "Hausnr.", "numero"])
+def test_a_house_number_is_a_part_of_the_address(tmp_path: Path, header: str) -> None:
+    """Beside streets without numbers it is no number, but links; floors and doors are left out."""
+    streets = [f"{word} Straße" for word in LAST]
+    numbers = [f"{1 + place * 7 % 90}{'a' if place % 9 == 0 else ''}" for place in range(N)]
+    columns = {"street": streets, header: numbers, "complemento": [f"apto {place % 9}" for place in range(N)]}
+    found = proposed(tmp_path, **columns, city=FIRST)
+    assert found.fields["address.line2"] == header
+    assert found.keys["address"] == ("address.line1", "address.line2", "address.city")
+    assert found.left_out["complemento"] == "a door or floor is no signal"
+
+
+def test_countries_of_residence_are_told_by_codes(tmp_path: Path) -> None:
+    """Whatever says which codes they are; countries have names in several languages."""
+    columns = {"RESIDENCE_ISO2": DRAW.choice(["DE", "FR", "PL"], N)}
+    columns["nationalité"] = DRAW.choice(["Algérie", "Tunisie", "Sénégal", "Côte d'Ivoire"], N)
+    fields = proposed(tmp_path, **columns).fields
+    assert (fields["address.country"], fields["citizenship"]) == ("RESIDENCE_ISO2", "nationalité")
+
+
+def test_names_of_other_persons_are_told_by_the_names_in_the_file(tmp_path: Path) -> None:
+    """Those of the holder of an account, under any header."""
+    holders = [f"{first} {last}" for first, last in zip(FIRST, LAST, strict=True)]
+    found = proposed(tmp_path, first_name=FIRST, last_name=LAST, KOINH=holders)
+    assert found.left_out["KOINH"] == "names are no signals"
+
+
+def test_codes_of_phones_are_no_numbers(tmp_path: Path) -> None:
+    """Dialling codes, padded codes and numbers with more digits than a number keeps."""
+    found = proposed(
+        tmp_path,
+        indicatif=DRAW.choice([33, 32, 352], N),
+        sparte=DRAW.choice(["01", "02", "03"], N),
+        iccid=[f"8933{place * 7919 % 1000:03}{place:012}" for place in range(N)],
+        num_contact=[f"6{place * 7919 % 10**8:08}" for place in range(N)],
+    )
+    types = {signal.column: signal.type for signal in found.signals}
+    assert (types["indicatif"], types["sparte"], types["num_contact"]) == ("category", "category", "phone")
+    assert types["iccid"] == "identifier"
+
+
+def test_headers_are_cut_in_each_word_or_name_a_field_twice(tmp_path: Path) -> None:
+    """A header that ranks higher is another field where its cells do not fit: a state of work is no county."""
+    codes = [f"{place % 50:02}-{place % 7}00" for place in range(N)]
+    counties = DRAW.choice([*"ABCDEFGHI"], N)
+    states = np.where(np.arange(N) % 10 == 3, "CLSD", "OPEN")
+    found = proposed(tmp_path, kod_poczt=codes, townCity=LAST, county=counties, accountState=states)
+    assert (found.fields["address.postalCode"], found.fields["address.city"]) == ("kod_poczt", "townCity")
+    assert found.fields["address.region"] == "county"
+
+
+def test_what_stands_under_a_home_is_the_address(tmp_path: Path) -> None:
+    """With abbreviations before a number, too."""
+    streets = [f"Calle {word}" for word in LAST]
+    columns = {
+        "domicilio.calle": streets,
+        "domicilio.numExterior": np.arange(N) % 90 + 1,
+        "domicilio.municipio": FIRST,
+    }
+    fields = proposed(tmp_path, **columns).fields
+    lines = ("address.line1", "address.line2", "address.city")
+    assert [fields[line] for line in lines] == [*columns]
+    fields = proposed(tmp_path, addr1=[f"{one} 7" for one in streets], addr2=LAST).fields
+    assert (fields["address.line1"], fields["address.line2"]) == ("addr1", "addr2")
+
+
+def test_documents_and_countries_are_known_in_danish(tmp_path: Path) -> None:
+    """As in other languages."""
+    found = proposed(
+        tmp_path,
+        Legitimation=DRAW.choice(["Pas", "Kørekort", "Opholdskort"], N),
+        Statsborgerskab=DRAW.choice(["Danmark", "Tyrkiet", "Tyskland"], N),
+    )
+    assert found.values["documentType"]["Kørekort"] == "DRIVERS_LICENSE"
+    assert found.fields["citizenship"] == "Statsborgerskab"
+
+
+def test_numbers_with_fractions_are_no_identifiers(tmp_path: Path) -> None:
+    """Though their header ends with a device."""
+    prices = [f"{place % 59 + 900},{place % 59:02}" for place in range(N)]
+    found = proposed(tmp_path, cena_urządzenia=prices, kwartał_urządzenia=prices)
+    assert {signal.type for signal in found.signals} == {"number"}
+
+
+def test_a_word_among_numbers_is_a_gap(tmp_path: Path) -> None:
+    """Which the words of a company for it are; one that is a word of a category too is none."""
+    numbers = [str(place) if place % 9 else "s/ info" for place in range(N)]
+    found = proposed(tmp_path, bureau=numbers, column7=DRAW.choice(["open", "other", "closed"], N))
+    assert found.nulls == ("s/ info",)
+    assert "Among numbers and times 's/ info' counts as a missing value" in " ".join(found.decisions)
+    found = proposed(tmp_path, bureau=numbers, column7=DRAW.choice(["open", "s/ info", "closed"], N))
+    assert found.nulls == ()

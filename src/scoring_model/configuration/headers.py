@@ -40,11 +40,18 @@ def words_of(name: str) -> str:
     >>> words_of("Geb.-Datum"), words_of("№ заявки"), words_of("申込日時"), words_of("CUST_LAST_NM")
     ('geb_datum', 'no_zayavki', '申込日時', 'customer_last_name')
     """
-    parted = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name.strip()[:_WORDS])
+    singular = re.sub(r"(?<=\w)\(\w{1,2}\)", "", name.strip()[:_WORDS])  # Vorname(n)
+    parted = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", singular)
     parts = unicodedata.normalize("NFKD", parted.casefold()).casefold().translate(_LATIN)
     letters = "".join(letter for letter in parts if not unicodedata.combining(letter))
     whole = re.sub(r"\W+", "_", letters).strip("_")
-    return "_".join(_ABBREVIATED.get(part, part) for part in whole.split("_"))
+    return "_".join(map(_full, whole.split("_")))
+
+
+def _full(part: str) -> str:
+    """Return the word that a part abbreviates, with the number at its end: addr2."""
+    letters = part.rstrip("0123456789")
+    return _ABBREVIATED.get(part) or _ABBREVIATED.get(letters, letters) + part[len(letters) :]
 
 
 @cache

@@ -45,9 +45,10 @@ _CODE: Final = re.compile(r"[A-Za-z_/.:-]*[0-9][A-Za-z0-9_/.:-]*")
 _RECURRING: Final = 0.98  # share of distinct values below which codes connect records
 _KINDS: Final = 12
 _FEW: Final = 100  # mean number of records of a code from which a few codes are kinds
-_PADDED: Final = re.compile(r"0\d{2,}", re.ASCII)
+_PADDED: Final = re.compile(r"0\d+", re.ASCII)
 _ROUNDED: Final = re.compile(r"\d[.,]\d{1,8}E\+\d\d", re.ASCII)
 _LONG: Final = 6  # fewest digits of an identifier whose header does not name it
+_INEXACT: Final = 16  # digits from which no number keeps all of them
 _ZONE: Final = re.compile(r":\d\d(\.\d+)?( ?UTC| ?GMT|[Zz]| ?[+-]\d\d(:?\d\d)?)$")
 _BLANKS: Final = re.compile(r"\d\s\d+\s\d")
 
@@ -304,6 +305,8 @@ def _kind(found: Profile, decimal: str | None) -> Kind:
     if any(isinstance(value, float) and value % 1 for value in values):
         return Kind.NUMBER  # only a whole number may be an identifier
     is_number = _are_numbers(values, decimal) and not _are_padded(values) and not _is_code(found, values)
+    if is_number and _share(values, lambda value: _is_fraction(value, decimal)) > _SOME:
+        return Kind.NUMBER
     if len(found.counts) > 2 and _is_identifier(found, values, is_number=is_number):
         return Kind.IDENTIFIER
     if is_number:
@@ -328,16 +331,25 @@ def _is_identifier(found: Profile, values: Sequence[object], *, is_number: bool)
         # Mobile, desktop and tablet are kinds of devices, not devices.
         few = len(found.counts) <= _KINDS
         return not few or (_are_codes(values) and found.counts.mean() < _FEW)
-    if not is_number or found.distinct > _RECURRING:
+    if not is_number:
         return False
     texts = [str(cells.text(value)).strip() for value in values]
     length = len(texts[0])
-    return length >= _LONG and _share(texts, lambda text: text.isdigit() and len(text) == length) > _MOST
+    return (
+        length >= (_LONG if found.distinct <= _RECURRING else _INEXACT)
+        and _share(texts, lambda text: text.isdigit() and len(text) == length) > _MOST
+    )
 
 
 def _is_code(found: Profile, values: Sequence[object]) -> bool:
     """Return whether a header calls whole numbers a code, whose order says nothing."""
-    return found.words.endswith("_code") and _share(values, lambda value: "." not in str(value)) > _MOST
+    is_called_so = found.words.endswith("_code") or tells(found.words, synonyms.DIALLING)
+    return is_called_so and _share(values, lambda value: "." not in str(value)) > _MOST
+
+
+def _is_fraction(value: object, decimal: str | None) -> bool:
+    number = cells.NUMBERS[decimal](value)
+    return isinstance(number, float) and number % 1 != 0
 
 
 def _are_codes(values: Sequence[object]) -> bool:

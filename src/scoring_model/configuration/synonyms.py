@@ -121,7 +121,8 @@ HEADERS: Final = {
         adı ismi vname vornm ad given_nm nombre_s eigenname
     """,
     "lastName": """
-        last_name name_last name_family surname family_name lname nachname familienname nom nom_famille apellido
+        last_name name_last name_family surname family_name lname ape1 ape_1 ap1 ape nachname familienname
+        nom nom_famille apellido
         apellidos cognome sobrenome
         apelido achternaam nazwisko efternamn primer_apellido
         family příjmení efternavn etternavn vezetéknév családnév επώνυμο sukunimi nume_familie nume apellido_1
@@ -158,7 +159,8 @@ HEADERS: Final = {
         typ_dokladu doklad dokumenttype legitimationstype okmány_típusa τύπος_εγγράφου
     """,
     "address.line1": """
-        address_line1 address_line_1 address1 address_1 line1 street street_address address straße strasse anschrift
+        address_line1 address_line_1 dom domic
+        address1 address_1 line1 street street_address address straße strasse anschrift
         adresse adresse1 rue voie dirección calle domicilio indirizzo via endereço morada rua logradouro adres straat
         ulica adress gata gatuadress calle_y_número straße_hausnummer straße_und_hausnummer rue_et_numéro via_e_numero
         straat_huisnummer ulica_i_numer numéro_et_rue
@@ -171,9 +173,14 @@ HEADERS: Final = {
         str lieferstraße dirección_1 calle_y_núm rua_av
         street_line_1 street_line1 street_1 street_line
     """,
-    "address.line2": "address_line2 address_line_2 address2 address_2 line2 adresszusatz complément_adresse",
+    "address.line2": """
+        address_line2 address_line_2 address2 address_2 line2 adresszusatz complément_adresse complemento apartamento
+        apartment apt unit door floor etage etage_dør dør dörr étage piso planta puerta piso_puerta lokal nr_lokalu
+        numer_lokalu num_interior número_interior núm_int interior toevoeging huisnummer_toevoeging scala interno
+    """,
     "address.city": """
-        city town suburb ort stadt wohnort ville commune ciudad localidad población città comune cidade localidade
+        city town pob pobl
+        suburb ort stadt wohnort ville commune ciudad localidad población città comune cidade localidade
         plaats woonplaats stad miasto miejscowość postort
         město obec by poststed város település πόλη kaupunki postitoimipaikka oraș localitate
         город місто град grad mesto şehir il 市区町村 城市 المدينة עיר
@@ -181,7 +188,7 @@ HEADERS: Final = {
         município municipio concelho gemeente gmina kommun kunta
     """,
     "address.region": """
-        region state province bundesland région département provincia comunidad regione estado distrito provincie
+        region state province prv bundesland région département provincia comunidad regione estado distrito provincie
         województwo län
         uf kraj_region fylke megye νομός maakunta județ ship_state mailing_state st
         область регион županija bölge 都道府県 省份 المنطقة מחוז județ
@@ -202,7 +209,8 @@ HEADERS: Final = {
         ir_szám postal_cd
     """,
     "address.country": """
-        country country_code land ländercode pays code_pays país paese stato kraj
+        country country_code residence residence_country country_of_residence
+        land ländercode pays code_pays país paese stato kraj
         země stát ország χώρα maa țară país_residencia
         страна країна държава država zemlja ülke 国 国家 الدولة מדינה
         negara quốc_gia riik valsts šalis krajina land1 ประเทศ کشور 국가
@@ -232,6 +240,7 @@ PERSONS: Final = """
     applicant customer user person identity profile subject client account holder name address contact birth document
     antragsteller kunde anschrift adresse kontakt demandeur cliente persona solicitante dirección indirizzo richiedente
     endereço requerente klant aanvrager adres klient wnioskodawca kund sökande adress data payload event body record
+    domicilio domicile zamieszkania wohnsitz bopæl bostad
     billing mailing shipping ship bill home comprador buyer titular žadatel zákazník klient ansøger kunde søker ügyfél
     kérelmező πελάτη πελάτης hakija asiakas solicitant client kundens
     клиент клієнт заявитель müşteri klijent kupac
@@ -250,12 +259,23 @@ PHONES: Final = """
     телефон мобильный мобільний gsm_no telefon_no telefonu cep_telefonu cep 電話番号 携帯番号 电话 手机
     手机号 联系电话 전화번호 الهاتف الجوال טלפון נייד
     phn hp no_hp nomor_hp telepon ponsel điện_thoại sđt tālrunis telefonas sími โทรศัพท์ تلفن موبایل 휴대폰
-    mob ph telf telf1 tel1 tel2 tel_no
+    num_contact contact_no contact_number contact_num nº_contacto mob ph telf telf1 tel1 tel2 tel_no
 """
 """Words of headers of phone numbers, whose cells look like some."""
+DIALLING: Final = """
+    dialling dialing dial_code isd calling_code area_code country_calling_code ddi ddd indicatif indicativo vorwahl
+    landesvorwahl ländervorwahl prefijo prefisso prefixo netnummer landnummer kierunkowy riktnummer landskod předvolba
+"""
+"""Words of headers of dialling codes, which are no numbers."""
+HOUSE_NUMBERS: Final = """
+    house_number house_no house_num house_num1 hausnummer hausnr haus_nr numéro_rue numéro_voie numero_civico civico
+    n_civico número_exterior num_exterior num_ext núm_exterior huisnummer huisnr husnummer husnr gatunummer
+    nr_domu numer_domu číslo_popisné čp házszám talonumero номер_дома дом kapı_no bina_no
+"""
+"""Headers of numbers of houses that stand apart from their streets."""
 
 WHOLE_NAMES: Final = """
-    name full_name fullname customer_name applicant_name user_name client_name cardholder_name kundenname vollname
+    name nom full_name fullname customer_name applicant_name user_name client_name cardholder_name kundenname vollname
     vollständiger_name vor_und_nachname nom_complet nom_prénom prénom_nom nombre_completo nombre_y_apellidos
     nome_completo nome_e_cognome nominativo volledige_naam naam imię_i_nazwisko namn fullständigt_namn
     jméno_a_příjmení celé_jméno fuldt_navn fullt_navn navn név teljes_név ονοματεπώνυμο nimi koko_nimi nume_complet
@@ -267,8 +287,8 @@ WHOLE_NAMES: Final = """
 """Headers of first and last names in one column."""
 
 NAMES: Final = """
-    apellido apellidos surname nachname geburtsname mädchenname nazwisko efternamn mellannamn cognome sobrenome apelido
-    achternaam tussenvoegsel vorname förnamn prénom voornaam imię middle_name maiden_name second_name
+    ape2 ap2 apellido apellidos surname nachname geburtsname mädchenname nazwisko efternamn mellannamn cognome sobrenome
+    apelido achternaam tussenvoegsel vorname förnamn prénom voornaam imię middle_name maiden_name second_name
     příjmení jméno efternavn etternavn fornavn vezetéknév keresztnév επώνυμο όνομα sukunimi etunimi prenume
     фамилия имя отчество прізвище ім_я по_батькові soyadı prezime
 """
@@ -348,6 +368,8 @@ NEGATIONS: Final = """
     tidak bukan không nessuna nessun aucun aucune ninguna ninguno nenhuma nenhum żaden žádný nav nėra ekki
     keinerlei never
 """
+NEGATING_PREFIXES: Final = "in un dis im ir il non des niet nicht nie ne o u ei ikke"
+"""Negations that are written together with a word: `invalidé`, `disapproved`."""
 SUSPICIONS: Final = """
     suspected suspicion suspect possible potential verdacht verdächtig soupçon suspecté sospecha sospechoso sospetto
     suspeita suspeito verdenking verdacht vermoeden podejrzenie misstänkt
@@ -368,6 +390,8 @@ GENUINE: Final = """
     редовен uredno pošteno normalan temiz gerçek geçerli 正常 正規 正当 合法 정상 سليم شرعي תקין אמיתי
     cleared dismissed refuted unfounded unsubstantiated entlastet widerlegt ausgeräumt écarté écartée infirmé
     infirmée descartado descartada desestimado escluso scagionato ontkracht wykluczone avskriven frikendt опровергнуто
+    false_positive false_alarm falso_positivo falsa_alarma falso_allarme falso_alarme faux_positif fausse_alerte
+    fehlalarm vals_positief vals_alarm loos_alarm falskt_larm falsk_alarm falsk_positiv fałszywy_alarm falešný_poplach
     benign sah hợp_lệ godīgs sąžiningas poctivé поштено lögmætt hoàn_thành
 """
 GENUINE_STEMS: Final = """
@@ -406,7 +430,7 @@ ACCEPTED: Final = """
     allow berhasil disetujui diterima duyệt chấp_nhận heaks_kiidetud rahuldatud apstiprin
     patvirtin aprovat samþykkt อนุมัติ تایید 승인 uitgekeerd bewilligt accord concedid concess autoriz
     bevilj aprv appr apr app acc مقبول موافق قبول אושר מאושר
-    favor favorevole
+    favor favorevole liberad
 """
 STEPPED_UP: Final = """
     stepped_up step_up review referred refer nachgefragt prüfung prüfen rückfrage vérifi revis anális analis analiz
@@ -426,17 +450,17 @@ REJECTED: Final = """
     ditolak từ_chối tagasi_lükatud keeldutud noraid atmest zamiet zavrn одбиј rebutja
     hafnað ปฏิเสธ رد_شده 거절 turned_down reprov
     dcln dec decl rej rjct dny avslag مرفوض رفض נדחה
-    desfavor unfavor défavorable sfavorevole
+    desfavor unfavor défavorable sfavorevole negat
 """
 PASSED: Final = (
     ACCEPTED + " passed pass ok success cleared pozytywn berhasil thành_công gennemført genomförd fullført"
 )
-FAILED: Final = REJECTED + " failed fail invalid stopped negatywn gagal thất_bại"
-APPROVED: Final = PASSED + " bestanden réussi superad superat zdany"
+FAILED: Final = REJECTED + " failed fail ko invalid stopped negatywn gagal thất_bại"
+APPROVED: Final = PASSED + " bestanden réussi superad superat zdany geslaagd"
 DECLINED: Final = FAILED + " échou"
 ABANDONED: Final = """
     abandon abgebrochen abbruch expired abbandon afgebroken przerwan avbrut timeout withdrawn cancelled canceled
-    zurückgezogen caducad
+    zurückgezogen caducad scadut verlopen abgelaufen expiré expirad utgången udløbet wygas desist
     rezygn zrezygn anulowan wycof
     dibatalkan đã_hủy 連絡なし 未回答 期限切れ 取消 辞退
 """
@@ -444,9 +468,11 @@ ABANDONED: Final = """
 
 ACTIVE: Final = """
     active aktiv activ actif ativo ativa attivo attiva actief aktywn aktiivi aktif vigente in_force laufend ενεργ
+    löpande em_dia em_andamento in_corso en_cours lopend løbende
     активн активен действу действующ 有効 利用中 活跃 활성 نشط פעיל
 """
 ENDED: Final = """
+    opsagt oppsagt indfri slutbetal quitad liquidad inkasso charged_off paid_off written_off
     block suspend suspens closed terminated frozen banned deactivated dormant locked gesperrt geschlossen gekündigt
     zablok rozwiąz zawiesz zamkni bloqu encerrad cerrad cancel bloccat chius sospes geblokkeerd gesloten opgezegd
     beëindigd spärrad stängd avslutad blokován zrušen uzavřen ukončen lukittu suljettu askıda kapalı kapatıl engel
@@ -455,6 +481,18 @@ ENDED: Final = """
 """
 """Beginnings of the words for how an account stands today."""
 
+AFTERWARDS: Final = """
+    arrears overdue dpd delinquency delinquent collection collections recovered recovery refund refunded writeoff
+    write_off written_off charged_off chargeoff payout paid_out dunning loss losses mahnung mahnstufe mahnst inkasso
+    rückstand verzug erstattung erstattet ausfall impayé recouvrement remboursé remboursement arriéré impago mora
+    recobro recuperado recuperación reembolso pagado indemnizado atraso inadimplência cobrança estorno insoluto rimborso
+    recupero sofferenza arretrato achterstand aanmaning incasso terugbetaald återbetald återbetalning restans windykacja
+    account_status account_state contract_status loan_status card_status wallet_status kontostatus vertragsstatus
+    statut_compte statut_ligne estado_cuenta estado_contrato estado_conta stato_conto status_konta status_umowy
+    lånestatus
+    zaległość zwrot vymáhání nedoplatek perintä behajtás просрочка взыскание возврат gecikme icra
+"""
+"""Words of headers of what may become of an application later: arrears, refunds, collections."""
 AMOUNTS: Final = """
     amount amt betrag montant importe importo monto valor bedrag kwota belopp summe
     total ordertotal subtotal částka cena_celkem beløb beløp összeg ποσό summa sumă chargeback_amt
@@ -481,6 +519,7 @@ PAYMENTS: Final = """
     transaksi giao_dịch pembayaran thanh_toán
 """
 LINKS: Final = """
+    iccid
     id ids key nr ip device card account iban imei cookie fingerprint hash token session wallet customer client user
     merchant terminal gerät karte konto kunde händler kennung carte compte appareil terminal_client utilisateur
     commerçant tarjeta cuenta dispositivo cliente comercio usuario carta conto utente esercente cartão conta utilizador
@@ -538,20 +577,23 @@ MISSING: Final = tuple(word.strip() for word in _MISSING.split("|"))
 """Cells that mean a missing value."""
 
 DOCUMENTS: Final = {
-    "PASSPORT": "passport reisepass pass passeport pasaporte passaporto passaporte paspoort paszport",
+    "PASSPORT": """
+        passport reisepass pass passeport pasaporte passaporto passaporte paspoort paszport pas cestovní_pas
+        útlevél passi
+    """,
     "NATIONAL_ID": """
         national_id id_card identity_card personalausweis ausweis carte_identité carte_nationale_identité cni dni
         cédula documento_nacional_identidad carta_identità cie cartão_cidadão bilhete_identidade rg identiteitskaart
-        id_kaart dowód_osobisty dowód nationellt_id id_kort
+        id_kaart dowód_osobisty dowód nationellt_id id_kort občanský_průkaz személyi_igazolvány henkilökortti ine ife
     """,
     "DRIVERS_LICENSE": """
         drivers_license driver_s_license driver_license driving_licence driving_license führerschein permis_conduire
         permis permiso_conducir carnet_conducir licencia_conducir patente patente_guida carta_condução
-        carteira_motorista cnh rijbewijs prawo_jazdy körkort
+        carteira_motorista cnh rijbewijs prawo_jazdy körkort kørekort førerkort ajokortti řidičský_průkaz jogosítvány
     """,
     "RESIDENCE_PERMIT": """
         residence_permit aufenthaltstitel aufenthaltserlaubnis titre_séjour carte_séjour permiso_residencia nie tie
         permesso_soggiorno autorização_residência título_residência verblijfsvergunning verblijfsdocument karta_pobytu
-        uppehållstillstånd
+        uppehållstillstånd opholdskort opholdstilladelse oppholdstillatelse oleskelulupa povolení_k_pobytu
     """,
 }

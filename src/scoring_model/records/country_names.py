@@ -105,9 +105,24 @@ _ELSEWHERE: Final = """
     Slovenien | SK Slowakei / Slovaquie / Eslovaquia / Slovacchia / Eslováquia / Slowakije / Słowacja /
     Slovakien | TR Türkei / Turquie / Turquía / Turchia / Turquia / Turkije / Turcja / Turkiet | UA Ukraine
     / Ucrania / Ucraina / Ucrânia / Oekraïne / Ukraina | US Vereinigte Staaten / USA / États-Unis / Estados
-    Unidos / Stati Uniti / Verenigde Staten / Stany Zjednoczone
+    Unidos / Stati Uniti / Verenigde Staten / Stany Zjednoczone | DZ Algerien / Algérie / Argelia / Argélia /
+    Algerije / Algieria / Algeriet | TN Tunesien / Tunisie / Túnez / Tunísia / Tunesië / Tunezja / Tunisien | EG
+    Ägypten / Égypte / Egipto / Egitto / Egito / Egypte / Egipt / Egypten | SY Syrien / Syrie / Siria / Síria / Syrië
+    | IQ Irak / Iraque | AF Afganistán / Afghanistan / Afeganistão / Afganistan | PK Pakistán / Paquistão | LB Libanon
+    / Liban / Líbano / Libano | CM Kamerun / Cameroun / Camerún / Camerun / Camarões / Kameroen | CI Elfenbeinküste /
+    Côte d'Ivoire / Costa de Marfil / Costa d'Avorio / Costa do Marfim / Ivoorkust | SN Sénégal / Senegal | CO
+    Kolumbien / Colombie / Kolumbia | AR Argentinien / Argentine / Argentinië / Argentyna | PE Pérou / Perù / Perú |
+    PH Philippinen / Philippines / Filipinas / Filippine / Filipijnen / Filipiny / Filippinerna | AL Albanien /
+    Albanie / Albania / Albanië | BA Bosnien und Herzegowina / Bosnien / Bosnie-Herzégovine / Bosnia / Bosnië | MD
+    Moldawien / Moldavie / Moldavia / Moldávia / Moldavië / Mołdawia | VN Viêt Nam / Vietnam / Wietnam | EC Équateur /
+    Ecuador / Equador | VE Venezuela | NG Nigéria / Nigeria | GE Georgien / Géorgie / Georgia / Geórgia / Gruzja | CY
+    Zypern / Chypre / Chipre / Cipro / Cypr / Cypern | MT Malte / Malta | BY Weißrussland / Biélorussie / Bielorrusia
+    / Bielorussia / Bielorrússia / Białoruś | AT Østrig / Østerrike | FR Frankrig | GR Grækenland / Hellas | TR Tyrkiet
+    / Tyrkia | CZ Tjekkiet / Tsjekkia | CH Sveits | ES Spania | NL Nederlandene | SK Slovakiet / Slovakia | HR Kroatia
+    | RO Rumænien | RU Russland | LV Letland / Latvia | LT Litauen | DE Tyskland | GB Storbritannia | HU
+    Ungarn | PL Polen
 """
-"""Names in German, French, Spanish, Italian, Portuguese, Dutch, Polish and Swedish."""
+"""Names in German, French, Spanish, Italian, Portuguese, Dutch, Polish and the languages of Scandinavia."""
 
 
 def country_code(text: str) -> str:

@@ -238,6 +238,8 @@ _CLOCKS: Final = (
     *("%H.%M", "%H.%M.%S", "%Hh%M", "%H:%M Uhr", "%H時%M分", "%H時%M分%S秒", "%H时%M分", "%H时%M分%S秒"),
 )
 _EVIDENCE: Final = 2
+_DAYS: Final = 20
+_YEARS: Final = 5
 
 
 def is_unlike_iso(text: str) -> bool:
@@ -252,7 +254,8 @@ def guess_dates(texts: Iterable[str]) -> tuple[str, ...]:
 
     Numbers above 12 distinguish day and month: at least two distinct texts must show one order, and none
     the other. With points as separators, the day comes first. A year of two digits is last where two texts have one
-    above 31 there and none has one at the beginning; with points or with the month first, it needs no such texts.
+    above 31 there and none has one at the beginning, or where twenty numbers up to 31 stand at the beginning and at
+    most five there, as in recent years; with points or with the month first, it needs no such texts.
 
     Parameters
     ----------
@@ -277,6 +280,7 @@ class DateEvidence:
         self._year_last: set[tuple[str, str, str]] = set()
         # Distinct texts with a number above 12, or 31, by separator, year and order; no more than are needed.
         self._shown: defaultdict[tuple[str, str, str], set[str]] = defaultdict(set)
+        self._ends: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
 
     def add(self, texts: Iterable[str]) -> None:
         """Add texts, each once or several times."""
@@ -286,6 +290,9 @@ class DateEvidence:
                 first, mark, second, last, time = match.groups()
                 year = "%Y" if len(last) == 4 else "%y"
                 self._year_last.update((mark, year, clock) for clock in _clocks(time))
+                if year == "%y":
+                    self._ends[mark, "first"].add(first)
+                    self._ends[mark, "last"].add(last)
                 for number, above, order in (
                     (first, 12, "day first"),
                     (second, 12, "month first"),
@@ -324,13 +331,18 @@ class DateEvidence:
                 len(self._shown[mark, year, order])
                 for order in ("day first", "month first", "year first", "year last")
             )
-            if year == "%y" and (before or not (mark[0] == "." or months >= _EVIDENCE or after >= _EVIDENCE)):
+            certain = mark[0] == "." or max(months, after) >= _EVIDENCE or self._are_recent(mark)
+            if year == "%y" and (before or not certain):
                 continue
             if not months and (days >= _EVIDENCE or mark[0] == "."):
                 found.add(f"%d{mark}%m{mark}{year}{clock}")
             elif not days and months >= _EVIDENCE:
                 found.add(f"%m{mark}%d{mark}{year}{clock}")
         return tuple(sorted(found))
+
+    def _are_recent(self, mark: str) -> bool:
+        """Return whether texts begin with most days of a month, and end with one of few years."""
+        return len(self._ends[mark, "first"]) >= _DAYS and len(self._ends[mark, "last"]) <= _YEARS
 
 
 def _clocks(time: str | None) -> tuple[str, ...]:

@@ -1,6 +1,6 @@
 """A configuration that is proposed step by step, and what its steps ask of the file."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -191,15 +191,22 @@ class Proposal:
             if column not in (name, name.removeprefix(SIGNAL_PREFIX)) or name in self.clocks
         }
 
-    def likeliest(self, name: str, kinds: Sequence[Kind]) -> Profile | None:
-        """Return the unused column of the given kinds whose name best matches a field."""
-        persons = person_words(tuple(column.words for column in self.profiles.values()))
-        fits = [
+    @property
+    def persons(self) -> frozenset[str]:
+        """Return the words of headers that name a person in this file."""
+        return person_words(tuple(column.words for column in self.profiles.values()))
+
+    def likeliest(
+        self, name: str, kinds: Sequence[Kind], fits: Callable[[Profile], bool] = lambda _: True
+    ) -> Profile | None:
+        """Return the unused column of the given kinds whose name best matches a field, of those whose cells fit."""
+        named = [
             (place, column)
             for column in self.untyped()
-            if column.kind in kinds and (place := rank(column, name, persons)) is not None
+            if column.kind in kinds and (place := rank(column, name, self.persons)) is not None
         ]
-        return min(fits, key=lambda fit: fit[0], default=(0, None))[1]
+        named.sort(key=lambda one: one[0])
+        return next((column for _, column in named if fits(column)), None)
 
     def targets(self) -> IntArray:
         """1 fraud, 0 genuine, -1 none."""

@@ -1,21 +1,39 @@
 """Finds the fields of identities, and the column that numbers the records."""
 
 import re
+from collections.abc import Collection
+from functools import partial
 from typing import Final
 
 import numpy as np
 
+from scoring_model.arrays import FloatArray
 from scoring_model.configuration import synonyms
-from scoring_model.configuration.headers import is_one_of, joined, known, links_records, ranks, tells
+from scoring_model.configuration.headers import (
+    is_one_of,
+    joined,
+    known,
+    links_records,
+    ranks,
+    tells,
+    without_persons,
+)
 from scoring_model.configuration.profiles import Kind, Profile
 from scoring_model.configuration.proposal.draft import FEWEST, Proposal
 from scoring_model.configuration.proposal.file import country_share
 from scoring_model.configuration.proposal.label_columns import LABEL_WORDS
+from scoring_model.configuration.proposal.matching import rank
 from scoring_model.contract.fields import IDENTITY_FIELDS
 from scoring_model.contract.rules import DOCUMENT_TYPES
+from scoring_model.records import cells
 
 SAMPLE: Final = 5_000
 _UNIQUE: Final = 0.999  # share of distinct values from which a column numbers the records
+_HOUSE_NUMBER: Final = re.compile(r"\d{1,4}(?!\d)\W?.{0,6}$", re.ASCII)
+_RISING: Final = (
+    0.95  # share of whole numbers that are above the one before from which they number the records
+)
+_SPARSE: Final = 1_000  # the same of those that rise
 _DENSE: Final = 1.5  # numbers from the first to the last for each record, at most, in a running number
 
 
@@ -41,33 +59,82 @@ def find_documents(proposal: Proposal) -> None:
 def find_fields(proposal: Proposal) -> None:
     """Find the fields of identities by their headers, where the contents fit."""
     for name in IDENTITY_FIELDS:
+        if name == "address.line2":
+            _find_second_line(proposal)
         if name in proposal.fields:
             continue
-        column = proposal.profiles.get(name) or (
-            None if name == "dob" else proposal.likeliest(name, list(Kind))
-        )
-        if name == "address.line1":
-            column = column or next(filter(_are_streets, proposal.untyped()), None)
-        if name == "citizenship":
-            column = column or next(filter(_are_citizenships, proposal.untyped()), None)
-        if column is None or column.kind in (Kind.EMPTY, Kind.TIME):
+        column = proposal.profiles.get(name)
+        if column is not None and not _fits(proposal, name, column):
             continue
-        if name in ("firstName", "lastName") and column.kind in (Kind.NUMBER, Kind.LIST):
-            continue
-        if name in ("address.line1", "address.city") and column.kind is Kind.NUMBER:
-            continue
-        if name == "documentType" and not set(column.column.values) <= {*DOCUMENT_TYPES}:
-            continue
-        if name in ("citizenship", "address.country") and country_share(column.column) < 0.9:
-            continue
-        if name == "address.region" and not _is_region(proposal, column):
-            continue
-        proposal.fields[name] = column.name
+        if column is None and name != "dob":
+            fits = partial(_fits, proposal, name)
+            told = _TOLD.get(name, lambda _: False)
+            column = proposal.likeliest(name, list(Kind), fits) or next(
+                (one for one in proposal.untyped() if told(one) and fits(one)), None
+            )
+        if column is not None:
+            proposal.fields[name] = column.name
     for name, other in (("lastName", "firstName"), ("firstName", "lastName")):
         if other in proposal.fields and name not in proposal.fields:
             beside = proposal.profiles[proposal.fields[other]]
-            parted = [one.name for one in proposal.untyped() if _are_parted(one, beside)]
+            parted = [
+                one.name
+                for one in proposal.untyped()
+                if _is_called_name(one, proposal.persons) and _are_parted(one, beside)
+            ]
             proposal.fields.update(zip([name], parted, strict=False))
+
+
+def _fits(proposal: Proposal, name: str, column: Profile) -> bool:
+    """Return whether the cells of a column may be those of a field."""
+    if column.kind in (Kind.EMPTY, Kind.TIME):
+        return False
+    if name in ("firstName", "lastName"):
+        return column.kind not in (Kind.NUMBER, Kind.LIST)
+    if name in ("address.line1", "address.city"):
+        return column.kind is not Kind.NUMBER
+    if name == "documentType":
+        return set(column.column.values) <= {*DOCUMENT_TYPES}
+    if name in ("citizenship", "address.country"):
+        return country_share(column.column) >= 0.9
+    return name != "address.region" or _is_region(proposal, column)
+
+
+def _find_second_line(proposal: Proposal) -> None:
+    """Take the column beside the street for the second line: that of house numbers, or one of the same name with 2."""
+    first = proposal.of("address.line1")
+    if first is None or "address.line2" in proposal.fields:
+        return
+    names = [*proposal.profiles]
+    after = names[names.index(first.name) + 1 :][:1]
+    numbers = [
+        column.name for column in proposal.untyped() if _numbers_houses(column, is_next=column.name in after)
+    ]
+    second = re.sub(r"1(?=\D*$)", "2", first.name)
+    if lacks_numbers(first) and numbers:
+        proposal.fields["address.line2"] = numbers[0]
+        for column in proposal.untyped():
+            if rank(column, "address.line2") is not None:
+                proposal.left_out[column.name] = "a door or floor is no signal"
+    elif second != first.name and second in {column.name for column in proposal.untyped()}:
+        proposal.fields["address.line2"] = second
+
+
+def _numbers_houses(column: Profile, *, is_next: bool) -> bool:
+    """Return whether a column holds numbers of houses by its header and cells; beside a street any number is one."""
+    entries = known(synonyms.HOUSE_NUMBERS)
+    if without_persons(column.words) not in entries and not (
+        is_next and tells(column.words, synonyms.NUMBERS)
+    ):
+        return False
+    texts = [str(cells.text(value)) for value in column.column.values[:SAMPLE]]
+    return sum(_HOUSE_NUMBER.match(text) is not None for text in texts) > 0.8 * len(texts)
+
+
+def lacks_numbers(column: Profile) -> bool:
+    """Return whether streets stand without the numbers of their houses."""
+    texts = [str(value) for value in column.column.values[:SAMPLE]]
+    return sum(any(map(str.isdigit, text)) for text in texts) < 0.2 * len(texts)
 
 
 def _are_citizenships(column: Profile) -> bool:
@@ -85,9 +152,14 @@ def _are_streets(column: Profile) -> bool:
     return len(streets) > 0.8 * len(texts)
 
 
+def _is_called_name(column: Profile, persons: Collection[str]) -> bool:
+    bare = "_".join(part for part in column.words.split("_") if part not in persons)
+    return not {joined(column.words), joined(bare)}.isdisjoint(ranks(synonyms.WHOLE_NAMES))
+
+
 def _are_parted(column: Profile, beside: Profile) -> bool:
     """Return whether a column called `name` holds but one of two names: cells of the other are not in it."""
-    if joined(column.words) not in ranks(synonyms.WHOLE_NAMES) or column.kind is Kind.CONSTANT:
+    if column.kind in (Kind.CONSTANT, Kind.NUMBER):
         return False
     pairs = zip(column.column.codes[:SAMPLE].tolist(), beside.column.codes[:SAMPLE].tolist(), strict=True)
     within = [
@@ -115,6 +187,10 @@ def _is_region(proposal: Proposal, column: Profile) -> bool:
     return agreed - chance >= (1 - chance) / 2
 
 
+_TOLD: Final = {"address.line1": _are_streets, "citizenship": _are_citizenships}
+"""How columns are told whose headers only hold a word of a field."""
+
+
 def find_record_id(proposal: Proposal) -> None:
     """Find the column that identifies the records."""
     column = proposal.of("recordId")
@@ -131,6 +207,15 @@ def find_record_id(proposal: Proposal) -> None:
         )
 
 
+def _rise(proposal: Proposal, column: Profile, numbers: FloatArray) -> bool:
+    """Return whether numbers grow from event to event, as those of claims and contracts do."""
+    event = proposal.of("eventTime")
+    if event is None:
+        return False
+    in_order = np.append(numbers, np.nan)[column.column.codes][np.argsort(event.times, kind="stable")]
+    return bool((np.diff(in_order) > 0).mean() > _RISING)
+
+
 def numbers_records(proposal: Proposal, column: Profile) -> bool:
     """Return whether nearly every record has a code of its own; those of devices and cards connect records."""
     if column.distinct < _UNIQUE or column.filled < 0.99 or len(column.counts) < FEWEST:
@@ -142,7 +227,8 @@ def numbers_records(proposal: Proposal, column: Profile) -> bool:
     if column.kind is Kind.NUMBER:
         numbers = proposal.numbers(column.column.values)
         whole = np.isfinite(numbers).all() and not (numbers % 1).any()
-        return bool(whole and numbers.max() - numbers.min() < _DENSE * len(numbers))
+        each = (numbers.max() - numbers.min()) / len(numbers)
+        return bool(whole) and (each < _DENSE or (each < _SPARSE and _rise(proposal, column, numbers)))
     return column.kind in (Kind.TEXT, Kind.IDENTIFIER) and all(
         " " not in str(value).strip() for value in column.column.values[:SAMPLE]
     )

@@ -2,22 +2,26 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import reduce
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
 from scoring_model.configuration import synonyms
-from scoring_model.configuration.profiles import decimal_mark, profile
+from scoring_model.configuration.profiles import Kind, Profile, decimal_mark, profile
 from scoring_model.configuration.proposal.draft import FEWEST, Proposal
+from scoring_model.configuration.proposal.label_columns import LABEL_WORDS
 from scoring_model.contract.rules import RuleError, country
 from scoring_model.records import cells
 from scoring_model.records.encoding import encode, is_typed, is_zoned
 from scoring_model.records.files import file_sheet
 from scoring_model.records.sheet import UnreadableSource
 from scoring_model.records.table import Column
+
+_WORDS: Final = (Kind.BOOLEAN, Kind.CATEGORY, Kind.TEXT, Kind.IDENTIFIER)
+_MOST_GAPS: Final = 3  # words for missing values in a column
 
 
 def described(paths: Sequence[Path]) -> Proposal:
@@ -40,10 +44,17 @@ def described(paths: Sequence[Path]) -> Proposal:
     seen = {text for column in raw.values() for text in synonyms.MISSING if text in column.values}
     nulls = tuple(word for word in synonyms.MISSING if word in seen and not _is_code(word, raw.values()))
     decimal = decimal_mark(raw.values())
-    profiles = {
-        name: profile(name, column, nulls, decimal=decimal, zoned=is_zoned(sheets[0].columns[name]))
-        for name, column in raw.items()
-    }
+
+    def profiled(names: Iterable[str]) -> dict[str, Profile]:
+        return {
+            name: profile(name, raw[name], nulls, decimal=decimal, zoned=is_zoned(sheets[0].columns[name]))
+            for name in names
+        }
+
+    profiles = profiled(raw)
+    gaps = tuple(_gaps(profiles.values(), decimal))
+    nulls += gaps
+    profiles |= profiled([name for name in raw if any(gap in raw[name].values for gap in gaps)])
     groups = ("commas between groups of digits",) if decimal == "." else ()
     guesses = tuple(dict.fromkeys(guess for sheet in sheets for guess in sheet.guesses))
     lacking = {
@@ -51,9 +62,41 @@ def described(paths: Sequence[Path]) -> Proposal:
         for name, count in held.items()
         if count < len(sheets)
     }
-    return Proposal(
+    found = Proposal(
         profiles=profiles, nulls=nulls, decimal=decimal, guesses=(*guesses, *groups), left_out=lacking
     )
+    if gaps:
+        words = ", ".join(map(repr, gaps))
+        found.decisions.append(
+            f"Among numbers and times {words} counts as a missing value: check records.format.nulls."
+        )
+    return found
+
+
+def _gaps(profiles: Collection[Profile], decimal: str | None) -> Iterator[str]:
+    """List the words without digits that recur among numbers or times, and are none of a few words elsewhere."""
+    few = {
+        value
+        for one in profiles
+        if one.kind in _WORDS and len(one.counts) <= LABEL_WORDS
+        for value in one.column.values
+    }
+    for one in profiles:
+        odd = (
+            [
+                (value, count)
+                for value, count in zip(one.column.values, one.counts.tolist(), strict=True)
+                if isinstance(value, str) and not any(map(str.isdigit, value))
+            ]
+            if one.kind in (Kind.NUMBER, Kind.TIME)
+            else []
+        )
+        if len(odd) <= _MOST_GAPS:
+            yield from (
+                value
+                for value, count in odd
+                if count > 1 and value not in few and not isinstance(cells.NUMBERS[decimal](value), float)
+            )
 
 
 def _joined(parts: Sequence[Column]) -> Column:

@@ -101,11 +101,9 @@ def meaning_of(text: str) -> Meaning:
     """
     words = words_of(text)
     if tells(words, synonyms.FRAUD_STEMS):
-        parts = set(words.split("_"))
         if tells(words, synonyms.SUSPICIONS):
             return Meaning.OTHER
-        negated = not parts.isdisjoint(known(synonyms.NEGATIONS)) or words.startswith(_NEGATED)
-        return Meaning.GENUINE if negated else Meaning.FRAUD
+        return Meaning.GENUINE if _is_denied(words) else Meaning.FRAUD
     for meaning, entries in (
         (Meaning.YES, synonyms.POSITIVE),
         (Meaning.NO, synonyms.NEGATIVE),
@@ -114,6 +112,19 @@ def meaning_of(text: str) -> Meaning:
         if words in known(entries):
             return meaning
     return Meaning.GENUINE if tells(words, synonyms.GENUINE) else Meaning.OTHER
+
+
+def _is_denied(words: str) -> bool:
+    """Return whether a negation is of the word of fraud, and not of what the fraud was: `fraud: no card present`.
+
+    It stands before that word, or is the last word or the last but one.
+    """
+    if words.startswith(_NEGATED):
+        return True
+    parts = words.split("_")
+    denials = [place for place, part in enumerate(parts) if part in known(synonyms.NEGATIONS)]
+    first = next((place for place, part in enumerate(parts) if tells(part, synonyms.FRAUD_STEMS)), len(parts))
+    return bool(denials) and (denials[0] < first or denials[0] >= len(parts) - 2)
 
 
 def label_columns(profiles: Iterable[Profile]) -> list[LabelColumn]:
@@ -125,6 +136,7 @@ def label_columns(profiles: Iterable[Profile]) -> list[LabelColumn]:
         key=lambda column: (
             column.trust,
             column.profile.kind is Kind.TIME,
+            not tells(column.profile.words, synonyms.FRAUD_STEMS),
             places.get(joined(column.profile.words), len(places)),
             -column.profile.filled,
         ),
@@ -132,15 +144,15 @@ def label_columns(profiles: Iterable[Profile]) -> list[LabelColumn]:
 
 
 def _judged(profile: Profile) -> LabelColumn | None:
-    if _is_amount(profile.words) and (found := _by_presence(profile)) is not None:
+    if _measures(profile.words, synonyms.AMOUNTS) and (found := _by_presence(profile)) is not None:
         return found
     return _by_words(profile) or _by_presence(profile)
 
 
-def _is_amount(header: str) -> bool:
-    """Return whether a header is that of an amount; the Swedish word for fraud begins with the Dutch one for that."""
+def _measures(header: str, text: str = synonyms.MEASURES) -> bool:
+    """Return whether a header is that of a measure; the Swedish word for fraud begins as the Dutch one for amounts."""
     others = [part for part in header.split("_") if part not in known(synonyms.FRAUD_STEMS)]
-    return tells("_".join(others), synonyms.AMOUNTS)
+    return tells("_".join(others), text)
 
 
 def _by_presence(profile: Profile) -> LabelColumn | None:
@@ -148,8 +160,8 @@ def _by_presence(profile: Profile) -> LabelColumn | None:
     header = profile.words
     if not tells(header, synonyms.FRAUD_STEMS) or tells(header, synonyms.EARLIER) or not profile.filled:
         return None
-    is_amount = _is_amount(header)
-    if tells(header, synonyms.MEASURES) and not is_amount:
+    is_amount = _measures(header, synonyms.AMOUNTS)
+    if _measures(header) and not is_amount:
         return None
     zeros = tuple(word for word in words_in(profile) if is_amount and _ZERO.fullmatch(word))
     found = LabelColumn(profile=profile, trust=Trust.PRESENCE, fraud=(ANY,), genuine=zeros, ignored=())
@@ -186,11 +198,14 @@ def _by_words(profile: Profile) -> LabelColumn | None:
 def _of_fraud_words(
     profile: Profile, of: dict[Meaning, tuple[str, ...]], others: tuple[str, ...]
 ) -> LabelColumn:
-    """Return a column with words of fraud: under any header it is a label."""
+    """Return a column with words of fraud: under any header it is a label.
+
+    Where most rows have none of its words, the others say why something else ended, and not what is genuine.
+    """
     genuine = (*of[Meaning.GENUINE], *of[Meaning.NO])
     ignored = (*others, *of[Meaning.YES])
     trust, guess = (Trust.WORDS if genuine else Trust.FRAUD_WORD), False
-    if not genuine and ignored:
+    if not genuine and ignored and profile.filled >= _RARE:
         counts = dict(zip(words_in(profile), profile.counts.tolist(), strict=True))
         genuine, guess = (max(ignored, key=lambda word: counts[word]),), True
         ignored = tuple(word for word in ignored if word not in genuine)
@@ -206,7 +221,7 @@ def _of_fraud_words(
 
 def _of_levels(profile: Profile, words: Sequence[str]) -> LabelColumn | None:
     """Take all levels of a number above the lowest for fraud, unless the header calls it a measure."""
-    if tells(profile.words, synonyms.MEASURES):
+    if _measures(profile.words):
         return None
     lowest, *others = sorted(words, key=int)
     return LabelColumn(

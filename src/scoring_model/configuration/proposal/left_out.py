@@ -11,6 +11,7 @@ from scoring_model.configuration.profiles import Kind, Profile, are_rounded
 from scoring_model.configuration.proposal.draft import FEWEST, NEARLY_ALL, Proposal
 from scoring_model.configuration.proposal.fields import SAMPLE, numbers_records
 from scoring_model.configuration.proposal.label_columns import LABEL_WORDS, words_in
+from scoring_model.configuration.proposal.outcomes import not_passed_rows
 from scoring_model.configuration.proposal.signals import _LINKING
 from scoring_model.records import NEVER
 from scoring_model.records.table import Column
@@ -26,7 +27,11 @@ _REASONS: Final = {
 _CLOCK: Final = 0.999  # rank correlation with the time or the row from which a number runs with it
 _CLOCK_ROWS: Final = 10_000
 _LEAK: Final = 0.99  # as training.leakage_checks.max_auc
+_MOSTLY: Final = 0.8
 _RARE: Final = 0.5  # share of records that have a finding, and what follows from it
+_APART: Final = 0.75  # ROC AUC from which a column that comes after the event by its header tells frauds
+_TURNS: Final = 1.05  # changes of a value over time for each value, at most, in a code that runs with it
+_BATCH: Final = 5  # least mean number of records of such a code
 _GROUPS: Final = 200  # maximum distinct values for meaningful fraud shares
 
 
@@ -36,9 +41,9 @@ def leave_out(proposal: Proposal) -> None:
     targets, seconds = proposal.targets(), _seconds(proposal)
     if not (targets == 0).any():
         targets = np.maximum(targets, 0)  # where only frauds have a label, the others are genuine
-    found = _found(proposal, targets)
+    found, words = _found(proposal, targets), _words_of_names(proposal)
     for column in proposal.free():
-        if _holds_names(column):
+        if _holds_names(column, words):
             _leave_out_names(proposal, column)
         elif reason := _no_signal(proposal, column, found, seconds):
             proposal.left_out[column.name] = reason
@@ -55,6 +60,13 @@ def leave_out(proposal: Proposal) -> None:
             )
             proposal.decisions.append(
                 f"{column.name} is left out, since it nearly copies the label: use it only if it is known at the event."
+            )
+        elif _comes_after(column) and _separation(proposal, column.column, targets) > _APART:
+            proposal.left_out[column.name] = (
+                "its header says what came after the event, and its values tell frauds from others"
+            )
+            proposal.decisions.append(
+                f"{column.name} is left out, since it seems to come after the event: use it only if it is known then."
             )
         elif len(column.counts) <= LABEL_WORDS and _names_fraud(column):
             proposal.left_out[column.name] = (
@@ -77,9 +89,11 @@ def _no_signal(proposal: Proposal, column: Profile, found: BoolArray, seconds: F
         return f"a spreadsheet rounded its numbers, such as {column.column.values[0]}: export them as text"
     if column.kind in _REASONS:
         return _REASONS[column.kind]
-    if _is_after(column, found):
+    if _is_after(proposal, column, found):
         return "hardly any record has it but those whose label was found"
-    if column.kind is Kind.NUMBER and _is_clock(proposal, column.column, seconds):
+    if _is_after(proposal, column, found | not_passed_rows(proposal)):
+        return "hardly any record has it but those that were not let pass, or whose label was found"
+    if _is_clock(proposal, column, seconds):
         return "it runs with the time of the event, and says nothing else"
     if column.kind in (Kind.NUMBER, Kind.IDENTIFIER) and numbers_records(proposal, column):
         return "it numbers the records"
@@ -94,9 +108,14 @@ def _found(proposal: Proposal, targets: IntArray) -> BoolArray:
     return dated if len(dated) and dated.mean() < _RARE else frauds
 
 
-def _is_after(column: Profile, found: BoolArray) -> bool:
-    """Return whether only records with a finding have a value, such as what a dispute cost or how it ended."""
-    filled = column.column.codes >= 0
+def _is_after(proposal: Proposal, column: Profile, found: BoolArray) -> bool:
+    """Return whether only records with a finding have a value, such as what a dispute cost or how it ended.
+
+    A zero is none among numbers.
+    """
+    values = column.column.values
+    is_value = proposal.numbers(values) != 0 if column.kind is Kind.NUMBER else np.ones(len(values), np.bool_)
+    filled = np.append(is_value, False)[column.column.codes]
     if len(found) != len(filled) or not FEWEST <= filled.sum() < _RARE * len(filled):
         return False
     return bool(found[filled].mean() > NEARLY_ALL)
@@ -137,12 +156,33 @@ def _is_standing(column: Profile) -> bool:
     return all(any(tells(word, text) for word in words) for text in (synonyms.ACTIVE, synonyms.ENDED))
 
 
-def _holds_names(column: Profile) -> bool:
-    """Return whether a column is called by the word for names, and holds words that may be some."""
+def _comes_after(column: Profile) -> bool:
+    """Return whether a header says what became of an application later: arrears, refunds, a block."""
+    return tells(column.words, synonyms.AFTERWARDS + synonyms.ENDED) and not tells(
+        column.words, synonyms.EARLIER
+    )
+
+
+def _words_of_names(proposal: Proposal) -> frozenset[str]:
+    """Return the words of the first and last names in the file."""
+    columns = [column for name in ("firstName", "lastName") if (column := proposal.of(name)) is not None]
+    values = (value for column in columns for value in column.column.values)
+    return frozenset(word for value in values for word in words_of(str(value)).split("_"))
+
+
+def _are_names(column: Profile, words: frozenset[str]) -> bool:
+    """Return whether most cells are several words, all of them of first and last names in the file."""
+    cells_of = [words_of(str(value)).split("_") for value in column.column.values[:SAMPLE]]
+    names = [parts for parts in cells_of if len(parts) > 1 and words.issuperset(parts)]
+    return len(names) > _MOSTLY * len(cells_of)
+
+
+def _holds_names(column: Profile, words: frozenset[str]) -> bool:
+    """Return whether a column is called by the word for names, or has those of others, and holds words."""
     is_whole = not {*map(joined, (column.words, without_persons(column.words)))}.isdisjoint(
         ranks(synonyms.WHOLE_NAMES)
     )
-    is_called_so = is_whole or tells(column.words, synonyms.NAMES)
+    is_called_so = is_whole or tells(column.words, synonyms.NAMES) or _are_names(column, words)
     numbered = sum(any(map(str.isdigit, str(value))) for value in column.column.values[:SAMPLE])
     fits = column.kind in (Kind.TEXT, Kind.CATEGORY, Kind.IDENTIFIER)
     return is_called_so and fits and numbered < min(len(column.column.values), SAMPLE) / 2
@@ -157,8 +197,14 @@ def _seconds(proposal: Proposal) -> FloatArray:
     return np.where(times == NEVER, np.nan, times / 1e6)
 
 
-def _is_clock(proposal: Proposal, column: Column, seconds: FloatArray) -> bool:
-    """Return True if numbers rise or fall with the time of the event, as a day count or a serial number does."""
+def _is_clock(proposal: Proposal, profile: Profile, seconds: FloatArray) -> bool:
+    """Return True if numbers rise or fall with the time of the event, as a day count or a serial number does.
+
+    So does a code of which each value has its own stretch of time, as that of a batch has.
+    """
+    column = profile.column
+    if profile.kind is not Kind.NUMBER:
+        return _has_stretches(profile, seconds)
     rows = np.arange(0, len(seconds), max(len(seconds) // _CLOCK_ROWS, 1))
     rows = rows[(column.codes[rows] >= 0) & np.isfinite(seconds[rows])]
     numbers = proposal.numbers([column.values[code] for code in column.codes[rows].tolist()])
@@ -166,6 +212,15 @@ def _is_clock(proposal: Proposal, column: Column, seconds: FloatArray) -> bool:
     if len(times) < FEWEST or times.std() == 0 or numbers.std() == 0:
         return False
     return bool(abs(np.corrcoef(_ranks(times), _ranks(numbers))[0, 1]) > _CLOCK)
+
+
+def _has_stretches(profile: Profile, seconds: FloatArray) -> bool:
+    codes = profile.column.codes
+    if len(seconds) != len(codes) or len(profile.counts) < FEWEST or profile.counts.mean() < _BATCH:
+        return False
+    codes = codes[np.lexsort((codes, seconds))]
+    codes = codes[codes >= 0]
+    return bool((codes[1:] != codes[:-1]).sum() <= _TURNS * len(profile.counts))
 
 
 def _ranks(numbers: FloatArray) -> FloatArray:

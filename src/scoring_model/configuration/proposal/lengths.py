@@ -20,7 +20,7 @@ def find_lengths(proposal: Proposal, given: int | None) -> None:
     event, known_at = proposal.of("eventTime"), proposal.of("labelKnownAt")
     targets, nothing = proposal.targets(), np.empty(0, dtype=np.int64)
     times = nothing if event is None else event.times
-    since = None if known_at is None else known_at.times
+    since = None if known_at is None else np.where(targets >= 0, known_at.times, NEVER)
     codes = {name: of_key for name in proposal.keys if (of_key := key_codes(proposal, name)) is not None}
     proposal.lengths = lengths = propose_lengths(times, since, targets == 1, codes, given=given)
     if since is not None:

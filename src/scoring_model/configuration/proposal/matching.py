@@ -15,7 +15,11 @@ _OF_PERSONS: Final = ("firstName", "lastName", "dob")
 _CUT: Final = ("firstName", "lastName", "citizenship", "address.postalCode", "address.city", "address.region")
 """Fields whose headers may be the beginning of a word, or lack vowels: VORN, STAATSANG, SURNM."""
 _VOWELS: Final = re.compile("(?<!^)[aeiou]")
-_SILENT: Final = dict.fromkeys((*TIME_FIELDS, "dob"), synonyms.TIMES) | {"recordId": synonyms.NUMBERS}
+_SILENT: Final = (
+    dict.fromkeys((*TIME_FIELDS, "dob"), synonyms.TIMES)
+    | {"recordId": synonyms.NUMBERS}
+    | dict.fromkeys(("citizenship", "address.country"), "iso iso2 iso3 alpha2 alpha3 code name")
+)
 """Words that a header has in one form or another: `DT_CHIUSURA` and `data_chiusura`."""
 _OF_NAMES: Final = re.compile("(naam|name|namn|navn)$")
 """Ends of compounds: `Straatnaam`, `Ortname`."""
@@ -41,9 +45,10 @@ def rank(column: Profile, name: str, persons: Collection[str] = ()) -> int | Non
     if (place := _place(headers, name)) is not None or name not in IDENTITY_FIELDS:
         return place
     bare = ["_".join(part for part in header.split("_") if part not in persons) for header in headers]
+    bare += [header.removesuffix("1") for header in bare]  # the first of several, as in CITY1
     if (place := _place(bare, name)) is not None:
         return _AROUND + place
-    cut = name in _CUT and any(_cut(joined(header)) == name for header in bare if header)
+    cut = name in _CUT and any(_cut(header) == name for header in bare if header)
     return _BEGINNING if cut else None
 
 
@@ -69,8 +74,12 @@ def _place(headers: Sequence[str], name: str) -> int | None:
         for header in headers
         if header
     )
-    if (place := next((place for place in found if place is not None), None)) is not None or not text:
+    if (place := next((place for place in found if place is not None), None)) is not None:
         return place
+    if any("_" in header and places.keys() >= set(header.split("_")) for header in headers):
+        return _AROUND  # town_city
+    if not text:
+        return None
     bare = (_without(header, text) for header in headers)
     return _AROUND if any(one and one in _bare_entries(name) for one in bare) else None
 
@@ -100,33 +109,46 @@ def person_words(headers: tuple[str, ...]) -> frozenset[str]:
     >>> sorted(person_words(("kd_vorname", "kd_nachname", "haendler_ort", "haendler_land")))
     ['kd']
     """
-    held: defaultdict[str, set[str]] = defaultdict(set)
+    held: defaultdict[str, set[str]] = defaultdict(set)  # headers without the words around them
     for words in headers:
         parts = words.split("_")
         for place in range(1, len(parts)):
             for around, rest in ((parts[:place], parts[place:]), (parts[place:], parts[:place])):
                 header = joined("_".join(rest))
-                held["_".join(around)] |= {
-                    name for name in _OF_PERSONS if header in ranks(synonyms.HEADERS[name])
-                }
-    return frozenset(word for around, names in held.items() if len(names) > 1 for word in around.split("_"))
+                if any(header in ranks(synonyms.HEADERS[name]) for name in _OF_PERSONS):
+                    held["_".join(around)].add(header)
+    return frozenset(word for around, rests in held.items() if len(rests) > 1 for word in around.split("_"))
 
 
 @cache
-def _cut(header: str) -> str | None:
-    """Return the only field that has a synonym of one word which begins with a header, or is the header with vowels."""
+def _cut(words: str) -> str | None:
+    """Return the only field that has a synonym which begins with a header, or is the header with vowels.
+
+    Each word of the one may be the beginning of a word of the other: kod_poczt.
+    """
+    header = joined(words)
     if len(header) < _FEWEST_LETTERS:
         return None
     fields = {
         name
         for name, text in synonyms.HEADERS.items()
         if any(
-            entry.startswith(header) or _has_vowels_more(entry, header)
+            _are_cut(words, entry)
+            if "_" in entry
+            else entry.startswith(header) or _has_vowels_more(entry, header)
             for entry in known(text)
-            if "_" not in entry
         )
     }
     return next(iter(fields)) if len(fields) == 1 else None
+
+
+def _are_cut(words: str, entry: str) -> bool:
+    parts, whole = words.split("_"), entry.split("_")
+    return (
+        len(parts) == len(whole)
+        and max(map(len, parts)) >= _FEWEST_LETTERS
+        and all(full.startswith(part) for full, part in zip(whole, parts, strict=True))
+    )
 
 
 def _has_vowels_more(entry: str, header: str) -> bool:

@@ -27,6 +27,7 @@ _ENDS: Final = {
 _NEGATED: Final = {"passed": "failed", "approved": "declined"}
 _UNKNOWN: Final = ""
 _RARE: Final = 0.5  # only applicants who were stepped up have an end
+_STEM: Final = 4  # letters of a word from which its beginning may be a negation
 _OTHERS: Final = 2  # most unknown words beside approved and declined, such as those for what is waited for
 
 Words = Mapping[str, list[str]]
@@ -37,16 +38,13 @@ def find_outcomes(proposal: Proposal) -> None:
     """Find what was decided: outcomes and resolutions by their words, the end of accounts by its header."""
     taken = _take(proposal, "outcome", _decisions(proposal))
     stepped_up = [] if taken is None else proposal.outcomes.get("stepped_up", [])
-    reviews = [
-        (column, words)
-        for column in _candidates(proposal)
-        if _UNKNOWN not in (words := _meanings(column, _ENDS))
-        and "approved" in words
-        and (
-            (tells(column.words, synonyms.RESOLUTION) and column.filled < _RARE)
-            or (taken is not None and _ends_step_ups(column, taken, stepped_up))
-        )
-    ]
+    reviews = []
+    for column in _candidates(proposal):
+        ends = taken is not None and _ends_step_ups(column, taken, stepped_up)
+        words = _ends_of(column) if ends else _meanings(column, _ENDS)
+        is_called_so = tells(column.words, synonyms.RESOLUTION) and column.filled < _RARE
+        if _UNKNOWN not in words and "approved" in words and (ends or is_called_so):
+            reviews.append((column, words))
     _take(proposal, "resolution", reviews)
     _find_closing(proposal)
     if not {"outcome", "resolution"} & proposal.fields.keys():
@@ -65,23 +63,97 @@ def _decisions(proposal: Proposal) -> list[tuple[Profile, Words]]:
     decided = [
         (column, words)
         for column in candidates
-        if "passed" in (words := _meanings(column, _OUTCOMES))
+        if "passed" in (words := _outcomes_of(proposal, column))
         and not {"failed", "stepped_up"}.isdisjoint(words)
         and (
             _are_decisions(column, words)
             or (tells(column.words, synonyms.DECISION) and _tell(words))
-            or (_UNKNOWN not in words and _have_ends(proposal, column, words))
+            or (_UNKNOWN not in words and _are_reviewed(proposal, column, words.get("stepped_up", [])))
         )
     ] + [(column, words) for column in candidates if (words := _approvals(column))]
     return sorted(decided, key=lambda fit: not tells(fit[0].words, synonyms.DECISION))
 
 
-def _have_ends(proposal: Proposal, column: Profile, words: Words) -> bool:
-    """Return whether another column says how its step-ups ended."""
+def _outcomes_of(proposal: Proposal, column: Profile) -> Words:
+    """Return the words of a decision by their meaning, some of them by another column and by what is left.
+
+    The word that all reviews follow is that for stepped up. Beside it the commonest of the others is passed, if no
+    word is known for that, and one that is left is failed.
+    """
+    words = _meanings(column, _OUTCOMES)
+    unsure = [*words.get("stepped_up", []), *words.get(_UNKNOWN, [])]
+    is_one = "failed" in words or "passed" in words or tells(column.words, synonyms.DECISION)
+    if (_UNKNOWN not in words and "passed" in words) or not is_one:
+        return words
+    said = dict(zip(words_in(column), column.counts.tolist(), strict=True))
+    stepped_up = [
+        word
+        for word in unsure
+        if said[word] < _RARE * sum(said.values()) and _are_reviewed(proposal, column, [word])
+    ]
+    others = sorted((word for word in unsure if word not in stepped_up), key=lambda word: -said[word])
+    if not stepped_up:
+        return words
+    found = {**words, "stepped_up": stepped_up}
+    for meaning in ("passed", "failed"):
+        if others and meaning not in found:
+            found[meaning] = [others.pop(0)]
+    found[_UNKNOWN] = others
+    return {meaning: held for meaning, held in found.items() if held}
+
+
+def _are_reviewed(proposal: Proposal, column: Profile, stepped_up: list[str]) -> bool:
+    """Return whether another column says how the reviews of some words ended, one of them well."""
     return any(
-        "approved" in _meanings(other, _ENDS) and _ends_step_ups(other, column, words.get("stepped_up", []))
+        "approved" in _ends_of(other) and _ends_step_ups(other, column, stepped_up)
         for other in _candidates(proposal)
+        if other.filled < _RARE
     )
+
+
+def _ends_of(column: Profile) -> Words:
+    """Return how step-ups ended, where a column says nothing else.
+
+    Of a word and its negation one is approved and the other declined, whatever they are. A negation of another word is
+    one of what was waited for, as in `no response`. Where others were declined, the commonest word that is left is
+    approved. A word that is left is that of the only meaning that is left.
+    """
+    meanings = {word: name for name, held in _meanings(column, _ENDS).items() for word in held}
+    said = {word: words_of(word) for word in meanings}
+    for word, other in ((word, other) for word in said for other in said if word != other):
+        if _negates(said[word], said[other]):
+            meanings |= {word: "declined", other: "approved"}
+    for word in said:
+        if not meanings[word] and _is_negated(said[word]):
+            meanings[word] = "abandoned"
+    said_of = dict(zip(words_in(column), column.counts.tolist(), strict=True))
+    unknown = sorted((word for word in meanings if not meanings[word]), key=lambda word: -said_of[word])
+    if unknown and "approved" not in meanings.values() and "declined" in meanings.values():
+        meanings[unknown.pop(0)] = "approved"
+    left = [name for name in ("approved", "declined", "abandoned") if name not in meanings.values()]
+    if len(unknown) == len(left) == 1:
+        meanings[unknown[0]] = left[0]
+    return _by_meaning(meanings)
+
+
+def _negates(word: str, other: str) -> bool:
+    """Return whether a word is another one with a negation before it, apart or as a prefix: `nicht erbracht`."""
+    before = word.removesuffix(other)
+    return before != word and (
+        (before.endswith("_") and _is_negated(before))
+        or (len(other) >= _STEM and before in known(synonyms.NEGATING_PREFIXES))
+    )
+
+
+def _is_negated(said: str) -> bool:
+    return not set(said.split("_")).isdisjoint(known(synonyms.NEGATIONS))
+
+
+def _by_meaning(meanings: Mapping[str, str]) -> Words:
+    found: dict[str, list[str]] = {}
+    for word, meaning in meanings.items():
+        found.setdefault(meaning, []).append(word)
+    return found
 
 
 def _find_closing(proposal: Proposal) -> None:
@@ -110,14 +182,12 @@ def _meanings(column: Profile, lists: Mapping[str, str]) -> Words:
 
     `not approved` is declined.
     """
-    found: dict[str, list[str]] = {}
+    meanings = {}
     for word in words_in(column):
         said = words_of(word)
         meaning = next((name for name, entries in lists.items() if tells(said, entries)), _UNKNOWN)
-        if not set(said.split("_")).isdisjoint(known(synonyms.NEGATIONS)):
-            meaning = _NEGATED.get(meaning, _UNKNOWN)
-        found.setdefault(meaning, []).append(word)
-    return found
+        meanings[word] = _NEGATED.get(meaning, _UNKNOWN) if _is_negated(said) else meaning
+    return _by_meaning(meanings)
 
 
 def _are_decisions(column: Profile, words: Words) -> bool:
@@ -141,9 +211,7 @@ def _approvals(column: Profile) -> Words:
     said = {Meaning.YES: "passed", Meaning.NO: "failed"}
     if "_" in column.words.removeprefix("is_") or not tells(column.words, synonyms.PASSED):
         return {}
-    found: dict[str, list[str]] = {}
-    for word in words_in(column):
-        found.setdefault(said.get(meaning_of(word), _UNKNOWN), []).append(word)
+    found = _by_meaning({word: said.get(meaning_of(word), _UNKNOWN) for word in words_in(column)})
     return found if found.keys() == {"passed", "failed"} else {}
 
 
@@ -200,6 +268,14 @@ def unobserved_rows(proposal: Proposal, maturity: int) -> BoolArray:
         return stopped
     stopped |= (closed.times != NEVER) & (closed.times - event.times < maturity)
     return stopped
+
+
+def not_passed_rows(proposal: Proposal) -> BoolArray:
+    """Return the rows that were stepped up or stopped; none of them without a column that says it."""
+    column = proposal.of("outcome")
+    if column is None:
+        return np.zeros(1, dtype=np.bool_)
+    return _holds(column, [*proposal.outcomes.get("stepped_up", ()), *proposal.outcomes.get("failed", ())])
 
 
 def _stopped_rows(proposal: Proposal) -> BoolArray:

@@ -10,7 +10,7 @@ from scoring_model.configuration import synonyms
 from scoring_model.configuration.headers import known, tells, words_of
 from scoring_model.configuration.profiles import Kind, Profile, is_international
 from scoring_model.configuration.proposal.draft import NEARLY_ALL, Amount, Proposal, Signal
-from scoring_model.configuration.proposal.fields import SAMPLE
+from scoring_model.configuration.proposal.fields import SAMPLE, lacks_numbers
 from scoring_model.contract.fields import EVENT_FIELDS, IDENTITY_FIELDS, SIGNAL_PREFIX, signal_field
 from scoring_model.history.parts import combined_codes, key_part
 from scoring_model.history.rings import few_records
@@ -61,9 +61,10 @@ def find_keys(proposal: Proposal) -> None:
     """Find what links records: persons, addresses, images, and signals that recur."""
     if {"firstName", "lastName", "dob"} <= proposal.fields.keys() or "subjectId" in proposal.fields:
         proposal.keys["person"] = ()
-    address = tuple(
-        name for name in ("address.line1", "address.city", "address.postalCode") if name in proposal.fields
-    )
+    street = proposal.of("address.line1")
+    number = ("address.line2",) if street is not None and lacks_numbers(street) else ()
+    lines = ("address.line1", *number, "address.city", "address.postalCode")
+    address = tuple(name for name in lines if name in proposal.fields)
     if "address.line1" in address and len(address) > 1:
         proposal.keys["address"] = address
     linking = [signal for signal in proposal.signals if signal.type in _LINKING]

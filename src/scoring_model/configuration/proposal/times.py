@@ -6,10 +6,11 @@ from typing import Final
 
 import numpy as np
 
+from scoring_model.arrays import IntArray
 from scoring_model.configuration.configuration import RecordSettings
 from scoring_model.configuration.profiles import Kind, Profile, counted_like, counts_seconds, profile
 from scoring_model.configuration.proposal.draft import Proposal
-from scoring_model.configuration.proposal.label_columns import come_before, tell_when_known
+from scoring_model.configuration.proposal.label_columns import KNOWN_FRAUDS, come_before, tell_when_known
 from scoring_model.configuration.proposal.matching import rank
 from scoring_model.records import NEVER
 from scoring_model.records.clocks import join_clock
@@ -154,7 +155,12 @@ def find_known(proposal: Proposal) -> None:
     if label.kind is Kind.TIME and not come_before(label.times, events):
         proposal.fields["labelKnownAt"] = label.name
     times = [column for column in proposal.free() if column.kind is Kind.TIME]
-    shown = [column for column in times if len(targets) and tell_when_known(column.times, events, targets)]
+    shown = [
+        column
+        for column in times
+        if len(targets)
+        and tell_when_known(column.times, events, _with_findings(targets, label, column.times))
+    ]
     for name in ("labelKnownAt", "labelReportedAt"):
         column = proposal.likeliest(name, [Kind.TIME])
         if name == "labelKnownAt" and shown and column not in shown:
@@ -173,3 +179,16 @@ def find_known(proposal: Proposal) -> None:
             continue
         proposal.fields[name] = column.name
         _with_clock(proposal, name)
+
+
+def _with_findings(targets: IntArray, label: Profile, times: IntArray) -> IntArray:
+    """Return the targets, with 0 for words that are no label of records that nearly all have a time all the same.
+
+    Such as `unable to contact` among the findings of reviews.
+    """
+    codes, size = label.column.codes + 1, len(label.counts) + 1
+    counts = np.maximum(np.bincount(codes, minlength=size), 1)
+    shares = np.bincount(codes, weights=times != NEVER, minlength=size) / counts
+    shares[0] = 0
+    found: IntArray = np.where((targets == -1) & (shares[codes] >= KNOWN_FRAUDS), 0, targets)
+    return found
