@@ -1,6 +1,7 @@
 """What readers need: a sentence first, words instead of codes and names, and a result that fits a terminal."""
 
 from dataclasses import replace
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
@@ -169,6 +170,18 @@ def test_categories_are_words() -> None:
         f"{'+' if mean == 0 else '−'}{abs(mean):.2f} ({word})" for word, mean in means.items()
     }
     assert cells[4:6] == ["–", "–"]
+
+
+def test_a_model_that_looks_at_nothing_says_so() -> None:
+    """Without features, and where none of them moves a score; no picture is drawn."""
+    evaluation = made.made_evaluation()
+    found = evaluation.importance
+    assert found is not None
+    nothing = replace(found.features[0], weight=made.estimate(0.0, 0.0, 0.0))
+    for features in ((), (nothing,)):
+        section = importance_section(replace(evaluation, explain=partial(replace, found, features=features)))
+        assert section.texts == ("No feature contributes to the score of any explained record.",)
+        assert not section.drawings
 
 
 def test_seconds_are_days_or_hours() -> None:
