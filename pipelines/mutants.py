@@ -200,6 +200,16 @@ EXPLAINED: Final[dict[str, str]] = {
     "evaluation/report/style.py: table: {'Date': None, 'Creator': None, 'Format': None, 'Type': None}": "all are None",
     "evaluation/report/words.py: sign: value - round(value)": "its absolute value counts",
     "monitoring/report.py: sign: one.window_missing - one.reference_missing": "its absolute value counts",
+    "evaluation/report/words.py: comparison: value > 0": "0 has returned before",
+    "evaluation/report/plots/groups.py: condition: share.low is not None and share.high is not None": (
+        "a share lacks both ends or none"
+    ),
+    "evaluation/flips.py: comparison: held >= MIN_BLOCKS": "the border: no made group is on exactly ten days",
+    "evaluation/report/comparison_page.py: comparison: "
+    "max((abs(change.everyone.value or 0.0) for change in changes)) < 1": (
+        "the border: no made change is exactly 1 a day"
+    ),
+    "evaluation/report/plots/thresholds.py: comparison: step_up <= rate": "the border: no made rate is a round one",
 }
 """Survivors, by the text of their line, with the reason why no page, gate or card shows them."""
 

@@ -324,3 +324,23 @@ def test_init_asks_for_a_status_that_is_set_afterwards(
     asked = "is `signals.ticket` known at the decision? One of its values has 100% frauds"
     assert f"to decide: {asked}" in said
     assert asked in run(capsys, "check", path, "--config", out)[1]
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"", "past.csv: a CSV file must begin with a header row"),
+        (bytes(range(256)), "past.csv: not a readable .csv file"),
+        (b"Eingang;Betrug\n", "past.csv: without a row nothing can be proposed"),
+    ],
+)
+def test_a_file_without_anything_to_propose_is_named(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, content: bytes, said: str
+) -> None:
+    """Which file it is, what is wrong with it, and no configuration."""
+    path, out = tmp_path / "past.csv", tmp_path / "mine.yaml"
+    path.write_bytes(content)
+    code, _, error = run(capsys, "init", path, "--out", out)
+    assert code == 1
+    assert said in error
+    assert not out.exists()

@@ -96,6 +96,21 @@ def test_changes_are_said_in_natural_numbers(everyone: float, frauds: float, tex
     assert str(DailyChange(outcome=Outcome.STEPPED_UP, everyone=both, frauds=some)) == text
 
 
+@pytest.mark.parametrize(
+    ("everyone", "frauds", "text"),
+    [
+        (-15 / 321, -14 / 321, "0.05 fewer failures a day; 0.04 fewer known frauds among them"),
+        (-471 / 321, 5 / 321, "1.5 fewer failures a day; 0.02 more known frauds among them"),
+        (1.0, 0.0, "1.0 more failures a day; no more and no fewer known frauds among them"),
+    ],
+)
+def test_few_frauds_a_day_are_not_none(everyone: float, frauds: float, text: str) -> None:
+    """Fourteen fewer frauds in a year are fewer, though they are none a day in tenths."""
+    both, some = (Estimate(value=value, low=None, high=None, records=1) for value in (everyone, frauds))
+    change = DailyChange(outcome=Outcome.FAILED, everyone=both, frauds=some, all_known=False)
+    assert str(change) == text
+
+
 def test_groups_partition_the_flips() -> None:
     """The flips of the groups sum to all flips, and each change of a rate is that of the two evaluations."""
     found = compared()

@@ -150,6 +150,16 @@ def test_all_broken_rules_are_named_at_once() -> None:
         evaluated(**_columns(3) | {"labels": np.array([0, 1, -1])})
 
 
+def test_the_ends_of_scores_and_probabilities_are_allowed() -> None:
+    """A score of 0 and of 1000, and probabilities of 0 and 1."""
+    ends = _columns(4) | {
+        "scores": np.array([0, 1000, 5, 5]),
+        "outcomes": np.array([0, 2, 0, 0], dtype=np.int8),
+        "probabilities": np.array([0.0, 1.0, 0.5, 0.5]),
+    }
+    assert evaluated(**ends).overall.records == 4
+
+
 def test_the_cost_of_a_control_group_is_that_of_all_days_of_the_records() -> None:
     """From the day of the first record to that of the last, both included."""
     arm = ControlArm(share=0.2, most_per_day=100)

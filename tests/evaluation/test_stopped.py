@@ -29,6 +29,7 @@ from scoring_model.evaluation.stopped import (
 from scoring_model.evaluation.uncertainty import share_of
 from scoring_model.figures import ERRORS, ErrorName
 from scoring_model.findings import State
+from scoring_model.monitoring.report import _matured_errors
 from scoring_model.records import NEVER, RecordTable
 from scoring_model.records.observation import STOPPED
 from scoring_model.records.times import DAY
@@ -284,6 +285,17 @@ def test_an_undecided_promise_says_what_keeps_it_open() -> None:
     ):
         detail = cards(evaluated({"max_false_reject": limit}, stopped=120, fail=120))["max_false_reject"][2]
         assert said in detail
+
+
+def test_the_errors_of_a_window_say_what_the_stopped_leave_open() -> None:
+    """Beside an observed share that keeps its promise stands the range for which the verdict is undecided."""
+    limits = {"max_false_reject": 0.05}
+    grids = {
+        stopped: _matured_errors(evaluated(limits, stopped=stopped, fail=stopped)) for stopped in (120, 0)
+    }
+    rows = {stopped: [cell.text for cell in next(iter(grid.rows))] for stopped, grid in grids.items()}
+    assert rows[120][4:] == ["undecided", "0% to 6.9%"]
+    assert rows[0][4:] == ["kept"]
 
 
 def table(until: list[int], labels: list[int]) -> RecordTable:

@@ -41,6 +41,24 @@ def test_a_quiet_window_passes(watched: Monitoring) -> None:
     ) == (0, ["passed", "passed", "passed", "passed", "not_applicable"])
 
 
+def test_a_gate_says_of_what_it_speaks(watched: Monitoring) -> None:
+    """Of the score alone, though others may have drifted; and why nothing is estimated, in one sentence."""
+    unknown = replace(
+        watched,
+        estimates=replace(watched.estimates, reason="Too few frauds.", overall={}, periods=()),
+    )
+    gates: dict[str, Gate] = {
+        "score": DriftGate(drift="score"),
+        "all": DriftGate(drift="all"),
+        "missed": EstimateGate(estimate="missed_fraud", below=0.5),
+    }
+    found = check_window_gates(GateSettings(gates=gates, allow_trained=True), unknown)
+    score, every, missed = (result.detail for result in found.results)
+    records = f"{watched.drift.window_records:,} records"
+    assert (score, every) == (f"no drift of score found in {records}", f"no drift found in {records}")
+    assert missed == "Too few frauds"
+
+
 def test_an_evaluation_has_no_window(watched: Monitoring) -> None:
     """Gates of a window do not apply to an evaluation."""
     assert watched.matured is not None

@@ -20,6 +20,7 @@ from matplotlib.figure import Figure
 import made_results as made
 from drawing_text import drawing_text
 from made_pages import FRAMES, REPORTS, page, report
+from scoring_model.bundle import CARD
 from scoring_model.configuration import load_configuration
 from scoring_model.decision.control import Control, ControlArm
 from scoring_model.decision.rules import NEVER_REACHED, Policy, Promise
@@ -34,7 +35,7 @@ from scoring_model.monitoring import monitoring_summary
 from scoring_model.training.alternatives import Alternative, Alternatives
 from scoring_model.training.backtest.report import backtest_summary
 from scoring_model.training.calibration import CalibrationChoice
-from scoring_model.training.cards import Sample, describe, policy_section
+from scoring_model.training.cards import Sample, describe, policy_section, revised
 
 EXPECTED: Final = Path(__file__).parent / "expected"
 
@@ -129,7 +130,7 @@ def test_documents() -> None:
 
 def test_registry() -> None:
     """Every figure with all that the registry says of it, as a table to be read."""
-    heads = [field.name for field in fields(Entry)]
+    heads = [*(field.name for field in fields(Entry)), "metric"]
     rows = [[str(getattr(figure, head)) for head in heads] for figure in MEASURED.values()]
     expect("figures.md", draw_table(heads, rows) + "\n")
 
@@ -271,3 +272,16 @@ def card() -> str:
 def test_card() -> None:
     """The card of a bundle says what the text beside this file says."""
     expect("card.md", card())
+
+
+def test_a_card_under_another_policy_marks_its_metrics_once() -> None:
+    """They stay those of the policy that they were measured under, however often it changes."""
+
+    def under(text: str, old: str, new: str) -> str:
+        manifest = SimpleNamespace(policy_version=old)
+        return revised(cast(Any, SimpleNamespace(manifest=manifest, files={CARD: text.encode()})), "", new)
+
+    text = under(under(card(), "p1", "p2"), "p2", "p3")
+    assert "policy `p3`" in text
+    assert "policy `p2`" not in text
+    assert text.count("were measured under the policy `p1`, not under that of this bundle") == 1

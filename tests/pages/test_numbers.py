@@ -2,10 +2,14 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 import made_results as made
 from page_text import PageText
+from scoring_model.estimates import Table
+from scoring_model.evaluation.report.evaluation_page import evaluation_report
+from scoring_model.evaluation.report.markdown import markdown
 from tone_oracle import ERRORS, FIGURES, TITLES, numbers, says
 
 
@@ -95,3 +99,18 @@ def test_reasons_of_flips_are_in_the_order_of_their_numbers() -> None:
     for flip in flips:
         listed = list(flip.reasons.items())
         assert listed == sorted(listed, key=lambda reason: (-reason[1], reason[0]))
+
+
+def test_frauds_of_known_rings_are_counted_as_independent() -> None:
+    """The note below 10,000 applicants says on how many frauds its ranges rest."""
+    found = made.made_evaluation()
+    rings = np.zeros(len(found.records), dtype=np.int64)
+    missed = replace(found.figures["missed_fraud"], independent=15)
+    known = replace(
+        found,
+        records=replace(found.records, rings=rings),
+        table=found.table | Table.of({"missed_fraud": missed}),
+    )
+    frauds = f"({found.overall.genuine:,} genuine, {found.overall.frauds:,} frauds"
+    assert f"{frauds})" in markdown(evaluation_report(found))
+    assert f"{frauds}, 15 independent)" in markdown(evaluation_report(known))

@@ -1,6 +1,7 @@
 """What readers need: a sentence first, words instead of codes and names, and a result that fits a terminal."""
 
 from dataclasses import replace
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
@@ -10,6 +11,7 @@ from matplotlib.figure import Figure
 
 import made_results as made
 from scoring_model.configuration import LookSettings
+from scoring_model.estimates import Estimate
 from scoring_model.evaluation import Comparison
 from scoring_model.evaluation.flips import changed
 from scoring_model.evaluation.report import html, markdown
@@ -92,6 +94,18 @@ def test_a_window_begins_with_whether_promises_are_kept() -> None:
     assert window.matured is not None
     few = replace(calm, matured=replace(window.matured, stability=()))
     assert window_headline(few).endswith("; the matured records are too few for a verdict.")
+    open_ = replace(
+        window.matured.stability[0],
+        limit=0.05,
+        share=Estimate(value=0.042, low=0.036, high=0.049, records=3_976),
+        possible=Estimate(value=None, low=0.035, high=0.053, records=3_976, method="labellings"),
+    )
+    assert open_.waits_for_stopped
+    stopped = replace(calm, matured=replace(window.matured, stability=(open_,)), promises=window.promises[:1])
+    assert window_headline(stopped) == (
+        "Can’t know yet: Genuine who fail; nobody knows what those were who were stopped."
+    )
+    assert not replace(open_, limit=0.045).waits_for_stopped
     (kept,) = (one for one in window.promises if one.bound == "max_false_reject")
     early = tuple(one for one in window.early if one.verdict is Verdict.KEPT and one.bound == kept.bound)
     assert window_headline(replace(calm, promises=(kept,), early=early)) == (
@@ -156,6 +170,18 @@ def test_categories_are_words() -> None:
         f"{'+' if mean == 0 else '−'}{abs(mean):.2f} ({word})" for word, mean in means.items()
     }
     assert cells[4:6] == ["–", "–"]
+
+
+def test_a_model_that_looks_at_nothing_says_so() -> None:
+    """Without features, and where none of them moves a score; no picture is drawn."""
+    evaluation = made.made_evaluation()
+    found = evaluation.importance
+    assert found is not None
+    nothing = replace(found.features[0], weight=made.estimate(0.0, 0.0, 0.0))
+    for features in ((), (nothing,)):
+        section = importance_section(replace(evaluation, explain=partial(replace, found, features=features)))
+        assert section.texts == ("No feature contributes to the score of any explained record.",)
+        assert not section.drawings
 
 
 def test_seconds_are_days_or_hours() -> None:

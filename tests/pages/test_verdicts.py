@@ -196,6 +196,26 @@ def test_a_window_of_trained_records_decides_no_gate() -> None:
     }.items()
 
 
+@pytest.mark.parametrize(
+    ("alarm", "verdict", "passes"),
+    [
+        (None, Verdict.KEPT, True),
+        (None, Verdict.UNDECIDED, True),
+        (None, Verdict.BROKEN, False),
+        ("2026-02-03", Verdict.UNDECIDED, False),
+    ],
+)
+def test_a_gate_before_labels_fails_where_a_promise_is_proved_broken(
+    alarm: str | None, verdict: Verdict, passes: bool
+) -> None:
+    """By its ends, or by an alarm of an earlier day, which the gate names."""
+    window = made.made_monitoring()
+    window = replace(window, early=(replace(window.early[0], alarm=alarm, verdict=verdict),))
+    (result,) = check_window_gates(GateSettings(gates={"early": EarlyGate(early="all")}), window).results
+    assert result.verdict is (GateVerdict.PASSED if passes else GateVerdict.BROKEN_PROMISE)
+    assert ("alarm on 2026-02-03" in result.detail) is (alarm is not None)
+
+
 def test_a_benefit_holds_for_all_labels_of_the_stopped() -> None:
     """Its ends are those of the difference over all labels, turned where less is better; without them it has none."""
     gates, found = made.stopped_gates(), made.stopped_comparison()

@@ -98,7 +98,7 @@ class DailyChange:
         """Describe numbers of another span, such as "out of 10,000 applicants"."""
         change, frauds = self.everyone.value or 0.0, self.frauds.value or 0.0
         text = f"{_change(change)} {_PLURALS[self.outcome]} {span}"
-        if not self.all_known and abs(frauds) < 0.05:
+        if not self.all_known and _number(frauds) == "0.0":
             return f"{text}; no more and no fewer known frauds among them"
         if not self.all_known:
             return f"{text}; {_change(frauds)} known frauds among them"
@@ -320,4 +320,6 @@ def _change(value: float) -> str:
 
 
 def _number(value: float) -> str:
-    return f"{abs(value):,.0f}" if abs(value) >= 10 else f"{abs(value):,.1f}"
+    """Write a number of applicants without its sign; one far below 1 is not nothing."""
+    small = f"{abs(value):.1g}" if 0.0005 <= abs(value) < 0.05 else f"{abs(value):,.1f}"
+    return f"{abs(value):,.0f}" if abs(value) >= 10 else small

@@ -99,6 +99,12 @@ class Stability:
             return Verdict.UNDECIDED
         return Verdict.of(low, high, self.limit)
 
+    @property
+    def waits_for_stopped(self) -> bool:
+        """Whether the verdict is open for the labels of stopped applicants alone."""
+        observed = replace(self, possible=None).verdict
+        return self.verdict is Verdict.UNDECIDED and observed is not Verdict.UNDECIDED
+
     def to_json(self) -> dict[str, Any]:
         """Give the error as a JSON document."""
         return {**members(self), "verdict": self.verdict}

@@ -15,8 +15,7 @@ _COLUMNS: Final = ("Feature", "Meaning", "Reads", "Unit", "Larger", "Reason")
 _INTRODUCTION: Final = """\
 # Features
 
-This page is written by `pipelines/docs.py` from the catalogue: do not edit it. Which features there are follows
-from the configuration: its signals, link keys and windows. Missing is NaN everywhere.
+Which features there are follows from the configuration: its signals, link keys and windows. Missing is NaN everywhere.
 
 *Reads* names the fields of a record; `eventDay` and `eventHour` (UTC) are derived from `eventTime`. *Larger* says what
 a larger value does to the risk: the model is held to `raises` and `lowers`, and free where it says `either`. A unit

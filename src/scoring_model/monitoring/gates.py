@@ -80,7 +80,8 @@ def _drift(subject: str, found: MonitoringResult) -> tuple[GateVerdict, str]:
     names = [name for name in drift.found if subject in (_ALL, name)]
     if names:
         return GateVerdict.FAILED, f"drift in {', '.join(names[:3])}{', ...' if len(names) > 3 else ''}"
-    return GateVerdict.PASSED, f"no drift found in {drift.window_records:,} records"
+    of = "" if subject == _ALL else f" of {subject}"
+    return GateVerdict.PASSED, f"no drift{of} found in {drift.window_records:,} records"
 
 
 def _early(bound: str, found: MonitoringResult) -> tuple[GateVerdict, str]:
@@ -104,7 +105,7 @@ def _early(bound: str, found: MonitoringResult) -> tuple[GateVerdict, str]:
 def _estimate(gate: EstimateGate, found: MonitoringResult) -> tuple[GateVerdict, str]:
     evidence = next(limited(gate, found.table), None)
     if evidence is None:
-        return GateVerdict.NOT_ENOUGH_DATA, found.estimates.reason
+        return GateVerdict.NOT_ENOUGH_DATA, found.estimates.reason.removesuffix(".")
     one = evidence.estimate
     if one.ends is None or one.value is None:
         return GateVerdict.NOT_ENOUGH_DATA, f"{gate.estimate} has no interval"

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Final
 from scoring_model.evaluation.bounds import FALSE_REJECT, STEP_UP
 from scoring_model.evaluation.report import Card, Cell, Drawing, Grid, Report, Section, Text
 from scoring_model.evaluation.report.evaluation_page import provenance_section
-from scoring_model.evaluation.report.first_screen import worth
+from scoring_model.evaluation.report.first_screen import whatever_text, worth
 from scoring_model.evaluation.report.markdown import markdown
 from scoring_model.evaluation.report.section import Row, Tone
 from scoring_model.evaluation.report.sections.ranking import figures_grid
 from scoring_model.evaluation.report.words import (
     ABSENT,
+    POSSIBLE,
     VERDICT_TONES,
     day,
     estimate_text,
@@ -164,13 +165,19 @@ def headline(monitoring: MonitoringResult) -> str:
             "" if verdicts.keys() <= shown else ", as the rates of outcomes show before all labels are known"
         )
         return f"As promised: every promise is kept{by_rates}."
+    return f"Can’t know yet: {_titles(open_)}; {_missing_for(monitoring, open_)}."
+
+
+def _missing_for(monitoring: MonitoringResult, open_: list[str]) -> str:
+    """Say what is missing to judge promises that are open."""
     young, old = monitoring.maturity.immature, monitoring.maturity.matured
-    missing = (
-        f"{young:,} records are too young for their labels"
-        if young > (0 if monitoring.matured is None else old)
-        else "the matured records are too few for a verdict"
-    )
-    return f"Can’t know yet: {_titles(open_)}; {missing}."
+    if young > (0 if monitoring.matured is None else old):
+        return f"{young:,} records are too young for their labels"
+    matured = () if monitoring.matured is None else monitoring.matured.stability
+    judged = [error.waits_for_stopped for error in matured if error.bound in open_]
+    if judged and all(judged):
+        return "nobody knows what those were who were stopped"
+    return "the matured records are too few for a verdict"
 
 
 def _titles(bounds: list[str]) -> str:
@@ -436,13 +443,14 @@ def _matured(monitoring: MonitoringResult) -> Section:
 
 
 def _matured_errors(evaluation: "EvaluationResult") -> Grid:
-    rows = [
+    rows: list[Row] = [
         (
             Cell(text=bounded(row.bound).title, key=bounded(row.bound).key),
             estimate_text(row.share),
             f"{row.share.records:,}",
             ABSENT if row.limit is None else f"at most {percent(row.limit)}",
             Cell(text=row.verdict or ABSENT, tone=VERDICT_TONES[row.verdict]),
+            *([whatever_text(row)] if evaluation.stopped is not None else []),
         )
         for row in evaluation.stability
     ]
@@ -452,5 +460,5 @@ def _matured_errors(evaluation: "EvaluationResult") -> Grid:
         "records": "Of",
         "limit": "Promised",
         "verdict": "Verdict",
-    }
+    } | ({"possible": POSSIBLE} if evaluation.stopped is not None else {})
     return Grid.of("matured-errors", "Errors of matured records", heads, rows)

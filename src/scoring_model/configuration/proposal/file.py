@@ -17,7 +17,7 @@ from scoring_model.contract.rules import RuleError, country
 from scoring_model.records import cells
 from scoring_model.records.encoding import encode, is_typed, is_zoned
 from scoring_model.records.files import file_sheet
-from scoring_model.records.sheet import UnreadableSource
+from scoring_model.records.sheet import Sheet, UnreadableSource
 from scoring_model.records.table import Column
 
 _WORDS: Final = (Kind.BOOLEAN, Kind.CATEGORY, Kind.TEXT, Kind.IDENTIFIER)
@@ -32,11 +32,13 @@ def described(paths: Sequence[Path]) -> Proposal:
     UnreadableSource
         If one of them cannot be read, or they share no column with a row.
     """
-    sheets = [file_sheet(path) for path in paths]
+    sheets = [_sheet(path) for path in paths]
     held = Counter(name for sheet in sheets for name in sheet.columns)
     shared = [name for name, count in held.items() if count == len(sheets)]
-    if not shared:
+    if not shared or not any(sheet.rows for sheet in sheets):
         names = ", ".join(path.name for path in paths)
+        if shared:
+            raise UnreadableSource(f"{names}: without a row nothing can be proposed")
         raise UnreadableSource(
             f"{names}: no row of it can be read" if len(paths) == 1 else f"{names}: share no column"
         )
@@ -71,6 +73,14 @@ def described(paths: Sequence[Path]) -> Proposal:
             f"Among numbers and times {words} counts as a missing value: check records.format.nulls."
         )
     return found
+
+
+def _sheet(path: Path) -> Sheet:
+    """Read a file; errors include its name."""
+    try:
+        return file_sheet(path)
+    except UnreadableSource as error:
+        raise UnreadableSource(f"{path.name}: {error}") from error
 
 
 def _gaps(profiles: Collection[Profile], decimal: str | None) -> Iterator[str]:

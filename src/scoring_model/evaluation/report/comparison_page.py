@@ -271,7 +271,8 @@ def _note(comparison: ComparisonResult) -> str:
 
 def _unknown(comparison: ComparisonResult) -> Iterator[str]:
     """List what limits the figures."""
-    yield from limiting(comparison.findings, Code.TRAINING_PERIOD, Code.TRAINING_RECORDS)
+    # Bundles that share their model say the same of their training.
+    yield from dict.fromkeys(limiting(comparison.findings, Code.TRAINING_PERIOD, Code.TRAINING_RECORDS))
     yield from (f"{note[:1].upper()}{note[1:]}." for note in comparison.notes)
     if comparison.days < MIN_BLOCKS:
         yield f"The records lie on {comparison.days:,} days, too few for intervals."

@@ -1,13 +1,13 @@
 """The first screen: what happens to 10,000 applicants, what is promised, and which records were left out."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from scoring_model.contract.outcome import OUTCOMES
 from scoring_model.evaluation.report.section import Card, Cell, Grid, Section, Text
 from scoring_model.evaluation.report.words import (
     ABSENT,
+    CAN_NOT_KNOW,
     OUTCOME_TITLES,
     VERDICT_TONES,
     adding_up,
@@ -191,10 +191,17 @@ def _observed(error: Stability) -> str:
         return f"{share} observed, without an interval."
     if error.possible is None:
         return f"{share} observed (95% interval {ends_text(ends)})."
-    low, high = error.possible.low or 0.0, 1.0 if error.possible.high is None else error.possible.high
-    if high - low > WIDEST:
+    if (all_of_them := whatever_text(error)) == CAN_NOT_KNOW:
         return f"{share} of those who were observed; of all applicants: can’t know."
-    return f"{share} of those who were observed; {ends_text(ends)} of all, whatever the stopped ones were."
+    return f"{share} of those who were observed; {all_of_them} of all, whatever the stopped ones were."
+
+
+def whatever_text(error: Stability) -> str:
+    """Write the ends of an error over all labels of the stopped applicants, or that they say nothing."""
+    if error.possible is None:
+        return ABSENT
+    low, high = error.possible.low or 0.0, 1.0 if error.possible.high is None else error.possible.high
+    return CAN_NOT_KNOW if high - low > WIDEST else ends_text(error.widest)
 
 
 def _reason(error: Stability) -> str:
@@ -221,7 +228,7 @@ def _reason(error: Stability) -> str:
 
 def _what_decides(error: Stability) -> str:
     """Say whether an undecided promise would be decided if there were nobody who was stopped."""
-    if replace(error, possible=None).verdict is not Verdict.UNDECIDED:
+    if error.waits_for_stopped:
         return "The labels of the stopped applicants decide."
     if error.share.low is None:
         return "Too few of those who were observed are independent, and the labels of the stopped ones are missing."
