@@ -234,3 +234,14 @@ def test_what_reviews_fill_is_no_signal_without_labels_either(tmp_path: Path) ->
     found = propose(path)
     assert found.fields["outcome"] == "decision"
     assert found.left_out["reviewer"].startswith("hardly any record has it but those that were not let pass")
+
+
+def test_reviews_that_ended_badly_are_not_counted_for_the_parts(tmp_path: Path) -> None:
+    """A training does not judge on them, so that its parts would lack frauds."""
+    decided = DRAW.choice(["approved", "referred", "declined"], N, p=[0.5, 0.4, 0.1])
+    devices = [f"d{place % 90}" for place in range(N)]
+    counted = []
+    for ends in (["accepted", "rejected"], ["rejected", "accepted"]):
+        ended = np.where(decided == "referred", DRAW.choice(ends, N, p=[0.9, 0.1]), "")
+        counted.append(proposed(tmp_path, device=devices, decision=decided, review=ended).parts.genuine)
+    assert counted[1] < 0.8 * counted[0]

@@ -280,19 +280,18 @@ def unobserved_rows(proposal: Proposal, maturity: int) -> BoolArray:
 
 def not_passed_rows(proposal: Proposal) -> BoolArray:
     """Return the rows that were stepped up or stopped; none of them without a column that says it."""
-    column = proposal.of("outcome")
-    if column is None:
-        return np.zeros(len(next(iter(proposal.profiles.values())).column), dtype=np.bool_)
-    return _holds(column, [*proposal.outcomes.get("stepped_up", ()), *proposal.outcomes.get("failed", ())])
+    return _rows(proposal, "outcome", "stepped_up", "failed")
 
 
 def _stopped_rows(proposal: Proposal) -> BoolArray:
-    """Return the rows that were stopped, or stepped up with no resolution in the file."""
-    column, ended = proposal.of("outcome"), proposal.of("resolution")
-    rows = len(next(iter(proposal.profiles.values())).column)
+    """Return the rows that were stopped, or stepped up and not approved."""
+    approved = _rows(proposal, "resolution", "approved")
+    return (not_passed_rows(proposal) & ~approved) | _rows(proposal, "resolution", "declined", "abandoned")
+
+
+def _rows(proposal: Proposal, name: str, *meanings: str) -> BoolArray:
+    """Return the rows in which a column says one of some meanings; none where no column is known."""
+    column = proposal.of(name)
     if column is None:
-        return np.zeros(rows, dtype=np.bool_)
-    stopped = _holds(column, proposal.outcomes.get("failed", []))
-    if ended is not None:
-        return stopped & ~_holds(ended, proposal.outcomes.get("approved", []))
-    return stopped | _holds(column, proposal.outcomes.get("stepped_up", []))
+        return np.zeros(len(next(iter(proposal.profiles.values())).column), dtype=np.bool_)
+    return _holds(column, [word for meaning in meanings for word in proposal.outcomes.get(meaning, ())])
