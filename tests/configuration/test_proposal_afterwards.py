@@ -34,6 +34,7 @@ def proposed(folder: Path, **columns: Any) -> Proposal:
     [
         ("ACTIVE", "BLOCKED", "CLOSED"),
         ("aktiv", "gesperrt", "gekündigt"),
+        ("LAUFEND", "GEKUENDIGT", "ABGELOEST"),
         ("Vigente", "Cancelada", "Vencida"),
         ("有効", "凍結", "解約"),
         ("активен", "заблокирован", "закрыт"),
@@ -140,6 +141,8 @@ def test_a_swedish_fraud_is_no_dutch_amount(tmp_path: Path) -> None:
         (("Approve", "Refer", "Decline"), ("Pass", "Fail", "No Show")),
         (("VERIFIED", "DOCS_REQUESTED", "REFUSED"), ("ACCEPTED", "REJECTED", "NEVER_SUPPLIED")),
         (("APPR", "MREV", "DECL"), ("CLR", "DENY", "EXPD")),
+        (("Accept", "Verify", "Cancel"), ("Verified OK", "Could not verify", "No reply")),
+        (("direkt bezahlt", "an Gutachter", "abgewiesen"), ("plausibel", "nicht plausibel", "fehlt nicht")),
     ],
 )
 def test_reviews_tell_the_words_of_decisions(
@@ -220,3 +223,14 @@ def test_the_status_of_an_account_that_tells_frauds_is_no_signal(tmp_path: Path)
     found = proposed(tmp_path, ACCT_STS_CD=standing, contract_status=DRAW.permutation(standing))
     assert found.left_out["ACCT_STS_CD"].startswith("its header says what came after the event")
     assert [signal.column for signal in found.signals] == ["contract_status"]
+
+
+def test_what_reviews_fill_is_no_signal_without_labels_either(tmp_path: Path) -> None:
+    """Labels may come from another file."""
+    decided = DRAW.choice(["approved", "referred", "declined"], N, p=[0.7, 0.2, 0.1])
+    reviewer = np.where(decided == "referred", DRAW.choice(["amy", "bob"], N), "")
+    path = tmp_path / "b.csv"
+    pd.DataFrame({"created_at": EVENTS, "decision": decided, "reviewer": reviewer}).to_csv(path, index=False)
+    found = propose(path)
+    assert found.fields["outcome"] == "decision"
+    assert found.left_out["reviewer"].startswith("hardly any record has it but those that were not let pass")

@@ -62,6 +62,9 @@ MEANINGS = {
     "FALSE_POSITIVE": "genuine",
     "Fraude - não reconhece a compra": "fraud",
     "fraud: no card was present": "fraud",
+    "Fraud - not authorised": "fraud",
+    "fraud not detected": "genuine",
+    "Verdacht entkräftet": "genuine",
     "Betrugsverdacht": "other",
     "suspected fraud": "other",
     "offen": "other",
@@ -102,6 +105,12 @@ def test_under_a_header_of_genuine_yes_is_genuine(tmp_path: Path) -> None:
     """`is_legit: no` is a fraud."""
     found = proposed(tmp_path, frame(is_legit=words("no", "yes")))
     assert (found.words["fraud"], found.words["genuine"]) == (["no"], ["yes"])
+
+
+def test_ways_of_legitimation_are_no_label(tmp_path: Path) -> None:
+    """Their header begins with a word for genuine, and their cells say neither yes nor no."""
+    ways = [("VideoIdent", "PostIdent", "eID")[place % 3] for place in range(N)]
+    assert "label" not in proposed(tmp_path, frame(legitimation=ways)).fields
 
 
 def test_candidates_are_listed_and_words_of_fraud_are_no_signal(tmp_path: Path) -> None:
@@ -203,6 +212,18 @@ def test_of_words_of_fraud_those_under_a_header_of_fraud_are_the_label(tmp_path:
         proposed(tmp_path, frame(status=standing, cb_motivo_fraude=reasons)).fields["label"]
         == "cb_motivo_fraude"
     )
+
+
+def test_the_word_of_findings_has_a_time_and_that_of_what_was_not_reviewed_has_none(tmp_path: Path) -> None:
+    """Whatever they say: the commonest word is not genuine where it has no time and another one has."""
+    cleared = np.arange(N) % 10 == 5
+    said = np.where(FRAUD, "penipuan", np.where(cleared, "qwx", "zzy"))
+    closed = [*pd.Series(EVENTS + 20 * 24 * HOURS).where(pd.Series(FRAUD | cleared))]
+    found = proposed(tmp_path, frame(hasil=said, tanggal_7=closed))
+    assert found.words == {"fraud": ["penipuan"], "genuine": ["qwx"], "ignored": ["zzy"]}
+    assert found.fields["labelKnownAt"] == "tanggal_7"
+    found = proposed(tmp_path, frame(hasil=said))
+    assert found.words["genuine"] == ["zzy"]
 
 
 def test_a_date_of_fraud_in_swedish_is_a_label(tmp_path: Path) -> None:

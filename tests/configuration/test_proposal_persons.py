@@ -38,6 +38,8 @@ def proposed(folder: Path, **columns: Any) -> Proposal:
         ("a.cust_fst_nm", "a.cust_lst_nm"),
         ("t1.Vorname", "t1.Nachname"),
         ("Fornavn(e)", "Efternavn(e)"),
+        ("VN Vorname", "VN Zuname"),
+        ("voornaam", "familienaam"),
         ("Lead Passenger First Name", "Lead Passenger Surname"),
     ],
 )
@@ -182,12 +184,14 @@ def test_codes_of_phones_are_no_numbers(tmp_path: Path) -> None:
         tmp_path,
         indicatif=DRAW.choice([33, 32, 352], N),
         sparte=DRAW.choice(["01", "02", "03"], N),
+        line=[f"{2_000_000_000 + place * 7_919_191 % 7_000_000_000}" for place in range(N)],
         iccid=[f"8933{place * 7919 % 1000:03}{place:012}" for place in range(N)],
         num_contact=[f"6{place * 7919 % 10**8:08}" for place in range(N)],
     )
     types = {signal.column: signal.type for signal in found.signals}
     assert (types["indicatif"], types["sparte"], types["num_contact"]) == ("category", "category", "phone")
     assert types["iccid"] == "identifier"
+    assert "line" not in types
 
 
 def test_headers_are_cut_in_each_word_or_name_a_field_twice(tmp_path: Path) -> None:
@@ -241,3 +245,13 @@ def test_a_word_among_numbers_is_a_gap(tmp_path: Path) -> None:
     assert "Among numbers and times 's/ info' counts as a missing value" in " ".join(found.decisions)
     found = proposed(tmp_path, bureau=numbers, column7=DRAW.choice(["open", "s/ info", "closed"], N))
     assert found.nulls == ()
+
+
+def test_first_and_last_names_in_one_column_are_no_first_names(tmp_path: Path) -> None:
+    """Where no column has last names, and nearly every cell is several words."""
+    whole = [f"{first} {last}" for first, last in zip(FIRST, LAST, strict=True)]
+    births = [f"19{60 + place % 40}-05-{1 + place % 28:02}" for place in range(N)]
+    found = proposed(tmp_path, NOME_SEGURADO=whole, DT_NASC_SEGURADO=births)
+    assert "firstName" not in found.fields
+    assert found.left_out["NOME_SEGURADO"] == "names are no signals"
+    assert proposed(tmp_path, nome=whole, cognome=LAST).fields["firstName"] == "nome"

@@ -25,6 +25,8 @@ _LATIN: Final = str.maketrans(
     | {"щ": "sch", "ю": "yu", "я": "ya", "э": "e", "љ": "lj", "њ": "nj", "џ": "dz", "ь": None, "ъ": None}
 )
 """Letters that are no Latin ones with accents."""
+_UMLAUTS: Final = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ø": "oe", "å": "aa"})
+"""Letters as systems write them that have none: `Gekuendigt`."""
 _ABBREVIATED: Final = dict(pair.split("=") for pair in synonyms.ABBREVIATIONS.split())
 _UNSPACED: Final = re.compile("[\u3040-\u30ff\u3400-\u9fff]")
 """Letters of scripts that write words without blanks between them."""
@@ -56,8 +58,9 @@ def _full(part: str) -> str:
 
 @cache
 def known(text: str) -> tuple[str, ...]:
-    """Return the entries of a list of synonyms as `words_of` writes them, in their order."""
-    return tuple(dict.fromkeys(words_of(entry) for entry in text.split()))
+    """Return the entries of a list of synonyms as `words_of` writes them, in their order, also without umlauts."""
+    spellings = (each for entry in text.split() for each in (entry, entry.translate(_UMLAUTS)))
+    return tuple(dict.fromkeys(map(words_of, spellings)))
 
 
 def joined(words: str) -> str:

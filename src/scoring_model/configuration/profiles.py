@@ -48,7 +48,7 @@ _FEW: Final = 100  # mean number of records of a code from which a few codes are
 _PADDED: Final = re.compile(r"0\d+", re.ASCII)
 _ROUNDED: Final = re.compile(r"\d[.,]\d{1,8}E\+\d\d", re.ASCII)
 _LONG: Final = 6  # fewest digits of an identifier whose header does not name it
-_INEXACT: Final = 16  # digits from which no number keeps all of them
+_CODE_DIGITS: Final = 10  # digits of numbers of one length from which they are codes, though none recurs
 _ZONE: Final = re.compile(r":\d\d(\.\d+)?( ?UTC| ?GMT|[Zz]| ?[+-]\d\d(:?\d\d)?)$")
 _BLANKS: Final = re.compile(r"\d\s\d+\s\d")
 
@@ -336,7 +336,7 @@ def _is_identifier(found: Profile, values: Sequence[object], *, is_number: bool)
     texts = [str(cells.text(value)).strip() for value in values]
     length = len(texts[0])
     return (
-        length >= (_LONG if found.distinct <= _RECURRING else _INEXACT)
+        length >= (_LONG if found.distinct <= _RECURRING else _CODE_DIGITS)
         and _share(texts, lambda text: text.isdigit() and len(text) == length) > _MOST
     )
 

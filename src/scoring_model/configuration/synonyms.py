@@ -121,7 +121,8 @@ HEADERS: Final = {
         adı ismi vname vornm ad given_nm nombre_s eigenname
     """,
     "lastName": """
-        last_name name_last name_family surname family_name lname ape1 ape_1 ap1 ape nachname familienname
+        last_name name_last name_family surname family_name lname ape1 ape_1 ap1 ape nachname familienname familienaam
+        zuname
         nom nom_famille apellido
         apellidos cognome sobrenome
         apelido achternaam nazwisko efternamn primer_apellido
@@ -176,7 +177,7 @@ HEADERS: Final = {
     "address.line2": """
         address_line2 address_line_2 address2 address_2 line2 adresszusatz complément_adresse complemento apartamento
         apartment apt unit door floor etage etage_dør dør dörr étage piso planta puerta piso_puerta lokal nr_lokalu
-        numer_lokalu num_interior número_interior núm_int interior toevoeging huisnummer_toevoeging scala interno
+        numer_lokalu num_interior número_interior núm_int interior bus toevoeging huisnummer_toevoeging scala interno
     """,
     "address.city": """
         city town pob pobl
@@ -366,7 +367,7 @@ NEGATIONS: Final = """
     není bez ingen ikke uden uten nem όχι ei
     нет не без немає değil yok nije nisu bez 非 不 ليس לא
     tidak bukan không nessuna nessun aucun aucune ninguna ninguno nenhuma nenhum żaden žádný nav nėra ekki
-    keinerlei never
+    keinerlei never belum
 """
 NEGATING_PREFIXES: Final = "in un dis im ir il non des niet nicht nie ne o u ei ikke"
 """Negations that are written together with a word: `invalidé`, `disapproved`."""
@@ -388,11 +389,11 @@ GENUINE: Final = """
     completed entregue pago concluído entregado zugestellt abgeschlossen livré
     честный добросовестный норма нормальный законно добросовісний нормально
     редовен uredno pošteno normalan temiz gerçek geçerli 正常 正規 正当 合法 정상 سليم شرعي תקין אמיתי
-    cleared dismissed refuted unfounded unsubstantiated entlastet widerlegt ausgeräumt écarté écartée infirmé
+    cleared dismissed refuted unfounded unsubstantiated entlastet entkräftet widerlegt ausgeräumt écarté écartée infirmé
     infirmée descartado descartada desestimado escluso scagionato ontkracht wykluczone avskriven frikendt опровергнуто
     false_positive false_alarm falso_positivo falsa_alarma falso_allarme falso_alarme faux_positif fausse_alerte
     fehlalarm vals_positief vals_alarm loos_alarm falskt_larm falsk_alarm falsk_positiv fałszywy_alarm falešný_poplach
-    benign sah hợp_lệ godīgs sąžiningas poctivé поштено lögmætt hoàn_thành
+    benign asli sah hợp_lệ godīgs sąžiningas poctivé поштено lögmætt hoàn_thành
 """
 GENUINE_STEMS: Final = """
     genuine legit legitimate echt légitime legítimo legittimo legalna legítima
@@ -404,6 +405,7 @@ POSITIVE: Final = """
     mauvais malo
     cattivo mau slecht zły x ano igen ναι kyllä da tak áno
     да так evet da áno 是 はい 有 예 نعم כן
+    detected found festgestellt detectado détecté
     confirmed proven substantiated bestätigt nachgewiesen confirmé confirmée avéré avérée confirmado confirmada
     confermato confermata accertato accertata bevestigd potwierdzone potwierdzony potwierdzona bekräftad bekræftet
     bekreftet potvrzeno potvrzený megerősített επιβεβαιωμένη vahvistettu confirmat confirmată подтверждено
@@ -444,8 +446,8 @@ STEPPED_UP: Final = """
 """
 REJECTED: Final = """
     declin reject denied deny block abgelehnt ablehnung gesperrt verweigert zurückgewiesen refus rejet
-    bloqu rechaz deneg rifiut respint recus rejeit negad afgewezen geweiger geblokkeer odrzuc odmow nekad zamít
-    odmít afvist avslå elutasít απορρίφθ hylät hylkä reddedil отказ отклон
+    bloqu rechaz deneg rifiut respint recus rejeit negad afgewezen abgewiesen geweiger geblokkeer odrzuc odmow nekad
+    zamít odmít afvist avslå elutasít απορρίφθ hylät hylkä reddedil отказ отклон
     відхил відмов odbij 否決 否認 拒否 不可 不合格 不承認 未承認 不通過 拒绝 不通过 却下
     ditolak từ_chối tagasi_lükatud keeldutud noraid atmest zamiet zavrn одбиј rebutja
     hafnað ปฏิเสธ رد_شده 거절 turned_down reprov
@@ -485,7 +487,8 @@ AFTERWARDS: Final = """
     arrears overdue dpd delinquency delinquent collection collections recovered recovery refund refunded writeoff
     write_off written_off charged_off chargeoff payout paid_out dunning loss losses mahnung mahnstufe mahnst inkasso
     rückstand verzug erstattung erstattet ausfall impayé recouvrement remboursé remboursement arriéré impago mora
-    recobro recuperado recuperación reembolso pagado indemnizado atraso inadimplência cobrança estorno insoluto rimborso
+    recobro recuperado recuperación reembolso pagado bezahlt
+    ausbezahlt indemnizado atraso inadimplência cobrança estorno insoluto rimborso
     recupero sofferenza arretrato achterstand aanmaning incasso terugbetaald återbetald återbetalning restans windykacja
     account_status account_state contract_status loan_status card_status wallet_status kontostatus vertragsstatus
     statut_compte statut_ligne estado_cuenta estado_contrato estado_conta stato_conto status_konta status_umowy

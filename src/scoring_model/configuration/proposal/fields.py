@@ -19,7 +19,7 @@ from scoring_model.configuration.headers import (
     without_persons,
 )
 from scoring_model.configuration.profiles import Kind, Profile
-from scoring_model.configuration.proposal.draft import FEWEST, Proposal
+from scoring_model.configuration.proposal.draft import FEWEST, NEARLY_ALL, Proposal
 from scoring_model.configuration.proposal.file import country_share
 from scoring_model.configuration.proposal.label_columns import LABEL_WORDS
 from scoring_model.configuration.proposal.matching import rank
@@ -89,6 +89,8 @@ def _fits(proposal: Proposal, name: str, column: Profile) -> bool:
     """Return whether the cells of a column may be those of a field."""
     if column.kind in (Kind.EMPTY, Kind.TIME):
         return False
+    if name == "firstName" and proposal.likeliest("lastName", list(Kind)) is None and _are_whole(column):
+        return False
     if name in ("firstName", "lastName"):
         return column.kind not in (Kind.NUMBER, Kind.LIST)
     if name in ("address.line1", "address.city"):
@@ -98,6 +100,12 @@ def _fits(proposal: Proposal, name: str, column: Profile) -> bool:
     if name in ("citizenship", "address.country"):
         return country_share(column.column) >= 0.9
     return name != "address.region" or _is_region(proposal, column)
+
+
+def _are_whole(column: Profile) -> bool:
+    """Return whether nearly all names are several words, as first and last names in one column are."""
+    texts = [str(value).split() for value in column.column.values[:SAMPLE]]
+    return sum(len(parts) > 1 for parts in texts) > NEARLY_ALL * len(texts)
 
 
 def _find_second_line(proposal: Proposal) -> None:

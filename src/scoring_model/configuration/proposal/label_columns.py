@@ -2,14 +2,14 @@
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum, StrEnum
 from functools import partial
 from typing import Final
 
 import numpy as np
 
-from scoring_model.arrays import BoolArray, IntArray
+from scoring_model.arrays import BoolArray, FloatArray, IntArray
 from scoring_model.configuration import synonyms
 from scoring_model.configuration.headers import joined, known, ranks, tells, words_of
 from scoring_model.configuration.profiles import Kind, Profile
@@ -117,14 +117,15 @@ def meaning_of(text: str) -> Meaning:
 def _is_denied(words: str) -> bool:
     """Return whether a negation is of the word of fraud, and not of what the fraud was: `fraud: no card present`.
 
-    It stands before that word, or is the last word or the last but one.
+    It stands before that word, or is the last word, or that of a confirmation follows.
     """
     if words.startswith(_NEGATED):
         return True
     parts = words.split("_")
     denials = [place for place, part in enumerate(parts) if part in known(synonyms.NEGATIONS)]
     first = next((place for place, part in enumerate(parts) if tells(part, synonyms.FRAUD_STEMS)), len(parts))
-    return bool(denials) and (denials[0] < first or denials[0] >= len(parts) - 2)
+    confirmed = any(part in known(synonyms.POSITIVE) for part in parts[first + 1 :])
+    return bool(denials) and (denials[0] < first or denials[0] == len(parts) - 1 or confirmed)
 
 
 def label_columns(profiles: Iterable[Profile]) -> list[LabelColumn]:
@@ -184,6 +185,8 @@ def _by_words(profile: Profile) -> LabelColumn | None:
         return None
     if telling and profile.filled < _RARE and not (of[Meaning.YES] or of[Meaning.NO] or of[Meaning.GENUINE]):
         return None  # kinds of fraud
+    if inverse and not (of[Meaning.YES] or of[Meaning.NO]):
+        return None  # ways of legitimation
     if telling and len(words) > 2 and all(_NUMBER.fullmatch(word) for word in words):
         return _of_levels(profile, words)
     fraud, genuine = of[Meaning.YES], (*of[Meaning.NO], *of[Meaning.GENUINE])
@@ -242,23 +245,21 @@ def told_by_times(profiles: Sequence[Profile], events: IntArray) -> list[tuple[L
     """
     found = []
     for time in (one for one in profiles if one.kind is Kind.TIME and one.filled < _SELDOM):
-        filled = time.times != NEVER
-        if filled.sum() < _FEWEST or come_before(time.times, events):
+        times = time.times
+        if (times != NEVER).sum() < _FEWEST or come_before(times, events):
             continue
-        columns = map(partial(_filled_for, filled=filled), profiles)
+        columns = map(partial(_filled_for, times=times), profiles)
         found += [(column, time) for column in columns if column is not None]
     return sorted(found, key=lambda one: (len(one[0].profile.counts), -one[0].profile.filled))
 
 
-def _filled_for(profile: Profile, filled: BoolArray) -> LabelColumn | None:
+def _filled_for(profile: Profile, times: IntArray) -> LabelColumn | None:
     """Return a column whose words each have a time in nearly all or nearly none of their records, and some in all."""
     if profile.kind in (Kind.EMPTY, Kind.TIME) or len(profile.counts) > LABEL_WORDS:
         return None
-    size = len(profile.counts) + 1
-    counts = np.bincount(profile.column.codes + 1, minlength=size)
-    shares = np.bincount(profile.column.codes + 1, weights=filled, minlength=size) / np.maximum(counts, 1)
+    shares = shares_filled(profile, times)
     is_fraud = shares >= KNOWN_FRAUDS
-    if is_fraud[0] or not is_fraud.any() or (is_fraud[1:].all() and not counts[0]):
+    if is_fraud[0] or not is_fraud.any() or (is_fraud[1:].all() and profile.filled == 1):
         return None
     if (shares[~is_fraud] > _STRAY).any():
         return None
@@ -270,6 +271,39 @@ def _filled_for(profile: Profile, filled: BoolArray) -> LabelColumn | None:
     return LabelColumn(
         profile=profile, trust=Trust.TIMES, fraud=fraud, genuine=others, ignored=(), guess=True
     )
+
+
+def told_apart_by_times(column: LabelColumn, profiles: Iterable[Profile], events: IntArray) -> LabelColumn:
+    """Return a label whose genuine word was guessed with those words of findings that have a time as nearly all frauds.
+
+    The others, such as `not reviewed`, lack it; they are no label.
+
+    Parameters
+    ----------
+    events : ndarray of shape (n,), int64
+        Times of the events, microseconds; `NEVER` where missing.
+    """
+    others = (*column.genuine, *column.ignored)
+    for time in (one for one in profiles if one.kind is Kind.TIME):
+        times = time.times
+        shares = dict(zip(words_in(column.profile), shares_filled(column.profile, times)[1:], strict=True))
+        found = tuple(word for word in others if shares[word] >= KNOWN_FRAUDS)
+        left = tuple(word for word in others if shares[word] <= _STRAY)
+        is_all = (
+            len(found) + len(left) == len(others)
+            and min(shares[word] for word in column.fraud) >= KNOWN_FRAUDS
+        )
+        if found and left and is_all and not come_before(times, events):
+            return replace(column, genuine=found, ignored=left, guess=False)
+    return column
+
+
+def shares_filled(profile: Profile, times: IntArray) -> FloatArray:
+    """Return the share of records with a time: first of those without a word, then of each word."""
+    size = len(profile.counts) + 1
+    counts = np.bincount(profile.column.codes + 1, minlength=size)
+    filled = np.bincount(profile.column.codes + 1, weights=times != NEVER, minlength=size)
+    return filled / np.maximum(counts, 1)
 
 
 def _by_frequency(profile: Profile, trust: Trust, words: Sequence[str]) -> LabelColumn | None:

@@ -8,6 +8,7 @@ from scoring_model.configuration.proposal.label_columns import (
     LabelColumn,
     Trust,
     label_columns,
+    told_apart_by_times,
     told_by_times,
 )
 from scoring_model.configuration.proposal.matching import rank
@@ -58,6 +59,8 @@ def _by_times(
     Without words of fraud it is the column of which some codes alone have a time in another column.
     """
     best, event = next(iter(candidates), None), proposal.of("eventTime")
+    if best is not None and event is not None and best.guess and best.trust is Trust.FRAUD_WORD:
+        return told_apart_by_times(best, proposal.free(), event.times), None
     if event is None or (best is not None and (not best.guess or best.trust is Trust.FRAUD_WORD)):
         return best, None
     columns = [column for column in proposal.free() if rank(column, "closedAt") is None]

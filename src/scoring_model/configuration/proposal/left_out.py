@@ -11,6 +11,7 @@ from scoring_model.configuration.profiles import Kind, Profile, are_rounded
 from scoring_model.configuration.proposal.draft import FEWEST, NEARLY_ALL, Proposal
 from scoring_model.configuration.proposal.fields import SAMPLE, numbers_records
 from scoring_model.configuration.proposal.label_columns import LABEL_WORDS, words_in
+from scoring_model.configuration.proposal.matching import rank
 from scoring_model.configuration.proposal.outcomes import not_passed_rows
 from scoring_model.configuration.proposal.signals import _LINKING
 from scoring_model.records import NEVER
@@ -43,7 +44,7 @@ def leave_out(proposal: Proposal) -> None:
         targets = np.maximum(targets, 0)  # where only frauds have a label, the others are genuine
     found, words = _found(proposal, targets), _words_of_names(proposal)
     for column in proposal.free():
-        if _holds_names(column, words):
+        if _holds_names(column, words, proposal.persons):
             _leave_out_names(proposal, column)
         elif reason := _no_signal(proposal, column, found, seconds):
             proposal.left_out[column.name] = reason
@@ -103,7 +104,8 @@ def _no_signal(proposal: Proposal, column: Profile, found: BoolArray, seconds: F
 def _found(proposal: Proposal, targets: IntArray) -> BoolArray:
     """Return the rows with a time at which the label became known, or the frauds where most rows have one."""
     known = proposal.of("labelKnownAt")
-    frauds: BoolArray = targets == 1
+    rows = len(next(iter(proposal.profiles.values())).column)
+    frauds: BoolArray = targets == 1 if len(targets) else np.zeros(rows, dtype=np.bool_)
     dated = frauds if known is None else known.times != NEVER
     return dated if len(dated) and dated.mean() < _RARE else frauds
 
@@ -116,7 +118,7 @@ def _is_after(proposal: Proposal, column: Profile, found: BoolArray) -> bool:
     values = column.column.values
     is_value = proposal.numbers(values) != 0 if column.kind is Kind.NUMBER else np.ones(len(values), np.bool_)
     filled = np.append(is_value, False)[column.column.codes]
-    if len(found) != len(filled) or not FEWEST <= filled.sum() < _RARE * len(filled):
+    if not FEWEST <= filled.sum() < _RARE * len(filled):
         return False
     return bool(found[filled].mean() > NEARLY_ALL)
 
@@ -177,12 +179,13 @@ def _are_names(column: Profile, words: frozenset[str]) -> bool:
     return len(names) > _MOSTLY * len(cells_of)
 
 
-def _holds_names(column: Profile, words: frozenset[str]) -> bool:
+def _holds_names(column: Profile, words: frozenset[str], persons: frozenset[str]) -> bool:
     """Return whether a column is called by the word for names, or has those of others, and holds words."""
     is_whole = not {*map(joined, (column.words, without_persons(column.words)))}.isdisjoint(
         ranks(synonyms.WHOLE_NAMES)
     )
-    is_called_so = is_whole or tells(column.words, synonyms.NAMES) or _are_names(column, words)
+    is_name = any(rank(column, name, persons) is not None for name in ("firstName", "lastName"))
+    is_called_so = is_whole or is_name or tells(column.words, synonyms.NAMES) or _are_names(column, words)
     numbered = sum(any(map(str.isdigit, str(value))) for value in column.column.values[:SAMPLE])
     fits = column.kind in (Kind.TEXT, Kind.CATEGORY, Kind.IDENTIFIER)
     return is_called_so and fits and numbered < min(len(column.column.values), SAMPLE) / 2

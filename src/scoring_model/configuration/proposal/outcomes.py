@@ -27,6 +27,7 @@ _ENDS: Final = {
 _NEGATED: Final = {"passed": "failed", "approved": "declined"}
 _UNKNOWN: Final = ""
 _RARE: Final = 0.5  # only applicants who were stepped up have an end
+_BEGINNING: Final = 5  # letters in which words of one stem agree: verified, could not verify
 _STEM: Final = 4  # letters of a word from which its beginning may be a negation
 _OTHERS: Final = 2  # most unknown words beside approved and declined, such as those for what is waited for
 
@@ -82,7 +83,8 @@ def _outcomes_of(proposal: Proposal, column: Profile) -> Words:
     """
     words = _meanings(column, _OUTCOMES)
     unsure = [*words.get("stepped_up", []), *words.get(_UNKNOWN, [])]
-    is_one = "failed" in words or "passed" in words or tells(column.words, synonyms.DECISION)
+    headers = synonyms.DECISION + synonyms.RESOLUTION
+    is_one = "failed" in words or "passed" in words or tells(column.words, headers)
     if (_UNKNOWN not in words and "passed" in words) or not is_one:
         return words
     said = dict(zip(words_in(column), column.counts.tolist(), strict=True))
@@ -123,9 +125,15 @@ def _ends_of(column: Profile) -> Words:
     for word, other in ((word, other) for word in said for other in said if word != other):
         if _negates(said[word], said[other]):
             meanings |= {word: "declined", other: "approved"}
+    well = {
+        part[:_BEGINNING] for word in said if meanings[word] == "approved" for part in said[word].split("_")
+    }
     for word in said:
         if not meanings[word] and _is_negated(said[word]):
-            meanings[word] = "abandoned"
+            alike = any(
+                len(part) >= _BEGINNING and part[:_BEGINNING] in well for part in said[word].split("_")
+            )
+            meanings[word] = "declined" if alike else "abandoned"
     said_of = dict(zip(words_in(column), column.counts.tolist(), strict=True))
     unknown = sorted((word for word in meanings if not meanings[word]), key=lambda word: -said_of[word])
     if unknown and "approved" not in meanings.values() and "declined" in meanings.values():
@@ -274,7 +282,7 @@ def not_passed_rows(proposal: Proposal) -> BoolArray:
     """Return the rows that were stepped up or stopped; none of them without a column that says it."""
     column = proposal.of("outcome")
     if column is None:
-        return np.zeros(1, dtype=np.bool_)
+        return np.zeros(len(next(iter(proposal.profiles.values())).column), dtype=np.bool_)
     return _holds(column, [*proposal.outcomes.get("stepped_up", ()), *proposal.outcomes.get("failed", ())])
 
 

@@ -10,7 +10,12 @@ from scoring_model.arrays import IntArray
 from scoring_model.configuration.configuration import RecordSettings
 from scoring_model.configuration.profiles import Kind, Profile, counted_like, counts_seconds, profile
 from scoring_model.configuration.proposal.draft import Proposal
-from scoring_model.configuration.proposal.label_columns import KNOWN_FRAUDS, come_before, tell_when_known
+from scoring_model.configuration.proposal.label_columns import (
+    KNOWN_FRAUDS,
+    come_before,
+    shares_filled,
+    tell_when_known,
+)
 from scoring_model.configuration.proposal.matching import rank
 from scoring_model.records import NEVER
 from scoring_model.records.clocks import join_clock
@@ -186,9 +191,8 @@ def _with_findings(targets: IntArray, label: Profile, times: IntArray) -> IntArr
 
     Such as `unable to contact` among the findings of reviews.
     """
-    codes, size = label.column.codes + 1, len(label.counts) + 1
-    counts = np.maximum(np.bincount(codes, minlength=size), 1)
-    shares = np.bincount(codes, weights=times != NEVER, minlength=size) / counts
+    shares = shares_filled(label, times)
     shares[0] = 0
-    found: IntArray = np.where((targets == -1) & (shares[codes] >= KNOWN_FRAUDS), 0, targets)
+    is_found = shares[label.column.codes + 1] >= KNOWN_FRAUDS
+    found: IntArray = np.where((targets == -1) & is_found, 0, targets)
     return found
