@@ -203,8 +203,8 @@ class RepeatedRecords(ValueError):
     def __init__(self, count: int, example: str) -> None:
         super().__init__(
             f"{count:,} records of the history are also scored, by their recordId ({example}): leave them out of one "
-            "of both; for score, features and explain --allow-repeats (allow_repeats=True) leaves them out of the "
-            "history"
+            "of both; for score, features and explain-record --allow-repeats (allow_repeats=True) leaves them out of "
+            "the history"
         )
 
 

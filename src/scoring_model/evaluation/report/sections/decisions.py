@@ -16,9 +16,12 @@ from scoring_model.evaluation.report.words import (
     OUTCOME_TITLES,
     estimate_text,
     percent,
+    possible_text,
     threshold_text,
+    writer_of,
 )
 from scoring_model.evaluation.result import EvaluationResult
+from scoring_model.figures import FIGURES
 
 if TYPE_CHECKING:
     from scoring_model.evaluation.curves import ThresholdMap
@@ -29,9 +32,27 @@ def decisions_section(evaluation: EvaluationResult) -> Section:
     return Section(
         name="thresholds",
         title="Thresholds and scores",
+        texts=tuple(_cost(evaluation)),
         drawings=(partial(_threshold_map, evaluation), partial(_distribution, evaluation)),
         grids=(_outcomes(evaluation), _meaning(evaluation)),
     )
+
+
+def _cost(evaluation: EvaluationResult) -> Iterator[str]:
+    """Say what an applicant costs under the policy, where it has costs."""
+    cost = evaluation.figures.get("cost")
+    if cost is None or cost.value is None:
+        return
+    text = (
+        f"An applicant costs {estimate_text(cost, writer_of('cost'))} on average, by the costs of the policy"
+    )
+    if evaluation.stopped is None:
+        yield f"{text}."
+    else:
+        possible = possible_text(
+            evaluation.stopped.possible.get("cost"), writer_of("cost"), FIGURES["cost"].span
+        )
+        yield f"{text}; whatever the stopped ones were: {possible}."
 
 
 def _outcomes(evaluation: EvaluationResult) -> Grid:
