@@ -23,6 +23,7 @@ from scoring_model.features import (
 from scoring_model.features.signal_settings import READ_TYPES
 from scoring_model.features.signals import read_families
 from scoring_model.records import RecordTable, SignalType
+from scoring_model.records.phone import KINDS
 
 SIGNALS = {
     "email": SignalSettings(type=SignalType.EMAIL),
@@ -231,3 +232,19 @@ def test_mistaken_settings_are_reported() -> None:
         SignalSettings(type=SignalType.PHONE, country="de")
     with pytest.raises(Invalid, match="disposable: must be domains"):
         MailProviders(disposable=("@gone.example",))
+
+
+def test_codes_have_words() -> None:
+    """Domains, countries and networks are those of the vocabularies; kinds and ranges have names."""
+    matrix = FeatureMatrix(SETTINGS, STATE)
+    words = {one.name: matrix.code_words(one) for one in matrix.features if one.categorical}
+    assert words == {
+        "email_domain": STATE.vocabulary("signals.email:domain").values,
+        "email_top_domain": STATE.vocabulary("signals.email:top").values,
+        "phone_mobile_country": STATE.vocabulary("signals.mobile:country").values,
+        "phone_mobile_kind": tuple(kind.replace("_", " ") for kind in KINDS),
+        "ip_network": STATE.vocabulary("signals.ip:network").values,
+        "ip_range": words["ip_range"],
+    }
+    assert words["ip_range"][:2] == ("public", "private")
+    assert all(words.values())

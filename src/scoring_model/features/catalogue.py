@@ -1,8 +1,9 @@
 """Entries of the catalogue of features, and names that follow from the configuration."""
 
 import re
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, Final, Literal
 
 Direction = Literal[-1, 0, 1]
@@ -213,6 +214,7 @@ def read_features(
     protected: str | None,
     aspect: str | None = None,
     others: tuple[str, ...] = (),
+    words: Mapping[str, Sequence[str]] = MappingProxyType({}),
 ) -> tuple[Feature, ...]:
     """Return features that are read from a signal.
 
@@ -226,6 +228,8 @@ def read_features(
         End of the reason code; by default the reason is that of the signal.
     others : tuple of str
         Further inputs.
+    words : mapping of str to sequence of str
+        What the codes 0, 1, ... of a category stand for, by the end of its name.
     """
     return tuple(
         Feature(
@@ -235,6 +239,7 @@ def read_features(
             reason=signal_reason(signal) if aspect is None else read_reason(kind, signal, aspect),
             sentence=sentence.format(f"signal {signal}"),
             categorical=unit == "code",
+            words=tuple(words.get(end, ())),
             protected=protected,
             fitted=unit.startswith("bits"),
         )

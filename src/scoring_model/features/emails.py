@@ -71,7 +71,8 @@ def groups(signal: str, settings: SignalSettings, state: FittedState) -> tuple[G
     """Return the groups of one signal."""
     field, names = f"signals.{signal}", ("firstName", "lastName")
     domains, tops = (state.vocabulary(f"{field}:{part}") for part in ("domain", "top"))
-    features = partial(read_features, "email", signal, protected=settings.protected)
+    words = {"domain": domains.values, "top_domain": tops.values}
+    features = partial(read_features, "email", signal, protected=settings.protected, words=words)
 
     @lru_cache(_DOMAINS)
     def provided(domain: str) -> tuple[float, ...]:

@@ -46,7 +46,8 @@ def groups(signal: str, settings: SignalSettings, state: FittedState) -> tuple[G
     """Return the group of one signal."""
     field = f"signals.{signal}"
     networks = state.vocabulary(f"{field}:network")
-    features = partial(read_features, "ip", signal, protected=settings.protected)
+    words = {"network": networks.values, "range": _RANGE_WORDS}
+    features = partial(read_features, "ip", signal, protected=settings.protected, words=words)
 
     def described(ip: str | None) -> tuple[float, ...]:
         address = None if ip is None else read_ip(ip)
@@ -85,7 +86,8 @@ _ADDRESS = (
         f"Network of the {{}}: its first {NETWORK_BITS} bits, or {IPV6_BITS[NETWORK_BITS]} of version 6.",
     ),
 )
-_NAMES = ", ".join(f"{code} {name}" for code, name in enumerate(("public", *_RANGES)))
+_RANGE_WORDS = ("public", *_RANGES)
+_NAMES = ", ".join(f"{code} {name}" for code, name in enumerate(_RANGE_WORDS))
 _RANGE = (
     ("special", "0 or 1", "Whether the {} is of a range that is not public."),
     ("range", "code", f"Range of the {{}}: {_NAMES}."),

@@ -17,7 +17,8 @@ def groups(signal: str, settings: SignalSettings, state: FittedState) -> tuple[G
     """Return the group of one signal."""
     field, country_field = f"signals.{signal}", "address.country"
     home, countries = settings.country, state.vocabulary(f"{field}:country")
-    features = partial(read_features, "phone", signal, protected=settings.protected)
+    words = {"country": countries.values, "kind": _KIND_WORDS}
+    features = partial(read_features, "phone", signal, protected=settings.protected, words=words)
 
     def number(phone: str | None, country: str | None) -> tuple[float, ...]:
         found = None if phone is None else read_phone(phone, home)
@@ -44,7 +45,8 @@ def groups(signal: str, settings: SignalSettings, state: FittedState) -> tuple[G
     )
 
 
-_KINDS = ", ".join(f"{code} {kind.replace('_', ' ')}" for code, kind in enumerate(KINDS))
+_KIND_WORDS = tuple(kind.replace("_", " ") for kind in KINDS)
+_KINDS = ", ".join(f"{code} {kind}" for code, kind in enumerate(_KIND_WORDS))
 _NUMBER = (
     ("unreadable", "0 or 1", "Whether the {} cannot be read as a phone number."),
     ("invalid", "0 or 1", "Whether the {} is no number of any numbering plan."),
