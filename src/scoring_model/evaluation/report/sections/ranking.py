@@ -24,7 +24,8 @@ from scoring_model.evaluation.report.words import (
     writer_of,
 )
 from scoring_model.evaluation.result import EvaluationResult
-from scoring_model.figures import FIGURES, FPR_LIMITS
+from scoring_model.figures import CAPACITIES, FIGURES, FPR_LIMITS
+from scoring_model.records.times import DAY
 
 _BANDS: Final = (
     f"The band is a 95% interval of each point by itself, from {REPEATS:,} draws of days and rings."
@@ -38,10 +39,22 @@ def ranking_section(evaluation: EvaluationResult) -> Section:
     return Section(
         name="ranking",
         title="Finding frauds",
-        texts=() if evaluation.stopped is None else (OBSERVED_ONLY,),
+        texts=(*(() if evaluation.stopped is None else (OBSERVED_ONLY,)), *_without_queue(evaluation)),
         drawings=tuple(partial(make, evaluation) for make in (_roc, _precision_recall, _capacity)),
         grids=(ranking_grid(evaluation),),
     )
+
+
+def _without_queue(evaluation: EvaluationResult) -> Iterator[str]:
+    """Say from how many reviews a day on everyone is reviewed, so that recall says nothing about the model."""
+    records = evaluation.records
+    fullest = int(np.unique(records.event_times // DAY, return_counts=True)[1].max(initial=0))
+    idle = [capacity for capacity in CAPACITIES if capacity >= fullest]
+    if records.weights is None and evaluation.overall.frauds and idle:
+        yield (
+            f"No day has more than {fullest:,} records: {idle[0]:,} reviews a day or more are of everyone, and find "
+            "every fraud with any model."
+        )
 
 
 def ranking_grid(evaluation: EvaluationResult) -> Grid:
