@@ -12,7 +12,7 @@ from scoring_model.configuration import load_configuration, load_gates
 from scoring_model.configuration.rules import keep_features
 from scoring_model.contract.fields import signal_field
 from scoring_model.evaluation import NothingToEvaluate
-from scoring_model.evaluation.holdout import group_columns, read_labelled, training_folder
+from scoring_model.evaluation.holdout import group_columns, maturity_of, read_labelled, training_folder
 from scoring_model.evaluation.sequential import Answer, Look, needed_text
 from scoring_model.evaluation.trained_records import trained_until
 from scoring_model.locks import locked
@@ -60,7 +60,6 @@ if TYPE_CHECKING:
 
 _BY: Final = "retraining"
 _REGISTER_SECONDS: Final = 600.0
-_NOTHING_MATURED: Final = "wait: no record from after both trainings has matured yet"
 _FINISHED: Final = "promote: an earlier run decided; its bundle serves now"
 
 
@@ -137,6 +136,17 @@ def _trained_until(*scorers: Scorer) -> int:
     if len(ends) < len(scorers):
         raise RetrainingError("a bundle does not hold its split: the records of its training are not known")
     return max(ends)
+
+
+def nothing_matured(since: int, maturity: int) -> str:
+    """Say that no record from an instant on has matured, and when the first one can have.
+
+    >>> from scoring_model.records.times import DAY
+    >>> nothing_matured(20_000 * DAY, 60 * DAY)
+    'wait: no record from after both trainings has matured yet; one of 2024-10-04 has on 2024-12-03'
+    """
+    first, matured = (rfc3339(instant)[:10] for instant in (since, since + maturity))
+    return f"wait: no record from after both trainings has matured yet; one of {first} has on {matured}"
 
 
 def _tidy(work: Path) -> None:
@@ -237,10 +247,11 @@ class _Run:
             report=self._report,
         )
         challenger = self._trained(records) if waiting is None else waiting
-        done = self._look(records, old, challenger, None if is_champion else champion)
+        since = _trained_until(old, Scorer.load(challenger.bundle, public_key=self._given.public_key))
+        done = self._look(records, old, challenger, since, crowned=None if is_champion else champion)
         found = Retrained(
             answer=Answer.WAIT,
-            text=_NOTHING_MATURED,
+            text=nothing_matured(since, maturity_of(old)),
             champion=champion.model_version,
             challenger=challenger.versions.model,
             trained=waiting is None,
@@ -294,14 +305,19 @@ class _Run:
         return challenger
 
     def _look(
-        self, records: Records, old: Scorer, challenger: Challenger, crowned: Registered | None
+        self,
+        records: Records,
+        old: Scorer,
+        challenger: Challenger,
+        since: int,
+        *,
+        crowned: Registered | None,
     ) -> Promotion | None:
-        """Compare both on matured records that neither was trained on; None without any.
+        """Compare both on matured records from `since` on, which neither was trained on; None without any.
 
         `crowned` becomes the champion, once the records can be compared.
         """
         given = self._given
-        since = _trained_until(old, Scorer.load(challenger.bundle, public_key=given.public_key))
         earlier, fresh = cut(records, since)
         self._report(
             f"{fresh.num_rows:,} records from {rfc3339(since)} on, which neither model was trained on"
