@@ -72,7 +72,7 @@ def for_markdown(text: str) -> str:
     Examples
     --------
     >>> for_markdown("a|b *c* snake_case <i>")
-    'a\\\\|b \\\\*c\\\\* snake_case &lt;i&gt;'
+    'a\\|b \\*c\\* snake_case &lt;i&gt;'
     """
     return _MARKUP.sub(r"\\\g<0>", html.escape(visible(" ".join(text.split())), quote=False))
 

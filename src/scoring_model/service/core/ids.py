@@ -91,6 +91,6 @@ def first_of(instant: int) -> bytes:
     Examples
     --------
     >>> first_of(1_780_315_200_000_000).hex()
-    '019e832ba20000000000000000000000'
+    '019e830e1a0000000000000000000000'
     """
     return (max(0, instant // 1000) << 80).to_bytes(16, "big")
