@@ -317,6 +317,9 @@ def test_a_gate_on_a_finding(state: State, verdict: str, code: int) -> None:
     checked = report(found, gate=FindingGate(findings="SM003"))
     assert (checked.results[0].verdict, checked.exit_code) == (verdict, code)
     assert "SM003" in checked.results[0].detail
+    (evidence,) = checked.results[0].measured
+    counted = {State.CLEAR: 0, State.FOUND: 3, State.NOT_APPLICABLE: None}
+    assert evidence.estimate.value == counted[state]
     unknown = report(compared(), gate=FindingGate(findings="SM003"))
     assert (unknown.exit_code, unknown.results[0].detail) == (11, "SM003: was not checked")
 

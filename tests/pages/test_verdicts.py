@@ -223,6 +223,8 @@ def test_a_benefit_holds_for_all_labels_of_the_stopped() -> None:
     ended = 0
     for name, one in gates.benefits.items():
         direction = -1 if FIGURES[name][0] == LOWER else 1
+        value = found.differences[name].value
+        assert one.value == (None if value is None else direction * value)
         possible = found.released.possible.get(name)
         ends = None if possible is None else (possible.ends.simultaneous_low, possible.ends.simultaneous_high)
         if ends is None or None in ends:
