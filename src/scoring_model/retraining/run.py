@@ -143,10 +143,10 @@ def nothing_matured(since: int, maturity: int) -> str:
 
     >>> from scoring_model.records.times import DAY
     >>> nothing_matured(20_000 * DAY, 60 * DAY)
-    'wait: no record from after both trainings has matured yet; one of 2024-10-04 has on 2024-12-03'
+    'wait: no record from after both trainings has matured yet; one of 2024-10-04 matures on 2024-12-03'
     """
     first, matured = (rfc3339(instant)[:10] for instant in (since, since + maturity))
-    return f"wait: no record from after both trainings has matured yet; one of {first} has on {matured}"
+    return f"wait: no record from after both trainings has matured yet; one of {first} matures on {matured}"
 
 
 def _tidy(work: Path) -> None:

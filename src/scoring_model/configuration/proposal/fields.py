@@ -30,11 +30,9 @@ from scoring_model.records import cells
 SAMPLE: Final = 5_000
 _UNIQUE: Final = 0.999  # share of distinct values from which a column numbers the records
 _HOUSE_NUMBER: Final = re.compile(r"\d{1,4}(?!\d)\W?.{0,6}$", re.ASCII)
-_RISING: Final = (
-    0.95  # share of whole numbers that are above the one before from which they number the records
-)
-_SPARSE: Final = 1_000  # the same of those that rise
 _DENSE: Final = 1.5  # numbers from the first to the last for each record, at most, in a running number
+_SPARSE: Final = 1_000  # the same where the numbers rise from event to event
+_RISING: Final = 0.95  # share of numbers above the one of the event before, from which they rise
 
 
 def find_documents(proposal: Proposal) -> None:
@@ -196,7 +194,7 @@ def _is_region(proposal: Proposal, column: Profile) -> bool:
 
 
 _TOLD: Final = {"address.line1": _are_streets, "citizenship": _are_citizenships}
-"""How columns are told whose headers only hold a word of a field."""
+"""By field, how a column is recognised whose header is no known one: by a word of it, and by its cells."""
 
 
 def find_record_id(proposal: Proposal) -> None:
