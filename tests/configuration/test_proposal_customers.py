@@ -16,6 +16,7 @@ from scoring_model.training.preparation import prepare
 N, CUSTOMERS = 6_000, 60
 DRAW = np.random.default_rng(3)
 CUSTOMER = np.arange(N) % CUSTOMERS
+KINDS = (("job", 20), ("town", 6))
 
 
 def payments(person: Any = CUSTOMER, **columns: Any) -> pd.DataFrame:
@@ -66,6 +67,27 @@ def test_names_of_customers_without_a_card_make_a_key(tmp_path: Path) -> None:
         "first_name": "identifier",
         "last_name": "identifier",
     }
+
+
+def test_an_id_of_customers_stands_for_their_names(tmp_path: Path) -> None:
+    """Not as the field that names a person, but as what links records."""
+    ids = [f"s-{number}" for number in CUSTOMER]
+    found = proposed(tmp_path, payments(subject_id=ids))
+    assert "subjectId" not in found.fields
+    assert found.keys == {"subject": ("signals.subject_id",)}
+    assert found.left_out.keys() >= {"first_name", "last_name"}
+    found = proposed(tmp_path, payments(subjectId=ids))
+    assert "rename subjectId" in " ".join(found.decisions)
+
+
+def test_categories_that_tell_customers_are_left_out(tmp_path: Path) -> None:
+    """Without names no training sees that all payments of a job are of three customers."""
+    jobs, towns = (
+        [f"{kind} {'abcdefghijklmnopqrst'[number % n]}" for number in CUSTOMER] for kind, n in KINDS
+    )
+    found = proposed(tmp_path, payments(job=jobs, town_of_birth=towns))
+    assert "fewer than five customers" in found.left_out["job"]
+    assert "town_of_birth" in {signal.name for signal in found.signals}
 
 
 @pytest.mark.parametrize("times", [1, 2])
