@@ -281,7 +281,10 @@ def our_columns(case: Case) -> pd.DataFrame:
     scorer = load(case.work / OURS)
     frame = feature_table(scorer, case.records).to_pandas().drop(columns="recordId")
     codes = [one.name for one in scorer.matrix.features if one.categorical]
-    return pd.DataFrame(frame.astype(dict.fromkeys(codes, "category")))
+    texts = {name: frame[name].map("{:.0f}".format, na_action="ignore") for name in codes}
+    return frame.assign(**texts).astype(
+        dict.fromkeys(codes, "category")
+    )  # Parquet keeps categories of texts alone
 
 
 def run_peer_on(
