@@ -282,9 +282,8 @@ def our_columns(case: Case) -> pd.DataFrame:
     frame = feature_table(scorer, case.records).to_pandas().drop(columns="recordId")
     codes = [one.name for one in scorer.matrix.features if one.categorical]
     texts = {name: frame[name].map("{:.0f}".format, na_action="ignore") for name in codes}
-    return frame.assign(**texts).astype(
-        dict.fromkeys(codes, "category")
-    )  # Parquet keeps categories of texts alone
+    # Parquet keeps categories of texts alone.
+    return pd.DataFrame(frame.assign(**texts).astype(dict.fromkeys(codes, "category")))
 
 
 def run_peer_on(
