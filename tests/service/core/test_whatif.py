@@ -258,8 +258,10 @@ async def test_a_night_is_one_day(
     monkeypatch.setenv("MASTERS", base64.b64encode(bytes(range(32))).decode())
     (tmp_path / "rules.yaml").write_text(RULES.replace("2026-05-31", "2026-06-01"))
     caller, sent = await world.client(), signals_of(world.bundle)[0]
-    words = ("whatif", "--database", world.url, "--master-key", "env:MASTERS", "--bundle", world.bundle)
-    words += ("--rules", tmp_path / "rules.yaml", "--out", tmp_path / "o.parquet")
+    words = (
+        *("whatif", "--database", world.url, "--master-key", "env:MASTERS", "--bundle", world.bundle),
+        *("--rules", tmp_path / "rules.yaml", "--out", tmp_path / "o.parquet"),
+    )
     world.clock.at = START - START % DAY + DAY - 5 * HOUR
     for _ in range(3):
         await world.verify(caller, signals=sent)
