@@ -245,3 +245,53 @@ def test_reviews_that_ended_badly_are_not_counted_for_the_parts(tmp_path: Path) 
         ended = np.where(decided == "referred", DRAW.choice(ends, N, p=[0.9, 0.1]), "")
         counted.append(proposed(tmp_path, device=devices, decision=decided, review=ended).parts.genuine)
     assert counted[1] < 0.8 * counted[0]
+
+
+@pytest.mark.parametrize(
+    "decided",
+    [
+        ("AUTORIZADO", "VALIDACION", "RECHAZADO"),
+        ("doorgelaten", "handmatige controle", "geblokkeerd"),
+        ("approved", "review", "kaput"),
+    ],
+)
+def test_the_last_word_of_a_decision_has_the_meaning_that_is_left(
+    tmp_path: Path, decided: tuple[str, str, str]
+) -> None:
+    """Under a header of decisions, if as many have it as usually pass or are stopped; it is named as guessed."""
+    found = proposed(tmp_path, dictamen=DRAW.choice(decided, N, p=(0.8, 0.1, 0.1)))
+    kinds = ("passed", "stepped_up", "failed")
+    assert [found.outcomes[kind] for kind in kinds] == [[word.lower()] for word in decided]
+    named = next(text for text in found.decisions if text.startswith("dictamen is taken"))
+    assert named.count("guessed") == 1
+    seldom = DRAW.choice(decided, N, p=(0.3, 0.35, 0.35))
+    frauds = np.where(FRAUD, decided[1], DRAW.choice(decided, N, p=(0.8, 0.1, 0.1)))
+    for other in (seldom, frauds):
+        assert "outcome" not in proposed(tmp_path, dictamen=other).fields
+    path = tmp_path / "without_labels.csv"
+    pd.DataFrame({"created_at": EVENTS, "dictamen": DRAW.choice(decided, N, p=(0.8, 0.1, 0.1))}).to_csv(path)
+    assert propose(path).fields["outcome"] == "dictamen"
+
+
+def test_words_of_decisions_are_named_with_what_they_are_taken_for(tmp_path: Path) -> None:
+    """Known ones first; those that other columns or the other words tell are named as guessed, yes and no are not."""
+    decided = DRAW.choice(["approved", "paperwork", "declined"], N, p=[0.7, 0.2, 0.1])
+    ended = np.where(decided == "paperwork", DRAW.choice(["accepted", "rejected", "gone"], N), "")
+    said = proposed(tmp_path, decision=decided, review=ended).decisions
+    assert [text for text in said if "is taken for what" in text or "is taken for how" in text] == [
+        "decision is taken for what was decided: declined as failed, approved as passed; guessed by what is left or "
+        "follows: paperwork as stepped_up. Check records.columns.outcome and records.outcomes.",
+        "review is taken for how reviews ended: accepted as approved, rejected as declined; guessed by what is left "
+        "or follows: gone as abandoned. Check records.columns.resolution and records.outcomes.",
+    ]
+    plain = proposed(tmp_path, approved=DRAW.choice(["yes", "no"], N, p=[0.8, 0.2])).decisions
+    assert any(" what was decided: no as failed, yes as passed. Check" in text for text in plain)
+
+
+def test_a_review_is_abandoned_where_its_word_names_the_customer(tmp_path: Path) -> None:
+    """Beside a word of genuine records, which is approved, and one that is left."""
+    decided = DRAW.choice(["schváleno", "k prověření", "zamítnuto"], N, p=[0.7, 0.2, 0.1])
+    words = ["v pořádku", "nevyhověl", "klient nereaguje"]
+    ended = np.where(decided == "k prověření", DRAW.choice(words, N), "")
+    outcomes = proposed(tmp_path, rozhodnuti=decided, column8=ended).outcomes
+    assert [outcomes[kind] for kind in ("approved", "declined", "abandoned")] == [[word] for word in words]

@@ -237,14 +237,19 @@ ABBREVIATIONS: Final = """
 """
 """Abbreviations in headers of warehouses, and their words."""
 
-PERSONS: Final = """
-    applicant customer user person identity profile subject client account holder name address contact birth document
-    antragsteller kunde anschrift adresse kontakt demandeur cliente persona solicitante dirección indirizzo richiedente
-    endereço requerente klant aanvrager adres klient wnioskodawca kund sökande adress data payload event body record
+CUSTOMERS: Final = """
+    applicant customer client antragsteller kunde kundens demandeur cliente solicitante richiedente requerente klant
+    aanvrager klient wnioskodawca kund sökande comprador buyer žadatel zákazník ansøger søker ügyfél kérelmező πελάτη
+    πελάτης hakija asiakas solicitant клиент клієнт заявитель müşteri klijent kupac
+"""
+"""Words for the one who applies or buys."""
+PERSONS: Final = f"""
+    {CUSTOMERS}
+    user person identity profile subject account holder name address contact birth document
+    anschrift adresse kontakt persona dirección indirizzo
+    endereço adres adress data payload event body record
     domicilio domicile zamieszkania wohnsitz bopæl bostad
-    billing mailing shipping ship bill home comprador buyer titular žadatel zákazník klient ansøger kunde søker ügyfél
-    kérelmező πελάτη πελάτης hakija asiakas solicitant client kundens
-    клиент клієнт заявитель müşteri klijent kupac
+    billing mailing shipping ship bill home titular
     member insured policyholder borrower guest patient subscriber sender recipient payer payee delivery
     livraison lieferung entrega envío spedizione consegna dostawy dostawa bezorging levering доставки
     доставка dostavka teslimat pelanggan pemohon khách_hàng vásárló szállítási absender afsender avsender
