@@ -184,7 +184,7 @@ HEADERS: Final = {
         suburb ort stadt wohnort ville commune ciudad localidad población città comune cidade localidade
         plaats woonplaats stad miasto miejscowość postort
         město obec by poststed város település πόλη kaupunki postitoimipaikka oraș localitate
-        город місто град grad mesto şehir il 市区町村 城市 المدينة עיר
+        город місто град grad mesto şehir ilçe il 市区町村 城市 المدينة עיר
         kota thành_phố linn pilsēta miestas општина ciutat població staður จังหวัด شهر ort01 도시
         município municipio concelho gemeente gmina kommun kunta
     """,
@@ -192,7 +192,7 @@ HEADERS: Final = {
         region state province prv bundesland région département provincia comunidad regione estado distrito provincie
         województwo län
         uf kraj_region fylke megye νομός maakunta județ ship_state mailing_state st
-        область регион županija bölge 都道府県 省份 المنطقة מחוז județ
+        область регион županija bölge il 都道府県 省份 المنطقة מחוז județ
         provinsi negeri tỉnh tỉnh_thành
         entidad entidad_federativa depto departamento prov county voivodeship powiat
     """,
@@ -234,6 +234,7 @@ ABBREVIATIONS: Final = """
     merch=merchant mrch=merchant mrchnt=merchant nbr=number nm=name ord=order phn=phone pmt=payment pstl=postal
     pymt=payment rcvd=received rsn=reason rslt=result sts=status stat=status trx=transaction txn=transaction
     tx=transaction usr=user strt=street ctry=country cty=city cnfm=confirmed cnfrm=confirmed naiss=naissance adr=address
+    ds=name lib=name sg=code tp=type vl=valor cis=cislo trans=transaction
 """
 """Abbreviations in headers of warehouses, and their words."""
 
