@@ -295,3 +295,44 @@ def test_a_review_is_abandoned_where_its_word_names_the_customer(tmp_path: Path)
     ended = np.where(decided == "k prověření", DRAW.choice(words, N), "")
     outcomes = proposed(tmp_path, rozhodnuti=decided, column8=ended).outcomes
     assert [outcomes[kind] for kind in ("approved", "declined", "abandoned")] == [[word] for word in words]
+
+
+def test_what_follows_from_the_decision_is_no_signal(tmp_path: Path) -> None:
+    """Such as whether an order was shipped, and how a line stands; what only hints at the decision is a signal."""
+    decided = DRAW.choice(["approved", "declined"], N, p=[0.8, 0.2])
+    stopped = decided == "declined"
+    found = proposed(
+        tmp_path,
+        decision=decided,
+        column7=~stopped,
+        column8=np.where(stopped, "never", DRAW.choice(["one", "two"], N)),
+        column9=np.where(DRAW.random(N) < 0.8, stopped, ~stopped),
+    )
+    for column in ("column7", "column8"):
+        assert found.left_out[column].startswith("it tells those who were stopped")
+        assert any(
+            text.startswith(f"{column} is left out, since it nearly follows") for text in found.decisions
+        )
+    assert [signal.column for signal in found.signals] == ["column9"]
+
+
+@pytest.mark.parametrize("header", ["column7", "Champion_Challenger__c"])
+def test_a_word_for_a_control_group_is_no_signal(tmp_path: Path, header: str) -> None:
+    """Under any header, and any words under one of champions."""
+    other = "Control" if header == "column7" else "CG"
+    found = proposed(tmp_path, **{header: DRAW.choice([other, "BAU"], N)})
+    assert found.left_out[header].startswith("it says who was in a control group")
+
+
+def test_the_time_by_which_rows_are_ordered_is_that_of_the_event(tmp_path: Path) -> None:
+    """Of claims, which are reported after what happened; headers that name an event come first."""
+    happened = EVENTS - pd.to_timedelta(DRAW.integers(1, 50, N), unit="D")
+    table = {"DATA_SINISTRO": happened, "Xyz": EVENTS, "fraud": np.where(FRAUD, "yes", "no")}
+    path = tmp_path / "b.csv"
+    pd.DataFrame(table).to_csv(path, index=False)
+    assert propose(path).fields["eventTime"] == "Xyz"
+    assert any("if it is at DATA_SINISTRO" in text for text in propose(path).decisions)
+    pd.DataFrame(table).sample(frac=1, random_state=3).to_csv(path, index=False)
+    assert propose(path).fields["eventTime"] == "DATA_SINISTRO"
+    pd.DataFrame(table).rename(columns={"DATA_SINISTRO": "event_time"}).to_csv(path, index=False)
+    assert propose(path).fields["eventTime"] == "event_time"

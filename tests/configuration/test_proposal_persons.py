@@ -341,3 +341,34 @@ def test_a_province_of_two_letters_is_no_gap(tmp_path: Path) -> None:
     provinces = DRAW.choice(["MI", "RM", "NA", "TO", "PA", "GE", "BO", "FI", "BA"], N)
     assert "NA" not in proposed(tmp_path, PROV=provinces).nulls
     assert "NA" in proposed(tmp_path, CHECK=DRAW.choice(["OK", "KO", "NA"], N)).nulls
+
+
+@pytest.mark.parametrize("header", ["mcc", "Succursale", "Filial"])
+def test_numbers_of_branches_are_categories(tmp_path: Path, header: str) -> None:
+    """And so are those of lines of business; sizes are numbers."""
+    found = proposed(tmp_path, **{header: DRAW.integers(100, 130, N), "size": DRAW.integers(100, 130, N)})
+    assert {signal.column: signal.type for signal in found.signals} == {header: "category", "size": "number"}
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("OP", "PAS", "ŘP"),
+        ("Kimlik Kartı", "Pasaport", "Ehliyet"),
+        ("State ID", "Driver License", "Passport"),
+    ],
+)
+def test_more_words_for_documents_are_known(tmp_path: Path, words: tuple[str, str, str]) -> None:
+    """Of Czechs and Turks, and of the United States."""
+    found = proposed(tmp_path, column7=DRAW.choice(words, N))
+    assert found.fields["documentType"] == "column7"
+    assert {*found.values["documentType"].values()} <= {"NATIONAL_ID", "PASSPORT", "DRIVERS_LICENSE"}
+
+
+def test_a_czech_yes_may_be_one_letter(tmp_path: Path) -> None:
+    """Beside its no; other letters beside it are categories."""
+    found = proposed(tmp_path, souhlas=DRAW.choice([*"AN"], N), class_=DRAW.choice([*"ABC"], N))
+    assert {signal.column: signal.type for signal in found.signals} == {
+        "souhlas": "boolean",
+        "class_": "category",
+    }

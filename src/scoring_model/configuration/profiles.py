@@ -343,7 +343,7 @@ def _is_identifier(found: Profile, values: Sequence[object], *, is_number: bool)
 
 def _is_code(found: Profile, values: Sequence[object]) -> bool:
     """Return whether a header calls whole numbers a code, whose order says nothing."""
-    is_called_so = found.words.endswith("_code") or tells(found.words, synonyms.DIALLING)
+    is_called_so = found.words.endswith("_code") or tells(found.words, synonyms.DIALLING + synonyms.CODED)
     return is_called_so and _share(values, lambda value: "." not in str(value)) > _MOST
 
 

@@ -274,6 +274,11 @@ DIALLING: Final = """
     landesvorwahl ländervorwahl prefijo prefisso prefixo netnummer landnummer kierunkowy riktnummer landskod předvolba
 """
 """Words of headers of dialling codes, which are no numbers."""
+CODED: Final = """
+    mcc sic nace naics cnae cbo ateco siren branch filiale filial succursale sucursal agence agência agencia oddział
+    pobočka şube kantoor konttori fióktelep sucursală
+"""
+"""Words of headers of branches and lines of business, whose numbers say nothing by their order."""
 HOUSE_NUMBERS: Final = """
     house_number house_no house_num house_num1 hausnummer hausnr haus_nr numéro_rue numéro_voie numero_civico civico
     n_civico número_exterior num_exterior num_ext núm_exterior huisnummer huisnr husnummer husnr gatunummer
@@ -427,8 +432,11 @@ NEGATIVE: Final = """
 CONTROL: Final = """
     control_group kontrollgruppe groupe_controle groupe_témoin grupo_control grupo_de_control gruppo_di_controllo
     grupo_controle grupo_de_controle controlegroep grupa_kontrolna kontrollgrupp 対照群 对照组 對照組 대조군
+    champion_challenger holdout hold_out
 """
 """Headers of who passed as a member of a control group."""
+CONTROL_WORDS: Final = f"control kontrolle ctrl {CONTROL}"
+"""Words for its members."""
 
 ACCEPTED: Final = """
     approv accept angenommen genehmig bewillig freigegeben freigabe akzept accepté validé aprob acept
@@ -588,17 +596,19 @@ MISSING: Final = tuple(word.strip() for word in _MISSING.split("|"))
 DOCUMENTS: Final = {
     "PASSPORT": """
         passport reisepass pass passeport pasaporte passaporto passaporte paspoort paszport pas cestovní_pas
-        útlevél passi
+        útlevél passi pasaport pașaport pp
     """,
     "NATIONAL_ID": """
         national_id id_card identity_card personalausweis ausweis carte_identité carte_nationale_identité cni dni
         cédula documento_nacional_identidad carta_identità cie cartão_cidadão bilhete_identidade rg identiteitskaart
         id_kaart dowód_osobisty dowód nationellt_id id_kort občanský_průkaz személyi_igazolvány henkilökortti ine ife
+        kimlik_kartı nüfus_cüzdanı op carte_de_identitate ci buletin state_id
     """,
     "DRIVERS_LICENSE": """
         drivers_license driver_s_license driver_license driving_licence driving_license führerschein permis_conduire
         permis permiso_conducir carnet_conducir licencia_conducir patente patente_guida carta_condução
         carteira_motorista cnh rijbewijs prawo_jazdy körkort kørekort førerkort ajokortti řidičský_průkaz jogosítvány
+        ehliyet sürücü_belgesi řp permis_de_conducere
     """,
     "RESIDENCE_PERMIT": """
         residence_permit aufenthaltstitel aufenthaltserlaubnis titre_séjour carte_séjour permiso_residencia nie tie

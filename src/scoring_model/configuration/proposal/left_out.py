@@ -6,13 +6,13 @@ import numpy as np
 
 from scoring_model.arrays import BoolArray, FloatArray, IntArray
 from scoring_model.configuration import synonyms
-from scoring_model.configuration.headers import joined, ranks, tells, without_persons, words_of
+from scoring_model.configuration.headers import joined, known, ranks, tells, without_persons, words_of
 from scoring_model.configuration.profiles import Kind, Profile, are_rounded
 from scoring_model.configuration.proposal.draft import FEWEST, NEARLY_ALL, Proposal
 from scoring_model.configuration.proposal.fields import SAMPLE, numbers_records
 from scoring_model.configuration.proposal.label_columns import LABEL_WORDS, words_in
 from scoring_model.configuration.proposal.matching import rank
-from scoring_model.configuration.proposal.outcomes import not_passed_rows
+from scoring_model.configuration.proposal.outcomes import not_passed_rows, rows_by_decision
 from scoring_model.configuration.proposal.signals import _LINKING
 from scoring_model.records import NEVER
 from scoring_model.records.table import Column
@@ -61,6 +61,14 @@ def leave_out(proposal: Proposal) -> None:
             )
             proposal.decisions.append(
                 f"{column.name} is left out, since it nearly copies the label: use it only if it is known at the event."
+            )
+        elif _follows_decision(proposal, column):
+            proposal.left_out[column.name] = (
+                "it tells those who were stopped from the others nearly perfectly, as what follows from the decision"
+            )
+            proposal.decisions.append(
+                f"{column.name} is left out, since it nearly follows from what was decided: use it only if it is known "
+                "before."
             )
         elif _comes_after(column) and _separation(proposal, column.column, targets) > _APART:
             proposal.left_out[column.name] = (
@@ -125,13 +133,19 @@ def _is_after(proposal: Proposal, column: Profile, found: BoolArray) -> bool:
 
 def _leave_out_control(proposal: Proposal) -> None:
     for column in proposal.free():
-        if tells(column.words, synonyms.CONTROL):
+        if tells(column.words, synonyms.CONTROL) or _names_control(column):
             proposal.left_out[column.name] = "it says who was in a control group, which is no signal"
             proposal.decisions.append(
                 f"{column.name} says who was in a control group: docs/your-data.md#a-control-group-of-your-own has "
                 "how it makes figures stand for all applicants."
             )
             _leave_out_propensities(proposal)
+
+
+def _names_control(column: Profile) -> bool:
+    """Return whether few words have that of a control group among them, as in `control` and `business as usual`."""
+    few = column.kind is Kind.CATEGORY and len(column.counts) <= LABEL_WORDS
+    return few and any(words_of(word) in known(synonyms.CONTROL_WORDS) for word in words_in(column))
 
 
 def _leave_out_propensities(proposal: Proposal) -> None:
@@ -162,6 +176,14 @@ def _comes_after(column: Profile) -> bool:
     """Return whether a header says what became of an application later: arrears, refunds, a block."""
     return tells(column.words, synonyms.AFTERWARDS + synonyms.ENDED) and not tells(
         column.words, synonyms.EARLIER
+    )
+
+
+def _follows_decision(proposal: Proposal, column: Profile) -> bool:
+    """Return whether a few words tell who was stopped, such as whether an order was shipped."""
+    return len(column.counts) <= LABEL_WORDS and any(
+        _separation(proposal, column.column, rows.astype(np.int64)) > _LEAK
+        for rows in rows_by_decision(proposal)
     )
 
 

@@ -317,6 +317,11 @@ def not_passed_rows(proposal: Proposal) -> BoolArray:
     return _rows(proposal, "outcome", "stepped_up", "failed")
 
 
+def rows_by_decision(proposal: Proposal) -> tuple[BoolArray, ...]:
+    """Return the rows that failed, those that were not let pass at once, and those that were stopped in the end."""
+    return _rows(proposal, "outcome", "failed"), not_passed_rows(proposal), _stopped_rows(proposal)
+
+
 def _stopped_rows(proposal: Proposal) -> BoolArray:
     """Return the rows that were stopped, or stepped up and not approved."""
     approved = _rows(proposal, "resolution", "approved")
