@@ -336,3 +336,19 @@ def test_the_time_by_which_rows_are_ordered_is_that_of_the_event(tmp_path: Path)
     assert propose(path).fields["eventTime"] == "DATA_SINISTRO"
     pd.DataFrame(table).rename(columns={"DATA_SINISTRO": "event_time"}).to_csv(path, index=False)
     assert propose(path).fields["eventTime"] == "event_time"
+
+
+@pytest.mark.parametrize("header", ["LIQUIDATORE", "assigned_to", "Sachbearbeiter-Nr"])
+def test_who_handled_a_record_is_no_signal(tmp_path: Path, header: str) -> None:
+    """Though all records have one; who sold it is a signal."""
+    found = proposed(
+        tmp_path, **{header: DRAW.choice(["K1", "K2", "K3"], N), "vendor": DRAW.choice([*"ABC"], N)}
+    )
+    assert found.left_out[header].startswith("it says who handled the record")
+    assert [signal.column for signal in found.signals] == ["vendor"]
+
+
+def test_a_line_that_ended_in_spanish_says_how_it_stands(tmp_path: Path) -> None:
+    """As closed ones do in other languages."""
+    standing = np.where(FRAUD, "BAJA", DRAW.choice(["ACTIVA", "BAJA", "NUEVA"], N, p=[0.8, 0.1, 0.1]))
+    assert proposed(tmp_path, column7=standing).left_out["column7"].startswith("it says how an account")

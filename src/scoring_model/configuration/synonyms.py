@@ -488,7 +488,7 @@ ACTIVE: Final = """
     активн активен действу действующ 有効 利用中 活跃 활성 نشط פעיל
 """
 ENDED: Final = """
-    opsagt oppsagt indfri slutbetal quitad liquidad inkasso charged_off paid_off written_off
+    baja opsagt oppsagt indfri slutbetal quitad liquidad inkasso charged_off paid_off written_off
     block suspend suspens closed terminated frozen banned deactivated dormant locked gesperrt geschlossen gekündigt
     zablok rozwiąz zawiesz zamkni bloqu encerrad cerrad cancel bloccat chius sospes geblokkeerd gesloten opgezegd
     beëindigd spärrad stängd avslutad blokován zrušen uzavřen ukončen lukittu suljettu askıda kapalı kapatıl engel
@@ -497,6 +497,14 @@ ENDED: Final = """
 """
 """Beginnings of the words for how an account stands today."""
 
+HANDLERS: Final = """
+    reviewer reviewed_by analyst underwriter adjuster adjuster_name assigned_to assignee case_owner handler handled_by
+    investigator sachbearbeiter bearbeiter prüfer gestionnaire analyste réviseur enquêteur expert analista
+    tramitador perito investigador revisor liquidatore gestore_pratica istruttore liquidador regulador behandelaar
+    schadebehandelaar beoordelaar handläggare granskare sagsbehandler saksbehandler likwidator referent opiekun
+    zpracovatel likvidátor schvalovatel ügyintéző inspector eksper hasar_uzmanı käsittelijä
+"""
+"""Words of headers of who handled a record."""
 AFTERWARDS: Final = """
     arrears overdue dpd delinquency delinquent collection collections recovered recovery refund refunded writeoff
     write_off written_off charged_off chargeoff payout paid_out dunning loss losses mahnung mahnstufe mahnst inkasso

@@ -25,6 +25,30 @@ _REASONS: Final = {
     Kind.TEXT: "nearly every row has another text",
     Kind.LIST: "it holds lists or objects, and a signal is one value",
 }
+_STANDING: Final = (
+    "it says how an account stands today, which follows from the label",
+    "it may change after the event: use it only as it was at the event",
+)
+_COPIES: Final = (
+    "it separates frauds from genuine records nearly perfectly, as what follows from the label",
+    "it nearly copies the label: use it only if it is known at the event",
+)
+_DECIDED: Final = (
+    "it tells those who were stopped from the others nearly perfectly, as what follows from the decision",
+    "it nearly follows from what was decided: use it only if it is known before",
+)
+_AFTER: Final = (
+    "its header says what came after the event, and its values tell frauds from others",
+    "it seems to come after the event: use it only if it is known then",
+)
+_HANDLED: Final = (
+    "it says who handled the record, which may have followed from it: a signal if it is known at the event",
+    "",
+)
+_NAMES_FRAUD: Final = (
+    "its header names fraud, so it may follow from the label: a signal if it is known at the event",
+    "",
+)
 _CLOCK: Final = 0.999  # rank correlation with the time or the row from which a number runs with it
 _CLOCK_ROWS: Final = 10_000
 _LEAK: Final = 0.99  # as training.leakage_checks.max_auc
@@ -48,39 +72,25 @@ def leave_out(proposal: Proposal) -> None:
             _leave_out_names(proposal, column)
         elif reason := _no_signal(proposal, column, found, seconds):
             proposal.left_out[column.name] = reason
-        elif _is_standing(column):
-            proposal.left_out[column.name] = (
-                "it says how an account stands today, which follows from the label"
-            )
-            proposal.decisions.append(
-                f"{column.name} is left out, since it may change after the event: use it only as it was at the event."
-            )
-        elif column.kind not in _LINKING and _separation(proposal, column.column, targets) > _LEAK:
-            proposal.left_out[column.name] = (
-                "it separates frauds from genuine records nearly perfectly, as what follows from the label"
-            )
-            proposal.decisions.append(
-                f"{column.name} is left out, since it nearly copies the label: use it only if it is known at the event."
-            )
-        elif _follows_decision(proposal, column):
-            proposal.left_out[column.name] = (
-                "it tells those who were stopped from the others nearly perfectly, as what follows from the decision"
-            )
-            proposal.decisions.append(
-                f"{column.name} is left out, since it nearly follows from what was decided: use it only if it is known "
-                "before."
-            )
-        elif _comes_after(column) and _separation(proposal, column.column, targets) > _APART:
-            proposal.left_out[column.name] = (
-                "its header says what came after the event, and its values tell frauds from others"
-            )
-            proposal.decisions.append(
-                f"{column.name} is left out, since it seems to come after the event: use it only if it is known then."
-            )
-        elif len(column.counts) <= LABEL_WORDS and _names_fraud(column):
-            proposal.left_out[column.name] = (
-                "its header names fraud, so it may follow from the label: a signal if it is known at the event"
-            )
+        elif (follows := _what_it_follows(proposal, column, targets)) is not None:
+            proposal.left_out[column.name], asked = follows
+            if asked:
+                proposal.decisions.append(f"{column.name} is left out, since {asked}.")
+
+
+def _what_it_follows(proposal: Proposal, column: Profile, targets: IntArray) -> tuple[str, str] | None:
+    """Say why a column may have followed from the label or the decision, and what to ask a person about it."""
+    if _is_standing(column):
+        return _STANDING
+    if column.kind not in _LINKING and _separation(proposal, column.column, targets) > _LEAK:
+        return _COPIES
+    if _follows_decision(proposal, column):
+        return _DECIDED
+    if _comes_after(column) and _separation(proposal, column.column, targets) > _APART:
+        return _AFTER
+    if column.kind in (Kind.CATEGORY, Kind.IDENTIFIER) and tells(column.words, synonyms.HANDLERS):
+        return _HANDLED
+    return _NAMES_FRAUD if len(column.counts) <= LABEL_WORDS and _names_fraud(column) else None
 
 
 def _leave_out_names(proposal: Proposal, column: Profile) -> None:
