@@ -251,7 +251,7 @@ def test_reviews_that_ended_badly_are_not_counted_for_the_parts(tmp_path: Path) 
     "decided",
     [
         ("AUTORIZADO", "VALIDACION", "RECHAZADO"),
-        ("doorgelaten", "handmatige controle", "geblokkeerd"),
+        ("naar klant", "handmatige controle", "geblokkeerd"),
         ("approved", "review", "kaput"),
     ],
 )
@@ -352,3 +352,36 @@ def test_a_line_that_ended_in_spanish_says_how_it_stands(tmp_path: Path) -> None
     """As closed ones do in other languages."""
     standing = np.where(FRAUD, "BAJA", DRAW.choice(["ACTIVA", "BAJA", "NUEVA"], N, p=[0.8, 0.1, 0.1]))
     assert proposed(tmp_path, column7=standing).left_out["column7"].startswith("it says how an account")
+
+
+@pytest.mark.parametrize("stopped", ["declined", "step up"])
+def test_what_nobody_who_was_stopped_has_is_no_signal(tmp_path: Path, stopped: str) -> None:
+    """Such as the trips of the first month; numbers that some of them have are signals."""
+    decided = DRAW.choice(["approved", stopped, "rejected"], N, p=[0.8, 0.15, 0.05])
+    trips = np.where(decided == "approved", DRAW.integers(1, 900, N), 0)
+    found = proposed(
+        tmp_path, decision=decided, column7=trips, column8=np.maximum(trips, DRAW.integers(0, 9, N))
+    )
+    assert found.left_out["column7"].startswith("hardly anyone who was stopped has it")
+    assert [signal.column for signal in found.signals] == ["column8"]
+
+
+def test_reviews_of_a_buyer_who_is_not_reached_are_abandoned(tmp_path: Path) -> None:
+    """Beside French words of decisions, of which one is known by its participle."""
+    decided = DRAW.choice(["laissée passer", "mise en revue", "bloquée"], N, p=[0.8, 0.1, 0.1])
+    ends = ["libérée", "annulée", "acheteur injoignable"]
+    ended = np.where(decided == "mise en revue", DRAW.choice(ends, N), "")
+    outcomes = proposed(tmp_path, decision_moteur=decided, issue_revue=ended).outcomes
+    kinds = ("passed", "stepped_up", "failed", "approved", "declined", "abandoned")
+    assert [outcomes[kind] for kind in kinds] == [
+        [word] for word in ("laissée passer", "mise en revue", "bloquée", *ends)
+    ]
+
+
+def test_times_of_day_of_a_mainframe_are_joined(tmp_path: Path) -> None:
+    """Digits without separators, under an abbreviation."""
+    path = tmp_path / "b.csv"
+    table = {"TRAN-DT": EVENTS.strftime("%Y%m%d"), "TRAN-TM": EVENTS.strftime("%H%M%S"), "fraud": FRAUD * 1}
+    pd.DataFrame(table).to_csv(path, index=False)
+    found = propose(path)
+    assert (found.fields["eventTime"], found.clocks["eventTime"]) == ("TRAN-DT", "TRAN-TM")

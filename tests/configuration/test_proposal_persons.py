@@ -320,6 +320,29 @@ def test_a_short_number_within_an_address_is_a_part_of_it(
     assert (fields.get("address.line2") == "Xyz") == is_line
 
 
+def test_a_door_behind_the_number_of_a_house_is_no_signal(tmp_path: Path) -> None:
+    """Under any header, before another part of the address."""
+    columns = {
+        "strada": LAST,
+        "numar": DRAW.integers(1, 90, N),
+        "Xyz": DRAW.integers(1, 30, N),
+        "localitate": FIRST,
+    }
+    assert proposed(tmp_path, **columns).left_out["Xyz"] == "a door or floor is no signal"
+
+
+def test_an_address_of_bills_and_cut_names_are_known(tmp_path: Path) -> None:
+    """In French, and of a warehouse."""
+    held = {
+        "cp_facturation": DRAW.integers(10_000, 99_999, N),
+        "ville_facturation": DRAW.choice(["Lyon", "Lille"], N),
+    }
+    fields = proposed(tmp_path, **held, drv_f_nm=FIRST, drv_l_nm=LAST).fields
+    headers = ("cp_facturation", "ville_facturation", "drv_f_nm", "drv_l_nm")
+    names = ("address.postalCode", "address.city", "firstName", "lastName")
+    assert tuple(fields[name] for name in names) == headers
+
+
 def test_a_district_is_the_town_where_the_province_stands_beside_it(tmp_path: Path) -> None:
     """A Turkish `il` alone is the town."""
     districts = DRAW.integers(0, 12, N)
@@ -333,6 +356,8 @@ def test_rows_that_are_counted_are_no_ids_where_records_have_some(tmp_path: Path
     """Under headers that are not known; alone they are."""
     rows, codes = np.arange(N) + 1, [f"Q{number}" for number in DRAW.permutation(10 * N)[:N]]
     assert proposed(tmp_path, Xyz=rows, Abc=codes).fields["recordId"] == "Abc"
+    assert proposed(tmp_path, nr_crt=rows, Abc=codes).fields["recordId"] == "Abc"
+    assert proposed(tmp_path, Xyz=[f"{row:07}" for row in rows], Abc=codes).fields["recordId"] == "Abc"
     assert proposed(tmp_path, Xyz=rows).fields["recordId"] == "Xyz"
 
 
@@ -343,7 +368,7 @@ def test_a_province_of_two_letters_is_no_gap(tmp_path: Path) -> None:
     assert "NA" in proposed(tmp_path, CHECK=DRAW.choice(["OK", "KO", "NA"], N)).nulls
 
 
-@pytest.mark.parametrize("header", ["mcc", "Succursale", "Filial"])
+@pytest.mark.parametrize("header", ["mcc", "Succursale", "Filial", "code_salle"])
 def test_numbers_of_branches_are_categories(tmp_path: Path, header: str) -> None:
     """And so are those of lines of business; sizes are numbers."""
     found = proposed(tmp_path, **{header: DRAW.integers(100, 130, N), "size": DRAW.integers(100, 130, N)})

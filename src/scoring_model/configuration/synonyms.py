@@ -88,7 +88,7 @@ HEADERS: Final = {
     "recordId": """
         record_id transaction_id tx_id order_id payment_id application_id signup_id rec_id id user_id uuid vorgang
         vorgangsnummer vorgangs_nr antragsnummer antrags_nr bestellnummer transaktionsnummer
-        laufnummer lfd_nr aktenzeichen event_id
+        aktenzeichen event_id
         référence numéro_dossier id_transaction id_commande id_demande id_transacción id_operación número_pedido
         id_solicitud folio id_transazione id_operazione numero_ordine numero_pratica id_transação id_pedido
         número_pedido protocolo transactienummer ordernummer aanvraagnummer dossiernummer kenmerk id_transakcji
@@ -97,7 +97,7 @@ HEADERS: Final = {
         číslo_žádosti číslo_objednávky číslo_transakce kód sagsnummer ansøgningsnr ansøgningsnummer ordrenummer
         ordrenr søknadsnummer tranzakció_azonosító azonosító rendelésszám ügyszám κωδικός αριθμός_αίτησης
         hakemusnumero tilausnumero număr_comandă nº_do_pedido nº_pedido nº_expediente número_expediente pedido
-        buchungs_id nr_crt
+        buchungs_id
         номер_заявки номер_договора номер_заказа номер_операции номер_обращения номер_замовлення
         код_заявки номер_на_обява номер_на_поръчка номер_на_заявка broj_ugovora broj_zahtjeva
         broj_narudžbe broj_računa številka_naročila číslo_zmluvy sipariş_no başvuru_no işlem_no kayıt_no
@@ -178,6 +178,7 @@ HEADERS: Final = {
         address_line2 address_line_2 address2 address_2 line2 adresszusatz complément_adresse complemento apartamento
         apartment apt unit door floor etage etage_dør dør dörr étage piso planta puerta piso_puerta lokal nr_lokalu
         numer_lokalu num_interior número_interior núm_int interior bus toevoeging huisnummer_toevoeging scala interno
+        apartament scara bloc ajtó emelet daire kat byt
     """,
     "address.city": """
         city town pob pobl
@@ -234,14 +235,15 @@ ABBREVIATIONS: Final = """
     merch=merchant mrch=merchant mrchnt=merchant nbr=number nm=name ord=order phn=phone pmt=payment pstl=postal
     pymt=payment rcvd=received rsn=reason rslt=result sts=status stat=status trx=transaction txn=transaction
     tx=transaction usr=user strt=street ctry=country cty=city cnfm=confirmed cnfrm=confirmed naiss=naissance adr=address
-    ds=name lib=name sg=code tp=type vl=valor cis=cislo trans=transaction
+    ds=name lib=name sg=code tp=type vl=valor cis=cislo trans=transaction tran=transaction tm=time
 """
 """Abbreviations in headers of warehouses, and their words."""
 
 CUSTOMERS: Final = """
     applicant customer client antragsteller kunde kundens demandeur cliente solicitante richiedente requerente klant
     aanvrager klient wnioskodawca kund sökande comprador buyer žadatel zákazník ansøger søker ügyfél kérelmező πελάτη
-    πελάτης hakija asiakas solicitant клиент клієнт заявитель müşteri klijent kupac
+    πελάτης hakija asiakas solicitant acheteur acquirente koper kupující nabywca kupujący köpare køber kjøper cumpărător
+    alıcı клиент клієнт заявитель müşteri klijent kupac
 """
 """Words for the one who applies or buys."""
 PERSONS: Final = f"""
@@ -252,6 +254,7 @@ PERSONS: Final = f"""
     domicilio domicile zamieszkania wohnsitz bopæl bostad
     billing mailing shipping ship bill home titular
     member insured policyholder borrower guest patient subscriber sender recipient payer payee delivery
+    facturation facturación fatturazione faturação faturamento facturatie rechnung fakturering faktura fakturace
     livraison lieferung entrega envío spedizione consegna dostawy dostawa bezorging levering доставки
     доставка dostavka teslimat pelanggan pemohon khách_hàng vásárló szállítási absender afsender avsender
     afzender expéditeur mittente remitente remetente nadawca odesílatel claimant res residence
@@ -274,6 +277,8 @@ DIALLING: Final = """
     landesvorwahl ländervorwahl prefijo prefisso prefixo netnummer landnummer kierunkowy riktnummer landskod předvolba
 """
 """Words of headers of dialling codes, which are no numbers."""
+CODES: Final = "code codigo codice kod kód kode koodi kodas κωδικός код"
+"""Words that begin or end the headers of codes."""
 CODED: Final = """
     mcc sic nace naics cnae cbo ateco siren branch filiale filial succursale sucursal agence agência agencia oddział
     pobočka şube kantoor konttori fióktelep sucursală
@@ -446,10 +451,11 @@ ACCEPTED: Final = """
     allow berhasil disetujui diterima duyệt chấp_nhận heaks_kiidetud rahuldatud apstiprin
     patvirtin aprovat samþykkt อนุมัติ تایید 승인 uitgekeerd bewilligt accord concedid concess autoriz
     bevilj aprv appr apr app acc مقبول موافق قبول אושר מאושר
-    favor favorevole liberad
+    favor favorevole liberad libér laissé doorgelaten durchgelassen przepuszczon släppt
 """
 STEPPED_UP: Final = """
-    stepped_up step_up review referred refer nachgefragt prüfung prüfen rückfrage vérifi revis anális analis analiz
+    stepped_up step_up review revue revisión revisione revisão
+    referred refer nachgefragt prüfung prüfen rückfrage vérifi revis anális analis analiz
     controle contrôle weryfik granskas manual manuell pending pendient pendente attente hold escalat prověrk проверк
     k_prověření til_gennemgang til_vurdering ellenőrz υπό_έλεγχο incele challenge 目視 保留 要確認 人工
     tinjau menunggu xem_xét chờ ootel izskat svarstom preverj na_čekanju counter elevate đang 보류 preverka

@@ -122,9 +122,11 @@ def _find_second_line(proposal: Proposal) -> None:
     ]
     second = re.sub(r"1(?=\D*$)", "2", first.name)
     if lacks_numbers(first) and numbers:
-        proposal.fields["address.line2"] = numbers[0]
+        number = proposal.profiles[numbers[0]]
+        proposal.fields["address.line2"] = number.name
+        door = _within(proposal, columns[columns.index(number) + 1 :][:2])
         for column in proposal.untyped():
-            if rank(column, "address.line2") is not None:
+            if rank(column, "address.line2") is not None or (column is door and _are_short(column, _DOOR)):
                 proposal.left_out[column.name] = "a door or floor is no signal"
     elif second != first.name and second in {column.name for column in proposal.untyped()}:
         proposal.fields["address.line2"] = second
@@ -238,9 +240,8 @@ def find_record_id(proposal: Proposal) -> None:
 
 def _counts_rows(proposal: Proposal, column: Profile) -> bool:
     """Return whether a column counts the rows of the file as they stand in it."""
-    if column.kind is not Kind.NUMBER or column.filled < 1:
-        return False
-    return bool((np.diff(proposal.numbers(column.column.values)[column.column.codes]) == 1).all())
+    numbers = proposal.numbers(column.column.values)[column.column.codes]
+    return column.filled == 1 and bool((np.diff(numbers) == 1).all())
 
 
 def _rise(proposal: Proposal, column: Profile, numbers: FloatArray) -> bool:

@@ -112,6 +112,8 @@ def _no_signal(proposal: Proposal, column: Profile, found: BoolArray, seconds: F
         return "hardly any record has it but those whose label was found"
     if _is_after(proposal, column, found | not_passed_rows(proposal)):
         return "hardly any record has it but those that were not let pass, or whose label was found"
+    if _is_lacked(proposal, column):
+        return "hardly anyone who was stopped has it, as what is known only of those who were let pass"
     if _is_clock(proposal, column, seconds):
         return "it runs with the time of the event, and says nothing else"
     if column.kind in (Kind.NUMBER, Kind.IDENTIFIER) and numbers_records(proposal, column):
@@ -129,16 +131,28 @@ def _found(proposal: Proposal, targets: IntArray) -> BoolArray:
 
 
 def _is_after(proposal: Proposal, column: Profile, found: BoolArray) -> bool:
-    """Return whether only records with a finding have a value, such as what a dispute cost or how it ended.
-
-    A zero is none among numbers.
-    """
-    values = column.column.values
-    is_value = proposal.numbers(values) != 0 if column.kind is Kind.NUMBER else np.ones(len(values), np.bool_)
-    filled = np.append(is_value, False)[column.column.codes]
+    """Return whether only records with a finding have a value, such as what a dispute cost or how it ended."""
+    filled = _filled(proposal, column)
     if not FEWEST <= filled.sum() < _RARE * len(filled):
         return False
     return bool(found[filled].mean() > NEARLY_ALL)
+
+
+def _filled(proposal: Proposal, column: Profile) -> BoolArray:
+    """Return the rows with a value; a zero is none among numbers."""
+    values = column.column.values
+    is_value = proposal.numbers(values) != 0 if column.kind is Kind.NUMBER else np.ones(len(values), np.bool_)
+    filled: BoolArray = np.append(is_value, False)[column.column.codes]
+    return filled
+
+
+def _is_lacked(proposal: Proposal, column: Profile) -> bool:
+    """Return whether most of those who were let pass have a value, and none who were stopped, as of later orders."""
+    filled = _filled(proposal, column)
+    return any(
+        rows.sum() >= FEWEST and filled[rows].mean() < 1 - _LEAK and filled[~rows].mean() > _RARE
+        for rows in rows_by_decision(proposal)
+    )
 
 
 def _leave_out_control(proposal: Proposal) -> None:
