@@ -187,7 +187,9 @@ def test_what_only_reviews_fill_is_no_signal(tmp_path: Path) -> None:
     }
 
 
-@pytest.mark.parametrize("header", ["dias_em_atraso", "Inkassobelopp", "frozen_balance", "IMP_PAGADO"])
+@pytest.mark.parametrize(
+    "header", ["dias_em_atraso", "Inkassobelopp", "frozen_balance", "IMP_PAGADO", "hatralek_ft"]
+)
 def test_arrears_and_refunds_come_after_the_event(tmp_path: Path, header: str) -> None:
     """Where their values tell frauds from others; otherwise they may be those of earlier contracts."""
     arrears = np.where(FRAUD | (DRAW.random(N) < 0.3), DRAW.choice([30, 60, 90], N), 0)
@@ -376,6 +378,25 @@ def test_reviews_of_a_buyer_who_is_not_reached_are_abandoned(tmp_path: Path) -> 
     assert [outcomes[kind] for kind in kinds] == [
         [word] for word in ("laissée passer", "mise en revue", "bloquée", *ends)
     ]
+
+
+def test_a_negation_beside_what_the_customer_did_is_declined(tmp_path: Path) -> None:
+    """Though both words have one."""
+    decided = DRAW.choice(["elfogadva", "kézi ellenőrzés", "elutasítva"], N, p=[0.8, 0.1, 0.1])
+    ends = ["rendben", "nem felelt meg", "ügyfél nem válaszolt"]
+    ended = np.where(decided == "kézi ellenőrzés", DRAW.choice(ends, N), "")
+    outcomes = proposed(tmp_path, dontes=decided, column8=ended).outcomes
+    assert [outcomes[kind] for kind in ("approved", "declined", "abandoned")] == [[word] for word in ends]
+
+
+def test_claims_are_paid_refused_or_sent_to_an_expert(tmp_path: Path) -> None:
+    """What the expert says ends the reviews; the words for paid and for the expert are told by them."""
+    decided = DRAW.choice(["PAGO RÁPIDO", "PERITACIÓN", "REHUSADO"], N, p=[0.8, 0.1, 0.1])
+    ended = np.where(decided == "PERITACIÓN", DRAW.choice(["FAVORABLE", "DESFAVORABLE"], N), "")
+    outcomes = proposed(tmp_path, Triaje=decided, **{"Informe Pericial": ended}).outcomes
+    kinds = ("passed", "stepped_up", "failed", "approved", "declined")
+    said = ("pago rápido", "peritación", "rehusado", "favorable", "desfavorable")
+    assert [outcomes[kind] for kind in kinds] == [[word] for word in said]
 
 
 def test_times_of_day_of_a_mainframe_are_joined(tmp_path: Path) -> None:

@@ -349,13 +349,13 @@ DECISION: Final = """
     рішення odluka 審査結果 审核结果
     keputusan quyết_định kết_quả_duyệt otsus lēmums sprendimas rozhodnutie odločitev одлука decisió
     ákvörðun underwriting 심사결과 risk_result dictamen veredicto
-    avis dictamen rozstrzygnięcie vyjádření vyhodnocení zhodnocení
+    triage triaje avis dictamen rozstrzygnięcie vyjádření vyhodnocení zhodnocení
     القرار قرار החלטה
 """
 RESOLUTION: Final = """
     resolution review manual_review step_up nachprüfung prüfung überprüfung vérification revue revisión verificación
     revisione verifica revisão verificação controle herbeoordeling weryfikacja kontrola granskning análise análisis
-    analisi analyse incelemesi проверка 目視 再審査
+    analisi analyse perizia pericial peritaje peritación gutachten expertise incelemesi проверка 目視 再審査
 """
 """Headers of what was decided, and of how a step-up or review ended."""
 
@@ -466,7 +466,8 @@ STEPPED_UP: Final = """
 """
 REJECTED: Final = """
     declin reject denied deny block abgelehnt ablehnung gesperrt verweigert zurückgewiesen refus rejet
-    bloqu rechaz deneg rifiut respint recus rejeit negad afgewezen abgewiesen geweiger geblokkeer odrzuc odmow nekad
+    bloqu rechaz rehus deneg rifiut respint recus rejeit negad
+    afgewezen abgewiesen geweiger geblokkeer odrzuc odmow nekad
     zamít odmít afvist avslå elutasít απορρίφθ hylät hylkä reddedil отказ отклон
     відхил відмов odbij 否決 否認 拒否 不可 不合格 不承認 未承認 不通過 拒绝 不通过 却下
     ditolak từ_chối tagasi_lükatud keeldutud noraid atmest zamiet zavrn одбиј rebutja
@@ -521,6 +522,7 @@ AFTERWARDS: Final = """
     account_status account_state contract_status loan_status card_status wallet_status kontostatus vertragsstatus
     statut_compte statut_ligne estado_cuenta estado_contrato estado_conta stato_conto status_konta status_umowy
     lånestatus
+    hátralék tartozás restanță întârziere zadłużenie dlužná dług restance gæld eftersläp
     zaległość zwrot vymáhání nedoplatek perintä behajtás просрочка взыскание возврат gecikme icra
 """
 """Words of headers of what may become of an application later: arrears, refunds, collections."""

@@ -130,36 +130,48 @@ def _are_reviewed(proposal: Proposal, column: Profile, stepped_up: list[str]) ->
 def _ends_of(column: Profile) -> Words:
     """Return how step-ups ended, where a column says nothing else.
 
-    Of a word and its negation one is approved and the other declined, whatever they are. A negation of another word is
-    one of what was waited for, as in `no response`. Where others were declined, the commonest word that is left is
-    approved. One that names the customer is what that one did: abandoned. A word that is left is that of the only
-    meaning that is left.
+    Of a word and its negation one is approved and the other declined, whatever they are. Beside an approved word one
+    that names the customer is abandoned. A negation of another word is one of what was waited for, as in `no response`,
+    unless a word is abandoned. Where others were declined, the commonest word that is left is approved. A word that is
+    left is that of the only meaning that is left.
     """
     meanings = {word: name for name, held in _meanings(column, _ENDS).items() for word in held}
     said = {word: words_of(word) for word in meanings}
     for word, other in ((word, other) for word in said for other in said if word != other):
         if _negates(said[word], said[other]):
             meanings |= {word: "declined", other: "approved"}
+    meanings = _with_customers(meanings)
     well = {
         part[:_BEGINNING] for word in said if meanings[word] == "approved" for part in said[word].split("_")
     }
+    is_declined = "abandoned" in meanings.values()
     for word in said:
         if not meanings[word] and _is_negated(said[word]):
             alike = any(
                 len(part) >= _BEGINNING and part[:_BEGINNING] in well for part in said[word].split("_")
             )
-            meanings[word] = "declined" if alike else "abandoned"
+            meanings[word] = "declined" if alike or is_declined else "abandoned"
     said_of = dict(zip(words_in(column), column.counts.tolist(), strict=True))
-    unknown = sorted((word for word in meanings if not meanings[word]), key=lambda word: -said_of[word])
+    unknown = [word for word in meanings if not meanings[word]]
     if unknown and "approved" not in meanings.values() and "declined" in meanings.values():
-        meanings[unknown.pop(0)] = "approved"
-    if "abandoned" not in meanings.values():
-        meanings |= {word: "abandoned" for word in unknown if tells(said[word], synonyms.CUSTOMERS)}
-        unknown = [word for word in unknown if not meanings[word]]
+        meanings[max(unknown, key=lambda word: said_of[word])] = "approved"
+    meanings = _with_customers(meanings)
+    unknown = [word for word in meanings if not meanings[word]]
     left = [name for name in ("approved", "declined", "abandoned") if name not in meanings.values()]
     if len(unknown) == len(left) == 1:
         meanings[unknown[0]] = left[0]
     return _by_meaning(meanings)
+
+
+def _with_customers(meanings: Mapping[str, str]) -> dict[str, str]:
+    """Return the meanings of words, where one is approved and none abandoned, with those that name the customer."""
+    held = {*meanings.values()}
+    if "approved" not in held or "abandoned" in held:
+        return {**meanings}
+    return {
+        word: meaning or ("abandoned" if tells(words_of(word), synonyms.CUSTOMERS) else "")
+        for word, meaning in meanings.items()
+    }
 
 
 def _negates(word: str, other: str) -> bool:
