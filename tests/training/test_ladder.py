@@ -8,7 +8,14 @@ from scipy.stats import binom
 
 from scoring_model.configuration import PolicySettings
 from scoring_model.training.certification import certify
-from scoring_model.training.ladder import LADDER, VALUES, AboveLadder, certify_on_ladder, round_up
+from scoring_model.training.ladder import (
+    LADDER,
+    VALUES,
+    AboveLadder,
+    certify_on_ladder,
+    possible_now,
+    round_up,
+)
 
 
 def test_each_bound_has_forty_values_in_order() -> None:
@@ -52,3 +59,22 @@ def test_a_threshold_is_certified_where_its_exact_test_passes_at_a_hundred_and_t
     alone: dict[str, Any] = {**dict.fromkeys(LADDER), bound: limit}
     at_once = certify(genuine, frauds, settings=PolicySettings(**alone)).tests[bound].certified()
     assert set(passing) < set(at_once)
+
+
+def test_what_is_missing_is_counted_for_the_next_training() -> None:
+    """Values that are possible now pass the test of the ladder; reasons are about the bounds, as they are tested."""
+    genuine, frauds = np.linspace(0, 1000, 3000).astype(np.int64), np.linspace(895, 1000, 20).astype(np.int64)
+    chosen = PolicySettings(max_false_reject=0.002, max_step_up=0.05, max_missed_fraud=0.7)
+    found = certify(genuine, frauds, settings=chosen).shortfalls()
+    assert [row.bound for row in found] == ["max_missed_fraud", "max_step_up"]
+    now = possible_now(found, genuine, frauds, limits=chosen.limits(), confidence=0.95)
+    assert [(row.bound, row.possible) for row in now] == [
+        ("max_false_reject", 0.00315),
+        ("max_missed_fraud", 0.95),
+        ("max_step_up", 0.1),
+    ]
+    assert now[0].reason.startswith("kept if no bound changes; the test of bounds that are set now")
+    assert [row.times for row in now] == [1.0, *(row.times for row in found)]
+    assert [row.reason for row in now[1:]] == [row.reason for row in found]
+    needed = int(now[1].reason.rpartition("; ")[2].split()[0])
+    assert certify(genuine, np.tile(frauds, -(-needed // 20)), settings=chosen).shortfalls() == ()

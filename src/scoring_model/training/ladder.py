@@ -33,6 +33,10 @@ LADDER: Final[Mapping[str, tuple[float, ...]]] = MappingProxyType(
 """Values of each bound, ascending: of genuine ten to a decade from 0.0001 to 0.8, of frauds 0.025, 0.05, ..., 0.975
 and 0.99. They never change: the policies of two ladders would not hold together with the stated confidence."""
 
+_STRICTER: Final = (
+    "kept if no bound changes; the test of bounds that are set now, with the scores seen, is stricter"
+)
+
 
 class AboveLadder(ValueError):
     """A bound lies above the highest value of its ladder."""
@@ -57,6 +61,11 @@ def round_up(limits: Mapping[str, float]) -> dict[str, float]:
     return {
         bound: next(value for value in LADDER[bound] if value >= limit) for bound, limit in limits.items()
     }
+
+
+_KEPT: Final = (
+    "these records would keep it, but beside another bound that is chosen now the test is stricter:"
+)
 
 
 def certify_on_ladder(
@@ -91,6 +100,8 @@ def possible_now(
 ) -> tuple[Shortfall, ...]:
     """Restate the shortfalls of bounds by what can be promised instead, now that the scores were seen.
 
+    Reasons and numbers of records stay: they are about these bounds, which the next training tests as this one did.
+
     Parameters
     ----------
     shortfalls : sequence of Shortfall
@@ -104,8 +115,15 @@ def possible_now(
     ).shortfalls()
     if not on_ladder:  # it is enough to round the bounds up
         return tuple(replace(row, possible=rounded[row.bound]) for row in shortfalls)
+    short = {row.bound: row for row in shortfalls}
     return tuple(
-        replace(row, requested=limits[row.bound], possible=_next_value(row.bound, row.possible))
+        replace(
+            row,
+            requested=limits[row.bound],
+            possible=_next_value(row.bound, row.possible),
+            reason=short[row.bound].reason if row.bound in short else f"{_STRICTER}; {row.reason}",
+            times=short[row.bound].times if row.bound in short else 1.0,
+        )
         for row in on_ladder
     )
 
