@@ -188,7 +188,8 @@ def test_what_only_reviews_fill_is_no_signal(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "header", ["dias_em_atraso", "Inkassobelopp", "frozen_balance", "IMP_PAGADO", "hatralek_ft"]
+    "header",
+    ["dias_em_atraso", "Inkassobelopp", "frozen_balance", "IMP_PAGADO", "hatralek_ft", "antal_rykkere"],
 )
 def test_arrears_and_refunds_come_after_the_event(tmp_path: Path, header: str) -> None:
     """Where their values tell frauds from others; otherwise they may be those of earlier contracts."""
@@ -318,7 +319,7 @@ def test_what_follows_from_the_decision_is_no_signal(tmp_path: Path) -> None:
     assert [signal.column for signal in found.signals] == ["column9"]
 
 
-@pytest.mark.parametrize("header", ["column7", "Champion_Challenger__c"])
+@pytest.mark.parametrize("header", ["column7", "Champion_Challenger__c", "kontrolgruppe"])
 def test_a_word_for_a_control_group_is_no_signal(tmp_path: Path, header: str) -> None:
     """Under any header, and any words under one of champions."""
     other = "Control" if header == "column7" else "CG"
@@ -406,3 +407,17 @@ def test_times_of_day_of_a_mainframe_are_joined(tmp_path: Path) -> None:
     pd.DataFrame(table).to_csv(path, index=False)
     found = propose(path)
     assert (found.fields["eventTime"], found.clocks["eventTime"]) == ("TRAN-DT", "TRAN-TM")
+
+
+def test_a_count_of_chargebacks_is_no_label_where_a_time_of_fraud_is(tmp_path: Path) -> None:
+    """Though only frauds have one above 0; it follows from the label."""
+    path = tmp_path / "b.csv"
+    table = {
+        "created_at": EVENTS,
+        "chargebackCnt": FRAUD * (1 + np.arange(N) // 10 % 3),
+        "fraudNoticeDate": later(FRAUD, days=9),
+    }
+    pd.DataFrame(table | {"device": DRAW.integers(0, 90, N)}).to_csv(path, index=False)
+    found = propose(path)
+    assert found.fields["label"] == "fraudNoticeDate"
+    assert "chargebackCnt" in found.left_out

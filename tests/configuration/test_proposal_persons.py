@@ -397,3 +397,23 @@ def test_a_czech_yes_may_be_one_letter(tmp_path: Path) -> None:
         "souhlas": "boolean",
         "class_": "category",
     }
+
+
+def test_parts_of_an_address_share_the_words_around_its_street(tmp_path: Path) -> None:
+    """Whatever they are; without a street the town is that of anything."""
+    towns = DRAW.choice(["Austin", "Boston"], N)
+    columns = {"bizAddr1": [f"{place % 90 + 1} Main St" for place in range(N)], "bizCity": towns}
+    columns |= {"bizZip": DRAW.integers(10_000, 99_999, N), "bizCountry": DRAW.choice(["USA", "CAN"], N)}
+    fields = proposed(tmp_path, **columns).fields
+    parts = ("line1", "city", "postalCode", "country")
+    assert [fields[f"address.{part}"] for part in parts] == [*columns]
+    assert "address.city" not in proposed(tmp_path, bizCity=towns).fields
+
+
+def test_a_key_of_what_links_nothing_names_the_records(tmp_path: Path) -> None:
+    """That of a customer links them, though each occurs once; initials are no signals."""
+    keys = [f"x{number}" for number in DRAW.permutation(10 * N)[:N]]
+    assert proposed(tmp_path, sellerKey=keys).fields["recordId"] == "sellerKey"
+    found = proposed(tmp_path, customerKey=keys, voorletters=DRAW.choice(["A.", "B."], N))
+    assert "recordId" not in found.fields
+    assert found.left_out["voorletters"] == "names are no signals"

@@ -306,6 +306,7 @@ WHOLE_NAMES: Final = """
 NAMES: Final = """
     ape2 ap2 apellido apellidos surname nachname geburtsname mädchenname nazwisko efternamn mellannamn cognome sobrenome
     apelido achternaam tussenvoegsel vorname förnamn prénom voornaam imię middle_name maiden_name second_name
+    initials initialen voorletters voorvoegsel
     příjmení jméno efternavn etternavn fornavn vezetéknév keresztnév επώνυμο όνομα sukunimi etunimi prenume
     фамилия имя отчество прізвище ім_я по_батькові soyadı prezime
 """
@@ -437,7 +438,8 @@ NEGATIVE: Final = """
 CONTROL: Final = """
     control_group kontrollgruppe groupe_controle groupe_témoin grupo_control grupo_de_control gruppo_di_controllo
     grupo_controle grupo_de_controle controlegroep grupa_kontrolna kontrollgrupp 対照群 对照组 對照組 대조군
-    champion_challenger holdout hold_out
+    kontrolgruppe kontrolní_skupina kontrolná_skupina kontrollcsoport kontrol_grubu grup_de_control vertailuryhmä
+    ομάδα_ελέγχου контрольная_группа контрольна_група champion_challenger holdout hold_out
 """
 """Headers of who passed as a member of a control group."""
 CONTROL_WORDS: Final = f"control kontrolle ctrl {CONTROL}"
@@ -505,11 +507,11 @@ ENDED: Final = """
 """Beginnings of the words for how an account stands today."""
 
 HANDLERS: Final = """
-    reviewer reviewed_by analyst underwriter adjuster adjuster_name assigned_to assignee case_owner handler handled_by
-    investigator sachbearbeiter bearbeiter prüfer gestionnaire analyste réviseur enquêteur expert analista
-    tramitador perito investigador revisor liquidatore gestore_pratica istruttore liquidador regulador behandelaar
-    schadebehandelaar beoordelaar handläggare granskare sagsbehandler saksbehandler likwidator referent opiekun
-    zpracovatel likvidátor schvalovatel ügyintéző inspector eksper hasar_uzmanı käsittelijä
+    reviewer reviewed_by analyst underwriter adjuster assigned_to assignee case_owner case_handler handled_by
+    investigator sachbearbeiter bearbeiter prüfer gestionnaire analyste réviseur enquêteur analista tramitador perito
+    investigador revisor liquidatore gestore_pratica istruttore liquidador regulador behandelaar schadebehandelaar
+    beoordelaar handläggare granskare sagsbehandler saksbehandler likwidator zpracovatel likvidátor schvalovatel
+    ügyintéző hasar_uzmanı käsittelijä
 """
 """Words of headers of who handled a record."""
 AFTERWARDS: Final = """
@@ -522,6 +524,7 @@ AFTERWARDS: Final = """
     account_status account_state contract_status loan_status card_status wallet_status kontostatus vertragsstatus
     statut_compte statut_ligne estado_cuenta estado_contrato estado_conta stato_conto status_konta status_umowy
     lånestatus
+    rykker purring betalningspåminnelse upomínka felszólítás somație
     hátralék tartozás restanță întârziere zadłużenie dlužná dług restance gæld eftersläp
     zaległość zwrot vymáhání nedoplatek perintä behajtás просрочка взыскание возврат gecikme icra
 """
@@ -539,7 +542,7 @@ MEASURES: Final = f"""
     dochód pensja
     cena wiek liczba ålder inkomst pris antal dagar duration dauer durée
     income доход дохід зарплата цена стоимость возраст стаж prihod dohodak cijena gelir fiyat yaş 収入
-    年収 価格 年齢 数 薪资 价格 年龄 rate percent pct volume qty km kwh
+    年収 価格 年齢 数 薪资 价格 年龄 rate percent pct cnt volume qty km kwh
     umur tuổi harga giá số_lượng lama pendapatan gaji thu_nhập days_since years yrs months
 """
 """Headers of numbers that measure something, which are no identifiers."""
@@ -571,7 +574,7 @@ LINKS: Final = """
 """
 """Headers of identifiers that connect records."""
 NUMBERS: Final = """
-    id nr no num number nummer numéro número numero numer n code ref hash token nº kennung identifiant
+    id key nr no num number nummer numéro número numero numer n code ref hash token nº kennung identifiant
     číslo cislo azonosító szám int addr αριθμός κωδικός numero număr
     номер код broj številka şifre kimliği kimlik 番号 编号 号 رقم معرف מספר מזהה
     nomor mã numurs numeris kod
