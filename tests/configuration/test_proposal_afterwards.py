@@ -142,6 +142,7 @@ def test_a_swedish_fraud_is_no_dutch_amount(tmp_path: Path) -> None:
         (("VERIFIED", "DOCS_REQUESTED", "REFUSED"), ("ACCEPTED", "REJECTED", "NEVER_SUPPLIED")),
         (("APPR", "MREV", "DECL"), ("CLR", "DENY", "EXPD")),
         (("Accept", "Verify", "Cancel"), ("Verified OK", "Could not verify", "No reply")),
+        (("passed", "challenged", "failed"), ("Passed", "Failed", "Not_Completed")),
         (("direkt bezahlt", "an Gutachter", "abgewiesen"), ("plausibel", "nicht plausibel", "fehlt nicht")),
     ],
 )

@@ -262,6 +262,7 @@ PERSONS: Final = f"""
 """Names of objects around what an identity has: `applicant.address.zip` is its postal code."""
 
 PHONES: Final = """
+    mdn
     phone mobile cell tel telephone msisdn telefon telefonnummer handy handynummer mobilnummer mobil téléphone portable
     gsm teléfono móvil celular telefono cellulare telefone telemóvel telefoon mobiel komórka
     mobilní tel mobiltelefon mobilnr mobilnummer tlf telefonszám τηλέφωνο κινητό puhelin puhelinnumero matkapuhelin

@@ -22,7 +22,7 @@ _OUTCOMES: Final = {
 _ENDS: Final = {
     "abandoned": synonyms.ABANDONED,
     "declined": synonyms.DECLINED,
-    "approved": synonyms.APPROVED + synonyms.GENUINE,
+    "approved": synonyms.APPROVED,
 }
 _NEGATED: Final = {"passed": "failed", "approved": "declined"}
 _UNKNOWN: Final = ""
@@ -140,6 +140,7 @@ def _ends_of(column: Profile) -> Words:
     for word, other in ((word, other) for word in said for other in said if word != other):
         if _negates(said[word], said[other]):
             meanings |= {word: "declined", other: "approved"}
+    meanings |= {word: "approved" for word in said if not meanings[word] and _is_genuine(said[word])}
     meanings = _with_customers(meanings)
     well = {
         part[:_BEGINNING] for word in said if meanings[word] == "approved" for part in said[word].split("_")
@@ -161,6 +162,10 @@ def _ends_of(column: Profile) -> Words:
     if len(unknown) == len(left) == 1:
         meanings[unknown[0]] = left[0]
     return _by_meaning(meanings)
+
+
+def _is_genuine(said: str) -> bool:
+    return tells(said, synonyms.GENUINE) and not _is_negated(said)
 
 
 def _with_customers(meanings: Mapping[str, str]) -> dict[str, str]:
