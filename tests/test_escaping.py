@@ -36,6 +36,7 @@ RENDERER = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethro
             "1 row was refused; 1 verification has a label",
         ),
         ("1 processes serve bundle a", "1 process serves bundle a"),
+        ("1 resolutions imported", "1 resolution imported"),
         ("1 identities, 1 deliveries", "1 identity, 1 delivery"),
         (
             "1 of 2 rows, 0 to 1 of records, 1 to 20 records, 1 of 1 folds",

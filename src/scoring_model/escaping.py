@@ -17,7 +17,7 @@ _ONE: Final = re.compile(
     r"(?P<quoted>(?<!\w)(?:'[^'\n]*'|\"[^\"\n]*\"|`[^`\n]*`)(?!\w))|(?<![\w.,/:-])(?<!of )(?<!its )1 "
     r"((?:(?:completed|evaluated|genuine|known|labelled|link|matured|more|other|such) )?)(applicant"
     r"|block|bundle|column|condition|day|deliver|draw|edge|entr|event|feature|file|finding|fold|fraud|gate|group|hit"
-    r"|identit|key|label|line|link|list|month|pair|part|person|process|promise|record|request|ring|row|rule|score"
+    r"|identit|key|label|line|link|list|month|pair|part|person|process|promise|record|request|resolution|ring|row|rule|score"
     r"|share|signal|step-up|subject|time|tree|trial|value|verification|webhook|week)(s|es|ies)\b"
     r"( are| were| have| lie| serve| differ)?(?! [0-9])"
 )

@@ -112,12 +112,19 @@ def _ranking() -> Iterator[Figure]:
             rests_on="frauds",
             roles=_RANKING if key == "ks" else (*_RANKING, "headline"),
         )
-    for measure, share in (("recall", "frauds that are found"), ("precision", "frauds among those found")):
+    for measure, sentence in (
+        ("recall", "The share of frauds that are found where at most {} of genuine records are found too."),
+        (
+            "precision",
+            "The share of frauds among those found, by the highest score with the recall at {} false positives; fewer "
+            "genuine records may be found there.",
+        ),
+    ):
         for limit in FPR_LIMITS:
             yield Figure(
                 key=f"{measure}_at_fpr_{limit:g}",
                 title=f"{measure.capitalize()} at {100 * limit:g}% false positives",
-                sentence=f"The share of {share} where {100 * limit:g}% of genuine records are found too.",
+                sentence=sentence.format(f"{100 * limit:g}%"),
                 better="more",
                 rests_on="frauds",
                 parameter=limit,

@@ -37,11 +37,14 @@ def test_lists_are_filled_shown_and_emptied(
     file = tmp_path / "devices.txt"
     file.write_text('d-4711\n\n d-4712 \n{"signals.deviceId": "d-4713"}\nd-4711\n')
     code, told, _ = run(capsys, *add, "--values", file, "--until", "30d", "--by", "fraud-ops")
-    assert (code, told) == (0, "farms: 3 added, 0 were on it; 3 in all\n")
+    assert (code, told) == (0, "farms: 3 added or given another end, 0 unchanged; 3 in all\n")
     (tmp_path / "more.txt").write_text("d-4711\nd-1\n")
     with (tmp_path / "more.txt").open() as more:
         monkeypatch.setattr("sys.stdin", more)
-        assert run(capsys, *add, "--values", "-")[1] == "farms: 2 added, 0 were on it; 4 in all\n"
+        assert (
+            run(capsys, *add, "--values", "-")[1]
+            == "farms: 2 added or given another end, 0 unchanged; 4 in all\n"
+        )
     shown = json.loads(run(capsys, "lists", "show", *BASE, "--json")[1])
     assert [(one["list"], one["key"], one["outcome"], one["entries"], one["hits"]) for one in shown] == [
         ("farms", "device", "FAILED", 4, 0)
@@ -153,4 +156,4 @@ def test_what_one_list_does_not_take_no_list_takes(
     assert [(one["list"], one["entries"]) for one in shown] == [("old", 2)]
     complaint_free = [{"name": "old", "key": "device", "action": "fail", "values": ["d-1", "d-3"]}]
     lists.write_text(json.dumps({"lists": complaint_free}))
-    assert run(capsys, *imported)[1] == "old: 1 added, 1 were on it; 3 in all\n"
+    assert run(capsys, *imported)[1] == "old: 1 added or given another end, 1 unchanged; 3 in all\n"

@@ -52,6 +52,21 @@ def test_rules_are_activated_listed_and_rolled_back(capsys: Captured, sealed: Pa
     assert (code, "rules.0.then" in complaint) == (1, True)
 
 
+def test_a_rule_that_has_ended_is_named(capsys: Captured, sealed: Path, folder: Path) -> None:
+    """A year that was mistyped: the rule is sound and holds for nobody, which check, activate and list say."""
+    file, base = folder / "rules.yaml", ("--database", URL)
+    file.write_text(RULES % "OBSERVE" + "    until: 2020-01-31\n")
+    told = "rule FARM has ended (until: 2020-01-31): it holds for nobody any more"
+    said = run(capsys, "rules", "check", file, sealed)[1]
+    assert told in said
+    assert "1 rule is sound, outcomes are changed by 0 of them" in said
+    for words in (("activate", file, sealed), ("list",)):
+        code, said, _ = run(capsys, "rules", *words, *base)
+        assert (code, told in said) == (0, True)
+    file.write_text(RULES % "OBSERVE" + "    until: 2120-01-31\n")
+    assert "ended" not in run(capsys, "rules", "activate", file, sealed, *base)[1]
+
+
 def test_a_training_keeps_what_rules_read_or_refuses(capsys: Captured, folder: Path) -> None:
     """`train --rules` names what its configuration leaves out, before it reads any record."""
     file, records = folder / "rules.yaml", folder / "records.csv"

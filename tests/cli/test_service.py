@@ -342,6 +342,13 @@ def test_operators_see_verifications_and_what_labels_are_worth(
     report = json.loads(done(capsys, "labels", "report", "--json"))
     assert (report["frauds"], report["conflicts"]) == (1, 0)
     assert "known frauds: 1 verification, the oldest" in done(capsys, "labels", "report")
+    (folder / "rules.yaml").write_text(
+        f"rules:\n- {{code: FARM, title: x, when: {{signals.deviceId: {{is: {SIGNALS['deviceId']}}}}}, then: FAILED}}\n"
+    )
+    done(capsys, "rules", "activate", "rules.yaml")
+    said = done(capsys, "verifications", "show", scored(own, client))
+    assert "\ndecidedBy: rule\npolicyOutcome: " in said
+    assert "\ndecidedByCode: FARM\nruleHits: FARM\n" in said
 
 
 def test_bad_labels_are_all_reported_and_none_is_imported(capsys: Captured, service: Running) -> None:

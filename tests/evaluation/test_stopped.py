@@ -241,7 +241,8 @@ def test_the_stopped_are_counted() -> None:
     sample = check_stopped(replace(alone.records, is_sample=True))
     assert (sample.state, sample.sentence) == (
         State.NOT_APPLICABLE,
-        "records of a control group stand for the stopped ones",
+        "records of a control group stand for those whom a policy stopped; nobody stands for those whom a list or "
+        "rule stopped",
     )
 
 
@@ -365,6 +366,10 @@ def test_the_days_of_a_control_group_begin_with_it() -> None:
     begun = replace(records, propensities=np.array([np.nan, 1, 0.05]))
     assert control_days(begun, since=0, until=50 * DAY) == 20
     assert control_days(begun, since=35 * DAY, until=50 * DAY) == 15
+    after_past = replace(table([NEVER] * 5, [-1] * 5), event_times=np.array([0, 30, 40, 43, 47]) * DAY)
+    after_past = replace(after_past, propensities=np.array([1, np.nan, 0.05, 0.05, 0.05]))
+    assert control_days(after_past, since=0, until=49 * DAY) == 12
+    assert control_days(after_past, since=40 * DAY, until=49 * DAY) == 9
 
 
 @pytest.mark.parametrize(

@@ -116,6 +116,18 @@ def refuted(
     return replace(watched, prevalence=prevalence)
 
 
+def test_a_weighted_share_is_not_called_one_of_the_records(watched: Monitoring) -> None:
+    """With a control group 25 frauds of 1,237 records may be 4 % of all applicants, and the sentence says so."""
+    share = Estimate(value=0.0414, low=0.0201, high=0.0835, records=1_237, count=25)
+    said = str(replace(watched.prevalence, matured=share, contradicted=False))
+    assert said.startswith(
+        "4.14% (2.01% to 8.35%) of all are frauds, by 25 known ones of 1,237 matured records, weighted; it was "
+    )
+    assert " of 1,000 matured records are known frauds; it was " in str(
+        replace(watched.prevalence, matured=replace(share, value=0.025, records=1_000))
+    )
+
+
 def test_a_refuted_share_of_frauds_is_the_headline(watched: Monitoring) -> None:
     """It comes first, beside the reference; what rests on the assumed share is judged neither here nor by a gate."""
     found = refuted(watched)

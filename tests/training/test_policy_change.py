@@ -334,6 +334,26 @@ def test_a_control_group_of_fresh_records_costs_no_records(
     assert f"{counts.stopped:,} of the {len(persons):,} persons that count as genuine were stopped" in card
 
 
+def test_who_passed_before_a_small_control_group_counts_as_without_it(
+    change: Change, bundle: SealedFiles, later: pa.Table, prepared: Prepared
+) -> None:
+    """Their class is known, though they have no propensity: nobody calls them stopped."""
+    as_of, place = int(prepared.table.event_times.max()), np.arange(len(later))
+    drawn = place % 2_000 == 1_980
+    outcomes = np.where((place % 20 == 0) & ~drawn, "FAILED", "PASSED")
+    propensities = np.where(drawn, 0.01, np.where((place % 20 == 0) | (place < 1_000), np.nan, 1.0))
+    plain = later.append_column("outcome", pa.array(outcomes))
+    controlled = plain.append_column("propensity", pa.array(propensities, from_pandas=True))
+    mapped = under_columns(bundle, {"outcome": "outcome"})
+    options = {"of": mapped, "as_of": as_of, "max_step_up": 0.2, "max_false_reject": None}
+    without, beside = (
+        ScoreCounts.from_bytes(change(one, **options).described["score_counts.json"])
+        for one in (plain, controlled)
+    )
+    assert np.array_equal(beside.genuine, without.genuine)
+    assert beside.stopped == without.stopped
+
+
 def test_records_that_are_not_fresh_are_refused(change: Change, frame: pa.Table, later: pa.Table) -> None:
     """Records of the validation part, and records of which none is mature, certify nothing."""
     count = len(frame) - len(later)

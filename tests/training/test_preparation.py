@@ -14,7 +14,7 @@ from scoring_model.configuration import Configuration
 from scoring_model.features import FeatureMatrix, fit_state
 from scoring_model.history.rings import MOST_SHARED, find_rings
 from scoring_model.records import NEVER, Column, RecordTable
-from scoring_model.training.preparation import Prepared, fit_before, one_of_each
+from scoring_model.training.preparation import Prepared, fit_before, one_of_each, prepare
 from scoring_model.training.run import Training
 
 
@@ -210,3 +210,17 @@ def test_every_member_is_chosen_equally_often() -> None:
     chosen = one_of_each(np.repeat(np.arange(4000), 4))
     counts = np.bincount(chosen % 4, minlength=4)
     assert np.all(np.abs(counts - 1000) < 4 * (4000 * 0.25 * 0.75) ** 0.5)
+
+
+def test_who_passed_without_a_propensity_is_judged_beside_a_small_control_group(
+    prepared: Prepared, history: RecordTable, identity: Configuration
+) -> None:
+    """What was decided says that they were observed; where nothing says it, only a propensity does."""
+    validation = prepared.split.validation
+    propensities = np.ones(len(history))
+    propensities[validation[: len(validation) // 2]] = np.nan  # from before the control group
+    propensities[validation[-2:]] = 0.5
+    told = replace(history, propensities=propensities, observed_until=np.full(len(history), NEVER))
+    assert np.array_equal(prepare(told, identity).split.validation, validation)
+    untold = prepare(replace(told, observed_until=None), identity).split
+    assert np.array_equal(untold.validation, validation[len(validation) // 2 :])

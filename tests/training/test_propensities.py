@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from scoring_model.arrays import FloatArray
+from scoring_model.arrays import BoolArray, FloatArray
 from scoring_model.configuration import PolicySettings, SplitSettings
 from scoring_model.evaluation.stopped import ControlGroup
 from scoring_model.training.boundaries import SplitError
@@ -19,7 +19,9 @@ SETTINGS = SplitSettings(
 )
 
 
-def cut(propensities: FloatArray | None, *, records: int = 40_000) -> Split:
+def cut(
+    propensities: FloatArray | None, *, records: int = 40_000, observed: BoolArray | None = None
+) -> Split:
     """Split labelled records of 400 days; one in ten is fraud."""
     times = np.linspace(0, 400 * DAY, records).astype(np.int64)
     labels = (np.arange(records) % 10 == 0).astype(np.int8)
@@ -30,6 +32,7 @@ def cut(propensities: FloatArray | None, *, records: int = 40_000) -> Split:
         np.arange(records, dtype=np.int64),
         SETTINGS,
         propensities=propensities,
+        observed=observed,
     )
 
 
@@ -150,3 +153,20 @@ def test_weights_count_as_repeated_records() -> None:
     assert found.predict(probes) == pytest.approx(expected.predict(probes), rel=1e-6)
     unweighted = fit(split_at, targets, **options)
     assert unweighted.predict(probes) != pytest.approx(expected.predict(probes), rel=1e-6)
+
+
+def test_who_passed_beside_a_small_control_group_is_judged() -> None:
+    """They passed while there was none: where it stands for nobody they count as in a file without propensities."""
+    place = np.arange(40_000)
+    stopped = place % 2 == 1
+    on = (place < 26_000) | (place >= 30_000)  # in between nobody was drawn, and who passed has no propensity
+    propensities = np.where(on & ~stopped, 1.0, np.where(on & (place % 2_000 == 1), 0.1, np.nan))
+    passed = ~stopped | (propensities < 1)
+    plain, found = cut(None, observed=passed), cut(propensities, observed=passed)
+    assert found.control is not None
+    assert (found.control.stands_for_all, found.is_sample) == (False, False)
+    for name in ("validation", "validation_targets", "test", "test_targets"):
+        assert np.array_equal(getattr(found, name), getattr(plain, name)), name
+    assert np.array_equal(found.stopped, plain.stopped)
+    assert np.array_equal(found.evaluated.not_observed.rows, plain.evaluated.not_observed.rows)
+    assert not passed[found.evaluated.not_observed.rows].any()

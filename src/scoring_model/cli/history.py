@@ -78,11 +78,11 @@ def _say_imported(done: HistoryImported | None, rejected: int, client: str, *, f
             f"{done.imported:,} records imported ({done.labelled:,} with a label), {done.repeated:,} were there already"
         )
         if done.too_old:
-            console.say(f"left out: {done.too_old} from before the longest window of the bundle")
+            console.say(f"left out: {done.too_old:,} from before the longest window of the bundle")
         if done.unlinked:
-            console.say(f"left out: {done.unlinked} without a link key, which no other record sees")
+            console.say(f"left out: {done.unlinked:,} without a link key, which no other record sees")
     if rejected:
-        console.say(f"left out: {rejected} that break rules; `scoring-model check` lists them")
+        console.say(f"left out: {rejected:,} that break rules; `scoring-model check` lists them")
     console.say(
         f"{client} can verify now"
         if finish

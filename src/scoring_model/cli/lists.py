@@ -204,7 +204,7 @@ async def _show(store: Store, client: str | None, name: str | None) -> list[dict
 
 
 def _added(name: str, done: Changed) -> str:
-    return f"{name}: {done.changed:,} added, {done.unchanged:,} were on it; {done.entries:,} in all"
+    return f"{name}: {done.changed:,} added or given another end, {done.unchanged:,} unchanged; {done.entries:,} in all"
 
 
 def _check_whose(client: str | None, *, all_scopes: bool) -> None:

@@ -49,11 +49,11 @@ def import_file(
         counts = {"imported": found.imported, "repeated": found.repeated}
         console.say_json({**counts, "refused": refused, "omitted": found.omitted})
         return
-    console.say(f"{found.imported} resolutions imported, {found.repeated} were known already")
+    console.say(f"{found.imported:,} resolutions imported, {found.repeated:,} were known already")
     for about, why in refused.items():
         console.say(f"refused: {about}  {why}")
     if found.omitted:
-        console.say(f"and {found.omitted} more rows like these")
+        console.say(f"and {found.omitted:,} more rows like these")
 
 
 async def _import(store: Store, path: Path, clock: Clock, keyring: Keyring, at: int) -> Imported:

@@ -1,7 +1,9 @@
 """Commands on the rules of operators."""
 
+import json
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -65,8 +67,9 @@ def check(
         )
         return
     console.say(
-        f"{file}: {len(found)} rules are sound, {len(acting)} of them change outcomes; version {found.version}"
+        f"{file}: {len(found)} rules are sound, outcomes are changed by {len(acting)} of them; version {found.version}"
     )
+    _say_ended(found.to_json()["rules"])
 
 
 @app.command()
@@ -99,6 +102,7 @@ def activate(
         console.say(
             "a rule that fails applicants can never show its own errors: let it OBSERVE first, see docs/rules.md"
         )
+    _say_ended(json.loads(done.document)["rules"])
 
 
 @app.command()
@@ -109,6 +113,7 @@ def rollback(database: shared.Database) -> None:
     by, now = operator(), shared.now()
     done = with_store(database, lambda store: roll_back_rules(store, by=by, now=now))
     console.say(f"rules {done.version} are active")
+    _say_ended(json.loads(done.document)["rules"])
 
 
 @app.command("list")
@@ -127,3 +132,16 @@ def list_rules(database: shared.Database, as_json: shared.Json = False) -> None:
         )
         for rule in one["rules"] if one["active"] else ():
             console.say(f"  {rule['code']}  {rule['then']}  {rule['hits']} hits  {rule['title']}")
+        _say_ended(one["rules"] if one["active"] else ())
+
+
+def _say_ended(rules: Iterable[Mapping[str, Any]]) -> None:
+    """Name the rules whose end has passed: a year that was mistyped shows nowhere else."""
+    from scoring_model.records.times import end_of
+
+    now = shared.now()
+    for rule in rules:
+        if "until" in rule and end_of(rule["until"]) <= now:
+            console.say(
+                f"rule {rule['code']} has ended (until: {rule['until']}): it holds for nobody any more"
+            )

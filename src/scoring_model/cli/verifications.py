@@ -161,11 +161,19 @@ def _say_found(found: Mapping[str, Any]) -> None:
         "status",
         "scoringOutcome",
         "scoringScore",
+        "decidedBy",
+        "policyOutcome",
+        "decidedByCode",
+        "ruleHits",
+        "listHits",
         "modelVersion",
         "policyVersion",
         "erased",
     ):
-        console.say(f"{name}: {found[name]}")
+        if name in found:
+            console.say(
+                f"{name}: {', '.join(value) if isinstance(value := found[name], list) else value}".rstrip()
+            )
     for reason in found["reasons"]:
         console.say(f"reason: {reason['code']}  {reason['description']}")
     for label in found["labels"]:

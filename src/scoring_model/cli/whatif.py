@@ -218,8 +218,9 @@ def _show(found: WhatIf, out: Path) -> None:
     for then, new, counts in sorted(kinds(found.matrix), key=lambda kind: kind[:2]):
         console.say(f"{counts.sum():>10}  {then} then, {new} by the bundle")
     for one in found.hits:
+        daily = one.hits / max(found.days, 1)
         console.say(
-            f"{one.kind} {one.name} ({one.then}): {one.hits} hits, {one.hits / max(found.days, 1):.1f} a day; "
+            f"{one.kind} {one.name} ({one.then}): {one.hits} hits, {daily:{',.1f' if daily >= 1 else '.2g'}} a day; "
             f"{one.frauds} known frauds, {one.genuine} genuine, {one.observed} let pass and {one.not_observed} stopped "
             f"without a label; decides {one.decided}, of which {one.changed} get another outcome"
         )

@@ -41,8 +41,8 @@ def check_evaluation(
     yield check_scores(records, rules)
     yield check_maturity(coverage, records=len(records))
     yield check_stopped(records)
-    alone = "one model alone releases nobody whom another one stops"
-    yield checked(Code.UNSEEN_KINDS, alone, records=len(records))
+    alone = "only a comparison of two models checks it, where nobody stands for the stopped applicants"
+    yield not_applicable(Code.UNSEEN_KINDS, alone, records=len(records))
     yield check_promises(stability, records=len(records))
     yield check_prevalence(records, counts, coverage)
 
@@ -186,7 +186,10 @@ def check_stopped(records: EvaluatedRecords) -> Finding:
     """Count the applicants who were not observed, and those of them whom the model lets pass."""
     if records.weights is not None or records.is_sample:
         return not_applicable(
-            Code.STOPPED, "records of a control group stand for the stopped ones", records=len(records)
+            Code.STOPPED,
+            "records of a control group stand for those whom a policy stopped; nobody stands for those whom a list or "
+            "rule stopped",
+            records=len(records),
         )
     if records.not_observed is None:
         sentence = "no record says that its applicant was stopped"

@@ -41,7 +41,8 @@ MAX_BAD_SHARE: Final = 0.01
 
 
 WEIGHTED: Final = (
-    "Records stand for others by their propensity: those whom a policy stops, for all like them. Figures, measures, "
+    "Records stand for others by their propensity: those whom a policy stops, for all like them. Nobody stands for "
+    "those whom a list or rule stopped: they are in no figure. Figures, measures, "
     "months and promises are weighted by 1 / propensity; calibration, decompositions, score shares, groups, worst "
     "windows and curves count each record once, so they describe those who passed."
 )

@@ -54,16 +54,28 @@ def whom(table: RecordTable, maturity: int) -> str:
 
 
 def control_days(table: RecordTable, *, since: int, until: int) -> float:
-    """Return the days of a period from the first record on that has a propensity; all of them where none has."""
-    if table.propensities is not None and (given := ~np.isnan(table.propensities)).any():
-        since = max(since, int(table.event_times[given].min()))
-    return max(until - since, 0) / DAY
+    """Return the days of a period with a control group; all of them where no record has a propensity.
+
+    It began with the first record that has one. Records of a time without it may have 1 (`retrain --past`): the first
+    of k that were drawn comes after one part in k + 1 of its days, in the mean.
+    """
+    if table.propensities is None or not (given := ~np.isnan(table.propensities)).any():
+        return max(until - since, 0) / DAY
+    since = max(since, int(table.event_times[given].min()))
+    drawn = table.event_times[(table.propensities < 1) & (table.event_times <= until)]
+    days = until - since
+    if len(drawn) and (first := int(drawn.min())) > since:
+        days = min(days, (until - first) * (len(drawn) + 1) // len(drawn))
+    return max(days, 0) / DAY
 
 
 def population(table: RecordTable, maturity: int) -> str:
     """Say whom the figures of a file are about that need labels; empty where that is everyone."""
     if table.propensities is not None:
-        return "Figures that need labels count each record by 1 / propensity, for all applicants like it."
+        return (
+            "Figures that need labels count each record by 1 / propensity, for all applicants like it. Nobody stands "
+            "for those whom a list or rule stopped."
+        )
     told = whom(table, maturity)
     if told == ASSUMED:
         return f"{told}."

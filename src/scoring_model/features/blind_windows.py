@@ -1,6 +1,7 @@
 """Detects windows too short to ever hold a known fraud because of the label delay."""
 
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 
@@ -10,6 +11,9 @@ from scoring_model.features.settings import FeatureSettings
 from scoring_model.findings import Code, Finding, checked, not_applicable
 from scoring_model.records import NEVER, RecordTable, format_duration
 from scoring_model.records.times import DAY
+
+_NAMED: Final = 6
+"""Features that a sentence names; the finding has all."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -34,11 +38,13 @@ class BlindWindows:
     features: tuple[str, ...]
 
     def __str__(self) -> str:
+        more = len(self.features) - _NAMED
+        listed = f"{', '.join(self.features[:_NAMED])}{f' and {more:,} more' if more > 0 else ''}"
         windows = ", ".join(map(format_duration, self.windows))
         return (
             f"a fraud is known {self.delay / DAY:.3g} days after its event at the earliest ({self.source}), so that "
             f"windows no longer than that ({windows}) never hold a known fraud. "
-            f"Always 0 or missing: {', '.join(self.features)}"
+            f"Always 0 or missing: {listed}"
         )
 
 

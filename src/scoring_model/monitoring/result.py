@@ -134,9 +134,14 @@ class Prevalence:
         if one is None or one.value is None:
             return "no label of the window is mature"
         assumed = "" if self.cap is None else f", and at most {self.cap:.2%} were assumed"
+        whom = f"of {one.records:,} matured records are known frauds"
+        if one.count is not None and round(one.value * one.records) != one.count:
+            # A control group stands for others.
+            whom = (
+                f"of all are frauds, by {one.count:,} known ones of {one.records:,} matured records, weighted"
+            )
         return (
-            f"{one.percent} of {one.records:,} matured records are known frauds; it was "
-            f"{self.reference.value or 0.0:.2%} in the reference period{assumed}"
+            f"{one.percent} {whom}; it was {self.reference.value or 0.0:.2%} in the reference period{assumed}"
         )
 
 

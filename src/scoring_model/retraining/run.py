@@ -138,14 +138,18 @@ def _trained_until(*scorers: Scorer) -> int:
     return max(ends)
 
 
-def nothing_matured(since: int, maturity: int) -> str:
-    """Say that no record from an instant on has matured, and when the first one can have.
+def nothing_matured(since: int, maturity: int, *, as_of: int) -> str:
+    """Say that no record from an instant on has matured, and when the first one can have; it may not have come.
 
     >>> from scoring_model.records.times import DAY
-    >>> nothing_matured(20_000 * DAY, 60 * DAY)
+    >>> nothing_matured(20_000 * DAY, 60 * DAY, as_of=20_010 * DAY)
     'wait: no record from after both trainings has matured yet; one of 2024-10-04 matures on 2024-12-03'
+    >>> nothing_matured(20_000 * DAY, 60 * DAY, as_of=20_099 * DAY)
+    'wait: no record of 2024-10-04 to 2024-11-12, after both trainings, was observed, or none came'
     """
-    first, matured = (rfc3339(instant)[:10] for instant in (since, since + maturity))
+    first, matured, last = (rfc3339(instant)[:10] for instant in (since, since + maturity, as_of - maturity))
+    if since + maturity < as_of:
+        return f"wait: no record of {first} to {last}, after both trainings, was observed, or none came"
     return f"wait: no record from after both trainings has matured yet; one of {first} matures on {matured}"
 
 
@@ -251,7 +255,7 @@ class _Run:
         done = self._look(records, old, challenger, since, crowned=None if is_champion else champion)
         found = Retrained(
             answer=Answer.WAIT,
-            text=nothing_matured(since, maturity_of(old)),
+            text=nothing_matured(since, maturity_of(old), as_of=records.as_of),
             champion=champion.model_version,
             challenger=challenger.versions.model,
             trained=waiting is None,

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from scoring_model.evaluation.stopped import ControlGroup
 from scoring_model.history import person_codes
 from scoring_model.history.rings import rings_of
 from scoring_model.records import RecordTable, digest, rfc3339
-from scoring_model.records.observation import without_propensities
+from scoring_model.records.observation import unsampled, without_propensities
 from scoring_model.scorer import Scorer
 from scoring_model.scorer.frames import score_table
 from scoring_model.training.boundaries import latest_instant
@@ -118,18 +119,21 @@ def _sample(
     table: RecordTable, persons: IntArray, settings: PolicySettings, as_of: int, maturity: int
 ) -> _Sample:
     """Choose the records that count as a training does: the tests of the bounds are for a plain sample."""
-    selection = select(without_propensities(table), as_of=as_of, maturity=maturity, matured_only=True)
+    choose = partial(select, as_of=as_of, maturity=maturity, matured_only=True)
+    selection, control = choose(without_propensities(table)), None
+    if table.propensities is not None:
+        control = ControlGroup.of(1.0 / table.propensities[selection.rows], selection.targets)
+    if control is not None and not control.stands_for_all:
+        selection = choose(unsampled(table))  # as without a control group
     if not len(selection.rows):
         reasons = "; ".join(f"{count}: {reason}" for reason, count in selection.coverage.describe().items())
         raise NotFresh(f"no fresh record counts ({reasons or 'there are no records'})")
-    rows, targets, control = selection.rows, selection.targets, None
+    rows, targets = selection.rows, selection.targets
     stopped = selection.stopped[selection.stopped_labels != 1]
     drawn = np.ones(len(rows), dtype=np.bool_)
-    if table.propensities is not None:
-        control = ControlGroup.of(1.0 / table.propensities[rows], targets)
-        if control is not None and control.stands_for_all:
-            kept = np.isin(np.arange(len(table)), rows)
-            drawn = thinned(table.propensities, kept, np.argsort(table.event_times, kind="stable"))[rows]
+    if table.propensities is not None and control is not None and control.stands_for_all:
+        kept = np.isin(np.arange(len(table)), rows)
+        drawn = thinned(table.propensities, kept, np.argsort(table.event_times, kind="stable"))[rows]
     genuine, frauds = (rows[drawn & (targets == target)] for target in (0, 1))
     beside = counted_as_genuine(
         control,

@@ -15,7 +15,7 @@ from scoring_model.features import FeatureMatrix, FittedState, KnownLabels, fit_
 from scoring_model.history import person_codes
 from scoring_model.history.rings import rings_of, rings_of_frauds
 from scoring_model.records import RecordTable
-from scoring_model.records.observation import observed
+from scoring_model.records.observation import observed, unsampled
 from scoring_model.records.times import DAY
 from scoring_model.training.boundaries import span_of
 from scoring_model.training.certification import delta_of
@@ -204,7 +204,7 @@ def _split(records: RecordTable | KeptRecords, persons: IntArray, configuration:
         persons,
         settings,
         propensities=records.propensities,
-        observed=observed(records, settings.label_maturity),
+        observed=observed(unsampled(records), settings.label_maturity),
     )
 
 

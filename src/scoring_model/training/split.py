@@ -264,16 +264,22 @@ def split(
         boundaries = find_boundaries(event_times, label_times, settings)
     segments = segments_of(event_times, boundaries)
     seen = np.ones(len(event_times), np.bool_) if observed is None else observed
-    if propensities is not None:
-        seen = seen & ~np.isnan(propensities)
     present = np.ones(len(event_times), np.bool_) if usable is None else usable
-    known = targets_of(event_times, labels, label_times, seen, segments, boundaries, settings.label_maturity)
-    targets = np.where(present, known, np.int8(-1))
-    order = np.argsort(event_times, kind="stable")
-    left_out = _left_out(segments, targets, seen, present, persons, weighted=propensities is not None)
+
+    def targets_among(seen: BoolArray) -> Int8Array:
+        times = (event_times, labels, label_times)
+        known = targets_of(*times, seen, segments, boundaries, settings.label_maturity)
+        return np.where(present, known, np.int8(-1))
+
+    drawn = seen if propensities is None else seen & ~np.isnan(propensities)
     weights = None if propensities is None else 1.0 / propensities
-    control = ControlGroup.of(weights, np.where(seen & present & (segments == VALIDATION), targets, -1))
+    in_validation = drawn & present & (segments == VALIDATION)
+    control = ControlGroup.of(weights, np.where(in_validation, targets_among(drawn), -1))
     is_sample = propensities is not None and (control is None or control.stands_for_all)
+    as_without = observed is not None and not is_sample  # then all that were observed are judged
+    seen = np.where(np.isin(segments, JUDGED), seen, drawn) if as_without else drawn
+    targets, order = targets_among(seen), np.argsort(event_times, kind="stable")
+    left_out = _left_out(segments, targets, seen, present, persons, weighted=propensities is not None)
     if propensities is not None and is_sample:
         kept = np.isin(segments, JUDGED) & ~left_out[NOT_OBSERVED] & (targets >= 0)
         left_out[_THINNED] = kept & ~thinned(propensities, kept, order)

@@ -1,9 +1,10 @@
 """The control group of a service: who passes, what clients and files see, and what a replay finds."""
 
 import asyncio
+import json
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -173,6 +174,7 @@ async def check_labels(world: World, every: Sequence[Verification]) -> None:
     assert sum(one.fraud for one in found.control.values()) == len(controlled)
     assert found.coverage[Outcome.PASSED].fraud == len(controlled)
     rows = await table(world.url, VerificationRow)
+    assert json.loads(json.dumps(asdict(found)))["control_repeats"] == found.control_repeats
     assert sum(found.control_repeats.values()) == sum(row.control_repeat or 0 for row in rows) >= 3
 
 

@@ -1,5 +1,6 @@
 """Resolutions: how step-ups and reviews end, who may say so, and what is known from it."""
 
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,7 @@ from scoring_model.service.core.row_files import RowsRefused
 from scoring_model.service.core.rows import ControlDayRow, LabelRow, ResolutionRow, VerificationRow
 from scoring_model.service.keys.data_keys import Vault
 from scoring_model.service.labels.imports import LabelLine, import_labels
-from scoring_model.service.labels.report import label_delays
+from scoring_model.service.labels.report import Coverage, label_delays
 from scoring_model.service.labels.step_ups import StepUps, _effectiveness, check_step_ups, measure_step_ups
 from scoring_model.service.past.export import export_file
 from scoring_model.service.requests.lists import ListFilter
@@ -312,6 +313,30 @@ def test_step_ups_are_counted_by_how_they_ended(store_url: str, sealed: Path) ->
         assert found.by_method == {"documentCheck": {"APPROVED": 3}, "other": {"ABANDONED": 1}}
         assert (found.frauds.count, found.frauds.records) == (1, 3)
         assert (found.effectiveness.value, found.effectiveness.absence) == (None, "not enough data")
+
+    run_story(store_url, sealed, story)
+
+
+def test_step_ups_of_rules_and_lists_do_not_measure_those_of_the_policy(store_url: str, sealed: Path) -> None:
+    """Only whom the control group might have let pass is compared with it: the others hold more frauds, or fewer."""
+
+    async def story(world: World) -> None:
+        caller = await world.client()
+        made = [await stepped_up(world, caller, f"s{number}") for number in range(4)]  # nobody could be drawn
+        rows = [await world.row(one) for one in made[:2]]
+        drawable = [await copied(world, row, outcome="STEPPED_UP", control_share=0.5) for row in rows]
+        for one in (*made, *drawable):
+            await resolve(world, caller, one, APPROVED)
+        async with world.store.reading() as reader:
+            clients = await reader.clients()
+        labels = [LabelLine(one, None, "fraud", START) for one in (*made[:3], drawable[0])]
+        await import_labels(world.store, clients, labels, world.clock)
+        half = Coverage(verifications=20, fraud=10, genuine=0)
+        delays = await label_delays(world.store, world.clock)
+        found = await measure_step_ups(world.store, replace(delays, control={"STEPPED_UP": half}))
+        assert (found.frauds.count, found.frauds.records) == (4, 6)
+        measured = found.effectiveness
+        assert (measured.count, measured.records, measured.value) == (1, 2, 0.0)
 
     run_story(store_url, sealed, story)
 

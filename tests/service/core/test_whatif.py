@@ -21,6 +21,7 @@ from scoring_model.contract.verification import Verification
 from scoring_model.decision.flips import UNLABELLED, flip_codes
 from scoring_model.decision.rules import Policy
 from scoring_model.evaluation.grouping import OTHER
+from scoring_model.records.times import DAY
 from scoring_model.scorer import Scorer
 from scoring_model.service.activation.links import LINKS_FACT
 from scoring_model.service.activation.rules import activate_rules
@@ -220,7 +221,10 @@ async def test_lists_and_rules_are_priced_as_a_service_with_them_decides(
             code, told, error = await asyncio.to_thread(
                 run, capsys, "lists", "import", tmp_path / "lists.yaml", *base
             )
-        assert (code, told.splitlines()[0]) == (0, "farm: 2 added, 0 were on it; 2 in all"), error
+        assert (code, told.splitlines()[0]) == (
+            0,
+            "farm: 2 added or given another end, 0 unchanged; 2 in all",
+        ), error
         document = read_yaml(tmp_path / "rules.yaml")
         await activate_rules(twin.store, document, [Scorer.load(world.bundle)], by="ops", now=START)
         others = await some_devices(twin, caller)
@@ -244,6 +248,33 @@ async def test_lists_and_rules_are_priced_as_a_service_with_them_decides(
     assert "A list of the operator stopped the applicant." in html
     (tmp_path / "lists.yaml").write_text(LISTS.replace("action: fail", "action: stop"))
     assert "lists.0.action" in await asyncio.to_thread(refused, capsys, *words)
+
+
+@with_service(url="sqlite_url")
+async def test_a_night_is_one_day(
+    world: World, tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Hits a day are those of 24 hours, also where these touch two calendar days; a few in many days are not none."""
+    monkeypatch.setenv("MASTERS", base64.b64encode(bytes(range(32))).decode())
+    (tmp_path / "rules.yaml").write_text(RULES.replace("2026-05-31", "2026-06-01"))
+    caller, sent = await world.client(), signals_of(world.bundle)[0]
+    words = (
+        *("whatif", "--database", world.url, "--master-key", "env:MASTERS", "--bundle", world.bundle),
+        *("--rules", tmp_path / "rules.yaml", "--out", tmp_path / "o.parquet"),
+    )
+    world.clock.at = START - START % DAY + DAY - 5 * HOUR
+    for _ in range(3):
+        await world.verify(caller, signals=sent)
+        world.clock.at += 5 * HOUR
+    code, said, error = await asyncio.to_thread(run, capsys, *words, "--json")
+    assert code == 0, error
+    found = json.loads(said)
+    assert found["days"] == 1
+    assert {one["perDay"] == one["hits"] for one in found["hits"]} == {True}
+    for _ in range(30):
+        world.clock.at += DAY
+        await world.verify(caller, signals=sent)
+    assert "1 hit, 0.032 a day" in (await asyncio.to_thread(run, capsys, *words))[1]
 
 
 @with_service(url="sqlite_url")

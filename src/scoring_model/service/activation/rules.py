@@ -151,7 +151,7 @@ def _shown(row: RuleSetRow, hits: Counter[str] | None) -> dict[str, Any]:
         "active": hits is not None,
     }
     listed = [
-        {"code": rule["code"], "title": rule["title"], "then": rule["then"]}
+        {name: rule[name] for name in ("code", "title", "then", "until") if name in rule}
         | ({} if hits is None else {"hits": hits[rule["code"]]})
         for rule in rules
     ]

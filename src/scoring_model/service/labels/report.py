@@ -133,7 +133,7 @@ async def label_delays(store: Store, clock: Clock) -> LabelDelays:
         observed_days=observed,
         coverage={outcome: _coverage(outcome, totals.get(outcome, 0), covered) for outcome in Outcome},
         control={outcome: _coverage(outcome, count, controlled) for outcome, count in sorted(passed.items())},
-        control_repeats=repeats,
+        control_repeats=dict(repeats),
         conflicts=conflicts,
         withdrawn=sum(count for (_, label), count in covered.items() if label == "withdrawn"),
     )

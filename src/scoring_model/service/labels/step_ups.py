@@ -34,8 +34,9 @@ class StepUps:
     frauds : Estimate
         Share of known frauds among the approved, with an exact interval: young ones may become known later.
     effectiveness : Estimate
-        Share of frauds that a step-up stops: 1 minus the frauds among all resolved that were approved, divided by the
-        share of frauds in the control group of those who would be stepped up.
+        Share of frauds that a step-up stops: 1 minus the frauds among the resolved that were approved, divided by the
+        share of frauds in the control group of those who would be stepped up. The resolved are those who might have
+        been drawn for it: neither step-ups of rules and lists, nor those from before there was a control group.
     """
 
     stepped_up: int
@@ -57,6 +58,7 @@ class _Last(NamedTuple):
     verification: bytes
     result: str
     method: str
+    might_pass: bool
 
 
 async def _resolved(reader: Reader) -> AsyncIterator[list[_Last]]:
@@ -64,10 +66,10 @@ async def _resolved(reader: Reader) -> AsyncIterator[list[_Last]]:
     after = (b"", 0, b"")
     waiting: list[_Last] = []
     while rows := await reader.resolved(after, _PAGE):
-        for verification, created_at, resource, result, method in rows:
+        for verification, created_at, resource, result, method, might_pass in rows:
             if waiting and waiting[-1].verification == verification:
                 waiting.pop()
-            waiting.append(_Last(verification, result, method))
+            waiting.append(_Last(verification, result, method, bool(might_pass)))
             after = (verification, created_at, resource)
         yield waiting[:-1]  # the last verification may have more on the next page
         del waiting[:-1]
@@ -83,13 +85,16 @@ async def measure_step_ups(store: Store, labels: LabelDelays) -> StepUps:
         What the labels of the same database cover.
     """
     counts: Counter[tuple[str, str]] = Counter()
-    frauds = 0
+    frauds = missed = resolved = 0
     async with store.reading() as reader:
         async for page in _resolved(reader):
             counts.update((one.method, one.result) for one in page)
             approved = [one.verification for one in page if one.result == Result.APPROVED]
             told = await reader.labels(approved) if approved else {}
-            frauds += sum(bool(every) and every[-1][0] == _FRAUD for every in told.values())
+            known = {about for about, every in told.items() if every and every[-1][0] == _FRAUD}
+            frauds += len(known)
+            resolved += sum(one.might_pass for one in page)
+            missed += sum(one.might_pass and one.verification in known for one in page)
     methods: dict[str, dict[str, int]] = {}
     for (method, result), count in sorted(counts.items()):
         methods.setdefault(method, {})[result] = count
@@ -100,8 +105,8 @@ async def measure_step_ups(store: Store, labels: LabelDelays) -> StepUps:
         by_method=methods,
         frauds=exact_share(frauds, approved_count),
         effectiveness=_effectiveness(
-            frauds,
-            sum(counts.values()),
+            missed,
+            resolved,
             0 if control is None else control.fraud,
             0 if control is None else control.verifications,
         ),

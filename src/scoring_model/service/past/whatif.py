@@ -14,7 +14,7 @@ from scoring_model.bundle.k_anonymity import MIN_GROUP_SIZE
 from scoring_model.contract.fields import IDENTITY_FIELDS, signal_field
 from scoring_model.contract.outcome import OUTCOMES, DecidedBy, Outcome
 from scoring_model.contract.texts import to_text
-from scoring_model.contract.units import DAY
+from scoring_model.contract.units import DAY, HOUR
 from scoring_model.decision.flips import FRAUD, GENUINE, SHAPE, UNLABELLED, count_flips, flip_codes, turns
 from scoring_model.evaluation.grouping import AGE_BAND, MAX_GROUPS, MISSING, OTHER, age_bands
 from scoring_model.records import Column
@@ -77,7 +77,7 @@ class WhatIf:
     first, last : int or None
         Event times of the first and the last of them, microseconds.
     days : int
-        Days (UTC) with replayed verifications.
+        Days of 24 hours, counted from the first of them on, that have one.
     differ : int
         Those of them with another score, outcome or reasons.
     matrix : ndarray of shape (3, 3, 3), int64
@@ -202,7 +202,7 @@ class Tally:
         self._left_out: Counter[str] = Counter()
         self._matrix = np.zeros(SHAPE, dtype=np.int64)
         self._reasons: dict[tuple[Outcome, Outcome], Counter[str]] = defaultdict(Counter)
-        self._days: set[int] = set()
+        self._hours: set[int] = set()
         self._times: list[int] = []
         self._differ = self._own = self._own_differ = 0
         self.verifications = 0
@@ -232,7 +232,7 @@ class Tally:
             groups.add(_values(page, replayed, name), [row.key_id for row in replayed], codes)
         times = [row.completed_at or 0 for row in replayed]
         self._times = [min(self._times[:1] + times), max(self._times[1:] + times)]
-        self._days.update(at // DAY for at in times)
+        self._hours.update(at // HOUR for at in times)
 
     def _count(self, row: VerificationRow, new: Score, override: Override | None) -> None:
         then, outcome, given = Outcome(str(row.outcome_of_policy)), new.outcome, new.reasons
@@ -261,7 +261,7 @@ class Tally:
             verifications=self.verifications,
             first=first,
             last=last,
-            days=len(self._days),
+            days=0 if first is None else len({max(hour * HOUR - first, 0) // DAY for hour in self._hours}),
             differ=self._differ,
             matrix=self._matrix,
             reasons=self._reasons,

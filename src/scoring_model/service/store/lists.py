@@ -137,7 +137,8 @@ LABELLED: Final = (
     "ORDER BY l.verification_id, l.number LIMIT $3"
 )
 RESOLVED: Final = (
-    "SELECT r.verification_id, r.created_at, r.id, r.result, r.method "
+    "SELECT r.verification_id, r.created_at, r.id, r.result, r.method, "
+    "CASE WHEN v.control_share IS NULL THEN 0 ELSE 1 END "
     "FROM resolutions r JOIN verifications v ON v.id = r.verification_id "
     "WHERE (r.verification_id, r.created_at, r.id) > ($1, $2, $3) AND v.outcome = 'STEPPED_UP' "
     f"AND {real('r')} "

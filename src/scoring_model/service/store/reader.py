@@ -347,7 +347,7 @@ class Reader(ABC):
 
         Returns
         -------
-        sequence of (verification_id, created_at, id, result, method)
+        sequence of (verification_id, created_at, id, result, method, whether it could have been drawn to pass)
         """
         return await self._rows(lists.RESOLVED, *after, limit)
 
