@@ -241,6 +241,11 @@ def test_times_of_systems_are_read(
         ("TELF1", [f"0561/{2_345_678 + place}" for place in range(N)], Kind.PHONE),
         ("party_b_till", [str(10_000 + place % 60 * 7) for place in range(N)], Kind.IDENTIFIER),
         ("ip_int", [str(3_000_000_000 + place % 50) for place in range(N)], Kind.IDENTIFIER),
+        (
+            "plastic",
+            [str((5_018, 30_304, 4_992_346)[place % 3] * 10**9 + place % 50) for place in range(N)],
+            Kind.IDENTIFIER,
+        ),
     ],
 )
 def test_kinds_of_columns(tmp_path: Path, header: str, cells: list[str], kind: Kind) -> None:

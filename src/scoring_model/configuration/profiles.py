@@ -49,6 +49,9 @@ _PADDED: Final = re.compile(r"0\d+", re.ASCII)
 _ROUNDED: Final = re.compile(r"\d[.,]\d{1,8}E\+\d\d", re.ASCII)
 _LONG: Final = 6  # fewest digits of an identifier whose header does not name it
 _CODE_DIGITS: Final = 10  # digits of numbers of one length from which they are codes, though none recurs
+_CARD_DIGITS: Final = (
+    12  # digits from which numbers of several lengths that recur are codes, as those of cards are
+)
 _ZONE: Final = re.compile(r":\d\d(\.\d+)?( ?UTC| ?GMT|[Zz]| ?[+-]\d\d(:?\d\d)?)$")
 _BLANKS: Final = re.compile(r"\d\s\d+\s\d")
 
@@ -324,7 +327,7 @@ def _is_hour(value: object, *, told: bool) -> bool:
 
 
 def _is_identifier(found: Profile, values: Sequence[object], *, is_number: bool) -> bool:
-    """Return whether a header or long numbers of one length that recur tell an identifier; measures never do."""
+    """Return whether a header or long numbers that recur, most of one length, tell an identifier; measures never do."""
     if tells(found.words, synonyms.MEASURES):
         return False
     if _IDENTIFIER.search(found.words) or links_records(found.words):
@@ -335,6 +338,11 @@ def _is_identifier(found: Profile, values: Sequence[object], *, is_number: bool)
         return False
     texts = [str(cells.text(value)).strip() for value in values]
     length = len(texts[0])
+    if (
+        found.distinct <= _RECURRING
+        and _share(texts, lambda text: text.isdigit() and len(text) >= _CARD_DIGITS) > _MOST
+    ):
+        return True
     return (
         length >= (_LONG if found.distinct <= _RECURRING else _CODE_DIGITS)
         and _share(texts, lambda text: text.isdigit() and len(text) == length) > _MOST

@@ -94,6 +94,8 @@ class Proposal:
         Columns that are signals of a given kind, whatever else they look like.
     linking : tuple of str
         Columns that link records better than others, the best first.
+    customer : tuple of str
+        Columns that make a link key of customers, whom no field names.
     amounts : list of Amount
         Signals that are compared with earlier ones under the link keys.
     event : str
@@ -126,6 +128,7 @@ class Proposal:
     signals: list[Signal] = field(default_factory=list)
     typed: frozenset[str] = frozenset()
     linking: tuple[str, ...] = ()
+    customer: tuple[str, ...] = ()
     keys: dict[str, tuple[str, ...]] = field(default_factory=dict)
     amounts: list[Amount] = field(default_factory=list)
     event: str = "application"

@@ -61,13 +61,21 @@ def find_keys(proposal: Proposal) -> None:
     """Find what links records: persons, addresses, images, and signals that recur."""
     if {"firstName", "lastName", "dob"} <= proposal.fields.keys() or "subjectId" in proposal.fields:
         proposal.keys["person"] = ()
+    if proposal.customer:
+        named = proposal.fields | {signal_field(signal.name): signal.column for signal in proposal.signals}
+        names = {column: name for name, column in named.items()}
+        proposal.keys["customer"] = tuple(names[column] for column in proposal.customer)
     street = proposal.of("address.line1")
     number = ("address.line2",) if street is not None and lacks_numbers(street) else ()
     lines = ("address.line1", *number, "address.city", "address.postalCode")
     address = tuple(name for name in lines if name in proposal.fields)
     if "address.line1" in address and len(address) > 1:
         proposal.keys["address"] = address
-    linking = [signal for signal in proposal.signals if signal.type in _LINKING]
+    linking = [
+        signal
+        for signal in proposal.signals
+        if signal.type in _LINKING and signal.column not in proposal.customer
+    ]
     shared = [
         signal
         for signal in linking

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from scoring_model.configuration.profiles import Kind
+from scoring_model.configuration.proposal.customers import find_customers
 from scoring_model.configuration.proposal.draft import Given, Proposal
 from scoring_model.configuration.proposal.fields import find_documents, find_fields, find_record_id
 from scoring_model.configuration.proposal.file import described
@@ -56,6 +57,7 @@ def propose(
     find_fields(proposal)
     find_record_id(proposal)
     leave_out(proposal)
+    find_customers(proposal)
     find_signals(proposal)
     find_keys(proposal)
     find_amounts(proposal)
