@@ -142,6 +142,7 @@ def test_a_swedish_fraud_is_no_dutch_amount(tmp_path: Path) -> None:
         (("VERIFIED", "DOCS_REQUESTED", "REFUSED"), ("ACCEPTED", "REJECTED", "NEVER_SUPPLIED")),
         (("APPR", "MREV", "DECL"), ("CLR", "DENY", "EXPD")),
         (("Accept", "Verify", "Cancel"), ("Verified OK", "Could not verify", "No reply")),
+        (("passed", "challenged", "failed"), ("Passed", "Failed", "Not_Completed")),
         (("direkt bezahlt", "an Gutachter", "abgewiesen"), ("plausibel", "nicht plausibel", "fehlt nicht")),
     ],
 )
@@ -187,7 +188,10 @@ def test_what_only_reviews_fill_is_no_signal(tmp_path: Path) -> None:
     }
 
 
-@pytest.mark.parametrize("header", ["dias_em_atraso", "Inkassobelopp", "frozen_balance", "IMP_PAGADO"])
+@pytest.mark.parametrize(
+    "header",
+    ["dias_em_atraso", "Inkassobelopp", "frozen_balance", "IMP_PAGADO", "hatralek_ft", "antal_rykkere"],
+)
 def test_arrears_and_refunds_come_after_the_event(tmp_path: Path, header: str) -> None:
     """Where their values tell frauds from others; otherwise they may be those of earlier contracts."""
     arrears = np.where(FRAUD | (DRAW.random(N) < 0.3), DRAW.choice([30, 60, 90], N), 0)
@@ -245,3 +249,176 @@ def test_reviews_that_ended_badly_are_not_counted_for_the_parts(tmp_path: Path) 
         ended = np.where(decided == "referred", DRAW.choice(ends, N, p=[0.9, 0.1]), "")
         counted.append(proposed(tmp_path, device=devices, decision=decided, review=ended).parts.genuine)
     assert counted[1] < 0.8 * counted[0]
+
+
+@pytest.mark.parametrize(
+    "decided",
+    [
+        ("AUTORIZADO", "VALIDACION", "RECHAZADO"),
+        ("naar klant", "handmatige controle", "geblokkeerd"),
+        ("approved", "review", "kaput"),
+    ],
+)
+def test_the_last_word_of_a_decision_has_the_meaning_that_is_left(
+    tmp_path: Path, decided: tuple[str, str, str]
+) -> None:
+    """Under a header of decisions, if as many have it as usually pass or are stopped; it is named as guessed."""
+    found = proposed(tmp_path, dictamen=DRAW.choice(decided, N, p=(0.8, 0.1, 0.1)))
+    kinds = ("passed", "stepped_up", "failed")
+    assert [found.outcomes[kind] for kind in kinds] == [[word.lower()] for word in decided]
+    named = next(text for text in found.decisions if text.startswith("dictamen is taken"))
+    assert named.count("guessed") == 1
+    seldom = DRAW.choice(decided, N, p=(0.3, 0.35, 0.35))
+    frauds = np.where(FRAUD, decided[1], DRAW.choice(decided, N, p=(0.8, 0.1, 0.1)))
+    for other in (seldom, frauds):
+        assert "outcome" not in proposed(tmp_path, dictamen=other).fields
+    path = tmp_path / "without_labels.csv"
+    pd.DataFrame({"created_at": EVENTS, "dictamen": DRAW.choice(decided, N, p=(0.8, 0.1, 0.1))}).to_csv(path)
+    assert propose(path).fields["outcome"] == "dictamen"
+
+
+def test_words_of_decisions_are_named_with_what_they_are_taken_for(tmp_path: Path) -> None:
+    """Known ones first; those that other columns or the other words tell are named as guessed, yes and no are not."""
+    decided = DRAW.choice(["approved", "paperwork", "declined"], N, p=[0.7, 0.2, 0.1])
+    ended = np.where(decided == "paperwork", DRAW.choice(["accepted", "rejected", "gone"], N), "")
+    said = proposed(tmp_path, decision=decided, review=ended).decisions
+    assert [text for text in said if "is taken for what" in text or "is taken for how" in text] == [
+        "decision is taken for what was decided: declined as failed, approved as passed; guessed by what is left or "
+        "follows: paperwork as stepped_up. Check records.columns.outcome and records.outcomes.",
+        "review is taken for how reviews ended: accepted as approved, rejected as declined; guessed by what is left "
+        "or follows: gone as abandoned. Check records.columns.resolution and records.outcomes.",
+    ]
+    plain = proposed(tmp_path, approved=DRAW.choice(["yes", "no"], N, p=[0.8, 0.2])).decisions
+    assert any(" what was decided: no as failed, yes as passed. Check" in text for text in plain)
+
+
+def test_a_review_is_abandoned_where_its_word_names_the_customer(tmp_path: Path) -> None:
+    """Beside a word of genuine records, which is approved, and one that is left."""
+    decided = DRAW.choice(["schváleno", "k prověření", "zamítnuto"], N, p=[0.7, 0.2, 0.1])
+    words = ["v pořádku", "nevyhověl", "klient nereaguje"]
+    ended = np.where(decided == "k prověření", DRAW.choice(words, N), "")
+    outcomes = proposed(tmp_path, rozhodnuti=decided, column8=ended).outcomes
+    assert [outcomes[kind] for kind in ("approved", "declined", "abandoned")] == [[word] for word in words]
+
+
+def test_what_follows_from_the_decision_is_no_signal(tmp_path: Path) -> None:
+    """Such as whether an order was shipped, and how a line stands; what only hints at the decision is a signal."""
+    decided = DRAW.choice(["approved", "declined"], N, p=[0.8, 0.2])
+    stopped = decided == "declined"
+    found = proposed(
+        tmp_path,
+        decision=decided,
+        column7=~stopped,
+        column8=np.where(stopped, "never", DRAW.choice(["one", "two"], N)),
+        column9=np.where(DRAW.random(N) < 0.8, stopped, ~stopped),
+    )
+    for column in ("column7", "column8"):
+        assert found.left_out[column].startswith("it tells those who were stopped")
+        assert any(
+            text.startswith(f"{column} is left out, since it nearly follows") for text in found.decisions
+        )
+    assert [signal.column for signal in found.signals] == ["column9"]
+
+
+@pytest.mark.parametrize("header", ["column7", "Champion_Challenger__c", "kontrolgruppe"])
+def test_a_word_for_a_control_group_is_no_signal(tmp_path: Path, header: str) -> None:
+    """Under any header, and any words under one of champions."""
+    other = "Control" if header == "column7" else "CG"
+    found = proposed(tmp_path, **{header: DRAW.choice([other, "BAU"], N)})
+    assert found.left_out[header].startswith("it says who was in a control group")
+
+
+def test_the_time_by_which_rows_are_ordered_is_that_of_the_event(tmp_path: Path) -> None:
+    """Of claims, which are reported after what happened; headers that name an event come first."""
+    happened = EVENTS - pd.to_timedelta(DRAW.integers(1, 50, N), unit="D")
+    table = {"DATA_SINISTRO": happened, "Xyz": EVENTS, "fraud": np.where(FRAUD, "yes", "no")}
+    path = tmp_path / "b.csv"
+    pd.DataFrame(table).to_csv(path, index=False)
+    assert propose(path).fields["eventTime"] == "Xyz"
+    assert any("if it is at DATA_SINISTRO" in text for text in propose(path).decisions)
+    pd.DataFrame(table).sample(frac=1, random_state=3).to_csv(path, index=False)
+    assert propose(path).fields["eventTime"] == "DATA_SINISTRO"
+    pd.DataFrame(table).rename(columns={"DATA_SINISTRO": "event_time"}).to_csv(path, index=False)
+    assert propose(path).fields["eventTime"] == "event_time"
+
+
+@pytest.mark.parametrize("header", ["LIQUIDATORE", "assigned_to", "Sachbearbeiter-Nr"])
+def test_who_handled_a_record_is_no_signal(tmp_path: Path, header: str) -> None:
+    """Though all records have one; who sold it is a signal."""
+    found = proposed(
+        tmp_path, **{header: DRAW.choice(["K1", "K2", "K3"], N), "vendor": DRAW.choice([*"ABC"], N)}
+    )
+    assert found.left_out[header].startswith("it says who handled the record")
+    assert [signal.column for signal in found.signals] == ["vendor"]
+
+
+def test_a_line_that_ended_in_spanish_says_how_it_stands(tmp_path: Path) -> None:
+    """As closed ones do in other languages."""
+    standing = np.where(FRAUD, "BAJA", DRAW.choice(["ACTIVA", "BAJA", "NUEVA"], N, p=[0.8, 0.1, 0.1]))
+    assert proposed(tmp_path, column7=standing).left_out["column7"].startswith("it says how an account")
+
+
+@pytest.mark.parametrize("stopped", ["declined", "step up"])
+def test_what_nobody_who_was_stopped_has_is_no_signal(tmp_path: Path, stopped: str) -> None:
+    """Such as the trips of the first month; numbers that some of them have are signals."""
+    decided = DRAW.choice(["approved", stopped, "rejected"], N, p=[0.8, 0.15, 0.05])
+    trips = np.where(decided == "approved", DRAW.integers(1, 900, N), 0)
+    found = proposed(
+        tmp_path, decision=decided, column7=trips, column8=np.maximum(trips, DRAW.integers(0, 9, N))
+    )
+    assert found.left_out["column7"].startswith("hardly anyone who was stopped has it")
+    assert [signal.column for signal in found.signals] == ["column8"]
+
+
+def test_reviews_of_a_buyer_who_is_not_reached_are_abandoned(tmp_path: Path) -> None:
+    """Beside French words of decisions, of which one is known by its participle."""
+    decided = DRAW.choice(["laissée passer", "mise en revue", "bloquée"], N, p=[0.8, 0.1, 0.1])
+    ends = ["libérée", "annulée", "acheteur injoignable"]
+    ended = np.where(decided == "mise en revue", DRAW.choice(ends, N), "")
+    outcomes = proposed(tmp_path, decision_moteur=decided, issue_revue=ended).outcomes
+    kinds = ("passed", "stepped_up", "failed", "approved", "declined", "abandoned")
+    assert [outcomes[kind] for kind in kinds] == [
+        [word] for word in ("laissée passer", "mise en revue", "bloquée", *ends)
+    ]
+
+
+def test_a_negation_beside_what_the_customer_did_is_declined(tmp_path: Path) -> None:
+    """Though both words have one."""
+    decided = DRAW.choice(["elfogadva", "kézi ellenőrzés", "elutasítva"], N, p=[0.8, 0.1, 0.1])
+    ends = ["rendben", "nem felelt meg", "ügyfél nem válaszolt"]
+    ended = np.where(decided == "kézi ellenőrzés", DRAW.choice(ends, N), "")
+    outcomes = proposed(tmp_path, dontes=decided, column8=ended).outcomes
+    assert [outcomes[kind] for kind in ("approved", "declined", "abandoned")] == [[word] for word in ends]
+
+
+def test_claims_are_paid_refused_or_sent_to_an_expert(tmp_path: Path) -> None:
+    """What the expert says ends the reviews; the words for paid and for the expert are told by them."""
+    decided = DRAW.choice(["PAGO RÁPIDO", "PERITACIÓN", "REHUSADO"], N, p=[0.8, 0.1, 0.1])
+    ended = np.where(decided == "PERITACIÓN", DRAW.choice(["FAVORABLE", "DESFAVORABLE"], N), "")
+    outcomes = proposed(tmp_path, Triaje=decided, **{"Informe Pericial": ended}).outcomes
+    kinds = ("passed", "stepped_up", "failed", "approved", "declined")
+    said = ("pago rápido", "peritación", "rehusado", "favorable", "desfavorable")
+    assert [outcomes[kind] for kind in kinds] == [[word] for word in said]
+
+
+def test_times_of_day_of_a_mainframe_are_joined(tmp_path: Path) -> None:
+    """Digits without separators, under an abbreviation."""
+    path = tmp_path / "b.csv"
+    table = {"TRAN-DT": EVENTS.strftime("%Y%m%d"), "TRAN-TM": EVENTS.strftime("%H%M%S"), "fraud": FRAUD * 1}
+    pd.DataFrame(table).to_csv(path, index=False)
+    found = propose(path)
+    assert (found.fields["eventTime"], found.clocks["eventTime"]) == ("TRAN-DT", "TRAN-TM")
+
+
+def test_a_count_of_chargebacks_is_no_label_where_a_time_of_fraud_is(tmp_path: Path) -> None:
+    """Though only frauds have one above 0; it follows from the label."""
+    path = tmp_path / "b.csv"
+    table = {
+        "created_at": EVENTS,
+        "chargebackCnt": FRAUD * (1 + np.arange(N) // 10 % 3),
+        "fraudNoticeDate": later(FRAUD, days=9),
+    }
+    pd.DataFrame(table | {"device": DRAW.integers(0, 90, N)}).to_csv(path, index=False)
+    found = propose(path)
+    assert found.fields["label"] == "fraudNoticeDate"
+    assert "chargebackCnt" in found.left_out

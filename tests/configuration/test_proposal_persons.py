@@ -255,3 +255,165 @@ def test_first_and_last_names_in_one_column_are_no_first_names(tmp_path: Path) -
     assert "firstName" not in found.fields
     assert found.left_out["NOME_SEGURADO"] == "names are no signals"
     assert proposed(tmp_path, nome=whole, cognome=LAST).fields["firstName"] == "nome"
+
+
+def test_parts_of_an_address_may_stand_under_a_compound(tmp_path: Path) -> None:
+    """Of a word for addresses, whatever it is: the postal code of one is no street."""
+    fields = proposed(
+        tmp_path,
+        **{
+            "bezorgadres.straat": DRAW.choice(["Kerkstraat", "Molenweg", "Nieuwstraat"], N),
+            "bezorgadres.huisnr": DRAW.integers(1, 200, N),
+            "bezorgadres.postcode": [f"{number} AB" for number in DRAW.integers(1000, 9999, N)],
+            "bezorgadres.plaats": DRAW.choice(["Breda", "Zwolle"], N),
+            "bezorgadres.land": DRAW.choice(["NL", "BE"], N),
+        },
+    ).fields
+    parts = ("line1", "line2", "postalCode", "city", "country")
+    assert [fields[f"address.{part}"].split(".")[1] for part in parts] == [
+        "straat",
+        "huisnr",
+        "postcode",
+        "plaats",
+        "land",
+    ]
+
+
+def test_words_for_kinds_of_columns_count_for_nothing(tmp_path: Path) -> None:
+    """As Brazilian warehouses write them before each name; a number beside a street is no street."""
+    headers = ("NM_CLIENTE", "SOBRENOME_CLIENTE", "DS_LOGRADOURO", "NR_LOGRADOURO", "NM_MUNICIPIO", "SG_UF")
+    towns = DRAW.integers(0, 9, N)
+    held = (
+        FIRST,
+        LAST,
+        DRAW.choice(["Rua Bela Vista", "Avenida Brasil"], N),
+        [f"{number}{'A' if number % 9 == 0 else ''}" for number in DRAW.integers(1, 200, N)],
+        [f"Vila {'ABCDEFGHI'[town]}" for town in towns],
+        [("SP", "RJ", "MG", "BA", "CE", "PR", "PE", "RS", "GO")[town] for town in towns],
+    )
+    fields = proposed(tmp_path, **dict(zip(headers, held, strict=True))).fields
+    names = ("firstName", "lastName", *(f"address.{part}" for part in ("line1", "line2", "city", "region")))
+    assert tuple(fields[name] for name in names) == headers
+
+
+@pytest.mark.parametrize(
+    ("street", "cells", "share", "is_line"),
+    [
+        ("Nádražní", "208", 1.0, True),
+        ("Nádražní", "208", 0.5, False),
+        ("12 rue Laurier", "7", 0.3, True),
+        ("12 rue Laurier", "apt 7", 0.3, True),
+        ("12 rue Laurier", "Hochelaga", 0.3, False),
+    ],
+)
+def test_a_short_number_within_an_address_is_a_part_of_it(
+    tmp_path: Path, street: str, cells: str, share: float, is_line: bool
+) -> None:
+    """Under any header: that of the house where streets have none, otherwise that of the door."""
+    numbers = [
+        cells.replace(cells[-1], str(9 - place % 9)) if place < share * N else "" for place in range(N)
+    ]
+    streets = [f"{street}{letter}" for letter in DRAW.choice([*"abcdef"], N)]
+    fields = proposed(
+        tmp_path, adresse=streets, Xyz=numbers, ville=DRAW.choice(["Laval", "Gatineau"], N)
+    ).fields
+    assert (fields.get("address.line2") == "Xyz") == is_line
+
+
+def test_a_door_behind_the_number_of_a_house_is_no_signal(tmp_path: Path) -> None:
+    """Under any header, before another part of the address."""
+    columns = {
+        "strada": LAST,
+        "numar": DRAW.integers(1, 90, N),
+        "Xyz": DRAW.integers(1, 30, N),
+        "localitate": FIRST,
+    }
+    assert proposed(tmp_path, **columns).left_out["Xyz"] == "a door or floor is no signal"
+
+
+def test_an_address_of_bills_and_cut_names_are_known(tmp_path: Path) -> None:
+    """In French, and of a warehouse."""
+    held = {
+        "cp_facturation": DRAW.integers(10_000, 99_999, N),
+        "ville_facturation": DRAW.choice(["Lyon", "Lille"], N),
+    }
+    fields = proposed(tmp_path, **held, drv_f_nm=FIRST, drv_l_nm=LAST).fields
+    headers = ("cp_facturation", "ville_facturation", "drv_f_nm", "drv_l_nm")
+    names = ("address.postalCode", "address.city", "firstName", "lastName")
+    assert tuple(fields[name] for name in names) == headers
+
+
+def test_a_district_is_the_town_where_the_province_stands_beside_it(tmp_path: Path) -> None:
+    """A Turkish `il` alone is the town."""
+    districts = DRAW.integers(0, 12, N)
+    ilçe, il = ([f"{letter}{'ABCDEFGHIJKL'[one]}ce" for one in districts] for letter in ("O", "P"))
+    fields = proposed(tmp_path, ilçe=ilçe, il=il).fields
+    assert (fields["address.city"], fields["address.region"]) == ("ilçe", "il")
+    assert proposed(tmp_path, il=il).fields["address.city"] == "il"
+
+
+def test_rows_that_are_counted_are_no_ids_where_records_have_some(tmp_path: Path) -> None:
+    """Under headers that are not known; alone they are."""
+    rows, codes = np.arange(N) + 1, [f"Q{number}" for number in DRAW.permutation(10 * N)[:N]]
+    assert proposed(tmp_path, Xyz=rows, Abc=codes).fields["recordId"] == "Abc"
+    assert proposed(tmp_path, nr_crt=rows, Abc=codes).fields["recordId"] == "Abc"
+    assert proposed(tmp_path, Xyz=[f"{row:07}" for row in rows], Abc=codes).fields["recordId"] == "Abc"
+    assert proposed(tmp_path, Xyz=rows).fields["recordId"] == "Xyz"
+
+
+def test_a_province_of_two_letters_is_no_gap(tmp_path: Path) -> None:
+    """Beside eight others `NA` is Napoli; beside words of a check it is a gap."""
+    provinces = DRAW.choice(["MI", "RM", "NA", "TO", "PA", "GE", "BO", "FI", "BA"], N)
+    assert "NA" not in proposed(tmp_path, PROV=provinces).nulls
+    assert "NA" in proposed(tmp_path, CHECK=DRAW.choice(["OK", "KO", "NA"], N)).nulls
+
+
+@pytest.mark.parametrize("header", ["mcc", "Succursale", "Filial", "code_salle"])
+def test_numbers_of_branches_are_categories(tmp_path: Path, header: str) -> None:
+    """And so are those of lines of business; sizes are numbers."""
+    found = proposed(tmp_path, **{header: DRAW.integers(100, 130, N), "size": DRAW.integers(100, 130, N)})
+    assert {signal.column: signal.type for signal in found.signals} == {header: "category", "size": "number"}
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("OP", "PAS", "ŘP"),
+        ("Kimlik Kartı", "Pasaport", "Ehliyet"),
+        ("State ID", "Driver License", "Passport"),
+    ],
+)
+def test_more_words_for_documents_are_known(tmp_path: Path, words: tuple[str, str, str]) -> None:
+    """Of Czechs and Turks, and of the United States."""
+    found = proposed(tmp_path, column7=DRAW.choice(words, N))
+    assert found.fields["documentType"] == "column7"
+    assert {*found.values["documentType"].values()} <= {"NATIONAL_ID", "PASSPORT", "DRIVERS_LICENSE"}
+
+
+def test_a_czech_yes_may_be_one_letter(tmp_path: Path) -> None:
+    """Beside its no; other letters beside it are categories."""
+    found = proposed(tmp_path, souhlas=DRAW.choice([*"AN"], N), class_=DRAW.choice([*"ABC"], N))
+    assert {signal.column: signal.type for signal in found.signals} == {
+        "souhlas": "boolean",
+        "class_": "category",
+    }
+
+
+def test_parts_of_an_address_share_the_words_around_its_street(tmp_path: Path) -> None:
+    """Whatever they are; without a street the town is that of anything."""
+    towns = DRAW.choice(["Austin", "Boston"], N)
+    columns = {"bizAddr1": [f"{place % 90 + 1} Main St" for place in range(N)], "bizCity": towns}
+    columns |= {"bizZip": DRAW.integers(10_000, 99_999, N), "bizCountry": DRAW.choice(["USA", "CAN"], N)}
+    fields = proposed(tmp_path, **columns).fields
+    parts = ("line1", "city", "postalCode", "country")
+    assert [fields[f"address.{part}"] for part in parts] == [*columns]
+    assert "address.city" not in proposed(tmp_path, bizCity=towns).fields
+
+
+def test_a_key_of_what_links_nothing_names_the_records(tmp_path: Path) -> None:
+    """That of a customer links them, though each occurs once; initials are no signals."""
+    keys = [f"x{number}" for number in DRAW.permutation(10 * N)[:N]]
+    assert proposed(tmp_path, sellerKey=keys).fields["recordId"] == "sellerKey"
+    found = proposed(tmp_path, customerKey=keys, voorletters=DRAW.choice(["A.", "B."], N))
+    assert "recordId" not in found.fields
+    assert found.left_out["voorletters"] == "names are no signals"

@@ -28,6 +28,8 @@ _LATIN: Final = str.maketrans(
 _UMLAUTS: Final = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ø": "oe", "å": "aa"})
 """Letters as systems write them that have none: `Gekuendigt`."""
 _ABBREVIATED: Final = dict(pair.split("=") for pair in synonyms.ABBREVIATIONS.split())
+_INITIAL: Final = re.compile("(?<![a-z])([fl])_name(?![a-z])")
+"""First and last names of warehouses: DRV_L_NM."""
 _UNSPACED: Final = re.compile("[\u3040-\u30ff\u3400-\u9fff]")
 """Letters of scripts that write words without blanks between them."""
 
@@ -47,7 +49,11 @@ def words_of(name: str) -> str:
     parts = unicodedata.normalize("NFKD", parted.casefold()).casefold().translate(_LATIN)
     letters = "".join(letter for letter in parts if not unicodedata.combining(letter))
     whole = re.sub(r"\W+", "_", letters).strip("_")
-    return "_".join(map(_full, whole.split("_")))
+    return _INITIAL.sub(_named_by_initial, "_".join(map(_full, whole.split("_"))))
+
+
+def _named_by_initial(found: re.Match[str]) -> str:
+    return {"f": "first_name", "l": "last_name"}[found[1]]
 
 
 def _full(part: str) -> str:

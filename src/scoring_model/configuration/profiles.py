@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from scoring_model.arrays import BoolArray, IntArray
 from scoring_model.configuration import synonyms
-from scoring_model.configuration.headers import joined, links_records, ranks, tells, words_of
+from scoring_model.configuration.headers import joined, known, links_records, ranks, tells, words_of
 from scoring_model.contract.fields import SIGNAL_PREFIX, TIME_FIELDS
 from scoring_model.records import NEVER, cells
 from scoring_model.records.clocks import time_of_day
@@ -248,9 +248,9 @@ def _counted_format(name: str, texts: Sequence[str]) -> tuple[str, ...] | None:
     """Return the format of times that are numbers, under a header that names a time or a birth."""
     words = words_of(name)
     born = joined(words) in ranks(synonyms.HEADERS["dob"])
-    known = any(joined(words) in ranks(synonyms.HEADERS[field]) for field in TIME_FIELDS)
+    timed = any(joined(words) in ranks(synonyms.HEADERS[field]) for field in TIME_FIELDS)
     told = re.search("time|date|stamp|_at$", words) or tells(words, synonyms.TIMES)
-    if not (born or known or told):
+    if not (born or timed or told):
         return None
     ranges = {form: (_UNIX_RANGE[0] * units, _UNIX_RANGE[1] * units) for form, units in UNIX_UNITS.items()}
     ranges[EXCEL] = (_BORN if born else _EXCEL_RANGE[0], _EXCEL_RANGE[1])
@@ -351,7 +351,9 @@ def _is_identifier(found: Profile, values: Sequence[object], *, is_number: bool)
 
 def _is_code(found: Profile, values: Sequence[object]) -> bool:
     """Return whether a header calls whole numbers a code, whose order says nothing."""
-    is_called_so = found.words.endswith("_code") or tells(found.words, synonyms.DIALLING)
+    parts = found.words.split("_")
+    coded = len(parts) > 1 and not {parts[0], parts[-1]}.isdisjoint(known(synonyms.CODES))
+    is_called_so = coded or tells(found.words, synonyms.DIALLING + synonyms.CODED)
     return is_called_so and _share(values, lambda value: "." not in str(value)) > _MOST
 
 

@@ -88,7 +88,7 @@ HEADERS: Final = {
     "recordId": """
         record_id transaction_id tx_id order_id payment_id application_id signup_id rec_id id user_id uuid vorgang
         vorgangsnummer vorgangs_nr antragsnummer antrags_nr bestellnummer transaktionsnummer
-        laufnummer lfd_nr aktenzeichen event_id
+        aktenzeichen event_id
         référence numéro_dossier id_transaction id_commande id_demande id_transacción id_operación número_pedido
         id_solicitud folio id_transazione id_operazione numero_ordine numero_pratica id_transação id_pedido
         número_pedido protocolo transactienummer ordernummer aanvraagnummer dossiernummer kenmerk id_transakcji
@@ -97,7 +97,7 @@ HEADERS: Final = {
         číslo_žádosti číslo_objednávky číslo_transakce kód sagsnummer ansøgningsnr ansøgningsnummer ordrenummer
         ordrenr søknadsnummer tranzakció_azonosító azonosító rendelésszám ügyszám κωδικός αριθμός_αίτησης
         hakemusnumero tilausnumero număr_comandă nº_do_pedido nº_pedido nº_expediente número_expediente pedido
-        buchungs_id nr_crt
+        buchungs_id
         номер_заявки номер_договора номер_заказа номер_операции номер_обращения номер_замовлення
         код_заявки номер_на_обява номер_на_поръчка номер_на_заявка broj_ugovora broj_zahtjeva
         broj_narudžbe broj_računa številka_naročila číslo_zmluvy sipariş_no başvuru_no işlem_no kayıt_no
@@ -178,13 +178,14 @@ HEADERS: Final = {
         address_line2 address_line_2 address2 address_2 line2 adresszusatz complément_adresse complemento apartamento
         apartment apt unit door floor etage etage_dør dør dörr étage piso planta puerta piso_puerta lokal nr_lokalu
         numer_lokalu num_interior número_interior núm_int interior bus toevoeging huisnummer_toevoeging scala interno
+        apartament scara bloc ajtó emelet daire kat byt
     """,
     "address.city": """
         city town pob pobl
         suburb ort stadt wohnort ville commune ciudad localidad población città comune cidade localidade
         plaats woonplaats stad miasto miejscowość postort
         město obec by poststed város település πόλη kaupunki postitoimipaikka oraș localitate
-        город місто град grad mesto şehir il 市区町村 城市 المدينة עיר
+        город місто град grad mesto şehir ilçe il 市区町村 城市 المدينة עיר
         kota thành_phố linn pilsēta miestas општина ciutat població staður จังหวัด شهر ort01 도시
         município municipio concelho gemeente gmina kommun kunta
     """,
@@ -192,7 +193,7 @@ HEADERS: Final = {
         region state province prv bundesland région département provincia comunidad regione estado distrito provincie
         województwo län
         uf kraj_region fylke megye νομός maakunta județ ship_state mailing_state st
-        область регион županija bölge 都道府県 省份 المنطقة מחוז județ
+        область регион županija bölge il 都道府県 省份 المنطقة מחוז județ
         provinsi negeri tỉnh tỉnh_thành
         entidad entidad_federativa depto departamento prov county voivodeship powiat
     """,
@@ -234,18 +235,26 @@ ABBREVIATIONS: Final = """
     merch=merchant mrch=merchant mrchnt=merchant nbr=number nm=name ord=order phn=phone pmt=payment pstl=postal
     pymt=payment rcvd=received rsn=reason rslt=result sts=status stat=status trx=transaction txn=transaction
     tx=transaction usr=user strt=street ctry=country cty=city cnfm=confirmed cnfrm=confirmed naiss=naissance adr=address
+    ds=name lib=name sg=code tp=type vl=valor cis=cislo trans=transaction tran=transaction tm=time
 """
 """Abbreviations in headers of warehouses, and their words."""
 
-PERSONS: Final = """
-    applicant customer user person identity profile subject client account holder name address contact birth document
-    antragsteller kunde anschrift adresse kontakt demandeur cliente persona solicitante dirección indirizzo richiedente
-    endereço requerente klant aanvrager adres klient wnioskodawca kund sökande adress data payload event body record
+CUSTOMERS: Final = """
+    applicant customer client antragsteller kunde kundens demandeur cliente solicitante richiedente requerente klant
+    aanvrager klient wnioskodawca kund sökande comprador buyer žadatel zákazník ansøger søker ügyfél kérelmező πελάτη
+    πελάτης hakija asiakas solicitant acheteur acquirente koper kupující nabywca kupujący köpare køber kjøper cumpărător
+    alıcı клиент клієнт заявитель müşteri klijent kupac
+"""
+"""Words for the one who applies or buys."""
+PERSONS: Final = f"""
+    {CUSTOMERS}
+    user person identity profile subject account holder name address contact birth document
+    anschrift adresse kontakt persona dirección indirizzo
+    endereço adres adress data payload event body record
     domicilio domicile zamieszkania wohnsitz bopæl bostad
-    billing mailing shipping ship bill home comprador buyer titular žadatel zákazník klient ansøger kunde søker ügyfél
-    kérelmező πελάτη πελάτης hakija asiakas solicitant client kundens
-    клиент клієнт заявитель müşteri klijent kupac
+    billing mailing shipping ship bill home titular
     member insured policyholder borrower guest patient subscriber sender recipient payer payee delivery
+    facturation facturación fatturazione faturação faturamento facturatie rechnung fakturering faktura fakturace
     livraison lieferung entrega envío spedizione consegna dostawy dostawa bezorging levering доставки
     доставка dostavka teslimat pelanggan pemohon khách_hàng vásárló szállítási absender afsender avsender
     afzender expéditeur mittente remitente remetente nadawca odesílatel claimant res residence
@@ -253,6 +262,7 @@ PERSONS: Final = """
 """Names of objects around what an identity has: `applicant.address.zip` is its postal code."""
 
 PHONES: Final = """
+    mdn
     phone mobile cell tel telephone msisdn telefon telefonnummer handy handynummer mobilnummer mobil téléphone portable
     gsm teléfono móvil celular telefono cellulare telefone telemóvel telefoon mobiel komórka
     mobilní tel mobiltelefon mobilnr mobilnummer tlf telefonszám τηλέφωνο κινητό puhelin puhelinnumero matkapuhelin
@@ -268,6 +278,13 @@ DIALLING: Final = """
     landesvorwahl ländervorwahl prefijo prefisso prefixo netnummer landnummer kierunkowy riktnummer landskod předvolba
 """
 """Words of headers of dialling codes, which are no numbers."""
+CODES: Final = "code codigo codice kod kód kode koodi kodas κωδικός код"
+"""Words that begin or end the headers of codes."""
+CODED: Final = """
+    mcc sic nace naics cnae cbo ateco siren branch filiale filial succursale sucursal agence agência agencia oddział
+    pobočka şube kantoor konttori fióktelep sucursală
+"""
+"""Words of headers of branches and lines of business, whose numbers say nothing by their order."""
 HOUSE_NUMBERS: Final = """
     house_number house_no house_num house_num1 hausnummer hausnr haus_nr numéro_rue numéro_voie numero_civico civico
     n_civico número_exterior num_exterior num_ext núm_exterior huisnummer huisnr husnummer husnr gatunummer
@@ -290,6 +307,7 @@ WHOLE_NAMES: Final = """
 NAMES: Final = """
     ape2 ap2 apellido apellidos surname nachname geburtsname mädchenname nazwisko efternamn mellannamn cognome sobrenome
     apelido achternaam tussenvoegsel vorname förnamn prénom voornaam imię middle_name maiden_name second_name
+    initials initialen voorletters voorvoegsel
     příjmení jméno efternavn etternavn fornavn vezetéknév keresztnév επώνυμο όνομα sukunimi etunimi prenume
     фамилия имя отчество прізвище ім_я по_батькові soyadı prezime
 """
@@ -333,13 +351,13 @@ DECISION: Final = """
     рішення odluka 審査結果 审核结果
     keputusan quyết_định kết_quả_duyệt otsus lēmums sprendimas rozhodnutie odločitev одлука decisió
     ákvörðun underwriting 심사결과 risk_result dictamen veredicto
-    avis dictamen rozstrzygnięcie vyjádření vyhodnocení zhodnocení
+    triage triaje avis dictamen rozstrzygnięcie vyjádření vyhodnocení zhodnocení
     القرار قرار החלטה
 """
 RESOLUTION: Final = """
     resolution review manual_review step_up nachprüfung prüfung überprüfung vérification revue revisión verificación
     revisione verifica revisão verificação controle herbeoordeling weryfikacja kontrola granskning análise análisis
-    analisi analyse incelemesi проверка 目視 再審査
+    analisi analyse perizia pericial peritaje peritación gutachten expertise incelemesi проверка 目視 再審査
 """
 """Headers of what was decided, and of how a step-up or review ended."""
 
@@ -421,8 +439,12 @@ NEGATIVE: Final = """
 CONTROL: Final = """
     control_group kontrollgruppe groupe_controle groupe_témoin grupo_control grupo_de_control gruppo_di_controllo
     grupo_controle grupo_de_controle controlegroep grupa_kontrolna kontrollgrupp 対照群 对照组 對照組 대조군
+    kontrolgruppe kontrolní_skupina kontrolná_skupina kontrollcsoport kontrol_grubu grup_de_control vertailuryhmä
+    ομάδα_ελέγχου контрольная_группа контрольна_група champion_challenger holdout hold_out
 """
 """Headers of who passed as a member of a control group."""
+CONTROL_WORDS: Final = f"control kontrolle ctrl {CONTROL}"
+"""Words for its members."""
 
 ACCEPTED: Final = """
     approv accept angenommen genehmig bewillig freigegeben freigabe akzept accepté validé aprob acept
@@ -432,10 +454,11 @@ ACCEPTED: Final = """
     allow berhasil disetujui diterima duyệt chấp_nhận heaks_kiidetud rahuldatud apstiprin
     patvirtin aprovat samþykkt อนุมัติ تایید 승인 uitgekeerd bewilligt accord concedid concess autoriz
     bevilj aprv appr apr app acc مقبول موافق قبول אושר מאושר
-    favor favorevole liberad
+    favor favorevole liberad libér laissé doorgelaten durchgelassen przepuszczon släppt
 """
 STEPPED_UP: Final = """
-    stepped_up step_up review referred refer nachgefragt prüfung prüfen rückfrage vérifi revis anális analis analiz
+    stepped_up step_up review revue revisión revisione revisão
+    referred refer nachgefragt prüfung prüfen rückfrage vérifi revis anális analis analiz
     controle contrôle weryfik granskas manual manuell pending pendient pendente attente hold escalat prověrk проверк
     k_prověření til_gennemgang til_vurdering ellenőrz υπό_έλεγχο incele challenge 目視 保留 要確認 人工
     tinjau menunggu xem_xét chờ ootel izskat svarstom preverj na_čekanju counter elevate đang 보류 preverka
@@ -446,7 +469,8 @@ STEPPED_UP: Final = """
 """
 REJECTED: Final = """
     declin reject denied deny block abgelehnt ablehnung gesperrt verweigert zurückgewiesen refus rejet
-    bloqu rechaz deneg rifiut respint recus rejeit negad afgewezen abgewiesen geweiger geblokkeer odrzuc odmow nekad
+    bloqu rechaz rehus deneg rifiut respint recus rejeit negad
+    afgewezen abgewiesen geweiger geblokkeer odrzuc odmow nekad
     zamít odmít afvist avslå elutasít απορρίφθ hylät hylkä reddedil отказ отклон
     відхил відмов odbij 否決 否認 拒否 不可 不合格 不承認 未承認 不通過 拒绝 不通过 却下
     ditolak từ_chối tagasi_lükatud keeldutud noraid atmest zamiet zavrn одбиј rebutja
@@ -474,7 +498,7 @@ ACTIVE: Final = """
     активн активен действу действующ 有効 利用中 活跃 활성 نشط פעיל
 """
 ENDED: Final = """
-    opsagt oppsagt indfri slutbetal quitad liquidad inkasso charged_off paid_off written_off
+    baja opsagt oppsagt indfri slutbetal quitad liquidad inkasso charged_off paid_off written_off
     block suspend suspens closed terminated frozen banned deactivated dormant locked gesperrt geschlossen gekündigt
     zablok rozwiąz zawiesz zamkni bloqu encerrad cerrad cancel bloccat chius sospes geblokkeerd gesloten opgezegd
     beëindigd spärrad stängd avslutad blokován zrušen uzavřen ukončen lukittu suljettu askıda kapalı kapatıl engel
@@ -483,6 +507,14 @@ ENDED: Final = """
 """
 """Beginnings of the words for how an account stands today."""
 
+HANDLERS: Final = """
+    reviewer reviewed_by analyst underwriter adjuster assigned_to assignee case_owner case_handler handled_by
+    investigator sachbearbeiter bearbeiter prüfer gestionnaire analyste réviseur enquêteur analista tramitador perito
+    investigador revisor liquidatore gestore_pratica istruttore liquidador regulador behandelaar schadebehandelaar
+    beoordelaar handläggare granskare sagsbehandler saksbehandler likwidator zpracovatel likvidátor schvalovatel
+    ügyintéző hasar_uzmanı käsittelijä
+"""
+"""Words of headers of who handled a record."""
 AFTERWARDS: Final = """
     arrears overdue dpd delinquency delinquent collection collections recovered recovery refund refunded writeoff
     write_off written_off charged_off chargeoff payout paid_out dunning loss losses mahnung mahnstufe mahnst inkasso
@@ -493,6 +525,8 @@ AFTERWARDS: Final = """
     account_status account_state contract_status loan_status card_status wallet_status kontostatus vertragsstatus
     statut_compte statut_ligne estado_cuenta estado_contrato estado_conta stato_conto status_konta status_umowy
     lånestatus
+    rykker purring betalningspåminnelse upomínka felszólítás somație
+    hátralék tartozás restanță întârziere zadłużenie dlužná dług restance gæld eftersläp
     zaległość zwrot vymáhání nedoplatek perintä behajtás просрочка взыскание возврат gecikme icra
 """
 """Words of headers of what may become of an application later: arrears, refunds, collections."""
@@ -509,7 +543,7 @@ MEASURES: Final = f"""
     dochód pensja
     cena wiek liczba ålder inkomst pris antal dagar duration dauer durée
     income доход дохід зарплата цена стоимость возраст стаж prihod dohodak cijena gelir fiyat yaş 収入
-    年収 価格 年齢 数 薪资 价格 年龄 rate percent pct volume qty km kwh
+    年収 価格 年齢 数 薪资 价格 年龄 rate percent pct cnt volume qty km kwh
     umur tuổi harga giá số_lượng lama pendapatan gaji thu_nhập days_since years yrs months
 """
 """Headers of numbers that measure something, which are no identifiers."""
@@ -541,7 +575,7 @@ LINKS: Final = """
 """
 """Headers of identifiers that connect records."""
 NUMBERS: Final = """
-    id nr no num number nummer numéro número numero numer n code ref hash token nº kennung identifiant
+    id key nr no num number nummer numéro número numero numer n code ref hash token nº kennung identifiant
     číslo cislo azonosító szám int addr αριθμός κωδικός numero număr
     номер код broj številka şifre kimliği kimlik 番号 编号 号 رقم معرف מספר מזהה
     nomor mã numurs numeris kod
@@ -582,17 +616,19 @@ MISSING: Final = tuple(word.strip() for word in _MISSING.split("|"))
 DOCUMENTS: Final = {
     "PASSPORT": """
         passport reisepass pass passeport pasaporte passaporto passaporte paspoort paszport pas cestovní_pas
-        útlevél passi
+        útlevél passi pasaport pașaport pp
     """,
     "NATIONAL_ID": """
         national_id id_card identity_card personalausweis ausweis carte_identité carte_nationale_identité cni dni
         cédula documento_nacional_identidad carta_identità cie cartão_cidadão bilhete_identidade rg identiteitskaart
         id_kaart dowód_osobisty dowód nationellt_id id_kort občanský_průkaz személyi_igazolvány henkilökortti ine ife
+        kimlik_kartı nüfus_cüzdanı op carte_de_identitate ci buletin state_id
     """,
     "DRIVERS_LICENSE": """
         drivers_license driver_s_license driver_license driving_licence driving_license führerschein permis_conduire
         permis permiso_conducir carnet_conducir licencia_conducir patente patente_guida carta_condução
         carteira_motorista cnh rijbewijs prawo_jazdy körkort kørekort førerkort ajokortti řidičský_průkaz jogosítvány
+        ehliyet sürücü_belgesi řp permis_de_conducere
     """,
     "RESIDENCE_PERMIT": """
         residence_permit aufenthaltstitel aufenthaltserlaubnis titre_séjour carte_séjour permiso_residencia nie tie

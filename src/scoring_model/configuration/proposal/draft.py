@@ -7,11 +7,13 @@ from typing import Final
 import numpy as np
 
 from scoring_model.arrays import FloatArray, IntArray
+from scoring_model.configuration.headers import tells
 from scoring_model.configuration.profiles import Kind, Profile
 from scoring_model.configuration.proposal.label_columns import words_in
 from scoring_model.configuration.proposal.matching import person_words, rank
 from scoring_model.configuration.proposal.split import Parts
 from scoring_model.configuration.proposal.windows import Lengths
+from scoring_model.configuration.synonyms import HEADERS
 from scoring_model.contract.fields import REQUIRED_FIELDS, SIGNAL_PREFIX, signal_field
 from scoring_model.features import DERIVED, FeatureMatrix, FeatureSettings, FittedState
 from scoring_model.records import cells
@@ -199,14 +201,22 @@ class Proposal:
         """Return the words of headers that name a person in this file."""
         return person_words(tuple(column.words for column in self.profiles.values()))
 
+    @property
+    def around_street(self) -> frozenset[str]:
+        """Return the words around that for the street, which name the other parts of the same address too."""
+        street = self.of("address.line1")
+        parts = () if street is None else street.words.split("_")
+        return frozenset(part for part in parts if not tells(part.rstrip("1"), HEADERS["address.line1"]))
+
     def likeliest(
         self, name: str, kinds: Sequence[Kind], fits: Callable[[Profile], bool] = lambda _: True
     ) -> Profile | None:
         """Return the unused column of the given kinds whose name best matches a field, of those whose cells fit."""
+        around = self.persons | (self.around_street if name.startswith("address.") else frozenset())
         named = [
             (place, column)
             for column in self.untyped()
-            if column.kind in kinds and (place := rank(column, name, self.persons)) is not None
+            if column.kind in kinds and (place := rank(column, name, around)) is not None
         ]
         named.sort(key=lambda one: one[0])
         return next((column for _, column in named if fits(column)), None)

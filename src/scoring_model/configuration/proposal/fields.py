@@ -22,7 +22,7 @@ from scoring_model.configuration.profiles import Kind, Profile
 from scoring_model.configuration.proposal.draft import FEWEST, NEARLY_ALL, Proposal
 from scoring_model.configuration.proposal.file import country_share
 from scoring_model.configuration.proposal.label_columns import LABEL_WORDS
-from scoring_model.configuration.proposal.matching import rank
+from scoring_model.configuration.proposal.matching import rank, spellings
 from scoring_model.contract.fields import IDENTITY_FIELDS
 from scoring_model.contract.rules import DOCUMENT_TYPES
 from scoring_model.records import cells
@@ -30,6 +30,7 @@ from scoring_model.records import cells
 SAMPLE: Final = 5_000
 _UNIQUE: Final = 0.999  # share of distinct values from which a column numbers the records
 _HOUSE_NUMBER: Final = re.compile(r"\d{1,4}(?!\d)\W?.{0,6}$", re.ASCII)
+_DOOR: Final = re.compile(r"\W?[^\W\d]{0,4}\W{0,2}\d{1,3}(?!\d)\W?[^\W\d]{0,2}$")
 _DENSE: Final = 1.5  # numbers from the first to the last for each record, at most, in a running number
 _SPARSE: Final = 1_000  # the same where the numbers rise from event to event
 _RISING: Final = 0.95  # share of numbers above the one of the event before, from which they rise
@@ -92,7 +93,7 @@ def _fits(proposal: Proposal, name: str, column: Profile) -> bool:
     if name in ("firstName", "lastName"):
         return column.kind not in (Kind.NUMBER, Kind.LIST)
     if name in ("address.line1", "address.city"):
-        return column.kind is not Kind.NUMBER
+        return column.kind is not Kind.NUMBER and not _are_short(column, _HOUSE_NUMBER)
     if name == "documentType":
         return set(column.column.values) <= {*DOCUMENT_TYPES}
     if name in ("citizenship", "address.country"):
@@ -107,34 +108,55 @@ def _are_whole(column: Profile) -> bool:
 
 
 def _find_second_line(proposal: Proposal) -> None:
-    """Take the column beside the street for the second line: that of house numbers, or one of the same name with 2."""
+    """Take the column beside the street for the second line: that of house numbers or doors, or of its name with 2."""
     first = proposal.of("address.line1")
     if first is None or "address.line2" in proposal.fields:
         return
-    names = [*proposal.profiles]
-    after = names[names.index(first.name) + 1 :][:1]
+    columns = [*proposal.profiles.values()]
+    behind = columns[columns.index(first) + 1 :][:2]
+    within = _within(proposal, behind)
     numbers = [
-        column.name for column in proposal.untyped() if _numbers_houses(column, is_next=column.name in after)
+        column.name
+        for column in proposal.untyped()
+        if _numbers_houses(column, is_next=column in behind[:1], is_within=column is within)
     ]
     second = re.sub(r"1(?=\D*$)", "2", first.name)
     if lacks_numbers(first) and numbers:
-        proposal.fields["address.line2"] = numbers[0]
+        number = proposal.profiles[numbers[0]]
+        proposal.fields["address.line2"] = number.name
+        door = _within(proposal, columns[columns.index(number) + 1 :][:2])
         for column in proposal.untyped():
-            if rank(column, "address.line2") is not None:
+            if rank(column, "address.line2") is not None or (column is door and _are_short(column, _DOOR)):
                 proposal.left_out[column.name] = "a door or floor is no signal"
     elif second != first.name and second in {column.name for column in proposal.untyped()}:
         proposal.fields["address.line2"] = second
+    elif within is not None and not lacks_numbers(first) and _are_short(within, _DOOR):
+        proposal.fields["address.line2"] = within.name
 
 
-def _numbers_houses(column: Profile, *, is_next: bool) -> bool:
-    """Return whether a column holds numbers of houses by its header and cells; beside a street any number is one."""
-    entries = known(synonyms.HOUSE_NUMBERS)
-    if without_persons(column.words) not in entries and not (
-        is_next and tells(column.words, synonyms.NUMBERS)
-    ):
-        return False
+def _within(proposal: Proposal, behind: list[Profile]) -> Profile | None:
+    """Return the first column behind a street, if it is no part of an address that is known, and one stands behind."""
+    parts = ("address.postalCode", "address.city", "address.region", "address.country")
+    is_part = [any(rank(one, name) is not None for name in parts) for one in behind]
+    if is_part != [False, True] or tells(behind[0].words, synonyms.MEASURES):
+        return None
+    return behind[0] if behind[0] in proposal.untyped() else None
+
+
+def _numbers_houses(column: Profile, *, is_next: bool, is_within: bool) -> bool:
+    """Return whether a column holds numbers of houses by its header and cells.
+
+    Beside a street any number is one, and so are short ones between it and another part of the address.
+    """
+    is_called_so = not {*spellings(column, "address.line2")}.isdisjoint(known(synonyms.HOUSE_NUMBERS))
+    if is_called_so or (is_next and tells(column.words, synonyms.NUMBERS)):
+        return _are_short(column, _HOUSE_NUMBER)
+    return is_within and column.filled > NEARLY_ALL and _are_short(column, _DOOR)
+
+
+def _are_short(column: Profile, form: re.Pattern[str]) -> bool:
     texts = [str(cells.text(value)) for value in column.column.values[:SAMPLE]]
-    return sum(_HOUSE_NUMBER.match(text) is not None for text in texts) > 0.8 * len(texts)
+    return sum(form.match(text) is not None for text in texts) > 0.8 * len(texts)
 
 
 def lacks_numbers(column: Profile) -> bool:
@@ -160,7 +182,8 @@ def _are_streets(column: Profile) -> bool:
 
 def _is_called_name(column: Profile, persons: Collection[str]) -> bool:
     bare = "_".join(part for part in column.words.split("_") if part not in persons)
-    return not {joined(column.words), joined(bare)}.isdisjoint(ranks(synonyms.WHOLE_NAMES))
+    headers = (column.words, bare, without_persons(column.words))
+    return not {*map(joined, headers)}.isdisjoint(ranks(synonyms.WHOLE_NAMES))
 
 
 def _are_parted(column: Profile, beside: Profile) -> bool:
@@ -203,7 +226,9 @@ def find_record_id(proposal: Proposal) -> None:
     if column is None:
         column = proposal.likeliest("recordId", [Kind.IDENTIFIER, Kind.NUMBER, Kind.TEXT])
         if column is None or column.distinct < 0.9 or column.filled < 0.99:
-            column = next((one for one in proposal.untyped() if numbers_records(proposal, one)), None)
+            numbering = [one for one in proposal.untyped() if numbers_records(proposal, one)]
+            numbering.sort(key=lambda one: _counts_rows(proposal, one))  # a number of the file is no other's
+            column = next(iter(numbering), None)
     if column is None:
         return
     proposal.fields["recordId"] = column.name
@@ -211,6 +236,12 @@ def find_record_id(proposal: Proposal) -> None:
         proposal.decisions.append(
             f"{column.name} repeats in some rows, which are refused: check records.columns.recordId."
         )
+
+
+def _counts_rows(proposal: Proposal, column: Profile) -> bool:
+    """Return whether a column counts the rows of the file as they stand in it."""
+    numbers = proposal.numbers(column.column.values)[column.column.codes]
+    return column.filled == 1 and bool((np.diff(numbers) == 1).all())
 
 
 def _rise(proposal: Proposal, column: Profile, numbers: FloatArray) -> bool:

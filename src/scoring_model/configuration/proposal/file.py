@@ -11,7 +11,7 @@ import numpy as np
 
 from scoring_model.configuration import synonyms
 from scoring_model.configuration.profiles import Kind, Profile, decimal_mark, profile
-from scoring_model.configuration.proposal.draft import FEWEST, Proposal
+from scoring_model.configuration.proposal.draft import Proposal
 from scoring_model.configuration.proposal.label_columns import LABEL_WORDS
 from scoring_model.contract.rules import RuleError, country
 from scoring_model.records import cells
@@ -130,7 +130,7 @@ def _pairs(column: Column) -> float:
     pairs = sum(
         isinstance(value, str) and re.fullmatch("[A-Z]{2}", value) is not None for value in column.values
     )
-    return pairs / len(column.values) if pairs >= FEWEST else 0.0
+    return pairs / len(column.values) if pairs > LABEL_WORDS else 0.0
 
 
 def country_share(column: Column) -> float:

@@ -6,13 +6,13 @@ import numpy as np
 
 from scoring_model.arrays import BoolArray, FloatArray, IntArray
 from scoring_model.configuration import synonyms
-from scoring_model.configuration.headers import joined, ranks, tells, without_persons, words_of
+from scoring_model.configuration.headers import joined, known, ranks, tells, without_persons, words_of
 from scoring_model.configuration.profiles import Kind, Profile, are_rounded
 from scoring_model.configuration.proposal.draft import FEWEST, NEARLY_ALL, Proposal
 from scoring_model.configuration.proposal.fields import SAMPLE, numbers_records
 from scoring_model.configuration.proposal.label_columns import LABEL_WORDS, words_in
 from scoring_model.configuration.proposal.matching import rank
-from scoring_model.configuration.proposal.outcomes import not_passed_rows
+from scoring_model.configuration.proposal.outcomes import not_passed_rows, rows_by_decision
 from scoring_model.configuration.proposal.signals import _LINKING
 from scoring_model.records import NEVER
 from scoring_model.records.table import Column
@@ -25,6 +25,30 @@ _REASONS: Final = {
     Kind.TEXT: "nearly every row has another text",
     Kind.LIST: "it holds lists or objects, and a signal is one value",
 }
+_STANDING: Final = (
+    "it says how an account stands today, which follows from the label",
+    "it may change after the event: use it only as it was at the event",
+)
+_COPIES: Final = (
+    "it separates frauds from genuine records nearly perfectly, as what follows from the label",
+    "it nearly copies the label: use it only if it is known at the event",
+)
+_DECIDED: Final = (
+    "it tells those who were stopped from the others nearly perfectly, as what follows from the decision",
+    "it nearly follows from what was decided: use it only if it is known before",
+)
+_AFTER: Final = (
+    "its header says what came after the event, and its values tell frauds from others",
+    "it seems to come after the event: use it only if it is known then",
+)
+_HANDLED: Final = (
+    "it says who handled the record, which may have followed from it: a signal if it is known at the event",
+    "",
+)
+_NAMES_FRAUD: Final = (
+    "its header names fraud, so it may follow from the label: a signal if it is known at the event",
+    "",
+)
 _CLOCK: Final = 0.999  # rank correlation with the time or the row from which a number runs with it
 _CLOCK_ROWS: Final = 10_000
 _LEAK: Final = 0.99  # as training.leakage_checks.max_auc
@@ -48,31 +72,25 @@ def leave_out(proposal: Proposal) -> None:
             _leave_out_names(proposal, column)
         elif reason := _no_signal(proposal, column, found, seconds):
             proposal.left_out[column.name] = reason
-        elif _is_standing(column):
-            proposal.left_out[column.name] = (
-                "it says how an account stands today, which follows from the label"
-            )
-            proposal.decisions.append(
-                f"{column.name} is left out, since it may change after the event: use it only as it was at the event."
-            )
-        elif column.kind not in _LINKING and _separation(proposal, column.column, targets) > _LEAK:
-            proposal.left_out[column.name] = (
-                "it separates frauds from genuine records nearly perfectly, as what follows from the label"
-            )
-            proposal.decisions.append(
-                f"{column.name} is left out, since it nearly copies the label: use it only if it is known at the event."
-            )
-        elif _comes_after(column) and _separation(proposal, column.column, targets) > _APART:
-            proposal.left_out[column.name] = (
-                "its header says what came after the event, and its values tell frauds from others"
-            )
-            proposal.decisions.append(
-                f"{column.name} is left out, since it seems to come after the event: use it only if it is known then."
-            )
-        elif len(column.counts) <= LABEL_WORDS and _names_fraud(column):
-            proposal.left_out[column.name] = (
-                "its header names fraud, so it may follow from the label: a signal if it is known at the event"
-            )
+        elif (follows := _what_it_follows(proposal, column, targets)) is not None:
+            proposal.left_out[column.name], asked = follows
+            if asked:
+                proposal.decisions.append(f"{column.name} is left out, since {asked}.")
+
+
+def _what_it_follows(proposal: Proposal, column: Profile, targets: IntArray) -> tuple[str, str] | None:
+    """Say why a column may have followed from the label or the decision, and what to ask a person about it."""
+    if _is_standing(column):
+        return _STANDING
+    if column.kind not in _LINKING and _separation(proposal, column.column, targets) > _LEAK:
+        return _COPIES
+    if _follows_decision(proposal, column):
+        return _DECIDED
+    if _comes_after(column) and _separation(proposal, column.column, targets) > _APART:
+        return _AFTER
+    if column.kind in (Kind.CATEGORY, Kind.IDENTIFIER) and tells(column.words, synonyms.HANDLERS):
+        return _HANDLED
+    return _NAMES_FRAUD if len(column.counts) <= LABEL_WORDS and _names_fraud(column) else None
 
 
 def _leave_out_names(proposal: Proposal, column: Profile) -> None:
@@ -94,6 +112,8 @@ def _no_signal(proposal: Proposal, column: Profile, found: BoolArray, seconds: F
         return "hardly any record has it but those whose label was found"
     if _is_after(proposal, column, found | not_passed_rows(proposal)):
         return "hardly any record has it but those that were not let pass, or whose label was found"
+    if _is_lacked(proposal, column):
+        return "hardly anyone who was stopped has it, as what is known only of those who were let pass"
     if _is_clock(proposal, column, seconds):
         return "it runs with the time of the event, and says nothing else"
     if column.kind in (Kind.NUMBER, Kind.IDENTIFIER) and numbers_records(proposal, column):
@@ -111,27 +131,45 @@ def _found(proposal: Proposal, targets: IntArray) -> BoolArray:
 
 
 def _is_after(proposal: Proposal, column: Profile, found: BoolArray) -> bool:
-    """Return whether only records with a finding have a value, such as what a dispute cost or how it ended.
-
-    A zero is none among numbers.
-    """
-    values = column.column.values
-    is_value = proposal.numbers(values) != 0 if column.kind is Kind.NUMBER else np.ones(len(values), np.bool_)
-    filled = np.append(is_value, False)[column.column.codes]
+    """Return whether only records with a finding have a value, such as what a dispute cost or how it ended."""
+    filled = _filled(proposal, column)
     if not FEWEST <= filled.sum() < _RARE * len(filled):
         return False
     return bool(found[filled].mean() > NEARLY_ALL)
 
 
+def _filled(proposal: Proposal, column: Profile) -> BoolArray:
+    """Return the rows with a value; a zero is none among numbers."""
+    values = column.column.values
+    is_value = proposal.numbers(values) != 0 if column.kind is Kind.NUMBER else np.ones(len(values), np.bool_)
+    filled: BoolArray = np.append(is_value, False)[column.column.codes]
+    return filled
+
+
+def _is_lacked(proposal: Proposal, column: Profile) -> bool:
+    """Return whether most of those who were let pass have a value, and none who were stopped, as of later orders."""
+    filled = _filled(proposal, column)
+    return any(
+        rows.sum() >= FEWEST and filled[rows].mean() < 1 - _LEAK and filled[~rows].mean() > _RARE
+        for rows in rows_by_decision(proposal)
+    )
+
+
 def _leave_out_control(proposal: Proposal) -> None:
     for column in proposal.free():
-        if tells(column.words, synonyms.CONTROL):
+        if tells(column.words, synonyms.CONTROL) or _names_control(column):
             proposal.left_out[column.name] = "it says who was in a control group, which is no signal"
             proposal.decisions.append(
                 f"{column.name} says who was in a control group: docs/your-data.md#a-control-group-of-your-own has "
                 "how it makes figures stand for all applicants."
             )
             _leave_out_propensities(proposal)
+
+
+def _names_control(column: Profile) -> bool:
+    """Return whether few words have that of a control group among them, as in `control` and `business as usual`."""
+    few = column.kind is Kind.CATEGORY and len(column.counts) <= LABEL_WORDS
+    return few and any(words_of(word) in known(synonyms.CONTROL_WORDS) for word in words_in(column))
 
 
 def _leave_out_propensities(proposal: Proposal) -> None:
@@ -162,6 +200,14 @@ def _comes_after(column: Profile) -> bool:
     """Return whether a header says what became of an application later: arrears, refunds, a block."""
     return tells(column.words, synonyms.AFTERWARDS + synonyms.ENDED) and not tells(
         column.words, synonyms.EARLIER
+    )
+
+
+def _follows_decision(proposal: Proposal, column: Profile) -> bool:
+    """Return whether a few words tell who was stopped, such as whether an order was shipped."""
+    return len(column.counts) <= LABEL_WORDS and any(
+        _separation(proposal, column.column, rows.astype(np.int64)) > _LEAK
+        for rows in rows_by_decision(proposal)
     )
 
 

@@ -23,6 +23,8 @@ _SILENT: Final = (
 """Words that a header has in one form or another: `DT_CHIUSURA` and `data_chiusura`."""
 _OF_NAMES: Final = re.compile("(naam|name|namn|navn)$")
 """Ends of compounds: `Straatnaam`, `Ortname`."""
+_OF_ADDRESSES: Final = re.compile(r"\w+(address|adress|adresse|adres|adresa|anschrift)")
+"""Compounds around the parts of an address: `bezorgadres.plaats`."""
 _FEWEST_LETTERS: Final = 4
 _AROUND: Final = 1_000
 """Place, after all synonyms, of a header with words around it that the file alone explains."""
@@ -41,7 +43,7 @@ def rank(column: Profile, name: str, persons: Collection[str] = ()) -> int | Non
     persons : collection of str
         Words that name a person in this file, as `person_words` finds them.
     """
-    headers = _spellings(column, name)
+    headers = spellings(column, name)
     if (place := _place(headers, name)) is not None or name not in IDENTITY_FIELDS:
         return place
     bare = ["_".join(part for part in header.split("_") if part not in persons) for header in headers]
@@ -52,7 +54,7 @@ def rank(column: Profile, name: str, persons: Collection[str] = ()) -> int | Non
     return _BEGINNING if cut else None
 
 
-def _spellings(column: Profile, name: str) -> list[str]:
+def spellings(column: Profile, name: str) -> list[str]:
     """List a header with and without the words that say whose it is."""
     *parents, last = column.name.split(".")
     headers = [column.words]
@@ -62,7 +64,10 @@ def _spellings(column: Profile, name: str) -> list[str]:
         headers.append(without_persons(column.words))
     if name.startswith("address."):
         around = {"name", "address", *known(synonyms.NUMBERS)}
-        headers.append("_".join(part for part in headers[-1].split("_") if part not in around))
+        parts = headers[-1].split("_")
+        headers.append(
+            "_".join(part for part in parts if part not in around and not _OF_ADDRESSES.fullmatch(part))
+        )
         headers.append(_OF_NAMES.sub("", headers[-1]))
     return headers
 

@@ -95,13 +95,27 @@ def _outcomes_of(proposal: Proposal, column: Profile) -> Words:
     ]
     others = sorted((word for word in unsure if word not in stepped_up), key=lambda word: -said[word])
     if not stepped_up:
-        return words
+        return _with_last(proposal, column, words)
     found = {**words, "stepped_up": stepped_up}
     for meaning in ("passed", "failed"):
         if others and meaning not in found:
             found[meaning] = [others.pop(0)]
     found[_UNKNOWN] = others
     return {meaning: held for meaning, held in found.items() if held}
+
+
+def _with_last(proposal: Proposal, column: Profile, words: Words) -> Words:
+    """Return the words with the only unknown one under the only meaning that is left, where a header tells decisions.
+
+    Most applicants pass, and most frauds are known of those.
+    """
+    unknown, left = words.get(_UNKNOWN, []), [*(_OUTCOMES.keys() - words.keys())]
+    if not (len(unknown) == len(left) == 1 and _tell(words) and tells(column.words, synonyms.DECISION)):
+        return words
+    found = {left[0] if meaning == _UNKNOWN else meaning: held for meaning, held in words.items()}
+    passed, frauds = _holds(column, found["passed"]), proposal.targets() == 1
+    of_frauds = passed[frauds] if frauds.any() else passed
+    return found if min(passed.mean(), of_frauds.mean()) > _RARE else words
 
 
 def _are_reviewed(proposal: Proposal, column: Profile, stepped_up: list[str]) -> bool:
@@ -116,32 +130,53 @@ def _are_reviewed(proposal: Proposal, column: Profile, stepped_up: list[str]) ->
 def _ends_of(column: Profile) -> Words:
     """Return how step-ups ended, where a column says nothing else.
 
-    Of a word and its negation one is approved and the other declined, whatever they are. A negation of another word is
-    one of what was waited for, as in `no response`. Where others were declined, the commonest word that is left is
-    approved. A word that is left is that of the only meaning that is left.
+    Of a word and its negation one is approved and the other declined, whatever they are. Beside an approved word one
+    that names the customer is abandoned. A negation of another word is one of what was waited for, as in `no response`,
+    unless a word is abandoned. Where others were declined, the commonest word that is left is approved. A word that is
+    left is that of the only meaning that is left.
     """
     meanings = {word: name for name, held in _meanings(column, _ENDS).items() for word in held}
     said = {word: words_of(word) for word in meanings}
     for word, other in ((word, other) for word in said for other in said if word != other):
         if _negates(said[word], said[other]):
             meanings |= {word: "declined", other: "approved"}
+    meanings |= {word: "approved" for word in said if not meanings[word] and _is_genuine(said[word])}
+    meanings = _with_customers(meanings)
     well = {
         part[:_BEGINNING] for word in said if meanings[word] == "approved" for part in said[word].split("_")
     }
+    is_declined = "abandoned" in meanings.values()
     for word in said:
         if not meanings[word] and _is_negated(said[word]):
             alike = any(
                 len(part) >= _BEGINNING and part[:_BEGINNING] in well for part in said[word].split("_")
             )
-            meanings[word] = "declined" if alike else "abandoned"
+            meanings[word] = "declined" if alike or is_declined else "abandoned"
     said_of = dict(zip(words_in(column), column.counts.tolist(), strict=True))
-    unknown = sorted((word for word in meanings if not meanings[word]), key=lambda word: -said_of[word])
+    unknown = [word for word in meanings if not meanings[word]]
     if unknown and "approved" not in meanings.values() and "declined" in meanings.values():
-        meanings[unknown.pop(0)] = "approved"
+        meanings[max(unknown, key=lambda word: said_of[word])] = "approved"
+    meanings = _with_customers(meanings)
+    unknown = [word for word in meanings if not meanings[word]]
     left = [name for name in ("approved", "declined", "abandoned") if name not in meanings.values()]
     if len(unknown) == len(left) == 1:
         meanings[unknown[0]] = left[0]
     return _by_meaning(meanings)
+
+
+def _is_genuine(said: str) -> bool:
+    return tells(said, synonyms.GENUINE) and not _is_negated(said)
+
+
+def _with_customers(meanings: Mapping[str, str]) -> dict[str, str]:
+    """Return the meanings of words, where one is approved and none abandoned, with those that name the customer."""
+    held = {*meanings.values()}
+    if "approved" not in held or "abandoned" in held:
+        return {**meanings}
+    return {
+        word: meaning or ("abandoned" if tells(words_of(word), synonyms.CUSTOMERS) else "")
+        for word, meaning in meanings.items()
+    }
 
 
 def _negates(word: str, other: str) -> bool:
@@ -241,10 +276,26 @@ def _take(proposal: Proposal, name: str, fits: list[tuple[Profile, Words]]) -> P
             proposal.fields[name] = column.name
             proposal.outcomes |= words
             proposal.decisions.append(
-                f"{column.name} is taken for {_DECIDED[name]}: check records.columns.{name} and records.outcomes."
+                f"{column.name} is taken for {_DECIDED[name]}: {_named(column, name, words)}. Check "
+                f"records.columns.{name} and records.outcomes."
             )
             return column
     return None
+
+
+def _named(column: Profile, name: str, words: Words) -> str:
+    """List the words of a column with their meanings: those that are known, then those that are guessed."""
+    known_words = _approvals(column) or _meanings(column, _OUTCOMES if name == "outcome" else _ENDS)
+    sure, guessed = (
+        [
+            f"{', '.join(those)} as {meaning}"
+            for meaning, held in sorted(words.items())
+            if (those := [word for word in held if (word in known_words.get(meaning, ())) is is_known])
+        ]
+        for is_known in (True, False)
+    )
+    about = ["guessed by what is left or follows: " + ", ".join(guessed)] if guessed else []
+    return "; ".join(([", ".join(sure)] if sure else []) + about)
 
 
 def _ends_step_ups(column: Profile, decided: Profile, stepped_up: list[str]) -> bool:
@@ -281,6 +332,11 @@ def unobserved_rows(proposal: Proposal, maturity: int) -> BoolArray:
 def not_passed_rows(proposal: Proposal) -> BoolArray:
     """Return the rows that were stepped up or stopped; none of them without a column that says it."""
     return _rows(proposal, "outcome", "stepped_up", "failed")
+
+
+def rows_by_decision(proposal: Proposal) -> tuple[BoolArray, ...]:
+    """Return the rows that failed, those that were not let pass at once, and those that were stopped in the end."""
+    return _rows(proposal, "outcome", "failed"), not_passed_rows(proposal), _stopped_rows(proposal)
 
 
 def _stopped_rows(proposal: Proposal) -> BoolArray:

@@ -22,6 +22,7 @@ from scoring_model.records.clocks import join_clock
 from scoring_model.records.times import DAY
 
 _BIRTHS: Final = 10 * 366 * DAY  # births lie at least ten years before the events
+_OF_A_DAY: Final = 1_000  # most records of a time that orders the rows of a file
 _LATER: Final = ("labelKnownAt", "labelReportedAt", "closedAt")
 
 
@@ -54,6 +55,7 @@ def _find_event(proposal: Proposal) -> list[Profile]:
         return full
     # Where every record has but one time, it is that of the event, even if it is named as that of a report.
     full = [column for column in whole if not _is_later(column)] or whole
+    full.sort(key=lambda column: not _is_ordered(column))  # rows stand as their records were made
     if full:
         proposal.fields["eventTime"] = full[0].name
         if _is_later(full[0]):
@@ -123,6 +125,12 @@ def _with_clock(proposal: Proposal, name: str) -> Profile:
         profile(day.name, joined, (), decimal=None), uncertain=day.uncertain
     )
     return proposal.profiles[day.name]
+
+
+def _is_ordered(column: Profile) -> bool:
+    """Return whether the times of a file rise from row to row, but for days with many of them."""
+    times = column.times[column.times != NEVER]
+    return bool((np.diff(times) >= 0).all()) and column.distinct > 1 / _OF_A_DAY
 
 
 def _is_later(column: Profile) -> bool:
