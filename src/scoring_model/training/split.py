@@ -260,8 +260,7 @@ def split(
     """
     if len({len(event_times), len(labels), len(label_times), len(persons)}) != 1:
         raise ValueError("event_times, labels, label_times and persons must have one length")
-    if boundaries is None:
-        boundaries = find_boundaries(event_times, label_times, settings)
+    boundaries = boundaries or find_boundaries(event_times, label_times, settings)
     segments = segments_of(event_times, boundaries)
     seen = np.ones(len(event_times), np.bool_) if observed is None else observed
     present = np.ones(len(event_times), np.bool_) if usable is None else usable
@@ -271,12 +270,16 @@ def split(
         known = targets_of(*times, seen, segments, boundaries, settings.label_maturity)
         return np.where(present, known, np.int8(-1))
 
+    def in_order(rows: BoolArray) -> IntArray:
+        return order[rows[order]]
+
     drawn = seen if propensities is None else seen & ~np.isnan(propensities)
     weights = None if propensities is None else 1.0 / propensities
-    in_validation = drawn & present & (segments == VALIDATION)
-    control = ControlGroup.of(weights, np.where(in_validation, targets_among(drawn), -1))
+    validating = segments == VALIDATION
+    control = ControlGroup.of(weights, np.where(drawn & present & validating, targets_among(drawn), -1))
     is_sample = propensities is not None and (control is None or control.stands_for_all)
-    as_without = observed is not None and not is_sample  # then all that were observed are judged
+    # As without a control group, all that were observed are judged.
+    as_without = observed is not None and not is_sample
     seen = np.where(np.isin(segments, JUDGED), seen, drawn) if as_without else drawn
     targets, order = targets_among(seen), np.argsort(event_times, kind="stable")
     left_out = _left_out(segments, targets, seen, present, persons, weighted=propensities is not None)
@@ -285,15 +288,11 @@ def split(
         left_out[_THINNED] = kept & ~thinned(propensities, kept, order)
     summaries = _summaries(event_times, segments, targets, left_out, boundaries)
     _refuse_thin_parts(summaries, boundaries, settings)
-    used = (targets >= 0) & ~_any_of(left_out)
-    maybe_genuine = ~seen & present & (targets != 1) & (segments == VALIDATION)
-    spare = left_out.get(_THINNED, np.zeros_like(seen)) & (targets == 0) & (segments == VALIDATION)
+    used = ((targets >= 0) & ~_any_of(left_out)) | ((segments == BURN_IN) & present)
     unseen = ~seen & present & (not is_sample)
-    not_observed = [order[(unseen & (segments == part))[order]] for part in (VALIDATION, TEST)]
-    used |= (segments == BURN_IN) & present
-    burn_in, train, validation, test = (
-        order[(used & (segments == part))[order]] for part in (BURN_IN, TRAIN, VALIDATION, TEST)
-    )
+    not_observed = [in_order(unseen & (segments == part)) for part in (VALIDATION, TEST)]
+    parts = (BURN_IN, TRAIN, VALIDATION, TEST)
+    burn_in, train, validation, test = (in_order(used & (segments == part)) for part in parts)
     return Split(
         burn_in=burn_in,
         train=train,
@@ -305,8 +304,8 @@ def split(
         boundaries=boundaries,
         summaries=_existing(summaries, settings),
         train_weights=None if weights is None else _relative(weights[train]),
-        stopped=order[maybe_genuine[order]],
-        spare=order[spare[order]],
+        stopped=in_order(~seen & present & (targets != 1) & validating),
+        spare=in_order(left_out.get(_THINNED, np.zeros_like(seen)) & (targets == 0) & validating),
         validation_not_observed=NotSeen(rows=not_observed[0], targets=targets[not_observed[0]]),
         test_not_observed=NotSeen(rows=not_observed[1], targets=targets[not_observed[1]]),
         control=control,

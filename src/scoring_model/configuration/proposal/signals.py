@@ -59,18 +59,7 @@ def find_signals(proposal: Proposal) -> None:
 
 def find_keys(proposal: Proposal) -> None:
     """Find what links records: persons, addresses, images, and signals that recur."""
-    if {"firstName", "lastName", "dob"} <= proposal.fields.keys() or "subjectId" in proposal.fields:
-        proposal.keys["person"] = ()
-    if proposal.customer:
-        named = proposal.fields | {signal_field(signal.name): signal.column for signal in proposal.signals}
-        names = {column: name for name, column in named.items()}
-        proposal.keys["customer"] = tuple(names[column] for column in proposal.customer)
-    street = proposal.of("address.line1")
-    number = ("address.line2",) if street is not None and lacks_numbers(street) else ()
-    lines = ("address.line1", *number, "address.city", "address.postalCode")
-    address = tuple(name for name in lines if name in proposal.fields)
-    if "address.line1" in address and len(address) > 1:
-        proposal.keys["address"] = address
+    _find_keys_of_persons(proposal)
     linking = [
         signal
         for signal in proposal.signals
@@ -105,6 +94,22 @@ def find_keys(proposal: Proposal) -> None:
             proposal.keys[f"{name}_exact"] = (f"signals.{signal.name}",)
     if not proposal.keys:
         proposal.keys["person"] = ()
+
+
+def _find_keys_of_persons(proposal: Proposal) -> None:
+    """Find what names a person or a customer, and where they live."""
+    if {"firstName", "lastName", "dob"} <= proposal.fields.keys() or "subjectId" in proposal.fields:
+        proposal.keys["person"] = ()
+    if proposal.customer:
+        named = proposal.fields | {signal_field(signal.name): signal.column for signal in proposal.signals}
+        names = {column: name for name, column in named.items()}
+        proposal.keys["customer"] = tuple(names[column] for column in proposal.customer)
+    street = proposal.of("address.line1")
+    number = ("address.line2",) if street is not None and lacks_numbers(street) else ()
+    lines = ("address.line1", *number, "address.city", "address.postalCode")
+    address = tuple(name for name in lines if name in proposal.fields)
+    if "address.line1" in address and len(address) > 1:
+        proposal.keys["address"] = address
 
 
 def _is_common(column: Profile) -> bool:
