@@ -260,7 +260,7 @@ def raw_columns(case: Case) -> pd.DataFrame:
     frame.index = frame[table.record].astype(str)
     frame = frame.loc[list(case.records.record_ids)].reset_index(drop=True)
     times = pd.to_datetime(frame[table.time], utc=True)
-    found: dict[str, Any] = {"hour": times.dt.hour, "weekday": times.dt.weekday}
+    found: dict[str, Any] = {"hour": times.dt.hour, "weekday": times.dt.day_of_week}
     for name in frame.columns.difference([table.time, *table.left_out], sort=False):
         column = frame[name]
         if pd.api.types.is_datetime64_any_dtype(column):
