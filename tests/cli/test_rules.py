@@ -30,6 +30,7 @@ def test_rules_are_activated_listed_and_rolled_back(capsys: Captured, sealed: Pa
     """`activate` advises to observe before a rule fails people; a rollback after the first leads to none."""
     file, base = folder / "rules.yaml", ("--database", URL)
     assert run(capsys, "rules", "rollback", *base)[0] == 1
+    assert run(capsys, "rules", "list", *base)[1] == "no rules were ever active\n"
     file.write_text(RULES % "OBSERVE")
     code, said, _ = run(capsys, "rules", "activate", file, sealed, *base)
     assert (code, "let it OBSERVE first" in said) == (0, False)

@@ -125,6 +125,8 @@ def list_rules(database: shared.Database, as_json: shared.Json = False) -> None:
     if as_json:
         console.say_json(found)
         return
+    if not found:
+        console.say("no rules were ever active")
     for one in found:
         state = "active" if one["active"] else "earlier"
         console.say(
