@@ -49,9 +49,7 @@ _PADDED: Final = re.compile(r"0\d+", re.ASCII)
 _ROUNDED: Final = re.compile(r"\d[.,]\d{1,8}E\+\d\d", re.ASCII)
 _LONG: Final = 6  # fewest digits of an identifier whose header does not name it
 _CODE_DIGITS: Final = 10  # digits of numbers of one length from which they are codes, though none recurs
-_CARD_DIGITS: Final = (
-    12  # digits from which numbers of several lengths that recur are codes, as those of cards are
-)
+_CARD_DIGITS: Final = 12  # least digits of numbers of several lengths that are codes, as those of cards
 _ZONE: Final = re.compile(r":\d\d(\.\d+)?( ?UTC| ?GMT|[Zz]| ?[+-]\d\d(:?\d\d)?)$")
 _BLANKS: Final = re.compile(r"\d\s\d+\s\d")
 

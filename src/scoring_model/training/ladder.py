@@ -63,11 +63,6 @@ def round_up(limits: Mapping[str, float]) -> dict[str, float]:
     }
 
 
-_KEPT: Final = (
-    "these records would keep it, but beside another bound that is chosen now the test is stricter:"
-)
-
-
 def certify_on_ladder(
     genuine_scores: IntArray, fraud_scores: IntArray, *, limits: Mapping[str, float], confidence: float
 ) -> Certification:
