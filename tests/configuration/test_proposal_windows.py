@@ -46,11 +46,12 @@ def test_a_delay_is_assumed_where_none_is_known(days: float, delay: int) -> None
     assert (found.delay, found.measured) == (delay * DAY, 0)
 
 
-def test_a_given_delay_is_kept() -> None:
-    """Neither the measured nor the assumed one replaces it."""
+@pytest.mark.parametrize("delay", [3 * DAY, 0])
+def test_a_given_delay_is_kept(delay: int) -> None:
+    """Neither the measured nor the assumed one replaces it, not even where labels are known at once."""
     delays = np.full(N, 20 * DAY)
-    found = propose_lengths(times(400), times(400) + delays, FRAUDS, {"card": OFTEN}, given=3 * DAY)
-    assert (found.delay, found.maturity, found.measured, found.given) == (3 * DAY, 3 * DAY, 0, True)
+    found = propose_lengths(times(400), times(400) + delays, FRAUDS, {"card": OFTEN}, given=delay)
+    assert (found.delay, found.maturity, found.measured, found.given) == (delay, delay, 0, True)
 
 
 def test_delayed_windows_have_the_lengths_of_the_others() -> None:

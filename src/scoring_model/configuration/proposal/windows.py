@@ -89,7 +89,7 @@ def propose_lengths(
     seen = times[times != NEVER]
     span = int(seen.max() - seen.min()) if len(seen) else _UNKNOWN_SPAN
     delays = _delays(times, known, frauds) if given is None else np.empty(0, dtype=np.int64)
-    delay = given or (_measured(delays, KNOWN_SHARE) if len(delays) else _assumed(span))
+    delay = _usual(delays, span) if given is None else given
     longest = max(min(max(3 * delay, 30 * DAY), span // 4 // DAY * DAY), DAY)
     whole = max(span // 2 // DAY * DAY, longest)
     far = {whole} if any(_is_late(times, codes, longest) for codes in keys.values()) else set()
@@ -118,6 +118,10 @@ def propose_lengths(
         quantiles=_quantiles(delays),
         links=links,
     )
+
+
+def _usual(delays: IntArray, span: int) -> int:
+    return _measured(delays, KNOWN_SHARE) if len(delays) else _assumed(span)
 
 
 def _delays(times: IntArray, known: IntArray | None, frauds: BoolArray) -> IntArray:
