@@ -37,8 +37,8 @@ def find_customers(proposal: Proposal) -> None:
     if share < _RETURNING:
         return
     why = (
-        f"{share:.0%} of the records are of persons who come again in the last quarter, as customers do. A training "
-        "leaves out persons of later parts, which would be nearly all: "
+        f"{share:.0%} of the records before the last quarter are of persons who come again in it, as customers do. "
+        "A training leaves out persons of later parts, which would be nearly all: "
     )
     if own := [name for name in (*_NAMES, *_IDS) if proposal.fields.get(name) == name]:
         proposal.decisions.append(f"{why}rename {', '.join(own)}, so that no field names them.")
