@@ -65,10 +65,10 @@ def evaluated_rows(
 ) -> Evaluation:
     """Evaluate some rows of a table with given labels, with rings as the known rows show them."""
     decisions = score_table(scorer, table, reasons=False).decisions.take(rows)
-    part, frauds = table.take(known), np.flatnonzero(labels == 1)
-    places = np.array([known.tolist().index(row) for row in rows[frauds].tolist()])
-    rings = np.full(len(rows), -1)
-    rings[frauds] = rings_of_frauds(part, person_codes(part, alone=True), scorer.matrix.link_keys, places)
+    part = table.take(known)
+    places = np.array([known.tolist().index(row) for row in rows.tolist()])
+    keys = scorer.matrix.link_keys
+    rings = rings_of_frauds(part, person_codes(part, alone=True), keys, places, labels.astype(np.int8))
     records = EvaluatedRecords(
         decisions=decisions, labels=labels.astype(np.int8), event_times=table.event_times[rows], rings=rings
     )

@@ -29,7 +29,6 @@ from scoring_model.history import LinkKey, person_codes
 from scoring_model.history.rings import rings_of_frauds
 from scoring_model.records import Column, RecordSchema, RecordTable, microseconds, parse_duration
 from scoring_model.records.file_format import PLAIN
-from scoring_model.records.labels import FRAUD
 from scoring_model.records.quarantine import accept
 from scoring_model.records.reading import Reading, read_records
 from scoring_model.records.sources import file_paths
@@ -346,7 +345,7 @@ def evaluated(
         persons=None if persons is None else persons[rows],
         columns={name: column.take(rows) for name, column in columns.items()},
         weights=selection.weights,
-        rings=None if persons is None else _rings(table, persons, keys, selection),
+        rings=None if persons is None else rings_of_frauds(table, persons, keys, rows, selection.targets),
         not_observed=NotObserved.of(
             decisions.take(stopped),
             selection.stopped_labels,
@@ -355,13 +354,6 @@ def evaluated(
             {name: column.take(stopped) for name, column in columns.items()},
         ),
     )
-
-
-def _rings(table: RecordTable, persons: IntArray, keys: Sequence[LinkKey], selection: Selection) -> IntArray:
-    """Find the rings of the evaluated frauds; -1 for genuine records."""
-    rings, frauds = np.full(len(selection.rows), -1), selection.targets == FRAUD
-    rings[frauds] = rings_of_frauds(table, persons, keys, selection.rows[frauds])
-    return rings
 
 
 def evaluate_decisions(

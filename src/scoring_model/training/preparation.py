@@ -126,9 +126,7 @@ class Prepared:
 
     def rings(self, part: EvaluatedPart) -> IntArray:
         """Return the rings of the frauds of a part, of shape (n,); -1 for genuine records."""
-        found, frauds = np.full(len(part.rows), -1), part.targets == 1
-        found[frauds] = rings_of_frauds(self.table, self.persons, self.matrix.link_keys, part.rows[frauds])
-        return found
+        return rings_of_frauds(self.table, self.persons, self.matrix.link_keys, part.rows, part.targets)
 
     def _validated(self, target: int) -> tuple[IntArray, IntArray]:
         """Return the indices in the validation part of records with a target, and their rows in the table."""
