@@ -211,7 +211,8 @@ CHECKS: Final[Mapping[Code, Check]] = MappingProxyType(
             "become known later count as genuine until then: the newest mature records show too few frauds, too low a "
             "cost and too low a precision. The share that is known at maturity is estimated from the delays of known "
             "frauds, which are truncated by their age, and says nothing of frauds later than the largest age that is "
-            "seen. Recalls stay as they are where delays do not depend on the score. `check`, `backtest` and "
+            "seen. Where no column says when a label became known, no delay is seen, and the check does not run. "
+            "Recalls stay as they are where delays do not depend on the score. `check`, `backtest` and "
             "`monitor` make this check too.",
             action="Raise `training.split.label_maturity` until nearly all frauds are known by then. Compare numbers "
             "of the newest mature records with those of older ones only after dividing by the share.",

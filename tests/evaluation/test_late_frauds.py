@@ -71,6 +71,18 @@ def test_frauds_that_are_known_in_time_are_clear() -> None:
     assert (found.state, found.count) == (State.CLEAR, 0)
 
 
+def test_an_assumed_delay_says_nothing_of_late_frauds() -> None:
+    """A file without a column of times gives each fraud the configured delay: nobody has seen one."""
+    table, _, _ = history(mean=5)
+    known = table.labels == 1
+    assumed = replace(table, label_times=np.where(known, table.event_times + 7 * DAY, NEVER))
+    frauds = KnownFrauds.of(assumed)
+    found = check_late_frauds(frauds, as_of=AS_OF, maturity=60 * DAY, records=RECORDS)
+    assert found.state is State.NOT_APPLICABLE
+    assert "became known 7d after its event, which was assumed and not seen" in found.sentence
+    assert measure_late_frauds(frauds, as_of=AS_OF, maturity=60 * DAY) is None
+
+
 def test_stopped_records_do_not_count() -> None:
     """Nobody observes their frauds as those of others: without a propensity they are left out."""
     table, _, _ = history(mean=40)

@@ -39,7 +39,7 @@ def rings(table: RecordTable, frauds: list[int], *keys: LinkKey) -> list[int]:
         table, person_codes(table, alone=True), keys, np.arange(len(table)), targets
     )
     assert (found[targets == 0] == -1).all()
-    return found[frauds].tolist()
+    return list(map(int, found[frauds]))
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_few_records_with_a_value_join_frauds_however_far_apart() -> None:
 
 
 def test_frauds_that_a_large_network_holds_by_chance_stay_apart() -> None:
-    """Each network has 1 % of the records, of whom the usual share are frauds: no one ring, as all networks would be."""
+    """Each network has half a percent of the records, of whom the usual share are frauds."""
     rng = np.random.default_rng(7)
     networks = rng.permutation(np.repeat(np.arange(200), 100)).tolist()
     table = table_of(records=20_000, network=networks)

@@ -67,6 +67,12 @@ class KnownFrauds:
         known = (self.label_times < as_of) & (self.event_times <= self.label_times)
         return KnownFrauds(event_times=self.event_times[known], label_times=self.label_times[known])
 
+    @property
+    def same_delay(self) -> int | None:
+        """Return the delay of all of them, microseconds, if it is one: then it was assumed, and nobody has seen any."""
+        delays = np.unique(self.label_times - self.event_times)
+        return int(delays[0]) if len(delays) == 1 and len(self.label_times) > 1 else None
+
 
 def _joined(arrays: Iterable[IntArray]) -> IntArray:
     return np.concatenate([np.empty(0, dtype=np.int64), *arrays])
@@ -187,8 +193,10 @@ def measure_late_frauds(
     Returns
     -------
     LateFrauds or None
-        None where too few frauds are known, or all are younger than the maturity.
+        None where too few frauds are known, all are younger than the maturity, or all have one delay.
     """
+    if frauds.same_delay is not None:
+        return None
     seen = frauds.before(as_of)
     delays, ages = seen.label_times - seen.event_times, as_of - seen.event_times
     found = delay_distribution(delays, ages)
@@ -246,12 +254,21 @@ def check_late_frauds(frauds: KnownFrauds, *, as_of: int, maturity: int, records
         Records among which the frauds are.
     """
     late = measure_late_frauds(frauds, as_of=as_of, maturity=maturity)
-    return late_frauds_finding(late, maturity=maturity, records=records)
+    return late_frauds_finding(late, same_delay=frauds.same_delay, maturity=maturity, records=records)
 
 
-def late_frauds_finding(late: LateFrauds | None, *, maturity: int, records: int) -> Finding:
+def late_frauds_finding(
+    late: LateFrauds | None, *, same_delay: int | None = None, maturity: int, records: int
+) -> Finding:
     """Make the finding of `check_late_frauds` from what was measured."""
     code = Code.LATE_FRAUDS
+    if same_delay is not None:
+        return not_applicable(
+            code,
+            f"each known fraud became known {format_duration(same_delay)} after its event, which was assumed and not "
+            "seen: how many become known later can't be known without a column of times",
+            records=records,
+        )
     if late is None:
         return not_applicable(
             code,

@@ -209,7 +209,7 @@ def _monitor(
         drift=drift,
         maturity=maturity,
         late=late,
-        findings=_findings(scorer, options, late, maturity, len(table)),
+        findings=_findings(scorer, options, window, late, maturity),
         early=_early(scorer, window, used_cap),
         estimates=estimates,
         prevalence=prevalence,
@@ -238,12 +238,15 @@ def _early(scorer: Scorer, window: Window, cap: float | None) -> tuple[EarlyVerd
 
 
 def _findings(
-    scorer: Scorer, options: EvaluationOptions, late: LateFrauds | None, maturity: Maturity, records: int
+    scorer: Scorer, options: EvaluationOptions, window: Window, late: LateFrauds | None, maturity: Maturity
 ) -> tuple[Finding, ...]:
-    return arranged(
-        [late_frauds_finding(late, maturity=maturity.maturity, records=records)],
-        mute=muted_of(scorer, options),
+    found = late_frauds_finding(
+        late,
+        same_delay=window.frauds.same_delay,
+        maturity=maturity.maturity,
+        records=len(window.table),
     )
+    return arranged([found], mute=muted_of(scorer, options))
 
 
 def _provenance(scorer: Scorer, window: Window) -> Provenance:
