@@ -26,9 +26,9 @@ from scoring_model.configuration import CostSettings
 from scoring_model.evaluation import EvaluatedRecords
 from scoring_model.evaluation.draws import Draws
 from scoring_model.evaluation.figures import measure_figures
+from scoring_model.evaluation.fraud_rings import rings_of_frauds
 from scoring_model.evaluation.uncertainty import interval_of
 from scoring_model.history import LinkKey
-from scoring_model.history.rings import rings_of_frauds
 from scoring_model.records import Column, RecordTable
 
 FIGURES: Final = (

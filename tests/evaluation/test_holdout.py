@@ -20,10 +20,10 @@ from scoring_model.evaluation import (
     evaluate_table,
     summary,
 )
+from scoring_model.evaluation.fraud_rings import rings_of_frauds
 from scoring_model.evaluation.holdout import group_columns, with_columns
 from scoring_model.findings import Finding, State
 from scoring_model.history import person_codes
-from scoring_model.history.rings import rings_of_frauds
 from scoring_model.records import NEVER, RecordSchema, RecordTable, microseconds
 from scoring_model.scorer import Scorer
 from scoring_model.scorer.frames import score_table

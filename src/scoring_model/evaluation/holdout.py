@@ -18,6 +18,7 @@ from scoring_model.evaluation.column_reading import Source
 from scoring_model.evaluation.coverage import Coverage, Selection, select
 from scoring_model.evaluation.evaluated_records import EvaluatedRecords, EvaluationError, refuse
 from scoring_model.evaluation.evaluation import Evaluation, evaluate_records
+from scoring_model.evaluation.fraud_rings import rings_of_frauds
 from scoring_model.evaluation.grouping import AGE_BAND, age_bands
 from scoring_model.evaluation.importance import measure_importance, sample_rows
 from scoring_model.evaluation.labels import Labels, read_labels
@@ -26,7 +27,6 @@ from scoring_model.evaluation.scored_files import is_scored, read_scored
 from scoring_model.evaluation.stopped import ASSUMED, ControlGroup, NotObserved, Stopped
 from scoring_model.evaluation.trained_records import check_digests, check_period, training_findings
 from scoring_model.history import LinkKey, person_codes
-from scoring_model.history.rings import rings_of_frauds
 from scoring_model.records import Column, RecordSchema, RecordTable, microseconds, parse_duration
 from scoring_model.records.file_format import PLAIN
 from scoring_model.records.quarantine import accept

@@ -10,10 +10,11 @@ from scoring_model.arrays import FloatArray, IntArray
 from scoring_model.bundle import reason_factors
 from scoring_model.configuration import Configuration, PolicySettings
 from scoring_model.evaluation.bounds import MISSED_FRAUD, room
+from scoring_model.evaluation.fraud_rings import rings_of_frauds
 from scoring_model.evaluation.stopped import ControlGroup
 from scoring_model.features import FeatureMatrix, FittedState, KnownLabels, fit_known_labels, fit_state
 from scoring_model.history import person_codes
-from scoring_model.history.rings import rings_of, rings_of_frauds
+from scoring_model.history.rings import rings_of
 from scoring_model.records import RecordTable
 from scoring_model.records.observation import observed, unsampled
 from scoring_model.records.times import DAY

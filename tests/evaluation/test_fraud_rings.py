@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from scoring_model.arrays import IntArray
+from scoring_model.evaluation.fraud_rings import rings_of_frauds
 from scoring_model.history import LinkKey, person_codes
-from scoring_model.history.rings import rings_of_frauds
 from scoring_model.records import Column, RecordTable
 
 NETWORK = LinkKey(name="network", parts=("signals.network",))
