@@ -170,3 +170,22 @@ def test_who_passed_beside_a_small_control_group_is_judged() -> None:
     assert np.array_equal(found.stopped, plain.stopped)
     assert np.array_equal(found.evaluated.not_observed.rows, plain.evaluated.not_observed.rows)
     assert not passed[found.evaluated.not_observed.rows].any()
+
+
+def test_who_passed_before_the_control_group_began_trains() -> None:
+    """They count once each; who passed later without a propensity, or was stopped, does not train."""
+    place = np.arange(40_000)
+    stopped, began = place % 2 == 1, 15_000
+    later = np.where(stopped, np.where(place % 10 == 1, 0.2, np.nan), np.where(place % 50 == 2, np.nan, 1.0))
+    propensities = np.where(place < began, np.nan, later)
+    found = cut(propensities, observed=~stopped | (propensities < 1))
+    before = found.train[found.train < began]
+    assert len(before) > 5_000
+    assert not stopped[before].any()
+    assert not np.isnan(propensities[found.train[found.train >= began]]).any()
+    assert found.train_weights is not None
+    once, drawn = found.train_weights[found.train < began], propensities[found.train] == 0.2
+    assert len(np.unique(once)) == 1
+    assert np.unique(found.train_weights[drawn]) == pytest.approx(5 * once[0])
+    for rows in (found.validation, found.test):
+        assert not np.isnan(propensities[rows]).any()

@@ -231,7 +231,8 @@ def split(
     A record that was not observed has no class with age alone, and is in neither validation nor test, whatever its
     label: those whose label is known are selected. With a label it may train.
 
-    Where records have propensities, those without one are in no part. Training weights the others by 1 / propensity.
+    Where records have propensities, those without one are in no part, except in training those that were observed
+    before the first that is below 1: these count once each. Training weights the others by 1 / propensity.
     Validation and test keep each with a probability of the lowest propensity in them / its own: what is left is a
     sample of all applicants, on which tests and intervals for plain records hold. A control group that is
     too small in the validation period (`ControlGroup.stands_for_all`) stands for nobody: then both keep all that were
@@ -279,8 +280,9 @@ def split(
     control = ControlGroup.of(weights, np.where(drawn & present & validating, targets_among(drawn), -1))
     is_sample = propensities is not None and (control is None or control.stands_for_all)
     # As without a control group, all that were observed are judged.
-    as_without = observed is not None and not is_sample
-    seen = np.where(np.isin(segments, JUDGED), seen, drawn) if as_without else drawn
+    as_without = np.isin(segments, JUDGED) & (not is_sample)
+    before = (segments == TRAIN) & _before_control(event_times, propensities)
+    seen = drawn if observed is None else np.where(as_without | before, seen, drawn)
     targets, order = targets_among(seen), np.argsort(event_times, kind="stable")
     left_out = _left_out(segments, targets, seen, present, persons, weighted=propensities is not None)
     if propensities is not None and is_sample:
@@ -343,8 +345,18 @@ def thinned(propensities: FloatArray, kept: BoolArray, order: IntArray) -> BoolA
     return drawn
 
 
+def _before_control(event_times: IntArray, propensities: FloatArray | None) -> BoolArray:
+    """Return the mask of records before the first whose propensity is below 1, when there was no control group."""
+    if propensities is None:
+        return np.ones(len(event_times), dtype=np.bool_)
+    began = event_times[propensities < 1].min(initial=np.iinfo(np.int64).max)
+    before: BoolArray = event_times < began
+    return before
+
+
 def _relative(weights: FloatArray) -> FloatArray:
-    """Divide weights by their mean, so that limits on leaves mean what they mean without weights."""
+    """Divide weights by their mean, so that limits on leaves mean what they mean without weights; NaN counts once."""
+    weights = np.nan_to_num(weights, nan=1.0)
     return weights / weights.mean() if len(weights) else weights
 
 
