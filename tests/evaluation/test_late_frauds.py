@@ -79,8 +79,10 @@ def test_an_assumed_delay_says_nothing_of_late_frauds() -> None:
     frauds = KnownFrauds.of(assumed)
     found = check_late_frauds(frauds, as_of=AS_OF, maturity=60 * DAY, records=RECORDS)
     assert found.state is State.NOT_APPLICABLE
-    assert "became known 7d after its event, which was assumed and not seen" in found.sentence
+    assert "became known 7 days after its event, which was assumed and not seen" in found.sentence
     assert measure_late_frauds(frauds, as_of=AS_OF, maturity=60 * DAY) is None
+    moment = KnownFrauds.of(replace(table, label_times=np.where(known, table.event_times + 1, NEVER)))
+    assert check_late_frauds(moment, as_of=AS_OF, maturity=DAY, records=RECORDS).state is State.NOT_APPLICABLE
 
 
 def test_stopped_records_do_not_count() -> None:

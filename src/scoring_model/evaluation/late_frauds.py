@@ -265,7 +265,7 @@ def late_frauds_finding(
     if same_delay is not None:
         return not_applicable(
             code,
-            f"each known fraud became known {format_duration(same_delay)} after its event, which was assumed and not "
+            f"each known fraud became known {same_delay / DAY:.3g} days after its event, which was assumed and not "
             "seen: how many become known later can't be known without a column of times",
             records=records,
         )
