@@ -151,7 +151,7 @@ def test_the_first_of_several_columns_may_have_a_number(tmp_path: Path) -> None:
     assert (found.fields["address.line1"], found.fields["address.line2"]) == ("adresse_1", "adresse_2")
 
 
-@pytest.mark.parametrize("header", ["applicant.houseNumber", "HOUSE_NUM1", "Hausnr.", "numero"])
+@pytest.mark.parametrize("header", ["applicant.houseNumber", "HOUSE_NUM1", "Hausnr.", "numero", "altura"])
 def test_a_house_number_is_a_part_of_the_address(tmp_path: Path, header: str) -> None:
     """Beside streets without numbers it is no number, but links; floors and doors are left out."""
     streets = [f"{word} Straße" for word in LAST]
@@ -161,6 +161,24 @@ def test_a_house_number_is_a_part_of_the_address(tmp_path: Path, header: str) ->
     assert found.fields["address.line2"] == header
     assert found.keys["address"] == ("address.line1", "address.line2", "address.city")
     assert found.left_out["complemento"] == "a door or floor is no signal"
+
+
+def test_a_street_without_its_number_is_told_by_the_house_in_the_next_column(tmp_path: Path) -> None:
+    """One word of its header says street; without the number the same cells are a category."""
+    streets = [f"Via {word}" for word in LAST]
+    houses = [f"{1 + place * 7 % 90}" for place in range(N)]
+    found = proposed(tmp_path, **{"Via fornitura": streets, "Civico": houses, "Comune": FIRST})
+    assert (found.fields["address.line1"], found.fields["address.line2"]) == ("Via fornitura", "Civico")
+    alone = proposed(tmp_path, **{"Via fornitura": streets, "Comune": FIRST})
+    assert "address.line1" not in alone.fields
+
+
+def test_citizens_are_told_by_what_they_are_called(tmp_path: Path) -> None:
+    """As forms in French have it, and names of two columns as SAP has them."""
+    called = DRAW.choice(["Française", "Algérienne", "Portugaise", "Sénégalaise"], N)
+    found = proposed(tmp_path, Nationalité=called, NAME1=LAST, NAME2=FIRST)
+    assert found.fields["citizenship"] == "Nationalité"
+    assert (found.fields["lastName"], found.fields["firstName"]) == ("NAME1", "NAME2")
 
 
 def test_countries_of_residence_are_told_by_codes(tmp_path: Path) -> None:

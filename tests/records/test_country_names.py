@@ -1,7 +1,7 @@
 import pytest
 
 from scoring_model.contract.rules import COUNTRIES
-from scoring_model.records.country_names import _codes, country_code
+from scoring_model.records.country_names import _codes, _entries, country_code
 
 NAMES = {
     "germany": "DE",
@@ -16,6 +16,12 @@ NAMES = {
     "USA": "US",
     "UK": "GB",
     "nam": "NA",
+    "British": "GB",
+    "deutsch": "DE",
+    "Algérienne": "DZ",
+    "paraguaya": "PY",
+    "Nederlandse": "NL",
+    "polskie": "PL",
 }
 
 
@@ -30,6 +36,11 @@ def test_every_country_has_a_name_and_a_longer_code() -> None:
     codes = list(_codes().values())
     assert set(codes) == COUNTRIES
     assert min(map(codes.count, COUNTRIES)) >= 2
+
+
+def test_no_name_is_that_of_two_countries() -> None:
+    """Neither of a country nor of its citizens, in all languages."""
+    assert len(set(_entries())) == len(_codes())
 
 
 def test_other_text_stays_what_it_is() -> None:

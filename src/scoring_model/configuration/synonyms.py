@@ -112,7 +112,7 @@ HEADERS: Final = {
         case_number claim_number policy_number schadennummer schadensnummer číslo_škody
     """,
     "firstName": """
-        first_name name_first name_given given_name given_names first_names forename fname vorname vornamen
+        first_name name2 name_first name_given given_name given_names first_names forename fname vorname vornamen
         prénom prénoms nombre nombres nombre_pila primer_nombre nome nomes voornaam imię imiona
         förnamn nome_proprio primeiro_nome rufname
         given křestní_jméno jméno fornavn keresztnév utónév όνομα etunimi prenume primeiro_nome nome_próprio
@@ -121,8 +121,8 @@ HEADERS: Final = {
         adı ismi vname vornm ad given_nm nombre_s eigenname
     """,
     "lastName": """
-        last_name name_last name_family surname family_name lname ape1 ape_1 ap1 ape nachname familienname familienaam
-        zuname
+        last_name name1 name_last name_family surname family_name lname ape1 ape_1 ap1 ape nachname familienname
+        familienaam zuname
         nom nom_famille apellido
         apellidos cognome sobrenome
         apelido achternaam nazwisko efternamn primer_apellido
@@ -178,7 +178,8 @@ HEADERS: Final = {
         address_line2 address_line_2 address2 address_2 line2 adresszusatz complément_adresse complemento apartamento
         apartment apt unit door floor etage etage_dør dør dörr étage piso planta puerta piso_puerta lokal nr_lokalu
         numer_lokalu num_interior número_interior núm_int interior bus toevoeging huisnummer_toevoeging scala interno
-        apartament scara bloc ajtó emelet daire kat byt
+        apartament scara bloc ajtó emelet daire kat byt depto departamento piso_depto piso_dpto apto nr_mieszkania
+        nr_mieszk numer_mieszkania mieszkanie leilighet bolignummer bruksenhet
     """,
     "address.city": """
         city town pob pobl
@@ -288,7 +289,7 @@ CODED: Final = """
 HOUSE_NUMBERS: Final = """
     house_number house_no house_num house_num1 hausnummer hausnr haus_nr numéro_rue numéro_voie numero_civico civico
     n_civico número_exterior num_exterior num_ext núm_exterior huisnummer huisnr husnummer husnr gatunummer
-    nr_domu numer_domu číslo_popisné čp házszám talonumero номер_дома дом kapı_no bina_no
+    nr_domu numer_domu číslo_popisné čp házszám talonumero номер_дома дом kapı_no bina_no altura altura_calle
 """
 """Headers of numbers of houses that stand apart from their streets."""
 
@@ -621,7 +622,8 @@ DOCUMENTS: Final = {
     "NATIONAL_ID": """
         national_id id_card identity_card personalausweis ausweis carte_identité carte_nationale_identité cni dni
         cédula documento_nacional_identidad carta_identità cie cartão_cidadão bilhete_identidade rg identiteitskaart
-        id_kaart dowód_osobisty dowód nationellt_id id_kort občanský_průkaz személyi_igazolvány henkilökortti ine ife
+        id_kaart dowód_osobisty dowód nationellt_id nasjonalt_id
+        nasjonalt_id_kort nationalt_id_kort id_kort občanský_průkaz személyi_igazolvány henkilökortti ine ife
         kimlik_kartı nüfus_cüzdanı op carte_de_identitate ci buletin state_id
     """,
     "DRIVERS_LICENSE": """
@@ -633,6 +635,6 @@ DOCUMENTS: Final = {
     "RESIDENCE_PERMIT": """
         residence_permit aufenthaltstitel aufenthaltserlaubnis titre_séjour carte_séjour permiso_residencia nie tie
         permesso_soggiorno autorização_residência título_residência verblijfsvergunning verblijfsdocument karta_pobytu
-        uppehållstillstånd opholdskort opholdstilladelse oppholdstillatelse oleskelulupa povolení_k_pobytu
+        uppehållstillstånd opholdskort oppholdskort opholdstilladelse oppholdstillatelse oleskelulupa povolení_k_pobytu
     """,
 }

@@ -1,7 +1,7 @@
 """Converts country names and three-letter codes in files to two-letter codes.
 
 The names are English, from the data set `datasets/country-codes` (PDDL 1.0), and for frequent countries those of
-eight more languages. Records hold only two-letter codes.
+eight more languages, and words such as "French" for their citizens. Records hold only two-letter codes.
 """
 
 import re
@@ -124,6 +124,84 @@ _ELSEWHERE: Final = """
 """
 """Names in German, French, Spanish, Italian, Portuguese, Dutch, Polish and the languages of Scandinavia."""
 
+_CITIZENS: Final = """
+    AT Austrian / österreichisch / Österreicher / autrichien / autrichienne / austriaco / austriaca /
+    Oostenrijks / austriackie | BE Belgian / belgisch / belge / belga / belgijskie | BG Bulgarian / bulgarisch /
+    bulgare / búlgaro / búlgara / Bulgaars / bułgarskie | BR Brazilian / brasilianisch / brésilien / brésilienne
+    / brasileño / brasileña / brasiliano / brasiliana / brasileiro / brasileira / Braziliaans / brazylijskie |
+    CA Canadian / kanadisch / canadien / canadienne / canadiense / canadese / canadense / canadiano / canadiana
+    / Canadees / kanadyjskie | CH Swiss / schweizerisch / Schweizer / suisse / suizo / suiza / svizzero /
+    svizzera / suíço / suíça / Zwitsers / szwajcarskie | CN Chinese / chinesisch / chinois / chinoise / chino /
+    china / cinese / chinês / chinesa / Chinees / chińskie | CZ Czech / tschechisch / tchèque / checo / checa /
+    ceco / ceca / tcheco / tcheca / Tsjechisch / czeskie | DE German / deutsch / Deutscher / Deutsche / allemand
+    / allemande / alemán / alemana / tedesco / tedesca / alemão / alemã / Duits / Duitse / niemieckie | DK
+    Danish / dänisch / danois / danoise / danés / danesa / danese / dinamarquês / dinamarquesa / Deens / duńskie
+    / dansk | ES Spanish / spanisch / espagnol / espagnole / español / española / spagnolo / spagnola / espanhol
+    / espanhola / Spaans / hiszpańskie | FI Finnish / finnisch / finlandais / finlandaise / finlandés /
+    finlandesa / finlandese / Fins / fińskie / finsk | FR French / französisch / Franzose / français / française
+    / francés / francesa / francese / Frans / Franse / francuskie | GB British / britisch / britannique /
+    británico / británica / britannico / britannica / Brits / Britse / brytyjskie | GR Greek / griechisch / grec
+    / grecque / griego / griega / greco / greca / grego / grega / Grieks / greckie | HR Croatian / kroatisch /
+    croate / croata / croato / chorwackie | HU Hungarian / ungarisch / hongrois / hongroise / húngaro / húngara
+    / ungherese / Hongaars / węgierskie | IE Irish / irisch / irlandais / irlandaise / irlandés / irlandesa /
+    irlandese / Iers / irlandzkie | IN Indian / indisch / indien / indienne / indio / indiano / indiana /
+    Indiaas / indyjskie | IQ Iraqi / irakisch / irakien / irakienne / iraquí / iracheno / irachena / iraquiano /
+    iraquiana / Iraaks / irackie | IR Iranian / iranisch / iranien / iranienne / iraní / iraniano / iraniana /
+    Iraans / irańskie | IT Italian / italienisch / Italiener / italien / italienne / italiano / italiana /
+    Italiaans / Italiaanse / włoskie | LT Lithuanian / litauisch / lituanien / lituanienne / lituano / lituana /
+    Litouws / litewskie | LV Latvian / lettisch / letton / lettone / letón / letona / letão / Lets / łotewskie |
+    MA Moroccan / marokkanisch / marocain / marocaine / marroquí / marocchino / marocchina / marroquino /
+    marroquina / Marokkaans / Marokkaanse / marokańskie | MD Moldovan / moldauisch / moldave / moldavo / moldava
+    / Moldavisch / mołdawskie | MX Mexican / mexikanisch / mexicain / mexicaine / mexicano / mexicana /
+    messicano / messicana / Mexicaans / meksykańskie | NG Nigerian / nigerianisch / nigériane / nigeriano /
+    nigeriana / Nigeriaans / nigeryjskie | NL Dutch / niederländisch / Niederländer / néerlandais / néerlandaise
+    / neerlandés / neerlandesa / holandés / holandesa / olandese / Nederlands / Nederlandse / holenderskie | NO
+    Norwegian / norwegisch / norvégien / norvégienne / noruego / noruega / norvegese / norueguês / norueguesa /
+    Noors / norweskie / norsk | PK Pakistani / pakistanisch / pakistanais / pakistanaise / paquistaní /
+    pachistano / pachistana / paquistanês / Pakistaans / pakistańskie | PL Polish / polnisch / polonais /
+    polonaise / polaco / polaca / polacco / polacca / polonês / polonesa / Pools / Poolse / polskie / polska /
+    polsk | PT Portuguese / portugiesisch / portugais / portugaise / portugués / portuguesa / portoghese /
+    Portugees / Portugese / portugalskie | RO Romanian / rumänisch / roumain / roumaine / rumano / rumana /
+    rumeno / rumena / romeno / romena / Roemeens / rumuńskie | RS Serbian / serbisch / serbe / serbio / serbia /
+    serbo / serba / sérvio / sérvia / Servisch / serbskie | RU Russian / russisch / russe / ruso / rusa / russo
+    / russa / rosyjskie | SE Swedish / schwedisch / suédois / suédoise / sueco / sueca / svedese / Zweeds /
+    szwedzkie / svensk | SI Slovenian / slowenisch / slovène / esloveno / eslovena / sloveno / slovena /
+    Sloveens / słoweńskie | SK Slovak / slowakisch / slovaque / eslovaco / eslovaca / slovacco / slovacca /
+    Slowaaks / słowackie | SN Senegalese / senegalesisch / sénégalais / sénégalaise / senegalés / senegalesa /
+    Senegalees | SY Syrian / syrisch / syrien / syrienne / sirio / siria / siriano / siriana / syryjskie | TN
+    Tunisian / tunesisch / tunisien / tunisienne / tunecino / tunecina / tunisino / tunisina / tunisiano /
+    tunezyjskie | TR Turkish / türkisch / Türke / turc / turque / turco / turca / Turks / Turkse / tureckie | UA
+    Ukrainian / ukrainisch / ukrainien / ukrainienne / ucraniano / ucraniana / ucraino / ucraina / Oekraïens /
+    ukraińskie / ukrainsk | US American / amerikanisch / américain / américaine / estadounidense / americano /
+    americana / norteamericano / statunitense / Amerikaans / amerykańskie | VE Venezuelan / venezolanisch /
+    vénézuélien / vénézuélienne / venezolano / venezolana / venezuelano / venezuelana | DZ Algerian / algerisch
+    / algérien / algérienne / argelino / argelina / algerino / algerina / Algerijns / algierskie | AF Afghan /
+    afghanisch / afghane / afgano / afgana / afegão / Afghaans / afgańskie | AL Albanian / albanisch / albanais
+    / albanaise / albanés / albanesa / albanese / Albanees / albańskie | AR Argentinian / argentinisch /
+    argentin / argentino / argentina / Argentijns / argentyńskie | BA Bosnian / bosnisch / bosniaque / bosnio /
+    bosniaco / bosniaca / bośniackie | BD Bangladeshi / bangladeschisch / bangladais / bangladaise / bangladesí
+    / bengalese | BO Bolivian / bolivianisch / bolivien / bolivienne / boliviano / boliviana | BY Belarusian /
+    belarussisch / biélorusse / bielorruso / bielorrusa / bielorusso / bielorussa / białoruskie | CI Ivorian /
+    ivorisch / ivoirien / ivoirienne / marfileño / ivoriano / ivoriana / costa-marfinense | CL Chilean /
+    chilenisch / chilien / chilienne / chileno / chilena / cileno / cilena / Chileens | CM Cameroonian /
+    kamerunisch / camerounais / camerounaise / camerunés / camerunesa / camerunense | CO Colombian /
+    kolumbianisch / colombien / colombienne / colombiano / colombiana / Colombiaans / kolumbijskie | CU Cuban /
+    kubanisch / cubain / cubaine / cubano / cubana | EC Ecuadorian / ecuadorianisch / équatorien / équatorienne
+    / ecuatoriano / ecuatoriana / ecuadoregno / equatoriano | EG Egyptian / ägyptisch / égyptien / égyptienne /
+    egipcio / egipcia / egiziano / egiziana / Egyptisch / egipskie | ER Eritrean / eritreisch / érythréen /
+    érythréenne / eritreo / eritrea / Eritrees | ET Ethiopian / äthiopisch / éthiopien / éthiopienne / etíope /
+    Ethiopisch | GE Georgian / georgisch / géorgien / géorgienne / georgiano / georgiana / gruzińskie | GH
+    Ghanaian / ghanaisch / ghanéen / ghanéenne / ghanés / ghanese / Ghanees | LK Sri Lankan / sri-lankisch /
+    sri-lankais / sri-lankaise | NP Nepalese / Nepali / nepalesisch / népalais / népalaise / Nepalees | PE
+    Peruvian / peruanisch / péruvien / péruvienne / peruano / peruana / Peruaans | PH Philippine / Filipino /
+    philippinisch / philippin / filipina / filippino / filippina / Filipijns / filipińskie | PY Paraguayan /
+    paraguayisch / paraguayen / paraguayenne / paraguayo / paraguaya / paraguaiano / paraguaiana | SO Somali /
+    somalisch / somalien / somalienne / somalo / somala | VN Vietnamese / vietnamesisch / vietnamien /
+    vietnamienne / vietnamita / Vietnamees / wietnamskie | AU Australian / australisch / australien /
+    australienne / australiano / australiana / australijskie
+"""
+"""What citizens of frequent countries are called, in the same languages but those of Scandinavia."""
+
 
 def country_code(text: str) -> str:
     """Convert a country name or three-letter code to the two-letter code; return other text unchanged.
@@ -146,7 +224,7 @@ def _entries() -> Iterator[tuple[str, str]]:
         code, longer, names = entry.split(" ", 2)
         for name in (longer, *names.split(" / ")):
             yield _plain(name), code
-    for entry in " ".join(_ELSEWHERE.split()).split(" | "):
+    for entry in " ".join(f"{_ELSEWHERE} | {_CITIZENS}".split()).split(" | "):
         code, names = entry.split(" ", 1)
         for name in names.split(" / "):
             yield _plain(name), code

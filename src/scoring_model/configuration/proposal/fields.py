@@ -67,9 +67,10 @@ def find_fields(proposal: Proposal) -> None:
             continue
         if column is None and name != "dob":
             fits = partial(_fits, proposal, name)
-            told = _TOLD.get(name, lambda _: False)
+            told = _TOLD.get(name)
             column = proposal.likeliest(name, list(Kind), fits) or next(
-                (one for one in proposal.untyped() if told(one) and fits(one)), None
+                (one for one in proposal.untyped() if told is not None and told(proposal, one) and fits(one)),
+                None,
             )
         if column is not None:
             proposal.fields[name] = column.name
@@ -165,19 +166,24 @@ def lacks_numbers(column: Profile) -> bool:
     return sum(any(map(str.isdigit, text)) for text in texts) < 0.2 * len(texts)
 
 
-def _are_citizenships(column: Profile) -> bool:
+def _are_citizenships(_: Proposal, column: Profile) -> bool:
     return tells(column.words, synonyms.HEADERS["citizenship"])
 
 
-def _are_streets(column: Profile) -> bool:
-    """Return whether a word of a header, or its end, is that of addresses, and most cells are words and a number."""
+def _are_streets(proposal: Proposal, column: Profile) -> bool:
+    """Return whether a word of a header, or its end, is that of addresses, and most cells are words and a number.
+
+    The number may stand in the next column instead.
+    """
     if not tells(column.words, synonyms.HEADERS["address.line1"]):
         return False
+    columns = [*proposal.profiles.values()]
+    behind = columns[columns.index(column) + 1 :][:1]
     texts = [str(value) for value in column.column.values[:SAMPLE]]
-    streets = [
-        text for text in texts if re.search(r"[^\W\d]{2}", text) and re.search(r"\d", text) and " " in text
-    ]
-    return len(streets) > 0.8 * len(texts)
+    words = [text for text in texts if re.search(r"[^\W\d]{2}", text)]
+    if lacks_numbers(column) and any(_numbers_houses(one, is_next=True, is_within=False) for one in behind):
+        return len(words) > 0.8 * len(texts)
+    return sum(re.search(r"\d", text) is not None and " " in text for text in words) > 0.8 * len(texts)
 
 
 def _is_called_name(column: Profile, persons: Collection[str]) -> bool:
