@@ -337,6 +337,37 @@ def test_a_decision_in_unknown_words_is_asked_for(tmp_path: Path) -> None:
     assert "Bescheid may say it: if so, take it out of the signals." in " ".join(found.decisions)
 
 
+def test_the_end_of_reviews_in_unknown_words_is_asked_for(tmp_path: Path) -> None:
+    """It stands where applicants were stepped up, and alone can say who of them was observed."""
+    decided = [("approved", "declined", "review")[place % 10 % 3] for place in range(N)]
+    ends = [("rot", "blau", "gelb")[place % 3] if decided[place] == "review" else None for place in range(N)]
+    found = proposed(tmp_path, frame(Betrug=words("ja", "nein"), Entscheidung=decided, Farbe=ends))
+    assert "resolution" not in found.fields
+    asked = "Farbe stands where applicants were stepped up: if it says how reviews ended, name it in records.columns"
+    assert asked in " ".join(found.decisions)
+
+
+@pytest.mark.parametrize(
+    ("approved", "declined", "abandoned"),
+    [
+        ("onay", "red", "ulaşılamadı"),
+        ("megfelelt", "nem felelt meg", "elállt"),
+        ("αποδεκτό", "μη αποδεκτό", "χωρίς απάντηση"),
+    ],
+)
+def test_ends_of_reviews_are_told_in_more_languages(
+    tmp_path: Path, approved: str, declined: str, abandoned: str
+) -> None:
+    """Turkish, Hungarian and Greek: some words are known, others follow from these."""
+    decided = [("approved", "declined", "review")[place % 10 % 3] for place in range(N)]
+    said = (approved, approved, declined, abandoned)
+    ends = [said[place % 4] if decided[place] == "review" else None for place in range(N)]
+    found = proposed(tmp_path, frame(Betrug=words("ja", "nein"), Entscheidung=decided, Ende=ends))
+    assert found.fields["resolution"] == "Ende"
+    outcomes = {name: found.outcomes[name] for name in ("approved", "declined", "abandoned")}
+    assert outcomes == {"approved": [approved], "declined": [declined], "abandoned": [abandoned]}
+
+
 def test_decisions_are_found_by_the_beginnings_of_their_words(tmp_path: Path) -> None:
     """Reviews end where applicants were stepped up, whatever their header; a check of a card is a signal."""
     places = range(N)

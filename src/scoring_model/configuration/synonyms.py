@@ -297,7 +297,8 @@ WHOLE_NAMES: Final = """
     name nom full_name fullname customer_name applicant_name user_name client_name cardholder_name kundenname vollname
     vollständiger_name vor_und_nachname nom_complet nom_prénom prénom_nom nombre_completo nombre_y_apellidos
     nome_completo nome_e_cognome nominativo volledige_naam naam imię_i_nazwisko namn fullständigt_namn
-    jméno_a_příjmení celé_jméno fuldt_navn fullt_navn navn név teljes_név ονοματεπώνυμο nimi koko_nimi nume_complet
+    jméno_a_příjmení celé_jméno fuldt_navn fullt_navn navn név teljes_név neve ad_soyad
+    adı_soyadı ονοματεπώνυμο nimi koko_nimi nume_complet
     billing_name shipping_name auftraggeber kontoinhaber titular_do_cartão beneficiary
     фио піб имена ad_soyad adı_soyadı ime_i_prezime 氏名 姓名 الاسم שם שם_מלא
     nama nama_lengkap họ_tên họ_và_tên vārds_uzvārds vardas_pavardė meno_a_priezvisko ime_in_priimek
@@ -386,7 +387,7 @@ NEGATIONS: Final = """
     není bez ingen ikke uden uten nem όχι ei
     нет не без немає değil yok nije nisu bez 非 不 ليس לא
     tidak bukan không nessuna nessun aucun aucune ninguna ninguno nenhuma nenhum żaden žádný nav nėra ekki
-    keinerlei never belum
+    keinerlei never belum nem μη μην δεν χωρίς
 """
 NEGATING_PREFIXES: Final = "in un dis im ir il non des niet nicht nie ne o u ei ikke"
 """Negations that are written together with a word: `invalidé`, `disapproved`."""
@@ -450,7 +451,8 @@ CONTROL_WORDS: Final = f"control kontrolle ctrl {CONTROL}"
 ACCEPTED: Final = """
     approv accept angenommen genehmig bewillig freigegeben freigabe akzept accepté validé aprob acept
     accett aprov aceit goedgekeur geaccepteerd zaakcept zatwierdz przyznan przyjęt godkän schvál přijat godkend godkjen
-    innvilg elfogad jóváhagy εγκρίθ hyväksy acceptat admis onayla kabul одобрен принят granted erteilt
+    innvilg elfogad jóváhagy megfelel εγκρίθ αποδεκτ hyväksy acceptat admis onayla onay kabul одобрен принят granted
+    erteilt
     схвал odobr 承認 通過 可決 合格 許可 通过 批准
     allow berhasil disetujui diterima duyệt chấp_nhận heaks_kiidetud rahuldatud apstiprin
     patvirtin aprovat samþykkt อนุมัติ تایید 승인 uitgekeerd bewilligt accord concedid concess autoriz
@@ -489,7 +491,7 @@ ABANDONED: Final = """
     abandon abgebrochen abbruch expired abbandon afgebroken przerwan avbrut timeout withdrawn cancelled canceled
     zurückgezogen caducad scadut verlopen abgelaufen expiré expirad utgången udløbet wygas desist
     rezygn zrezygn anulowan wycof
-    dibatalkan đã_hủy 連絡なし 未回答 期限切れ 取消 辞退
+    dibatalkan đã_hủy 連絡なし 未回答 期限切れ 取消 辞退 ulaşılama vazgeç eláll visszalép ακυρώθ έληξ peruut keskeyt
 """
 """Beginnings of the words for what was decided, and for how a step-up ended."""
 
@@ -617,24 +619,25 @@ MISSING: Final = tuple(word.strip() for word in _MISSING.split("|"))
 DOCUMENTS: Final = {
     "PASSPORT": """
         passport reisepass pass passeport pasaporte passaporto passaporte paspoort paszport pas cestovní_pas
-        útlevél passi pasaport pașaport pp
+        útlevél passi pasaport pașaport pp διαβατήριο паспорт_загран загранпаспорт
     """,
     "NATIONAL_ID": """
         national_id id_card identity_card personalausweis ausweis carte_identité carte_nationale_identité cni dni
         cédula documento_nacional_identidad carta_identità cie cartão_cidadão bilhete_identidade rg identiteitskaart
         id_kaart dowód_osobisty dowód nationellt_id nasjonalt_id
         nasjonalt_id_kort nationalt_id_kort id_kort občanský_průkaz személyi_igazolvány henkilökortti ine ife
-        kimlik_kartı nüfus_cüzdanı op carte_de_identitate ci buletin state_id
+        kimlik_kartı nüfus_cüzdanı op carte_de_identitate ci buletin state_id ταυτότητα δελτίο_ταυτότητας лична_карта
     """,
     "DRIVERS_LICENSE": """
         drivers_license driver_s_license driver_license driving_licence driving_license führerschein permis_conduire
         permis permiso_conducir carnet_conducir licencia_conducir patente patente_guida carta_condução
         carteira_motorista cnh rijbewijs prawo_jazdy körkort kørekort førerkort ajokortti řidičský_průkaz jogosítvány
-        ehliyet sürücü_belgesi řp permis_de_conducere
+        ehliyet sürücü_belgesi řp permis_de_conducere δίπλωμα_οδήγησης άδεια_οδήγησης водительское_удостоверение
     """,
     "RESIDENCE_PERMIT": """
         residence_permit aufenthaltstitel aufenthaltserlaubnis titre_séjour carte_séjour permiso_residencia nie tie
         permesso_soggiorno autorização_residência título_residência verblijfsvergunning verblijfsdocument karta_pobytu
         uppehållstillstånd opholdskort oppholdskort opholdstilladelse oppholdstillatelse oleskelulupa povolení_k_pobytu
+        άδεια_διαμονής ikamet oturma_izni permis_ședere permis_de_ședere tartózkodási_engedély
     """,
 }

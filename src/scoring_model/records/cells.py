@@ -43,7 +43,7 @@ _NO_GROUPS: Final = str.maketrans("", "", "," + _BLANKS)
 _INFINITE: Final = re.compile(r"[+-]?inf(?:inity)?", re.ASCII | re.IGNORECASE)
 PLAIN_BOOLEANS: Final = {"true": True, "false": False, "1": True, "0": False, "1.0": True, "0.0": False}
 _TRUE: Final = "t a yes y ja j oui o ya si sí sì s sim tak ano da да evet kyllä on igen ναι áno"
-_FALSE: Final = "f no n tidak nein non não nao nie ne нет hayır nee nej nei ei off nem όχι nu"
+_FALSE: Final = "f no n tidak nein non não nao nie ne нет hayır nee nej nei ei off nem όχι οχι nu"
 BOOLEANS: Final = PLAIN_BOOLEANS | dict.fromkeys(_TRUE.split(), True) | dict.fromkeys(_FALSE.split(), False)
 """Words for true and false in lower case, in the languages of Europe, and in Indonesian."""
 

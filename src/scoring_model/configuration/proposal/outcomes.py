@@ -46,6 +46,12 @@ def find_outcomes(proposal: Proposal) -> None:
         is_called_so = tells(column.words, synonyms.RESOLUTION) and column.filled < _RARE
         if _UNKNOWN not in words and "approved" in words and (ends or is_called_so):
             reviews.append((column, words))
+        elif ends:
+            listed = ", ".join(words_in(column))
+            proposal.decisions.append(
+                f"{column.name} stands where applicants were stepped up: if it says {_DECIDED['resolution']}, name it "
+                f"in records.columns.resolution, and what its words mean in records.outcomes ({listed})."
+            )
     _take(proposal, "resolution", reviews)
     _find_closing(proposal)
     if not {"outcome", "resolution"} & proposal.fields.keys():
