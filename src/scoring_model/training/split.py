@@ -262,39 +262,28 @@ def split(
     if len({len(event_times), len(labels), len(label_times), len(persons)}) != 1:
         raise ValueError("event_times, labels, label_times and persons must have one length")
     boundaries = boundaries or find_boundaries(event_times, label_times, settings)
-    segments = segments_of(event_times, boundaries)
-    seen = np.ones(len(event_times), np.bool_) if observed is None else observed
-    present = np.ones(len(event_times), np.bool_) if usable is None else usable
-
-    def targets_among(seen: BoolArray) -> Int8Array:
-        times = (event_times, labels, label_times)
-        known = targets_of(*times, seen, segments, boundaries, settings.label_maturity)
-        return np.where(present, known, np.int8(-1))
-
-    def in_order(rows: BoolArray) -> IntArray:
-        return order[rows[order]]
-
-    drawn = seen if propensities is None else seen & ~np.isnan(propensities)
-    weights = None if propensities is None else 1.0 / propensities
-    validating = segments == VALIDATION
-    control = ControlGroup.of(weights, np.where(drawn & present & validating, targets_among(drawn), -1))
-    is_sample = propensities is not None and (control is None or control.stands_for_all)
-    # As without a control group, all that were observed are judged.
-    as_without = np.isin(segments, JUDGED) & (not is_sample)
-    before = (segments == TRAIN) & _before_control(event_times, propensities)
-    seen = drawn if observed is None else np.where(as_without | before, seen, drawn)
-    targets, order = targets_among(seen), np.argsort(event_times, kind="stable")
-    left_out = _left_out(segments, targets, seen, present, persons, weighted=propensities is not None)
+    records = _Records(
+        times=(event_times, labels, label_times),
+        segments=segments_of(event_times, boundaries),
+        present=np.ones(len(event_times), np.bool_) if usable is None else usable,
+        boundaries=boundaries,
+        maturity=settings.label_maturity,
+    )
+    seen, control, is_sample = records.seen(observed, propensities)
+    targets, segments = records.targets(seen), records.segments
+    left_out = _left_out(segments, targets, seen, records.present, persons, weighted=propensities is not None)
     if propensities is not None and is_sample:
         kept = np.isin(segments, JUDGED) & ~left_out[NOT_OBSERVED] & (targets >= 0)
-        left_out[_THINNED] = kept & ~thinned(propensities, kept, order)
+        left_out[_THINNED] = kept & ~thinned(propensities, kept, records.order)
     summaries = _summaries(event_times, segments, targets, left_out, boundaries)
     _refuse_thin_parts(summaries, boundaries, settings)
-    used = ((targets >= 0) & ~_any_of(left_out)) | ((segments == BURN_IN) & present)
-    unseen = ~seen & present & (not is_sample)
-    not_observed = [in_order(unseen & (segments == part)) for part in (VALIDATION, TEST)]
-    parts = (BURN_IN, TRAIN, VALIDATION, TEST)
-    burn_in, train, validation, test = (in_order(used & (segments == part)) for part in parts)
+    used = ((targets >= 0) & ~_any_of(left_out)) | ((segments == BURN_IN) & records.present)
+    burn_in, train, validation, test = (
+        records.in_order(used & (segments == part)) for part in (BURN_IN, TRAIN, VALIDATION, TEST)
+    )
+    unseen, validating = ~seen & records.present, segments == VALIDATION
+    not_observed = [records.in_order(unseen & (segments == part) & (not is_sample)) for part in JUDGED]
+    spare = left_out.get(_THINNED, np.zeros_like(seen)) & (targets == 0) & validating
     return Split(
         burn_in=burn_in,
         train=train,
@@ -305,13 +294,57 @@ def split(
         test_targets=targets[test],
         boundaries=boundaries,
         summaries=_existing(summaries, settings),
-        train_weights=None if weights is None else _relative(weights[train]),
-        stopped=in_order(~seen & present & (targets != 1) & validating),
-        spare=in_order(left_out.get(_THINNED, np.zeros_like(seen)) & (targets == 0) & validating),
+        train_weights=None if propensities is None else _relative(1.0 / propensities[train]),
+        stopped=records.in_order(unseen & (targets != 1) & validating),
+        spare=records.in_order(spare),
         validation_not_observed=NotSeen(rows=not_observed[0], targets=targets[not_observed[0]]),
         test_not_observed=NotSeen(rows=not_observed[1], targets=targets[not_observed[1]]),
         control=control,
     )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class _Records:
+    """The records that are split; `times` are event times, labels and label times."""
+
+    times: tuple[IntArray, Int8Array, IntArray]
+    segments: NDArray[np.intp]
+    present: BoolArray
+    boundaries: SplitBoundaries
+    maturity: int
+
+    @property
+    def order(self) -> IntArray:
+        """Return the rows in order of event time; ties in order of the table."""
+        return np.argsort(self.times[0], kind="stable")
+
+    def in_order(self, rows: BoolArray) -> IntArray:
+        """Return the rows of a mask in order of event time."""
+        order = self.order
+        return order[rows[order]]
+
+    def targets(self, seen: BoolArray) -> Int8Array:
+        """Return the class of each record where these are the observed ones; -1 for all that no part may use."""
+        known = targets_of(*self.times, seen, self.segments, self.boundaries, self.maturity)
+        return np.where(self.present, known, np.int8(-1))
+
+    def seen(
+        self, observed: BoolArray | None, propensities: FloatArray | None
+    ) -> tuple[BoolArray, ControlGroup | None, bool]:
+        """Return who counts as observed in its part, the control group, and whether the judged are a sample of all."""
+        seen = np.ones(len(self.segments), np.bool_) if observed is None else observed
+        if propensities is None:
+            return seen, None, False
+        drawn = seen & ~np.isnan(propensities)
+        of_control = drawn & self.present & (self.segments == VALIDATION)
+        control = ControlGroup.of(1.0 / propensities, np.where(of_control, self.targets(drawn), -1))
+        is_sample = control is None or control.stands_for_all
+        if observed is None:
+            return drawn, control, is_sample
+        # As without a control group, all that were observed are judged.
+        as_without = np.isin(self.segments, JUDGED) & (not is_sample)
+        before = (self.segments == TRAIN) & _before_control(self.times[0], propensities)
+        return np.where(as_without | before, seen, drawn), control, is_sample
 
 
 def _left_out(
@@ -345,10 +378,8 @@ def thinned(propensities: FloatArray, kept: BoolArray, order: IntArray) -> BoolA
     return drawn
 
 
-def _before_control(event_times: IntArray, propensities: FloatArray | None) -> BoolArray:
+def _before_control(event_times: IntArray, propensities: FloatArray) -> BoolArray:
     """Return the mask of records before the first whose propensity is below 1, when there was no control group."""
-    if propensities is None:
-        return np.ones(len(event_times), dtype=np.bool_)
     began = event_times[propensities < 1].min(initial=np.iinfo(np.int64).max)
     before: BoolArray = event_times < began
     return before
