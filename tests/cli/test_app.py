@@ -118,6 +118,20 @@ def test_a_process_ends_with_the_code(sealed: Path, few: Path, tmp_path: Path) -
     assert len((tmp_path / "out.jsonl").read_text().splitlines()) == 400
 
 
+def test_check_counts_rows_that_stand_twice(
+    capsys: Captured, config: Path, few: Path, tmp_path: Path
+) -> None:
+    """Where ids tell records apart nothing is one; without them 20 rows are, whatever their labels."""
+    table = pq.read_table(few)
+    twice = pa.concat_tables([table, table.slice(100, 20)]).drop_columns("recordId")
+    pq.write_table(twice, tmp_path / "twice.parquet")
+    code, said, error = run(capsys, "check", tmp_path / "twice.parquet", "--config", config)
+    assert (code, "copies: 20\n" in said) == (0, True)
+    assert "20 rows have the instant and all values of an earlier one" in error
+    code, said, error = run(capsys, "check", few, "--config", config)
+    assert (code, "copies: 0\n" in said, "all values of an earlier" in error) == (0, True, False)
+
+
 def test_check_reports_what_is_wrong(capsys: Captured, config: Path, few: Path, tmp_path: Path) -> None:
     """JSON with counts by field and rule, the quarantine by row; code 1 above the share, 0 below."""
     data, quarantine = spoiled(few, tmp_path / "bad.parquet", bad=5), tmp_path / "quarantine.csv"

@@ -275,7 +275,10 @@ def _importance(words: tuple[str, ...] = (), *, lost: bool = True) -> Importance
         records=1500,
         values=values,
         contributions=np.nan_to_num(values) * np.array([0.5, -0.3, 0.1]),
-        recall_lost={"links": estimate(0.12, 0.05, 0.2, 300), "device": estimate(-0.01, None, None, 300)}
+        recall_lost={
+            "links": replace(estimate(0.12, 0.05, 0.2, 300), independent=41),
+            "device": estimate(-0.01, None, None, 300),
+        }
         if lost
         else {},
     )

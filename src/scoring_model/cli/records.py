@@ -87,13 +87,13 @@ def check(
 ) -> None:
     """Check records against the contract, and report the violations by field and rule, never by value.
 
-    Also reports what is guessed (separator, encoding, forms of dates), how many records have each link key and how
-    many of its values recur, and warns of link windows that are too short to ever hold a known fraud (no longer than
-    the shortest time from a fraud to its known label here, or without frauds than records.labels.delay), with the
-    features that are therefore constant, of frauds that become known after training.split.label_maturity, of columns
-    that may be known only after the decision, and of a control group that is too small. Says for how many applicants
-    nobody can know what they were, since they were stopped. Exit code 1: the share of bad rows is above
-    records.max_bad_share.
+    Also reports what is guessed (separator, encoding, forms of dates), how many rows without a recordId are copies of
+    an earlier one, how many records have each link key and how many of its values recur, and warns of link windows
+    that are too short to ever hold a known fraud (no longer than the shortest time from a fraud to its known label
+    here, or without frauds than records.labels.delay), with the features that are therefore constant, of frauds that
+    become known after training.split.label_maturity, of columns that may be known only after the decision, and of a
+    control group that is too small. Says for how many applicants nobody can know what they were, since they were
+    stopped. Exit code 1: the share of bad rows is above records.max_bad_share.
     """
     from scoring_model.configuration import load_configuration
     from scoring_model.evaluation.stopped import whom
@@ -125,6 +125,11 @@ def check(
                 console.say(f"  {line}")
         if nothing := unusable(uses):
             console.warn(nothing)
+        if found["copies"]:
+            console.warn(
+                f"{found['copies']:,} rows have the instant and all values of an earlier one, and without a recordId "
+                "count as other records: name records.columns.recordId, or leave them out"
+            )
     accept(reading, max_share=configuration.records.max_bad_share)
 
 
@@ -155,14 +160,23 @@ def _checked(table: "RecordTable", configuration: "Configuration") -> "tuple[Fin
 
 def _found(reading: "Reading") -> dict[str, object]:
     """Count what a file holds, and what was refused of it."""
+    from secrets import token_bytes
+
+    import numpy as np
+
+    from scoring_model.history.digests import SECRET_BYTES, content_digests
     from scoring_model.records import rfc3339
     from scoring_model.records.quarantine import count_violations
 
-    table = reading.table
+    table, copies = reading.table, 0
+    if reading.ids is None:
+        contents = content_digests(table, token_bytes(SECRET_BYTES))
+        copies = len(table) - len(np.unique(contents, axis=0))
     return {
         "rows": reading.rows,
         "good": len(table),
         "bad": reading.rows - len(table),
+        "copies": copies,
         "frauds": int((table.labels == 1).sum()),
         "genuine": int((table.labels == 0).sum()),
         "from": rfc3339(int(table.event_times.min())) if len(table) else None,

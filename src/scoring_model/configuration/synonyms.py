@@ -90,7 +90,8 @@ HEADERS: Final = {
         vorgangsnummer vorgangs_nr antragsnummer antrags_nr bestellnummer transaktionsnummer
         aktenzeichen event_id
         référence numéro_dossier id_transaction id_commande id_demande id_transacción id_operación número_pedido
-        id_solicitud folio id_transazione id_operazione numero_ordine numero_pratica id_transação id_pedido
+        id_solicitud folio id_transazione id_operazione numero_ordine numero_pratica
+        id_richiesta numero_richiesta id_pratica id_domanda id_transação id_pedido
         número_pedido protocolo transactienummer ordernummer aanvraagnummer dossiernummer kenmerk id_transakcji
         numer_transakcji numer_wniosku nr_wniosku identyfikator ärendenummer transaktions_id
         order_no order_number application_ref application_id application_number txn_id request_id req_id charge_id

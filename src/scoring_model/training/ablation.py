@@ -7,11 +7,11 @@ import numpy as np
 from scoring_model.arrays import BoolArray, FloatArray
 from scoring_model.configuration import Tuned
 from scoring_model.estimates import NamedEstimates
-from scoring_model.evaluation.draws import Draws
+from scoring_model.evaluation.draws import Basis, Draws
 from scoring_model.evaluation.figures import drawn_rankings
 from scoring_model.evaluation.importance import family_names
 from scoring_model.evaluation.metrics import Ranking
-from scoring_model.evaluation.uncertainty import drawn_estimate
+from scoring_model.evaluation.uncertainty import block_estimate
 from scoring_model.training.fitting import FeatureOptions, fit
 from scoring_model.training.preparation import Prepared
 
@@ -33,7 +33,7 @@ def measure_recall_lost(prepared: Prepared, tuned: Tuned, *, seed: int, threads:
     -------
     mapping of str to Estimate
         Recall of all features minus recall without the family, at a false positive rate of 1 %, with an interval from
-        the same draws of whole days. Empty if there is only one family, or the evaluated part lacks a class.
+        the same draws of days and rings. Empty if there is only one family, or the evaluated part lacks a class.
     """
     families = family_names(prepared.matrix)
     kinds = sorted(set(families.values()))
@@ -46,7 +46,9 @@ def measure_recall_lost(prepared: Prepared, tuned: Tuned, *, seed: int, threads:
         prepared.rows[prepared.split.train[drawn_rows]],
         prepared.split.train_targets[drawn_rows],
     )
-    draws = Draws.of(prepared.table.event_times[part.rows])
+    times, frauds = prepared.table.event_times[part.rows], targets == 1
+    draws = Draws.of(times, rings=prepared.rings(part), frauds=frauds)
+    basis, records = Basis(draws.rings, draws.rings), int(np.count_nonzero(frauds))
     of_feature = np.array([families[name] for name in prepared.matrix.names])
 
     def recalls(kept: BoolArray) -> tuple[float, FloatArray]:
@@ -68,8 +70,8 @@ def measure_recall_lost(prepared: Prepared, tuned: Tuned, *, seed: int, threads:
     found = {}
     for kind in kinds:
         without, drawn_without = recalls(of_feature != kind)
-        frauds = int(np.count_nonzero(targets == 1))
-        found[kind] = drawn_estimate(recall - without, drawn - drawn_without, frauds)
+        lost = recall - without
+        found[kind] = block_estimate(lost, drawn - drawn_without, records, basis, scale="difference")
     return found
 
 

@@ -260,6 +260,7 @@ class _Run:
         explain = evaluation.explain
         if not self.options.recall_lost or explain is None:
             return evaluation
+        self.options.report("fitting models without a family of features, to see what each is worth")
         seed, threads = self.configuration.training.seed, self.options.threads
         lost = measure_recall_lost(self.prepared, tuned, seed=seed, threads=threads)
         return replace(evaluation, explain=lambda: replace(explain(), recall_lost=lost))

@@ -220,13 +220,20 @@ def _recall_lost(importance: "Importance") -> Grid:
             ABSENT if lost.value is None else points(lost.value),
             ends_text(lost, points),
             f"{lost.records:,}",
+            ABSENT if lost.independent is None else f"{lost.independent:,}",
         )
         for weight in importance.families
         if (lost := importance.recall_lost.get(weight.name)) is not None
     ]
     caption = (
         "Recall at 1% false positives that is lost without the family, in percentage points: models fitted again "
-        "by the training, compared on the same days"
+        "by the training, compared on the same days and rings"
     )
-    heads = {"family": "Family", "lost": "Lost", "ends": "95% interval", "frauds": "Frauds"}
+    heads = {
+        "family": "Family",
+        "lost": "Lost",
+        "ends": "95% interval",
+        "frauds": "Frauds",
+        "independent": "Independent",
+    }
     return Grid.of("recall-lost", caption, heads, rows)
