@@ -255,6 +255,17 @@ def test_kinds_of_columns(tmp_path: Path, header: str, cells: list[str], kind: K
 
 
 @pytest.mark.parametrize(
+    ("header", "kind"), [("Categoria merceologica", Kind.CATEGORY), ("Articolo", Kind.IDENTIFIER)]
+)
+def test_a_header_of_categories_has_any_number_of_them(tmp_path: Path, header: str, kind: Kind) -> None:
+    """Six hundred words that recur connect records as merchants do, unless their header says category."""
+    frame = pd.concat([table(fraud=words("yes", "no"))] * 12, ignore_index=True)
+    frame[header] = [f"C{place % 600}" for place in range(len(frame))]
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    assert propose(tmp_path / "a.csv").profiles[header].kind is kind
+
+
+@pytest.mark.parametrize(
     ("header", "cells", "decimal"),
     [
         ("Income", [f"6,{50 + place % 50},000.00" for place in range(N)], "."),
