@@ -91,6 +91,11 @@ def _say_parts(proposal: Proposal) -> None:
             f"There are too few frauds for a test part: training.split.test is 0, with {counts} frauds in training "
             "and validation. Evaluate on later records."
         )
+    elif parts.is_for_weeks:
+        proposal.decisions.append(
+            "The validation part is longer than usual, so that it has four of each weekday: beside fewer, monitor "
+            "gives no verdict on drift."
+        )
     elif parts.shares[0] < Parts().shares[0]:
         proposal.decisions.append(
             "The validation part is longer than usual, so that the parts have enough frauds, and that part enough "
