@@ -55,6 +55,14 @@ def test_the_schema_says_what_labels_mean() -> None:
         rule("fraud")
 
 
+@pytest.mark.parametrize(("listed", "cell"), [("temiz", "TEMİZ"), ("TEMİZ", "temiz"), ("kayıp", "KAYIP")])
+def test_turkish_words_have_one_case(listed: str, cell: str) -> None:
+    """Python's lower case of `TEMİZ` has a dot more than `temiz`, and that of `KAYIP` has another i than `kayıp`."""
+    assert label_rule(LabelSchema(genuine=(listed,)))(label_cell(cell)) == 0
+    with pytest.raises(Invalid, match="is both fraud and genuine"):
+        LabelSchema(fraud=(listed,), genuine=(cell,))
+
+
 def test_words_that_say_neither_are_no_label() -> None:
     """An ignored word is a missing label, however it is spelt; it may not mean something else too."""
     label = label_rule(LabelSchema(ignored=("Pending", "9")))

@@ -22,6 +22,7 @@ from scoring_model.records.observation import (
     known_targets,
     observed,
     observed_until,
+    outcome_rule,
     targets_at,
 )
 from scoring_model.records.reading import read_records
@@ -55,6 +56,11 @@ def until(outcome: int, resolution: int, closed: int, step_ups: StepUps) -> int:
     """End of the observation of one record."""
     first, second = (np.array([code], dtype=np.int8) for code in (outcome, resolution))
     return int(observed_until(first, second, np.array([closed]), step_ups=step_ups)[0])
+
+
+def test_turkish_words_have_one_case() -> None:
+    """`REDDEDİLDİ` is `reddedildi`."""
+    assert outcome_rule(OutcomeSchema(failed=("reddedildi",)))("REDDEDİLDİ") == FAILED
 
 
 def test_the_table_has_every_case() -> None:

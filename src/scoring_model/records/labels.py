@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scoring_model.arrays import IntArray
 from scoring_model.contract.rules import Rule, RuleError, signal_text
 from scoring_model.records import cells
+from scoring_model.records.letter_case import fold_case, lower_case
 from scoring_model.records.schema import ANY, LabelSchema
 from scoring_model.records.table import NEVER
 
@@ -38,16 +39,16 @@ def label_rule(schema: LabelSchema) -> Callable[[object], int | None]:
     callable
         Text to 1 (fraud) or 0 (genuine), None where missing or ignored; other text raises `RuleError`.
     """
-    meanings: dict[str, int | None] = {label_spelling(value): GENUINE for value in schema.genuine}
-    meanings |= {label_spelling(value): FRAUD for value in schema.fraud}
-    meanings |= {label_spelling(value): None for value in schema.ignored}
+    meanings: dict[str, int | None] = {_comparable(value): GENUINE for value in schema.genuine}
+    meanings |= {_comparable(value): FRAUD for value in schema.fraud}
+    meanings |= {_comparable(value): None for value in schema.ignored}
     others = FRAUD if meanings.pop(ANY, None) is not None else None
 
     def label(value: object) -> int | None:
         text = signal_text(value if others is None or value is None else str(value))
         if text is None:
             return None
-        word = label_spelling(text)
+        word = _comparable(text)
         if word not in meanings:
             if others is not None:
                 return others
@@ -57,9 +58,13 @@ def label_rule(schema: LabelSchema) -> Callable[[object], int | None]:
     return label
 
 
+def _comparable(text: str) -> str:
+    return fold_case(label_spelling(text))
+
+
 def label_spelling(text: str) -> str:
-    """Return a label as labels are compared: in lower case, a whole number by its digits."""
-    lowered = text.strip().lower()
+    """Return a label as a configuration lists it: in lower case, a whole number by its digits."""
+    lowered = lower_case(text)
     number = _WHOLE_NUMBER.fullmatch(lowered)  # CSV of a float column
     return number[1] if number else lowered
 

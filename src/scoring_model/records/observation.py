@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from scoring_model.arrays import BoolArray, IntArray
 from scoring_model.contract.outcome import OUTCOMES, Outcome
 from scoring_model.contract.rules import Rule, RuleError, signal_text
+from scoring_model.records.letter_case import fold_case
 from scoring_model.records.schema import OutcomeSchema, RecordSchema, StepUps
 from scoring_model.records.table import NEVER, RecordTable
 
@@ -45,13 +46,13 @@ def resolution_rule(schema: OutcomeSchema) -> Callable[[object], int | None]:
 
 def _rule(lists: Mapping[str, tuple[str, ...]]) -> Callable[[object], int | None]:
     """Return the rule of a column: text to the position of the list that holds it."""
-    meanings = {word.strip().lower(): code for code, words in enumerate(lists.values()) for word in words}
+    meanings = {fold_case(word): code for code, words in enumerate(lists.values()) for word in words}
 
     def code_of(value: object) -> int | None:
         text = signal_text(value)
         if text is None:
             return None
-        word = text.strip().lower()
+        word = fold_case(text)
         if word not in meanings:
             raise RuleError(Rule.NOT_LISTED, f"must be one of {', '.join(sorted(meanings))}")
         return meanings[word]

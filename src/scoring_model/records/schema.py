@@ -17,6 +17,7 @@ from scoring_model.contract.fields import (
 from scoring_model.contract.rules import Rule, SignalType
 from scoring_model.contract.violation import OUT_OF_RANGE, Invalid, Violation, pointer
 from scoring_model.records.file_format import FileFormat
+from scoring_model.records.letter_case import fold_case
 from scoring_model.records.near_misses import did_you_mean
 from scoring_model.records.times import DAY, Duration
 
@@ -68,7 +69,7 @@ class LabelSchema:
             if not getattr(self, name)
         ]
         for (one, words), (other, more) in combinations(lists.items(), 2):
-            shared = {word.lower() for word in words} & {word.lower() for word in more}
+            shared = {fold_case(word) for word in words} & {fold_case(word) for word in more}
             violations += [
                 Violation("", "repeated", f"{word!r} is both {one} and {other}") for word in sorted(shared)
             ]
@@ -112,7 +113,7 @@ class OutcomeSchema:
                 if not words
             ]
             for (name, words), (other, more) in combinations(lists.items(), 2):
-                shared = {word.lower() for word in words} & {word.lower() for word in more}
+                shared = {fold_case(word) for word in words} & {fold_case(word) for word in more}
                 violations += [
                     Violation("", "repeated", f"{word!r} is both {name} and {other}")
                     for word in sorted(shared)

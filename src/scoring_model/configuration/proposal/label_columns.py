@@ -87,7 +87,7 @@ class LabelColumn:
 
 
 def words_in(profile: Profile) -> list[str]:
-    """List the words of a column, as labels are compared."""
+    """List the words of a column, as a configuration lists them."""
     return [label_spelling(str(label_cell(value))) for value in profile.column.values]
 
 
