@@ -61,7 +61,9 @@ _SPENT_BY: Final = {
 
 
 _FOUR_WEEKS: Final = 28 * DAY
-_SHORT: Final = "The validation part is shorter than four weeks, so that monitor will give no verdict on drift."
+_SHORT: Final = (
+    "The validation part is shorter than four weeks, so that monitor will give no verdict on drift."
+)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
