@@ -254,6 +254,28 @@ def test_kinds_of_columns(tmp_path: Path, header: str, cells: list[str], kind: K
     assert found.profiles[header].kind is kind
 
 
+@pytest.mark.parametrize(("copies", "accepted"), [(3, True), (9, False)])
+def test_ids_that_repeat_are_counted(tmp_path: Path, copies: int, accepted: bool) -> None:
+    """Their rows are refused; more than a hundredth of them would refuse the file."""
+    frame = table(fraud=words("yes", "no"), **{"ID Richiesta": [f"R{place:05}" for place in range(N)]})
+    pd.concat([frame, frame[:copies]]).to_csv(tmp_path / "a.csv", index=False)
+    found = propose(tmp_path / "a.csv")
+    assert found.fields["recordId"] == "ID Richiesta"
+    (said,) = (line for line in found.decisions if f"ID Richiesta repeats in {copies} rows" in line)
+    assert ("larger records.max_bad_share" not in said) == accepted
+
+
+@pytest.mark.parametrize(
+    ("header", "kind"), [("Categoria merceologica", Kind.CATEGORY), ("Articolo", Kind.IDENTIFIER)]
+)
+def test_a_header_of_categories_has_any_number_of_them(tmp_path: Path, header: str, kind: Kind) -> None:
+    """Six hundred words that recur connect records as merchants do, unless their header says category."""
+    frame = pd.concat([table(fraud=words("yes", "no"))] * 12, ignore_index=True)
+    frame[header] = [f"C{place % 600}" for place in range(len(frame))]
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    assert propose(tmp_path / "a.csv").profiles[header].kind is kind
+
+
 @pytest.mark.parametrize(
     ("header", "cells", "decimal"),
     [

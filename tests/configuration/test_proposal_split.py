@@ -56,6 +56,22 @@ def test_the_validation_part_is_longer_where_the_usual_one_proves_too_little(
     assert parts.genuine > 4_000
 
 
+@pytest.mark.parametrize(
+    ("days", "validated"), [(280, 0.12), (240, 0.13), (200, 0.15), (160, 0.19), (140, 0.12)]
+)
+def test_the_validation_part_has_four_weeks_where_a_fifth_of_the_time_suffices(
+    days: int, validated: float
+) -> None:
+    """Of the time without burn-in, gaps and maturity; monitoring judges drift beside four of each weekday alone."""
+    at = AT | {"as_of": (days + 50) * DAY}
+    times = (np.arange(90_000) * (days + 50) * DAY) // 90_000
+    parts = propose_parts(times, (np.arange(90_000) % 20 == 0).astype(np.int64), known=times, **at)
+    assert (parts.shares[1], parts.enough) == (validated, True)
+    assert parts.is_for_weeks == (0.12 < validated < 0.2)
+    assert sum(parts.shares) == pytest.approx(1)
+    assert parts.usual == (validated == 0.12)
+
+
 def test_the_train_part_counts_the_frauds_that_train() -> None:
     """Those known where validation begins, of persons who are in no later part: as the split of a training does."""
     targets = (np.arange(N) % 10 == 0).astype(np.int64)

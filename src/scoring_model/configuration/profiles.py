@@ -312,7 +312,8 @@ def _kind(found: Profile, decimal: str | None) -> Kind:
         return Kind.IDENTIFIER
     if is_number:
         return Kind.NUMBER
-    if len(found.counts) <= _CATEGORIES and found.distinct < 0.2:
+    few = len(found.counts) <= _CATEGORIES or tells(found.words, synonyms.CATEGORIES)
+    if few and found.distinct < 0.2:
         return Kind.CATEGORY
     if _CONTACT.search(found.words):
         return Kind.IDENTIFIER

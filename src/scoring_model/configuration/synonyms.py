@@ -284,6 +284,11 @@ DIALLING: Final = """
 """Words of headers of dialling codes, which are no numbers."""
 CODES: Final = "code codigo codice kod kód kode koodi kodas κωδικός код"
 """Words that begin or end the headers of codes."""
+CATEGORIES: Final = """
+    category categoria categoría catégorie kategorie kategoria kategori kategória kategorija categorie κατηγορία
+    luokka категория категорія
+"""
+"""Words of headers of categories, however many values they have."""
 CODED: Final = """
     mcc sic nace naics cnae cbo ateco siren branch filiale filial succursale sucursal agence agência agencia oddział
     pobočka şube kantoor konttori fióktelep sucursală

@@ -15,7 +15,7 @@ from scoring_model.arrays import BoolArray, FloatArray, Int8Array, IntArray
 from scoring_model.configuration import SplitSettings
 from scoring_model.evaluation.stopped import ControlGroup
 from scoring_model.records.observation import NOT_OBSERVED, known_targets
-from scoring_model.records.times import to_the_minute
+from scoring_model.records.times import DAY, to_the_minute
 from scoring_model.training.boundaries import SplitBoundaries, SplitError, days, find_boundaries, instant_text
 
 SEGMENTS: Final = (
@@ -58,6 +58,12 @@ _SPENT_BY: Final = {
     "test": "are test (training.split.test)",
     "label maturity window": "are too young (training.split.label_maturity)",
 }
+
+
+_FOUR_WEEKS: Final = 28 * DAY
+_SHORT: Final = (
+    "The validation part is shorter than four weeks, so that monitor will give no verdict on drift."
+)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -208,7 +214,9 @@ def describe_use(parts: Split, settings: SplitSettings) -> str:
     )
     others = [f"{count:,} {name}" for name, count in spent.most_common() if count]
     used, total = train.genuine + train.frauds, train.records + spent.total()
-    return f"{used:,} of {total:,} records train the model; {', '.join(others)}. {more}"
+    validated = parts.boundaries.validation_to - parts.boundaries.validation_from
+    weeks = "" if validated >= _FOUR_WEEKS else f" {_SHORT}"
+    return f"{used:,} of {total:,} records train the model; {', '.join(others)}. {more}{weeks}"
 
 
 def split(

@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 
 from scoring_model.arrays import FloatArray
-from scoring_model.configuration import synonyms
+from scoring_model.configuration import RecordSettings, synonyms
 from scoring_model.configuration.headers import (
     is_one_of,
     joined,
@@ -238,9 +238,16 @@ def find_record_id(proposal: Proposal) -> None:
     if column is None:
         return
     proposal.fields["recordId"] = column.name
-    if column.distinct < 1:
+    rows = int(np.count_nonzero(column.column.codes >= 0))
+    if repeated := rows - len(column.counts):
+        few = repeated <= RecordSettings().max_bad_share * len(column.column)
         proposal.decisions.append(
-            f"{column.name} repeats in some rows, which are refused: check records.columns.recordId."
+            f"{column.name} repeats in {repeated:,} rows, which are refused: check records.columns.recordId."
+            + (
+                ""
+                if few
+                else " Without those rows, or with a larger records.max_bad_share, the others can be used."
+            )
         )
 
 

@@ -42,7 +42,7 @@ def find_lengths(proposal: Proposal, given: int | None) -> None:
 def _find_parts(
     proposal: Proposal, times: IntArray, targets: IntArray, since: IntArray | None, persons: IntArray | None
 ) -> None:
-    """Set the parts, and the delay as the label maturity where the usual parts have enough with it.
+    """Set the parts, and the delay as the label maturity where the parts are ample with it.
 
     A shorter maturity counts late frauds as genuine: the newest months then seem to have fewer frauds.
     """
@@ -63,7 +63,7 @@ def _find_parts(
             burn_in=lengths.burn_in,
         )
         proposal.lengths = replace(lengths, maturity=maturity)
-        if proposal.parts.usual and proposal.parts.enough:
+        if proposal.parts.is_ample:
             break
 
 
@@ -105,6 +105,11 @@ def _say_parts(proposal: Proposal) -> None:
         proposal.decisions.append(
             f"There are too few frauds for a test part: training.split.test is 0, with {counts} frauds in training "
             "and validation. Evaluate on later records."
+        )
+    elif parts.is_for_weeks:
+        proposal.decisions.append(
+            "The validation part is longer than usual, so that it has four of each weekday: beside fewer, monitor "
+            "gives no verdict on drift."
         )
     elif parts.shares[0] < Parts().shares[0]:
         proposal.decisions.append(

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from scoring_model.arrays import BoolArray, IntArray
 from scoring_model.configuration.training import SplitSettings
 from scoring_model.records import NEVER
+from scoring_model.records.times import DAY
 
 _USUAL: Final = SplitSettings()
 _SHARES: Final = (
@@ -20,6 +21,8 @@ _SHARES: Final = (
     (0.7, 0.3, 0.0),
     (0.5, 0.5, 0.0),
 )
+_WEEKS: Final = 29 * DAY
+"""Validation part that has four of each weekday, from whatever hour: `monitor` judges drift beside no fewer."""
 FEWER: Final = 10
 """Fewest frauds of each part where no split has those that a training needs."""
 _BOUNDS: Final = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1)
@@ -65,6 +68,17 @@ class Parts:
         """Return whether the shares are those of the defaults."""
         return self.shares == _SHARES[0]
 
+    @property
+    def is_ample(self) -> bool:
+        """Return whether they prove the lowest bound, with a validation part of a fifth at most."""
+        short = self.shares[1] <= _SHARES[1][1]
+        return self.enough and short and provable_bound(self.genuine) == _BOUNDS[0]
+
+    @property
+    def is_for_weeks(self) -> bool:
+        """Return whether the validation part is longer than usual for four of each weekday alone."""
+        return _SHARES[1][0] < self.shares[0] < _SHARES[0][0]
+
 
 def propose_parts(
     times: IntArray,
@@ -80,7 +94,8 @@ def propose_parts(
 ) -> Parts:
     """Propose the usual parts if each has enough frauds and validation proves the lowest bound, else the first others.
 
-    The others, whose validation part is longer, need enough frauds alone.
+    A validation part of less than four weeks is lengthened to them, by at most two thirds. The others, whose validation
+    part is longer, need enough frauds alone.
 
     Parameters
     ----------
@@ -109,6 +124,15 @@ def propose_parts(
     return next(fitting, best)
 
 
+def _with_weeks(usable: int) -> tuple[float, float, float]:
+    """Return the usual shares, with a validation part of four weeks where a fifth of the time suffices for it."""
+    train, validation, test = _SHARES[0]
+    needed = math.ceil(100 * _WEEKS / max(usable, 1)) / 100
+    if not validation < needed <= _SHARES[1][1]:
+        return _SHARES[0]
+    return round(train + validation - needed, 2), needed, test
+
+
 def _counted(
     times: IntArray,
     targets: IntArray,
@@ -120,7 +144,9 @@ def _counted(
     gap: int,
     burn_in: int,
 ) -> Iterator[Parts]:
-    for shares in _SHARES:
+    span = as_of - int(times.min())
+    usual = _with_weeks(span - replace(_USUAL, label_maturity=maturity, gap=gap, burn_in=burn_in).overhead)
+    for shares in (usual, *_SHARES[1:]):
         train, validation, test = shares
         settings = SplitSettings(
             label_maturity=maturity,
@@ -130,7 +156,7 @@ def _counted(
             validation=validation,
             test=test,
         )
-        usable = as_of - int(times.min()) - settings.overhead
+        usable = span - settings.overhead
         if usable <= 0:
             continue
         edge, inside = int(times.min()) + burn_in, {}
@@ -146,6 +172,6 @@ def _counted(
         counts = [int((targets[rows] == 1).sum()) for rows in inside.values()]
         genuine = int((targets[inside["validation"]] != 1).sum())
         enough = min(counts) >= _USUAL.min_frauds
-        if shares == _SHARES[0]:
+        if shares == usual:
             enough &= provable_bound(genuine) == _BOUNDS[0]
         yield Parts(shares=shares, frauds=tuple(counts), genuine=genuine, enough=enough)

@@ -153,6 +153,8 @@ def _split_password(dsn: str) -> tuple[str, str | None]:
     --------
     >>> _split_password("postgresql://risk:s%40@db/scoring?sslmode=require")
     ('postgresql://risk@db/scoring?sslmode=require', 's@')
+    >>> _split_password("postgresql:///scoring")  # the server of the local socket
+    ('postgresql:///scoring', None)
     """
     parts = urlsplit(dsn)
     user, at, host = parts.netloc.rpartition("@")
@@ -160,7 +162,9 @@ def _split_password(dsn: str) -> tuple[str, str | None]:
     query = parse_qsl(parts.query)
     found = [value for key, value in query if key == "password"] or [unquote(password)] * bool(colon)
     kept = urlencode([(key, value) for key, value in query if key != "password"], quote_via=quote)
-    return parts._replace(netloc=f"{name}{at}{host}", query=kept).geturl(), found[0] if found else None
+    # not `geturl`: it drops the slashes before an empty host, and pg_dump takes the rest for a name of a database
+    url = f"{parts.scheme}://{name}{at}{host}{parts.path}{'?' if kept else ''}{kept}"
+    return url, found[0] if found else None
 
 
 class KeyFile:
