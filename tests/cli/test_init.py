@@ -205,7 +205,7 @@ def test_texts_that_can_be_read_are_proposed_as_such(
         "email": ("signals.email:mailbox",),
         "mobile": ("signals.mobile:digits",),
         "contact": ("signals.contact:e164",),
-        "client": ("signals.client:net24",),
+        "client_network": ("signals.client:net24",),
     }
     assert "signals.mobile.country" in said
     assert "signals.contact.country" not in said

@@ -88,10 +88,12 @@ def find_keys(proposal: Proposal) -> None:
     for signal in shared[:_LINK_KEYS]:
         name = words_of(signal.name).removesuffix("_id") or signal.name
         name = name if name not in proposal.keys else f"{name}_signal"
-        proposal.keys[name] = (f"signals.{signal.name}{_encoding(proposal, signal)}",)
-        # A ring often has one address, which its network shares with many others.
-        if signal.type == Kind.IP and proposal.profiles[signal.column].distinct < _UNIQUE:
-            proposal.keys[f"{name}_exact"] = (f"signals.{signal.name}",)
+        encoding = _encoding(proposal, signal)
+        # Reasons name what is the same: of one network are many addresses. A ring often has one of them.
+        network = "_network" if signal.type == Kind.IP else ""
+        proposal.keys[f"{name}{network}"] = (f"signals.{signal.name}{encoding}",)
+        if network and proposal.profiles[signal.column].distinct < _UNIQUE:
+            proposal.keys[name] = (f"signals.{signal.name}",)
     if not proposal.keys:
         proposal.keys["person"] = ()
 
