@@ -71,7 +71,7 @@ def monitoring_report(monitoring: MonitoringResult) -> Report:
         name=provenance.name,
         basis=(
             f"Model {provenance.model_version}, policy {provenance.policy_version}. {monitoring.records:,} records "
-            f"from {day(provenance.since)} to {day(provenance.until)}; {monitoring.refused:,} rows refused. "
+            f"from {day(provenance.since)} to {day(provenance.until)} (UTC); {monitoring.refused:,} rows refused. "
             f"{monitoring.population}"
         ).rstrip(),
         first=tuple(_first(monitoring)),

@@ -86,7 +86,7 @@ def _basis(comparison: ComparisonResult) -> str:
     if provenance is None:
         return " ".join((f"{counted}.", *limits))
     files = [f"Files: {', '.join(provenance.files)}."] if provenance.files else []
-    period = f"{counted}, from {day(provenance.since)} to {day(provenance.until)}."
+    period = f"{counted}, from {day(provenance.since)} to {day(provenance.until)} (UTC)."
     return " ".join((period, *files, *limits))
 
 

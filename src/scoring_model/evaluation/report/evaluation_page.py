@@ -78,7 +78,7 @@ def _basis(evaluation: EvaluationResult) -> str:
     if provenance is None:
         return " ".join((f"{records}, on {evaluation.days:,} days.", *limits, *ended))
     model = f"Model {provenance.model_version}, policy {provenance.policy_version}."
-    period = f"from {day(provenance.since)} to {day(provenance.until)}."
+    period = f"from {day(provenance.since)} to {day(provenance.until)} (UTC)."
     return " ".join((f"{model} {records}, {period}", *limits, *ended))
 
 

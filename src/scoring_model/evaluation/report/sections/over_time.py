@@ -118,7 +118,7 @@ def _months(evaluation: EvaluationResult) -> Grid:
         for month, measures in evaluation.months.items()
     ]
     heads = {"period": "Month", **_COUNTS, **titles((*ERRORS, "roc_auc"))}
-    return Grid.of("months", "By calendar month, with intervals for independent records", heads, rows)
+    return Grid.of("months", "By calendar month in UTC, with intervals for independent records", heads, rows)
 
 
 def _period(name: str, measures: "Measures") -> Row:
