@@ -124,9 +124,11 @@ def test_a_word_of_citizenship_is_enough_where_the_cells_are_countries(tmp_path:
     assert [signal.column for signal in others.signals] == [header]
 
 
-@pytest.mark.parametrize("header", ["NRO_SOLICITUD", "solicitud"])
+@pytest.mark.parametrize(
+    "header", ["NRO_SOLICITUD", "solicitud", "Id registrazione", "Nr rejestracji", "registration_id"]
+)
 def test_words_for_numbers_may_be_others_than_those_known(tmp_path: Path, header: str) -> None:
-    """Of an application, whose numbers repeat in a few rows."""
+    """Of an application or a registration, whose numbers repeat in a few rows."""
     numbers = [f"x{place * 7919 % 100_003}" for place in range(N - 5)] * 2
     assert proposed(tmp_path, **{header: numbers[:N]}).fields["recordId"] == header
 

@@ -191,6 +191,9 @@ def test_a_recall_of_all_is_not_certain() -> None:
     reject = estimates["false_reject"]
     assert reject.value == 0.0
     assert reject.high == pytest.approx(share_of(0, genuine).high)
+    both = estimates["passed_frauds"]  # of all records, of which frauds are a part
+    assert both.value == 0.0
+    assert both.high == pytest.approx(share_of(0, (frauds + genuine) * 12 // frauds).high)
 
 
 @pytest.mark.parametrize("capacity", [10, 50])

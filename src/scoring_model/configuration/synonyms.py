@@ -111,6 +111,8 @@ HEADERS: Final = {
         mã_hồ_sơ taotluse_number tellimuse_number pieteikuma_numurs paraiškos_nr številka_vloge
         číslo_žiadosti број_захтева broj_zahteva núm_comanda 신청번호 transaction_sk event_uuid
         case_number claim_number policy_number schadennummer schadensnummer číslo_škody
+        registration_id registrierungs_id anmelde_id id_inscription id_registro id_registrazione numero_registrazione
+        id_rejestracji numer_rejestracji id_registo registratie_id
     """,
     "firstName": """
         first_name name2 name_first name_given given_name given_names first_names forename fname vorname vornamen

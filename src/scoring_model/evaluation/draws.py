@@ -141,7 +141,9 @@ class Draws:
         of_days = days and (not rings or (counts is not None and counts[:split].any()))
         if of_days or not self.rings:
             return Basis(int(days), round(float(totals.sum())))
-        return Basis(int(rings), int(rings))
+        # Of a share of both classes: all records, fewer by as much as rings are fewer than their frauds.
+        held = float(totals[split:].sum())
+        return Basis(int(rings), round(float(totals.sum()) * int(rings) / held) if held else 0)
 
     def totals(self, values: FloatArray) -> FloatArray:
         """Sum a value of the records by block, of shape (blocks,); the order of the records changes no bit."""
