@@ -35,6 +35,21 @@ def test_a_failure_leaves_what_was_there(tmp_path: Path, error: type[BaseExcepti
     assert os.listdir(tmp_path) == ["table.csv"]
 
 
+def test_a_full_disk_names_the_file(tmp_path: Path) -> None:
+    """Writing to a file that is open names none; an error that names another file stays what it is."""
+    path = tmp_path / "table.csv"
+
+    def wrote(device: str) -> None:
+        with atomic_file(path), open(device, "w", buffering=1) as full:
+            full.write("a\n")
+
+    with pytest.raises(OSError, match=r"No space left on device: '.*table\.csv'"):
+        wrote("/dev/full")
+    with pytest.raises(FileNotFoundError, match="/dev/nowhere/file"):
+        wrote("/dev/nowhere/file")
+    assert os.listdir(tmp_path) == []
+
+
 def test_a_body_that_writes_nothing_is_an_error(tmp_path: Path) -> None:
     """No file is made up, and the old one stays."""
     path = tmp_path / "table.csv"

@@ -30,6 +30,8 @@ def atomic_file(path: Path, *, private: bool = False, synced: bool = True) -> It
     ------
     FileNotFoundError
         If the body wrote nothing. After any error the temporary file is removed and `path` is unchanged.
+    OSError
+        That of the body, such as a full disk; it names `path` where it names no other file.
     """
     partial = path.with_name(f".{secrets.token_hex(8)}.{path.name}")
     try:
@@ -39,8 +41,10 @@ def atomic_file(path: Path, *, private: bool = False, synced: bool = True) -> It
         if synced:
             sync(partial)
         partial.replace(path)
-    except BaseException:
+    except BaseException as error:
         partial.unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.errno and error.filename is None:
+            raise OSError(error.errno, os.strerror(error.errno), str(path)) from error
         raise
     if synced:
         sync(path.parent)
