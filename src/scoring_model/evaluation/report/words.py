@@ -278,24 +278,6 @@ def day(microseconds: int) -> str:
     return f"{found.day}\N{NO-BREAK SPACE}{found.strftime('%B')}\N{NO-BREAK SPACE}{found.year}"
 
 
-def period(since: int, until: int) -> str:
-    """Write the days in UTC of the first and the last instant.
-
-    They say their zone, as midnight of a company elsewhere lies in another day.
-
-    Parameters
-    ----------
-    since, until : int
-        Microseconds since 1970-01-01 UTC.
-
-    Examples
-    --------
-    >>> period(0, 86_400_000_000).replace("\N{NO-BREAK SPACE}", " ")
-    'from 1 January 1970 to 2 January 1970 (UTC)'
-    """
-    return f"from {day(since)} to {day(until)} (UTC)"
-
-
 def unbroken(text: str) -> str:
     """Return a date that no line breaks."""
     return text.replace("-", "\N{NON-BREAKING HYPHEN}")
