@@ -1,5 +1,6 @@
 """Commands on files of records."""
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -117,20 +118,29 @@ def check(
         found |= {"linkKeys": [use.to_json() for use in uses]}
         console.say_json({**found, "findings": [finding.to_json() for finding in findings]})
     else:
-        for name, value in found.items():
-            console.say(f"{name}: {console.in_words(value)}")
-        for name, lines in (("linkKeys", uses), ("findings", findings)):
-            console.say(f"{name}:")
-            for line in lines:
-                console.say(f"  {line}")
-        if nothing := unusable(uses):
-            console.warn(nothing)
-        if found["copies"]:
-            console.warn(
-                f"{found['copies']:,} rows have the instant and all values of an earlier one, and without a recordId "
-                "count as other records: name records.columns.recordId, or leave them out"
-            )
+        _say(found, {"linkKeys": uses, "findings": findings})
+        for warning in filter(None, (unusable(uses), _copies(found))):
+            console.warn(warning)
     accept(reading, max_share=configuration.records.max_bad_share)
+
+
+def _say(found: Mapping[str, object], lists: Mapping[str, Sequence[object]]) -> None:
+    for name, value in found.items():
+        console.say(f"{name}: {console.in_words(value)}")
+    for name, lines in lists.items():
+        console.say(f"{name}:")
+        for line in lines:
+            console.say(f"  {line}")
+
+
+def _copies(found: Mapping[str, object]) -> str:
+    """Say that rows stand twice; empty if none does."""
+    if not found["copies"]:
+        return ""
+    return (
+        f"{found['copies']:,} rows have the instant and all values of an earlier one, and without a recordId count as "
+        "other records: name records.columns.recordId, or leave them out"
+    )
 
 
 def _checked(table: "RecordTable", configuration: "Configuration") -> "tuple[Finding, ...]":

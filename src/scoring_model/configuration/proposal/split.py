@@ -144,18 +144,11 @@ def _counted(
     gap: int,
     burn_in: int,
 ) -> Iterator[Parts]:
-    span = as_of - int(times.min())
-    usual = _with_weeks(span - replace(_USUAL, label_maturity=maturity, gap=gap, burn_in=burn_in).overhead)
+    span, given = as_of - int(times.min()), replace(_USUAL, label_maturity=maturity, gap=gap, burn_in=burn_in)
+    usual = _with_weeks(span - given.overhead)
     for shares in (usual, *_SHARES[1:]):
         train, validation, test = shares
-        settings = SplitSettings(
-            label_maturity=maturity,
-            gap=gap,
-            burn_in=burn_in,
-            train=train,
-            validation=validation,
-            test=test,
-        )
+        settings = replace(given, train=train, validation=validation, test=test)
         usable = span - settings.overhead
         if usable <= 0:
             continue
