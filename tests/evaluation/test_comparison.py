@@ -228,7 +228,8 @@ def test_what_cannot_be_compared_is_refused(
     replace(bundle, name="payments", contents=contents).save(tmp_path / "other")
     with pytest.raises(EvaluationError) as refused:
         compare(sealed, tmp_path / "other", frame.slice(0, 100))
-    assert "the uses differ: identity and payments; records.labels.fraud differs" in str(refused.value)
+    uses = "the uses differ: identity and payments (`name` of their configurations); records.labels.fraud differs"
+    assert uses in str(refused.value)
     blind = frame.slice(0, 2000).drop_columns(["signals.vpn"])
     with pytest.raises(EvaluationError, match=r"no value of signals\.vpn, which the champion reads"):
         compare(sealed, sealed, blind)

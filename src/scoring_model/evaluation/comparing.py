@@ -169,7 +169,7 @@ def compare_rows(
 def _differing_uses(old: Scorer, new: Scorer, options: EvaluationOptions) -> Iterator[str]:
     """Yield why two bundles do not decide about the same thing."""
     if old.manifest.name != new.manifest.name:
-        yield f"the uses differ: {old.manifest.name} and {new.manifest.name}"
+        yield f"the uses differ: {old.manifest.name} and {new.manifest.name} (`name` of their configurations)"
     for part in ("fraud", "genuine", "ignored", "delay"):
         values = [getattr(scorer.contents.schema.labels, part) for scorer in (old, new)]
         if values[0] != values[1]:

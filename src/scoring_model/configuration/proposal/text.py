@@ -33,7 +33,7 @@ def _lines(found: Proposal, name: str, source: str) -> Iterator[str]:
     yield from _list("To decide:", found.decisions)
     left_out = [f"{column}: {reason}" for column, reason in found.left_out.items()]
     yield from _list("Columns that are not used:", left_out)
-    yield f"name: {_text(name)}"
+    yield f"name: {_text(name)} # of the use: models that are compared have one name"
     yield from ("", *_use(found))
     yield from ("", "records:", *_records(found))
     yield from ("", "signals:" if found.signals else "signals: {}")
