@@ -118,28 +118,6 @@ def test_a_proposal_counts_what_a_training_counts(tmp_path: Path) -> None:
     assert found.parts.frauds == (used["train"], used["validation"], used["test"])
 
 
-@pytest.mark.parametrize(("every", "maturity"), [(20, 70), (600, 37)])
-def test_the_label_maturity_is_the_delay_where_the_usual_parts_have_enough(
-    tmp_path: Path, every: int, maturity: int
-) -> None:
-    """Else a large file with late labels seems to have fewer frauds in its newest months."""
-    rows = np.arange(60_000)
-    events = pd.Timestamp("2024-01-01") + pd.to_timedelta(rows * 300 / len(rows), unit="D")
-    fraud = rows % every == 3
-    known = (events + pd.Timedelta(days=70)).strftime("%Y-%m-%d %H:%M:%S")
-    frame = pd.DataFrame(
-        {
-            "created_at": events.strftime("%Y-%m-%d %H:%M:%S"),
-            "device": [f"d{row % 900:03}" for row in rows],
-            "is_fraud": np.where(fraud, "yes", ""),
-            "known_at": np.where(fraud, known, ""),
-        }
-    )
-    frame.to_csv(tmp_path / "in.csv", index=False)
-    found = propose(tmp_path / "in.csv")
-    assert (found.lengths.delay, found.lengths.maturity) == (70 * DAY, maturity * DAY)
-
-
 def test_too_short_a_history_has_no_parts() -> None:
     """Burn-in, gaps and maturity alone are longer."""
     parts = propose_parts(

@@ -1,11 +1,9 @@
 """Sets windows, label delay, split and bounds by what the file can show."""
 
-from dataclasses import replace
 from typing import Final
 
 import numpy as np
 
-from scoring_model.arrays import IntArray
 from scoring_model.configuration.proposal.draft import Proposal
 from scoring_model.configuration.proposal.outcomes import unobserved_rows
 from scoring_model.configuration.proposal.signals import key_codes
@@ -24,47 +22,34 @@ def find_lengths(proposal: Proposal, given: int | None) -> None:
     times = nothing if event is None else event.times
     since = None if known_at is None else np.where(targets >= 0, known_at.times, NEVER)
     codes = {name: of_key for name in proposal.keys if (of_key := key_codes(proposal, name)) is not None}
-    proposal.lengths = propose_lengths(times, since, targets == 1, codes, given=given)
+    proposal.lengths = lengths = propose_lengths(times, since, targets == 1, codes, given=given)
     if since is not None:
         proposal.partly_known = bool(((since == NEVER) & (targets >= 0)).any())
         proposal.ends = int(max(one[one != NEVER].max(initial=0) for one in (times, since)))
-    if not proposal.lengths.links and codes:
+    if not lengths.links and codes:
         proposal.decisions.append(
             "No value of a link key recurs in the file: features that count earlier records are 0 or missing in it."
         )
-    if (times != NEVER).any() and (targets == 1).any():
-        _find_parts(proposal, times, targets, since, codes.get("person"))
     if given is None:
         _say_delay(proposal)
+    seen = times[times != NEVER]
+    if not len(seen) or not (targets == 1).any():
+        return
+    assumed = 0 if known_at is not None and proposal.ends else lengths.delay
+    as_of = (proposal.ends if known_at is not None else int(seen.max())) + assumed + 1
+    assumed_known = np.where(times == NEVER, NEVER, times + lengths.delay * (times != NEVER))
+    proposal.parts = propose_parts(
+        times,
+        targets,
+        known=assumed_known if since is None else np.where(since == NEVER, assumed_known, since),
+        persons=codes.get("person"),
+        stopped=unobserved_rows(proposal, lengths.maturity),
+        as_of=as_of,
+        maturity=lengths.maturity,
+        gap=lengths.gap,
+        burn_in=lengths.burn_in,
+    )
     _say_parts(proposal)
-
-
-def _find_parts(
-    proposal: Proposal, times: IntArray, targets: IntArray, since: IntArray | None, persons: IntArray | None
-) -> None:
-    """Set the parts, and the delay as the label maturity where the parts are ample with it.
-
-    A shorter maturity counts late frauds as genuine: the newest months then seem to have fewer frauds.
-    """
-    lengths = proposal.lengths
-    assumed = 0 if since is not None and proposal.ends else lengths.delay
-    as_of = (proposal.ends if since is not None else int(times[times != NEVER].max())) + assumed + 1
-    known = np.where(times == NEVER, NEVER, times + lengths.delay * (times != NEVER))
-    for maturity in (lengths.delay, lengths.maturity):
-        proposal.parts = propose_parts(
-            times,
-            targets,
-            known=known if since is None else np.where(since == NEVER, known, since),
-            persons=persons,
-            stopped=unobserved_rows(proposal, maturity),
-            as_of=as_of,
-            maturity=maturity,
-            gap=lengths.gap,
-            burn_in=lengths.burn_in,
-        )
-        proposal.lengths = replace(lengths, maturity=maturity)
-        if proposal.parts.is_ample:
-            break
 
 
 def _say_delay(proposal: Proposal) -> None:

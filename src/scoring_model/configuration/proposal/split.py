@@ -69,12 +69,6 @@ class Parts:
         return self.shares == _SHARES[0]
 
     @property
-    def is_ample(self) -> bool:
-        """Return whether they prove the lowest bound, with a validation part of a fifth at most."""
-        short = self.shares[1] <= _SHARES[1][1]
-        return self.enough and short and provable_bound(self.genuine) == _BOUNDS[0]
-
-    @property
     def is_for_weeks(self) -> bool:
         """Return whether the validation part is longer than usual for four of each weekday alone."""
         return _SHARES[1][0] < self.shares[0] < _SHARES[0][0]
