@@ -345,6 +345,9 @@ def test_the_end_of_reviews_in_unknown_words_is_asked_for(tmp_path: Path) -> Non
     assert "resolution" not in found.fields
     asked = "Farbe stands where applicants were stepped up: if it says how reviews ended, name it in records.columns"
     assert asked in " ".join(found.decisions)
+    known = [("ok", "nicht ok")[place % 2] if ends[place] else None for place in range(N)]
+    both = frame(Betrug=words("ja", "nein"), Entscheidung=decided, Farbe=ends, Prüfung=known)
+    assert "stands where applicants" not in " ".join(proposed(tmp_path, both).decisions)
 
 
 @pytest.mark.parametrize(

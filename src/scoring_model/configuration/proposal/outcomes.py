@@ -39,7 +39,7 @@ def find_outcomes(proposal: Proposal) -> None:
     """Find what was decided: outcomes and resolutions by their words, the end of accounts by its header."""
     taken = _take(proposal, "outcome", _decisions(proposal))
     stepped_up = [] if taken is None else proposal.outcomes.get("stepped_up", [])
-    reviews = []
+    reviews, asked = [], []
     for column in _candidates(proposal):
         ends = taken is not None and _ends_step_ups(column, taken, stepped_up)
         words = _ends_of(column) if ends else _meanings(column, _ENDS)
@@ -48,11 +48,12 @@ def find_outcomes(proposal: Proposal) -> None:
             reviews.append((column, words))
         elif ends:
             listed = ", ".join(words_in(column))
-            proposal.decisions.append(
+            asked.append(
                 f"{column.name} stands where applicants were stepped up: if it says {_DECIDED['resolution']}, name it "
                 f"in records.columns.resolution, and what its words mean in records.outcomes ({listed})."
             )
     _take(proposal, "resolution", reviews)
+    proposal.decisions += [] if reviews else asked
     _find_closing(proposal)
     if not {"outcome", "resolution"} & proposal.fields.keys():
         headers = synonyms.DECISION + synonyms.RESOLUTION

@@ -51,12 +51,15 @@ class Parts:
         Records of the validation part that are no frauds; -1 if unknown.
     enough : bool
         Whether each part has as many frauds as a training needs.
+    is_for_weeks : bool
+        Whether the validation part is longer than usual for four of each weekday alone.
     """
 
     shares: tuple[float, float, float] = _SHARES[0]
     frauds: tuple[int, ...] = ()
     genuine: int = -1
     enough: bool = True
+    is_for_weeks: bool = False
 
     @property
     def few(self) -> bool:
@@ -67,11 +70,6 @@ class Parts:
     def usual(self) -> bool:
         """Return whether the shares are those of the defaults."""
         return self.shares == _SHARES[0]
-
-    @property
-    def is_for_weeks(self) -> bool:
-        """Return whether the validation part is longer than usual for four of each weekday alone."""
-        return _SHARES[1][0] < self.shares[0] < _SHARES[0][0]
 
 
 def propose_parts(
@@ -161,4 +159,10 @@ def _counted(
         enough = min(counts) >= _USUAL.min_frauds
         if shares == usual:
             enough &= provable_bound(genuine) == _BOUNDS[0]
-        yield Parts(shares=shares, frauds=tuple(counts), genuine=genuine, enough=enough)
+        yield Parts(
+            shares=shares,
+            frauds=tuple(counts),
+            genuine=genuine,
+            enough=enough,
+            is_for_weeks=shares == usual != _SHARES[0],
+        )
