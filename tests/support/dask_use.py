@@ -60,7 +60,8 @@ def cluster(folder: Path, workers: int) -> Iterator[tuple[str, Process]]:
         ExitStack() as stack,
     ):
         deadline = time.monotonic() + 60
-        while not file.exists() and time.monotonic() < deadline:
+        # The scheduler makes the file before it writes it.
+        while not (file.exists() and file.stat().st_size) and time.monotonic() < deadline:
             time.sleep(0.05)
         address = json.loads(file.read_text())["address"]
         for _ in range(workers):
