@@ -154,15 +154,10 @@ def _counted(
         first &= (persons < 0) | ~np.isin(persons, persons[judged])
         for rows in later:
             rows &= ~stopped
-        counts = [int((targets[rows] == 1).sum()) for rows in inside.values()]
+        counts = tuple(int((targets[rows] == 1).sum()) for rows in inside.values())
         genuine = int((targets[inside["validation"]] != 1).sum())
         enough = min(counts) >= _USUAL.min_frauds
         if shares == usual:
             enough &= provable_bound(genuine) == _BOUNDS[0]
-        yield Parts(
-            shares=shares,
-            frauds=tuple(counts),
-            genuine=genuine,
-            enough=enough,
-            is_for_weeks=shares == usual != _SHARES[0],
-        )
+        weeks = shares == usual != _SHARES[0]
+        yield Parts(shares=shares, frauds=counts, genuine=genuine, enough=enough, is_for_weeks=weeks)
