@@ -216,7 +216,7 @@ def test_an_example_by_hand() -> None:
         "260 are validation (training.split.validation), 260 are test (training.split.test), "
         "200 lie in gaps (training.split.gap), 200 are too young (training.split.label_maturity). "
         "A smaller value of one of them leaves more for the train part. The validation part is shorter than four "
-        "weeks, so that monitor will give no verdict on drift."
+        "weeks, so that monitor may give no verdict on drift."
     )
 
 

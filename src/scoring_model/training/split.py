@@ -62,7 +62,7 @@ _SPENT_BY: Final = {
 
 _FOUR_WEEKS: Final = 28 * DAY
 _SHORT: Final = (
-    "The validation part is shorter than four weeks, so that monitor will give no verdict on drift."
+    "The validation part is shorter than four weeks, so that monitor may give no verdict on drift."
 )
 
 
@@ -272,6 +272,7 @@ def split(
     boundaries = boundaries or find_boundaries(event_times, label_times, settings)
     records = _Records(
         times=(event_times, labels, label_times),
+        order=np.argsort(event_times, kind="stable"),
         segments=segments_of(event_times, boundaries),
         present=np.ones(len(event_times), np.bool_) if usable is None else usable,
         boundaries=boundaries,
@@ -313,23 +314,26 @@ def split(
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class _Records:
-    """The records that are split; `times` are event times, labels and label times."""
+    """The records that are split.
+
+    Parameters
+    ----------
+    times : tuple of ndarray of shape (n,)
+        Event times, labels and label times.
+    order : ndarray of shape (n,), int64
+        The rows in order of event time; ties in order of the table.
+    """
 
     times: tuple[IntArray, Int8Array, IntArray]
+    order: IntArray
     segments: NDArray[np.intp]
     present: BoolArray
     boundaries: SplitBoundaries
     maturity: int
 
-    @property
-    def order(self) -> IntArray:
-        """Return the rows in order of event time; ties in order of the table."""
-        return np.argsort(self.times[0], kind="stable")
-
     def in_order(self, rows: BoolArray) -> IntArray:
         """Return the rows of a mask in order of event time."""
-        order = self.order
-        return order[rows[order]]
+        return self.order[rows[self.order]]
 
     def targets(self, seen: BoolArray) -> Int8Array:
         """Return the class of each record where these are the observed ones; -1 for all that no part may use."""
