@@ -121,7 +121,7 @@ def test_a_process_ends_with_the_code(sealed: Path, few: Path, tmp_path: Path) -
 def test_check_counts_rows_that_stand_twice(
     capsys: Captured, config: Path, few: Path, tmp_path: Path
 ) -> None:
-    """Where ids tell records apart nothing is one; without them 20 rows are, whatever their labels."""
+    """Rows without a recordId that repeat an earlier one are copies; a row with its own recordId is none."""
     table = pq.read_table(few)
     twice = pa.concat_tables([table, table.slice(100, 20)]).drop_columns("recordId")
     pq.write_table(twice, tmp_path / "twice.parquet")

@@ -312,8 +312,8 @@ def _kind(found: Profile, decimal: str | None) -> Kind:
         return Kind.IDENTIFIER
     if is_number:
         return Kind.NUMBER
-    few = len(found.counts) <= _CATEGORIES or tells(found.words, synonyms.CATEGORIES)
-    if few and found.distinct < 0.2:
+    are_kinds = len(found.counts) <= _CATEGORIES or tells(found.words, synonyms.CATEGORIES)
+    if are_kinds and found.distinct < 0.2:
         return Kind.CATEGORY
     if _CONTACT.search(found.words):
         return Kind.IDENTIFIER

@@ -67,9 +67,9 @@ def find_fields(proposal: Proposal) -> None:
             continue
         if column is None and name != "dob":
             fits = partial(_fits, proposal, name)
-            told = _TOLD.get(name)
+            recognise = _RECOGNISED.get(name)
             column = proposal.likeliest(name, list(Kind), fits) or next(
-                (one for one in proposal.untyped() if told is not None and told(proposal, one) and fits(one)),
+                (one for one in proposal.untyped() if recognise and recognise(proposal, one) and fits(one)),
                 None,
             )
         if column is not None:
@@ -222,7 +222,7 @@ def _is_region(proposal: Proposal, column: Profile) -> bool:
     return agreed - chance >= (1 - chance) / 2
 
 
-_TOLD: Final = {"address.line1": _are_streets, "citizenship": _are_citizenships}
+_RECOGNISED: Final = {"address.line1": _are_streets, "citizenship": _are_citizenships}
 """By field, how a column is recognised whose header is no known one: by a word of it, and by its cells."""
 
 
