@@ -471,12 +471,14 @@ def test_debug_shows_where(capsys: Captured, tmp_path: Path) -> None:
 
 
 def test_a_stopped_training_leaves_no_bundle(small: Path, tmp_path: Path) -> None:
-    """Stopped while it searches, the program leaves no bundle, and says 130."""
+    """Stopped while it searches, the program leaves no bundle, says how to go on, and ends with 130."""
     config = write_configuration(tmp_path, relaxed())
     program = Path(sys.executable).with_name("scoring-model")
     out = tmp_path / "out"
     command = [program, "train", small, "--config", config, "--out", out, "--no-track", "--threads", "1"]
-    process = subprocess.Popen([*map(str, command), "--trials", "100000"], stderr=subprocess.DEVNULL)
+    said = tmp_path / "said.txt"
+    with said.open("w") as errors:
+        process = subprocess.Popen([*map(str, command), "--trials", "100000"], stderr=errors)
     journal = tmp_path / "out.training" / "tuning.journal"
     deadline = time.monotonic() + 120
     while not (journal.exists() and journal.stat().st_size > 3000) and time.monotonic() < deadline:
@@ -484,6 +486,7 @@ def test_a_stopped_training_leaves_no_bundle(small: Path, tmp_path: Path) -> Non
         time.sleep(0.05)
     process.send_signal(signal.SIGINT)
     assert process.wait(timeout=60) == 130
+    assert "the same train with --resume goes on from what is finished" in said.read_text()
     assert not out.exists()
 
 
