@@ -70,6 +70,7 @@ def init(
     given = None if delay is None else parse_duration(delay)
     if given == 0:
         raise ValueError("--delay must be longer than 0, such as 7d")
+    console.report(f"reading the columns of {_named(paths)}")
     found = propose(paths, delay=given, timezone=timezone, given=None if known is None else known.given)
     out.parent.mkdir(parents=True, exist_ok=True)
     with atomic_file(out) as partial:
@@ -125,6 +126,7 @@ def _say_read(paths: list[Path], found: "Proposal", configuration: "Configuratio
 
     if "eventTime" not in found.fields or not (found.signals or found.fields.keys() - set(EVENT_FIELDS)):
         return
+    console.report("reading the records as proposed: refused rows, columns that may leak, link keys")
     reading = read_records(paths, configuration.schema, labelled=False)
     for (name, rule), count in count_violations(reading).items():
         console.say(f"refused rows: {name or 'record'} {rule}: {count} of {reading.rows}")
