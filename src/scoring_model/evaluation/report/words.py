@@ -100,9 +100,20 @@ def count_text(value: float) -> str:
     return f"{value:,.1f}" if 0.05 <= value < 9.95 and abs(value - round(value)) >= 0.05 else f"{value:,.0f}"
 
 
-def signed_count(value: float) -> str:
+def daily_text(value: float) -> str:
+    """Write a number of applicants a day, which may be far below 1.
+
+    Examples
+    --------
+    >>> daily_text(1234.5), daily_text(4.56), daily_text(0.0123)
+    ('1,234', '4.6', '0.012')
+    """
+    return f"{value:,.0f}" if value >= 10 else f"{value:.2g}"
+
+
+def signed_count(value: float, write: Writer = count_text) -> str:
     """Write a change of a number of applicants with its sign."""
-    text = count_text(abs(value))
+    text = write(abs(value))
     if text == "0":
         return text
     return f"+{text}" if value > 0 else f"\N{MINUS SIGN}{text}"
