@@ -1,5 +1,6 @@
 """How numbers, instants and verdicts are written, in HTML, in Markdown and in drawings."""
 
+import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Final
@@ -319,6 +320,25 @@ def shortened(name: str, *, most: int = 28) -> str:
     ('link_person_90d_fraud_share…', 'sex')
     """
     return name if len(name) <= most else f"{name[: most - 1]}…"
+
+
+def on_two_lines(name: str, *, most: int = 30) -> str:
+    r"""Return a name on two lines for a drawing; a longer one lacks its middle, since features differ at the end.
+
+    Examples
+    --------
+    >>> on_two_lines("Time since the last record with the same device in the 30d before")
+    'Time since the last record\n… device in the 30d before'
+    """
+    if len(name) <= most:
+        return name
+    first = textwrap.wrap(name, most)[0]
+    rest = name[len(first) :].lstrip()
+    if len(rest) > most:
+        rest = rest[1 - most :]
+        space = rest.find(" ")
+        rest = f"…{rest[space if 0 <= space < most // 3 else 0 :]}"
+    return f"{first}\n{rest}"
 
 
 def slug(text: str) -> str:
