@@ -405,7 +405,9 @@ def test_score_as_of_an_instant_counts_the_labels_that_it_ignores(
 def test_evaluate_counts_bad_rows(capsys: Captured, sealed: Path, few: Path, tmp_path: Path) -> None:
     """Rows that can't be read are counted, and too many of them are refused, as in every other command."""
     data = spoiled(few, tmp_path / "bad.parquet", bad=5)
-    assert "1.25% of the rows were refused" in refused(capsys, "evaluate", sealed, data)
+    assert "1.25% of the rows were refused, and max_bad_share accepts at most 1.00% (" in refused(
+        capsys, "evaluate", sealed, data
+    )
     report = tmp_path / "report.json"
     evaluate = ["evaluate", sealed, data, "--max-bad-share", 0.1, "--json", report]
     code, said, error = run(capsys, *evaluate, "--as-of", "2026-01-01")
