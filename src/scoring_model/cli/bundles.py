@@ -192,7 +192,8 @@ def _exiting_when_lost() -> Iterator[None]:
 
 def _score_dataset(*places: Any, stage: str | None, **options: Any) -> "DatasetRun":
     """Score a dataset, or a stage or shard of it, after which the program ends."""
-    run = score_folder(*places, stage=_stage(stage), **options)
+    with console.resumable("score"):
+        run = score_folder(*places, stage=_stage(stage), **options)
     if not run.complete:
         console.say("the stage or shard is done; others are missing")
         raise typer.Exit

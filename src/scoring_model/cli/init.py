@@ -70,7 +70,13 @@ def init(
     given = None if delay is None else parse_duration(delay)
     if given == 0:
         raise ValueError("--delay must be longer than 0, such as 7d")
-    found = propose(paths, delay=given, timezone=timezone, given=None if known is None else known.given)
+    found = propose(
+        paths,
+        delay=given,
+        timezone=timezone,
+        given=None if known is None else known.given,
+        report=console.report,
+    )
     out.parent.mkdir(parents=True, exist_ok=True)
     with atomic_file(out) as partial:
         partial.write_text(proposal_text(found, name=out.stem, source=_named(paths)), encoding="utf-8")
@@ -126,6 +132,7 @@ def _say_read(paths: list[Path], found: "Proposal", configuration: "Configuratio
 
     if "eventTime" not in found.fields or not (found.signals or found.fields.keys() - set(EVENT_FIELDS)):
         return
+    console.report("reading the records as proposed: refused rows, columns that may leak, link keys")
     reading = read_records(paths, configuration.schema, labelled=False)
     for (name, rule), count in count_violations(reading).items():
         console.say(f"refused rows: {name or 'record'} {rule}: {count} of {reading.rows}")
