@@ -521,3 +521,13 @@ def test_several_files_are_read_as_one(tmp_path: Path, ending: str) -> None:
     reading = read_records(paths, load_configuration(config).schema, labelled=True)
     assert (len(reading.table.labels), reading.violations) == (N, ())
     assert propose(tmp_path / f"*.{ending}").fields == found.fields
+
+
+def test_a_column_without_a_name_is_no_field_that_is_not_found(tmp_path: Path) -> None:
+    """The index that pandas writes, and the column behind the last separator of a row."""
+    reference = [f"ONB{place * 48271 % 99991:05}" for place in range(N)]
+    frame = table(ref=reference, fraud=words("yes", "no"))
+    frame.to_csv(tmp_path / "index.csv", index=True)
+    assert proposed(tmp_path / "index.csv").fields["recordId"] == "ref"
+    frame.assign(**{"": ""}).to_csv(tmp_path / "behind.csv", index=False)
+    assert proposed(tmp_path / "behind.csv").fields["recordId"] == "ref"
