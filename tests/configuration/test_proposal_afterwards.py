@@ -410,6 +410,20 @@ def test_times_of_day_of_a_mainframe_are_joined(tmp_path: Path) -> None:
     assert (found.fields["eventTime"], found.clocks["eventTime"]) == ("TRAN-DT", "TRAN-TM")
 
 
+def test_times_of_day_are_told_by_their_digits(tmp_path: Path) -> None:
+    """Under any header, beside days without one."""
+    days = [f"{time:%Y%m%d}" for time in EVENTS]
+    clocks = [f"{DRAW.integers(24):02}{DRAW.integers(60):02}{DRAW.integers(60):02}" for _ in range(N)]
+    found = proposed(tmp_path, created_at=days, XCHTM=clocks)
+    assert found.clocks == {"eventTime": "XCHTM"}
+
+
+def test_a_few_refunds_of_others_leave_those_of_frauds_to_come_after(tmp_path: Path) -> None:
+    """Where less than half of the frauds were refunded."""
+    refunded = np.where(DRAW.random(N) < np.where(FRAUD, 0.4, 0.03), DRAW.integers(10, 99, N), 0)
+    assert "Amount Refunded" in proposed(tmp_path, **{"Amount Refunded": refunded}).left_out
+
+
 def test_a_count_of_chargebacks_is_no_label_where_a_time_of_fraud_is(tmp_path: Path) -> None:
     """Though only frauds have one above 0; it follows from the label."""
     path = tmp_path / "b.csv"
