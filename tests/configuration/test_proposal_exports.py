@@ -531,3 +531,13 @@ def test_a_column_without_a_name_is_no_field_that_is_not_found(tmp_path: Path) -
     assert proposed(tmp_path / "index.csv").fields["recordId"] == "ref"
     frame.assign(**{"": ""}).to_csv(tmp_path / "behind.csv", index=False)
     assert proposed(tmp_path / "behind.csv").fields["recordId"] == "ref"
+
+
+def test_codes_that_pandas_wrote_as_floats_are_asked_about(tmp_path: Path) -> None:
+    """A number of a phone would be another one in a file without gaps; an amount is the same."""
+    phones = [None if place % 50 == 1 else 9_876_500_000 + place % 40 for place in range(N)]
+    found = written(
+        tmp_path / "a.csv",
+        table(mobile=phones, amount=[f"{place % 90}.0" for place in range(N)], fraud=words("yes", "no")),
+    )
+    assert [text.split(":")[0] for text in found.decisions if ".0 behind" in text] == ["mobile"]
