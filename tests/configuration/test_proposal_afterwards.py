@@ -229,6 +229,15 @@ def test_the_status_of_an_account_that_tells_frauds_is_no_signal(tmp_path: Path)
     assert [signal.column for signal in found.signals] == ["contract_status"]
 
 
+@pytest.mark.parametrize("header", ["STATUS_POZ", "Stato fornitura", "Vertragszustand"])
+def test_a_status_that_tells_frauds_is_one_of_today(tmp_path: Path, header: str) -> None:
+    """In words that are not known, and whatever has the status."""
+    standing = np.where(FRAUD | (DRAW.random(N) < 0.1), "ABCD", "EFGH")
+    found = proposed(tmp_path, **{header: standing, f"{header}_2": DRAW.permutation(standing)})
+    assert found.left_out[header].startswith("its header says what came after the event")
+    assert [signal.column for signal in found.signals] == [f"{header}_2"]
+
+
 def test_what_reviews_fill_is_no_signal_without_labels_either(tmp_path: Path) -> None:
     """Labels may come from another file."""
     decided = DRAW.choice(["approved", "referred", "declined"], N, p=[0.7, 0.2, 0.1])

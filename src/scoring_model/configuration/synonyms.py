@@ -549,6 +549,11 @@ AFTERWARDS: Final = """
     arr arrs zaległość zwrot vymáhání nedoplatek perintä behajtás просрочка взыскание возврат gecikme icra
 """
 """Words of headers of what may become of an application later: arrears, refunds, collections."""
+STATUSES: Final = """
+    status state standing zustand statut état estado stato stan stav situação situación situatie tillstånd tilstand tila
+    állapot stare κατάσταση katastasi статус состояние стан състояние stanje durum 状態 状况 상태 حالة מצב
+"""
+"""Words of headers of how something stands, at the event or today."""
 AMOUNTS: Final = """
     amount amt betrag montant importe importo monto valor bedrag kwota belopp summe
     total ordertotal subtotal částka cena_celkem beløb beløp összeg ποσό summa sumă chargeback_amt

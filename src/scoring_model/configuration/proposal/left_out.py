@@ -55,6 +55,7 @@ _LEAK: Final = 0.99  # as training.leakage_checks.max_auc
 _MOSTLY: Final = 0.8
 _RARE: Final = 0.5  # share of records that have a finding, and what follows from it
 _APART: Final = 0.6  # ROC AUC from which a column that comes after the event by its header tells frauds
+_STANDS_APART: Final = 0.75  # the same of how something stands, which may be known at the event
 _TURNS: Final = 1.05  # changes of a value over time for each value, at most, in a code that runs with it
 _BATCH: Final = 5  # least mean number of records of such a code
 _GROUPS: Final = 200  # maximum distinct values for meaningful fraud shares
@@ -86,7 +87,7 @@ def _what_it_follows(proposal: Proposal, column: Profile, targets: IntArray) -> 
         return _COPIES
     if _follows_decision(proposal, column):
         return _DECIDED
-    if _comes_after(column) and _separation(proposal, column.column, targets) > _APART:
+    if _separation(proposal, column.column, targets) > _least_after(column):
         return _AFTER
     if column.kind in (Kind.CATEGORY, Kind.IDENTIFIER) and tells(column.words, synonyms.HANDLERS):
         return _HANDLED
@@ -196,11 +197,16 @@ def _is_standing(column: Profile) -> bool:
     return all(any(tells(word, text) for word in words) for text in (synonyms.ACTIVE, synonyms.ENDED))
 
 
-def _comes_after(column: Profile) -> bool:
-    """Return whether a header says what became of an application later: arrears, refunds, a block."""
-    return tells(column.words, synonyms.AFTERWARDS + synonyms.ENDED) and not tells(
-        column.words, synonyms.EARLIER
-    )
+def _least_after(column: Profile) -> float:
+    """Return the ROC AUC from which a column is taken for what came after the event, by its header.
+
+    That says what became of an application later, such as arrears, refunds or a block, or how something stands.
+    """
+    if tells(column.words, synonyms.EARLIER):
+        return 1.0
+    if tells(column.words, synonyms.AFTERWARDS + synonyms.ENDED):
+        return _APART
+    return _STANDS_APART if tells(column.words, synonyms.STATUSES) else 1.0
 
 
 def _follows_decision(proposal: Proposal, column: Profile) -> bool:
