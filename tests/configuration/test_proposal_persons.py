@@ -193,6 +193,13 @@ def test_countries_of_residence_are_told_by_codes(tmp_path: Path) -> None:
     assert (fields["address.country"], fields["citizenship"]) == ("RESIDENCE_ISO2", "nationalité")
 
 
+def test_citizenship_with_unknown_words_is_a_protected_signal(tmp_path: Path) -> None:
+    """No feature reads it unless a person says so, and a decision names the words."""
+    found = proposed(tmp_path, nacionalidade=DRAW.choice(["Portuguesa", "Brasileira", "Marciana"], N))
+    assert [(one.column, one.protected) for one in found.signals] == [("nacionalidade", "citizenship")]
+    assert any("no known countries, such as Marciana." in text for text in found.decisions)
+
+
 def test_names_of_other_persons_are_told_by_the_names_in_the_file(tmp_path: Path) -> None:
     """Those of the holder of an account, under any header."""
     holders = [f"{first} {last}" for first, last in zip(FIRST, LAST, strict=True)]
@@ -456,12 +463,6 @@ def test_a_town_may_have_its_postal_code_in_front(tmp_path: Path) -> None:
         tmp_path, **{"Strasse / Nr.": [f"Weg {place}" for place in range(N)], "PLZ / Ort": towns}
     )
     assert found.fields["address.city"] == "PLZ / Ort"
-
-
-def test_citizenship_in_unknown_words_is_protected(tmp_path: Path) -> None:
-    """The model reads it no more than the field."""
-    found = proposed(tmp_path, Kansalaisuus=DRAW.choice(["Kuu", "Mars", "Venus"], N))
-    assert [(one.column, one.protected) for one in found.signals] == [("Kansalaisuus", "citizenship")]
 
 
 def test_a_second_column_of_one_name_is_no_second_line(tmp_path: Path) -> None:

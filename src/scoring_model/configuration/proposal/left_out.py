@@ -201,12 +201,14 @@ def _least_after(column: Profile) -> float:
     """Return the ROC AUC from which a column is taken for what came after the event, by its header.
 
     That says what became of an application later, such as arrears, refunds or a block, or how something stands.
+    The status of a check, such as pass and fail, is known at the event.
     """
     if tells(column.words, synonyms.EARLIER):
         return 1.0
     if tells(column.words, synonyms.AFTERWARDS + synonyms.ENDED):
         return _APART
-    return _STANDS_APART if tells(column.words, synonyms.STATUSES) else 1.0
+    is_check = any(tells(words_of(word), synonyms.PASSED + synonyms.FAILED) for word in words_in(column))
+    return _STANDS_APART if tells(column.words, synonyms.STATUSES) and not is_check else 1.0
 
 
 def _follows_decision(proposal: Proposal, column: Profile) -> bool:
