@@ -284,7 +284,8 @@ def test_rules_from_before_a_control_group_give_no_propensities(
             drawn = await stopped(later, caller, 24, day="later")
         async with world.store.reading() as reader:
             clients = await reader.clients()
-        file, ends = tmp_path / "exported.parquet", {"since": START - HOUR, "before": START + 72 * HOUR}
+        file = tmp_path / "exported.parquet"
+        ends: dict[str, Any] = {"since": START - HOUR, "before": START + 72 * HOUR}
         types = world.service.scoring.scorer.contents.schema.signals
         await export_file(world.store, Vault(MASTERS), clients, file, signals=types, **ends)
         rows = {row["recordId"]: row for row in pq.read_table(file).to_pylist()}

@@ -350,7 +350,7 @@ def test_reports_on_past_records_say_what_else_decided(store_url: str, sealed: P
         scorers = [Scorer.load(world.bundle)]
 
         async def told() -> tuple[str, ...]:
-            period = {"since": START - HOUR, "before": START + HOUR}
+            period: dict[str, Any] = {"since": START - HOUR, "before": START + HOUR}
             return (await read_past(world.store, Vault(MASTERS), world.secrets, scorers, **period)).describe()
 
         made = [await stepped_up(world, caller, f"s{number}") for number in range(3)]
