@@ -285,9 +285,11 @@ CHECKS: Final[Mapping[Code, Check]] = MappingProxyType(
             of_training=False,
             why="Promises were certified on records with some share of frauds. In a month whose share is at least half "
             "as large again, or at most two thirds, with an interval that does not meet that of the certificate, "
-            "other applicants or other frauds came, and promises, probabilities and costs are not about them.",
-            action="Compare the months of the report. If the change lasts, choose the policy anew on recent records "
-            "(`policy BUNDLE FILE`), or train again.",
+            "other applicants or other frauds came, and promises, probabilities and costs are not about them. A "
+            "smaller share may also mean that frauds are not known yet: SM015 of the training says how many become "
+            "known after the label maturity.",
+            action="Compare the months of the report, a smaller share again when its frauds are known. If the change "
+            "lasts, choose the policy anew on recent records (`policy BUNDLE FILE`), or train again.",
         ),
     }
 )

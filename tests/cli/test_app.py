@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
 
@@ -130,6 +131,28 @@ def test_check_counts_rows_that_stand_twice(
     assert "20 rows have the instant and all values of an earlier one" in error
     code, said, error = run(capsys, "check", few, "--config", config)
     assert (code, "copies: 0\n" in said, "all values of an earlier" in error) == (0, True, False)
+
+
+def test_one_wrong_year_is_warned_of(
+    capsys: Captured, sealed: Path, config: Path, few: Path, tmp_path: Path
+) -> None:
+    """An event of a day to come makes every record old enough to be genuine; an instant that is named does not."""
+    table = pq.read_table(few)
+    times = pa.array([*table["eventTime"].to_pylist()[:-1], datetime(2262, 1, 1, tzinfo=UTC)])
+    place = table.column_names.index("eventTime")
+    data = tmp_path / "future.parquet"
+    pq.write_table(table.set_column(place, "eventTime", times.cast(table["eventTime"].type)), data)
+    for command in (
+        ["check", data, "--config", config],
+        ["evaluate", sealed, data],
+        ["monitor", sealed, data],
+    ):
+        _, _, error = run(capsys, *command)
+        assert (
+            "warning: the age of records is counted from 2262-01-01T00:00:00.000001Z, which has not" in error
+        )
+    _, _, error = run(capsys, "evaluate", sealed, data, "--as-of", "2025-01-01")
+    assert "has not come" not in error
 
 
 def test_check_reports_what_is_wrong(capsys: Captured, config: Path, few: Path, tmp_path: Path) -> None:
@@ -405,7 +428,9 @@ def test_score_as_of_an_instant_counts_the_labels_that_it_ignores(
 def test_evaluate_counts_bad_rows(capsys: Captured, sealed: Path, few: Path, tmp_path: Path) -> None:
     """Rows that can't be read are counted, and too many of them are refused, as in every other command."""
     data = spoiled(few, tmp_path / "bad.parquet", bad=5)
-    assert "1.25% of the rows were refused" in refused(capsys, "evaluate", sealed, data)
+    assert "1.25% of the rows were refused, and max_bad_share accepts at most 1.00% (" in refused(
+        capsys, "evaluate", sealed, data
+    )
     report = tmp_path / "report.json"
     evaluate = ["evaluate", sealed, data, "--max-bad-share", 0.1, "--json", report]
     code, said, error = run(capsys, *evaluate, "--as-of", "2026-01-01")
@@ -471,12 +496,14 @@ def test_debug_shows_where(capsys: Captured, tmp_path: Path) -> None:
 
 
 def test_a_stopped_training_leaves_no_bundle(small: Path, tmp_path: Path) -> None:
-    """Stopped while it searches, the program leaves no bundle, and says 130."""
+    """Stopped while it searches, the program leaves no bundle, says how to go on, and ends with 130."""
     config = write_configuration(tmp_path, relaxed())
     program = Path(sys.executable).with_name("scoring-model")
     out = tmp_path / "out"
     command = [program, "train", small, "--config", config, "--out", out, "--no-track", "--threads", "1"]
-    process = subprocess.Popen([*map(str, command), "--trials", "100000"], stderr=subprocess.DEVNULL)
+    said = tmp_path / "said.txt"
+    with said.open("w") as errors:
+        process = subprocess.Popen([*map(str, command), "--trials", "100000"], stderr=errors)
     journal = tmp_path / "out.training" / "tuning.journal"
     deadline = time.monotonic() + 120
     while not (journal.exists() and journal.stat().st_size > 3000) and time.monotonic() < deadline:
@@ -484,6 +511,7 @@ def test_a_stopped_training_leaves_no_bundle(small: Path, tmp_path: Path) -> Non
         time.sleep(0.05)
     process.send_signal(signal.SIGINT)
     assert process.wait(timeout=60) == 130
+    assert "the same train with --resume goes on from what is finished" in said.read_text()
     assert not out.exists()
 
 

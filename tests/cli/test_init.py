@@ -41,6 +41,8 @@ def test_init_understands_an_export(capsys: pytest.CaptureFixture[str], export: 
     out = tmp_path / "configs" / "mine.yaml"
     code, said, error = run(capsys, "init", export, "--out", out)
     assert code == 0, error
+    assert re.search(r"\] \d+ columns are read: what each may be\n", error)
+    assert "reading the records as proposed" in error
     assert re.search(
         r"^link key gerat_nr: [\d,]+ records have it, [\d,]+ of its [\d,]+ values recur$", said, re.MULTILINE
     )

@@ -144,7 +144,7 @@ def test_months_with_another_share_of_frauds_are_named() -> None:
     moved = found(9_000, 1_000)
     assert (moved.state, moved.count, moved.names) == (State.FOUND, 2, ("2026-03", "2026-04"))
     assert moved.sentence.startswith(
-        "2 of 4 months have another share of frauds than the records that certified"
+        "2 of 4 months have another share of known frauds than the records that certified"
     )
     assert "10.00% (9.43% to 10.60%): 2026-03 20.00% (" in moved.sentence
     # Of records younger than the label maturity only those count whose label is known early: mostly frauds.

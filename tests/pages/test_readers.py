@@ -23,7 +23,7 @@ from scoring_model.evaluation.report.section import Grid, Section
 from scoring_model.evaluation.report.section import made as made_drawing
 from scoring_model.evaluation.report.sections.importance import importance_section
 from scoring_model.evaluation.report.style import DARK, LIGHT
-from scoring_model.evaluation.report.words import in_days, shared_counts
+from scoring_model.evaluation.report.words import in_days, on_two_lines, shared_counts
 from scoring_model.evaluation.sequential import needed_text, planned_information
 from scoring_model.evaluation.stability import Verdict
 from scoring_model.monitoring.report import headline as window_headline
@@ -145,7 +145,20 @@ def test_features_of_a_window_have_titles() -> None:
         in text
     )
     assert "| Days since the address was new | email_age |" in text
-    assert "Days since the address was …" in html(monitoring_report(window))
+    assert "Days since the address was new" in html(monitoring_report(window))
+
+
+def test_names_that_differ_at_the_end_differ_beside_a_drawing() -> None:
+    """Features of link keys begin alike: what is left of a long name on two lines says which key and window."""
+    names = [
+        f"Mean of the signal importo_primo_ordine over earlier records with the same {key} in the {window} before"
+        for key in ("address", "categoria_merceologica")
+        for window in ("7d", "166d")
+    ]
+    shown = [on_two_lines(name) for name in names]
+    assert len(set(shown)) == 4
+    assert max(len(line) for name in shown for line in name.split("\n")) <= 30
+    assert shown[0].endswith("address in the 7d before")
 
 
 def test_categories_are_words() -> None:

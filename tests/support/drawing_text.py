@@ -26,7 +26,7 @@ def _lines(ax: Axes) -> Iterator[str]:
     titles = [ax.get_title(loc=side) for side in ("left", "center", "right")]
     yield f"title: {' | '.join(title for title in titles if title)}"
     yield f"axes: {ax.get_xlabel()} ({_ends(ax.get_xlim())}); {ax.get_ylabel()} ({_ends(ax.get_ylim())})"
-    rows = [label.get_text() for label in ax.get_yticklabels() if label.get_text()]
+    rows = [label.get_text().replace("\n", " / ") for label in ax.get_yticklabels() if label.get_text()]
     yield f"rows: {' | '.join(rows)}"
     for line in ax.lines:
         hollow = ", hollow" if line.get_markerfacecolor() == "none" else ""

@@ -69,20 +69,21 @@ def backtest(
         raise typer.BadParameter(f"{report.parent}: there is no such folder")
     console.prepare_training()
     require_libraries()
-    found = run(
-        paths,
-        load_configuration(config).with_names(names),
-        cadence=cadence,
-        window=None if window is None else window.value,
-        folds=folds,
-        as_of=as_of,
-        processes=processes,
-        threads=threads,
-        dask=dask,
-        work=report.with_name(f"{report.name}.work"),
-        resume=resume,
-        report=console.report,
-    )
+    with console.resumable("backtest"):
+        found = run(
+            paths,
+            load_configuration(config).with_names(names),
+            cadence=cadence,
+            window=None if window is None else window.value,
+            folds=folds,
+            as_of=as_of,
+            processes=processes,
+            threads=threads,
+            dask=dask,
+            work=report.with_name(f"{report.name}.work"),
+            resume=resume,
+            report=console.report,
+        )
     found.report(report)
     _say_found(found, report, as_json=as_json)
 

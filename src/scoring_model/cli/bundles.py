@@ -192,7 +192,8 @@ def _exiting_when_lost() -> Iterator[None]:
 
 def _score_dataset(*places: Any, stage: str | None, **options: Any) -> "DatasetRun":
     """Score a dataset, or a stage or shard of it, after which the program ends."""
-    run = score_folder(*places, stage=_stage(stage), **options)
+    with console.resumable("score"):
+        run = score_folder(*places, stage=_stage(stage), **options)
     if not run.complete:
         console.say("the stage or shard is done; others are missing")
         raise typer.Exit
@@ -312,10 +313,13 @@ def _present_evaluation(
 ) -> None:
     """Write and print an evaluation; exit with the code of its gates."""
     from scoring_model.evaluation import LeftOut, check_gates, summary, trained_records
+    from scoring_model.records.times import later_than_now
 
     if found.coverage is not None:
         refused = found.coverage.left_out[LeftOut.INVALID]
         console.report(f"{found.coverage.rows - refused:,} records read, {refused:,} rows refused")
+        if future := later_than_now(found.coverage.as_of):
+            console.warn(future)
     gated = None if gates is None else check_gates(gates, found, trained=trained_records(scorer, found))
     present(found, summary(found), gated, output)
 

@@ -88,6 +88,16 @@ def progress(text: str, total: int | None = None) -> Iterator[Callable[..., None
         yield lambda done, total=None: bar.update(task, completed=done, total=total)
 
 
+@contextmanager
+def resumable(command: str) -> Iterator[None]:
+    """Say how to go on when a command is interrupted: begun anew, it may drop what is finished."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        warn(f"interrupted: the same {command} with --resume goes on from what is finished")
+        raise
+
+
 def say(text: str) -> None:
     """Print a result for people."""
     _print(text, sys.stdout, _results)

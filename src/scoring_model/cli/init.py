@@ -70,7 +70,13 @@ def init(
     given = None if delay is None else parse_duration(delay)
     if given == 0:
         raise ValueError("--delay must be longer than 0, such as 7d")
-    found = propose(paths, delay=given, timezone=timezone, given=None if known is None else known.given)
+    found = propose(
+        paths,
+        delay=given,
+        timezone=timezone,
+        given=None if known is None else known.given,
+        report=console.report,
+    )
     out.parent.mkdir(parents=True, exist_ok=True)
     with atomic_file(out) as partial:
         partial.write_text(proposal_text(found, name=out.stem, source=_named(paths)), encoding="utf-8")
@@ -122,17 +128,20 @@ def _say_read(paths: list[Path], found: "Proposal", configuration: "Configuratio
     from scoring_model.records.observation import targets_at
     from scoring_model.records.quarantine import count_violations, unread_dates
     from scoring_model.records.reading import read_records
+    from scoring_model.records.times import later_than_now
 
     if "eventTime" not in found.fields or not (found.signals or found.fields.keys() - set(EVENT_FIELDS)):
         return
+    console.report("reading the records as proposed: refused rows, columns that may leak, link keys")
     reading = read_records(paths, configuration.schema, labelled=False)
     for (name, rule), count in count_violations(reading).items():
         console.say(f"refused rows: {name or 'record'} {rule}: {count} of {reading.rows}")
     if forms := unread_dates(reading):
         console.say(f"to decide: {forms.removeprefix('; ')}")
-    targets = targets_at(
-        reading.table, reading.table.latest_instant + 1, configuration.training.split.label_maturity
-    )
+    as_of = reading.table.latest_instant + 1
+    if future := later_than_now(as_of):
+        console.say(f"to decide: {future}")
+    targets = targets_at(reading.table, as_of, configuration.training.split.label_maturity)
     asked = check_columns(reading.table, targets, configuration.feature_settings)
     if asked.is_open:
         console.say(f"to decide: {asked.sentence} ({asked.page})")

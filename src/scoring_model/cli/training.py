@@ -120,7 +120,9 @@ def train(
         raise typer.BadParameter("--memory is for a configuration with training.thinning")
     console.prepare_training()
     job = Job(source=paths, configuration=configuration, out=out, **vars(given))
-    _say_trained(run_job(job, report=console.report))
+    with console.resumable("train"):
+        done = run_job(job, report=console.report)
+    _say_trained(done)
 
 
 def _say_trained(done: "JobDone") -> None:

@@ -72,7 +72,7 @@ def check_promises(stability: Sequence[Stability], *, records: int) -> Finding:
 def check_prevalence(
     records: EvaluatedRecords, counts: ScoreCounts | None, coverage: Coverage | None
 ) -> Finding:
-    """Name the months whose share of frauds is not that of the records that certified the policy.
+    """Name the months whose share of known frauds is not that of the records that certified the policy.
 
     Records younger than the label maturity do not count: of those the frauds are known first.
 
@@ -108,7 +108,7 @@ def check_prevalence(
     listed = ", ".join(f"{month} {moved[month].percent}" for month in worst[:_NAMED])
     return checked(
         code,
-        f"{len(moved)} of {len(months)} months have another share of frauds than the records that "
+        f"{len(moved)} of {len(months)} months have another share of known frauds than the records that "
         f"certified the policy, {certified.percent}{': ' if moved else ''}{listed}",
         count=len(moved),
         records=total,

@@ -18,10 +18,11 @@ from scoring_model.evaluation.report.style import (
     NothingToDraw,
     drawn,
     require_libraries,
+    row_names,
     share_ticks,
     with_ends,
 )
-from scoring_model.evaluation.report.words import shortened
+from scoring_model.evaluation.report.words import on_two_lines
 from scoring_model.figures import FIGURES
 from scoring_model.monitoring.drift import Drift
 from scoring_model.monitoring.early import Estimates
@@ -99,7 +100,7 @@ def _draw_bars(ax: "Axes", names: Sequence[str], values: Sequence[float], colour
     """Draw bars, the first at the top."""
     places = range(len(names))
     ax.barh(places, values[::-1], color=colours[::-1], height=0.6)
-    ax.set_yticks(places, [shortened(name) for name in names[::-1]])
+    row_names(ax, [on_two_lines(name) for name in names[::-1]], places)
 
 
 def draw_estimated(ax: "Axes", error: str, estimates: Estimates, promises: Sequence[PromiseBasis]) -> None:

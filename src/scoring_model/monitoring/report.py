@@ -11,6 +11,7 @@ from scoring_model.evaluation.report.first_screen import whatever_text, worth
 from scoring_model.evaluation.report.markdown import markdown
 from scoring_model.evaluation.report.section import Row, Tone
 from scoring_model.evaluation.report.sections.ranking import figures_grid
+from scoring_model.evaluation.report.style import TALL_ROW
 from scoring_model.evaluation.report.words import (
     ABSENT,
     POSSIBLE,
@@ -323,7 +324,7 @@ def _moved(drift: Drift) -> Drawing:
             f"{drift.reference_records:,} of the reference."
         ),
         grid=Grid.of(name, title, heads, rows),
-        height=4.4,
+        height=len(rows) * TALL_ROW + 1.0,
     )
 
 
@@ -337,7 +338,7 @@ def _contributors(drift: Drift) -> Drawing:
     return Drawing(
         name=name,
         title=title,
-        draw=lambda ax: draw_contributors(ax, drift, 10),
+        draw=lambda ax: draw_contributors(ax, drift, _TOP),
         alt=f"Bars of shifts of the mean margin; the largest is {first.name} with {first.shift:+.3f} log-odds.",
         caption=(
             "Mean exact Shapley value of each feature in the window minus that in the reference; over all features "
@@ -345,7 +346,7 @@ def _contributors(drift: Drift) -> Drawing:
             f"{drift.explained[0]:,} of the reference, drawn at random."
         ),
         grid=Grid.of(name, "Shifts of the mean margin", {"feature": "Feature", "shift": "Log-odds"}, rows),
-        height=3.6,
+        height=len(rows) * TALL_ROW + 1.0,
     )
 
 

@@ -16,9 +16,9 @@ from typing import Final, TypeAlias
 import numpy as np
 
 from scoring_model.contract.fields import IDENTITY_FIELDS, SIGNAL_PREFIX
-from scoring_model.contract.rules import LARGEST_IDENTIFIER, SignalType
+from scoring_model.contract.rules import LARGEST_IDENTIFIER, Rule, RuleError, SignalType, form_of
 from scoring_model.records.country_names import country_code
-from scoring_model.records.dates import UNIX_UNITS, date_reader
+from scoring_model.records.dates import UNIX_UNITS, date_reader, form_reader
 from scoring_model.records.schema import RecordSchema
 
 # No digit can match in two ways, so a long cell that is not a number fails in linear time.
@@ -33,8 +33,9 @@ _POINT_GROUPED: Final = re.compile(_GROUPS.format(marks="." + _BLANKS) + r"(?:,\
 _CODES: Final = (
     "EUR|USD|GBP|BRL|MXN|PLN|CZK|HUF|SEK|NOK|DKK|RON|BGN|TRY|CAD|AUD|JPY|CNY|INR|ZAR|CHF|UAH|RUB|IDR|VND"
 )
+# Japanese code pages write the yen sign as a backslash.
 _SIGNS: Final = (
-    rf"R\$|US\$|[$€£¥₹₺₽₴₩₪₫₱฿₦%]|Kč|Rp\.?|kr\.?|zł|Ft|lei|TL|грн\.?|руб\.?|р\.|лв\.?|円|元|원|{_CODES}"
+    rf"R\$|US\$|[$€£¥\\₹₺₽₴₩₪₫₱฿₦%]|Kč|Rp\.?|kr\.?|zł|Ft|lei|TL|грн\.?|руб\.?|р\.|лв\.?|円|元|원|{_CODES}"
 )
 _CURRENCY: Final = re.compile(rf"^([+-]?)(?:{_SIGNS})\s?|\s?(?:{_SIGNS})$")
 _DECIMAL_COMMA: Final = re.compile(r"[+-]?(?:\d+(?:,\d*)?|,\d+)(?:[eE][+-]?\d+)?", re.ASCII)
@@ -42,8 +43,8 @@ _TO_POINT: Final = str.maketrans(",", ".", "." + _BLANKS)
 _NO_GROUPS: Final = str.maketrans("", "", "," + _BLANKS)
 _INFINITE: Final = re.compile(r"[+-]?inf(?:inity)?", re.ASCII | re.IGNORECASE)
 PLAIN_BOOLEANS: Final = {"true": True, "false": False, "1": True, "0": False, "1.0": True, "0.0": False}
-_TRUE: Final = "t a yes y ja j oui o ya si sí sì s sim tak ano da да evet kyllä on igen ναι áno"
-_FALSE: Final = "f no n tidak nein non não nao nie ne нет hayır nee nej nei ei off nem όχι οχι nu"
+_TRUE: Final = "t a yes y ja j oui o ya si sí sì s sim tak ano da да evet kyllä on igen ναι áno nai так"
+_FALSE: Final = "f no n tidak nein non não nao nie ne нет hayır nee nej nei ei off nem όχι οχι oxi ohi ні nu"
 BOOLEANS: Final = PLAIN_BOOLEANS | dict.fromkeys(_TRUE.split(), True) | dict.fromkeys(_FALSE.split(), False)
 """Words for true and false in lower case, in the languages of Europe, and in Indonesian."""
 
@@ -196,7 +197,7 @@ def urls(value: object) -> object | None:
 
 def date(formats: tuple[str, ...]) -> Cell:
     """Return a reader for date cells in the given formats or the contract's."""
-    read = date_reader(formats)
+    read, has_form = date_reader(formats), form_reader(formats)
 
     def cell(value: object) -> object | None:
         found = text(value)
@@ -205,6 +206,8 @@ def date(formats: tuple[str, ...]) -> Cell:
         if isinstance(found, datetime):
             return found.date().isoformat() if found.time() == time() else found
         moment = read(found) if isinstance(found, str) else None
+        if moment is None and isinstance(found, str) and has_form(found):
+            raise RuleError(Rule.NOT_A_DATE, f"must be a day of the calendar{form_of(found)}")
         return found if moment is None or moment.time() != time() else moment.date().isoformat()
 
     return cell
@@ -212,7 +215,8 @@ def date(formats: tuple[str, ...]) -> Cell:
 
 def moment(formats: tuple[str, ...]) -> Cell:
     """Return a reader for time cells, text or numbers, in the given formats or the contract's; a count of 0 is none."""
-    read, counts = date_reader(formats), not UNIX_UNITS.keys().isdisjoint(formats)
+    read, has_form = date_reader(formats), form_reader(formats)
+    counts = not UNIX_UNITS.keys().isdisjoint(formats)
 
     def cell(value: object) -> object | None:
         found = text(value) if formats else plain(value)
@@ -222,7 +226,12 @@ def moment(formats: tuple[str, ...]) -> Cell:
             return plain(value)
         if found in ("0", "0.0") and counts:
             return None
-        return read(found) or (_plain_zone(found) if found[:4].isdigit() else plain(value))
+        parsed = read(found)
+        if parsed is None and has_form(found):
+            raise RuleError(
+                Rule.NOT_A_TIME, f"must be a day of the calendar and a time of the clock{form_of(found)}"
+            )
+        return parsed or (_plain_zone(found) if found[:4].isdigit() else plain(value))
 
     return cell
 

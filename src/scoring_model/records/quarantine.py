@@ -55,7 +55,7 @@ class TooManyBadRows(ValueError):
     ) -> None:
         listed = ", ".join(f"{field or 'record'} {rule}: {count}" for (field, rule), count in counts.items())
         super().__init__(
-            f"{share:.2%} of the rows were refused, at most {limit:.2%} are accepted ({listed}){more}"
+            f"{share:.2%} of the rows were refused, and max_bad_share accepts at most {limit:.2%} ({listed}){more}"
         )
         self.share = share
         self.limit = limit

@@ -3,7 +3,7 @@
 Decision record: docs/adr/0008-guesses-about-files.md.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -27,6 +27,7 @@ def propose(
     delay: int | None = None,
     timezone: str | None = None,
     given: Given | None = None,
+    report: Callable[[str], None] = lambda text: None,
 ) -> Proposal:
     """Propose a configuration for files of one kind.
 
@@ -40,6 +41,8 @@ def propose(
         IANA name of the zone of times without one.
     given : Given, optional
         What is not to be guessed.
+    report : callable, optional
+        Called with what is done next.
 
     Raises
     ------
@@ -47,6 +50,7 @@ def propose(
         If a file cannot be read.
     """
     proposal = replace(described(file_paths(source) or ()), timezone=timezone)
+    report(f"{len(proposal.profiles)} columns are read: what each may be")
     if given is not None:
         _take_over(proposal, given)
     find_times(proposal)

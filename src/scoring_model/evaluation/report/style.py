@@ -59,6 +59,9 @@ BAND: Final = 0.18
 ROW: Final = 0.27
 """Height of a row of names in inches."""
 
+TALL_ROW: Final = 0.34
+"""Height of a row of names of two lines in inches."""
+
 SMALL, NOTE, TITLE = 9, 9.5, 10.5
 """Sizes of text in points: beside marks, at edges, and of titles of one of several panels."""
 

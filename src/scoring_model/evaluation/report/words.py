@@ -1,5 +1,6 @@
 """How numbers, instants and verdicts are written, in HTML, in Markdown and in drawings."""
 
+import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Final
@@ -100,9 +101,20 @@ def count_text(value: float) -> str:
     return f"{value:,.1f}" if 0.05 <= value < 9.95 and abs(value - round(value)) >= 0.05 else f"{value:,.0f}"
 
 
-def signed_count(value: float) -> str:
+def daily_text(value: float) -> str:
+    """Write a number of applicants a day, which may be far below 1.
+
+    Examples
+    --------
+    >>> daily_text(1234.5), daily_text(4.56), daily_text(0.0123)
+    ('1,234', '4.6', '0.012')
+    """
+    return f"{value:,.0f}" if value >= 10 else f"{value:.2g}"
+
+
+def signed_count(value: float, write: Writer = count_text) -> str:
     """Write a change of a number of applicants with its sign."""
-    text = count_text(abs(value))
+    text = write(abs(value))
     if text == "0":
         return text
     return f"+{text}" if value > 0 else f"\N{MINUS SIGN}{text}"
@@ -308,6 +320,25 @@ def shortened(name: str, *, most: int = 28) -> str:
     ('link_person_90d_fraud_share…', 'sex')
     """
     return name if len(name) <= most else f"{name[: most - 1]}…"
+
+
+def on_two_lines(name: str, *, most: int = 30) -> str:
+    r"""Return a name on two lines for a drawing; a longer one lacks its middle, since features differ at the end.
+
+    Examples
+    --------
+    >>> on_two_lines("Time since the last record with the same device in the 30d before")
+    'Time since the last record\n… device in the 30d before'
+    """
+    if len(name) <= most:
+        return name
+    first = textwrap.wrap(name, most)[0]
+    rest = name[len(first) :].lstrip()
+    if len(rest) > most:
+        rest = rest[1 - most :]
+        space = rest.find(" ")
+        rest = f"…{rest[space if 0 <= space < most // 3 else 0 :]}"
+    return f"{first}\n{rest}"
 
 
 def slug(text: str) -> str:

@@ -9,14 +9,15 @@ from scoring_model.decision.flips import FRAUD, GENUINE, UNLABELLED, kinds, turn
 from scoring_model.evaluation.report import Cell, Grid, Report, Section, Text
 from scoring_model.evaluation.report.first_screen import counted_out, unknown_section
 from scoring_model.evaluation.report.section import Row
-from scoring_model.evaluation.report.sections.flips import REASONS, matrix_grid, reasons_grid, small
+from scoring_model.evaluation.report.sections.flips import REASONS, matrix_grid, reasons_grid
 from scoring_model.evaluation.report.words import (
     OUTCOME_TITLES,
     capital,
-    count_text,
+    daily_text,
     day,
     flip_name,
     percent,
+    signed_count,
     slug,
 )
 from scoring_model.service.past.replay import NOT_REPLAYED
@@ -24,7 +25,6 @@ from scoring_model.service.past.whatif import CLIENT, GroupTurns, WhatIf
 from scoring_model.service.scoring.overrides import OPERATOR_SENTENCES
 
 _THEN: Final = {**{one.value: title for one, title in OUTCOME_TITLES.items()}, "OBSERVE": "Nothing: observes"}
-_MINUS: Final = "\N{MINUS SIGN}"
 _FLIP: Final = "Then → by the bundle"
 
 
@@ -82,7 +82,7 @@ def _basis(whatif: WhatIf) -> str:
 def _changes(whatif: WhatIf) -> Section:
     days = max(whatif.days, 1)
     cells = (
-        [f"{count:,} ({_number(count / days)} a day)" for count in row]
+        [f"{count:,} ({daily_text(count / days)} a day)" for count in row]
         for row in whatif.matrix.sum(axis=0).tolist()
     )
     matrix = matrix_grid(
@@ -116,7 +116,12 @@ def _by_outcome(whatif: WhatIf) -> list[tuple[str, str, str, str]]:
     both, days = whatif.matrix.sum(axis=0), max(whatif.days, 1)
     pairs = zip(both.sum(axis=1).tolist(), both.sum(axis=0).tolist(), strict=True)
     return [
-        (OUTCOME_TITLES[outcome], _number(then / days), _number(new / days), _signed((new - then) / days))
+        (
+            OUTCOME_TITLES[outcome],
+            daily_text(then / days),
+            daily_text(new / days),
+            signed_count((new - then) / days, daily_text),
+        )
         for outcome, (then, new) in zip(OUTCOMES, pairs, strict=True)
     ]
 
@@ -125,16 +130,6 @@ def _outcomes(whatif: WhatIf) -> Grid:
     caption = f"Outcomes a day: a mean day of the {whatif.days:,} with verifications"
     heads = {"outcome": "Outcome", "then": "Then", "bundle": "By the bundle", "change": "Change"}
     return Grid.of("daily", caption, heads, _by_outcome(whatif))
-
-
-def _number(value: float) -> str:
-    return count_text(value) if value >= 10 else small(value)
-
-
-def _signed(value: float) -> str:
-    if value == 0:
-        return "0"
-    return f"{'+' if value > 0 else _MINUS}{_number(abs(value))}"
 
 
 def _note(whatif: WhatIf) -> str:
@@ -212,7 +207,7 @@ def _labels(flips: Sequence[tuple[Outcome, Outcome, IntArray]], days: float) -> 
         (
             Cell(text=flip_name(then, new), key=f"{then}-{new}".lower()),
             f"{counts.sum():,}",
-            _number(counts.sum() / days),
+            daily_text(counts.sum() / days),
             *(f"{counts[label]:,}" for label in (FRAUD, GENUINE, UNLABELLED)),
         )
         for then, new, counts in flips
@@ -249,7 +244,7 @@ def _hits(whatif: WhatIf) -> Iterator[Section]:
             Cell(text=one.name, key=f"{one.kind}-{slug(one.name)}"),
             _THEN[one.then],
             f"{one.hits:,}",
-            _number(one.hits / max(whatif.days, 1)),
+            daily_text(one.hits / max(whatif.days, 1)),
             *(f"{count:,}" for count in (one.frauds, one.genuine, one.observed, one.not_observed)),
             f"{one.decided:,}",
             f"{one.changed:,}",

@@ -21,6 +21,7 @@ from scoring_model.evaluation.report.words import (
     feature_title,
     frequent_codes,
     in_days,
+    on_two_lines,
     shortened,
 )
 
@@ -54,7 +55,7 @@ def draw_weights(ax: "Axes", weights: Sequence[Weight]) -> None:
     ax.barh(places, means, height=0.62, color=ACCENT, alpha=0.75)
     if np.isfinite(lows).all():
         ax.hlines(places, lows, highs, color=MUTED, lw=2.2)
-    row_names(ax, [shortened(feature_title(one)) for one in weights], places)
+    row_names(ax, [on_two_lines(feature_title(one)) for one in weights], places)
     ax.set_xlim(left=0)
     ax.locator_params(axis="x", nbins=5)
     ax.set_xlabel("Mean absolute contribution, log-odds")
@@ -78,7 +79,7 @@ def draw_beeswarm(ax: "Axes", importance: Importance, top: int) -> None:
             rasterized=True,
         )  # fmt: skip
     ax.axvline(0, color=MUTED, lw=1)
-    row_names(ax, [shortened(feature_title(one)) for one in weights[::-1]], range(len(weights)))
+    row_names(ax, [on_two_lines(feature_title(one)) for one in weights[::-1]], range(len(weights)))
     ax.set_xlabel("Contribution to the log-odds of fraud")
 
 
@@ -100,7 +101,7 @@ def draw_dependence(ax: "Axes", importance: Importance, feature: str) -> None:
         ax.set_xscale("symlog", linthresh=max(float(np.quantile(spread, 0.5)), 1.0))
     else:
         ax.locator_params(axis="x", nbins=5)
-    ax.set_title(shortened(feature_title(weight)), fontsize=NOTE)
+    ax.set_title(on_two_lines(feature_title(weight)), fontsize=NOTE)
     ax.set_xlabel(unit, fontsize=NOTE)
 
 

@@ -8,7 +8,7 @@ from scoring_model.evaluation.flips import MOST_EXPLAINED, Flip
 from scoring_model.evaluation.report.plots.comparison import draw_flips
 from scoring_model.evaluation.report.section import Cell, Drawing, Grid, Row, Section
 from scoring_model.evaluation.report.style import ROW
-from scoring_model.evaluation.report.words import OUTCOME_TITLES, count_text, estimate_text, flip_name
+from scoring_model.evaluation.report.words import OUTCOME_TITLES, daily_text, estimate_text, flip_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -48,8 +48,8 @@ def _flips(comparison: ComparisonResult) -> Drawing:
             ax.set_xlabel("A day")
 
     texts = "; ".join(
-        f"{_named(flip).text}: {count_text(flip.daily_genuine.value or 0)} genuine and "
-        f"{count_text(flip.daily_frauds.value or 0)} frauds a day"
+        f"{_named(flip).text}: {daily_text(flip.daily_genuine.value or 0)} genuine and "
+        f"{daily_text(flip.daily_frauds.value or 0)} frauds a day"
         for flip in flips
     )
     return Drawing(
@@ -71,7 +71,10 @@ def _counts(flips: "Sequence[Flip]") -> Grid:
     rows: list[Row] = [
         (
             _named(flip),
-            *(estimate_text(daily, small, endless="") for daily in (flip.daily_genuine, flip.daily_frauds)),
+            *(
+                estimate_text(daily, daily_text, endless="")
+                for daily in (flip.daily_genuine, flip.daily_frauds)
+            ),
             f"{flip.genuine:,}",
             f"{flip.frauds:,}",
         )
@@ -91,11 +94,6 @@ def _named(flip: Flip) -> Cell:
     return Cell(
         text=flip_name(flip.champion, flip.challenger), key=f"{flip.champion}-{flip.challenger}".lower()
     )
-
-
-def small(value: float) -> str:
-    """Write a number a day, which may be far below 1."""
-    return f"{value:,.0f}" if value >= 10 else f"{value:.2g}"
 
 
 def _reasons(comparison: ComparisonResult) -> Grid:

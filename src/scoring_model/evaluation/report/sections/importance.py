@@ -8,7 +8,7 @@ import numpy as np
 
 from scoring_model.evaluation.report.plots.importance import draw_beeswarm, draw_dependence, draw_weights
 from scoring_model.evaluation.report.section import Cell, Drawing, Grid, Row, Section
-from scoring_model.evaluation.report.style import ROW
+from scoring_model.evaluation.report.style import TALL_ROW
 from scoring_model.evaluation.report.words import (
     ABSENT,
     category_name,
@@ -114,7 +114,7 @@ def _bars(weights: "Sequence[Weight]", *, name: str, title: str, alt: str, capti
         alt=f"{alt} Heaviest, in log-odds: {heaviest}.",
         caption=caption,
         grid=Grid.of(name, f"{name.capitalize()} by mean absolute contribution", heads, rows),
-        height=len(weights) * ROW + 0.8,
+        height=len(weights) * TALL_ROW + 0.8,
     )
 
 
@@ -137,7 +137,7 @@ def _beeswarm(importance: "Importance") -> Drawing:
             "orange: high ones; grey: missing values, and categories, which have no order."
         ),
         grid=Grid.of("beeswarm", "Spread of the contributions, in log-odds", heads, _spreads(importance)),
-        height=len(weights) * 0.34 + 0.8,
+        height=len(weights) * TALL_ROW + 0.8,
     )
 
 
