@@ -36,7 +36,7 @@ from scoring_model.records.reading import field_columns
 from scoring_model.records.stored import StoredFile, file_system
 from scoring_model.rules import Rules, parse_rules
 from scoring_model.scorer import Scorer
-from scoring_model.scorer.frames import AbsentColumns, EqualRecords, RepeatedRecords, absent_fields
+from scoring_model.scorer.frames import AbsentColumns, EqualRecords, RepeatedRecords, absent_signals
 
 MANIFEST: Final = "_manifest.json"
 SUMMARY: Final = "summary.json"
@@ -144,11 +144,11 @@ class Run:
         return plan
 
     def _warn_of_absent(self, plan: Plan, scorer: Scorer) -> None:
-        """Warn of fields that the model reads and some files lack."""
+        """Warn of signals that the model reads and some files lack."""
         for scanned in plan.sources[0].files:
             schema = scanned.schema_of(scorer.contents.schema)
             present = field_columns(scanned.columns, schema, labelled=False)
-            if absent := absent_fields(scorer, present):
+            if absent := absent_signals(scorer, present):
                 self.report(f"warning: {scanned.file.name}: {AbsentColumns(absent)}")
 
     def _result(self, summary: Mapping[str, Any]) -> DatasetRun:
