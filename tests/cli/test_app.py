@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
 
@@ -130,6 +131,28 @@ def test_check_counts_rows_that_stand_twice(
     assert "20 rows have the instant and all values of an earlier one" in error
     code, said, error = run(capsys, "check", few, "--config", config)
     assert (code, "copies: 0\n" in said, "all values of an earlier" in error) == (0, True, False)
+
+
+def test_one_wrong_year_is_warned_of(
+    capsys: Captured, sealed: Path, config: Path, few: Path, tmp_path: Path
+) -> None:
+    """An event of a day to come makes every record old enough to be genuine; an instant that is named does not."""
+    table = pq.read_table(few)
+    times = pa.array([*table["eventTime"].to_pylist()[:-1], datetime(2262, 1, 1, tzinfo=UTC)])
+    place = table.column_names.index("eventTime")
+    data = tmp_path / "future.parquet"
+    pq.write_table(table.set_column(place, "eventTime", times.cast(table["eventTime"].type)), data)
+    for command in (
+        ["check", data, "--config", config],
+        ["evaluate", sealed, data],
+        ["monitor", sealed, data],
+    ):
+        _, _, error = run(capsys, *command)
+        assert (
+            "warning: the age of records is counted from 2262-01-01T00:00:00.000001Z, which has not" in error
+        )
+    _, _, error = run(capsys, "evaluate", sealed, data, "--as-of", "2025-01-01")
+    assert "has not come" not in error
 
 
 def test_check_reports_what_is_wrong(capsys: Captured, config: Path, few: Path, tmp_path: Path) -> None:

@@ -191,6 +191,13 @@ def test_countries_of_residence_are_told_by_codes(tmp_path: Path) -> None:
     assert (fields["address.country"], fields["citizenship"]) == ("RESIDENCE_ISO2", "nationalité")
 
 
+def test_citizenship_with_unknown_words_is_a_protected_signal(tmp_path: Path) -> None:
+    """No feature reads it unless a person says so, and a decision names the words."""
+    found = proposed(tmp_path, nacionalidade=DRAW.choice(["Portuguesa", "Brasileira", "Marciana"], N))
+    assert [(one.column, one.protected) for one in found.signals] == [("nacionalidade", "citizenship")]
+    assert any("no known countries, such as Marciana." in text for text in found.decisions)
+
+
 def test_names_of_other_persons_are_told_by_the_names_in_the_file(tmp_path: Path) -> None:
     """Those of the holder of an account, under any header."""
     holders = [f"{first} {last}" for first, last in zip(FIRST, LAST, strict=True)]

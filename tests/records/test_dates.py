@@ -4,6 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from scoring_model.contract.rules import RuleError
+from scoring_model.records import cells
 from scoring_model.records.dates import DateFormat, date_reader, guess_dates
 
 FORMATS = (
@@ -106,6 +108,16 @@ def test_formats_that_mean_no_day_are_refused(text: str, words: str) -> None:
     """A format needs year, month and day once each, and known directives."""
     with pytest.raises(ValueError, match=words):
         DateFormat(text)
+
+
+def test_a_day_that_no_month_has_is_called_so() -> None:
+    """The form of the text is that of the file, so that no error asks for another one."""
+    for cell, text in (
+        (cells.date(("%d-%m-%Y",)), "31-02-1990"),
+        (cells.moment(("%d/%m/%Y %H:%M",)), "31/02/2024 10:00"),
+    ):
+        with pytest.raises(RuleError, match="must be a day of the calendar"):
+            cell(text)
 
 
 def test_the_first_format_that_fits_is_taken() -> None:

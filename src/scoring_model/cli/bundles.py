@@ -313,10 +313,13 @@ def _present_evaluation(
 ) -> None:
     """Write and print an evaluation; exit with the code of its gates."""
     from scoring_model.evaluation import LeftOut, check_gates, summary, trained_records
+    from scoring_model.records.times import later_than_now
 
     if found.coverage is not None:
         refused = found.coverage.left_out[LeftOut.INVALID]
         console.report(f"{found.coverage.rows - refused:,} records read, {refused:,} rows refused")
+        if future := later_than_now(found.coverage.as_of):
+            console.warn(future)
     gated = None if gates is None else check_gates(gates, found, trained=trained_records(scorer, found))
     present(found, summary(found), gated, output)
 

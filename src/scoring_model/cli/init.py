@@ -128,6 +128,7 @@ def _say_read(paths: list[Path], found: "Proposal", configuration: "Configuratio
     from scoring_model.records.observation import targets_at
     from scoring_model.records.quarantine import count_violations, unread_dates
     from scoring_model.records.reading import read_records
+    from scoring_model.records.times import later_than_now
 
     if "eventTime" not in found.fields or not (found.signals or found.fields.keys() - set(EVENT_FIELDS)):
         return
@@ -137,9 +138,10 @@ def _say_read(paths: list[Path], found: "Proposal", configuration: "Configuratio
         console.say(f"refused rows: {name or 'record'} {rule}: {count} of {reading.rows}")
     if forms := unread_dates(reading):
         console.say(f"to decide: {forms.removeprefix('; ')}")
-    targets = targets_at(
-        reading.table, reading.table.latest_instant + 1, configuration.training.split.label_maturity
-    )
+    as_of = reading.table.latest_instant + 1
+    if future := later_than_now(as_of):
+        console.say(f"to decide: {future}")
+    targets = targets_at(reading.table, as_of, configuration.training.split.label_maturity)
     asked = check_columns(reading.table, targets, configuration.feature_settings)
     if asked.is_open:
         console.say(f"to decide: {asked.sentence} ({asked.page})")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from scoring_model.cli import option_groups, shared
+from scoring_model.cli import console, option_groups, shared
 from scoring_model.cli.bundles import exiting_without_records, present
 from scoring_model.cli.database import settled, with_store
 from scoring_model.cli.groups import Group, in_group
@@ -70,6 +70,7 @@ def monitor(
     """
     from scoring_model.monitoring import NothingToMonitor, check_window_gates, monitoring_summary
     from scoring_model.monitoring import monitor as monitor_bundle
+    from scoring_model.records.times import later_than_now
 
     past, gates = chosen_source(window, past, records), output.gates()
     sealed = _sealed(bundle, past, loading)
@@ -84,6 +85,8 @@ def monitor(
             found = monitor_bundle(sealed, source, threads=loading.threads, **vars(records), **options)
         else:
             found = _monitor_past(sealed, past, records, loading, **options)
+    if future := later_than_now(found.maturity.as_of):
+        console.warn(future)
     gated = None if gates is None else check_window_gates(gates, found)
     present(found, monitoring_summary(found), gated, output)
 

@@ -102,6 +102,7 @@ def check(
     from scoring_model.records.quarantine import accept, check_unread, write_quarantine, write_refused
     from scoring_model.records.reading import read_records
     from scoring_model.records.sources import file_paths
+    from scoring_model.records.times import later_than_now
 
     configuration = load_configuration(config).with_names(names)
     for written in filter(None, (quarantine, refused)):
@@ -114,12 +115,13 @@ def check(
     findings = _checked(reading.table, configuration)
     found = _found(reading) | {"applicants": whom(reading.table, configuration.training.split.label_maturity)}
     uses = key_uses(reading.table, configuration.links.link_keys)
+    future = later_than_now(reading.table.latest_instant + 1)
     if as_json:
         found |= {"linkKeys": [use.to_json() for use in uses]}
         console.say_json({**found, "findings": [finding.to_json() for finding in findings]})
     else:
         _say(found, {"linkKeys": uses, "findings": findings})
-        for warning in filter(None, (unusable(uses), _copies(found))):
+        for warning in filter(None, (unusable(uses), _copies(found), future)):
             console.warn(warning)
     accept(reading, max_share=configuration.records.max_bad_share)
 

@@ -224,8 +224,8 @@ HEADERS: Final = {
     """,
     "closedAt": """
         closed_at closed account_closed closed_on geschlossen_am gekündigt_am kontoschließung clôturé_le date_clôture
-        fecha_cierre fecha_baja data_chiusura data_encerramento gesloten_op opgezegd_op data_zamknięcia stängd
-        дата_закрытия дата_закриття kapanış_tarihi dt_clo dt_cloture closed_dt close_dt
+        fecha_cierre fecha_baja data_chiusura data_encerramento data_fecho gesloten_op opgezegd_op data_zamknięcia
+        stängd дата_закрытия дата_закриття kapanış_tarihi dt_clo dt_cloture closed_dt close_dt
         account_closure closure fecha_cancelación date_fermeture einddatum slutdatum datum_zrušení
         ημερομηνία_κλεισίματος
     """,

@@ -16,9 +16,9 @@ from typing import Final, TypeAlias
 import numpy as np
 
 from scoring_model.contract.fields import IDENTITY_FIELDS, SIGNAL_PREFIX
-from scoring_model.contract.rules import LARGEST_IDENTIFIER, SignalType
+from scoring_model.contract.rules import LARGEST_IDENTIFIER, Rule, RuleError, SignalType, form_of
 from scoring_model.records.country_names import country_code
-from scoring_model.records.dates import UNIX_UNITS, date_reader
+from scoring_model.records.dates import UNIX_UNITS, date_reader, form_reader
 from scoring_model.records.schema import RecordSchema
 
 # No digit can match in two ways, so a long cell that is not a number fails in linear time.
@@ -196,7 +196,7 @@ def urls(value: object) -> object | None:
 
 def date(formats: tuple[str, ...]) -> Cell:
     """Return a reader for date cells in the given formats or the contract's."""
-    read = date_reader(formats)
+    read, has_form = date_reader(formats), form_reader(formats)
 
     def cell(value: object) -> object | None:
         found = text(value)
@@ -205,6 +205,8 @@ def date(formats: tuple[str, ...]) -> Cell:
         if isinstance(found, datetime):
             return found.date().isoformat() if found.time() == time() else found
         moment = read(found) if isinstance(found, str) else None
+        if moment is None and isinstance(found, str) and has_form(found):
+            raise RuleError(Rule.NOT_A_DATE, f"must be a day of the calendar{form_of(found)}")
         return found if moment is None or moment.time() != time() else moment.date().isoformat()
 
     return cell
@@ -212,7 +214,8 @@ def date(formats: tuple[str, ...]) -> Cell:
 
 def moment(formats: tuple[str, ...]) -> Cell:
     """Return a reader for time cells, text or numbers, in the given formats or the contract's; a count of 0 is none."""
-    read, counts = date_reader(formats), not UNIX_UNITS.keys().isdisjoint(formats)
+    read, has_form = date_reader(formats), form_reader(formats)
+    counts = not UNIX_UNITS.keys().isdisjoint(formats)
 
     def cell(value: object) -> object | None:
         found = text(value) if formats else plain(value)
@@ -222,7 +225,12 @@ def moment(formats: tuple[str, ...]) -> Cell:
             return plain(value)
         if found in ("0", "0.0") and counts:
             return None
-        return read(found) or (_plain_zone(found) if found[:4].isdigit() else plain(value))
+        parsed = read(found)
+        if parsed is None and has_form(found):
+            raise RuleError(
+                Rule.NOT_A_TIME, f"must be a day of the calendar and a time of the clock{form_of(found)}"
+            )
+        return parsed or (_plain_zone(found) if found[:4].isdigit() else plain(value))
 
     return cell
 

@@ -198,7 +198,11 @@ _CITIZENS: Final = """
     paraguayisch / paraguayen / paraguayenne / paraguayo / paraguaya / paraguaiano / paraguaiana | SO Somali /
     somalisch / somalien / somalienne / somalo / somala | VN Vietnamese / vietnamesisch / vietnamien /
     vietnamienne / vietnamita / Vietnamees / wietnamskie | AU Australian / australisch / australien /
-    australienne / australiano / australiana / australijskie
+    australienne / australiano / australiana / australijskie | AO Angolan / angolanisch / angolais / angolaise /
+    angoleño / angoleña / angolano / angolana / Angolees | CV Cape Verdean / Cabo Verdean / kapverdisch /
+    cap-verdien / cap-verdienne / caboverdiano / caboverdiana / cabo-verdiano / cabo-verdiana / capoverdiano /
+    capoverdiana | GW guineense | MZ Mozambican / mosambikanisch / mozambicain / mozambicaine / mozambiqueño /
+    mozambiqueña / mozambicano / mozambicana / moçambicano / moçambicana | ST são-tomense / santomense | TL timorense
 """
 """What citizens of frequent countries are called, in the same languages but those of Scandinavia."""
 

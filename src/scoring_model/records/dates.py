@@ -97,6 +97,10 @@ class DateFormat:
         plain = self._units is not None or text == EXCEL
         self._pattern = re.compile(r"(?!)" if plain else _pattern(text), re.IGNORECASE)
 
+    def is_form_of(self, text: str) -> bool:
+        """Return whether text looks like a date of this format, though it may be none of the calendar."""
+        return self._pattern.fullmatch(text) is not None
+
     def read(self, text: str) -> datetime | None:
         """Parse text of this format to the microsecond; return None for other text and impossible dates."""
         try:
@@ -194,6 +198,13 @@ def date_reader(formats: tuple[str, ...]) -> Callable[[str], datetime | None]:
         return next((moment for moment in found if moment is not None), None)
 
     return read
+
+
+@cache
+def form_reader(formats: tuple[str, ...]) -> Callable[[str], bool]:
+    """Return a function that says whether text has one of the formats, though it may be no date: 31.02.2024."""
+    known = [DateFormat(text) for text in formats]
+    return lambda text: any(format_.is_form_of(text.strip()) for format_ in known)
 
 
 @cache

@@ -5,6 +5,7 @@ time without a zone is UTC, unless another zone is given.
 """
 
 import re
+import time
 from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from typing import TYPE_CHECKING, Annotated, Any, Final
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import numpy as np
 
 from scoring_model.arrays import IntArray
-from scoring_model.contract.texts import EPOCH
+from scoring_model.contract.texts import EPOCH, rfc3339
 from scoring_model.contract.units import DAY as DAY
 from scoring_model.contract.units import HOUR as HOUR
 from scoring_model.contract.units import MINUTE
@@ -155,6 +156,16 @@ def to_the_minute(text: str) -> str:
     '2024-03-31 00:07'
     """
     return text[:16].replace("T", " ")
+
+
+def later_than_now(as_of: int) -> str:
+    """Say that ages are counted from an instant that has not come, as one wrong year makes it; empty if it has."""
+    if as_of <= time.time_ns() // 1000 + DAY:
+        return ""
+    return (
+        f"the age of records is counted from {rfc3339(as_of)}, which has not come yet, so that those without a label "
+        "count as genuine too early: mend the latest time of an event or label, or name an earlier --as-of"
+    )
 
 
 def is_end(value: object) -> bool:

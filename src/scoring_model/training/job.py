@@ -29,6 +29,7 @@ from scoring_model.records.reading import read_records
 from scoring_model.records.sheet import UnreadableSource
 from scoring_model.records.sources import file_paths
 from scoring_model.records.stored import StoredFile
+from scoring_model.records.times import later_than_now
 from scoring_model.training.assembly import evaluation_document
 from scoring_model.training.certification import InfeasiblePolicy
 from scoring_model.training.fitting import import_lightgbm_alone
@@ -203,6 +204,9 @@ def _train(job: Job, workers: Workers, report: Report) -> Training:
         report(f"{len(reading.table):,} records read, {reading.rows - len(reading.table):,} rows refused")
         for guess in reading.guesses:
             report(f"guessed: {guess}")
+        as_of = configuration.training.split.as_of
+        if as_of is None and (future := later_than_now(reading.table.latest_instant + 1)):
+            report(f"warning: {future}")
         write_quarantine(reading, job.folder / _QUARANTINE)
         accept(reading, max_share=configuration.records.max_bad_share)
         run = partial(run_training, reading.table)

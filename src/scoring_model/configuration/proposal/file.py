@@ -135,11 +135,12 @@ def _pairs(column: Column) -> float:
 
 def country_share(column: Column) -> float:
     """Return the share of countries among the distinct values."""
-
-    def is_country(value: object) -> bool:
-        try:
-            return country(cells.country(value)) is not None
-        except RuleError:
-            return False
-
     return sum(map(is_country, column.values)) / max(len(column.values), 1)
+
+
+def is_country(value: object) -> bool:
+    """Return whether a cell is a country, or says of which one somebody is a citizen."""
+    try:
+        return country(cells.country(value)) is not None
+    except RuleError:
+        return False

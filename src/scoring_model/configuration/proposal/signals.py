@@ -11,6 +11,7 @@ from scoring_model.configuration.headers import known, tells, words_of
 from scoring_model.configuration.profiles import Kind, Profile, is_international
 from scoring_model.configuration.proposal.draft import NEARLY_ALL, Amount, Proposal, Signal
 from scoring_model.configuration.proposal.fields import SAMPLE, lacks_numbers
+from scoring_model.configuration.proposal.file import is_country
 from scoring_model.contract.fields import EVENT_FIELDS, IDENTITY_FIELDS, SIGNAL_PREFIX, signal_field
 from scoring_model.history.parts import combined_codes, key_part
 from scoring_model.history.rings import few_records
@@ -38,12 +39,12 @@ def find_signals(proposal: Proposal) -> None:
         if not name or words_of(name) in names or name in (*EVENT_FIELDS, *IDENTITY_FIELDS):
             name = f"column{len(names) + 1}"
         names.add(words_of(name))
-        protected = next(
-            (name_ for name_, text in synonyms.PROTECTED.items() if column.words in known(text)), None
-        )
+        protected = _protected(column)
         proposal.signals.append(
             Signal(name=name, column=column.name, type=str(column.kind), protected=protected)
         )
+        if protected == "citizenship" and protected not in proposal.fields:
+            proposal.decisions.append(_unknown_countries(column))
         if column.kind is Kind.PHONE and not is_international(column.column.values):
             proposal.decisions.append(
                 f"Numbers of {column.name} without + are of a country that the file does not name, and link by their "
@@ -55,6 +56,22 @@ def find_signals(proposal: Proposal) -> None:
         proposal.decisions.append(
             f"Every signal must be known at the event: check {', '.join(numbers[:10])} and the other signals."
         )
+
+
+def _protected(column: Profile) -> str | None:
+    """Return the attribute that a signal would reveal; citizenship has no field where its values are not countries."""
+    if tells(column.words, synonyms.HEADERS["citizenship"]):
+        return "citizenship"
+    return next((name for name, text in synonyms.PROTECTED.items() if column.words in known(text)), None)
+
+
+def _unknown_countries(column: Profile) -> str:
+    unknown = [str(value) for value in column.column.values if not is_country(value)]
+    return (
+        f"{column.name} has values that are no known countries, such as {', '.join(unknown[:3])}. So it is a protected "
+        "signal, which no feature reads. To make it the citizenship, name it in records.columns.citizenship, and the "
+        "codes of these values in records.format.values."
+    )
 
 
 def find_keys(proposal: Proposal) -> None:
