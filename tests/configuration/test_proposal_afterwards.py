@@ -229,6 +229,15 @@ def test_the_status_of_an_account_that_tells_frauds_is_no_signal(tmp_path: Path)
     assert [signal.column for signal in found.signals] == ["contract_status"]
 
 
+@pytest.mark.parametrize("header", ["STATUS_POZ", "Stato fornitura", "Vertragszustand"])
+def test_a_status_that_tells_frauds_is_one_of_today(tmp_path: Path, header: str) -> None:
+    """In words that are not known, and whatever has the status."""
+    standing = np.where(FRAUD | (DRAW.random(N) < 0.1), "ABCD", "EFGH")
+    found = proposed(tmp_path, **{header: standing, f"{header}_2": DRAW.permutation(standing)})
+    assert found.left_out[header].startswith("its header says what came after the event")
+    assert [signal.column for signal in found.signals] == [f"{header}_2"]
+
+
 def test_what_reviews_fill_is_no_signal_without_labels_either(tmp_path: Path) -> None:
     """Labels may come from another file."""
     decided = DRAW.choice(["approved", "referred", "declined"], N, p=[0.7, 0.2, 0.1])
@@ -408,6 +417,20 @@ def test_times_of_day_of_a_mainframe_are_joined(tmp_path: Path) -> None:
     pd.DataFrame(table).to_csv(path, index=False)
     found = propose(path)
     assert (found.fields["eventTime"], found.clocks["eventTime"]) == ("TRAN-DT", "TRAN-TM")
+
+
+def test_times_of_day_are_told_by_their_digits(tmp_path: Path) -> None:
+    """Under any header, beside days without one."""
+    days = [f"{time:%Y%m%d}" for time in EVENTS]
+    clocks = [f"{DRAW.integers(24):02}{DRAW.integers(60):02}{DRAW.integers(60):02}" for _ in range(N)]
+    found = proposed(tmp_path, created_at=days, XCHTM=clocks)
+    assert found.clocks == {"eventTime": "XCHTM"}
+
+
+def test_a_few_refunds_of_others_leave_those_of_frauds_to_come_after(tmp_path: Path) -> None:
+    """Where less than half of the frauds were refunded."""
+    refunded = np.where(DRAW.random(N) < np.where(FRAUD, 0.4, 0.03), DRAW.integers(10, 99, N), 0)
+    assert "Amount Refunded" in proposed(tmp_path, **{"Amount Refunded": refunded}).left_out
 
 
 def test_a_count_of_chargebacks_is_no_label_where_a_time_of_fraud_is(tmp_path: Path) -> None:

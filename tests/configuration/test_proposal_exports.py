@@ -521,3 +521,23 @@ def test_several_files_are_read_as_one(tmp_path: Path, ending: str) -> None:
     reading = read_records(paths, load_configuration(config).schema, labelled=True)
     assert (len(reading.table.labels), reading.violations) == (N, ())
     assert propose(tmp_path / f"*.{ending}").fields == found.fields
+
+
+def test_a_column_without_a_name_is_no_field_that_is_not_found(tmp_path: Path) -> None:
+    """The index that pandas writes, and the column behind the last separator of a row."""
+    reference = [f"ONB{place * 48271 % 99991:05}" for place in range(N)]
+    frame = table(ref=reference, fraud=words("yes", "no"))
+    frame.to_csv(tmp_path / "index.csv", index=True)
+    assert proposed(tmp_path / "index.csv").fields["recordId"] == "ref"
+    frame.assign(**{"": ""}).to_csv(tmp_path / "behind.csv", index=False)
+    assert proposed(tmp_path / "behind.csv").fields["recordId"] == "ref"
+
+
+def test_codes_that_pandas_wrote_as_floats_are_asked_about(tmp_path: Path) -> None:
+    """A number of a phone would be another one in a file without gaps; an amount is the same."""
+    phones = [None if place % 50 == 1 else 9_876_500_000 + place % 40 for place in range(N)]
+    found = written(
+        tmp_path / "a.csv",
+        table(mobile=phones, amount=[f"{place % 90}.0" for place in range(N)], fraud=words("yes", "no")),
+    )
+    assert [text.split(":")[0] for text in found.decisions if ".0 behind" in text] == ["mobile"]

@@ -70,6 +70,7 @@ MEANINGS = {
     "offen": "other",
     "oui": "yes",
     "0": "no",
+    "OXI": "no",
 }
 
 
@@ -214,6 +215,22 @@ def test_of_words_of_fraud_those_under_a_header_of_fraud_are_the_label(tmp_path:
     )
 
 
+def test_codes_of_fraud_are_told_by_their_letters(tmp_path: Path) -> None:
+    """A first payment default is none."""
+    codes = np.where(np.arange(N) % 10 == 3, "FRD3P", np.where(np.arange(N) % 10 == 5, "FPD30", "CURR"))
+    found = proposed(tmp_path, frame(performance=codes))
+    assert (found.fields["label"], found.words["fraud"]) == ("performance", ["frd3p"])
+
+
+def test_how_a_review_ended_is_no_label_where_another_column_is_one(tmp_path: Path) -> None:
+    """One of its words may be of fraud, and more records may have one."""
+    place = np.arange(N)
+    reviews = np.select([place % 20 == 3, place % 4 == 1], ["refunded_as_fraud", "approved"], "")
+    disputes = np.select([place % 10 == 3, place % 25 == 4], ["fraudulent", "duplicate"], "")
+    columns = {"Review Closed Reason": reviews, "Dispute Reason": disputes}
+    assert proposed(tmp_path, frame(**columns)).fields["label"] == "Dispute Reason"
+
+
 def test_the_word_of_findings_has_a_time_and_that_of_what_was_not_reviewed_has_none(tmp_path: Path) -> None:
     """Whatever they say: the commonest word is not genuine where it has no time and another one has."""
     cleared = np.arange(N) % 10 == 5
@@ -329,6 +346,16 @@ def test_what_many_records_share_links_them_last(tmp_path: Path) -> None:
     found = proposed(tmp_path, table)
     assert {parts[0] for parts in found.keys.values()} == {f"signals.{name}" for name in codes}
     assert "agent_id may link records too" in " ".join(found.decisions)
+
+
+def test_codes_that_recur_by_chance_link_records_last(tmp_path: Path) -> None:
+    """Of so few digits as the last four of a card, beside more link keys than are proposed."""
+    draw = np.random.default_rng(3)
+    columns = {f"device_{place}": [f"d{code:05}" for code in draw.integers(0, 250, N)] for place in range(6)}
+    last = [f"{code:03}" for code in draw.integers(0, 150, N)]
+    keys = proposed(tmp_path, frame(card_token=last, **columns)).keys
+    assert len(keys) == 6
+    assert not any("card" in key for key in keys)
 
 
 def test_a_decision_in_unknown_words_is_asked_for(tmp_path: Path) -> None:

@@ -41,6 +41,8 @@ def proposed(folder: Path, **columns: Any) -> Proposal:
         ("VN Vorname", "VN Zuname"),
         ("voornaam", "familienaam"),
         ("Lead Passenger First Name", "Lead Passenger Surname"),
+        ("Vorname Mieterin", "Name Mieterin"),
+        ("氏名(名)", "氏名(姓)"),
     ],
 )
 def test_words_around_several_fields_of_a_person_count_for_nothing(
@@ -444,3 +446,38 @@ def test_a_key_of_what_links_nothing_names_the_records(tmp_path: Path) -> None:
     found = proposed(tmp_path, customerKey=keys, voorletters=DRAW.choice(["A.", "B."], N))
     assert "recordId" not in found.fields
     assert found.left_out["voorletters"] == "names are no signals"
+
+
+def test_the_count_of_rows_is_no_id_beside_a_number(tmp_path: Path) -> None:
+    """Though its header is one of ids: the next file counts its rows from 1 too."""
+    codes = [f"KG-{place * 48271 % 99991:05}" for place in range(N)]
+    counted = {"id": range(1, N + 1)}
+    assert proposed(tmp_path, **counted, Gesuchsnummer=codes).fields["recordId"] == "Gesuchsnummer"
+    assert proposed(tmp_path, **counted, word=codes).fields["recordId"] == "id"
+
+
+def test_a_town_may_have_its_postal_code_in_front(tmp_path: Path) -> None:
+    """As in Switzerland and Austria: such a column is no link key."""
+    towns = [f"{code} Zürich" for code in DRAW.integers(8001, 8060, N)]
+    found = proposed(
+        tmp_path, **{"Strasse / Nr.": [f"Weg {place}" for place in range(N)], "PLZ / Ort": towns}
+    )
+    assert found.fields["address.city"] == "PLZ / Ort"
+
+
+def test_a_second_column_of_one_name_is_no_second_line(tmp_path: Path) -> None:
+    """It is the street of another address."""
+    lines = ["created_at,Ulice,fraud,Ulice"]
+    lines += [f"{time:%Y-%m-%d},Husova {place},{'no'},Lipová {place}" for place, time in enumerate(EVENTS)]
+    path = tmp_path / "b.csv"
+    path.write_text("\n".join(lines))
+    fields = propose(path).fields
+    assert fields["address.line1"] == "Ulice (1)"
+    assert "address.line2" not in fields
+
+
+def test_names_on_cards_are_no_link_keys(tmp_path: Path) -> None:
+    """Nor is a text that repeats them, in a file without first and last names."""
+    names = [f"{first} {last}" for first, last in zip(FIRST, LAST, strict=True)]
+    found = proposed(tmp_path, **{"Card Name": names, "Customer Description": names})
+    assert found.left_out.keys() >= {"Card Name", "Customer Description"}

@@ -22,6 +22,9 @@ NAMES = {
     "paraguaya": "PY",
     "Nederlandse": "NL",
     "polskie": "PL",
+    "Suomi": "FI",
+    "Magyarország": "HU",
+    "Velká Británie": "GB",
 }
 
 

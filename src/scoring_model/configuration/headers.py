@@ -30,6 +30,8 @@ _UMLAUTS: Final = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ø": "oe",
 _ABBREVIATED: Final = dict(pair.split("=") for pair in synonyms.ABBREVIATIONS.split())
 _INITIAL: Final = re.compile("(?<![a-z])([fl])_name(?![a-z])")
 """First and last names of warehouses: DRV_L_NM."""
+_BEHIND: Final = re.compile(r"\d.*")
+"""What a code has behind its letters."""
 _UNSPACED: Final = re.compile("[\u3040-\u30ff\u3400-\u9fff]")
 """Letters of scripts that write words without blanks between them."""
 
@@ -44,7 +46,7 @@ def words_of(name: str) -> str:
     >>> words_of("Geb.-Datum"), words_of("№ заявки"), words_of("申込日時"), words_of("CUST_LAST_NM")
     ('geb_datum', 'no_zayavki', '申込日時', 'customer_last_name')
     """
-    singular = re.sub(r"(?<=\w)\(\w{1,2}\)", "", name.strip()[:_WORDS])  # Vorname(n)
+    singular = re.sub(r"(?<=\w)\([A-Za-z]{1,2}\)", "", name.strip()[:_WORDS])  # Vorname(n)
     parted = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", singular)
     parts = unicodedata.normalize("NFKD", parted.casefold()).casefold().translate(_LATIN)
     letters = "".join(letter for letter in parts if not unicodedata.combining(letter))
@@ -103,6 +105,8 @@ def ranks(text: str) -> dict[str, int]:
 def tells(words: str, text: str) -> bool:
     """Return whether one of the words is a synonym, or begins or ends with one as compounds do.
 
+    So is a code that begins with one, up to its first digit: `frd01`, `dpd30`.
+
     Parameters
     ----------
     words : str
@@ -115,14 +119,14 @@ def tells(words: str, text: str) -> bool:
     --------
     >>> tells("transaktionsbetrag", "betrag"), tells("ist_betrugsfall", "betrug"), tells("midlands", "id")
     (True, True, False)
-    >>> tells("不正フラグ", "不正"), tells("case_id_theft", "id_theft")
-    (True, True)
+    >>> tells("不正フラグ", "不正"), tells("case_id_theft", "id_theft"), tells("frd3p", "frd")
+    (True, True, True)
     """
     entries = known(text)
     parts = words.split("_")
     long = tuple(entry for entry in entries if len(entry) >= _COMPOUND)
     return (
-        not set(entries).isdisjoint(parts)
+        not set(entries).isdisjoint([*parts, *(_BEHIND.sub("", part) for part in parts)])
         or any(part.startswith(long) or part.endswith(long) for part in parts)
         or any(entry in words for entry in _unspaced(text))
         or any(f"_{entry}_" in f"_{words}_" for entry in entries if "_" in entry)

@@ -45,6 +45,7 @@ _DIALLED: Final = re.compile(r"[+(]{0,2}[0-9](?:[ ()./-]{0,2}[0-9]){5,14}")
 _CODE: Final = re.compile(r"[A-Za-z_/.:-]*[0-9][A-Za-z0-9_/.:-]*")
 _RECURRING: Final = 0.98  # share of distinct values below which codes connect records
 _KINDS: Final = 12
+_MANY: Final = 100  # distinct values that are no times of day by chance
 _FEW: Final = 100  # mean number of records of a code from which a few codes are kinds
 _PADDED: Final = re.compile(r"0\d+", re.ASCII)
 _ROUNDED: Final = re.compile(r"\d[.,]\d{1,8}E\+\d\d", re.ASCII)
@@ -301,7 +302,7 @@ def _kind(found: Profile, decimal: str | None) -> Kind:
             return Kind.BOOLEAN
     if (read := _read_kind(found.words, values)) is not None:
         return read
-    told = tells(found.words, synonyms.HOURS)
+    told = tells(found.words, synonyms.HOURS) or _are_clocks(values)
     if _share(values, lambda value: _is_hour(value, told=told)) > _MOST:
         return Kind.HOUR
     if any(isinstance(value, float) and value % 1 for value in values):
@@ -319,6 +320,11 @@ def _kind(found: Profile, decimal: str | None) -> Kind:
     if _CONTACT.search(found.words):
         return Kind.IDENTIFIER
     return Kind.IDENTIFIER if found.distinct < (_RECURRING if _are_codes(values) else 0.9) else Kind.TEXT
+
+
+def _are_clocks(values: Sequence[object]) -> bool:
+    """Return whether many numbers have the length of hours, minutes and seconds: one in twelve others is one."""
+    return len(values) >= _MANY and _share(values, lambda value: len(str(cells.text(value))) in (5, 6)) == 1
 
 
 def _is_hour(value: object, *, told: bool) -> bool:

@@ -150,7 +150,7 @@ HEADERS: Final = {
     """,
     "citizenship": """
         citizenship nationality staatsangehörigkeit nationalität nationalité citoyenneté nacionalidad cittadinanza
-        nazionalità nacionalidade nationaliteit obywatelstwo narodowość medborgarskap
+        natlty nazionalità nacionalidade nationaliteit obywatelstwo narodowość medborgarskap
         státní_příslušnost občanství statsborgerskab statsborgerskap nationalitet állampolgárság εθνικότητα υπηκοότητα
         kansalaisuus cetățenie naționalitate
         гражданство громадянство državljanstvo uyruk 国籍 الجنسية אזרחות
@@ -178,6 +178,7 @@ HEADERS: Final = {
         street_line_1 street_line1 street_1 street_line
     """,
     "address.line2": """
+        建物名 建物 マンション名 アパート名 楼栋
         address_line2 address_line_2 address2 address_2 line2 adresszusatz complément_adresse complemento apartamento
         apartment apt unit door floor etage etage_dør dør dörr étage piso planta puerta piso_puerta lokal nr_lokalu
         numer_lokalu num_interior número_interior núm_int interior bus toevoeging huisnummer_toevoeging scala interno
@@ -198,7 +199,7 @@ HEADERS: Final = {
         województwo län
         uf kraj_region fylke megye νομός maakunta județ ship_state mailing_state st
         область регион županija bölge il 都道府県 省份 المنطقة מחוז județ
-        provinsi negeri tỉnh tỉnh_thành
+        provinsi negeri tỉnh tỉnh_thành kanton canton cantone
         entidad entidad_federativa depto departamento prov county voivodeship powiat
     """,
     "address.postalCode": """
@@ -240,10 +241,12 @@ ABBREVIATIONS: Final = """
     pymt=payment rcvd=received rsn=reason rslt=result sts=status stat=status trx=transaction txn=transaction
     tx=transaction usr=user strt=street ctry=country cty=city cnfm=confirmed cnfrm=confirmed naiss=naissance adr=address
     ds=name lib=name sg=code tp=type vl=valor cis=cislo trans=transaction tran=transaction tm=time
+    tme=time dte=date
 """
 """Abbreviations in headers of warehouses, and their words."""
 
 CUSTOMERS: Final = """
+    gesuchsteller kreditnehmer darlehensnehmer
     applicant customer client antragsteller kunde kundens demandeur cliente solicitante richiedente requerente klant
     aanvrager klient wnioskodawca kund sökande comprador buyer žadatel zákazník ansøger søker ügyfél kérelmező πελάτη
     πελάτης hakija asiakas solicitant acheteur acquirente koper kupující nabywca kupujący köpare køber kjøper cumpărător
@@ -262,11 +265,12 @@ PERSONS: Final = f"""
     livraison lieferung entrega envío spedizione consegna dostawy dostawa bezorging levering доставки
     доставка dostavka teslimat pelanggan pemohon khách_hàng vásárló szállítási absender afsender avsender
     afzender expéditeur mittente remitente remetente nadawca odesílatel claimant res residence
+    氏名 お名前 姓名
 """
 """Names of objects around what an identity has: `applicant.address.zip` is its postal code."""
 
 PHONES: Final = """
-    mdn
+    mdn natel
     phone mobile cell tel telephone msisdn telefon telefonnummer handy handynummer mobilnummer mobil téléphone portable
     gsm teléfono móvil celular telefono cellulare telefone telemóvel telefoon mobiel komórka
     mobilní tel mobiltelefon mobilnr mobilnummer tlf telefonszám τηλέφωνο κινητό puhelin puhelinnumero matkapuhelin
@@ -303,6 +307,7 @@ HOUSE_NUMBERS: Final = """
 
 WHOLE_NAMES: Final = """
     name nom full_name fullname customer_name applicant_name user_name client_name cardholder_name kundenname vollname
+    card_name name_on_card card_holder card_holder_name account_holder_name
     vollständiger_name vor_und_nachname nom_complet nom_prénom prénom_nom nombre_completo nombre_y_apellidos
     nome_completo nome_e_cognome nominativo volledige_naam naam imię_i_nazwisko namn fullständigt_namn
     jméno_a_příjmení celé_jméno fuldt_navn fullt_navn navn név teljes_név neve ad_soyad
@@ -318,6 +323,8 @@ NAMES: Final = """
     ape2 ap2 apellido apellidos surname nachname geburtsname mädchenname nazwisko efternamn mellannamn cognome sobrenome
     apelido achternaam tussenvoegsel vorname förnamn prénom voornaam imię middle_name maiden_name second_name
     initials initialen voorletters voorvoegsel
+    mother_name mothers_name maiden nome_mãe nome_da_mãe nome_pai nombre_madre nombre_padre father_name patronymo
+    patronymic フリガナ カナ ふりがな
     příjmení jméno efternavn etternavn fornavn vezetéknév keresztnév επώνυμο όνομα sukunimi etunimi prenume
     фамилия имя отчество прізвище ім_я по_батькові soyadı prezime
 """
@@ -391,7 +398,7 @@ FRAUD_STEMS: Final = """
 """Words of fraud: as cells they make a label, in a header they tell one."""
 
 NEGATIONS: Final = """
-    no not non none kein keine keiner nicht pas sans sin nao não sem geen niet nie brak bez inte ej
+    oxi ohi ochi no not non none kein keine keiner nicht pas sans sin nao não sem geen niet nie brak bez inte ej
     není bez ingen ikke uden uten nem όχι ei
     нет не без немає değil yok nije nisu bez 非 不 ليس לא
     tidak bukan không nessuna nessun aucun aucune ninguna ninguno nenhuma nenhum żaden žádný nav nėra ekki
@@ -441,7 +448,7 @@ POSITIVE: Final = """
     ya có jah jā taip já ใช่ بله upheld founded
 """
 NEGATIVE: Final = """
-    no n false f nein falsch non faux falso não nao nee onwaar nie fałsz nej 0 ne nem nei όχι ei nu
+    oxi ohi ochi no n false f nein falsch non faux falso não nao nee onwaar nie fałsz nej 0 ne nem nei όχι ei nu
     нет ні не hayır ne nie 否 いいえ 無 无 아니오 لا לא ei
     tidak không nē ไม่ใช่ خیر 아니요
 """
@@ -457,6 +464,7 @@ CONTROL_WORDS: Final = f"control kontrolle ctrl {CONTROL}"
 """Words for its members."""
 
 ACCEPTED: Final = """
+    authoriz authoris
     approv accept angenommen genehmig bewillig freigegeben freigabe akzept accepté validé aprob acept
     accett aprov aceit goedgekeur geaccepteerd zaakcept zatwierdz przyznan przyjęt godkän schvál přijat godkend godkjen
     innvilg elfogad jóváhagy megfelel εγκρίθ αποδεκτ hyväksy acceptat admis onayla onay kabul одобрен принят granted
@@ -538,9 +546,14 @@ AFTERWARDS: Final = """
     lånestatus
     rykker purring betalningspåminnelse upomínka felszólítás somație
     hátralék tartozás restanță întârziere zadłużenie dlužná dług restance gæld eftersläp
-    zaległość zwrot vymáhání nedoplatek perintä behajtás просрочка взыскание возврат gecikme icra
+    arr arrs zaległość zwrot vymáhání nedoplatek perintä behajtás просрочка взыскание возврат gecikme icra
 """
 """Words of headers of what may become of an application later: arrears, refunds, collections."""
+STATUSES: Final = """
+    status state standing zustand statut état estado stato stan stav situação situación situatie tillstånd tilstand tila
+    állapot stare κατάσταση katastasi статус состояние стан състояние stanje durum 状態 状况 상태 حالة מצב
+"""
+"""Words of headers of how something stands, at the event or today."""
 AMOUNTS: Final = """
     amount amt betrag montant importe importo monto valor bedrag kwota belopp summe
     total ordertotal subtotal částka cena_celkem beløb beløp összeg ποσό summa sumă chargeback_amt
@@ -581,7 +594,7 @@ LINKS: Final = """
     לקוח חשבון ein ssn oib egn egp kunnr imsi msisdn wallet permis cédula rut curp rfc cuit cuil nit
     perangkat kartu pelanggan thiết_bị thẻ tài_khoản khách_hàng seade ierīce įrenginys kortelė sąskaita
     zariadenie уређај картица рачун dispositiu targeta pesel cnp nik ktp cccd cmnd personnummer isikukood
-    ahv visitor beneficiary till paybill agent recipient payee
+    last4 ahv visitor beneficiary till paybill agent recipient payee
     sha256 sha1 sha512 md5 hashed hmac haché hachée gehasht 指纹 識別子
 """
 """Headers of identifiers that connect records."""

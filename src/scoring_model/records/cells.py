@@ -33,8 +33,9 @@ _POINT_GROUPED: Final = re.compile(_GROUPS.format(marks="." + _BLANKS) + r"(?:,\
 _CODES: Final = (
     "EUR|USD|GBP|BRL|MXN|PLN|CZK|HUF|SEK|NOK|DKK|RON|BGN|TRY|CAD|AUD|JPY|CNY|INR|ZAR|CHF|UAH|RUB|IDR|VND"
 )
+# Japanese code pages write the yen sign as a backslash.
 _SIGNS: Final = (
-    rf"R\$|US\$|[$€£¥₹₺₽₴₩₪₫₱฿₦%]|Kč|Rp\.?|kr\.?|zł|Ft|lei|TL|грн\.?|руб\.?|р\.|лв\.?|円|元|원|{_CODES}"
+    rf"R\$|US\$|[$€£¥\\₹₺₽₴₩₪₫₱฿₦%]|Kč|Rp\.?|kr\.?|zł|Ft|lei|TL|грн\.?|руб\.?|р\.|лв\.?|円|元|원|{_CODES}"
 )
 _CURRENCY: Final = re.compile(rf"^([+-]?)(?:{_SIGNS})\s?|\s?(?:{_SIGNS})$")
 _DECIMAL_COMMA: Final = re.compile(r"[+-]?(?:\d+(?:,\d*)?|,\d+)(?:[eE][+-]?\d+)?", re.ASCII)
@@ -42,8 +43,8 @@ _TO_POINT: Final = str.maketrans(",", ".", "." + _BLANKS)
 _NO_GROUPS: Final = str.maketrans("", "", "," + _BLANKS)
 _INFINITE: Final = re.compile(r"[+-]?inf(?:inity)?", re.ASCII | re.IGNORECASE)
 PLAIN_BOOLEANS: Final = {"true": True, "false": False, "1": True, "0": False, "1.0": True, "0.0": False}
-_TRUE: Final = "t a yes y ja j oui o ya si sí sì s sim tak ano da да evet kyllä on igen ναι áno"
-_FALSE: Final = "f no n tidak nein non não nao nie ne нет hayır nee nej nei ei off nem όχι οχι nu"
+_TRUE: Final = "t a yes y ja j oui o ya si sí sì s sim tak ano da да evet kyllä on igen ναι áno nai так"
+_FALSE: Final = "f no n tidak nein non não nao nie ne нет hayır nee nej nei ei off nem όχι οχι oxi ohi ні nu"
 BOOLEANS: Final = PLAIN_BOOLEANS | dict.fromkeys(_TRUE.split(), True) | dict.fromkeys(_FALSE.split(), False)
 """Words for true and false in lower case, in the languages of Europe, and in Indonesian."""
 

@@ -1,7 +1,7 @@
 """Converts country names and three-letter codes in files to two-letter codes.
 
 The names are English, from the data set `datasets/country-codes` (PDDL 1.0), and for frequent countries those of
-eight more languages, and words such as "French" for their citizens. Records hold only two-letter codes.
+more languages, and words such as "French" for their citizens. Records hold only two-letter codes.
 """
 
 import re
@@ -120,9 +120,25 @@ _ELSEWHERE: Final = """
     / Bielorussia / Bielorrússia / Białoruś | AT Østrig / Østerrike | FR Frankrig | GR Grækenland / Hellas | TR Tyrkiet
     / Tyrkia | CZ Tjekkiet / Tsjekkia | CH Sveits | ES Spania | NL Nederlandene | SK Slovakiet / Slovakia | HR Kroatia
     | RO Rumænien | RU Russland | LV Letland / Latvia | LT Litauen | DE Tyskland | GB Storbritannia | HU
-    Ungarn | PL Polen
+    Ungarn | PL Polen | AT Rakousko / Rakúsko / Itävalta / Ausztria / Avusturya | AZ Azerbaycan | BE Belgie / Belgicko
+    | BG Bulharsko / Bulgaristan | BR Brasilia | BY Bělorusko / Bielorusko / Valko-Venäjä | CH Švýcarsko / Švajčiarsko /
+    Sveitsi / Svájc / Elveția | CN Čína / Kiina / Kína | CZ Česko / Česká republika / Tšekki / Csehország / Cehia | DE
+    Německo / Nemecko / Saksa / Németország / Almanya | DK Dánsko / Tanska | EE Estonsko / Viro | EG Mısır | ES
+    Španělsko / Španielsko / Espanja / Spanyolország | FI Suomi / Finsko | FR Francie / Francúzsko / Ranska /
+    Franciaország / Franța / Fransa | GB Velká Británie / Veľká Británia / Spojené království / Iso-Britannia / Egyesült
+    Királyság / Marea Britanie / Regatul Unit / İngiltere / Birleşik Krallık | GE Gruzie / Gruzínsko / Gürcistan | GR
+    Řecko / Grécko / Kreikka / Görögország / Yunanistan | HR Chorvatsko / Horvátország / Croația / Hrvatska | HU
+    Maďarsko / Magyarország / Unkari / Ungaria | IE Irsko / Írsko / Irlanti | IN Intia | IT Itálie / Taliansko /
+    Olaszország | LT Litva / Liettua | LV Lotyšsko | MD Moldavsko / Republica Moldova | NL Nizozemsko /
+    Holandsko / Alankomaat / Hollandia / Olanda / Țările de Jos / Hollanda | NO Norsko / Nórsko / Norja | PH Filippiinit
+    | PL Polsko / Poľsko / Puola / Lengyelország | PT Portugalsko / Portugali | RO Rumunsko / Románia / România | RS
+    Srbsko / Szerbia / Srbija | RU Rusko / Venäjä / Oroszország / Rusya | SE Švédsko / Ruotsi / Svédország | SI
+    Slovinsko / Szlovénia / Slovenija | SK Slovensko / Szlovákia / Slovacia | SY Syyria / Suriye | TH Thaimaa | TR
+    Turecko / Turkki / Törökország / Turcia | UA Ukrajina / Ukrajna / Ukrayna | US Spojené státy / Spojené štáty /
+    Yhdysvallat / Egyesült Államok / Statele Unite / ABD
 """
-"""Names in German, French, Spanish, Italian, Portuguese, Dutch, Polish and the languages of Scandinavia."""
+"""Names in German, French, Spanish, Italian, Portuguese, Dutch, Polish, Czech, Slovak, Finnish, Hungarian, Romanian,
+Turkish and the languages of Scandinavia."""
 
 _CITIZENS: Final = """
     AT Austrian / österreichisch / Österreicher / autrichien / autrichienne / austriaco / austriaca /

@@ -157,7 +157,7 @@ class Proposal:
 
     def of(self, name: str) -> Profile | None:
         """Return the column of a field."""
-        return self.profiles.get(self.fields.get(name, ""))
+        return self.profiles[self.fields[name]] if name in self.fields else None
 
     @property
     def families(self) -> tuple[str, ...]:

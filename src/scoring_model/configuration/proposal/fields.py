@@ -29,7 +29,7 @@ from scoring_model.records import cells
 
 SAMPLE: Final = 5_000
 _UNIQUE: Final = 0.999  # share of distinct values from which a column numbers the records
-_HOUSE_NUMBER: Final = re.compile(r"\d{1,4}(?!\d)\W?.{0,6}$", re.ASCII)
+_HOUSE_NUMBER: Final = re.compile(r"\d{1,4}(?!\d)\W?(?!.*[^\W\d]{4}).{0,6}$")
 _DOOR: Final = re.compile(r"\W?[^\W\d]{0,4}\W{0,2}\d{1,3}(?!\d)\W?[^\W\d]{0,2}$")
 _DENSE: Final = 1.5  # numbers from the first to the last for each record, at most, in a running number
 _SPARSE: Final = 1_000  # the same where the numbers rise from event to event
@@ -121,7 +121,7 @@ def _find_second_line(proposal: Proposal) -> None:
         for column in proposal.untyped()
         if _numbers_houses(column, is_next=column in behind[:1], is_within=column is within)
     ]
-    second = re.sub(r"1(?=\D*$)", "2", first.name)
+    second = re.sub(r"1(?=[^\d)]*$)", "2", first.name)  # columns of one name have (1) and (2)
     if lacks_numbers(first) and numbers:
         number = proposal.profiles[numbers[0]]
         proposal.fields["address.line2"] = number.name
@@ -231,10 +231,12 @@ def find_record_id(proposal: Proposal) -> None:
     column = proposal.of("recordId")
     if column is None:
         column = proposal.likeliest("recordId", [Kind.IDENTIFIER, Kind.NUMBER, Kind.TEXT])
+        numbering = [one for one in proposal.untyped() if numbers_records(proposal, one)]
+        numbering.sort(key=lambda one: _counts_rows(proposal, one))  # a number of the file is no other's
         if column is None or column.distinct < 0.9 or column.filled < 0.99:
-            numbering = [one for one in proposal.untyped() if numbers_records(proposal, one)]
-            numbering.sort(key=lambda one: _counts_rows(proposal, one))  # a number of the file is no other's
             column = next(iter(numbering), None)
+        elif _counts_rows(proposal, column):
+            column = next((one for one in numbering if tells(one.words, synonyms.NUMBERS)), column)
     if column is None:
         return
     proposal.fields["recordId"] = column.name

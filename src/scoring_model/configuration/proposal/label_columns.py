@@ -138,6 +138,7 @@ def label_columns(profiles: Iterable[Profile]) -> list[LabelColumn]:
             column.trust,
             column.profile.kind is Kind.TIME,
             not tells(column.profile.words, synonyms.FRAUD_STEMS),
+            tells(column.profile.words, synonyms.RESOLUTION),  # a review may end with a word of fraud
             places.get(joined(column.profile.words), len(places)),
             -column.profile.filled,
         ),

@@ -54,7 +54,8 @@ _CLOCK_ROWS: Final = 10_000
 _LEAK: Final = 0.99  # as training.leakage_checks.max_auc
 _MOSTLY: Final = 0.8
 _RARE: Final = 0.5  # share of records that have a finding, and what follows from it
-_APART: Final = 0.75  # ROC AUC from which a column that comes after the event by its header tells frauds
+_APART: Final = 0.6  # ROC AUC from which a column that comes after the event by its header tells frauds
+_STANDS_APART: Final = 0.75  # the same of how something stands, which may be known at the event
 _TURNS: Final = 1.05  # changes of a value over time for each value, at most, in a code that runs with it
 _BATCH: Final = 5  # least mean number of records of such a code
 _GROUPS: Final = 200  # maximum distinct values for meaningful fraud shares
@@ -86,7 +87,7 @@ def _what_it_follows(proposal: Proposal, column: Profile, targets: IntArray) -> 
         return _COPIES
     if _follows_decision(proposal, column):
         return _DECIDED
-    if _comes_after(column) and _separation(proposal, column.column, targets) > _APART:
+    if _separation(proposal, column.column, targets) > _least_after(column):
         return _AFTER
     if column.kind in (Kind.CATEGORY, Kind.IDENTIFIER) and tells(column.words, synonyms.HANDLERS):
         return _HANDLED
@@ -196,11 +197,18 @@ def _is_standing(column: Profile) -> bool:
     return all(any(tells(word, text) for word in words) for text in (synonyms.ACTIVE, synonyms.ENDED))
 
 
-def _comes_after(column: Profile) -> bool:
-    """Return whether a header says what became of an application later: arrears, refunds, a block."""
-    return tells(column.words, synonyms.AFTERWARDS + synonyms.ENDED) and not tells(
-        column.words, synonyms.EARLIER
-    )
+def _least_after(column: Profile) -> float:
+    """Return the ROC AUC from which a column is taken for what came after the event, by its header.
+
+    That says what became of an application later, such as arrears, refunds or a block, or how something stands.
+    The status of a check, such as pass and fail, is known at the event.
+    """
+    if tells(column.words, synonyms.EARLIER):
+        return 1.0
+    if tells(column.words, synonyms.AFTERWARDS + synonyms.ENDED):
+        return _APART
+    is_check = any(tells(words_of(word), synonyms.PASSED + synonyms.FAILED) for word in words_in(column))
+    return _STANDS_APART if tells(column.words, synonyms.STATUSES) and not is_check else 1.0
 
 
 def _follows_decision(proposal: Proposal, column: Profile) -> bool:
@@ -212,8 +220,9 @@ def _follows_decision(proposal: Proposal, column: Profile) -> bool:
 
 
 def _words_of_names(proposal: Proposal) -> frozenset[str]:
-    """Return the words of the first and last names in the file."""
+    """Return the words of the names in the file, first, last and whole."""
     columns = [column for name in ("firstName", "lastName") if (column := proposal.of(name)) is not None]
+    columns += [column for column in proposal.free() if _is_called_whole(column)]
     values = (value for column in columns for value in column.column.values)
     return frozenset(word for value in values for word in words_of(str(value)).split("_"))
 
@@ -225,13 +234,20 @@ def _are_names(column: Profile, words: frozenset[str]) -> bool:
     return len(names) > _MOSTLY * len(cells_of)
 
 
+def _is_called_whole(column: Profile) -> bool:
+    headers = map(joined, (column.words, without_persons(column.words)))
+    return not ranks(synonyms.WHOLE_NAMES).keys().isdisjoint(headers)
+
+
 def _holds_names(column: Profile, words: frozenset[str], persons: frozenset[str]) -> bool:
     """Return whether a column is called by the word for names, or has those of others, and holds words."""
-    is_whole = not {*map(joined, (column.words, without_persons(column.words)))}.isdisjoint(
-        ranks(synonyms.WHOLE_NAMES)
-    )
     is_name = any(rank(column, name, persons) is not None for name in ("firstName", "lastName"))
-    is_called_so = is_whole or is_name or tells(column.words, synonyms.NAMES) or _are_names(column, words)
+    is_called_so = (
+        _is_called_whole(column)
+        or is_name
+        or tells(column.words, synonyms.NAMES)
+        or _are_names(column, words)
+    )
     numbered = sum(any(map(str.isdigit, str(value))) for value in column.column.values[:SAMPLE])
     fits = column.kind in (Kind.TEXT, Kind.CATEGORY, Kind.IDENTIFIER)
     return is_called_so and fits and numbered < min(len(column.column.values), SAMPLE) / 2

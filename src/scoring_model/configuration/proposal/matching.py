@@ -81,8 +81,11 @@ def _place(headers: Sequence[str], name: str) -> int | None:
     )
     if (place := next((place for place in found if place is not None), None)) is not None:
         return place
-    if any("_" in header and places.keys() >= set(header.split("_")) for header in headers):
-        return _AROUND  # town_city
+    beside = ranks(synonyms.HEADERS["address.postalCode"]) if name == "address.city" else {}
+    for header in headers:  # town_city, and plz_ort for 8001 Zürich
+        parts = set(header.split("_"))
+        if len(parts) > 1 and not parts.isdisjoint(places) and places.keys() | beside.keys() >= parts:
+            return _AROUND
     if not text:
         return None
     bare = (_without(header, text) for header in headers)
@@ -107,14 +110,17 @@ def _name_persons(parents: Sequence[str]) -> bool:
 
 @cache
 def person_words(headers: tuple[str, ...]) -> frozenset[str]:
-    """Return the words that stand around several fields of a person, one of them a last name or a birth.
+    """Return the words that stand around several fields of a person, one of them a first or last name or a birth.
 
     Examples
     --------
     >>> sorted(person_words(("kd_vorname", "kd_nachname", "haendler_ort", "haendler_land")))
     ['kd']
+    >>> sorted(person_words(("vorname_gesuch", "name_gesuch", "name_haendler")))
+    ['gesuch']
     """
     held: defaultdict[str, set[str]] = defaultdict(set)  # headers without the words around them
+    named: set[str] = set()
     for words in headers:
         parts = words.split("_")
         for place in range(1, len(parts)):
@@ -122,7 +128,14 @@ def person_words(headers: tuple[str, ...]) -> frozenset[str]:
                 header = joined("_".join(rest))
                 if any(header in ranks(synonyms.HEADERS[name]) for name in _OF_PERSONS):
                     held["_".join(around)].add(header)
-    return frozenset(word for around, rests in held.items() if len(rests) > 1 for word in around.split("_"))
+                elif header in ranks(synonyms.WHOLE_NAMES):
+                    named.add("_".join(around))
+    return frozenset(
+        word
+        for around, rests in held.items()
+        if len(rests) + (around in named) > 1
+        for word in around.split("_")
+    )
 
 
 @cache

@@ -24,6 +24,7 @@ _NAMING: Final = (Kind.EMAIL, Kind.PHONE, Kind.IP)
 """Kinds that name a signal whose header has no Latin letters."""
 _FINEST: Final = 6  # as links.amounts.decimals
 _LINK_KEYS: Final = 6
+_TIMES_OVER: Final = 10  # codes for each record from which few recur by chance
 _UNIQUE: Final = 0.98  # share of distinct values from which few recur
 
 
@@ -50,12 +51,31 @@ def find_signals(proposal: Proposal) -> None:
                 f"Numbers of {column.name} without + are of a country that the file does not name, and link by their "
                 f"digits alone: set signals.{name}.country, such as GB, and link by e164-GB in place of digits."
             )
+    _ask_about_floats(proposal)
     if numbers := [
         signal.column for signal in proposal.signals if signal.type == "number" and signal.protected is None
     ]:
         proposal.decisions.append(
             f"Every signal must be known at the event: check {', '.join(numbers[:10])} and the other signals."
         )
+
+
+def _ask_about_floats(proposal: Proposal) -> None:
+    """Name the codes with `.0` behind them: a file without gaps would have them without it."""
+    used = [*proposal.fields.values(), *(one.column for one in proposal.signals if one.type != Kind.NUMBER)]
+    floats = [
+        name for name in used if name != proposal.fields.get("label") and _are_floats(proposal.profiles[name])
+    ]
+    if floats:
+        proposal.decisions.append(
+            f"{', '.join(floats)}: codes with .0 behind them, as pandas writes whole numbers with gaps. Write them as "
+            "text or Int64, since other files may have them without it, and then link nothing."
+        )
+
+
+def _are_floats(column: Profile) -> bool:
+    texts = [str(value) for value in column.column.values[:SAMPLE]]
+    return sum(re.fullmatch(r"\d+\.0", text) is not None for text in texts) > NEARLY_ALL * len(texts)
 
 
 def _protected(column: Profile) -> str | None:
@@ -93,7 +113,8 @@ def find_keys(proposal: Proposal) -> None:
     shared.sort(
         key=lambda signal: (
             places.get(signal.column, len(places)),
-            _is_common(proposal.profiles[signal.column]),
+            _is_common(proposal.profiles[signal.column])
+            or _recurs_by_chance(proposal.profiles[signal.column]),
             proposal.profiles[signal.column].distinct,
         )
     )
@@ -134,6 +155,12 @@ def _find_keys_of_persons(proposal: Proposal) -> None:
 def _is_common(column: Profile) -> bool:
     """Return whether so many records have each value that none of them makes a ring, as where it is an agent's."""
     return column.distinct * few_records(len(column.column)) < 1
+
+
+def _recurs_by_chance(column: Profile) -> bool:
+    """Return whether there are too few codes of so few digits for the records, as of the last four of a card."""
+    texts = [str(cells.text(value)) for value in column.column.values]
+    return all(map(str.isdigit, texts)) and 10 ** max(map(len, texts)) < _TIMES_OVER * len(column.column)
 
 
 def _encoding(proposal: Proposal, signal: Signal) -> str:
