@@ -250,7 +250,7 @@ def test_a_challenger_that_reads_times_in_another_zone_is_compared(
     records = frame.slice(16_000, 2_000)
     naive = [f"{time:%Y-%m-%d %H:%M:%S}" for time in records.column("eventTime").to_pylist()]
     records = records.drop_columns(["eventTime"]).append_column("Eingang", pa.array(naive))
-    found = compare(*paths, records)
+    found = compare(paths[0], paths[1], records)
     (note,) = (one for one in found.notes if "eventTime" in one)
     assert note.startswith("the bundles read eventTime differently in 2,000 of 2,000 records (")
     assert np.array_equal(found.champion.records.event_times, found.challenger.records.event_times)
