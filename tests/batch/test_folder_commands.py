@@ -7,7 +7,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from linked_use import with_contacts
 from program import Captured, run
 
 
@@ -15,7 +14,7 @@ from program import Captured, run
 def source(small: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """1,500 records in three row groups."""
     path = tmp_path_factory.mktemp("source") / "in.parquet"
-    pq.write_table(with_contacts(pq.read_table(small).slice(0, 1_500)), path, row_group_size=500)
+    pq.write_table(pq.read_table(small).slice(0, 1_500), path, row_group_size=500)
     return path
 
 

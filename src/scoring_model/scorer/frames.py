@@ -320,7 +320,7 @@ def read_histories(
     if scored is not None and len(table):
         ids = pa.array(table.record_ids, pa.string()) if has_ids else None
         since = int(table.event_times.min()) - scorer.matrix.reach if recent else None
-    if isinstance(scored, Reading) and (absent := absent_signals(scorer, table.columns)):
+    if isinstance(scored, Reading) and len(table) and (absent := absent_signals(scorer, table.columns)):
         warnings.warn(AbsentColumns(absent), stacklevel=2)
     readings = [read_records(source, schema, labelled=False, since=since, ids=ids) for source in sources]
     tables = [reading.table for reading in readings]
