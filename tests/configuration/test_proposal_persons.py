@@ -465,6 +465,12 @@ def test_a_town_may_have_its_postal_code_in_front(tmp_path: Path) -> None:
     assert found.fields["address.city"] == "PLZ / Ort"
 
 
+def test_a_town_may_be_one_or_a_city(tmp_path: Path) -> None:
+    """In words that a form asks with."""
+    towns = DRAW.choice(["Leeds", "York", "Hull"], N)
+    assert proposed(tmp_path, **{"Town or city": towns}).fields["address.city"] == "Town or city"
+
+
 def test_a_second_column_of_one_name_is_no_second_line(tmp_path: Path) -> None:
     """It is the street of another address."""
     lines = ["created_at,Ulice,fraud,Ulice"]
