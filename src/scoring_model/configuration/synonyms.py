@@ -191,7 +191,7 @@ HEADERS: Final = {
         plaats woonplaats stad miasto miejscowość postort
         město obec by poststed város település πόλη kaupunki postitoimipaikka oraș localitate
         город місто град grad mesto şehir ilçe il 市区町村 城市 المدينة עיר
-        kota thành_phố linn pilsēta miestas општина ciutat població staður จังหวัด شهر ort01 도시
+        quận_huyện huyện quận kota thành_phố linn pilsēta miestas општина ciutat població staður จังหวัด شهر ort01 도시
         município municipio concelho gemeente gmina kommun kunta
     """,
     "address.region": """
