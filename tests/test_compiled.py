@@ -1,6 +1,7 @@
 """Compiled code is that of its own source and signature, whoever compiles it and in whatever order."""
 
 import importlib
+import os
 import subprocess
 import sys
 import threading
@@ -240,3 +241,19 @@ def test_an_array_may_be_annotated_by_an_alias() -> None:
     assert _kind("x", alias)(kept) is kept
     with pytest.raises(TypeError, match="x must be of float64, got int64"):
         _kind("x", alias)(np.ones(2, np.int64))
+
+
+FAULTS = "import faulthandler; from shared.script import run; run(lambda: print(faulthandler.is_enabled()))"
+
+
+def test_benchmarks_show_where_machine_code_ends_them() -> None:
+    """All of them are run by what turns the fault handler on."""
+    folder = Path(__file__).parents[1] / "benchmarks"
+    scripts = [path.read_text(encoding="utf-8") for path in folder.glob("*.py")]
+    assert all(text.endswith(("    run(main)\n", "    run_script(main)\n")) for text in scripts)
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONFAULTHANDLER"}
+    environment["PYTHONPATH"] = str(folder)
+    shown = subprocess.run(
+        [sys.executable, "-c", FAULTS], env=environment, capture_output=True, text=True, check=True
+    )
+    assert shown.stdout == "True\n"

@@ -5,7 +5,6 @@ rows share one network, like that of an office, an operator's gateway or a popul
 """
 
 import asyncio
-import faulthandler
 import sqlite3
 import tempfile
 import time
@@ -36,8 +35,6 @@ from scoring_model.service.store import migrate, open_store
 from service_use import file_of, select
 from shared.bundles import HOT_NETWORK, HOT_SHARE, NETWORK, invented
 from shared.processes import on_core, two_cores
-
-faulthandler.enable()  # also for the benchmarks that import this: a fill once ended in a crash of machine code
 
 SPAN: Final = 90 * 86_400_000_000
 QUOTA: Final = 100_000_000

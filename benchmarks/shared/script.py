@@ -10,6 +10,7 @@ from typing import Annotated, Any, TypeVar
 import typer
 
 from scoring_model.evaluation.uncertainty import share_of
+from scoring_model.worker_process import show_faults
 
 T = TypeVar("T")
 
@@ -52,7 +53,11 @@ def counted(name: str, count: int, total: int, *, at_least: float = 0.0, at_most
 
 
 def run(main: Callable[..., Iterable[Verdict] | None]) -> None:
-    """Run a script with its parameters as options; print its verdicts as they come, and exit with 1 if one is bad."""
+    """Run a script with its parameters as options; print its verdicts as they come, and exit with 1 if one is bad.
+
+    If machine code ends it, the stacks of its threads are on standard error: a fill once ended so.
+    """
+    show_faults()
 
     @functools.wraps(main)
     def command(**options: Any) -> None:

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from running_service import killed_with_children, until
+
 PROGRAM = "import sys; from scoring_model.cli import main; sys.exit(main())"
 
 
@@ -20,17 +22,30 @@ def answered(command: str) -> dict[str, object]:
     return found
 
 
-def test_ctrl_c_leaves_nothing_running(sealed: Path, tmp_path: Path) -> None:
-    """With a bundle in the folder nothing is trained; the commands that are shown work; SIGINT ends the whole group."""
-    (tmp_path / "bundle").symlink_to(sealed)
-    words = ["demo", "--folder", str(tmp_path), "--records", "1000", "--no-open"]
-    process = subprocess.Popen(
+def demonstrating(folder: Path, bundle: Path) -> subprocess.Popen[str]:
+    """A demonstration in a session of its own, with a bundle, so that nothing is trained."""
+    (folder / "bundle").symlink_to(bundle)
+    words = ["demo", "--folder", str(folder), "--records", "1000", "--no-open"]
+    return subprocess.Popen(
         [sys.executable, "-c", PROGRAM, *words],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
     )
+
+
+def test_a_kill_leaves_no_service(sealed: Path, tmp_path: Path) -> None:
+    """The service ends with a demonstration that could not stop it."""
+    log = tmp_path / "serve.log"
+    with demonstrating(tmp_path, sealed) as process:
+        until(lambda: log.exists() and "answering on" in log.read_text(), "the service")
+        killed_with_children(process.pid)
+
+
+def test_ctrl_c_leaves_nothing_running(sealed: Path, tmp_path: Path) -> None:
+    """With a bundle in the folder nothing is trained; the commands that are shown work; SIGINT ends the whole group."""
+    process = demonstrating(tmp_path, sealed)
     try:
         assert process.stdout is not None
         shown = list(iter(process.stdout.readline, "Ctrl-C stops the service.\n"))

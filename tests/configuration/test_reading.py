@@ -104,6 +104,15 @@ def test_signals_are_typed(tmp_path: Path) -> None:
             ["signals.a.typ: unknown key", "signals.a.type: Field required"],
         ),
         ("name: x\nlinks: {windows: [1 hour]}", ["links.windows.0", "such as 90d"]),
+        (
+            "name: x\nlinks: {windows: [24, 3600]}\ntraining: {split: {label_maturity: 90, validation: 14}}",
+            [
+                "links.windows.0: a duration is text such as 90d, 24h, 30m or 10s, got 24",
+                "links.windows.1: a duration is text such as 90d, 24h, 30m or 10s, got 3600",
+                "training.split.label_maturity: a duration is text such as 90d, 24h, 30m or 10s, got 90",
+                "training.split.validation: a part of time is a share such as 0.2 or a duration",
+            ],
+        ),
         ("name: x\nlinks: {windows: [2d, 1h]}", ["links.windows: must be strictly ascending"]),
         ("name: x\nlinks: {keys: {address: []}}", ["links.keys.address: no fields"]),
         (

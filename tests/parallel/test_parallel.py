@@ -1,10 +1,13 @@
 import multiprocessing
 import os
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 
 import pytest
 
+from running_service import children, killed_with_children, until
 from scoring_model.parallel import HERE, LostWorker, Processes, Workers, in_order, open_workers
 from scoring_model.records.layout import MissingColumns
 
@@ -136,3 +139,22 @@ def test_an_abandoned_run_ends_its_tasks() -> None:
         assert next(results) == (0, None)
         results.close()  # type: ignore[attr-defined]  # a generator
         assert in_order(workers.run(double, [(1,), (2,)])) == [2, 4]
+
+
+WORKING = """
+import sys, time
+from scoring_model.parallel import open_workers
+
+if __name__ == "__main__":
+    with open_workers(2, sys.argv[1] or None) as workers:
+        list(workers.run(time.sleep, [(600,), (600,)]))
+"""
+
+
+@pytest.mark.parametrize("dask", ["", "local:2"])
+def test_workers_end_with_a_killed_command(dask: str) -> None:
+    """Processes of this machine, and those of a cluster that the command started, in the middle of a task."""
+    with subprocess.Popen([sys.executable, "-c", WORKING, dask], stderr=subprocess.DEVNULL) as process:
+        until(lambda: len(children(process.pid)) > 2, "two workers and what watches their resources")
+        time.sleep(1)  # their tasks begin
+        killed_with_children(process.pid)

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import webbrowser
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -23,6 +24,11 @@ if TYPE_CHECKING:
     from scoring_model.client import Verification
 
 PROGRAM: Final = (sys.executable, "-c", "import sys; from scoring_model.cli import main; sys.exit(main())")
+SERVICE: Final = (
+    sys.executable,
+    "-c",
+    "from scoring_model.cli.demo import serve_for_parent; serve_for_parent()",
+)
 SIGN_UPS: Final = 200
 MONTHS: Final = 24
 GRACE: Final = 15
@@ -143,7 +149,9 @@ def _served(folder: Path, port: int) -> Iterator[tuple[str, subprocess.Popen[str
     ]
     with (
         (folder / "serve.log").open("wb") as log,
-        subprocess.Popen([*PROGRAM, *words], stdout=subprocess.PIPE, stderr=log, text=True) as process,
+        subprocess.Popen(
+            [*SERVICE, *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, text=True
+        ) as process,
     ):
         try:
             url = process.stdout.readline().strip() if process.stdout is not None else ""
@@ -156,6 +164,19 @@ def _served(folder: Path, port: int) -> Iterator[tuple[str, subprocess.Popen[str
                 process.wait(GRACE)
             except subprocess.TimeoutExpired:
                 process.kill()
+
+
+def serve_for_parent() -> None:
+    """Run the program until it ends, or until the process that started it is gone: then its pipe is closed."""
+    from scoring_model.cli import main
+
+    threading.Thread(target=_stop_with_parent, daemon=True).start()
+    sys.exit(main())
+
+
+def _stop_with_parent() -> None:
+    os.read(0, 1)
+    os.kill(os.getpid(), signal.SIGTERM)
 
 
 def _database(folder: Path) -> str:

@@ -4,6 +4,7 @@ All times are compared in microseconds. Finer fractions are rounded down, so tha
 time without a zone is UTC, unless another zone is given.
 """
 
+import math
 import re
 import time
 from collections.abc import Callable
@@ -242,13 +243,20 @@ INSTANT_PATTERN: Final = "^[0-9]{4}-[0-9]{2}-[0-9]{2}([Tt ].+)?$"
 """For JSON Schemas; the readers above check more."""
 
 
+_SHORTEST: Final = 10_000
+"""Microseconds of the shortest duration that a setting may be; a smaller number lacks its unit."""
+
+
 class _ReadFrom:
     """Converts text to microseconds in a schema validator; does nothing without one."""
 
-    def __init__(self, read: Callable[[Any], float], pattern: str, number: str = "integer") -> None:
+    def __init__(
+        self, read: Callable[[Any], float], pattern: str, number: str = "integer", *, least: float = -math.inf
+    ) -> None:
         self._read = read
         self._pattern = pattern
         self._number = number
+        self._least = least
 
     def __get_pydantic_core_schema__(self, source: object, handler: "GetCoreSchemaHandler") -> "CoreSchema":
         # Imported here: only readers of configurations need the validator.
@@ -262,7 +270,7 @@ class _ReadFrom:
         return {"anyOf": [{"type": "string", "pattern": self._pattern}, {"type": self._number}]}
 
     def _checked(self, value: object) -> object:
-        if isinstance(value, int):
+        if isinstance(value, int) and (value == 0 or value >= self._least):
             return value
         try:
             return self._read(value)
@@ -272,12 +280,15 @@ class _ReadFrom:
 
 def _duration(value: object) -> int:
     if not isinstance(value, str):
-        raise TypeError("a duration is text such as 90d, 24h, 30m or 10s")
+        raise TypeError(f"a duration is text such as 90d, 24h, 30m or 10s, got {value!r}")
     return parse_duration(value)
 
 
-Duration = Annotated[int, _ReadFrom(_duration, DURATION_PATTERN)]
-"""Microseconds; written as ``90d``, ``24h``, ``30m`` or ``10s``."""
+Duration = Annotated[int, _ReadFrom(_duration, DURATION_PATTERN, least=_SHORTEST)]
+"""Microseconds; written as ``90d``, ``24h``, ``30m`` or ``10s``. A small number is refused: its unit is missing."""
+
+AnyDuration = Annotated[int, _ReadFrom(_duration, DURATION_PATTERN)]
+"""Microseconds of any number, for settings with a bound of their own."""
 
 
 def _share_or_duration(value: object) -> float:
@@ -289,7 +300,9 @@ def _share_or_duration(value: object) -> float:
         raise ValueError("a part of time is a share such as 0.2 or a duration such as 90d or 24h") from error
 
 
-ShareOrDuration = Annotated[float | int, _ReadFrom(_share_or_duration, DURATION_PATTERN, "number")]
+ShareOrDuration = Annotated[
+    float | int, _ReadFrom(_share_or_duration, DURATION_PATTERN, "number", least=_SHORTEST)
+]
 """A share as a float, or a duration as whole microseconds, written as ``90d``, ``24h``, ``30m`` or ``10s``."""
 
 Instant = Annotated[int, _ReadFrom(microseconds, INSTANT_PATTERN)]

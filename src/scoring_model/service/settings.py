@@ -61,9 +61,9 @@ class _ReadAsDuration:
     """Reads text such as ``2s`` as microseconds."""
 
     def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
-        from scoring_model.records.times import Duration
+        from scoring_model.records.times import AnyDuration
 
-        return handler.generate_schema(Duration)
+        return handler.generate_schema(AnyDuration)
 
 
 _Time = Annotated[int, _ReadAsDuration()]
