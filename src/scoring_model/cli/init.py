@@ -70,13 +70,8 @@ def init(
     given = None if delay is None else parse_duration(delay)
     if given == 0:
         raise ValueError("--delay must be longer than 0, such as 7d")
-    found = propose(
-        paths,
-        delay=given,
-        timezone=timezone,
-        given=None if known is None else known.given,
-        report=console.report,
-    )
+    taken = None if known is None else known.given
+    found = propose(paths, delay=given, timezone=timezone, given=taken, report=console.report)
     out.parent.mkdir(parents=True, exist_ok=True)
     with atomic_file(out) as partial:
         partial.write_text(proposal_text(found, name=out.stem, source=_named(paths)), encoding="utf-8")
