@@ -281,6 +281,8 @@ def test_a_signal_without_a_column_is_named(
     ):
         code, _, error = run(capsys, *command)
         assert (code, "signals.channel" in error, "in every record" in error) == (0, True, True), command
+    _, _, error = run(capsys, "train", data, "--config", config, "--out", tmp_path / "b", "--no-track")
+    assert "warning: no column holds signals.channel: in every record" in error
     with pytest.warns(AbsentColumns, match=r"^the model reads signals\.channel, which no column holds"):
         assert run(capsys, "score", sealed, data, "--out", tmp_path / "out.parquet")[0] == 0
 

@@ -92,15 +92,16 @@ def check(
     an earlier one, how many records have each link key and how many of its values recur, and warns of link windows
     that are too short to ever hold a known fraud (no longer than the shortest time from a fraud to its known label
     here, or without frauds than records.labels.delay), with the features that are therefore constant, of frauds that
-    become known after training.split.label_maturity, of columns that may be known only after the decision, and of a
-    control group that is too small. Says for how many applicants nobody can know what they were, since they were
-    stopped. Exit code 1: the share of bad rows is above records.max_bad_share.
+    become known after training.split.label_maturity, of columns that may be known only after the decision, of signals
+    without a column, of a latest time that has not come yet, and of a control group that is too small. Says for how
+    many applicants nobody can know what they were, since they were stopped. Exit code 1: the share of bad rows is above
+    records.max_bad_share.
     """
     from scoring_model.configuration import load_configuration
     from scoring_model.evaluation.stopped import whom
     from scoring_model.history.linked import key_uses, unusable
     from scoring_model.records.quarantine import accept, check_unread, write_quarantine, write_refused
-    from scoring_model.records.reading import read_records
+    from scoring_model.records.reading import read_records, without_columns
     from scoring_model.records.sources import file_paths
     from scoring_model.records.times import later_than_now
 
@@ -115,7 +116,7 @@ def check(
     findings = _checked(reading.table, configuration)
     found = _found(reading) | {"applicants": whom(reading.table, configuration.training.split.label_maturity)}
     uses = key_uses(reading.table, configuration.links.link_keys)
-    absent = _absent(reading.table, configuration)
+    absent = without_columns(reading.table, configuration.schema)
     future = later_than_now(reading.table.latest_instant + 1)
     if as_json:
         found |= {"linkKeys": [use.to_json() for use in uses]}
@@ -143,18 +144,6 @@ def _copies(found: Mapping[str, object]) -> str:
     return (
         f"{found['copies']:,} rows have the instant and all values of an earlier one, and without a recordId count as "
         "other records: name records.columns.recordId, or leave them out"
-    )
-
-
-def _absent(table: "RecordTable", configuration: "Configuration") -> str:
-    """Say which signals have no column, perhaps since it is called otherwise now; empty if all have one."""
-    from scoring_model.contract.fields import signal_field
-
-    absent = {*map(signal_field, configuration.schema.signals)}.difference(table.columns)
-    return (
-        f"no column holds {', '.join(sorted(absent))}: in every record they count as missing"
-        if absent
-        else ""
     )
 
 

@@ -136,6 +136,12 @@ def read_records(
     return replace(reading, table=unsampled(table))  # nobody was drawn to stand for those who were stopped
 
 
+def without_columns(table: RecordTable, schema: RecordSchema) -> str:
+    """Say which signals have no column, perhaps since it is called otherwise now; empty if all have one."""
+    absent = sorted({*map(signal_field, schema.signals)}.difference(table.columns))
+    return f"no column holds {', '.join(absent)}: in every record they count as missing" if absent else ""
+
+
 def field_columns(
     columns: Collection[str], schema: RecordSchema, *, labelled: bool
 ) -> dict[str, tuple[str, ...]]:

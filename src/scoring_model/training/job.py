@@ -25,7 +25,7 @@ from scoring_model.parallel import Workers, open_workers
 from scoring_model.parallel.progress import Report
 from scoring_model.records.atomic import json_text, write_whole
 from scoring_model.records.quarantine import accept, write_quarantine
-from scoring_model.records.reading import read_records
+from scoring_model.records.reading import read_records, without_columns
 from scoring_model.records.sheet import UnreadableSource
 from scoring_model.records.sources import file_paths
 from scoring_model.records.stored import StoredFile
@@ -205,8 +205,9 @@ def _train(job: Job, workers: Workers, report: Report) -> Training:
         for guess in reading.guesses:
             report(f"guessed: {guess}")
         as_of = configuration.training.split.as_of
-        if as_of is None and (future := later_than_now(reading.table.latest_instant + 1)):
-            report(f"warning: {future}")
+        future = "" if as_of is not None else later_than_now(reading.table.latest_instant + 1)
+        for warning in filter(None, (without_columns(reading.table, configuration.schema), future)):
+            report(f"warning: {warning}")
         write_quarantine(reading, job.folder / _QUARANTINE)
         accept(reading, max_share=configuration.records.max_bad_share)
         run = partial(run_training, reading.table)
