@@ -89,6 +89,18 @@ def test_a_change_that_genuine_records_have_too_is_not_when_labels_became_known(
     assert ("labelKnownAt" in found.fields) == (share == 0.0)
 
 
+def test_a_time_under_a_header_of_fraud_is_when_labels_became_known(tmp_path: Path) -> None:
+    """Though some frauds have no label, since another word of its column says that they were stopped."""
+    stopped = FRAUD & (np.arange(N) % 50 == 3)
+    others = ~FRAUD & (np.arange(N) % 7 == 2)
+    status = np.select([stopped | others, FRAUD], ["wc-failed", "wc-fraud"], "wc-completed")
+    found = proposed(tmp_path, fraud=status, fraud_flagged_gmt=later(FRAUD & (np.arange(N) < 200), days=20))
+    assert "labelKnownAt" not in found.fields
+    flagged = later(FRAUD & (~stopped | (np.arange(N) < 200)), days=20)
+    found = proposed(tmp_path, fraud=status, fraud_flagged_gmt=flagged)
+    assert found.fields["labelKnownAt"] == "fraud_flagged_gmt"
+
+
 def test_a_decision_with_a_few_unknown_words_is_no_signal(tmp_path: Path) -> None:
     """Under any header, where its other words are approved and declined."""
     found = proposed(tmp_path, column7=DRAW.choice(["Approved", "Declined", "Xyz"], N))
@@ -190,7 +202,15 @@ def test_what_only_reviews_fill_is_no_signal(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "header",
-    ["dias_em_atraso", "Inkassobelopp", "frozen_balance", "IMP_PAGADO", "hatralek_ft", "antal_rykkere"],
+    [
+        "dias_em_atraso",
+        "Inkassobelopp",
+        "frozen_balance",
+        "IMP_PAGADO",
+        "hatralek_ft",
+        "antal_rykkere",
+        "Days past due",
+    ],
 )
 def test_arrears_and_refunds_come_after_the_event(tmp_path: Path, header: str) -> None:
     """Where their values tell frauds from others; otherwise they may be those of earlier contracts."""

@@ -456,6 +456,17 @@ def test_the_count_of_rows_is_no_id_beside_a_number(tmp_path: Path) -> None:
     assert proposed(tmp_path, **counted, word=codes).fields["recordId"] == "id"
 
 
+def test_a_row_of_totals_hides_no_id(tmp_path: Path) -> None:
+    """It counts the records in words, and stands behind a file whose rows are counted."""
+    count = 2_000
+    codes = [f"KG-{place * 48271 % 99991:05}" for place in range(count)]
+    times = pd.date_range("2024-01-01", periods=count, freq="3h").strftime("%Y-%m-%d %H:%M:%S")
+    frame = pd.DataFrame({"Lfd. Nr.": range(1, count + 1), "Gesuchsnummer": codes, "created_at": times})
+    path = tmp_path / "a.csv"
+    path.write_text(frame.to_csv(index=False) + f"Total,{count} Gesuche,\n")
+    assert propose(path).fields["recordId"] == "Gesuchsnummer"
+
+
 def test_a_town_may_have_its_postal_code_in_front(tmp_path: Path) -> None:
     """As in Switzerland and Austria: such a column is no link key."""
     towns = [f"{code} Zürich" for code in DRAW.integers(8001, 8060, N)]
@@ -463,6 +474,12 @@ def test_a_town_may_have_its_postal_code_in_front(tmp_path: Path) -> None:
         tmp_path, **{"Strasse / Nr.": [f"Weg {place}" for place in range(N)], "PLZ / Ort": towns}
     )
     assert found.fields["address.city"] == "PLZ / Ort"
+
+
+def test_a_town_may_be_one_or_a_city(tmp_path: Path) -> None:
+    """In words that a form asks with."""
+    towns = DRAW.choice(["Leeds", "York", "Hull"], N)
+    assert proposed(tmp_path, **{"Town or city": towns}).fields["address.city"] == "Town or city"
 
 
 def test_a_second_column_of_one_name_is_no_second_line(tmp_path: Path) -> None:

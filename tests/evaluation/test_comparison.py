@@ -1,6 +1,7 @@
 """Two models on the same records: flips, groups, changes per day and differences."""
 
 import json
+import re
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -78,7 +79,8 @@ def test_changes_per_day_are_counts() -> None:
                 old.decisions.outcomes[rows] == code
             )
             assert estimate.value == pytest.approx(gained / 40)
-    assert str(found.daily[2]) in comparison_summary(found)
+    applicants, _, classes = str(found.daily[2]).partition(":")
+    assert re.search(rf"{applicants} \(95% interval [^)]*\):{classes}\.", comparison_summary(found))
 
 
 @pytest.mark.parametrize(
@@ -233,6 +235,28 @@ def test_what_cannot_be_compared_is_refused(
     blind = frame.slice(0, 2000).drop_columns(["signals.vpn"])
     with pytest.raises(EvaluationError, match=r"no value of signals\.vpn, which the champion reads"):
         compare(sealed, sealed, blind)
+
+
+def test_a_challenger_that_reads_times_in_another_zone_is_compared(
+    training: Training, frame: pa.Table, tmp_path: Path
+) -> None:
+    """Both decide about the same rows, each by its own times; labels and days are the champion's, which a note says."""
+    paths = []
+    for name, zone in (("champion", "UTC"), ("challenger", "Europe/Rome")):
+        schema = training.bundle.contents.schema
+        form = replace(schema.format, timezone=zone)
+        schema = replace(schema, columns={**schema.columns, "eventTime": "Eingang"}, format=form)
+        contents = replace(training.bundle.contents, schema=schema)
+        paths.append(tmp_path / name)
+        replace(training.bundle, contents=contents).save(paths[-1])
+    records = frame.slice(16_000, 2_000)
+    naive = [f"{time:%Y-%m-%d %H:%M:%S}" for time in records.column("eventTime").to_pylist()]
+    records = records.drop_columns(["eventTime"]).append_column("Eingang", pa.array(naive))
+    found = compare(paths[0], paths[1], records)
+    (note,) = (one for one in found.notes if "eventTime" in one)
+    assert note.startswith("the bundles read eventTime differently in 2,000 of 2,000 records (")
+    assert np.array_equal(found.champion.records.event_times, found.challenger.records.event_times)
+    assert not [one for one in compare(paths[0], paths[0], records).notes if "eventTime" in one]
 
 
 def test_a_challenger_that_releases_kinds_nobody_observed_is_not_decided(

@@ -127,6 +127,7 @@ def test_nan_as_text_is_a_missing_number() -> None:
         (" false ", False),
         ("ΝΑΙ", True),
         ("Ні", False),
+        ("Không", False),
         ("1", True),
         ("0.0", False),
         (1, True),

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import cached_property
 from typing import Any, Final, TypeVar
 
 import numpy as np
@@ -119,7 +120,7 @@ class Profile:
         """Return the share of distinct values among all present values, in [0, 1]."""
         return len(self.counts) / max(int(self.counts.sum()), 1)
 
-    @property
+    @cached_property
     def times(self) -> IntArray:
         """Return the times in microseconds; `NEVER` where missing."""
         parsed = parse_instants(self.name, self.column, cells.moment(self.formats))

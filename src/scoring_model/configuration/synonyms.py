@@ -191,7 +191,7 @@ HEADERS: Final = {
         plaats woonplaats stad miasto miejscowość postort
         město obec by poststed város település πόλη kaupunki postitoimipaikka oraș localitate
         город місто град grad mesto şehir ilçe il 市区町村 城市 المدينة עיר
-        kota thành_phố linn pilsēta miestas општина ciutat població staður จังหวัด شهر ort01 도시
+        quận_huyện huyện quận kota thành_phố linn pilsēta miestas општина ciutat població staður จังหวัด شهر ort01 도시
         município municipio concelho gemeente gmina kommun kunta
     """,
     "address.region": """
@@ -199,7 +199,7 @@ HEADERS: Final = {
         województwo län
         uf kraj_region fylke megye νομός maakunta județ ship_state mailing_state st
         область регион županija bölge il 都道府県 省份 المنطقة מחוז județ
-        provinsi negeri tỉnh tỉnh_thành kanton canton cantone
+        provinsi negeri tỉnh tỉnh_thành tỉnh_thành_phố kanton canton cantone
         entidad entidad_federativa depto departamento prov county voivodeship powiat
     """,
     "address.postalCode": """
@@ -356,7 +356,7 @@ EARLIER: Final = """
 """Words of headers of what happened before the event."""
 
 FILLERS: Final = (
-    "the of de la le les du des del della di do da dos das der den van het een von l d el los il lo i"
+    "the of or de la le les du des del della di do da dos das der den van het een von l d el los il lo i"
 )
 """Words between those of a header."""
 

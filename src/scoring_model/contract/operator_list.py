@@ -205,4 +205,4 @@ class OperatorLists(Resource):
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"lists": [example(OperatorList)]}]})
 
-    lists: Annotated[tuple[OperatorList, ...], Field(description="By name, at most 20.")]
+    lists: Annotated[tuple[OperatorList, ...], Field(description="By name, at most 40.")]

@@ -282,7 +282,7 @@ def _compared(
     decided = decide(tables, places, selection.stopped)
     evaluate = partial(evaluate_decisions, selection=selection, options=options, files=files)
     evaluations = [
-        evaluate(scorer, table, common(table, one.decisions))
+        evaluate(scorer, table, common(tables[0], one.decisions))
         for scorer, table, one in zip(scorers, tables, decided, strict=True)
     ]
     evaluations[1] = _with_kinds(evaluations[1], scorers[1], decided, selection)
@@ -291,7 +291,7 @@ def _compared(
         explain=partial(_explain, scorers, decided, selection),
         bundles=tuple(map(_bundle, scorers, decided, evaluations)),
         sentences={**scorers[0].sentences, **scorers[1].sentences},
-        notes=(*_notes(scorers), *notes),
+        notes=(*_notes(scorers), *_notes_on_times(*tables), *notes),
     )
 
 
@@ -347,3 +347,12 @@ def _notes(scorers: tuple[Scorer, Scorer]) -> Iterator[str]:
     champion, challenger = map(costs_of, scorers)
     if champion != challenger:
         yield "the costs of the two policies differ: each model's figure cost is under its own"
+
+
+def _notes_on_times(champion: RecordTable, challenger: RecordTable) -> Iterator[str]:
+    """Say that the bundles read times differently, such as in another zone: each model decides by its own."""
+    if apart := int(np.count_nonzero(champion.event_times != challenger.event_times)):
+        yield (
+            f"the bundles read eventTime differently in {apart:,} of {len(champion):,} records "
+            "(records.format.timezone, records.format.dates): days and ages of labels are the champion's"
+        )

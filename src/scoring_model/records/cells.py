@@ -43,10 +43,12 @@ _TO_POINT: Final = str.maketrans(",", ".", "." + _BLANKS)
 _NO_GROUPS: Final = str.maketrans("", "", "," + _BLANKS)
 _INFINITE: Final = re.compile(r"[+-]?inf(?:inity)?", re.ASCII | re.IGNORECASE)
 PLAIN_BOOLEANS: Final = {"true": True, "false": False, "1": True, "0": False, "1.0": True, "0.0": False}
-_TRUE: Final = "t a yes y ja j oui o ya si sí sì s sim tak ano da да evet kyllä on igen ναι áno nai так"
-_FALSE: Final = "f no n tidak nein non não nao nie ne нет hayır nee nej nei ei off nem όχι οχι oxi ohi ні nu"
+_TRUE: Final = "t a yes y ja j oui o ya si sí sì s sim tak ano da да evet kyllä on igen ναι áno nai так có"
+_FALSE: Final = (
+    "f no n tidak nein non não nao nie ne нет hayır nee nej nei ei off nem όχι οχι oxi ohi ні nu không"
+)
 BOOLEANS: Final = PLAIN_BOOLEANS | dict.fromkeys(_TRUE.split(), True) | dict.fromkeys(_FALSE.split(), False)
-"""Words for true and false in lower case, in the languages of Europe, and in Indonesian."""
+"""Words for true and false in lower case, in the languages of Europe, in Indonesian and in Vietnamese."""
 
 # As PostgreSQL, BigQuery and shops write the zone: 2024-02-01 13:45:00+00, 13:45:00 UTC, 13:45:00 -0500.
 _ODD_ZONE: Final = re.compile(
@@ -165,6 +167,21 @@ def ip(value: object) -> object | None:
 
 NUMBERS: Final[Mapping[str | None, Cell]] = {None: number, ",": comma_number, ".": point_number}
 """Readers of numbers by the decimal mark that the file format names."""
+
+
+def number_of(mark: str | None) -> Cell:
+    """Return a reader for number cells; where a file has a decimal mark, the error of another text names its form."""
+    if mark is None:
+        return number
+    read, named = NUMBERS[mark], "comma" if mark == "," else "point"
+
+    def cell(value: object) -> object | None:
+        found = read(value)
+        if isinstance(found, str):
+            raise RuleError(Rule.WRONG_TYPE, f"must be a number with a decimal {named}{form_of(found)}")
+        return found
+
+    return cell
 
 
 def boolean(value: object) -> object | None:
@@ -286,7 +303,7 @@ def field_cells(schema: RecordSchema, birth_formats: tuple[str, ...] = ()) -> di
     birth_formats : tuple of str
         Formats of dates of birth.
     """
-    kinds = {**SIGNAL_CELLS, SignalType.NUMBER: NUMBERS[schema.format.decimal]}
+    kinds = {**SIGNAL_CELLS, SignalType.NUMBER: number_of(schema.format.decimal)}
     signals = {SIGNAL_PREFIX + name: kinds[kind] for name, kind in schema.signals.items()}
     readers = {**IDENTITY_CELLS, "dob": date(birth_formats), **signals}
     for field, words in schema.format.values.items():

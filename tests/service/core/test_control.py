@@ -16,6 +16,7 @@ from scoring_model.contract.outcome import Outcome
 from scoring_model.contract.verification import Verification
 from scoring_model.decision.control import Control, ControlArm
 from scoring_model.scorer import Scorer
+from scoring_model.service.activation.rules import activate_rules
 from scoring_model.service.clients.clients import Caller
 from scoring_model.service.core.rows import ControlDayRow, VerificationRow
 from scoring_model.service.keys.data_keys import Vault
@@ -263,6 +264,37 @@ def test_caps_hold_for_a_day_and_for_all_processes(store_url: str, capped: Path,
         assert shares <= {(name, 0.5 * (day.passed / day.drawn)) for name, day in days.items()}
 
     run_story(store_url, capped, story)
+
+
+def test_rules_from_before_a_control_group_give_no_propensities(
+    sqlite_url: str, sealed: Path, controlled: Path, tmp_path: Path
+) -> None:
+    """Nobody was drawn then for those who were stopped, so those who passed stand for nobody; from then on they do."""
+
+    async def story(world: World) -> None:
+        caller, signals = await world.client(), signals_of(world.bundle)[0]
+        rules = {"rules": [{"code": "A", "title": "a", "when": {"score": {"below": 0}}, "then": "OBSERVE"}]}
+        await activate_rules(
+            world.store, rules, [Scorer.load(one) for one in (sealed, controlled)], by="ops", now=START
+        )
+        before = [await verified(world, caller, signals, "early"), *await stopped(world, caller, 4)]
+        world.clock.at += 48 * HOUR
+        async with opened(sqlite_url, controlled, clock=world.clock) as later:
+            first = await verified(later, caller, signals_of(later.bundle)[1], "first")
+            drawn = await stopped(later, caller, 24, day="later")
+        async with world.store.reading() as reader:
+            clients = await reader.clients()
+        file = tmp_path / "exported.parquet"
+        ends: dict[str, Any] = {"since": START - HOUR, "before": START + 72 * HOUR}
+        types = world.service.scoring.scorer.contents.schema.signals
+        await export_file(world.store, Vault(MASTERS), clients, file, signals=types, **ends)
+        rows = {row["recordId"]: row for row in pq.read_table(file).to_pylist()}
+        assert {one.decided_by for one in before} == {"policy"}
+        assert [rows[one.id]["propensity"] for one in before] == [None] * len(before)
+        assert (stops(first), rows[first.id]["propensity"]) == (False, 1.0)
+        assert {rows[one.id]["propensity"] for one in drawn if stops(one)} == {None, 0.5}
+
+    run_story(sqlite_url, sealed, story)
 
 
 def test_a_person_who_is_not_known_is_never_drawn(sqlite_url: str, controlled: Path) -> None:

@@ -467,6 +467,41 @@ def test_a_list_of_all_scopes_is_in_each(sqlite_url: str, sealed: Path) -> None:
     run_story(sqlite_url, sealed, story)
 
 
+def test_lists_of_a_client_leave_room_for_those_of_all_scopes(
+    sqlite_url: str, sealed: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However many a client has, an operator's list of all scopes gets in; each kind has its own limit."""
+
+    async def story(world: World) -> None:
+        monkeypatch.setattr(changes, "MOST_LISTS", 2)
+        caller = await world.client()
+        for name in ("a", "b"):
+            await listed(world, caller, name, "PASSED", "x")
+        addition = Addition(key="device", outcome=Outcome.FAILED, until=None)
+
+        async def everywhere(name: str, client_id: str | None = None) -> None:
+            of = await OperatedList.open(
+                world.store, MASTERS, name, key="device", client_id=client_id, by="ops"
+            )
+            await of.add(addition, {of.hasher().hash(name): name}, now=world.clock.now())
+
+        for name in ("farm", "ring"):
+            await everywhere(name)
+            assert said(await verified(world, caller, name)) == ("FAILED", "list", name)
+        for name, client_id in (("third", None), ("c", caller.client_id)):
+            with pytest.raises(ValueError, match="one list more than 2"):
+                await everywhere(name, client_id)
+        assert await listed(world, caller, "farm", "FAILED", "y") == 1
+        new = await world.client()
+        assert await copied(world, new) == 2
+        for name in ("a", "b"):
+            await listed(world, new, name, "PASSED", "x")
+        with pytest.raises(Invalid, match="one list more than 2"):
+            await listed(world, new, "c", "PASSED", "x")
+
+    run_story(sqlite_url, sealed, story)
+
+
 def test_clients_that_are_made_during_a_change_miss_nothing(
     store_url: str, sealed: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

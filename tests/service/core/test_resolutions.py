@@ -1,5 +1,7 @@
 """Resolutions: how step-ups and reviews end, who may say so, and what is known from it."""
 
+import asyncio
+import base64
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
@@ -27,6 +29,7 @@ from scoring_model.service.labels.imports import LabelLine, import_labels
 from scoring_model.service.labels.report import Coverage, label_delays
 from scoring_model.service.labels.step_ups import StepUps, _effectiveness, check_step_ups, measure_step_ups
 from scoring_model.service.past.export import export_file
+from scoring_model.service.past.records import read_past
 from scoring_model.service.requests.lists import ListFilter
 from scoring_model.service.resolutions.imports import check_resolutions, import_resolutions, resolution_file
 from scoring_model.service.resolutions.rows import LONGEST_CHAIN, MOST_KEPT
@@ -337,6 +340,45 @@ def test_step_ups_of_rules_and_lists_do_not_measure_those_of_the_policy(store_ur
         assert (found.frauds.count, found.frauds.records) == (4, 6)
         measured = found.effectiveness
         assert (measured.count, measured.records, measured.value) == (1, 2, 0.0)
+
+    run_story(store_url, sealed, story)
+
+
+def test_reports_on_past_records_say_what_else_decided(
+    store_url: str, sealed: Path, tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whom lists and rules stopped, and how step-ups ended, is said where commands read the records of a service."""
+    monkeypatch.setenv("MASTERS", base64.b64encode(bytes(range(32))).decode())
+
+    async def story(world: World) -> None:
+        caller = await world.client()
+        scorers = [Scorer.load(world.bundle)]
+
+        async def told() -> tuple[str, ...]:
+            period: dict[str, Any] = {"since": START - HOUR, "before": START + HOUR}
+            return (await read_past(world.store, Vault(MASTERS), world.secrets, scorers, **period)).describe()
+
+        made = [await stepped_up(world, caller, f"s{number}") for number in range(3)]
+        assert await told() == ()
+        row = await world.row(made[0])
+        for decider, outcome in (("list", "FAILED"), ("list", "PASSED"), ("rule", "STEPPED_UP")):
+            await copied(world, row, decided_by=decider, outcome=outcome)
+        await resolve(world, caller, made[0], APPROVED)
+        await resolve(world, caller, made[1], APPROVED)
+        await resolve(world, caller, made[2], DECLINED)
+        async with world.store.reading() as reader:
+            clients = await reader.clients()
+        await import_labels(world.store, clients, [LabelLine(made[0], None, "fraud", START)], world.clock)
+        found = await told()
+        assert found == (
+            "Applicants stopped by lists: 1, by rules: 1; nobody stands for them",
+            "Step-ups: 4, of them 2 approved (documentCheck 2), 1 declined (manualReview 1), 0 abandoned, 1 without a "
+            "resolution. Of the approved 1 are known frauds so far (50.0%, 95 %: 1.3% to 98.7%)",
+        )
+        words = ("--database", world.url, "--master-key", "env:MASTERS", "--bundle", sealed)
+        out = tmp_path / "export.parquet"
+        code, said, error = await asyncio.to_thread(run, capsys, "data", "export", *words, "--out", out)
+        assert (code, [line for line in said.splitlines() if line in found]) == (0, [*found]), error
 
     run_story(store_url, sealed, story)
 

@@ -281,7 +281,7 @@ async def test_a_night_is_one_day(
 async def test_verdicts_that_rules_made_are_the_same_by_the_same_bundle(
     world: World, tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Their reasons begin with those of the rules, which the bundle does not give."""
+    """Their reasons begin with those of the rules, which the bundle does not give; the file has both outcomes."""
     monkeypatch.setenv("MASTERS", base64.b64encode(bytes(range(32))).decode())
     (tmp_path / "rules.yaml").write_text(RULES)
     document = read_yaml(tmp_path / "rules.yaml")
@@ -294,3 +294,8 @@ async def test_verdicts_that_rules_made_are_the_same_by_the_same_bundle(
     )
     assert code == 0, error
     assert json.loads(said)["sameBundle"] == {"replayed": 12, "differ": 0}
+    rows = pq.read_table(tmp_path / "o.parquet").to_pylist()
+    verdicts = [(one.scoring_outcome, one.policy_outcome) for one in made]
+    assert [(row["scoringOutcome"], row["policyOutcome"]) for row in rows] == verdicts
+    assert [row["whatifOutcome"] for row in rows] == [one.policy_outcome for one in made]
+    assert not any(row["flipped"] for row in rows)

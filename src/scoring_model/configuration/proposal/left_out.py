@@ -203,9 +203,10 @@ def _least_after(column: Profile) -> float:
     That says what became of an application later, such as arrears, refunds or a block, or how something stands.
     The status of a check, such as pass and fail, is known at the event.
     """
-    if tells(column.words, synonyms.EARLIER):
+    words = column.words.replace("past_due", "overdue")  # nothing that is past
+    if tells(words, synonyms.EARLIER):
         return 1.0
-    if tells(column.words, synonyms.AFTERWARDS + synonyms.ENDED):
+    if tells(words, synonyms.AFTERWARDS + synonyms.ENDED):
         return _APART
     is_check = any(tells(words_of(word), synonyms.PASSED + synonyms.FAILED) for word in words_in(column))
     return _STANDS_APART if tells(column.words, synonyms.STATUSES) and not is_check else 1.0

@@ -83,7 +83,7 @@ def _place(headers: Sequence[str], name: str) -> int | None:
         return place
     beside = ranks(synonyms.HEADERS["address.postalCode"]) if name == "address.city" else {}
     for header in headers:  # town_city, and plz_ort for 8001 Zürich
-        parts = set(header.split("_"))
+        parts = {*header.split("_")} - {*known(synonyms.FILLERS)}
         if len(parts) > 1 and not parts.isdisjoint(places) and places.keys() | beside.keys() >= parts:
             return _AROUND
     if not text:

@@ -7,7 +7,9 @@ from typing import Final
 import numpy as np
 
 from scoring_model.arrays import IntArray
+from scoring_model.configuration import synonyms
 from scoring_model.configuration.configuration import RecordSettings
+from scoring_model.configuration.headers import tells
 from scoring_model.configuration.profiles import Kind, Profile, counted_like, counts_seconds, profile
 from scoring_model.configuration.proposal.draft import Proposal
 from scoring_model.configuration.proposal.label_columns import (
@@ -161,26 +163,19 @@ def find_known(proposal: Proposal) -> None:
     event = proposal.of("eventTime")
     if event is None:
         return
-    events, targets = event.times, proposal.targets()
-    label = proposal.of("label")
+    events, label = event.times, proposal.of("label")
     if label is None:
         return
     if label.kind is Kind.TIME and not come_before(label.times, events):
         proposal.fields["labelKnownAt"] = label.name
-    times = [column for column in proposal.free() if column.kind is Kind.TIME]
-    shown = [
-        column
-        for column in times
-        if len(targets)
-        and tell_when_known(column.times, events, _with_findings(targets, label, column.times))
-    ]
+    shown, why = _shown_times(proposal, label, events)
     for name in ("labelKnownAt", "labelReportedAt"):
         column = proposal.likeliest(name, [Kind.TIME])
         if name == "labelKnownAt" and shown and column not in shown:
             column = shown[0]
             proposal.decisions.append(
                 f"{column.name} is taken for the time at which labels became known: nearly all frauds have one, "
-                "records without a label have none. Check records.columns.labelKnownAt."
+                f"{why}. Check records.columns.labelKnownAt."
             )
         if column is None or name in proposal.fields:
             continue
@@ -192,6 +187,29 @@ def find_known(proposal: Proposal) -> None:
             continue
         proposal.fields[name] = column.name
         _with_clock(proposal, name)
+
+
+def _shown_times(proposal: Proposal, label: Profile, events: IntArray) -> tuple[list[Profile], str]:
+    """List the times that show when labels became known, and say what shows it beside that nearly all frauds have one.
+
+    Where none does, frauds that another column stopped have a time too: then the header must name fraud.
+    """
+    times = [column for column in proposal.free() if column.kind is Kind.TIME]
+    targets = proposal.targets()
+    if not len(targets):
+        return [], ""
+    shown = [
+        column
+        for column in times
+        if tell_when_known(column.times, events, _with_findings(targets, label, column.times))
+    ]
+    named = [
+        column
+        for column in times
+        if tells(column.words, synonyms.FRAUD_STEMS)
+        and tell_when_known(column.times, events, (targets == 1).astype(np.int64))
+    ]
+    return (shown, "records without a label have none") if shown else (named, "and its header names fraud")
 
 
 def _with_findings(targets: IntArray, label: Profile, times: IntArray) -> IntArray:

@@ -34,9 +34,10 @@ async def add_list_entries(call: Call) -> Response:
     A list belongs to the history scope of the client, and decides at once: who has one of its values passes, is
     stepped up or fails, whatever the model says. Pass lists come first, then fail lists, step-up lists, and rules of
     the operator. Adding a value again changes nothing, so a failed request can be repeated; with another `until` it
-    gets that end. Up to 1,000 values at once, every further hundred costs a token of the rate limit; 20 lists of
-    200,000 values (422, `too_many_lists`, `too_many_entries`). Values are stored as hashes and never shown. A client
-    has one such request under way: the next one is answered with 429, `one_at_a_time`.
+    gets that end. Up to 1,000 values at once, every further hundred costs a token of the rate limit; 20 lists,
+    besides those that the operator gives to all clients, of 200,000 values (422, `too_many_lists`,
+    `too_many_entries`). Values are stored as hashes and never shown. A client has one such request under way: the next
+    one is answered with 429, `one_at_a_time`.
     """
     pay = partial(spend, call.service, call.context, call.caller)
     return created(call, await call.service.lists.add(call.caller, call.body, call.request, pay))

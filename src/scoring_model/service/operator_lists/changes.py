@@ -17,8 +17,11 @@ from scoring_model.contract.violation import Invalid, Violation
 from scoring_model.service.core.rows import ListChangeRow, ListEntryRow, OperatorListRow
 from scoring_model.service.store import WHOLE_DATABASE, Reader, Store, Transaction
 
+ALL_SCOPES: Final = ""
+"""The history scope of the lists of all; no client has it."""
+
 MOST_LISTS: Final = 20
-"""Lists of a history scope."""
+"""Lists of a history scope, besides as many of all scopes."""
 
 MOST_ENTRIES: Final = 200_000
 """Entries of a list that were not removed."""
@@ -177,6 +180,7 @@ async def check_addition(
     *,
     now: int,
     beside: Collection[str] = (),
+    of_all: bool = False,
 ) -> None:
     """Check that a list takes values, before the first is added.
 
@@ -184,6 +188,8 @@ async def check_addition(
     ----------
     beside : collection of str
         Names of the lists that are added to together with it.
+    of_all : bool
+        Whether it will be a list of all scopes, which are not counted in the history scope of a client.
 
     Raises
     ------
@@ -193,7 +199,7 @@ async def check_addition(
     if addition.until is not None and addition.until <= now:
         raise Invalid([Violation("/until", Rule.TOO_EARLY, "must be later than now")])
     async with store.reading() as reader:
-        row = await _list_of(reader, change, addition, beside)
+        row = await _list_of(reader, change, addition, beside, of_all=of_all)
         if row is None:
             _check_room(len(set(hashes)))
         elif row.entries + len(hashes) > MOST_ENTRIES:
@@ -272,13 +278,24 @@ def _check_room(entries: int) -> None:
 
 
 async def _list_of(
-    reader: Reader, change: ListChange, addition: Addition, beside: Collection[str] = ()
+    reader: Reader,
+    change: ListChange,
+    addition: Addition,
+    beside: Collection[str] = (),
+    *,
+    of_all: bool = False,
 ) -> OperatorListRow | None:
-    """Find the list; refuse another key or outcome, and one list more than there may be."""
+    """Find the list; refuse another key or outcome, and one list more than there may be.
+
+    So many lists as a client may have do not keep an operator from adding one of all scopes.
+    """
     known = {row.name: row for row in await reader.lists_of(change.history_scope)}
     row = known.get(change.name)
     if row is None:
-        if len({change.name, *known, *beside}) > MOST_LISTS:
+        own = {change.name, *known, *beside}
+        if change.history_scope != ALL_SCOPES:
+            own = set() if of_all else own - {one.name for one in await reader.lists_of(ALL_SCOPES)}
+        if len(own) > MOST_LISTS:
             detail = f"would be one list more than {MOST_LISTS}, which a history scope may have"
             raise Invalid([Violation("/list", "too_many_lists", detail)])
     elif (row.key, row.outcome) != (addition.key, addition.outcome.value):

@@ -18,6 +18,7 @@ from scoring_model.service.clients.clients import find_client
 from scoring_model.service.keys.keyring import Keyring
 from scoring_model.service.keys.secrets import Secrets, load_or_create
 from scoring_model.service.operator_lists.changes import (
+    ALL_SCOPES,
     AT_ONCE,
     BEFORE_HASHES,
     Addition,
@@ -31,9 +32,6 @@ from scoring_model.service.operator_lists.changes import (
 )
 from scoring_model.service.operator_lists.values import ValueHasher, chosen_key, fields_of
 from scoring_model.service.store import WHOLE_DATABASE, Store
-
-ALL_SCOPES: Final = ""
-"""The history scope of the lists of all; no client has it."""
 
 MOST_PRODUCTS: Final = 2_000_000
 """Values times history scopes of one command: a minute."""
@@ -132,7 +130,13 @@ class OperatedList:
         for scope, hashes in whole:
             try:
                 await check_addition(
-                    self.store, self._change(scope), addition, hashes, now=now, beside=beside
+                    self.store,
+                    self._change(scope),
+                    addition,
+                    hashes,
+                    now=now,
+                    beside=beside,
+                    of_all=scope != self.history_scope,
                 )
             except Invalid as error:
                 if scope == self.history_scope:

@@ -12,6 +12,7 @@ from scoring_model.records import rfc3339
 from scoring_model.service.core.payload import signals_are_gone
 from scoring_model.service.core.rows import (
     ClientRow,
+    ControlDayRow,
     IdentityRow,
     PersonKeyRow,
     ResolutionRow,
@@ -111,19 +112,25 @@ async def past_pages(
     async with store.reading() as reader:
         await require_keys(reader)
         known = await reader.clients()
+        controls = _Controls(await reader.control_days(0, LATEST // DAY))
     for client in known:
         if client.sandbox or (clients is not None and client.client not in clients):
             continue
         after, full = cursors.get(client.client, (since, b"")), True
         while full:
-            page = await _page(store, vault, client, after, before)
+            page = await _page(store, vault, client, after, before, controls)
             yield page
             if full := len(page.rows) == PAGE:
                 after = (page.rows[-1].completed_at or 0, page.rows[-1].id)
 
 
 async def _page(
-    store: Store, vault: Vault, client: ClientRow, after: tuple[int, bytes], before: int
+    store: Store,
+    vault: Vault,
+    client: ClientRow,
+    after: tuple[int, bytes],
+    before: int,
+    controls: "_Controls",
 ) -> PastPage:
     async with store.reading() as reader:
         found = await reader.completed(client.client, after, PAGE)
@@ -132,7 +139,8 @@ async def _page(
         wanted = list({row.identity_id: None for row in rows if row.identity_id is not None})
         identities = await reader.identities_by_ids(wanted)
         labels = await reader.labels([row.id for row in rows])
-        propensities = await _propensities(reader, rows)
+        had_control = controls.had(client.pool, rows)
+        propensities = await _propensities(reader, rows, had_control)
         resolutions = await resolutions_of(reader, [row.id for row in rows])
     return PastPage(
         client=client,
@@ -148,7 +156,30 @@ async def _page(
     )
 
 
-async def _propensities(reader: Reader, rows: Sequence[VerificationRow]) -> dict[bytes, float]:
+class _Controls:
+    """Tells which verifications were decided while there was a control group, or all where there never was one.
+
+    A passed one does not say so itself: its `decided_by` is stored where rules or lists are in use, too.
+    """
+
+    def __init__(self, days: Sequence[ControlDayRow]) -> None:
+        self._began = {one.history_scope: one.day for one in reversed(days)}
+        self._policies: set[str | None] = set()
+
+    def had(self, history_scope: str, rows: Sequence[VerificationRow]) -> frozenset[bytes]:
+        """Return the ids of those that were: of a policy that drew, or not before the day of the first draw."""
+        self._policies.update(row.policy_version for row in rows if row.control_share is not None)
+        began = self._began.get(history_scope, 0)
+        return frozenset(
+            row.id
+            for row in rows
+            if (row.completed_at or 0) // DAY >= began or row.policy_version in self._policies
+        )
+
+
+async def _propensities(
+    reader: Reader, rows: Sequence[VerificationRow], had_control: Collection[bytes]
+) -> dict[bytes, float]:
     """Return the probability with which each verification passed, of those that passed under a control group.
 
     Whom the policy, a list or a rule lets pass always passes. Where a cap was reached, it is the share of the control
@@ -158,7 +189,8 @@ async def _propensities(reader: Reader, rows: Sequence[VerificationRow]) -> dict
     found = {
         row.id: 1.0
         for row in rows
-        if row.outcome == Outcome.PASSED
+        if row.id in had_control
+        and row.outcome == Outcome.PASSED
         and row.decided_by in (DecidedBy.POLICY, DecidedBy.LIST, DecidedBy.RULE)
     }
     controlled = [row for row in rows if row.decided_by == DecidedBy.CONTROL]

@@ -15,6 +15,7 @@ from scoring_model.scorer.scorer import Scorer
 from scoring_model.service.core.rows import ClientRow
 from scoring_model.service.keys.data_keys import Vault
 from scoring_model.service.keys.secrets import Secrets
+from scoring_model.service.past.decided import decided_sentences
 from scoring_model.service.past.export import ROW_GROUP, ExportedVerification, RecordColumns, record_of
 from scoring_model.service.past.pages import LEFT_OUT, LeftOut, PastPage, past_pages
 from scoring_model.service.past.replay import NOT_REPLAYED, Replayer
@@ -57,12 +58,13 @@ class PastRecords:
         return RecordRows(table=table, rows=self.rows[place][table.source_rows], seconds=self.seconds[place])
 
     def describe(self) -> tuple[str, ...]:
-        """Say in sentences what was left out."""
-        return tuple(
+        """Say in sentences what was left out, whom lists and rules stopped, and how step-ups ended."""
+        left_out = (
             f"Left out: {count:,} verifications {text}"
             for reason, text in {**LEFT_OUT, **NOT_REPLAYED}.items()
             if (count := self.left_out.get(reason))
         )
+        return (*left_out, *decided_sentences(self.records))
 
 
 async def read_past(

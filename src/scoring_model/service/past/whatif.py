@@ -41,6 +41,7 @@ SCHEMA: Final = pa.schema(
         ("eventTime", pa.timestamp("us", "UTC")),
         ("scoringScore", pa.int16()),
         ("scoringOutcome", _TEXT),
+        ("policyOutcome", _TEXT),
         ("modelVersion", _TEXT),
         ("policyVersion", _TEXT),
         ("whatifScore", pa.int16()),
@@ -51,8 +52,8 @@ SCHEMA: Final = pa.schema(
         ("label", _TEXT),
     ]
 )
-"""Columns of the file: the verdict of score and thresholds, whatever a control group, list or rule made of it, that of
-the other bundle with the lists and rules that are tried, whether the outcomes differ, and the latest label."""
+"""Columns of the file: the verdict, what score and thresholds alone decided, the verdict of the other bundle with the
+lists and rules that are tried, whether it differs from that of score and thresholds, and the latest label."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -347,6 +348,7 @@ def _cells(page: PastPage, row: VerificationRow, new: Score, override: Override 
         page.client.client_id,
         row.completed_at,
         row.score,
+        row.outcome,
         row.outcome_of_policy,
         row.model_version,
         row.policy_version,

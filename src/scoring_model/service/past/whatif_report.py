@@ -75,7 +75,7 @@ def _basis(whatif: WhatIf) -> str:
         return f"{bundle} None of {whatif.verifications:,} completed verifications could be decided again."
     return (
         f"{bundle} {whatif.replayed:,} of {whatif.verifications:,} completed verifications were decided again, from "
-        f"{day(whatif.first)} to {day(whatif.last)}, on {whatif.days:,} days."
+        f"{day(whatif.first)} to {day(whatif.last)} (UTC), on {whatif.days:,} days."
     )
 
 
@@ -181,8 +181,8 @@ def _flips(whatif: WhatIf, sentences: Mapping[str, str], before: int) -> Section
         key=lambda flip: -flip[2].sum(),
     )
     text = (
-        f"Labels are those reported by {day(before)}. Reasons are those of the stricter of both decisions; a decision "
-        "has up to five."
+        f"Labels are those reported by {day(before)} (UTC). Reasons are those of the stricter of both decisions; a "
+        "decision has up to five."
     )
     reasons = reasons_grid(
         (
