@@ -116,7 +116,7 @@ async def _import(
     reading = done = None
     if files:
         reading = read_records(files, scorer.contents.schema, labelled=False)
-        _check_ids(reading)
+        _check(reading)
         total = len(reading.table)
         done = await work.run(reading.table, progress=lambda records: progress(records, total))
     if finish:
@@ -124,9 +124,19 @@ async def _import(
     return reading, done
 
 
-def _check_ids(reading: Reading) -> None:
+def _check(reading: Reading) -> None:
+    """Refuse files without a good row, which would leave the history empty, and those without ids."""
+    from scoring_model.records.quarantine import count_violations, unread_forms
     from scoring_model.service.past.history_import import ImportRefused
 
+    if reading.rows and not len(reading.table):
+        counts = ", ".join(
+            f"{field or 'record'} {rule}: {count:,}"
+            for (field, rule), count in count_violations(reading).items()
+        )
+        raise ImportRefused(
+            f"none of {reading.rows:,} rows obeys the contract ({counts}){unread_forms(reading)}"
+        )
     if len(reading.table) and all(
         name == str(row)
         for name, row in zip(reading.table.record_ids, reading.table.source_rows, strict=True)

@@ -118,7 +118,7 @@ def test_a_verification_gets_what_the_next_row_of_the_file_gets(
 def test_an_import_that_breaks_a_rule_is_refused(
     summed: Any, summing: Path, tmp_path: Path, capsys: Captured
 ) -> None:
-    """Records of the future, records without ids and an unknown client; nothing is imported, nobody waits."""
+    """Records of the future, files without a good row or ids, an unknown client; nothing is imported, nobody waits."""
     now = SystemClock().now()
 
     async def client_of() -> Credentials:
@@ -131,7 +131,10 @@ def test_an_import_that_breaks_a_rule_is_refused(
     future = write_lines(tmp_path / "future.jsonl", [replace(one, at=now + DAY).record()])
     bare = {name: value for name, value in one.record().items() if name != "recordId"}
     without = write_lines(tmp_path / "without.jsonl", [bare])
+    broken = write_lines(tmp_path / "broken.jsonl", [one.record() | {"dob": "1990-02-31"}])
     mine = client.headers["x-client-id"]
+    said = refused(capsys, "history", "import", broken, *named, mine)
+    assert "obeys the contract (dob not_a_date: 1)" in said
     assert "later than now" in refused(capsys, "history", "import", future, *named, mine)
     assert "no column recordId" in refused(capsys, "history", "import", without, *named, mine)
     assert "no client" in refused(capsys, "history", "import", future, *named, "cl_none")
