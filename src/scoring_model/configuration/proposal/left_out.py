@@ -53,14 +53,14 @@ _NAMES_FRAUD: Final = (
     "its header names fraud, so it may follow from the label: a signal if it is known at the event",
     "",
 )
-_CLOCK: Final = 0.999  # rank correlation with the time or the row from which a number runs with it
+_CLOCK: Final = 0.99  # rank correlation with the time or the row from which a number runs with it
 _CLOCK_ROWS: Final = 10_000
 _LEAK: Final = 0.99  # as training.leakage_checks.max_auc
 _MOSTLY: Final = 0.8
 _RARE: Final = 0.5  # share of records that have a finding, and what follows from it
 _APART: Final = 0.6  # ROC AUC from which a column that comes after the event by its header tells frauds
 _STANDS_APART: Final = 0.75  # the same of how something stands, which may be known at the event
-_TURNS: Final = 1.05  # changes of a value over time for each value, at most, in a code that runs with it
+_TURNS: Final = 1.05  # stretches of time for each value, at most, in a code that runs with it
 _BATCH: Final = 5  # least mean number of records of such a code
 _GROUPS: Final = 200  # maximum distinct values for meaningful fraud shares
 
@@ -287,11 +287,13 @@ def _is_clock(proposal: Proposal, profile: Profile, seconds: FloatArray) -> bool
 
 def _has_stretches(profile: Profile, seconds: FloatArray) -> bool:
     codes = profile.column.codes
-    if len(seconds) != len(codes) or len(profile.counts) < FEWEST or profile.counts.mean() < _BATCH:
+    fewest = profile.counts.min() if 1 < len(profile.counts) < FEWEST else profile.counts.mean()
+    if len(seconds) != len(codes) or len(profile.counts) < 2 or fewest < _BATCH:
         return False
     codes = codes[np.lexsort((codes, seconds))]
     codes = codes[codes >= 0]
-    return bool((codes[1:] != codes[:-1]).sum() <= _TURNS * len(profile.counts))
+    stretches = 1 + (codes[1:] != codes[:-1]).sum()
+    return bool(stretches <= _TURNS * len(profile.counts))
 
 
 def _ranks(numbers: FloatArray) -> FloatArray:
