@@ -6,7 +6,7 @@ honest client's p99 reaches 1 s during an attack that needs no credentials, if w
 more than fourfold, if any of its requests fails, or if the service does not stop within its grace period. Each attack
 takes about `--seconds`.
 
-Attacks on stored rows are those of another client with default rights, whose identity has 1,000 verifications; the
+Attacks on stored rows are those of another client with the default quota, whose identity has 1,000 verifications; the
 honest client writes meanwhile. Each is measured in `--rounds` pairs of turns with and without it, which begin in turn
 with either, since a machine that is also used by others is slower at one time than at another. The median ratio of both
 p99 counts. Exits with 1 too if one costs the service 200 MiB more than before, or if this ratio is above 2. The second
@@ -21,6 +21,7 @@ import json
 import math
 import multiprocessing
 import os
+import random
 import statistics
 import tempfile
 import time
@@ -40,6 +41,7 @@ from shared.script import Verdict, at_most, in_turns, run
 
 from multiplied import multiply
 from outside_client import (
+    HOOK,
     IDENTITIES,
     PERSON,
     VERIFICATIONS,
@@ -72,15 +74,23 @@ NICENESS: Final = 5
 MANY: Final = 1_000
 """Verifications of the identity that attacks on stored rows name."""
 
+LABELS: Final = "/scoring/v1/labels"
+PERSONS: Final = 40
+"""Large persons that one attack erases."""
+
+HOOKS: Final = 50
+"""Most webhooks of a client."""
+
 DEFAULT: Final = "6000/60"
 
 
 @dataclass(frozen=True)
 class Target:
-    """What an attack needs to know: headers of good credentials, and an identity with `MANY` verifications."""
+    """What an attack needs to know: headers of good credentials, and identities with `MANY` verifications each."""
 
     credentials: bytes
     identity: str = ""
+    others: tuple[str, ...] = ()
 
 
 class Bound(Enum):
@@ -155,6 +165,13 @@ def combining_marks(target: Target, _: int) -> bytes:
     return POST + target.credentials + b"content-length: %d\r\n\r\n" % len(_marks()) + _marks()
 
 
+def posted(path: str, target: Target, content: Mapping[str, object]) -> bytes:
+    """Make a request with a body."""
+    body = json.dumps(content).encode()
+    head = f"POST {path} HTTP/1.1\r\nHost: a\r\ncontent-type: application/json\r\n".encode()
+    return head + target.credentials + b"content-length: %d\r\n\r\n" % len(body) + body
+
+
 @cache
 def labels(target: Target, first: int, count: int) -> bytes:
     """Make a request with different labels of the identity."""
@@ -163,9 +180,7 @@ def labels(target: Target, first: int, count: int) -> bytes:
         {**label, "knownAt": f"2026-01-01T00:00:{place // 10**6:02}.{place % 10**6:06}Z"}
         for place in range(first, first + count)
     ]
-    body = json.dumps({"labels": rows}).encode()
-    head = b"POST /scoring/v1/labels HTTP/1.1\r\nHost: a\r\ncontent-type: application/json\r\n"
-    return head + target.credentials + b"content-length: %d\r\n\r\n" % len(body) + body
+    return posted(LABELS, target, {"labels": rows})
 
 
 def most_labels(target: Target, number: int) -> bytes:
@@ -182,6 +197,34 @@ def empty_page(target: Target, _: int) -> bytes:
     """Ask for a page that checks as many rows as a page may, and finds none."""
     path = f"/scoring/v1/verifications?identityId={target.identity}&modelVersion=x".encode()
     return b"GET " + path + b" HTTP/1.1\r\n" + HOST + target.credentials + b"\r\n"
+
+
+def longest_history(target: Target, _: int) -> bytes:
+    """Verify a person whose history is longer than what a window sees."""
+    return posted(VERIFICATIONS, target, {"identityId": target.identity})
+
+
+def most_deliveries(target: Target, _: int) -> bytes:
+    """Make an event, which becomes a delivery of each webhook."""
+    return posted(VERIFICATIONS, target, {"signals": {"vpn": True}})
+
+
+@cache
+def _values(target: Target, operation: str) -> bytes:
+    persons = [{"firstName": f"Ann{place}", "lastName": "Lee", "dob": "1990-02-01"} for place in range(1_000)]
+    made = {"key": "person", "outcome": "FAILED"} if operation == "entries" else {}
+    return posted(f"/scoring/v1/lists/{operation}", target, {"list": "many", "values": persons, **made})
+
+
+def most_values(target: Target, number: int) -> bytes:
+    """Add as many values to a list as a request may, and remove them again."""
+    return _values(target, "removals" if number % 2 else "entries")
+
+
+def large_person(target: Target, _: int) -> bytes:
+    """Erase one of the persons who have many verifications."""
+    path = f"{IDENTITIES}/{random.choice(target.others)}".encode()
+    return b"DELETE " + path + b" HTTP/1.1\r\n" + HOST + target.credentials + b"\r\n"
 
 
 LONGEST: Final = b"GET /docs/swagger-ui-bundle.js HTTP/1.1\r\nHost: a\r\n\r\n" * 500
@@ -203,6 +246,10 @@ ATTACKS: Final[Mapping[str, tuple[Attack, int, Bound]]] = {
     "too many labels": (partial(ask, request=too_many_labels, pause=1), 100, Bound.TWICE),
     "abandoned labels": (abandon, 100, Bound.TWICE),
     "empty pages": (partial(ask, request=empty_page), 4, Bound.TWICE),
+    "longest histories": (partial(ask, request=longest_history), 4, Bound.TWICE),
+    "most values of lists": (partial(ask, request=most_values, pause=1), 100, Bound.TWICE),
+    "large persons": (partial(ask, request=large_person), 4, Bound.TWICE),
+    "most deliveries": (partial(ask, request=most_deliveries), 4, Bound.TWICE),
 }
 """By name: what each connection does, the number of connections, and the bound of others' latency."""
 
@@ -309,7 +356,7 @@ def measure_on_rows(
     name: str, service: Running, client: OutsideClient, other: OutsideClient, seconds: float, rounds: int
 ) -> Verdict:
     """Judge what an attack of `other` on stored rows costs, in pairs of turns."""
-    target = Target(_lines(other), _large_identity(service, other))
+    target = _target(name, service, other)
     before = resident_mebibytes(service.process.pid)
     both, ratios = {False: Honest(), True: Honest()}, []
 
@@ -323,6 +370,10 @@ def measure_on_rows(
     for used, without in in_turns(rounds, turn):
         cpu = [float(np.quantile(one.cpu, 0.99)) for one in (used, without)]
         ratios.append((used.quantile(0.99) / without.quantile(0.99), cpu[0] / cpu[1]))
+    for hook in other.ask(
+        "GET", WEBHOOKS
+    ).json:  # so that their deliveries do not delay the end of the service
+        other.ask("DELETE", f"{WEBHOOKS}/{hook['id']}")
     ratio, of_cpu = (statistics.median(column) for column in zip(*ratios, strict=True))
     most = min(MOST_MEBIBYTES, before + MOST_MORE)
     holds = ratio <= MOST_RATIO and both[True].mebibytes <= most and not both[True].failed
@@ -340,9 +391,20 @@ def _lines(client: OutsideClient) -> bytes:
     return b"".join(f"{key}: {value}\r\n".encode() for key, value in client.credentials.items())
 
 
-def _large_identity(service: Running, client: OutsideClient) -> str:
+def _target(name: str, service: Running, client: OutsideClient) -> Target:
+    """Prepare what an attack names."""
+    if name == "most deliveries":
+        for _ in range(HOOKS):
+            client.made(WEBHOOKS, HOOK)
+    persons = PERSONS if name == "large persons" else 0
+    made = [_large_identity(service, client, number) for number in range(1 + persons)]
+    return Target(_lines(client), made[0], tuple(made[1:]))
+
+
+def _large_identity(service: Running, client: OutsideClient, number: int) -> str:
     """Make an identity with `MANY` verifications, each with its own link records."""
-    made = str(client.made(IDENTITIES, PERSON)["id"])
+    person = {**PERSON, "firstName": f"{PERSON['firstName']}{number}"}
+    made = str(client.made(IDENTITIES, person)["id"])
     first = client.made(VERIFICATIONS, {"identityId": made})["id"]
     multiply(service.log.with_name("scoring.db"), first, MANY - 1)
     return made
@@ -367,11 +429,11 @@ def main(
             on_core(two_cores()[1]),
         ):
             client = OutsideClient(port_of(service), new_credentials(folder, database))
-            other = OutsideClient(client.port, new_credentials(folder, database, quota=DEFAULT))
             print(f"{'':34}{'requests':>8}{'failed':>8}{'p50 ms':>10}{'p99 ms':>10}{'MiB':>10}")
             usual: dict[str, float] = {}
             for name in attack:
                 if ATTACKS[name][2] is Bound.TWICE:
+                    other = OutsideClient(client.port, new_credentials(folder, database, quota=DEFAULT))
                     yield measure_on_rows(name, service, client, other, seconds, rounds)
                 else:
                     yield measure(name, service, client, seconds, usual)

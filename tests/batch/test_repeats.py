@@ -7,6 +7,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
+from linked_use import with_contacts
 from scoring_model.batch import export_features, score_file
 from scoring_model.batch.dataset import dataset_parts, score_dataset
 from scoring_model.batch.dataset_run import Shard
@@ -21,7 +22,7 @@ LIMITS = Limits(part_rows=64, piece_rows=300)
 @pytest.fixture(scope="module")
 def files(small: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, Path]:
     """Records to score; a history with the first 50 of them, one of these refused there; one without."""
-    table = pq.read_table(small).slice(0, 400)
+    table = with_contacts(pq.read_table(small).slice(0, 400))
     folder = tmp_path_factory.mktemp("repeats")
     paths = folder / "scored.parquet", folder / "overlapping.parquet", folder / "past.parquet"
     born = table.column("dob").to_pylist()

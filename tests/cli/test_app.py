@@ -21,6 +21,7 @@ import pytest
 from identity_use import YAML, relaxed, write_configuration
 from program import Captured, refused, run
 from scoring_model.scorer import Scorer
+from scoring_model.scorer.frames import AbsentColumns
 from scoring_model.service.keys.keyring import parse_master_keys
 
 
@@ -265,6 +266,23 @@ def test_history_of_a_scored_file(
     run(capsys, "score", sealed, parts[2], "--out", out, "--history", parts[1], "--history", parts[0])
     expected = scorer.score(table).column("margin").to_pylist()[200:]
     assert pq.read_table(out).column("margin").to_pylist() == expected
+
+
+def test_a_signal_without_a_column_is_named(
+    capsys: Captured, sealed: Path, config: Path, few: Path, tmp_path: Path
+) -> None:
+    """By `check`, and by `score` of a file and of a folder: a column that is called otherwise now changes decisions."""
+    data, table = tmp_path / "renamed.parquet", pq.read_table(few)
+    names = ["canal" if name.endswith("channel") else name for name in table.column_names]
+    pq.write_table(table.rename_columns(names), data)
+    for command in (
+        ["check", data, "--config", config],
+        ["score", sealed, data, "--out", f"{tmp_path}/out/", "--threads", 1],
+    ):
+        code, _, error = run(capsys, *command)
+        assert (code, "signals.channel" in error, "in every record" in error) == (0, True, True), command
+    with pytest.warns(AbsentColumns, match=r"^the model reads signals\.channel, which no column holds"):
+        assert run(capsys, "score", sealed, data, "--out", tmp_path / "out.parquet")[0] == 0
 
 
 @pytest.mark.parametrize(

@@ -120,3 +120,17 @@ def test_a_share_is_between_nothing_and_all(share: float) -> None:
     """Percentages and NaN are no shares."""
     with pytest.raises(ValueError, match="0 <= max_share <= 1"):
         accept(reading_of("1990-01-01"), max_share=share)
+
+
+def test_another_decimal_mark_is_named() -> None:
+    """Each such row says its form, and the refusal which setting it is about."""
+    sums = pa.array(["1.049,90", "749,5", "1,049.90", "749.5", "749.5"])
+    table = pa.table({"eventTime": ["2024-01-01"] * 5, "signals.sum": sums})
+    schema = RecordSchema(signals={"sum": SignalType.NUMBER}, format=FileFormat(decimal=","))
+    reading = read_records(table, schema, labelled=False)
+    details = [found.detail for _, found in reading.violations]
+    assert details[0] == "must be a number with a decimal comma, got the form 9,999.99"
+    with pytest.raises(
+        TooManyBadRows, match=r"; check records\.format\.decimal for signals\.sum like '999\.9' \(2 rows"
+    ):
+        accept(reading, max_share=0.1)

@@ -2,6 +2,8 @@
 
 from typing import Final
 
+import pyarrow as pa
+
 from identity_use import relaxed
 from scoring_model.history import COUNT_KINDS, STATISTICS, Amount
 
@@ -58,3 +60,10 @@ def linked(*, summing: bool) -> str:
         text = text.replace("    subject: [subjectId]\n", _KEYS_OF_TEXTS)
         text = text.replace("  cap: 100\n", f"  cap: 100\n{_AMOUNTS}").replace("signals:\n", _TEXTS)
     return text
+
+
+def with_contacts(table: pa.Table) -> pa.Table:
+    """Add columns for the texts that summing configurations read, without values."""
+    for name in ("email", "ip", "mobile"):
+        table = table.append_column(f"signals.{name}", pa.nulls(len(table), pa.string()))
+    return table

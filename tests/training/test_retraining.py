@@ -354,9 +354,11 @@ def test_one_who_passed_by_a_list_is_no_control_group() -> None:
     """Propensities of which none is below 1 leave the records, so that all others are observed as before."""
     past = pa.table({"recordId": ["p"]})
     outcomes = ["PASSED", "PASSED", "FAILED"]
+    ended = pa.array([None] * 3, pa.string())
 
     def joined(propensities: list[float | None]) -> list[pa.Table]:
-        ours = pa.table({"scoringOutcome": outcomes, "propensity": pa.array(propensities, pa.float64())})
+        columns = {"scoringOutcome": outcomes, "resolution": ended}
+        ours = pa.table({**columns, "propensity": pa.array(propensities, pa.float64())})
         return _with_propensities([past], ours, lambda text: None)
 
     for nobody in ([None] * 3, [1.0, None, None]):
@@ -365,3 +367,17 @@ def test_one_who_passed_by_a_list_is_no_control_group() -> None:
         [1.0],
         [1.0, None, 0.05],
     ]
+
+
+def test_who_was_approved_after_a_step_up_is_observed() -> None:
+    """Of the others who did not pass nobody knows what they were."""
+    ours = pa.table(
+        {
+            "scoringOutcome": ["PASSED", "STEPPED_UP", "STEPPED_UP", "STEPPED_UP", "FAILED"],
+            "resolution": [None, "APPROVED", "DECLINED", None, None],
+            "propensity": pa.array([None] * 5, pa.float64()),
+        }
+    )
+    said: list[str] = []
+    _with_propensities([], ours, said.append)
+    assert said[0].startswith("3 applicants were stopped, or stepped up and not approved: without a label")

@@ -32,10 +32,11 @@ from scoring_model.parallel import Workers
 from scoring_model.parallel.progress import Progress, Report
 from scoring_model.records.atomic import json_text
 from scoring_model.records.quarantine import QUARANTINE_COLUMNS, accept_counts, quarantine_lines
+from scoring_model.records.reading import field_columns
 from scoring_model.records.stored import StoredFile, file_system
 from scoring_model.rules import Rules, parse_rules
 from scoring_model.scorer import Scorer
-from scoring_model.scorer.frames import EqualRecords, RepeatedRecords
+from scoring_model.scorer.frames import AbsentColumns, EqualRecords, RepeatedRecords, absent_signals
 
 MANIFEST: Final = "_manifest.json"
 SUMMARY: Final = "summary.json"
@@ -137,9 +138,18 @@ class Run:
         plan = self.work.create(make)
         if different := ", ".join(plan.request.differences(request)):
             raise ValueError(f"{self.work.folder}: holds the work of another run; what differs: {different}")
+        self._warn_of_absent(plan, scorer)
         system, path = file_system(self.out)
         system.create_dir(path, recursive=True)
         return plan
+
+    def _warn_of_absent(self, plan: Plan, scorer: Scorer) -> None:
+        """Warn of signals that the model reads and some files lack."""
+        for scanned in plan.sources[0].files:
+            schema = scanned.schema_of(scorer.contents.schema)
+            present = field_columns(scanned.columns, schema, labelled=False)
+            if absent := absent_signals(scorer, present):
+                self.report(f"warning: {scanned.file.name}: {AbsentColumns(absent)}")
 
     def _result(self, summary: Mapping[str, Any]) -> DatasetRun:
         return DatasetRun(

@@ -104,6 +104,9 @@ async def _signals(store: Store, bundle: Path | None, config: Path | None) -> Ma
 
 
 def _show(done: ExportedFile, out: Path, before: int, *, as_json: bool) -> None:
+    import pyarrow.parquet as pq
+
+    from scoring_model.service.past.decided import COLUMNS, decided_sentences
     from scoring_model.service.past.pages import LEFT_OUT
 
     counts = {str(reason): count for reason, count in done.left_out.items()}
@@ -129,5 +132,7 @@ def _show(done: ExportedFile, out: Path, before: int, *, as_json: bool) -> None:
     for name, count in left_out.items():
         if count:
             console.say(f"left out: {count} {LEFT_OUT[name]}")
+    for sentence in decided_sentences(pq.read_table(out, columns=list(COLUMNS))):
+        console.say(sentence)
     for name, count in done.untyped.items():
         console.say(f"signal {name}: {count} values of another type are in the column otherSignals")

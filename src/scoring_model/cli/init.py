@@ -121,7 +121,7 @@ def _say_read(paths: list[Path], found: "Proposal", configuration: "Configuratio
     from scoring_model.evaluation.telling_columns import check_columns
     from scoring_model.history.linked import key_uses
     from scoring_model.records.observation import targets_at
-    from scoring_model.records.quarantine import count_violations, unread_dates
+    from scoring_model.records.quarantine import count_violations, unread_forms
     from scoring_model.records.reading import read_records
     from scoring_model.records.times import later_than_now
 
@@ -131,7 +131,7 @@ def _say_read(paths: list[Path], found: "Proposal", configuration: "Configuratio
     reading = read_records(paths, configuration.schema, labelled=False)
     for (name, rule), count in count_violations(reading).items():
         console.say(f"refused rows: {name or 'record'} {rule}: {count} of {reading.rows}")
-    if forms := unread_dates(reading):
+    if forms := unread_forms(reading):
         console.say(f"to decide: {forms.removeprefix('; ')}")
     as_of = reading.table.latest_instant + 1
     if future := later_than_now(as_of):

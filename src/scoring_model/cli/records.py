@@ -115,13 +115,14 @@ def check(
     findings = _checked(reading.table, configuration)
     found = _found(reading) | {"applicants": whom(reading.table, configuration.training.split.label_maturity)}
     uses = key_uses(reading.table, configuration.links.link_keys)
+    absent = _absent(reading.table, configuration)
     future = later_than_now(reading.table.latest_instant + 1)
     if as_json:
         found |= {"linkKeys": [use.to_json() for use in uses]}
         console.say_json({**found, "findings": [finding.to_json() for finding in findings]})
     else:
         _say(found, {"linkKeys": uses, "findings": findings})
-        for warning in filter(None, (unusable(uses), _copies(found), future)):
+        for warning in filter(None, (unusable(uses), _copies(found), absent, future)):
             console.warn(warning)
     accept(reading, max_share=configuration.records.max_bad_share)
 
@@ -142,6 +143,18 @@ def _copies(found: Mapping[str, object]) -> str:
     return (
         f"{found['copies']:,} rows have the instant and all values of an earlier one, and without a recordId count as "
         "other records: name records.columns.recordId, or leave them out"
+    )
+
+
+def _absent(table: "RecordTable", configuration: "Configuration") -> str:
+    """Say which signals have no column, perhaps since it is called otherwise now; empty if all have one."""
+    from scoring_model.contract.fields import signal_field
+
+    absent = {*map(signal_field, configuration.schema.signals)}.difference(table.columns)
+    return (
+        f"no column holds {', '.join(sorted(absent))}: in every record they count as missing"
+        if absent
+        else ""
     )
 
 

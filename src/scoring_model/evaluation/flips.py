@@ -94,10 +94,10 @@ class DailyChange:
     def __str__(self) -> str:
         return self.describe("a day")
 
-    def describe(self, span: str) -> str:
-        """Describe numbers of another span, such as "out of 10,000 applicants"."""
+    def describe(self, span: str, interval: str = "") -> str:
+        """Describe numbers of another span, such as "out of 10,000 applicants", with an interval of all of them."""
         change, frauds = self.everyone.value or 0.0, self.frauds.value or 0.0
-        text = f"{_change(change)} {_PLURALS[self.outcome]} {span}"
+        text = f"{_change(change)} {_PLURALS[self.outcome]} {span}{interval}"
         if not self.all_known and _number(frauds) == "0.0":
             return f"{text}; no more and no fewer known frauds among them"
         if not self.all_known:

@@ -169,6 +169,21 @@ NUMBERS: Final[Mapping[str | None, Cell]] = {None: number, ",": comma_number, ".
 """Readers of numbers by the decimal mark that the file format names."""
 
 
+def number_of(mark: str | None) -> Cell:
+    """Return a reader for number cells; where a file has a decimal mark, the error of another text names its form."""
+    if mark is None:
+        return number
+    read, named = NUMBERS[mark], "comma" if mark == "," else "point"
+
+    def cell(value: object) -> object | None:
+        found = read(value)
+        if isinstance(found, str):
+            raise RuleError(Rule.WRONG_TYPE, f"must be a number with a decimal {named}{form_of(found)}")
+        return found
+
+    return cell
+
+
 def boolean(value: object) -> object | None:
     """Read a boolean cell: one of `BOOLEANS` in any case, or the number 1 or 0."""
     value = plain(value)
@@ -288,7 +303,7 @@ def field_cells(schema: RecordSchema, birth_formats: tuple[str, ...] = ()) -> di
     birth_formats : tuple of str
         Formats of dates of birth.
     """
-    kinds = {**SIGNAL_CELLS, SignalType.NUMBER: NUMBERS[schema.format.decimal]}
+    kinds = {**SIGNAL_CELLS, SignalType.NUMBER: number_of(schema.format.decimal)}
     signals = {SIGNAL_PREFIX + name: kinds[kind] for name, kind in schema.signals.items()}
     readers = {**IDENTITY_CELLS, "dob": date(birth_formats), **signals}
     for field, words in schema.format.values.items():

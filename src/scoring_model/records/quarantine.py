@@ -9,7 +9,7 @@ from io import StringIO
 from pathlib import Path
 from typing import Final
 
-from scoring_model.contract.rules import FORM
+from scoring_model.contract.rules import FORM, Rule
 from scoring_model.records.atomic import atomic_file
 from scoring_model.records.encoding import encode
 from scoring_model.records.file_format import FileFormat
@@ -164,23 +164,28 @@ def accept(reading: Reading, *, max_share: float) -> None:
         reading.rows - len(reading.table),
         count_violations(reading),
         max_share=max_share,
-        more=unread_dates(reading),
+        more=unread_forms(reading),
     )
 
 
-def unread_dates(reading: Reading) -> str:
-    """Name the forms of dates in 1 % of the rows or more that no format reads; empty if there are none."""
+def unread_forms(reading: Reading) -> str:
+    """Name the forms of dates and numbers in 1 % of the rows or more that nothing reads; empty if there are none."""
     forms = Counter(
-        (found.field, found.detail.rpartition(FORM)[2])
+        (found.code == Rule.WRONG_TYPE, found.field, found.detail.rpartition(FORM)[2])
         for _, found in reading.violations
         if FORM in found.detail
     )
-    listed = [
-        f"{field} like {form!r} ({count:,} rows)"
-        for (field, form), count in forms.most_common(_FORMS)
-        if count >= _SOME * reading.rows
-    ]
-    return f"; add formats to records.format.dates for {', '.join(listed)}" if listed else ""
+    said = ""
+    for is_number, advice in enumerate(
+        ("add formats to records.format.dates", "check records.format.decimal")
+    ):
+        listed = [
+            f"{field} like {form!r} ({count:,} rows)"
+            for (kind, field, form), count in forms.most_common()
+            if kind == bool(is_number) and count >= _SOME * reading.rows
+        ]
+        said += f"; {advice} for {', '.join(listed[:_FORMS])}" if listed else ""
+    return said
 
 
 _FORMS: Final = 5

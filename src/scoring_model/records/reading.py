@@ -408,7 +408,7 @@ def _parser(field: str, schema: RecordSchema, formats: tuple[str, ...]) -> tuple
     if field == "label":
         return label_cell, label_rule(schema.labels)
     if field == PROPENSITY:
-        return cells.NUMBERS[schema.format.decimal], propensity
+        return cells.number_of(schema.format.decimal), propensity
     if field == "outcome":
         return cells.text, outcome_rule(schema.outcomes)
     if field == "resolution":

@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 from scoring_model.arrays import IntArray
 from scoring_model.contract.fields import PROPENSITY, SIGNAL_PREFIX, signal_field
 from scoring_model.contract.outcome import Outcome
+from scoring_model.contract.resolution import Result
 from scoring_model.contract.rules import SignalType
 from scoring_model.evaluation.holdout import with_columns
 from scoring_model.records import NEVER, RecordSchema, RecordTable, rfc3339
@@ -220,10 +221,10 @@ def _with_propensities(past: Sequence[pa.Table], ours: pa.Table, report: Report)
     """Return the tables with a propensity for each record, or without a control group for none."""
     lowest = pc.min(ours.column(PROPENSITY)).as_py()
     if lowest is None or lowest == 1:
-        stopped = pc.sum(pc.not_equal(ours.column(_DECIDED), Outcome.PASSED)).as_py() or 0
-        if stopped:
+        if unseen := _not_observed(ours):
             report(
-                f"{stopped} applicants were stopped or stepped up: without a label nobody knows what they were"
+                f"{unseen:,} applicants were stopped, or stepped up and not approved: without a label nobody knows "
+                "what they were"
             )
         return [*past, ours.drop_columns(PROPENSITY)]
     return [
@@ -235,6 +236,13 @@ def _with_propensities(past: Sequence[pa.Table], ours: pa.Table, report: Report)
         ),
         ours,
     ]
+
+
+def _not_observed(ours: pa.Table) -> int:
+    """Count the verifications that neither passed nor were approved after all."""
+    approved = pc.fill_null(pc.equal(ours.column("resolution"), Result.APPROVED), False)
+    stopped = pc.and_not(pc.not_equal(ours.column(_DECIDED), Outcome.PASSED), approved)
+    return pc.sum(stopped).as_py() or 0
 
 
 def _plain(table: pa.Table) -> pa.Table:

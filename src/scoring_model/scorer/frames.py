@@ -2,7 +2,7 @@
 
 import sys
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from secrets import token_bytes
@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from scoring_model.arrays import FloatArray, Int8Array
+from scoring_model.contract.fields import signal_field
 from scoring_model.contract.outcome import OUTCOMES, DecidedBy
 from scoring_model.decision.rules import Decisions
 from scoring_model.history.digests import SECRET_BYTES, among, content_digests
@@ -218,6 +219,21 @@ class EqualRecords(UserWarning):
         )
 
 
+class AbsentColumns(UserWarning):
+    """A source lacks columns of signals that the model reads, perhaps since they are called otherwise now."""
+
+    def __init__(self, signals: Sequence[str]) -> None:
+        super().__init__(
+            f"the model reads {', '.join(signals)}, which no column holds: in every record they count as missing"
+        )
+
+
+def absent_signals(scorer: RecordScorer, present: Collection[str]) -> list[str]:
+    """List the signals that are not present and that a feature reads alone, so that the training had values of them."""
+    needed = {one.inputs[0] for one in scorer.matrix.features if len(one.inputs) == 1}
+    return sorted(needed.intersection(map(signal_field, scorer.contents.schema.signals)).difference(present))
+
+
 def one_record(scorer: RecordScorer, data: Any) -> Record | None:
     """Read a record that is a mapping or a pandas Series; None for a frame or file."""
     schema = scorer.contents.schema
@@ -290,6 +306,8 @@ def read_histories(
     -----
     EqualRecords
         If ids are missing on one side, and records equal scored ones.
+    AbsentColumns
+        If no column holds a signal that the model reads.
     """
     if isinstance(history, RecordTable):
         return history
@@ -302,6 +320,8 @@ def read_histories(
     if scored is not None and len(table):
         ids = pa.array(table.record_ids, pa.string()) if has_ids else None
         since = int(table.event_times.min()) - scorer.matrix.reach if recent else None
+    if isinstance(scored, Reading) and len(table) and (absent := absent_signals(scorer, table.columns)):
+        warnings.warn(AbsentColumns(absent), stacklevel=2)
     readings = [read_records(source, schema, labelled=False, since=since, ids=ids) for source in sources]
     tables = [reading.table for reading in readings]
     if scored is not None and scorer.matrix.link_keys:

@@ -57,7 +57,8 @@ def test_the_first_screen_says_what_changes(comparison: Comparison, html: str) -
     """Sentences in natural numbers, and a matrix whose cells are all records."""
     page = Page.of(html)
     change = comparison.daily[1].everyone
-    assert f"{comparison.daily[1]} (95% interval +{change.low:.1f} to +{change.high:.1f})." in page.text
+    interval = f" (95% interval +{change.low:.1f} to +{change.high:.1f})"
+    assert f"{comparison.daily[1].describe('a day', interval)}." in page.text
     matrix = next(table for table in page.tables if table[0][1] == "Challenger passed")
     cells = [re.fullmatch(r"([\d,]+) \((\d+) frauds\)", cell) for row in matrix[1:] for cell in row[1:]]
     counts = [[int(part.replace(",", "")) for part in cell.groups()] for cell in cells if cell]

@@ -1,5 +1,7 @@
 """Resolutions: how step-ups and reviews end, who may say so, and what is known from it."""
 
+import asyncio
+import base64
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
@@ -342,8 +344,11 @@ def test_step_ups_of_rules_and_lists_do_not_measure_those_of_the_policy(store_ur
     run_story(store_url, sealed, story)
 
 
-def test_reports_on_past_records_say_what_else_decided(store_url: str, sealed: Path) -> None:
-    """Whom lists and rules stopped, and how step-ups ended, is said where `monitor` and `compare` read a service."""
+def test_reports_on_past_records_say_what_else_decided(
+    store_url: str, sealed: Path, tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whom lists and rules stopped, and how step-ups ended, is said where commands read the records of a service."""
+    monkeypatch.setenv("MASTERS", base64.b64encode(bytes(range(32))).decode())
 
     async def story(world: World) -> None:
         caller = await world.client()
@@ -366,10 +371,14 @@ def test_reports_on_past_records_say_what_else_decided(store_url: str, sealed: P
         await import_labels(world.store, clients, [LabelLine(made[0], None, "fraud", START)], world.clock)
         found = await told()
         assert found == (
-            "Lists stopped 1 and rules 1 applicants, for whom nobody stands",
+            "Applicants stopped by lists: 1, by rules: 1; nobody stands for them",
             "Step-ups: 4, of them 2 approved (documentCheck 2), 1 declined (manualReview 1), 0 abandoned, 1 without a "
             "resolution. Of the approved 1 are known frauds so far (50.0%, 95 %: 1.3% to 98.7%)",
         )
+        words = ("--database", world.url, "--master-key", "env:MASTERS", "--bundle", sealed)
+        out = tmp_path / "export.parquet"
+        code, said, error = await asyncio.to_thread(run, capsys, "data", "export", *words, "--out", out)
+        assert (code, [line for line in said.splitlines() if line in found]) == (0, [*found]), error
 
     run_story(store_url, sealed, story)
 

@@ -221,6 +221,8 @@ def test_all_that_a_sandbox_client_sees_is_marked(sqlite_url: str, sealed: Path)
                 content = answer.json()
                 for item in content if isinstance(content, list) else [content]:
                     assert item.get("sandbox") == (True if is_sandbox else None), answer.url
+                    for inner in item.get("resolutions", []):
+                        assert inner.get("sandbox") == (True if is_sandbox else None), answer.url
                 assert b"sandbox" not in answer.content or is_sandbox
             assert {one.status_code for one in answers} == {200, 201}
             events = [json.loads(one.data) for one in await world.events(sender.caller)]

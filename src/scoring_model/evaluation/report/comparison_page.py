@@ -195,7 +195,7 @@ def _natural(comparison: ComparisonResult) -> Iterator[str]:
         changes = daily_changes(comparison.differences, applicants=APPLICANTS, days=1, observed=observed)
         span = "out of 10,000 applicants"
     for change in changes[1:]:
-        yield f"{change.describe(span)}{_interval(change.everyone)}."
+        yield f"{change.describe(span, _interval(change.everyone))}."
 
 
 def _interval(change: Estimate) -> str:

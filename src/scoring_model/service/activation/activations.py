@@ -245,8 +245,8 @@ async def serving_bundle(store: Store) -> Path:
     """
     versions, directory = await serving_versions(store), await read_bundle_directory(store)
     if versions is None or directory is None:
-        raise ValueError("no bundle has served this database yet: give --bundle")
+        raise ValueError("no bundle has served this database yet: name one")
     path = BundleShelf(directory).find(*versions)
     if path is None:
-        raise ValueError(f"{directory} lacks the bundle that serves, {versions}: give --bundle")
+        raise ValueError(f"{directory} lacks the bundle that serves, {versions}: name its directory")
     return path

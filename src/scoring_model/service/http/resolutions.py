@@ -47,7 +47,11 @@ async def list_resolutions(call: Call) -> Response:
 
     Oldest first; the last one counts.
     """
-    return plain(call, await call.service.resolutions.list(call.caller, call.resource))
+    found = await call.service.resolutions.list(call.caller, call.resource)
+    if call.caller.sandbox:
+        marked = (one.model_copy(update={"sandbox": True}) for one in found.resolutions)
+        found = Resolutions(resolutions=tuple(marked))
+    return plain(call, found)
 
 
 OPERATIONS: Final = (create_resolution, list_resolutions)

@@ -10,12 +10,13 @@ from scoring_model.contract.outcome import DecidedBy, Outcome
 from scoring_model.contract.resolution import Result
 from scoring_model.evaluation.bounds import exact_share
 
-_COLUMNS: Final = ("scoringOutcome", "decidedBy", "resolution", "resolutionMethod", "label")
+COLUMNS: Final = ("scoringOutcome", "decidedBy", "resolution", "resolutionMethod", "label")
+"""Columns of an export that say what decided, how it ended, and what is known."""
 _FRAUD: Final = "fraud"
 
 
 class _Kind(NamedTuple):
-    """Records with the same cells in `_COLUMNS`."""
+    """Records with the same cells in `COLUMNS`."""
 
     outcome: str
     decided_by: str
@@ -31,18 +32,18 @@ def decided_sentences(records: pa.Table) -> Iterator[str]:
     Parameters
     ----------
     records : pyarrow.Table
-        The columns of an export.
+        With `COLUMNS` of an export.
     """
-    plain = pa.table({name: records[name].cast(pa.string()) for name in _COLUMNS})
-    counted = plain.group_by(_COLUMNS).aggregate([([], "count_all")])
-    kinds = [_Kind(*row.values()) for row in counted.select([*_COLUMNS, "count_all"]).to_pylist()]
+    plain = pa.table({name: records[name].cast(pa.string()) for name in COLUMNS})
+    counted = plain.group_by(COLUMNS).aggregate([([], "count_all")])
+    kinds = [_Kind(*row.values()) for row in counted.select([*COLUMNS, "count_all"]).to_pylist()]
     stopped: Counter[str] = Counter()
     for one in kinds:
         stopped[one.decided_by] += one.records if one.outcome != Outcome.PASSED else 0
     if stopped[DecidedBy.LIST] or stopped[DecidedBy.RULE]:
         yield (
-            f"Lists stopped {stopped[DecidedBy.LIST]:,} and rules {stopped[DecidedBy.RULE]:,} applicants, for whom "
-            "nobody stands"
+            f"Applicants stopped by lists: {stopped[DecidedBy.LIST]:,}, by rules: {stopped[DecidedBy.RULE]:,}; nobody "
+            "stands for them"
         )
     step_ups = [one for one in kinds if one.outcome == Outcome.STEPPED_UP]
     if any(one.result for one in step_ups):
