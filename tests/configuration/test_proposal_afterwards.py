@@ -229,6 +229,22 @@ def test_numbers_of_batches_run_with_the_time(tmp_path: Path) -> None:
     assert "version" not in found.left_out
 
 
+@pytest.mark.parametrize("form", ["{:%Y%m}", "Q{0.quarter} {0.year}"])
+def test_a_few_values_that_follow_each_other_run_with_the_time(tmp_path: Path, form: str) -> None:
+    """Months and quarters; a rare word is a signal, and so is a day of the week."""
+    months = [*map(form.format, EVENTS)]
+    rare = np.where(np.arange(N) == 200, "web", "app")
+    found = proposed(tmp_path, month=months, channel=rare, weekday=EVENTS.day_name())
+    assert found.left_out["month"].startswith("it runs with the time")
+    assert {signal.column for signal in found.signals} == {"channel", "weekday"}
+
+
+def test_numbers_that_nearly_rise_with_the_time_run_with_it(tmp_path: Path) -> None:
+    """As those of accounts, of which some are of older customers."""
+    found = proposed(tmp_path, points=10 * np.arange(N) + DRAW.integers(0, N, N))
+    assert found.left_out["points"].startswith("it runs with the time")
+
+
 def test_claims_are_numbered_though_some_numbers_are_missing(tmp_path: Path) -> None:
     """Whole numbers that rise with the time, with small gaps, name the records."""
     numbers = 20_240_000_117 + np.cumsum(DRAW.integers(1, 5, N))
@@ -254,7 +270,7 @@ def test_a_status_that_tells_frauds_is_one_of_today(tmp_path: Path, header: str)
     """In words that are not known, and whatever has the status."""
     standing = np.where(FRAUD | (DRAW.random(N) < 0.1), "ABCD", "EFGH")
     found = proposed(tmp_path, **{header: standing, f"{header}_2": DRAW.permutation(standing)})
-    assert found.left_out[header].startswith("its header says what came after the event")
+    assert found.left_out[header].startswith("its header is that of a status")
     assert [signal.column for signal in found.signals] == [f"{header}_2"]
 
 

@@ -222,6 +222,25 @@ def test_codes_of_fraud_are_told_by_their_letters(tmp_path: Path) -> None:
     assert (found.fields["label"], found.words["fraud"]) == ("performance", ["frd3p"])
 
 
+@pytest.mark.parametrize(
+    ("header", "fraud", "genuine"),
+    [
+        ("bad_flag", "1", "0"),
+        ("GB_FLAG", "BAD", "GOOD"),
+        ("is_bad", "Y", "N"),
+        ("ground_truth", "1", "0"),
+        ("cb", "1", "0"),
+        ("investigation_outcome", "confirmed", "cleared"),
+    ],
+)
+def test_headers_of_labels_that_do_not_name_fraud(
+    tmp_path: Path, header: str, fraud: str, genuine: str
+) -> None:
+    """Where no other column is the label."""
+    found = proposed(tmp_path, frame(**{header: words(fraud, genuine)}))
+    assert (found.fields.get("label"), found.words["fraud"]) == (header, [fraud.lower()])
+
+
 def test_how_a_review_ended_is_no_label_where_another_column_is_one(tmp_path: Path) -> None:
     """One of its words may be of fraud, and more records may have one."""
     place = np.arange(N)

@@ -456,14 +456,15 @@ def test_the_count_of_rows_is_no_id_beside_a_number(tmp_path: Path) -> None:
     assert proposed(tmp_path, **counted, word=codes).fields["recordId"] == "id"
 
 
-def test_a_row_of_totals_hides_no_id(tmp_path: Path) -> None:
+@pytest.mark.parametrize("total", ["Total,2000 Gesuche,", "Total"])
+def test_a_row_of_totals_hides_no_id(tmp_path: Path, total: str) -> None:
     """It counts the records in words, and stands behind a file whose rows are counted."""
     count = 2_000
     codes = [f"KG-{place * 48271 % 99991:05}" for place in range(count)]
     times = pd.date_range("2024-01-01", periods=count, freq="3h").strftime("%Y-%m-%d %H:%M:%S")
     frame = pd.DataFrame({"Lfd. Nr.": range(1, count + 1), "Gesuchsnummer": codes, "created_at": times})
     path = tmp_path / "a.csv"
-    path.write_text(frame.to_csv(index=False) + f"Total,{count} Gesuche,\n")
+    path.write_text(frame.to_csv(index=False) + f"{total}\n")
     assert propose(path).fields["recordId"] == "Gesuchsnummer"
 
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from scoring_model.contract.rules import Rule, RuleError, SignalType, ValueRule
@@ -211,6 +211,7 @@ def test_a_row_of_a_file_and_a_body_obey_the_same_rules(
         reading = read_records(path, SCHEMA, labelled=False)
     else:
         reading = read(rows)
+    assume(not reading.guesses)  # dates of a file alone may have another form, such as 19630501
     places = {row: place for place, row in enumerate(reading.table.source_rows.tolist())}
     for row, values in enumerate(rows):
         problems = tuple(

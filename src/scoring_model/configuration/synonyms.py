@@ -77,7 +77,9 @@ HEADERS: Final = {
     """,
     "labelReportedAt": "label_reported_at reported_at report_date",
     "label": """
-        label is_fraud fraud class target betrug betrüger chargeback fraud_label verdict outcome ergebnis status y flag
+        label is_fraud ground_truth bad is_bad bad_flag bad_ind gb_flag good_bad good_bad_flag cb is_cb
+        investigation_outcome investigation_result case_outcome alert_outcome
+        fraud class target betrug betrüger chargeback fraud_label verdict outcome ergebnis status y flag
         fraude frode oszustwo bedrägeri event_label
         podvod svindel csalás απάτη petos fraudă fraude_confirmée is_chargeback fraud_flag
         мошенничество мошенник признак_мошенничества шахрайство ознака_шахрайства измама prijevara
@@ -535,6 +537,7 @@ HANDLERS: Final = """
 """
 """Words of headers of who handled a record."""
 AFTERWARDS: Final = """
+    default defaulted fpd npl npa sar
     arrears overdue dpd delinquency delinquent collection collections recovered recovery refund refunded writeoff
     write_off written_off charged_off chargeoff payout paid_out dunning loss losses mahnung mahnstufe mahnst inkasso
     rückstand verzug erstattung erstattet ausfall impayé recouvrement remboursé remboursement arriéré impago mora

@@ -255,8 +255,8 @@ def find_record_id(proposal: Proposal) -> None:
 
 def _counts_rows(proposal: Proposal, column: Profile) -> bool:
     """Return whether a column counts the rows of the file as they stand in it."""
-    numbers = proposal.numbers(column.column.values)[column.column.codes]
-    return column.filled == 1 and bool((np.diff(numbers) == 1).mean() > _UNIQUE)  # a row of totals may follow
+    numbers = np.append(proposal.numbers(column.column.values), np.nan)[column.column.codes]
+    return bool((np.diff(numbers) == 1).mean() > _UNIQUE)  # a row of totals may follow
 
 
 def _rise(proposal: Proposal, column: Profile, numbers: FloatArray) -> bool:

@@ -29,6 +29,10 @@ _STANDING: Final = (
     "it says how an account stands today, which follows from the label",
     "it may change after the event: use it only as it was at the event",
 )
+_STATUS: Final = (
+    "its header is that of a status, and its values tell frauds from others",
+    _STANDING[1],
+)
 _COPIES: Final = (
     "it separates frauds from genuine records nearly perfectly, as what follows from the label",
     "it nearly copies the label: use it only if it is known at the event",
@@ -49,14 +53,14 @@ _NAMES_FRAUD: Final = (
     "its header names fraud, so it may follow from the label: a signal if it is known at the event",
     "",
 )
-_CLOCK: Final = 0.999  # rank correlation with the time or the row from which a number runs with it
+_CLOCK: Final = 0.99  # rank correlation with the time or the row from which a number runs with it
 _CLOCK_ROWS: Final = 10_000
 _LEAK: Final = 0.99  # as training.leakage_checks.max_auc
 _MOSTLY: Final = 0.8
 _RARE: Final = 0.5  # share of records that have a finding, and what follows from it
 _APART: Final = 0.6  # ROC AUC from which a column that comes after the event by its header tells frauds
 _STANDS_APART: Final = 0.75  # the same of how something stands, which may be known at the event
-_TURNS: Final = 1.05  # changes of a value over time for each value, at most, in a code that runs with it
+_TURNS: Final = 1.05  # stretches of time for each value, at most, in a code that runs with it
 _BATCH: Final = 5  # least mean number of records of such a code
 _GROUPS: Final = 200  # maximum distinct values for meaningful fraud shares
 
@@ -87,8 +91,9 @@ def _what_it_follows(proposal: Proposal, column: Profile, targets: IntArray) -> 
         return _COPIES
     if _follows_decision(proposal, column):
         return _DECIDED
-    if _separation(proposal, column.column, targets) > _least_after(column):
-        return _AFTER
+    apart, reason = _after(column)
+    if _separation(proposal, column.column, targets) > apart:
+        return reason
     if column.kind in (Kind.CATEGORY, Kind.IDENTIFIER) and tells(column.words, synonyms.HANDLERS):
         return _HANDLED
     return _NAMES_FRAUD if len(column.counts) <= LABEL_WORDS and _names_fraud(column) else None
@@ -197,19 +202,19 @@ def _is_standing(column: Profile) -> bool:
     return all(any(tells(word, text) for word in words) for text in (synonyms.ACTIVE, synonyms.ENDED))
 
 
-def _least_after(column: Profile) -> float:
-    """Return the ROC AUC from which a column is taken for what came after the event, by its header.
+def _after(column: Profile) -> tuple[float, tuple[str, str]]:
+    """Return the ROC AUC from which a column is left out for its header, with why, and what to ask about it.
 
-    That says what became of an application later, such as arrears, refunds or a block, or how something stands.
-    The status of a check, such as pass and fail, is known at the event.
+    That says what became of an application later, such as arrears, refunds or a block, or how something stands. The
+    status of a check, such as pass and fail, is known at the event.
     """
     words = column.words.replace("past_due", "overdue")  # nothing that is past
     if tells(words, synonyms.EARLIER):
-        return 1.0
+        return 1.0, _AFTER
     if tells(words, synonyms.AFTERWARDS + synonyms.ENDED):
-        return _APART
+        return _APART, _AFTER
     is_check = any(tells(words_of(word), synonyms.PASSED + synonyms.FAILED) for word in words_in(column))
-    return _STANDS_APART if tells(column.words, synonyms.STATUSES) and not is_check else 1.0
+    return _STANDS_APART if tells(words, synonyms.STATUSES) and not is_check else 1.0, _STATUS
 
 
 def _follows_decision(proposal: Proposal, column: Profile) -> bool:
@@ -282,11 +287,13 @@ def _is_clock(proposal: Proposal, profile: Profile, seconds: FloatArray) -> bool
 
 def _has_stretches(profile: Profile, seconds: FloatArray) -> bool:
     codes = profile.column.codes
-    if len(seconds) != len(codes) or len(profile.counts) < FEWEST or profile.counts.mean() < _BATCH:
+    fewest = profile.counts.min() if 1 < len(profile.counts) < FEWEST else profile.counts.mean()
+    if len(seconds) != len(codes) or len(profile.counts) < 2 or fewest < _BATCH:
         return False
     codes = codes[np.lexsort((codes, seconds))]
     codes = codes[codes >= 0]
-    return bool((codes[1:] != codes[:-1]).sum() <= _TURNS * len(profile.counts))
+    stretches = 1 + (codes[1:] != codes[:-1]).sum()
+    return bool(stretches <= _TURNS * len(profile.counts))
 
 
 def _ranks(numbers: FloatArray) -> FloatArray:
