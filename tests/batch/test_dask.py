@@ -87,6 +87,7 @@ def test_workers_write_the_bytes_of_one_process(
     assert (found.records, work.exists()) == (1_000, False)
 
 
+@pytest.mark.filterwarnings("ignore:the model reads")  # its source has few columns
 def test_features_of_a_dataset(
     summing_bundle: Path, source: Path, address: str, tmp_path: Path, capsys: Captured
 ) -> None:
@@ -195,6 +196,7 @@ def test_other_versions_are_refused(summing_bundle: Path, source: Path, address:
     assert not out.exists()
 
 
+@pytest.mark.filterwarnings("ignore:the model reads")  # its source has few columns
 def test_an_evaluation_on_workers(
     summing_bundle: Path, small: Path, address: str, tmp_path: Path, capsys: Captured
 ) -> None:

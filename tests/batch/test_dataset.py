@@ -82,6 +82,7 @@ def in_memory(bundle: Path, paths: Sequence[Path], out: Path, **options: Any) ->
     return pq.read_table(out), found
 
 
+@pytest.mark.filterwarnings("ignore:the model reads")  # its source has few columns
 def test_a_dataset_is_scored_like_one_table(summing_bundle: Path, records: pa.Table, tmp_path: Path) -> None:
     """Files of all kinds, histories, bad and repeated rows, late labels: the same rows, counts and quarantine."""
     paths = write_parts(records.slice(300), tmp_path / "in")
@@ -129,6 +130,7 @@ def test_a_dataset_is_scored_like_one_table(summing_bundle: Path, records: pa.Ta
     ]
 
 
+@pytest.mark.filterwarnings("ignore:the model reads")  # its source has few columns
 def test_limits_and_files_change_no_score(summing_bundle: Path, records: pa.Table, tmp_path: Path) -> None:
     """Other limits and the files in reverse: each record keeps its row, bit for bit."""
     records = records.slice(0, 350)
@@ -288,6 +290,7 @@ def test_many_bad_rows_leave_the_quarantine_alone(
     assert score_dataset(summing_bundle, [str(source)], str(out), **given).records == 299
 
 
+@pytest.mark.filterwarnings("ignore:the model reads")  # its source has few columns
 def test_uris_and_hive_partitions(summing_bundle: Path, records: pa.Table, tmp_path: Path) -> None:
     """A folder of folders named after values of a column, read and written by URI; reserved names are left out."""
     records = records.slice(10, 300)

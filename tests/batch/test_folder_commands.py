@@ -18,6 +18,7 @@ def source(small: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.mark.filterwarnings("ignore:the model reads")  # its source has few columns
 def test_a_dataset_is_scored_and_evaluated(
     summing_bundle: Path, source: Path, tmp_path: Path, capsys: Captured
 ) -> None:
@@ -88,6 +89,7 @@ def test_wrong_usage_is_refused(
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.filterwarnings("ignore:the model reads")  # its source has few columns
 def test_a_folder_is_scored_into_a_file(
     summing_bundle: Path, source: Path, tmp_path: Path, capsys: Captured
 ) -> None:

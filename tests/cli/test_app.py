@@ -306,6 +306,7 @@ def test_an_unusable_file_is_named(
     assert not out.exists()
 
 
+@pytest.mark.filterwarnings("ignore:the model reads")  # its source has few columns
 @pytest.mark.parametrize(("options", "mark"), [([], "'"), (["--no-guard-formulas"], "")])
 def test_formulas_in_csv_are_guarded(
     capsys: Captured, sealed: Path, tmp_path: Path, options: list[str], mark: str

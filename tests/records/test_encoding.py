@@ -108,3 +108,9 @@ def test_equal_objects_of_different_types_are_different_cells() -> None:
     encoded = encode(Objects(range(1, 9), values), 10)
     assert encoded.codes.tolist() == [-1, 0, 1, 2, 3, 4, 5, 6, 0, -1]
     assert encoded.values[2] is True
+
+
+def test_both_zeros_are_kept() -> None:
+    """0.0 equals -0.0 and False, and none of them takes the place of another."""
+    values = [0.0, -0.0, False, 0, 0.0]
+    assert repr(decoded(Objects(rows=[*range(5)], values=values), 5)) == repr(values)

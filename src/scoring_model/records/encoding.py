@@ -205,10 +205,10 @@ def _objects(cells: Objects, rows: int) -> Column:
 
 
 def _identity(value: object) -> object:
-    """Distinguish cells: 1, 1.0 and True are equal but not the same cell, and lists cannot be keys."""
+    """Distinguish cells: 1, 1.0 and True, and 0.0 and -0.0, are equal but not the same; lists cannot be keys."""
     if isinstance(value, np.ndarray):
         value = value.tolist()
     kind = type(value)
     if kind is str:
         return value
-    return (kind, value) if kind in (int, float, bool) else (kind, repr(value))
+    return (kind, value) if kind in (int, float, bool) and value else (kind, repr(value))

@@ -7,6 +7,8 @@ from itertools import cycle
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from replay_client import IDENTITIES, VERIFICATIONS, Credentials, connected, new_client, opened
 from replay_verdicts import Stored, Verdict, columns, differences, exported, scored, stored, write_lines
 from scoring_model.contract.texts import from_text
@@ -51,6 +53,7 @@ def verdicts_of(rows: Mapping[str, Stored]) -> dict[str, Verdict]:
     return {name: row.verdict for name, row in rows.items()}
 
 
+@pytest.mark.filterwarnings("ignore:the model reads")  # its source has few columns
 def test_nobody_sees_what_no_file_may_hold(served: Any, linked: Scorer, tmp_path: Path) -> None:
     """A request with nothing but a reference is scored with the history, and enters neither history nor file."""
     nothing: list[dict[str, object]] = [
@@ -86,6 +89,7 @@ def test_nobody_sees_what_no_file_may_hold(served: Any, linked: Scorer, tmp_path
     asyncio.run(main())
 
 
+@pytest.mark.filterwarnings("ignore:the model reads")  # its source has few columns
 def test_references_of_clients_of_a_history_scope_stay_apart(
     served: Any, linked: Scorer, tmp_path: Path
 ) -> None:

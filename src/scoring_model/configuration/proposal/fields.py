@@ -256,7 +256,8 @@ def find_record_id(proposal: Proposal) -> None:
 def _counts_rows(proposal: Proposal, column: Profile) -> bool:
     """Return whether a column counts the rows of the file as they stand in it."""
     numbers = np.append(proposal.numbers(column.column.values), np.nan)[column.column.codes]
-    return bool((np.diff(numbers) == 1).mean() > _UNIQUE)  # a row of totals may follow
+    with np.errstate(invalid="ignore"):  # digests such as 1e999999 are infinite
+        return bool((np.diff(numbers) == 1).mean() > _UNIQUE)  # a row of totals may follow
 
 
 def _rise(proposal: Proposal, column: Profile, numbers: FloatArray) -> bool:
