@@ -283,6 +283,13 @@ def test_a_signal_without_a_column_is_named(
         assert (code, "signals.channel" in error, "in every record" in error) == (0, True, True), command
     _, _, error = run(capsys, "train", data, "--config", config, "--out", tmp_path / "b", "--no-track")
     assert "warning: no column holds signals.channel: in every record" in error
+    shards = tmp_path / "shards"
+    shards.mkdir()
+    for place in range(3):
+        pq.write_table(table.slice(50 * place, 50).rename_columns(names), shards / f"{place}.parquet")
+    error = run(capsys, "score", sealed, shards, "--out", f"{tmp_path}/several/", "--threads", 1)[2]
+    assert error.count("which no column holds") == 1
+    assert "warning: 0.parquet and 2 more: the model reads signals.channel" in error
     with pytest.warns(AbsentColumns, match=r"^the model reads signals\.channel, which no column holds"):
         assert run(capsys, "score", sealed, data, "--out", tmp_path / "out.parquet")[0] == 0
 

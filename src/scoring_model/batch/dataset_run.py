@@ -144,12 +144,16 @@ class Run:
         return plan
 
     def _warn_of_absent(self, plan: Plan, scorer: Scorer) -> None:
-        """Warn of signals that the model reads and some files lack."""
+        """Warn of signals that the model reads and some files lack, once for all files that lack the same ones."""
+        lacking: dict[tuple[str, ...], list[str]] = {}
         for scanned in plan.sources[0].files:
             schema = scanned.schema_of(scorer.contents.schema)
             present = field_columns(scanned.columns, schema, labelled=False)
-            if absent := absent_signals(scorer, present):
-                self.report(f"warning: {scanned.file.name}: {AbsentColumns(absent)}")
+            lacking.setdefault(tuple(absent_signals(scorer, present)), []).append(scanned.file.name)
+        for absent, (first, *others) in lacking.items():
+            if absent:
+                more = f" and {len(others):,} more" if others else ""
+                self.report(f"warning: {first}{more}: {AbsentColumns(absent)}")
 
     def _result(self, summary: Mapping[str, Any]) -> DatasetRun:
         return DatasetRun(
