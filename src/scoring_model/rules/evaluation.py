@@ -20,6 +20,8 @@ _READ: Final[Mapping[type | None, ValueRule]] = {str: identifier, bool: boolean,
 """How a signal is read, by the type of what conditions compare it with."""
 
 Test: TypeAlias = Callable[[Any], bool]
+_Rest: TypeAlias = tuple[int, int, tuple[tuple[int, Test], ...]]
+"""Place of a rule, the instant at which it ends, and its conditions after the first."""
 """Whether a condition holds for a value; a missing one is NaN, of whatever kind the others are."""
 
 
@@ -59,17 +61,13 @@ class RuleEvaluator:
         )
         self._of_row = _getter(self._features)
         self._nothing = (_MISSING,) * len(self._fields)
-        # Most rules fail at their first condition, which is kept apart from the others.
-        self._plan = tuple(
-            (
-                at,
-                _NEVER if rule.ends is None else rule.ends,
-                inputs[rule.conditions[0].name],
-                _test(rule.conditions[0]),
-                tuple((inputs[one.name], _test(one)) for one in rule.conditions[1:]),
-            )
-            for at, rule in enumerate(rules.rules)
-        )
+        # Most rules fail at their first condition, which is kept apart from the others, once for all that begin so.
+        begun: dict[Condition, list[_Rest]] = {}
+        for at, rule in enumerate(rules.rules):
+            first, *others = rule.conditions
+            rest = tuple((inputs[one.name], _test(one)) for one in others)
+            begun.setdefault(first, []).append((at, _NEVER if rule.ends is None else rule.ends, rest))
+        self._plan = tuple((inputs[first.name], _test(first), tuple(rests)) for first, rests in begun.items())
 
     def hits(
         self, score: int, values: Mapping[str, object], row: FloatArray, event_time: int
@@ -95,13 +93,16 @@ class RuleEvaluator:
         # A view of the buffer gives Python floats in half of the time that the array takes.
         given = (score, *map(values.get, self._fields, self._nothing), *self._of_row(row.data))
         found = []
-        for at, ends, first, holds, others in self._plan:
-            if holds(given[first]) and event_time < ends:
-                for place, test in others:
-                    if not test(given[place]):
-                        break
-                else:
-                    found.append(at)
+        for first, holds, rests in self._plan:
+            if holds(given[first]):
+                for at, ends, others in rests:
+                    if event_time < ends:
+                        for place, test in others:
+                            if not test(given[place]):
+                                break
+                        else:
+                            found.append(at)
+        found.sort()
         return tuple(found)
 
     def read_stored(self, values: Mapping[str, object], signals: Mapping[str, object]) -> dict[str, object]:
