@@ -41,6 +41,7 @@ def test_a_kill_leaves_no_service(sealed: Path, tmp_path: Path) -> None:
     with demonstrating(tmp_path, sealed) as process:
         until(lambda: log.exists() and "answering on" in log.read_text(), "the service")
         killed_with_children(process.pid)
+    assert process.returncode == -signal.SIGKILL
 
 
 def test_ctrl_c_leaves_nothing_running(sealed: Path, tmp_path: Path) -> None:

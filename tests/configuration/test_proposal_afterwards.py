@@ -270,7 +270,7 @@ def test_a_status_that_tells_frauds_is_one_of_today(tmp_path: Path, header: str)
     """In words that are not known, and whatever has the status."""
     standing = np.where(FRAUD | (DRAW.random(N) < 0.1), "ABCD", "EFGH")
     found = proposed(tmp_path, **{header: standing, f"{header}_2": DRAW.permutation(standing)})
-    assert found.left_out[header].startswith("its header is that of a status")
+    assert found.left_out[header].startswith("its header names a status")
     assert [signal.column for signal in found.signals] == [f"{header}_2"]
 
 

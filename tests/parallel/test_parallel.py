@@ -1,5 +1,6 @@
 import multiprocessing
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -158,3 +159,4 @@ def test_workers_end_with_a_killed_command(dask: str) -> None:
         until(lambda: len(children(process.pid)) > 2, "two workers and what watches their resources")
         time.sleep(1)  # their tasks begin
         killed_with_children(process.pid)
+    assert process.returncode == -signal.SIGKILL

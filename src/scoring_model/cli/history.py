@@ -126,14 +126,11 @@ async def _import(
 
 def _check(reading: Reading) -> None:
     """Refuse files without a good row, which would leave the history empty, and those without ids."""
-    from scoring_model.records.quarantine import count_violations, unread_forms
+    from scoring_model.records.quarantine import count_violations, counts_text, unread_forms
     from scoring_model.service.past.history_import import ImportRefused
 
     if reading.rows and not len(reading.table):
-        counts = ", ".join(
-            f"{field or 'record'} {rule}: {count:,}"
-            for (field, rule), count in count_violations(reading).items()
-        )
+        counts = counts_text(count_violations(reading))
         raise ImportRefused(
             f"none of {reading.rows:,} rows obeys the contract ({counts}){unread_forms(reading)}"
         )

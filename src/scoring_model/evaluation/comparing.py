@@ -67,7 +67,8 @@ def compare(
     Parameters
     ----------
     champion, challenger : Scorer or path
-        Bundles of one use. Both score the records now.
+        Bundles of one use. Both score the records now, each with its own reading of them; where they read times
+        differently, days and ages of labels are the champion's.
     records, history, labels, by, as_of, matured_only, training, mute, max_bad_share
         As for `evaluate`; scored files are not accepted.
     label_maturity : str or int, optional

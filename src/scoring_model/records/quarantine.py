@@ -53,13 +53,24 @@ class TooManyBadRows(ValueError):
     def __init__(
         self, share: float, limit: float, counts: Mapping[tuple[str, str], int], *, more: str = ""
     ) -> None:
-        listed = ", ".join(f"{field or 'record'} {rule}: {count}" for (field, rule), count in counts.items())
         super().__init__(
-            f"{share:.2%} of the rows were refused, and max_bad_share accepts at most {limit:.2%} ({listed}){more}"
+            f"{share:.2%} of the rows were refused, and max_bad_share accepts at most {limit:.2%} "
+            f"({counts_text(counts)}){more}"
         )
         self.share = share
         self.limit = limit
         self.counts = counts
+
+
+def counts_text(counts: Mapping[tuple[str, str], int]) -> str:
+    """Write violations by field and rule.
+
+    Examples
+    --------
+    >>> counts_text({("dob", "in_future"): 1200, ("", "malformed_row"): 3})
+    'dob in_future: 1,200, record malformed_row: 3'
+    """
+    return ", ".join(f"{field or 'record'} {rule}: {count:,}" for (field, rule), count in counts.items())
 
 
 def write_quarantine(reading: Reading, path: Path) -> None:

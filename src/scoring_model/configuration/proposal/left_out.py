@@ -30,7 +30,7 @@ _STANDING: Final = (
     "it may change after the event: use it only as it was at the event",
 )
 _STATUS: Final = (
-    "its header is that of a status, and its values tell frauds from others",
+    "its header names a status, and its values separate frauds from other records",
     _STANDING[1],
 )
 _COPIES: Final = (
@@ -42,7 +42,7 @@ _DECIDED: Final = (
     "it nearly follows from what was decided: use it only if it is known before",
 )
 _AFTER: Final = (
-    "its header says what came after the event, and its values tell frauds from others",
+    "its header says what came after the event, and its values separate frauds from other records",
     "it seems to come after the event: use it only if it is known then",
 )
 _HANDLED: Final = (
