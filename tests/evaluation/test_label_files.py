@@ -13,7 +13,6 @@ from scoring_model.records import RecordSchema
 from scoring_model.records.observation import STOPPED
 from scoring_model.records.schema import LabelSchema, OutcomeSchema
 
-
 OWN: Final = RecordSchema(
     columns={"recordId": "Nr", "label": "Betrug", "outcome": "Entscheid", "resolution": "Prüfung"},
     labels=LabelSchema(fraud=("ja",), genuine=("nein",), ignored=("genuine?",)),
@@ -31,7 +30,7 @@ def test_a_column_of_the_contracts_name_may_have_its_words() -> None:
     """Own words are read beside them; in a column of the own name the contract's words are refused."""
     found = read_labels(label_table(label=["Fraud", "genuine", "ja"]), OWN)
     assert found.labels.tolist() == [1, 0, 1]
-    with pytest.raises(EvaluationError, match="Betrug: must be one of genuine\\?, ja, nein .2 rows"):
+    with pytest.raises(EvaluationError, match=r"Betrug: must be one of genuine\?, ja, nein .2 rows"):
         read_labels(label_table(Betrug=["fraud", "genuine", "ja"]), OWN)
 
 
