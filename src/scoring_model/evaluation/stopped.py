@@ -9,11 +9,13 @@ from typing import Final
 import numpy as np
 
 from scoring_model.arrays import FloatArray, Int8Array, IntArray
+from scoring_model.contract.fields import DECIDED_FIELDS
 from scoring_model.contract.outcome import OUTCOMES, Outcome
 from scoring_model.decision.rules import Decisions
 from scoring_model.estimates import Estimate
 from scoring_model.records.labels import FRAUD, GENUINE
 from scoring_model.records.observation import observed
+from scoring_model.records.schema import RecordSchema
 from scoring_model.records.table import Column, RecordTable
 from scoring_model.records.times import DAY
 
@@ -30,16 +32,29 @@ MIN_GENUINE, MIN_FRAUDS = 30, 10
 """Fewest records of a control group that stand for all who were stopped."""
 
 
-def whom(table: RecordTable, maturity: int) -> str:
+def assumed(schema: RecordSchema) -> str:
+    """Say what is assumed where nothing tells what was decided, and which columns a configuration names for it."""
+    named = [schema.columns[field] for field in DECIDED_FIELDS if field in schema.columns]
+    if not named:
+        return ASSUMED
+    return (
+        f"{ASSUMED}. The configuration names {', '.join(named)} for what was decided: give at least one of these "
+        "columns, in the records or in the file of labels (--labels), with a row for each applicant"
+    )
+
+
+def whom(table: RecordTable, maturity: int, schema: RecordSchema) -> str:
     """Say of how many applicants of a file it can't be known what they were.
 
     Parameters
     ----------
     maturity : int
         Microseconds after which an observed record without a label is genuine.
+    schema : RecordSchema
+        Names the columns that tell what was decided.
     """
     if table.propensities is None and table.observed_until is None:
-        return ASSUMED
+        return assumed(schema)
     missing = ~observed(table, maturity)
     frauds = int(np.count_nonzero(missing & (table.labels == FRAUD)))
     why = (
@@ -69,15 +84,15 @@ def control_days(table: RecordTable, *, since: int, until: int) -> float:
     return max(days, 0) / DAY
 
 
-def population(table: RecordTable, maturity: int) -> str:
+def population(table: RecordTable, maturity: int, schema: RecordSchema) -> str:
     """Say whom the figures of a file are about that need labels; empty where that is everyone."""
     if table.propensities is not None:
         return (
             "Figures that need labels count each record by 1 / propensity, for all applicants like it. Nobody stands "
             "for those whom a list or rule stopped."
         )
-    told = whom(table, maturity)
-    if told == ASSUMED:
+    told = whom(table, maturity, schema)
+    if table.observed_until is None:
         return f"{told}."
     return (
         "" if observed(table, maturity).all() else f"{told}: figures that need labels are about the others."
