@@ -1,12 +1,13 @@
 """Labels from a file of their own, joined to records by `recordId`."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
 from scoring_model.arrays import BoolArray, Int8Array, IntArray
+from scoring_model.contract.fields import DECIDED_FIELDS
 from scoring_model.contract.rules import reference
 from scoring_model.evaluation.column_reading import (
     ColumnParser,
@@ -23,7 +24,6 @@ from scoring_model.records.labels import UNLABELLED, label_cell, label_rule, lab
 from scoring_model.records.layout import schema_of
 from scoring_model.records.observation import (
     STOPPED,
-    UNKNOWN,
     observed_until_of,
     outcome_rule,
     resolution_rule,
@@ -134,10 +134,10 @@ def read_labels(source: object, schema: RecordSchema) -> Labels:
     Parameters
     ----------
     source : path, DataFrame or Arrow stream
-        Columns `recordId`, `label` (spelled as the schema says), `labelKnownAt` or `knownAt`, perhaps
-        `labelReportedAt` or `reportedAt`, and perhaps `eventTime`; or named as the schema says. Columns of outcome,
-        resolution and `closedAt` that the schema names say who was stopped. A file of records, such as an export, is
-        read as `schema_of` decides.
+        Columns `recordId`, `label`, `labelKnownAt` or `knownAt`, perhaps `labelReportedAt` or `reportedAt`, and
+        perhaps `eventTime`; or named as the schema says. Columns of outcome, resolution and `closedAt` that the schema
+        maps say who was stopped. Words are those of the schema; in a column of the contract's name that the schema
+        calls otherwise, the contract's too. A file of records, such as an export, is read as `schema_of` decides.
 
     Raises
     ------
@@ -147,24 +147,22 @@ def read_labels(source: object, schema: RecordSchema) -> Labels:
     opened = Source.open(source, schema.format)
     schema = schema_of(opened.sheets[0].columns, schema, marked=opened.sheets[0].marked)
     opened = opened.with_clocks(schema)
-    names = {field: _name(opened, field, schema) for field in _ALIASES}
-    rule, times = label_rule(schema.labels), instants(schema)
+    decided = [field for field in DECIDED_FIELDS if field in schema.columns]
+    names = {field: _name(opened, field, schema) for field in (*_ALIASES, *decided)}
+    contract = {field for field, name in names.items() if name == field != schema.column_of(field)}
+    rule, times = label_rule(schema.labels, contract="label" in contract), instants(schema)
     parsers = {
         names["recordId"]: texts(lambda cell: reference(text(cell))),
         names["label"]: values(lambda cell: rule(label_cell(cell))),
         **{names[field]: times for field in ("labelKnownAt", "labelReportedAt", "eventTime")},
     }
-    decisions = _decided(schema, times)
-    parsers |= {schema.column_of(field): parser for field, parser in decisions.items()}
+    rules = _decided(schema, times, contract)
+    parsers |= {names[field]: rules[field] for field in decided}
     parsed = opened.read(parsers, required=[names["recordId"], names["label"]], filled=[names["recordId"]])
     absent = Column.missing(opened.rows)
 
     def column(field: str) -> Column:
-        return parsed[names[field]].column if names[field] in parsed else absent
-
-    def decided(field: str, missing: int) -> IntArray:
-        name = schema.column_of(field)
-        return (parsed[name].column if name in parsed else absent).gather(missing)
+        return parsed[names[field]].column if names.get(field) in parsed else absent
 
     known, reported, events = (
         column(field).gather(NEVER) for field in ("labelKnownAt", "labelReportedAt", "eventTime")
@@ -175,25 +173,29 @@ def read_labels(source: object, schema: RecordSchema) -> Labels:
         known=known,
         reported=reported,
         event_times=events,
-        observed_until=observed_until_of(decided, schema)
-        if any(schema.column_of(field) in parsed for field in decisions)
+        observed_until=observed_until_of(lambda field, missing: column(field).gather(missing), schema)
+        if any(names[field] in parsed for field in decided)
         else None,
-        decided=(decided("outcome", UNKNOWN) != UNKNOWN) | (decided("resolution", UNKNOWN) != UNKNOWN),
+        decided=(column("outcome").codes >= 0) | (column("resolution").codes >= 0),
     )
 
 
-def _decided(schema: RecordSchema, times: ColumnParser) -> dict[str, ColumnParser]:
-    """Return the parsers of the fields that say what was decided, where the schema maps them."""
-    outcome, resolution = outcome_rule(schema.outcomes), resolution_rule(schema.outcomes)
-    parsers = {
+def _decided(schema: RecordSchema, times: ColumnParser, contract: Collection[str]) -> dict[str, ColumnParser]:
+    """Return the parsers of the fields that say what was decided; those of `contract` know its words too."""
+    outcome = outcome_rule(schema.outcomes, contract="outcome" in contract)
+    resolution = resolution_rule(schema.outcomes, contract="resolution" in contract)
+    return {
         "outcome": values(lambda cell: outcome(text(cell))),
         "resolution": values(lambda cell: resolution(text(cell))),
         "closedAt": times,
     }
-    return {field: parser for field, parser in parsers.items() if field in schema.columns}
 
 
 def _name(source: Source, field: str, schema: RecordSchema) -> str:
-    """Return the name of the column of a field: the first one that the source has, or else the field's own."""
-    names = (schema.column_of(field), *_ALIASES[field])
-    return next((name for name in names if source.holds(name)), field)
+    """Return the name of the column of a field: the first one that the source has, or else that of the schema.
+
+    A name that the schema gives to another field is that field's.
+    """
+    own, taken = schema.column_of(field), schema.columns.values()
+    names = (own, *(name for name in _ALIASES.get(field, (field,)) if name not in taken))
+    return next((name for name in names if source.holds(name)), own)

@@ -26,20 +26,23 @@ def label_cell(value: object) -> object | None:
     return str(read).lower() if isinstance(read, bool) else read
 
 
-def label_rule(schema: LabelSchema) -> Callable[[object], int | None]:
+def label_rule(schema: LabelSchema, *, contract: bool = False) -> Callable[[object], int | None]:
     """Return the rule of labels.
 
     Parameters
     ----------
     schema : LabelSchema
         How labels are spelled.
+    contract : bool
+        Whether `fraud` and `genuine` mean what they say, unless the schema gives them another meaning.
 
     Returns
     -------
     callable
         Text to 1 (fraud) or 0 (genuine), None where missing or ignored; other text raises `RuleError`.
     """
-    meanings: dict[str, int | None] = {_comparable(value): GENUINE for value in schema.genuine}
+    meanings: dict[str, int | None] = {"fraud": FRAUD, "genuine": GENUINE} if contract else {}
+    meanings |= {_comparable(value): GENUINE for value in schema.genuine}
     meanings |= {_comparable(value): FRAUD for value in schema.fraud}
     meanings |= {_comparable(value): None for value in schema.ignored}
     others = FRAUD if meanings.pop(ANY, None) is not None else None

@@ -37,19 +37,26 @@ PASSED, STEPPED_UP, FAILED = (OUTCOMES.index(outcome) for outcome in Outcome)
 APPROVED, DECLINED, ABANDONED = range(3)
 
 
-def outcome_rule(schema: OutcomeSchema) -> Callable[[object], int | None]:
-    """Return the rule of outcomes: a cell to `PASSED`, `STEPPED_UP` or `FAILED`, None where missing."""
-    return _rule(schema.outcomes)
+def outcome_rule(schema: OutcomeSchema, *, contract: bool = False) -> Callable[[object], int | None]:
+    """Return the rule of outcomes: a cell to `PASSED`, `STEPPED_UP` or `FAILED`, None where missing.
+
+    With `contract`, its words count too, unless the schema gives them another meaning.
+    """
+    return _rule(schema.outcomes, contract=contract)
 
 
-def resolution_rule(schema: OutcomeSchema) -> Callable[[object], int | None]:
-    """Return the rule of resolutions: a cell to `APPROVED`, `DECLINED` or `ABANDONED`, None where missing."""
-    return _rule(schema.resolutions)
+def resolution_rule(schema: OutcomeSchema, *, contract: bool = False) -> Callable[[object], int | None]:
+    """Return the rule of resolutions: a cell to `APPROVED`, `DECLINED` or `ABANDONED`, None where missing.
+
+    With `contract`, its words count too, unless the schema gives them another meaning.
+    """
+    return _rule(schema.resolutions, contract=contract)
 
 
-def _rule(lists: Mapping[str, tuple[str, ...]]) -> Callable[[object], int | None]:
-    """Return the rule of a column: text to the position of the list that holds it."""
-    meanings = {fold_case(word): code for code, words in enumerate(lists.values()) for word in words}
+def _rule(lists: Mapping[str, tuple[str, ...]], *, contract: bool) -> Callable[[object], int | None]:
+    """Return the rule of a column: text to the position of the list that holds it, or is called so."""
+    meanings = {fold_case(name): code for code, name in enumerate(lists)} if contract else {}
+    meanings |= {fold_case(word): code for code, words in enumerate(lists.values()) for word in words}
 
     def code_of(value: object) -> int | None:
         text = signal_text(value)
