@@ -104,6 +104,7 @@ def test_changes_are_said_in_natural_numbers(everyone: float, frauds: float, tex
         (-15 / 321, -14 / 321, "0.05 fewer failures a day; 0.04 fewer known frauds among them"),
         (-471 / 321, 5 / 321, "1.5 fewer failures a day; 0.02 more known frauds among them"),
         (1.0, 0.0, "1.0 more failures a day; no more and no fewer known frauds among them"),
+        (0.0, -0.3, "no more and no fewer failures a day; 0.3 fewer known frauds among them"),
     ],
 )
 def test_few_frauds_a_day_are_not_none(everyone: float, frauds: float, text: str) -> None:

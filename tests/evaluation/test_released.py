@@ -30,7 +30,7 @@ from scoring_model.evaluation.figures import ranking_figures
 from scoring_model.evaluation.metrics import Ranking, brier, log_loss
 from scoring_model.evaluation.paired import least_variances, paired_differences
 from scoring_model.evaluation.possible_ranking import ranking_ends
-from scoring_model.evaluation.rates import CLASS_RATES
+from scoring_model.evaluation.rates import CLASS_RATES, RATES
 from scoring_model.evaluation.report import comparison_report
 from scoring_model.evaluation.report import html as rendered
 from scoring_model.evaluation.sequential import Answer, look_again
@@ -75,7 +75,10 @@ def measured(
         + (1 - share) * np.mean(3 * (genuine == 1) + 10 * (genuine == 2)),
     }
     rates: dict[str, float] = {name: rate(name, outcomes, labels) for name in ERRORS}
+    rates["fraud_share"] = float(labels.mean())
     for code, outcome in enumerate(("passed", "stepped_up", "failed")):
+        rates |= {outcome: float((outcomes == code).mean())}
+        rates |= {f"{outcome}_frauds": float(((outcomes == code) & (labels == 1)).mean())}
         rates |= {f"genuine_{outcome}": float((outcomes[labels == 0] == code).mean())}
         rates |= {f"fraud_{outcome}": float((outcomes[labels == 1] == code).mean())}
     return rates | ranked | losses
@@ -89,7 +92,7 @@ def stricter(old: np.ndarray, new: np.ndarray, labels: np.ndarray) -> dict[str, 
     }
 
 
-EXACT: Final = {*CLASS_RATES, "brier", "log_loss", "cost", "roc_auc"}
+EXACT: Final = {*RATES, "brier", "log_loss", "cost", "roc_auc"}
 OBSERVED, STOPPED, LABELLED = 150, 9, 2
 
 

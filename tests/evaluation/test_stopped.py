@@ -276,6 +276,19 @@ def test_the_page_says_what_the_stopped_leave_open() -> None:
     assert "95% interval" in cards(evaluated(limits, stopped=0))["max_false_reject"][1]
 
 
+@pytest.mark.parametrize(
+    ("limit", "head", "said"), [(1.0, "Kept", "at most 100%"), (0.02, "Broken", "at least 19%")]
+)
+def test_a_promise_that_is_decided_whatever_the_stopped_were_says_the_end_that_decides(
+    limit: float, head: str, said: str
+) -> None:
+    """A range that is too wide to say anything else may decide a promise: then "can't know" would contradict it."""
+    found = cards(evaluated({"max_missed_fraud": limit}, stopped=120, fail=120))["max_missed_fraud"]
+    assert found[0] == head
+    assert f"100% of those who were observed; {said}" in found[1]
+    assert found[1].endswith("% of all, whatever the stopped ones were.")
+
+
 def test_an_undecided_promise_says_what_keeps_it_open() -> None:
     """The labels of the stopped decide only where those who were observed would have decided without them."""
     for limit, said in (

@@ -201,7 +201,13 @@ def whatever_text(error: Stability) -> str:
     if error.possible is None:
         return ABSENT
     low, high = error.possible.low or 0.0, 1.0 if error.possible.high is None else error.possible.high
-    return CAN_NOT_KNOW if high - low > WIDEST else ends_text(error.widest)
+    if high - low <= WIDEST:
+        return ends_text(error.widest)
+    # The end that decides a promise tells something, however far away the other one is.
+    return {
+        Verdict.KEPT: f"at most {percent(error.widest.high or 0.0)}",
+        Verdict.BROKEN: f"at least {percent(error.widest.low or 0.0)}",
+    }.get(error.verdict or Verdict.UNDECIDED, CAN_NOT_KNOW)
 
 
 def _reason(error: Stability) -> str:
@@ -212,7 +218,7 @@ def _reason(error: Stability) -> str:
         return f"{_what_decides(error)} {_would_tell(error)}"
     if error.possible is not None:
         return {
-            Verdict.KEPT: "Even the worst labels that the stopped applicants could have keep it.",
+            Verdict.KEPT: f"Even the worst labels that the stopped applicants could have keep it.{worth(error)}",
             Verdict.BROKEN: "Even the best labels that the stopped applicants could have break it.",
         }[error.verdict]
     if error.verdict is Verdict.UNDECIDED:
