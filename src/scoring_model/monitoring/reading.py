@@ -9,7 +9,7 @@ import numpy as np
 from scoring_model.arrays import Int8Array
 from scoring_model.evaluation import EvaluationError, EvaluationOptions
 from scoring_model.evaluation.column_reading import Source
-from scoring_model.evaluation.holdout import maturity_of, names_of, read_labelled
+from scoring_model.evaluation.holdout import maturity_of, names_of, notes_on_labels, read_labelled
 from scoring_model.evaluation.labels import Labels, read_labels
 from scoring_model.evaluation.late_frauds import KnownFrauds
 from scoring_model.evaluation.scored_files import is_scored, read_scored
@@ -71,7 +71,7 @@ def read_window(
         frauds=KnownFrauds.of(past, table),
         refused=reading.rows - len(table),
         files=names_of(window),
-        notes=(),
+        notes=notes_on_labels(given, table),
     )
 
 
@@ -106,7 +106,7 @@ def _read_scored(scorer: Scorer, source: Source, labels: Labels | None, by: Sequ
         frauds=KnownFrauds.of(table),
         refused=0,
         files=scored.files,
-        notes=scored.notes,
+        notes=(*scored.notes, *notes_on_labels(labels, table)),
     )
 
 
