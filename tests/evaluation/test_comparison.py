@@ -25,6 +25,7 @@ from scoring_model.evaluation import (
     comparison_summary,
 )
 from scoring_model.evaluation.flips import MOST_EXPLAINED, DailyChange
+from scoring_model.evaluation.stopped import ASSUMED
 from scoring_model.findings import Code, State
 from scoring_model.records import rfc3339
 from scoring_model.records.sheet import CONTRACT_MARK
@@ -104,6 +105,7 @@ def test_changes_are_said_in_natural_numbers(everyone: float, frauds: float, tex
         (-15 / 321, -14 / 321, "0.05 fewer failures a day; 0.04 fewer known frauds among them"),
         (-471 / 321, 5 / 321, "1.5 fewer failures a day; 0.02 more known frauds among them"),
         (1.0, 0.0, "1.0 more failures a day; no more and no fewer known frauds among them"),
+        (0.0, -0.3, "no more and no fewer failures a day; 0.3 fewer known frauds among them"),
     ],
 )
 def test_few_frauds_a_day_are_not_none(everyone: float, frauds: float, text: str) -> None:
@@ -217,6 +219,8 @@ def test_labels_of_their_own_are_joined(sealed: Path, stricter: Path, frame: pa.
     found = compare(sealed, stricter, records.drop_columns(names), labels=labels)
     assert found.differences == expected.differences
     assert found.flips == expected.flips
+    # Whom the figures are about stands first, as in an evaluation.
+    assert f"{ASSUMED}." in comparison_summary(found).split("\n")[0]
 
 
 def test_what_cannot_be_compared_is_refused(

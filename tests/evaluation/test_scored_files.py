@@ -15,8 +15,11 @@ from scoring_model.batch import score_file
 from scoring_model.evaluation import Evaluation, EvaluationError, evaluate
 from scoring_model.evaluation.holdout import WITHOUT_RINGS
 from scoring_model.evaluation.stopped import ASSUMED, Stopped
+from scoring_model.monitoring import monitor
+from scoring_model.records.schema import OutcomeSchema
 from scoring_model.records.sheet import CONTRACT_MARK
 from scoring_model.scorer import Scorer
+from scoring_model.training.run import Training
 
 LABELS = ("recordId", "label", "labelKnownAt", "labelReportedAt")
 
@@ -234,3 +237,94 @@ def test_labels_may_say_who_was_stopped(scorer: Scorer, records: Path, scored: P
         assert one.coverage == expected.coverage
         assert one.provenance is not None
         assert not any(note == ASSUMED for note in one.provenance.notes)
+
+
+@pytest.fixture(scope="module")
+def german(training: Training, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same bundle, of a configuration that names columns of what was decided."""
+    words = {"passed": ("ja",), "failed": ("nein",), "approved": ("gut",), "declined": ("schlecht",)}
+    names = {"outcome": "Entscheidung", "resolution": "Prüfung", "closedAt": "Ende"}
+    schema = replace(training.bundle.contents.schema, columns=names, outcomes=OutcomeSchema(**words))
+    path = tmp_path_factory.mktemp("german") / "bundle"
+    replace(training.bundle, contents=replace(training.bundle.contents, schema=schema)).save(path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def decided(records: Path) -> pa.Table:
+    """The records with what was decided: a tenth was refused, and of another tenth the accounts were closed."""
+    table = pq.read_table(records)
+    row = np.arange(len(table))
+    ends = [f"{day}T23:59:00Z" if place % 10 == 5 else None for place, day in enumerate(_days(table))]
+    for name, cells in (("Entscheidung", np.where(row % 10 == 0, "nein", "ja")), ("Ende", ends)):
+        table = table.append_column(name, pa.array(cells))
+    return table
+
+
+def _days(table: pa.Table) -> list[str]:
+    return [str(time)[:10] for time in table.column("eventTime").to_pylist()]
+
+
+@pytest.mark.parametrize("ending", [".csv", ".jsonl", ".parquet"])
+def test_a_scored_file_keeps_who_was_stopped(
+    german: Path, decided: pa.Table, labels: pa.Table, ending: str, tmp_path: Path
+) -> None:
+    """What the records say of decisions is in the scored file, so that later labels alone make the same figures."""
+    pq.write_table(decided, tmp_path / "records.parquet")
+    expected = evaluate(german, decided, labels=labels)
+    assert expected.stopped is not None
+    assert expected.stopped.records > 500
+    score_file(Scorer.load(german), tmp_path / "records.parquet", tmp_path / f"scored{ending}")
+    found = evaluate(german, tmp_path / f"scored{ending}", labels=labels)
+    assert values(found) == values(expected)
+    assert found.coverage == expected.coverage
+    watched = monitor(german, tmp_path / f"scored{ending}", labels=labels)
+    assert watched.population == monitor(german, decided, labels=labels).population
+    assert "applicants were stopped" in watched.population
+
+
+def test_labels_change_what_was_decided_where_they_say_so(
+    german: Path, decided: pa.Table, labels: pa.Table, tmp_path: Path
+) -> None:
+    """A review that ended later counts; labels of others, or of closed accounts alone, release nobody."""
+    pq.write_table(decided, tmp_path / "records.parquet")
+    score_file(Scorer.load(german), tmp_path / "records.parquet", tmp_path / "scored.parquet")
+    reviewed = pa.table(
+        {
+            "recordId": decided.column("recordId"),
+            "label": pa.nulls(len(decided), pa.string()),
+            "labelKnownAt": decided.column("eventTime"),
+            "Prüfung": pa.array(["gut" if place % 20 == 0 else None for place in range(len(decided))]),
+        }
+    )
+    counts = []
+    for file in (tmp_path / "scored.parquet", decided):
+        for own in (
+            reviewed.slice(0, 0),
+            reviewed.drop_columns("Prüfung"),
+            reviewed,
+            reviewed.slice(0, 2000),
+        ):
+            found = monitor(german, file, labels=own)
+            counts.append(int(found.population.split(" of ")[0].replace(",", "")))
+            lack = [note for note in found.provenance.notes if "have no row in the labels" in note]
+            assert bool(lack) == ("Prüfung" in own.column_names and len(own) < len(decided))
+    assert counts[:4] == counts[4:]
+    assert counts[:2] == [800, 800]
+    assert counts[2:4] == [600, 700]
+
+
+def test_decisions_that_are_nowhere_are_asked_for(
+    german: Path, records: Path, labels: pa.Table, tmp_path: Path
+) -> None:
+    """Where a configuration names columns of decisions and no file has them, the first line says how to mend it."""
+    score_file(Scorer.load(german), records, tmp_path / "scored.parquet")
+    for found in (
+        evaluate(german, tmp_path / "scored.parquet", labels=labels),
+        evaluate(german, records, labels=labels),
+    ):
+        assert found.provenance is not None
+        (note,) = [note for note in found.provenance.notes if note.startswith(ASSUMED)]
+        assert "names Entscheidung, Prüfung, Ende for what was decided" in note
+    watched = monitor(german, tmp_path / "scored.parquet", labels=labels)
+    assert "Entscheidung, Prüfung, Ende" in watched.population

@@ -32,6 +32,7 @@ from scoring_model.findings import State
 from scoring_model.monitoring.report import _matured_errors
 from scoring_model.records import NEVER, RecordTable
 from scoring_model.records.observation import STOPPED
+from scoring_model.records.schema import RecordSchema
 from scoring_model.records.times import DAY
 
 STOPS: Final = {"false_reject": (2,), "step_up": (1, 2), "missed_fraud": (0,)}
@@ -275,6 +276,19 @@ def test_the_page_says_what_the_stopped_leave_open() -> None:
     assert "95% interval" in cards(evaluated(limits, stopped=0))["max_false_reject"][1]
 
 
+@pytest.mark.parametrize(
+    ("limit", "head", "said"), [(1.0, "Kept", "at most 100%"), (0.02, "Broken", "at least 19%")]
+)
+def test_a_promise_that_is_decided_whatever_the_stopped_were_says_the_end_that_decides(
+    limit: float, head: str, said: str
+) -> None:
+    """A range that is too wide to say anything else may decide a promise: then "can't know" would contradict it."""
+    found = cards(evaluated({"max_missed_fraud": limit}, stopped=120, fail=120))["max_missed_fraud"]
+    assert found[0] == head
+    assert f"100% of those who were observed; {said}" in found[1]
+    assert found[1].endswith("% of all, whatever the stopped ones were.")
+
+
 def test_an_undecided_promise_says_what_keeps_it_open() -> None:
     """The labels of the stopped decide only where those who were observed would have decided without them."""
     for limit, said in (
@@ -345,16 +359,16 @@ def test_propensities_of_1_stand_for_nobody_who_was_stopped() -> None:
 def test_pages_say_whom_labels_are_about() -> None:
     """Nothing said is an assumption; the stopped are counted; a control group weighs; without either it is everyone."""
     records = table([NEVER, NEVER, STOPPED, STOPPED, 30 * DAY], [-1, 1, -1, 1, 0])
-    assert population(replace(records, observed_until=None), 60 * DAY) == f"{ASSUMED}."
-    said = population(records, 60 * DAY)
+    assert population(replace(records, observed_until=None), 60 * DAY, RecordSchema()) == f"{ASSUMED}."
+    said = population(records, 60 * DAY, RecordSchema())
     assert said.startswith(
         "3 of 5 applicants were stopped, or left before maturity. 1 of them is a known fraud;"
     )
     assert said.endswith(": figures that need labels are about the others.")
-    assert population(table([NEVER, NEVER], [-1, 1]), 60 * DAY) == ""
+    assert population(table([NEVER, NEVER], [-1, 1]), 60 * DAY, RecordSchema()) == ""
     weighed = replace(records, propensities=np.array([1, 1, 1, 1, np.nan]), observed_until=None)
-    assert "by 1 / propensity" in population(weighed, 60 * DAY)
-    assert whom(weighed, 60 * DAY).startswith(
+    assert "by 1 / propensity" in population(weighed, 60 * DAY, RecordSchema())
+    assert whom(weighed, 60 * DAY, RecordSchema()).startswith(
         "1 of 5 applicants were stopped, left before maturity, or have no propensity where others have one. 0 of them "
     )
 

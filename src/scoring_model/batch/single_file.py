@@ -14,10 +14,12 @@ import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet
 
-from scoring_model.arrays import IntArray
+from scoring_model.arrays import BoolArray, IntArray
+from scoring_model.contract.fields import DECIDED_FIELDS
 from scoring_model.contract.outcome import OUTCOMES
-from scoring_model.records import RecordTable
+from scoring_model.records import NEVER, RecordTable
 from scoring_model.records.atomic import atomic_file
+from scoring_model.records.observation import OBSERVED_COLUMN
 from scoring_model.records.quarantine import FORMULA_STARTS, GUARD, accept, check_unread, write_quarantine
 from scoring_model.records.reading import Reading, read_records
 from scoring_model.rules import Rules
@@ -189,8 +191,16 @@ def score_file(
 
 
 def scored_columns(result: pa.Table, scorer: Scorer, table: RecordTable) -> pa.Table:
-    """Add to decisions the versions of what decided, and the event time, which an evaluation needs later."""
-    return _with_versions(result, scorer).append_column("eventTime", _instants(table.event_times))
+    """Add to decisions the versions of what decided, and what an evaluation needs later: times and who was stopped.
+
+    All files of a bundle whose configuration names columns of what was decided have the same columns.
+    """
+    events, until = table.event_times, table.observed_until
+    result = _with_versions(result, scorer).append_column("eventTime", _instants(events))
+    if until is None and not set(DECIDED_FIELDS) & {*scorer.contents.schema.columns}:
+        return result
+    until = np.full(len(table), NEVER) if until is None else np.maximum(until, events)
+    return result.append_column(OBSERVED_COLUMN, _instants(until, absent=until == NEVER))
 
 
 def _later_labels(as_of: int | None, *tables: RecordTable | None) -> int | None:
@@ -280,9 +290,9 @@ def _quarantine(reading: Reading, path: Path) -> Path | None:
     return path
 
 
-def _instants(micros: IntArray) -> pa.Array:
-    """Write instants as RFC 3339 text, the same in every format."""
-    stamps = pa.array(micros.astype("datetime64[us]"), pa.timestamp("us"))
+def _instants(micros: IntArray, absent: BoolArray | None = None) -> pa.Array:
+    """Write instants as RFC 3339 text, the same in every format; null where absent."""
+    stamps = pa.array(micros.astype("datetime64[us]"), pa.timestamp("us"), mask=absent)
     # `strftime` takes ten times as long. A cast differs by a blank for the T, and by the missing Z.
     texts = pc.binary_join_element_wise(stamps.cast(pa.string()), "Z", "")
     return pc.utf8_replace_slice(texts, start=10, stop=11, replacement="T")

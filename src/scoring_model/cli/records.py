@@ -114,7 +114,9 @@ def check(
     if refused is not None:
         write_refused(paths, reading, configuration.records.format, refused)
     findings = _checked(reading.table, configuration)
-    found = _found(reading) | {"applicants": whom(reading.table, configuration.training.split.label_maturity)}
+    found = _found(reading) | {
+        "applicants": whom(reading.table, configuration.training.split.label_maturity, configuration.schema)
+    }
     uses = key_uses(reading.table, configuration.links.link_keys)
     absent = without_columns(reading.table, configuration.schema)
     future = later_than_now(reading.table.latest_instant + 1)

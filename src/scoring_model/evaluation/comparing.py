@@ -28,6 +28,7 @@ from scoring_model.evaluation.holdout import (
     loaded,
     maturity_of,
     names_of,
+    notes_on_labels,
     read_labelled,
     refuse_groups,
     select_known,
@@ -105,6 +106,7 @@ def compare(
         options=options,
         rows=readings[0].rows,
         files=names_of(records),
+        notes=notes_on_labels(given, readings[0].table),
     )
 
 

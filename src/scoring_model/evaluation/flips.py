@@ -98,8 +98,6 @@ class DailyChange:
         """Describe numbers of another span, such as "out of 10,000 applicants", with an interval of all of them."""
         change, frauds = self.everyone.value or 0.0, self.frauds.value or 0.0
         text = f"{_change(change)} {_PLURALS[self.outcome]} {span}{interval}"
-        if not self.all_known and _number(frauds) == "0.0":
-            return f"{text}; no more and no fewer known frauds among them"
         if not self.all_known:
             return f"{text}; {_change(frauds)} known frauds among them"
         if frauds * (change - frauds) < 0:  # one class more, the other fewer
@@ -316,7 +314,9 @@ def _over_labels(
 
 
 def _change(value: float) -> str:
-    return f"{_number(value)} {'more' if value >= 0 else 'fewer'}"
+    if (number := _number(value)) == "0.0":
+        return "no more and no fewer"
+    return f"{number} {'more' if value > 0 else 'fewer'}"
 
 
 def _number(value: float) -> str:

@@ -24,7 +24,7 @@ from scoring_model.evaluation.importance import measure_importance, sample_rows
 from scoring_model.evaluation.labels import Labels, read_labels
 from scoring_model.evaluation.result import Provenance
 from scoring_model.evaluation.scored_files import is_scored, read_scored
-from scoring_model.evaluation.stopped import ASSUMED, ControlGroup, NotObserved, Stopped
+from scoring_model.evaluation.stopped import ControlGroup, NotObserved, Stopped, assumed
 from scoring_model.evaluation.trained_records import check_digests, check_period, training_findings
 from scoring_model.history import LinkKey, person_codes
 from scoring_model.records import Column, RecordSchema, RecordTable, microseconds, parse_duration
@@ -214,7 +214,13 @@ def evaluate(
         invalid=reading.rows - len(reading.table),
         files=names_of(records),
         features=features,
+        notes=notes_on_labels(given, reading.table),
     )
+
+
+def notes_on_labels(labels: Labels | None, table: RecordTable) -> tuple[str, ...]:
+    """Say what labels from a file of their own lack."""
+    return () if labels is None else tuple(labels.notes(labels.rows_of(table.record_ids)))
 
 
 def read_labelled(
@@ -252,6 +258,7 @@ def evaluate_table(
     history: RecordTable | None = None,
     invalid: int = 0,
     files: tuple[str, ...] = (),
+    notes: tuple[str, ...] = (),
     features: Callable[[RecordTable], FloatArray] | None = None,
 ) -> Evaluation:
     """Score labelled records and compare the decisions with their labels.
@@ -264,8 +271,8 @@ def evaluate_table(
         Further earlier records, which are not evaluated.
     invalid : int
         Rows of the source that are not in the table, since they break the contract of the data.
-    files : tuple of str
-        Names of the source's files.
+    files, notes : tuple of str
+        Names of the source's files, and sentences on what they lack.
     features : callable, optional
         As for `evaluate`.
 
@@ -287,7 +294,9 @@ def evaluate_table(
         columns=columns,
         keys=scorer.matrix.link_keys,
     )
-    evaluation = evaluate_decisions(scorer, table, decided, selection=selection, options=options, files=files)
+    evaluation = evaluate_decisions(
+        scorer, table, decided, selection=selection, options=options, files=files, notes=notes
+    )
     drawn = selection.rows[sample_rows(len(selection.rows))]
     explain = partial(
         measure_importance,
@@ -306,7 +315,8 @@ def _evaluate_scored(
     """Evaluate decisions that were made earlier."""
     scored = read_scored(source, scorer, options.by)
     table = scored.labelled(labels, scorer.contents.schema, source.name)
-    strange = len(labels.record_ids) - int(np.count_nonzero(labels.rows_of(scored.record_ids) >= 0))
+    rows = labels.rows_of(scored.record_ids)
+    strange = len(labels.record_ids) - int(np.count_nonzero(rows >= 0))
     notes = (f"{strange:,} labels are of records that the scored file does not hold",) if strange else ()
     selection = select_known(scorer, table, options, invalid=0)
     return evaluate_decisions(
@@ -316,7 +326,7 @@ def _evaluate_scored(
         selection=selection,
         options=options,
         files=scored.files,
-        notes=(*scored.notes, *notes, WITHOUT_RINGS),
+        notes=(*scored.notes, *notes, *labels.notes(rows), WITHOUT_RINGS),
         scored_earlier=True,
     )
 
@@ -382,7 +392,7 @@ def evaluate_decisions(
             scorer,
             events,
             files=files,
-            notes=(*notes, *notes_on_population(table, records)),
+            notes=(*notes, *notes_on_population(table, records, scorer.contents.schema)),
             scored_earlier=scored_earlier,
         ),
         findings=(
@@ -410,7 +420,7 @@ def muted_of(scorer: Scorer, options: EvaluationOptions) -> tuple[str, ...]:
     return (*options.mute, *scorer.settings.get("findings", {}).get("mute", ()))
 
 
-def notes_on_population(table: RecordTable, records: EvaluatedRecords) -> Iterator[str]:
+def notes_on_population(table: RecordTable, records: EvaluatedRecords, schema: RecordSchema) -> Iterator[str]:
     """Say whom the figures are about, where that is not everyone."""
     if records.weights is not None:
         yield WEIGHTED
@@ -419,7 +429,7 @@ def notes_on_population(table: RecordTable, records: EvaluatedRecords) -> Iterat
     elif records.not_observed is not None:
         yield Stopped.of(records.not_observed).sentence(len(records))
     elif table.observed_until is None:
-        yield ASSUMED
+        yield assumed(schema)
 
 
 def provenance_of(
@@ -466,12 +476,11 @@ def _labelled(table: RecordTable, labels: Labels, schema: RecordSchema) -> Recor
     """Replace the labels of a table."""
     rows = labels.rows_of(table.record_ids)
     found, times = labels.joined(rows, table.event_times, schema.labels.delay)
-    until = labels.observed(rows)
     return replace(
         table,
         labels=found,
         label_times=times,
-        observed_until=table.observed_until if until is None else until,
+        observed_until=labels.observed(rows, table.observed_until),
     )
 
 

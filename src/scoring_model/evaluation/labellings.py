@@ -8,7 +8,7 @@ from scoring_model.arrays import BoolArray, Int8Array, IntArray
 from scoring_model.contract.outcome import OUTCOMES
 from scoring_model.decision.flips import UNLABELLED
 from scoring_model.evaluation.paired import paired_variance
-from scoring_model.evaluation.rates import CLASS_RATES, RATES, errs, gained_and_lost
+from scoring_model.evaluation.rates import CELLS, RATES, SHARES, errs, gained_and_lost
 from scoring_model.figures import FIGURES
 from scoring_model.records.labels import FRAUD
 from scoring_model.records.labels import UNLABELLED as NO_LABEL
@@ -85,16 +85,45 @@ class Turned:
         return End(change / total, self.records / total, float(variance))
 
 
+def share_ends(name: str, observed: IntArray, stopped: IntArray, *, paired: bool) -> tuple[End, End]:
+    """Bound a share of all records exactly: each record without a label counts for itself.
+
+    Parameters
+    ----------
+    name : str
+        One of `SHARES`.
+    observed, stopped : ndarray of `decision.flips.SHAPE`, int64
+        Flips of the records that were observed, and of those that were not.
+    paired : bool
+        Whether the difference of both decisions is meant; otherwise the share by the second one.
+    """
+    inside = np.isin(np.arange(CELLS), [*RATES[name].numerator]).astype(np.int64).reshape(2, 1, -1)
+    changes = np.broadcast_to(inside - inside.transpose(0, 2, 1) * paired, (2, *observed.shape[1:]))
+    known, unknown = (observed + stopped)[:UNLABELLED], stopped[UNLABELLED]
+    total = float(known.sum() + unknown.sum())
+
+    def end(chosen: IntArray) -> End:
+        mean, square = (
+            float((known * changes**power).sum() + (unknown * chosen**power).sum()) / total
+            for power in (1, 2)
+        )
+        return End(mean, float(observed.sum()) / total, (square - mean**2) / total)
+
+    return end(changes.min(axis=0)), end(changes.max(axis=0))
+
+
 def rate_ends(name: str, observed: IntArray, stopped: IntArray) -> tuple[End, End]:
     """Bound the difference of a rate between two models exactly.
 
     Parameters
     ----------
     name : str
-        One of `RATES`. Those of all records need no label.
+        One of `RATES`.
     observed, stopped : ndarray of `decision.flips.SHAPE`, int64
         Flips of the records that were observed, and of those that were not.
     """
+    if name in SHARES:
+        return share_ends(name, observed, stopped, paired=True)
     unknown, counted = stopped[UNLABELLED], errs(name, np.arange(len(OUTCOMES)))
     known = observed + np.where(np.arange(len(stopped))[:, None, None] == UNLABELLED, 0, stopped)
     gained, lost = (float(part) for part in gained_and_lost(RATES[name], known))
@@ -102,13 +131,12 @@ def rate_ends(name: str, observed: IntArray, stopped: IntArray) -> tuple[End, En
         float(unknown[np.ix_(~counted, counted)].sum()),
         float(unknown[np.ix_(counted, ~counted)].sum()),
     )
-    missing, of_class = float(unknown.sum()), name in CLASS_RATES
     found = Turned(
-        gained=gained if of_class else gained + more,
-        lost=lost if of_class else lost + less,
-        records=float(known[FIGURES[name].label].sum() if of_class else known[:UNLABELLED].sum() + missing),
-        more=more * of_class,
-        less=less * of_class,
-        alike=(missing - more - less) * of_class,
+        gained=gained,
+        lost=lost,
+        records=float(known[FIGURES[name].label].sum()),
+        more=more,
+        less=less,
+        alike=float(unknown.sum()) - more - less,
     )
     return found.end(-1), found.end(1)

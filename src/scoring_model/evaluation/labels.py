@@ -1,12 +1,12 @@
 """Labels from a file of their own, joined to records by `recordId`."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
-from scoring_model.arrays import Int8Array, IntArray
+from scoring_model.arrays import BoolArray, Int8Array, IntArray
 from scoring_model.contract.fields import DECIDED_FIELDS
 from scoring_model.contract.rules import reference
 from scoring_model.evaluation.column_reading import (
@@ -22,7 +22,12 @@ from scoring_model.records import NEVER, Column, RecordSchema
 from scoring_model.records.cells import text
 from scoring_model.records.labels import UNLABELLED, label_cell, label_rule, label_times
 from scoring_model.records.layout import schema_of
-from scoring_model.records.observation import observed_until_of, outcome_rule, resolution_rule
+from scoring_model.records.observation import (
+    STOPPED,
+    observed_until_of,
+    outcome_rule,
+    resolution_rule,
+)
 
 _ALIASES: Final = {
     "recordId": ("recordId",),
@@ -48,6 +53,8 @@ class Labels:
     observed_until : ndarray of shape (m,), int64, or None
         Instant up to which each could be observed, as `RecordTable` has it; None: the file does not say what was
         decided.
+    decided : ndarray of shape (m,), bool
+        Whether the row has an outcome or a resolution.
     """
 
     record_ids: tuple[str, ...]
@@ -55,7 +62,8 @@ class Labels:
     known: IntArray
     reported: IntArray
     event_times: IntArray
-    observed_until: IntArray | None = None
+    observed_until: IntArray | None
+    decided: BoolArray
 
     def rows_of(self, record_ids: tuple[str, ...]) -> IntArray:
         """Return the row of each record; -1 without one."""
@@ -66,9 +74,33 @@ class Labels:
         """Return the event times of rows; `NEVER` for -1."""
         return np.append(self.event_times, NEVER)[rows]
 
-    def observed(self, rows: IntArray) -> IntArray | None:
-        """Return until when the applicants of rows could be observed; for -1 nothing says that they were stopped."""
-        return None if self.observed_until is None else np.append(self.observed_until, NEVER)[rows]
+    def observed(self, rows: IntArray, own: IntArray | None) -> IntArray | None:
+        """Return until when the applicants of records could be observed; None if nothing says what was decided.
+
+        Parameters
+        ----------
+        rows : ndarray of shape (n,), int64
+            Result of `rows_of`.
+        own : ndarray of shape (n,), int64, or None
+            What the records themselves say: it stays where the labels have no outcome and no resolution, until the
+            account was closed.
+        """
+        if self.observed_until is None:
+            return own
+        given = np.append(self.observed_until, NEVER)[rows]
+        if own is None:
+            return given
+        return np.where(
+            np.append(self.decided, False)[rows] & (own == STOPPED), given, np.minimum(own, given)
+        )
+
+    def notes(self, rows: IntArray) -> Iterator[str]:
+        """Say of how many records labels that tell what was decided have no row."""
+        if self.observed_until is not None and (absent := int(np.count_nonzero(rows < 0))):
+            yield (
+                f"{absent:,} of {len(rows):,} records have no row in the labels, which say what was decided: unless "
+                "the records say so themselves, they count as not stopped"
+            )
 
     def joined(self, rows: IntArray, event_times: IntArray, delay: int | None) -> tuple[Int8Array, IntArray]:
         """Return the label of each record, and the time from which it counts.
@@ -144,6 +176,7 @@ def read_labels(source: object, schema: RecordSchema) -> Labels:
         observed_until=observed_until_of(lambda field, missing: column(field).gather(missing), schema)
         if any(names[field] in parsed for field in decided)
         else None,
+        decided=(column("outcome").codes >= 0) | (column("resolution").codes >= 0),
     )
 
 

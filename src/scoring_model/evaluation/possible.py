@@ -20,11 +20,11 @@ from scoring_model.decision.flips import GENUINE, UNLABELLED, count_flips, flip_
 from scoring_model.estimates import Estimate, NamedEstimates
 from scoring_model.evaluation.cost import unit_costs
 from scoring_model.evaluation.evaluated_records import EvaluatedRecords
-from scoring_model.evaluation.labellings import End, rate_ends
+from scoring_model.evaluation.labellings import End, rate_ends, share_ends
 from scoring_model.evaluation.metrics import log_losses, squared_errors
 from scoring_model.evaluation.paired import NORMAL_QUANTILE
 from scoring_model.evaluation.possible_ranking import ranking_ends
-from scoring_model.evaluation.rates import CLASS_RATES, errs
+from scoring_model.evaluation.rates import CLASS_RATES, SHARES, errs
 from scoring_model.evaluation.stopped import CONTROL_SHARE, POINTS, Assumed, NotObserved, Possible
 from scoring_model.evaluation.uncertainty import normal_quantile, share_of
 from scoring_model.figures import FIGURES, ErrorName
@@ -181,10 +181,10 @@ def possible_differences(
     Returns
     -------
     dict of str to Possible
-        Simultaneous ends are Bonferroni's. Rates of one class, losses, costs, ROC AUC and shares of flips of one
-        class have exact ends; average precision, the distance of Kolmogorov and Smirnov, and recall at a rate of false
-        positives have outer ones. Other figures have no bound: precision at a rate of false positives, and recall at a
-        daily capacity, whose queues the stopped ones would have joined.
+        Simultaneous ends are Bonferroni's. Rates of one class, shares of all records, losses, costs, ROC AUC and
+        shares of flips of one class have exact ends; average precision, the distance of Kolmogorov and Smirnov, and
+        recall at a rate of false positives have outer ones. Other figures have no bound: precision at a rate of false
+        positives, and recall at a daily capacity, whose queues the stopped ones would have joined.
     """
     if champion.not_observed is None or challenger.not_observed is None:
         return {}
@@ -203,6 +203,7 @@ def _ends(
     """Bound the figures of a model, or their differences to those of a champion."""
     old, new = None if champion is None else _Decided.of(champion), _Decided.of(challenger)
     found = ranking_ends(new.labels, None if old is None else old.margins, new.margins)
+    found |= {name: share_ends(name, observed, stopped, paired=old is not None) for name in SHARES}
     for name, losses in (("log_loss", log_losses), ("brier", squared_errors)):
         found[name] = _mean_ends(losses, old, new)
     if costs[1] is not None and (champion is None or costs[0] is not None):

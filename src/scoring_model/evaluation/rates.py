@@ -53,6 +53,9 @@ CLASS_RATES: Final = (
 )
 """Those of one class: what becomes of genuine records and of frauds, and the errors."""
 
+SHARES: Final = tuple(name for name in RATES if name not in CLASS_RATES)
+"""Those of all records."""
+
 
 def errs(name: str, outcomes: NDArray[np.integer]) -> BoolArray:
     """Return which outcomes a rate counts, for records of its class."""

@@ -16,6 +16,7 @@ from scoring_model.records import NEVER, Column, RecordSchema, RecordTable
 from scoring_model.records.cells import plain, text
 from scoring_model.records.columns import Parsed
 from scoring_model.records.labels import UNLABELLED
+from scoring_model.records.observation import OBSERVED_COLUMN, STOPPED
 from scoring_model.scorer import Scorer
 
 SCORE: Final = "scoringScore"
@@ -31,6 +32,8 @@ class ScoredFile:
     event_times : ndarray of shape (n,), int64
         Microseconds since 1970-01-01 UTC; `NEVER` if the file has none.
     decisions : Decisions
+    observed_until : ndarray of shape (n,), int64, or None
+        As `RecordTable` has it; None where the file does not say what was decided.
     columns : mapping of str to Column
         The columns that were asked for.
     files : tuple of str
@@ -41,6 +44,7 @@ class ScoredFile:
     record_ids: tuple[str, ...]
     event_times: IntArray
     decisions: Decisions
+    observed_until: IntArray | None
     columns: dict[str, Column]
     files: tuple[str, ...]
     notes: tuple[str, ...]
@@ -60,10 +64,10 @@ class ScoredFile:
         """
         count = len(self.record_ids)
         found, times = np.full(count, UNLABELLED, dtype=np.int8), np.full(count, NEVER, dtype=np.int64)
-        events, until = self.event_times, None
+        events, until = self.event_times, self.observed_until
         if labels is not None:
             rows = labels.rows_of(self.record_ids)
-            until = labels.observed(rows)
+            until = labels.observed(rows, until)
             events = np.where(events == NEVER, labels.events_of(rows), events)
             found, times = labels.joined(rows, events, schema.labels.delay)
         if untimed := int(np.count_nonzero(events == NEVER)):
@@ -104,12 +108,13 @@ def read_scored(source: Source, scorer: Scorer, by: Iterable[str]) -> ScoredFile
         SCORE: numbers,
         "margin": numbers,
         "eventTime": instants(RecordSchema()),
+        OBSERVED_COLUMN: instants(RecordSchema()),
         "modelVersion": values(plain),
         "policyVersion": values(plain),
         **{name: values(_text) for name in by},
     }
     optional = {name for name in ("margin", "eventTime", "policyVersion") if not source.holds(name)}
-    required = {*parsers} - optional - {*by}
+    required = {*parsers} - optional - {OBSERVED_COLUMN, *by}
     parsed = source.read(parsers, required=required, filled=required)
     absent = [name for name in by if name not in parsed]
     if absent:
@@ -124,12 +129,15 @@ def read_scored(source: Source, scorer: Scorer, by: Iterable[str]) -> ScoredFile
         raise EvaluationError(
             f"{source.name}: {SCORE}: {differing:,} rows differ from the score of their margin under this bundle"
         )
+    events, until = (
+        (parsed[name].column if name in parsed else Column.missing(len(record_ids))).gather(NEVER)
+        for name in ("eventTime", OBSERVED_COLUMN)
+    )
     return ScoredFile(
         record_ids=record_ids,
-        event_times=parsed["eventTime"].column.gather(NEVER)
-        if "eventTime" in parsed
-        else np.full(len(record_ids), NEVER, dtype=np.int64),
+        event_times=events,
         decisions=decisions,
+        observed_until=np.where(until <= events, STOPPED, until) if (until != NEVER).any() else None,
         columns={name: parsed[name].column for name in by},
         files=source.files,
         notes=tuple(_notes(parsed, scorer)),

@@ -9,11 +9,14 @@ from typing import Final
 import numpy as np
 
 from scoring_model.arrays import FloatArray, Int8Array, IntArray
+from scoring_model.contract.fields import DECIDED_FIELDS
 from scoring_model.contract.outcome import OUTCOMES, Outcome
+from scoring_model.decision.flips import UNLABELLED
 from scoring_model.decision.rules import Decisions
 from scoring_model.estimates import Estimate
 from scoring_model.records.labels import FRAUD, GENUINE
 from scoring_model.records.observation import observed
+from scoring_model.records.schema import RecordSchema
 from scoring_model.records.table import Column, RecordTable
 from scoring_model.records.times import DAY
 
@@ -30,16 +33,29 @@ MIN_GENUINE, MIN_FRAUDS = 30, 10
 """Fewest records of a control group that stand for all who were stopped."""
 
 
-def whom(table: RecordTable, maturity: int) -> str:
+def assumed(schema: RecordSchema) -> str:
+    """Say what is assumed where nothing tells what was decided, and which columns a configuration names for it."""
+    named = [schema.columns[field] for field in DECIDED_FIELDS if field in schema.columns]
+    if not named:
+        return ASSUMED
+    return (
+        f"{ASSUMED}. The configuration names {', '.join(named)} for what was decided: give at least one of these "
+        "columns, in the records or in the file of labels (--labels), with a row for each applicant"
+    )
+
+
+def whom(table: RecordTable, maturity: int, schema: RecordSchema) -> str:
     """Say of how many applicants of a file it can't be known what they were.
 
     Parameters
     ----------
     maturity : int
         Microseconds after which an observed record without a label is genuine.
+    schema : RecordSchema
+        Names the columns that tell what was decided.
     """
     if table.propensities is None and table.observed_until is None:
-        return ASSUMED
+        return assumed(schema)
     missing = ~observed(table, maturity)
     frauds = int(np.count_nonzero(missing & (table.labels == FRAUD)))
     why = (
@@ -69,15 +85,15 @@ def control_days(table: RecordTable, *, since: int, until: int) -> float:
     return max(days, 0) / DAY
 
 
-def population(table: RecordTable, maturity: int) -> str:
+def population(table: RecordTable, maturity: int, schema: RecordSchema) -> str:
     """Say whom the figures of a file are about that need labels; empty where that is everyone."""
     if table.propensities is not None:
         return (
             "Figures that need labels count each record by 1 / propensity, for all applicants like it. Nobody stands "
             "for those whom a list or rule stopped."
         )
-    told = whom(table, maturity)
-    if told == ASSUMED:
+    told = whom(table, maturity, schema)
+    if table.observed_until is None:
         return f"{told}."
     return (
         "" if observed(table, maturity).all() else f"{told}: figures that need labels are about the others."
@@ -321,6 +337,9 @@ class Released:
         Of these, those who do not pass the champion and pass the challenger.
     released_frauds, released_genuine : int
         Of the released, those whose label is known all the same.
+    caught, caught_frauds : int
+        Applicants without a label who were not observed, and known frauds among these, who pass the champion and do
+        not pass the challenger: something else than the champion stopped them.
     newly_stopped, newly_passed : int
         Observed applicants who pass the champion alone, and the challenger alone.
     newly_stopped_frauds, newly_passed_frauds : int
@@ -334,6 +353,8 @@ class Released:
     released: int
     released_frauds: int
     released_genuine: int
+    caught: int
+    caught_frauds: int
     newly_stopped: int
     newly_passed: int
     newly_stopped_frauds: int
@@ -344,12 +365,14 @@ class Released:
     def of(cls, observed: IntArray, stopped: IntArray, possible: Mapping[str, Possible]) -> "Released":
         """Count them in flips of `decision.flips.SHAPE`."""
         milder, stricter = observed[: FRAUD + 1, 1:, 0].sum(axis=1), observed[: FRAUD + 1, 0, 1:].sum(axis=1)
-        released = stopped[:, 1:, 0].sum(axis=1)
+        released, caught = stopped[:, 1:, 0].sum(axis=1), stopped[:, 0, 1:].sum(axis=1)
         return cls(
             stopped=int(stopped.sum()),
             released=int(released.sum()),
             released_frauds=int(released[FRAUD]),
             released_genuine=int(released[GENUINE]),
+            caught=int(caught[UNLABELLED]),
+            caught_frauds=int(caught[FRAUD]),
             newly_stopped=int(stricter.sum()),
             newly_passed=int(milder.sum()),
             newly_stopped_frauds=int(stricter[FRAUD]),
@@ -366,18 +389,27 @@ class Released:
     def break_even(self) -> float | None:
         """Share of frauds among the released without a label below which the challenger finds more frauds.
 
-        At most 1; not above 0 where it finds fewer whatever they were. None if nobody without a label is released.
+        At most 1; not above 0 where it finds no more whatever they were. As if no fraud were among those without a
+        label whom the challenger alone stops. None if nobody without a label is released.
         """
-        if not self.unknown:
-            return None
-        net = self.newly_stopped_frauds - self.newly_passed_frauds - self.released_frauds
-        return min(net / self.unknown, 1.0)
+        return min(self.net / self.unknown, 1.0) if self.unknown else None
+
+    @property
+    def net(self) -> int:
+        """Known frauds that the challenger alone finds, less those that the champion alone finds."""
+        found = self.newly_stopped_frauds + self.caught_frauds
+        return found - self.newly_passed_frauds - self.released_frauds
 
     def sentences(self) -> Iterator[str]:
         """Say whom the challenger releases and stops, and what decides whether it finds more frauds."""
         yield (
             f"{self.stopped:,} applicants were not observed, so nobody knows what they were. The challenger lets "
             f"{self.released:,} of them pass whom the champion stops or steps up"
+            + (
+                f", and stops or steps up {self.caught:,} without a label whom the champion lets pass"
+                if self.caught
+                else ""
+            )
         )
         yield (
             f"It stops or steps up {self.newly_stopped:,} observed applicants whom the champion lets pass; "
@@ -387,9 +419,17 @@ class Released:
         share = self.break_even
         if share is None:
             return
-        if share <= 0:
+        if share <= 0 < self.net + self.caught:
+            yield (
+                f"It finds more frauds only if at least {1 - self.net:,} more are among those {self.caught:,} than "
+                f"among the {self.unknown:,} without a label that it releases"
+            )
+        elif share <= 0:
             yield "Whatever the released ones were, it finds no more frauds than the champion"
         elif share == 1:
             yield "Even if all that it releases were frauds, it would find at least as many frauds as the champion"
         else:
-            yield f"It finds more frauds if fewer than {share:.1%} of the {self.unknown:,} that it releases are frauds"
+            yield (
+                f"It finds more frauds if fewer than {share:.1%} of the {self.unknown:,} that it releases are frauds"
+                + (f", even if none of those {self.caught:,} is one" if self.caught else "")
+            )

@@ -14,6 +14,7 @@ from scoring_model.evaluation.holdout import (
     group_columns,
     maturity_of,
     names_of,
+    notes_on_labels,
     read_labelled,
     refuse_groups,
     select_known,
@@ -85,7 +86,7 @@ def read_window(
         frauds=KnownFrauds.of(past, table),
         refused=reading.rows - len(table),
         files=names_of(window),
-        notes=(),
+        notes=notes_on_labels(given, table),
     )
 
 
@@ -120,7 +121,7 @@ def _read_scored(scorer: Scorer, source: Source, labels: Labels | None, by: Sequ
         frauds=KnownFrauds.of(table),
         refused=0,
         files=scored.files,
-        notes=scored.notes,
+        notes=(*scored.notes, *notes_on_labels(labels, table)),
     )
 
 

@@ -397,7 +397,7 @@ def _periods(estimates: "Estimates", monitoring: MonitoringResult) -> Drawing:
         ),
         caption=(
             "Periods begin on the day below. Bars: 95% intervals. Realised errors are those of periods whose records "
-            "are all mature."
+            "are all mature and observed: where an applicant was stopped, nobody knows them."
         ),
         grid=Grid.of(name, "Estimated and realised errors by period", heads, map(_period, estimates.periods)),
         height=7.0,

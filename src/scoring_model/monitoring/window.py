@@ -216,7 +216,7 @@ def _monitor(
         matured=matured,
         promises=tuple(promise_bases(scorer.rules.policy, drift, _used(scorer), prevalence)),
         provenance=_provenance(scorer, window),
-        population=population(table, maturity.maturity),
+        population=population(table, maturity.maturity, scorer.contents.schema),
         notes=tuple(
             _notes(
                 window,

@@ -22,6 +22,9 @@ from scoring_model.records.table import NEVER, RecordTable
 STOPPED: Final = int(np.iinfo(np.int64).min)
 """End of the observation of whoever was never observed."""
 
+OBSERVED_COLUMN: Final = "observedUntil"
+"""Column of scored files: the instant up to which an applicant could be observed, that of the event where none was."""
+
 NOT_OBSERVED: Final = (
     "not observed: stopped, left before maturity, or without a propensity where others have one"
 )

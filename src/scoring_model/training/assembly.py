@@ -215,7 +215,7 @@ class _Model:
             counts=counts,
             findings=findings,
             mute=settings.findings.mute,
-            population=notes_on_population(table, records),
+            population=notes_on_population(table, records, self.configuration.schema),
         )
         return replace(evaluation, explain=_explain(prepared, self.forest))
 

@@ -165,7 +165,8 @@ def _promise(error: Stability) -> Card:
         observed, detail = "Nothing observed.", "No evaluated record belongs to this class."
     else:
         observed = _observed(error)
-        counted = f"{share.count:,} of {share.records:,} {_HAPPENED[error.bound]}, on {error.days:,} days."
+        weighted = "Unweighted, " if abs(share.value * share.records - (share.count or 0)) > 1e-6 else ""
+        counted = f"{weighted}{share.count:,} of {share.records:,} {_HAPPENED[error.bound]}, on {error.days:,} days."
         if about_frauds(error):
             counted = f"{counted[:-1]}, {share.independent or 0:,} of them independent."
         detail = f"{counted} {_reason(error)}".strip()
@@ -201,7 +202,13 @@ def whatever_text(error: Stability) -> str:
     if error.possible is None:
         return ABSENT
     low, high = error.possible.low or 0.0, 1.0 if error.possible.high is None else error.possible.high
-    return CAN_NOT_KNOW if high - low > WIDEST else ends_text(error.widest)
+    if high - low <= WIDEST:
+        return ends_text(error.widest)
+    # The end that decides a promise tells something, however far away the other one is.
+    return {
+        Verdict.KEPT: f"at most {percent(error.widest.high or 0.0)}",
+        Verdict.BROKEN: f"at least {percent(error.widest.low or 0.0)}",
+    }.get(error.verdict or Verdict.UNDECIDED, CAN_NOT_KNOW)
 
 
 def _reason(error: Stability) -> str:
@@ -212,7 +219,7 @@ def _reason(error: Stability) -> str:
         return f"{_what_decides(error)} {_would_tell(error)}"
     if error.possible is not None:
         return {
-            Verdict.KEPT: "Even the worst labels that the stopped applicants could have keep it.",
+            Verdict.KEPT: f"Even the worst labels that the stopped applicants could have keep it.{worth(error)}",
             Verdict.BROKEN: "Even the best labels that the stopped applicants could have break it.",
         }[error.verdict]
     if error.verdict is Verdict.UNDECIDED:

@@ -293,7 +293,7 @@ def _result(history: History, plan: Plan, workspace: Workspace, *, files: tuple[
         models=judge.models(),
         ageing=judge.ageing(),
         learning=judge.learning(),
-        population=population(table, configuration.training.split.label_maturity),
+        population=population(table, configuration.training.split.label_maturity, configuration.schema),
         record_ids=tuple([table.record_ids[row] for row in plan.judged.rows.tolist()]),
         scores={
             fold.as_of: outcome.arrays["scores"]
