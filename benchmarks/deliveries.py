@@ -160,8 +160,9 @@ def post_by_httpx(here: Site, url: str, secret: str, number: int) -> tuple[float
     """Post the same bodies, signed beforehand, with httpx from the core that delivered."""
     statement = f"SELECT {', '.join(EventRow._fields)} FROM events ORDER BY id LIMIT {number}"
     bodies = [payload(EventRow(*row)) for row in asyncio.run(select(here.url, statement))]
+    now = time.time_ns() // 1000
     posts = [
-        (signed_headers(message_id(place.to_bytes(16, "big")), body, [secret], now=0), body.decode())
+        (signed_headers(message_id(place.to_bytes(16, "big")), body, [secret], now=now), body.decode())
         for place, body in enumerate(bodies)
     ]
     context = multiprocessing.get_context("spawn")
