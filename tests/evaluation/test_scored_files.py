@@ -297,18 +297,15 @@ def test_labels_change_what_was_decided_where_they_say_so(
             "Prüfung": pa.array(["gut" if place % 20 == 0 else None for place in range(len(decided))]),
         }
     )
+    unread, empty, part = reviewed.drop_columns("Prüfung"), reviewed.slice(0, 0), reviewed.slice(0, 2000)
     counts = []
     for file in (tmp_path / "scored.parquet", decided):
-        for own in (
-            reviewed.slice(0, 0),
-            reviewed.drop_columns("Prüfung"),
-            reviewed,
-            reviewed.slice(0, 2000),
-        ):
+        for own in (empty, unread, reviewed, part):
             found = monitor(german, file, labels=own)
             counts.append(int(found.population.split(" of ")[0].replace(",", "")))
-            lack = [note for note in found.provenance.notes if "have no row in the labels" in note]
-            assert bool(lack) == ("Prüfung" in own.column_names and len(own) < len(decided))
+            notes = " ".join(found.provenance.notes)
+            assert ("have no row in the labels" in notes) == (own is part)
+            assert ("the labels have no outcome and no resolution" in notes) == (own is empty)
     assert counts[:4] == counts[4:]
     assert counts[:2] == [800, 800]
     assert counts[2:4] == [600, 700]
