@@ -143,6 +143,7 @@ def test_a_file_without_margins_ranks_by_score(
     assert found.figures["roc_auc"].value == pytest.approx(expected.figures["roc_auc"].value, abs=0.01)
     assert found.provenance is not None
     assert "rank by their scores" in found.provenance.notes[0]
+    assert ". The scored file has no margins: records rank by their scores" in repr(found)
 
 
 def test_event_times_may_come_with_the_labels(
