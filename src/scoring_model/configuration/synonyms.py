@@ -195,6 +195,7 @@ HEADERS: Final = {
         город місто град grad mesto şehir ilçe il 市区町村 城市 المدينة עיר
         quận_huyện huyện quận kota thành_phố linn pilsēta miestas општина ciutat població staður จังหวัด شهر ort01 도시
         município municipio concelho gemeente gmina kommun kunta
+        municipalité municipality comune_residenza населено_място община localité lokalita
     """,
     "address.region": """
         region state province prv bundesland région département provincia comunidad regione estado distrito provincie
@@ -203,6 +204,7 @@ HEADERS: Final = {
         область регион županija bölge il 都道府県 省份 المنطقة מחוז județ
         provinsi negeri tỉnh tỉnh_thành tỉnh_thành_phố kanton canton cantone
         entidad entidad_federativa depto departamento prov county voivodeship powiat
+        woj vármegye oblast kreis
     """,
     "address.postalCode": """
         postal_code postcode post_code zip zip_code plz postleitzahl code_postal cp código_postal cod_postal cap
@@ -253,6 +255,11 @@ CUSTOMERS: Final = """
     aanvrager klient wnioskodawca kund sökande comprador buyer žadatel zákazník ansøger søker ügyfél kérelmező πελάτη
     πελάτης hakija asiakas solicitant acheteur acquirente koper kupující nabywca kupujący köpare køber kjøper cumpărător
     alıcı клиент клієнт заявитель müşteri klijent kupac
+    tenant lessee renter mieter locataire locatario arrendatario inquilino locatário huurder najemca lejer leietaker
+    hyresgäst nájemce bérlő kiracı наемател наниматель driver seller vendor vendedor vendeur verkäufer venditore verkoper
+    sprzedawca prodejce eladó satıcı motorista conductor fahrer chauffeur kierowca řidič sofőr owner inhaber
+    propietario propriétaire proprietario eigenaar właściciel assuré asegurado assicurato segurado verzekerde
+    ubezpieczony pojištěný biztosított forsikringstager försäkringstagare versicherungsnehmer versicherter
 """
 """Words for the one who applies or buys."""
 PERSONS: Final = f"""
@@ -281,6 +288,7 @@ PHONES: Final = """
     手机号 联系电话 전화번호 الهاتف الجوال טלפון נייד
     phn hp no_hp nomor_hp telepon ponsel điện_thoại sđt tālrunis telefonas sími โทรศัพท์ تلفن موبایل 휴대폰
     num_contact contact_no contact_number contact_num nº_contacto mob ph telf telf1 tel1 tel2 tel_no
+    cellulaire cellulari cel cell_no mobilni mobitel
 """
 """Words of headers of phone numbers, whose cells look like some."""
 DIALLING: Final = """
@@ -396,6 +404,7 @@ FRAUD_STEMS: Final = """
     fake_identity false_identity falsche_identität fausse_identité falsa_identidad identidad_falsa identidade_falsa
     falsa_identità identità_falsa falešná_identita fałszywa_tożsamość falsk_identitet valse_identiteit
     bonus_abuse promo_abuse synthetic_identity
+    rented_account account_rental conta_alugada money_mule straw_man słup bust_out counterfeit
 """
 """Words of fraud: as cells they make a label, in a header they tell one."""
 

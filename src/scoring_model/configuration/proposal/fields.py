@@ -127,7 +127,7 @@ def _find_second_line(proposal: Proposal) -> None:
         proposal.fields["address.line2"] = number.name
         door = _within(proposal, columns[columns.index(number) + 1 :][:2])
         for column in proposal.untyped():
-            if rank(column, "address.line2") is not None or (column is door and _are_short(column, _DOOR)):
+            if rank(column, "address.line2", proposal.persons) is not None or (column is door and _are_short(column, _DOOR)):
                 proposal.left_out[column.name] = "a door or floor is no signal"
     elif second != first.name and second in {column.name for column in proposal.untyped()}:
         proposal.fields["address.line2"] = second
@@ -138,7 +138,7 @@ def _find_second_line(proposal: Proposal) -> None:
 def _within(proposal: Proposal, behind: list[Profile]) -> Profile | None:
     """Return the first column behind a street, if it is no part of an address that is known, and one stands behind."""
     parts = ("address.postalCode", "address.city", "address.region", "address.country")
-    is_part = [any(rank(one, name) is not None for name in parts) for one in behind]
+    is_part = [any(rank(one, name, proposal.persons) is not None for name in parts) for one in behind]
     if is_part != [False, True] or tells(behind[0].words, synonyms.MEASURES):
         return None
     return behind[0] if behind[0] in proposal.untyped() else None
