@@ -286,6 +286,7 @@ def test_many_bad_rows_leave_the_quarantine_alone(
     with pytest.raises(TooManyBadRows, match=r"0\.33% of the rows.*\(dob not_a_date: 1\)"):
         score_dataset(summing_bundle, [str(source)], str(out), max_bad_share=0.001, **given)
     assert [path.name for path in out.iterdir()] == ["quarantine.csv"]
+    assert (out / "quarantine.csv").stat().st_mode & 0o777 == 0o600
     assert (out / "quarantine.csv").read_text().splitlines()[1].startswith("5,dob,not_a_date")
     assert score_dataset(summing_bundle, [str(source)], str(out), **given).records == 299
 

@@ -436,6 +436,23 @@ def test_a_negation_beside_what_the_customer_did_is_declined(tmp_path: Path) -> 
     assert [outcomes[kind] for kind in ("approved", "declined", "abandoned")] == [[word] for word in ends]
 
 
+@pytest.mark.parametrize(
+    "ends",
+    [
+        ("Potvrđen identitet", "Nije potvrđen", "Odustao"),
+        ("적합", "부적합", "미제출"),
+        ("ustreza", "ne ustreza", "molk"),
+    ],
+)
+def test_a_word_is_denied_whatever_is_said_beside_it(tmp_path: Path, ends: tuple[str, ...]) -> None:
+    """Or as one character before it; the word that is left is the end that is left."""
+    decided = DRAW.choice(["승인", "보류", "반려"], N, p=[0.8, 0.1, 0.1])
+    ended = np.where(decided == "보류", DRAW.choice(ends, N), "")
+    outcomes = proposed(tmp_path, 심사결과=decided, column8=ended).outcomes
+    found = [outcomes[kind] for kind in ("approved", "declined", "abandoned")]
+    assert found == [[word.lower()] for word in ends]
+
+
 def test_claims_are_paid_refused_or_sent_to_an_expert(tmp_path: Path) -> None:
     """What the expert says ends the reviews; the words for paid and for the expert are told by them."""
     decided = DRAW.choice(["PAGO RÁPIDO", "PERITACIÓN", "REHUSADO"], N, p=[0.8, 0.1, 0.1])

@@ -25,6 +25,7 @@ from scoring_model.evaluation import (
     comparison_summary,
 )
 from scoring_model.evaluation.flips import MOST_EXPLAINED, DailyChange
+from scoring_model.evaluation.stopped import ASSUMED
 from scoring_model.findings import Code, State
 from scoring_model.records import rfc3339
 from scoring_model.records.sheet import CONTRACT_MARK
@@ -218,6 +219,8 @@ def test_labels_of_their_own_are_joined(sealed: Path, stricter: Path, frame: pa.
     found = compare(sealed, stricter, records.drop_columns(names), labels=labels)
     assert found.differences == expected.differences
     assert found.flips == expected.flips
+    # Whom the figures are about stands first, as in an evaluation.
+    assert f"{ASSUMED}." in comparison_summary(found).split("\n")[0]
 
 
 def test_what_cannot_be_compared_is_refused(

@@ -1,21 +1,26 @@
 """Groups: rates against fairlearn and loops, merging of small values, and the coverage of the intervals."""
 
+from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from fairlearn.metrics import MetricFrame, false_negative_rate, false_positive_rate, selection_rate
 
 from scoring_model.contract.outcome import OUTCOMES, Outcome
 from scoring_model.decision.rules import Decisions
-from scoring_model.evaluation import EvaluatedRecords, EvaluationError
+from scoring_model.evaluation import EvaluatedRecords, EvaluationError, compare, evaluate
 from scoring_model.evaluation.draws import REPEATS, Draws
 from scoring_model.evaluation.grouping import BANDS, MISSING, OTHER, age_bands
 from scoring_model.evaluation.groups import MIN_RECORDS, REST, GroupTable, measure_groups
 from scoring_model.evaluation.stopped import NotObserved
 from scoring_model.evaluation.uncertainty import share_of
+from scoring_model.features import FeatureMatrix
 from scoring_model.figures import GROUP_RATES
+from scoring_model.monitoring import monitor
 from scoring_model.records import Column
 from scoring_model.records.times import DAY
 
@@ -190,6 +195,29 @@ def test_too_many_groups_are_refused() -> None:
     size = len(groups)
     with pytest.raises(EvaluationError, match="group has 201 values of 5 or more persons; at most 200"):
         measured(records_of(groups, [0] * size, [0] * size, np.zeros(size)))
+
+
+@pytest.mark.parametrize(
+    "judge",
+    [
+        lambda bundle, records: evaluate(bundle, records, by=["branch"]),
+        lambda bundle, records: compare(bundle, bundle, records, by=["branch"]),
+        lambda bundle, records: monitor(bundle, records, by=["branch"]),
+    ],
+    ids=["evaluate", "compare", "monitor"],
+)
+def test_too_many_groups_are_refused_before_scoring(
+    judge: Callable[[Path, pa.Table], object],
+    sealed: Path,
+    frame: pa.Table,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """No feature is computed for records whose groups are not compared."""
+    monkeypatch.setattr(FeatureMatrix, "rows", lambda *_: pytest.fail("scored before groups were counted"))
+    records = frame.slice(20_000)
+    branches = pa.array([f"b{row % 250}" for row in range(len(records))])
+    with pytest.raises(EvaluationError, match="branch has 250 values of 5 or more persons; at most 200"):
+        judge(sealed, records.append_column("branch", branches))
 
 
 def test_simultaneous_intervals_cover_all_groups_at_once() -> None:

@@ -245,10 +245,11 @@ def check_ends(name: str, possible: Possible, low: float, high: float) -> None:
         assert possible.ends.high > possible.highest
 
 
-def compared(*, stopped: int = 400, released: int = 100, caught: int = 30) -> Comparison:
+def compared(*, stopped: int = 400, released: int = 100, caught: int = 30, more: int = 0) -> Comparison:
     """Compare on 4,000 observed records of 40 days, of which 80 are frauds, all of whom the champion let pass.
 
     The challenger steps up the first of them (`caught`), and lets the first of the stopped ones pass (`released`).
+    Something else than the champion stopped the last of these, whom the challenger steps up (`more`).
     """
     labels = (np.arange(4_000) % 50 == 0).astype(np.int8)
     frauds = np.flatnonzero(labels)
@@ -277,6 +278,7 @@ def compared(*, stopped: int = 400, released: int = 100, caught: int = 30) -> Co
     after, let = outcomes.copy(), others.copy()
     after[frauds[:caught]] = 1
     let[:released] = 0
+    others[stopped - more :], let[stopped - more :] = 0, 1
     records = evaluation(outcomes, others), evaluation(after, let)
     return compare_evaluations(*(evaluate_records(one, rules=RULES, by={"kind": None}) for one in records))
 
@@ -311,6 +313,29 @@ def test_the_page_names_the_break_even(released: int, caught: int, sentence: str
     assert "400 applicants were not observed, so nobody knows what they were." in text
     assert f"The challenger lets {released} of them pass whom the champion stops or steps up." in text
     assert f"It stops or steps up {caught} observed applicants whom the champion lets pass" in text
+
+
+@pytest.mark.parametrize(
+    ("caught", "sentence"),
+    [
+        (
+            30,
+            "It finds more frauds if fewer than 30.0% of the 100 that it releases are frauds, even if none of those",
+        ),
+        (
+            0,
+            "It finds more frauds only if at least 1 more are among those 7 than among the 100 without a label that it",
+        ),
+    ],
+)
+def test_frauds_that_the_challenger_finds_among_the_stopped_ones_count(caught: int, sentence: str) -> None:
+    """Whom something else stopped, and the champion lets pass, may be frauds: "whatever they were" would be untrue."""
+    found = compared(caught=caught, more=7).released
+    assert found is not None
+    said = ". ".join(found.sentences())
+    assert "and stops or steps up 7 without a label whom the champion lets pass" in said
+    assert sentence in said
+    assert "Whatever" not in said
 
 
 def test_shares_of_all_applicants_count_the_stopped_ones() -> None:

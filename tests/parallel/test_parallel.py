@@ -5,10 +5,13 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 
-from running_service import children, killed_with_children, until
+from identity_use import RELAXED_POLICY, relaxed, write_configuration
+from running_service import PROGRAM, children, killed_with_children, until
 from scoring_model.parallel import HERE, LostWorker, Processes, Workers, in_order, open_workers
 from scoring_model.records.layout import MissingColumns
 
@@ -152,10 +155,33 @@ if __name__ == "__main__":
 """
 
 
-@pytest.mark.parametrize("dask", ["", "local:2"])
-def test_workers_end_with_a_killed_command(dask: str) -> None:
+def features(bundle: Path, files: list[Path], out: Path) -> list[object]:
+    """An export of features into a folder."""
+    return [PROGRAM, "features", bundle, *files, "--out", f"{out}/", "--threads", 2]
+
+
+def training(text: str, files: list[Path], out: Path) -> list[object]:
+    """A training with two processes."""
+    use = write_configuration(out.parent, text)
+    return [PROGRAM, "train", *files, "--config", use, "--out", out, "--threads", 2, "--processes", 2]
+
+
+@pytest.mark.parametrize("name", ["processes", "local:2", "features", "thinned", "search"])
+def test_workers_end_with_a_killed_command(name: str, sealed: Path, small: Path, tmp_path: Path) -> None:
     """Processes of this machine, and those of a cluster that the command started, in the middle of a task."""
-    with subprocess.Popen([sys.executable, "-c", WORKING, dask], stderr=subprocess.DEVNULL) as process:
+    records, files = pq.read_table(small), [tmp_path / "a.parquet", tmp_path / "b.parquet"]
+    for path, start in zip(files, (0, 2_500), strict=True):
+        pq.write_table(records.slice(start, 2_500), path)
+    out, use = tmp_path / "out", relaxed()
+    commands: dict[str, list[object]] = {
+        "processes": [sys.executable, "-c", WORKING, ""],
+        "local:2": [sys.executable, "-c", WORKING, "local:2"],
+        "features": features(sealed, files, out),
+        "thinned": training(use.replace("  tuned:", "  thinning: {genuine: 0.5}\n  tuned:"), files, out),
+        "search": training(use[: use.index("  tuned:")] + RELAXED_POLICY, files, out),
+    }
+    command = [str(word) for word in commands[name]]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
         until(lambda: len(children(process.pid)) > 2, "two workers and what watches their resources")
         time.sleep(1)  # their tasks begin
         killed_with_children(process.pid)

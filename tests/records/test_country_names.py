@@ -25,6 +25,9 @@ NAMES = {
     "Suomi": "FI",
     "Magyarország": "HU",
     "Velká Británie": "GB",
+    "Lenkija": "PL",
+    "Германия": "DE",
+    "대한민국": "KR",
 }
 
 

@@ -41,6 +41,7 @@ def test_a_quarantine_file_holds_every_violation(tmp_path: Path) -> None:
         RowViolation(8, violation("a/b~c\ud800", Rule.REPEATED_FIELD, "once")),
     ]
     write_quarantine(with_violations(violations, refused_ids={7: "=r7"}), path)
+    assert path.stat().st_mode & 0o777 == 0o600
     assert rows_of(path) == [
         ["row", "field", "rule", "detail", "recordId", "file"],
         ["0", "address.city", "not_a_date", 'must, "so"\nbe', "", ""],

@@ -19,6 +19,7 @@ import pytest
 from playwright.async_api import async_playwright
 from scipy.stats import binom
 
+import made_results as made
 import scoring_model
 from backtest_use import UNCHECKED, USE
 from browsing import browser_path, note_complaints
@@ -47,7 +48,7 @@ from scoring_model.training.backtest.calendar import (
     period_start,
 )
 from scoring_model.training.backtest.judging import judge_promise, tally
-from scoring_model.training.backtest.report import backtest_summary
+from scoring_model.training.backtest.report import backtest_report, backtest_summary
 from scoring_model.training.backtest.result import Fold, PromiseMonth
 from scoring_model.training.backtest.run import _left_out
 from scoring_model.training.run import run_training
@@ -200,6 +201,19 @@ def test_who_was_stopped_is_not_called_young() -> None:
         ("younger than the label maturity window, or in a month with such records", 1),
         (NOT_OBSERVED, 1),
     ]
+
+
+def test_promises_are_of_those_who_were_observed() -> None:
+    """Where applicants were stopped, "kept" is said of the others, not of all; without any it is of all."""
+    found = made.made_backtest()
+    pages = [
+        str(backtest_report(replace(found, left_out=left_out)).sections)
+        for left_out in ({"before the first fold": 3}, {NOT_OBSERVED: 271})
+    ]
+    for said in ("Of all promises by month{}: trained", "instead of once{}: ", "Promises by month{}, and"):
+        everyone, observed = said.format(""), said.format(", among those who were observed")
+        assert [everyone in page for page in pages] == [True, False]
+        assert [observed in page for page in pages] == [False, True]
 
 
 def in_use(found: Backtest, start: int, step: int) -> Fold:

@@ -3,7 +3,11 @@
 import asyncio
 import base64
 import json
+import os
 import shutil
+import signal
+import subprocess
+import sys
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, replace
 from functools import partial
@@ -14,6 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import killed_retraining
 from identity_use import relaxed, with_thresholds, write_configuration
 from program import Captured, run
 from scoring_model.bundle import read_bundle
@@ -32,6 +37,7 @@ from scoring_model.scorer import Scorer
 from scoring_model.service.activation.activating import activate
 from scoring_model.service.activation.rules import activate_rules
 from scoring_model.service.store import migrate, with_store
+from scoring_model.training.boundaries import SplitError
 from scoring_model.training.mlflow_runs import BUNDLE, MODEL, RunRecord, client_of, files_below
 from scoring_model.training.registry import fetch_bundle
 from scoring_model.training.run import Training
@@ -199,9 +205,7 @@ def test_a_challenger_is_trained_once_however_often_runs_end(site: Site, capsys:
     }
     assert kept == {"link_device_1d_frauds"}
     assert (work / "records.parquet").stat().st_mode & 0o777 == 0o600
-    (
-        work / ".0a1b.export.parquet"
-    ).touch()  # as kills leave them: an export half written, a challenger half removed
+    # As kills leave them: a challenger half removed.
     (work / "challenger-2026-01-15T125950.000000Z" / "bundle").mkdir(parents=True)
 
     waiting = retrain(given, clock=site.clock)
@@ -225,6 +229,56 @@ def test_a_challenger_is_trained_once_however_often_runs_end(site: Site, capsys:
     assert read_bundle(challenger / "bundle").manifest == sealed
     assert site.served_by() == sealed.model_version
     assert str(client_of(given.uri).get_model_version_by_alias(NAME, "champion").version) == "2"
+
+
+STEPS = {
+    "/export.parquet appears": None,
+    "/records.parquet appears": None,
+    "/run.json appears": None,
+    "/parameters.yaml appears": None,
+    "/bundle appears": None,
+    "create_model_version": None,
+    "which neither model was trained on": None,
+    "it is the champion now": "1",
+    "/looks.json appears": "1",
+    "set_registered_model_alias ('champion', '2')": "1",
+    "the service activates it": "2",
+    "/decision.json appears": "2",
+}
+"""Where processes are killed, each behind the one before, and the champion that is registered then."""
+
+
+def test_a_run_may_be_killed_at_each_step(site: Site) -> None:
+    """Each run goes on where the one before was killed: one challenger, no wrong champion, nothing half written."""
+    given, client = site.gated(LOOSE), client_of(site.given.uri)
+    words = [str(site.clock.now()), "retrain", *map(str, site.options())]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    command = [sys.executable, str(Path(killed_retraining.__file__)), *words]
+    ended, champions = [], []
+    with subprocess.Popen(
+        command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        for step in (*STEPS, ""):
+            process.stdin.write(f"{step}\n")
+            process.stdin.flush()
+            ended.append(int(process.stdout.readline()))
+            version = client.get_registered_model(NAME).aliases.get("champion")
+            champions.append(None if version is None else str(version))
+    assert dict(zip(STEPS, ended, strict=False)) == dict.fromkeys(STEPS, signal.SIGKILL)
+    assert ended[-1] == 0
+    assert champions == [*STEPS.values(), "2"]
+    challenger = given.work / f"challenger-{AS_OF}"
+    assert [*given.work.iterdir()] == [challenger]
+    assert list(challenger.rglob(".*")) == []
+    assert json.loads((challenger / "decision.json").read_text())["trained"] is False
+    looks = json.loads((challenger / "looks.json").read_text())["looks"]
+    assert [look["answer"] for look in looks] == ["promote"] * 2
+    assert site.served_by() == read_bundle(challenger / "bundle").manifest.model_version
+    runs = client.search_runs([one.experiment_id for one in client.search_experiments()])
+    assert [run.info.status for run in runs] == ["FINISHED"] * 2
+    assert len(client.search_model_versions(f"name='{NAME}'")) == 2
 
 
 def test_what_serves_is_registered_by_the_run(site: Site, training: Training, tmp_path: Path) -> None:
@@ -301,6 +355,12 @@ def test_a_past_that_cannot_be_read_is_refused(site: Site, tmp_path: Path) -> No
         retrain(replace(site.gated(LOOSE), past=[past]), clock=site.clock)
     assert list(site.given.work.iterdir()) == []
     assert "champion" not in client_of(site.given.uri).get_registered_model(NAME).aliases
+
+
+def test_too_few_records_without_a_past_name_the_option(site: Site) -> None:
+    """The service alone has three records: the error says how to give earlier ones."""
+    with pytest.raises(SplitError, match=r"3 records of the service.*--past"):
+        retrain(replace(site.gated(LOOSE), past=[]), clock=site.clock)
 
 
 def test_a_training_without_what_a_rule_reads_is_refused(site: Site) -> None:

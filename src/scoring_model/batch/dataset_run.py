@@ -266,7 +266,8 @@ class Run:
 
     def _write_quarantine(self, plan: Plan) -> None:
         listed = (self.work.quarantine_file(task).read_bytes() for task in range(plan.scored_units))
-        write_output(self.out, QUARANTINE, chain([quarantine_lines([QUARANTINE_COLUMNS]).encode()], listed))
+        blocks = chain([quarantine_lines([QUARANTINE_COLUMNS]).encode()], listed)
+        write_output(self.out, QUARANTINE, blocks, private=True)
 
     def _complete(self, plan: Plan) -> DatasetRun:
         """Write what describes the whole dataset, its manifest last."""

@@ -10,10 +10,13 @@ from scoring_model.records.atomic import atomic_file
 from scoring_model.records.stored import file_system
 
 
-def write_output(out: str, name: str, blocks: Iterable[bytes | memoryview]) -> None:
-    """Write a file of the dataset. It appears whole: on local disks by a rename, in object stores by their own rule."""
+def write_output(out: str, name: str, blocks: Iterable[bytes | memoryview], *, private: bool = False) -> None:
+    """Write a file of the dataset. It appears whole: on local disks by a rename, in object stores by their own rule.
+
+    A private one gets mode 0600 on a local disk.
+    """
     if "://" not in out:
-        with atomic_file(Path(out) / name) as partial, partial.open("wb") as file:
+        with atomic_file(Path(out) / name, private=private) as partial, partial.open("wb") as file:
             file.writelines(blocks)
         return
     system, path = _located(out, name)

@@ -32,8 +32,8 @@ _INITIAL: Final = re.compile("(?<![a-z])([fl])_name(?![a-z])")
 """First and last names of warehouses: DRV_L_NM."""
 _BEHIND: Final = re.compile(r"\d.*")
 """What a code has behind its letters."""
-_UNSPACED: Final = re.compile("[\u3040-\u30ff\u3400-\u9fff]")
-"""Letters of scripts that write words without blanks between them."""
+_UNSPACED: Final = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]")
+"""Letters of scripts that write words, or compounds of them, without blanks between them."""
 
 
 def words_of(name: str) -> str:
@@ -49,7 +49,8 @@ def words_of(name: str) -> str:
     singular = re.sub(r"(?<=\w)\([A-Za-z]{1,2}\)", "", name.strip()[:_WORDS])  # Vorname(n)
     parted = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", singular)
     parts = unicodedata.normalize("NFKD", parted.casefold()).casefold().translate(_LATIN)
-    letters = "".join(letter for letter in parts if not unicodedata.combining(letter))
+    bare = "".join(letter for letter in parts if not unicodedata.combining(letter))
+    letters = unicodedata.normalize("NFC", bare)  # joins the parts of Korean syllables again
     whole = re.sub(r"\W+", "_", letters).strip("_")
     return _INITIAL.sub(_named_by_initial, "_".join(map(_full, whole.split("_"))))
 
@@ -119,8 +120,10 @@ def tells(words: str, text: str) -> bool:
     --------
     >>> tells("transaktionsbetrag", "betrag"), tells("ist_betrugsfall", "betrug"), tells("midlands", "id")
     (True, True, False)
-    >>> tells("不正フラグ", "不正"), tells("case_id_theft", "id_theft"), tells("frd3p", "frd")
+    >>> tells("不正フラグ", "不正"), tells(words_of("사기판매 여부"), "사기"), tells("case_id_theft", "id_theft")
     (True, True, True)
+    >>> tells("frd3p", "frd")
+    True
     """
     entries = known(text)
     parts = words.split("_")
@@ -128,13 +131,14 @@ def tells(words: str, text: str) -> bool:
     return (
         not set(entries).isdisjoint([*parts, *(_BEHIND.sub("", part) for part in parts)])
         or any(part.startswith(long) or part.endswith(long) for part in parts)
-        or any(entry in words for entry in _unspaced(text))
+        or any(entry in words for entry in unspaced(text))
         or any(f"_{entry}_" in f"_{words}_" for entry in entries if "_" in entry)
     )
 
 
 @cache
-def _unspaced(text: str) -> tuple[str, ...]:
+def unspaced(text: str) -> tuple[str, ...]:
+    """Return the entries of two letters or more of a list of synonyms that are written without blanks."""
     return tuple(entry for entry in known(text) if len(entry) > 1 and _UNSPACED.match(entry))
 
 
@@ -168,7 +172,7 @@ def links_records(words: str) -> bool:
         parts[-1] in stems
         or (numbered and parts[0] in stems)
         or parts[-1].endswith(long)
-        or _without_number(parts[-1]).endswith(_unspaced(synonyms.LINKS))
+        or _without_number(parts[-1]).endswith(unspaced(synonyms.LINKS))
         or (parts[-1].endswith(ends) and parts[-1].startswith(long))
     )
 

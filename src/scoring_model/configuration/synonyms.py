@@ -155,7 +155,8 @@ HEADERS: Final = {
         natlty nazionalità nacionalidade nationaliteit obywatelstwo narodowość medborgarskap
         státní_příslušnost občanství statsborgerskab statsborgerskap nationalitet állampolgárság εθνικότητα υπηκοότητα
         kansalaisuus cetățenie naționalitate
-        гражданство громадянство državljanstvo uyruk 国籍 الجنسية אזרחות
+        гражданство громадянство državljanstvo uyruk 国籍 الجنسية אזרחות pilietybė pilsonība kodakondsus 국적 quốc_tịch
+        kewarganegaraan štátna_príslušnosť држављанство
     """,
     "documentType": """
         document_type id_type id_document doc_type document ausweis ausweisart ausweistyp dokument dokumentart
@@ -194,6 +195,7 @@ HEADERS: Final = {
         město obec by poststed város település πόλη kaupunki postitoimipaikka oraș localitate
         город місто град grad mesto şehir ilçe il 市区町村 城市 المدينة עיר
         quận_huyện huyện quận kota thành_phố linn pilsēta miestas општина ciutat població staður จังหวัด شهر ort01 도시
+        mjesto naselje 시군구
         município municipio concelho gemeente gmina kommun kunta
         municipalité municipality comune_residenza населено_място община localité lokalita
     """,
@@ -203,8 +205,12 @@ HEADERS: Final = {
         uf kraj_region fylke megye νομός maakunta județ ship_state mailing_state st
         область регион županija bölge il 都道府県 省份 المنطقة מחוז județ
         provinsi negeri tỉnh tỉnh_thành tỉnh_thành_phố kanton canton cantone
+<<<<<<< HEAD
         entidad entidad_federativa depto departamento prov county voivodeship powiat
         woj vármegye oblast kreis
+=======
+        entidad entidad_federativa depto departamento prov county voivodeship powiat 시도
+>>>>>>> main
     """,
     "address.postalCode": """
         postal_code postcode post_code zip zip_code plz postleitzahl code_postal cp código_postal cod_postal cap
@@ -245,7 +251,7 @@ ABBREVIATIONS: Final = """
     pymt=payment rcvd=received rsn=reason rslt=result sts=status stat=status trx=transaction txn=transaction
     tx=transaction usr=user strt=street ctry=country cty=city cnfm=confirmed cnfrm=confirmed naiss=naissance adr=address
     ds=name lib=name sg=code tp=type vl=valor cis=cislo trans=transaction tran=transaction tm=time
-    tme=time dte=date
+    tme=time dte=date aplcn=application dsptn=disposition
 """
 """Abbreviations in headers of warehouses, and their words."""
 
@@ -287,8 +293,12 @@ PHONES: Final = """
     телефон мобильный мобільний gsm_no telefon_no telefonu cep_telefonu cep 電話番号 携帯番号 电话 手机
     手机号 联系电话 전화번호 الهاتف الجوال טלפון נייד
     phn hp no_hp nomor_hp telepon ponsel điện_thoại sđt tālrunis telefonas sími โทรศัพท์ تلفن موبایل 휴대폰
+<<<<<<< HEAD
     num_contact contact_no contact_number contact_num nº_contacto mob ph telf telf1 tel1 tel2 tel_no
     cellulaire cellulari cel cell_no mobilni mobitel
+=======
+    num_contact contact_no contact_number contact_num nº_contacto mob ph telf telf1 tel1 tel2 tel_no mobitel mobilni
+>>>>>>> main
 """
 """Words of headers of phone numbers, whose cells look like some."""
 DIALLING: Final = """
@@ -325,7 +335,7 @@ WHOLE_NAMES: Final = """
     billing_name shipping_name auftraggeber kontoinhaber titular_do_cartão beneficiary
     фио піб имена ad_soyad adı_soyadı ime_i_prezime 氏名 姓名 الاسم שם שם_מלא
     nama nama_lengkap họ_tên họ_và_tên vārds_uzvārds vardas_pavardė meno_a_priezvisko ime_in_priimek
-    име_и_презиме nom_i_cognoms nafn ชื่อ_นามสกุล 성명 name1 insured_name member_name
+    име_и_презиме nom_i_cognoms nafn ชื่อ_นามสกุล 성명 대표자명 name1 insured_name member_name
 """
 """Headers of first and last names in one column."""
 
@@ -385,6 +395,7 @@ RESOLUTION: Final = """
     resolution review manual_review step_up nachprüfung prüfung überprüfung vérification revue revisión verificación
     revisione verifica revisão verificação controle herbeoordeling weryfikacja kontrola granskning análise análisis
     analisi analyse perizia pericial peritaje peritación gutachten expertise incelemesi проверка 目視 再審査
+    provjera provjere preverjanje patikra patikros pārbaude 复核 人工审核 추가서류 재심사
 """
 """Headers of what was decided, and of how a step-up or review ended."""
 
@@ -415,7 +426,7 @@ NEGATIONS: Final = """
     tidak bukan không nessuna nessun aucun aucune ninguna ninguno nenhuma nenhum żaden žádný nav nėra ekki
     keinerlei never belum nem μη μην δεν χωρίς
 """
-NEGATING_PREFIXES: Final = "in un dis im ir il non des niet nicht nie ne o u ei ikke"
+NEGATING_PREFIXES: Final = "in un dis im ir il non des niet nicht nie ne o u ei ikke 不 未 非 无 無 부 불 미"
 """Negations that are written together with a word: `invalidé`, `disapproved`."""
 SUSPICIONS: Final = """
     suspected suspicion suspect possible potential verdacht verdächtig soupçon suspecté sospecha sospechoso sospetto
@@ -484,7 +495,7 @@ ACCEPTED: Final = """
     allow berhasil disetujui diterima duyệt chấp_nhận heaks_kiidetud rahuldatud apstiprin
     patvirtin aprovat samþykkt อนุมัติ تایید 승인 uitgekeerd bewilligt accord concedid concess autoriz
     bevilj aprv appr apr app acc مقبول موافق قبول אושר מאושר
-    favor favorevole liberad libér laissé doorgelaten durchgelassen przepuszczon släppt
+    apv potvrđ favor favorevole liberad libér laissé doorgelaten durchgelassen przepuszczon släppt
 """
 STEPPED_UP: Final = """
     stepped_up step_up review revue revisión revisione revisão
@@ -505,7 +516,7 @@ REJECTED: Final = """
     відхил відмов odbij 否決 否認 拒否 不可 不合格 不承認 未承認 不通過 拒绝 不通过 却下
     ditolak từ_chối tagasi_lükatud keeldutud noraid atmest zamiet zavrn одбиј rebutja
     hafnað ปฏิเสธ رد_شده 거절 turned_down reprov
-    dcln dec decl rej rjct dny avslag مرفوض رفض נדחה
+    dcln dcl dec decl rej rjct dny avslag 반려 거부 부결 مرفوض رفض נדחה
     desfavor unfavor défavorable sfavorevole negat
 """
 PASSED: Final = (
@@ -518,7 +529,8 @@ ABANDONED: Final = """
     abandon abgebrochen abbruch expired abbandon afgebroken przerwan avbrut timeout withdrawn cancelled canceled
     zurückgezogen caducad scadut verlopen abgelaufen expiré expirad utgången udløbet wygas desist
     rezygn zrezygn anulowan wycof
-    dibatalkan đã_hủy 連絡なし 未回答 期限切れ 取消 辞退 ulaşılama vazgeç eláll visszalép ακυρώθ έληξ peruut keskeyt
+    dibatalkan đã_hủy 連絡なし 未回答 期限切れ 取消 辞退 放弃 취소 포기
+    wdr wdrn odusta neatvyk atsaukt loobu ulaşılama vazgeç eláll visszalép ακυρώθ έληξ peruut keskeyt
 """
 """Beginnings of the words for what was decided, and for how a step-up ended."""
 

@@ -30,6 +30,7 @@ from scoring_model.evaluation.holdout import (
     names_of,
     notes_on_labels,
     read_labelled,
+    refuse_groups,
     select_known,
 )
 from scoring_model.evaluation.kinds import Kinds, check_released
@@ -275,11 +276,14 @@ def _compared(
     tables = [table.take(own) for table, own in zip(tables, places, strict=True)]
     refuse(_SUBJECT, _absent_signals(scorers, tables))
     selection = select_known(scorers[0], tables[0], options, invalid=rows - len(tables[0]))
+    persons = person_codes(tables[0], alone=True)
+    columns = group_columns(tables[0], options.by, scorers[0].contents.schema)
+    refuse_groups(columns, selection, persons)
     common = partial(
         evaluated,
         selection=selection,
-        persons=person_codes(tables[0], alone=True),
-        columns=group_columns(tables[0], options.by, scorers[0].contents.schema),
+        persons=persons,
+        columns=columns,
         keys=scorers[0].matrix.link_keys,
     )
     decided = decide(tables, places, selection.stopped)

@@ -1,5 +1,6 @@
 """Groups of records by the values of one column, such as age bands; values of few persons are merged."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Self
 
@@ -54,14 +55,8 @@ class Grouping:
             both = persons, missing.persons
             persons = None if both[0] is None or both[1] is None else np.concatenate([both[0], both[1]])
         persons = np.arange(len(codes)) if persons is None else persons
-        width = int(persons.max(initial=0)) + 1
-        held = np.bincount(np.unique(codes * width + persons) // width, minlength=len(texts))
-        kept = np.flatnonzero(held >= MIN_GROUP_SIZE).tolist()
-        if len(kept) > MAX_GROUPS:
-            raise EvaluationError(
-                f"by: {column} has {len(kept):,} values of {MIN_GROUP_SIZE} or more persons; "
-                f"at most {MAX_GROUPS} groups are compared"
-            )
+        held = _persons_by_code(codes, persons, len(texts))
+        kept = _large_groups(column, held)
         sizes = np.bincount(codes, minlength=len(texts))
         kept.sort(key=lambda code: (texts[code] == MISSING, -sizes[code], texts[code]))
         places = np.full(len(texts), len(kept), dtype=np.int64)
@@ -70,6 +65,29 @@ class Grouping:
         values = (*(texts[code] for code in kept), *([OTHER] if merged else []))
         found, observed = places[codes], len(records)
         return cls(values=values, codes=found[:observed], stopped=found[observed:], merged=merged)
+
+
+def check_groups(columns: Mapping[str, Column], persons: IntArray) -> None:
+    """Raise, before anything is scored, as `Grouping.of` would for the columns of records of these persons."""
+    for name, column in columns.items():
+        texts, codes = _cells(column)
+        _large_groups(name, _persons_by_code(codes, persons, len(texts)))
+
+
+def _persons_by_code(codes: IntArray, persons: IntArray, size: int) -> IntArray:
+    width = int(persons.max(initial=0)) + 1
+    return np.bincount(np.unique(codes * width + persons) // width, minlength=size)
+
+
+def _large_groups(column: str, held: IntArray) -> list[int]:
+    """Return the codes of enough persons to be groups; raise if they are too many."""
+    kept: list[int] = np.flatnonzero(held >= MIN_GROUP_SIZE).tolist()
+    if len(kept) > MAX_GROUPS:
+        raise EvaluationError(
+            f"by: {column} has {len(kept):,} values of {MIN_GROUP_SIZE} or more persons; "
+            f"at most {MAX_GROUPS} groups are compared"
+        )
+    return kept
 
 
 def _cells(column: Column) -> tuple[list[str], IntArray]:

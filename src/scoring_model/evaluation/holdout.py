@@ -19,7 +19,7 @@ from scoring_model.evaluation.coverage import Coverage, Selection, select
 from scoring_model.evaluation.evaluated_records import EvaluatedRecords, EvaluationError, refuse
 from scoring_model.evaluation.evaluation import Evaluation, evaluate_records
 from scoring_model.evaluation.fraud_rings import rings_of_frauds
-from scoring_model.evaluation.grouping import AGE_BAND, age_bands
+from scoring_model.evaluation.grouping import AGE_BAND, age_bands, check_groups
 from scoring_model.evaluation.importance import measure_importance, sample_rows
 from scoring_model.evaluation.labels import Labels, read_labels
 from scoring_model.evaluation.result import Provenance
@@ -283,12 +283,14 @@ def evaluate_table(
     """
     columns = group_columns(table, options.by, scorer.contents.schema)
     selection = select_known(scorer, table, options, invalid=invalid)
+    persons = person_codes(table, alone=True)
+    refuse_groups(columns, selection, persons)
     rows = feature_rows(scorer, table, history) if features is None else features(table)
     decided = evaluated(
         table,
         scorer.decide(rows),
         selection,
-        persons=person_codes(table, alone=True),
+        persons=persons,
         columns=columns,
         keys=scorer.matrix.link_keys,
     )
@@ -500,6 +502,12 @@ def group_columns(table: RecordTable, names: Iterable[str], schema: RecordSchema
     """Return the columns of a table by which groups are made, by the names of the contract or of the user's files."""
     own = {column: field for field, column in schema.columns.items()}
     return {name: _column(table, name, own.get(name, name)) for name in names}
+
+
+def refuse_groups(columns: Mapping[str, Column], selection: Selection, persons: IntArray) -> None:
+    """Refuse columns with too many groups among the selected records, before they are scored."""
+    rows = np.append(selection.rows, selection.stopped)
+    check_groups({name: column.take(rows) for name, column in columns.items()}, persons[rows])
 
 
 def _column(table: RecordTable, name: str, mapped: str) -> Column:

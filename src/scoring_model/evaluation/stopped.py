@@ -11,6 +11,7 @@ import numpy as np
 from scoring_model.arrays import FloatArray, Int8Array, IntArray
 from scoring_model.contract.fields import DECIDED_FIELDS
 from scoring_model.contract.outcome import OUTCOMES, Outcome
+from scoring_model.decision.flips import UNLABELLED
 from scoring_model.decision.rules import Decisions
 from scoring_model.estimates import Estimate
 from scoring_model.records.labels import FRAUD, GENUINE
@@ -336,6 +337,9 @@ class Released:
         Of these, those who do not pass the champion and pass the challenger.
     released_frauds, released_genuine : int
         Of the released, those whose label is known all the same.
+    caught, caught_frauds : int
+        Applicants without a label who were not observed, and known frauds among these, who pass the champion and do
+        not pass the challenger: something else than the champion stopped them.
     newly_stopped, newly_passed : int
         Observed applicants who pass the champion alone, and the challenger alone.
     newly_stopped_frauds, newly_passed_frauds : int
@@ -349,6 +353,8 @@ class Released:
     released: int
     released_frauds: int
     released_genuine: int
+    caught: int
+    caught_frauds: int
     newly_stopped: int
     newly_passed: int
     newly_stopped_frauds: int
@@ -359,12 +365,14 @@ class Released:
     def of(cls, observed: IntArray, stopped: IntArray, possible: Mapping[str, Possible]) -> "Released":
         """Count them in flips of `decision.flips.SHAPE`."""
         milder, stricter = observed[: FRAUD + 1, 1:, 0].sum(axis=1), observed[: FRAUD + 1, 0, 1:].sum(axis=1)
-        released = stopped[:, 1:, 0].sum(axis=1)
+        released, caught = stopped[:, 1:, 0].sum(axis=1), stopped[:, 0, 1:].sum(axis=1)
         return cls(
             stopped=int(stopped.sum()),
             released=int(released.sum()),
             released_frauds=int(released[FRAUD]),
             released_genuine=int(released[GENUINE]),
+            caught=int(caught[UNLABELLED]),
+            caught_frauds=int(caught[FRAUD]),
             newly_stopped=int(stricter.sum()),
             newly_passed=int(milder.sum()),
             newly_stopped_frauds=int(stricter[FRAUD]),
@@ -381,18 +389,27 @@ class Released:
     def break_even(self) -> float | None:
         """Share of frauds among the released without a label below which the challenger finds more frauds.
 
-        At most 1; not above 0 where it finds fewer whatever they were. None if nobody without a label is released.
+        At most 1; not above 0 where it finds no more whatever they were. As if no fraud were among those without a
+        label whom the challenger alone stops. None if nobody without a label is released.
         """
-        if not self.unknown:
-            return None
-        net = self.newly_stopped_frauds - self.newly_passed_frauds - self.released_frauds
-        return min(net / self.unknown, 1.0)
+        return min(self.net / self.unknown, 1.0) if self.unknown else None
+
+    @property
+    def net(self) -> int:
+        """Known frauds that the challenger alone finds, less those that the champion alone finds."""
+        found = self.newly_stopped_frauds + self.caught_frauds
+        return found - self.newly_passed_frauds - self.released_frauds
 
     def sentences(self) -> Iterator[str]:
         """Say whom the challenger releases and stops, and what decides whether it finds more frauds."""
         yield (
             f"{self.stopped:,} applicants were not observed, so nobody knows what they were. The challenger lets "
             f"{self.released:,} of them pass whom the champion stops or steps up"
+            + (
+                f", and stops or steps up {self.caught:,} without a label whom the champion lets pass"
+                if self.caught
+                else ""
+            )
         )
         yield (
             f"It stops or steps up {self.newly_stopped:,} observed applicants whom the champion lets pass; "
@@ -402,9 +419,17 @@ class Released:
         share = self.break_even
         if share is None:
             return
-        if share <= 0:
+        if share <= 0 < self.net + self.caught:
+            yield (
+                f"It finds more frauds only if at least {1 - self.net:,} more are among those {self.caught:,} than "
+                f"among the {self.unknown:,} without a label that it releases"
+            )
+        elif share <= 0:
             yield "Whatever the released ones were, it finds no more frauds than the champion"
         elif share == 1:
             yield "Even if all that it releases were frauds, it would find at least as many frauds as the champion"
         else:
-            yield f"It finds more frauds if fewer than {share:.1%} of the {self.unknown:,} that it releases are frauds"
+            yield (
+                f"It finds more frauds if fewer than {share:.1%} of the {self.unknown:,} that it releases are frauds"
+                + (f", even if none of those {self.caught:,} is one" if self.caught else "")
+            )

@@ -1,19 +1,29 @@
 """Reads the records that are monitored, new or already scored."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from scoring_model.arrays import Int8Array
-from scoring_model.evaluation import EvaluationError, EvaluationOptions
+from scoring_model.evaluation import EvaluationError, EvaluationOptions, NothingToEvaluate
 from scoring_model.evaluation.column_reading import Source
-from scoring_model.evaluation.holdout import maturity_of, names_of, notes_on_labels, read_labelled
+from scoring_model.evaluation.holdout import (
+    group_columns,
+    maturity_of,
+    names_of,
+    notes_on_labels,
+    read_labelled,
+    refuse_groups,
+    select_known,
+)
 from scoring_model.evaluation.labels import Labels, read_labels
 from scoring_model.evaluation.late_frauds import KnownFrauds
 from scoring_model.evaluation.scored_files import is_scored, read_scored
 from scoring_model.evaluation.trained_records import trained_until
+from scoring_model.history import person_codes
 from scoring_model.monitoring.early import NO_RECORDS, MaturedRecords
 from scoring_model.monitoring.result import Maturity
 from scoring_model.monitoring.window_records import Window
@@ -52,6 +62,11 @@ def read_window(
         return _read_scored(scorer, source, given, tuple(options.by))
     reading = read_labelled(scorer, window, given, by=options.by, max_bad_share=max_bad_share, required=False)
     table = reading.table
+    if options.by and np.any(table.labels != UNLABELLED):
+        with suppress(NothingToEvaluate):  # then there are no groups either
+            selection = select_known(scorer, table, options, invalid=0)
+            columns = group_columns(table, options.by, scorer.contents.schema)
+            refuse_groups(columns, selection, person_codes(table, alone=True))
     past, targets = _with_matured_last(
         scorer,
         read_histories(scorer, history, scored=reading, recent=False),

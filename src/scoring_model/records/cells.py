@@ -43,12 +43,16 @@ _TO_POINT: Final = str.maketrans(",", ".", "." + _BLANKS)
 _NO_GROUPS: Final = str.maketrans("", "", "," + _BLANKS)
 _INFINITE: Final = re.compile(r"[+-]?inf(?:inity)?", re.ASCII | re.IGNORECASE)
 PLAIN_BOOLEANS: Final = {"true": True, "false": False, "1": True, "0": False, "1.0": True, "0.0": False}
-_TRUE: Final = "t a yes y ja j oui o ya si sí sì s sim tak ano da да evet kyllä on igen ναι áno nai так có"
+_TRUE: Final = (
+    "t a yes y ja j oui o ya si sí sì s sim tak ano da да evet kyllä on igen ναι áno nai так có taip jah jā "
+    "是 はい 예 네 نعم כן ใช่"
+)
 _FALSE: Final = (
-    "f no n tidak nein non não nao nie ne нет hayır nee nej nei ei off nem όχι οχι oxi ohi ні nu không"
+    "f no n tidak nein non não nao nie ne нет hayır nee nej nei ei off nem όχι οχι oxi ohi ні nu không не nē "
+    "否 いいえ 아니오 아니요 لا לא ไม่ใช่"
 )
 BOOLEANS: Final = PLAIN_BOOLEANS | dict.fromkeys(_TRUE.split(), True) | dict.fromkeys(_FALSE.split(), False)
-"""Words for true and false in lower case, in the languages of Europe, in Indonesian and in Vietnamese."""
+"""Words for true and false in lower case, in the languages of Europe and in frequent ones of Asia."""
 
 # As PostgreSQL, BigQuery and shops write the zone: 2024-02-01 13:45:00+00, 13:45:00 UTC, 13:45:00 -0500.
 _ODD_ZONE: Final = re.compile(

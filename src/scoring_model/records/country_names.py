@@ -140,6 +140,105 @@ _ELSEWHERE: Final = """
 """Names in German, French, Spanish, Italian, Portuguese, Dutch, Polish, Czech, Slovak, Finnish, Hungarian, Romanian,
 Turkish and the languages of Scandinavia."""
 
+_FARTHER: Final = """
+    AL Albanija / Албанија / Albaania / Албания / Албанія / Αλβανία / アルバニア / 阿尔巴尼亚 / 阿爾巴尼亞 /
+    알바니아 / ألبانيا / אלבניה | AT Austrija / Avstrija / Аустрија / Австрия / Австрія / Αυστρία /
+    オーストリア / 奥地利 / 奧地利 / 오스트리아 / النمسا / אוסטריה / Áo | AU Australija / Avstralija /
+    Аустралија / Austraalia / Австралия / Австралія / Αυστραλία / オーストラリア / 澳大利亚 / 澳洲 /
+    오스트레일리아 / أستراليا / אוסטרליה / Úc | BA Bosna i Hercegovina / Bosna in Hercegovina / Босна и
+    Херцеговина / Bosnija ir Hercegovina / Bosnija un Hercegovina / Bosnia ja Hertsegoviina / Босния и
+    Герцеговина / Боснія і Герцеговина / Βοσνία - Ερζεγοβίνη / ボスニア・ヘルツェゴビナ / 波斯尼亚和黑塞哥维那
+    / 波士尼亞與赫塞哥維納 / 보스니아 헤르체고비나 / البوسنة والهرسك / בוסניה והרצגובינה / Bosnia và
+    Herzegovina / Bosnia dan Herzegovina | BD Bangladeš / Бангладеш / Bangladešas / Bangladeša / Μπανγκλαντές
+    / バングラデシュ / 孟加拉国 / 孟加拉 / 방글라데시 / بنغلاديش / בנגלדש | BE Belgija / Белгија / Бельгия /
+    Бельгія / Белгия / Βέλγιο / ベルギー / 比利时 / 比利時 / 벨기에 / بلجيكا / בלגיה / Bỉ | BG Bugarska /
+    Bolgarija / Бугарска / Bulgarija / Bulgaaria / Болгария / Болгарія / България / Βουλγαρία / ブルガリア /
+    保加利亚 / 保加利亞 / 불가리아 / بلغاريا / בולגריה | BR Brazilija / Бразил / Brasiilia / Бразилия /
+    Бразилія / Βραζιλία / ブラジル / 巴西 / 브라질 / البرازيل / ברזיל | BY Bjelorusija / Belorusija /
+    Белорусија / Baltarusija / Baltkrievija / Valgevene / Беларусь / Білорусь / Беларус / Λευκορωσία /
+    ベラルーシ / 白俄罗斯 / 白俄羅斯 / 벨라루스 / بيلاروس / בלארוס / Белоруссия | CA Канада / Καναδάς / カナダ
+    / 加拿大 / 캐나다 / كندا / קנדה | CH Švicarska / Švica / Швајцарска / Šveicarija / Šveice / Швейцария /
+    Швейцарія / Ελβετία / スイス / 瑞士 / 스위스 / سويسرا / שווייץ / Thụy Sĩ | CN Kitajska / Кина / Kinija /
+    Hiina / Китай / Κίνα / 中国 / 中國 / 중국 / الصين / סין / Trung Quốc / Tiongkok | CZ Češka / Чешка /
+    Čekija / Čehija / Tšehhi / Чехия / Чехія / Τσεχία / チェコ / 捷克 / 체코 / التشيك / צ׳כיה / Séc / Ceko |
+    DE Njemačka / Nemčija / Немачка / Vokietija / Vācija / Saksamaa / Германия / Німеччина / Γερμανία / ドイツ
+    / 德国 / 德國 / 독일 / ألمانيا / גרמניה / Đức / Jerman | DK Danska / Данска / Danija / Taani / Дания /
+    Данія / Δανία / デンマーク / 丹麦 / 丹麥 / 덴마크 / الدانمرك / דנמרק / Đan Mạch | DZ Alžir / Alžirija /
+    Алжир / Alžyras / Alžeeria / Αλγερία / アルジェリア / 阿尔及利亚 / 阿爾及利亞 / 알제리 / الجزائر /
+    אלג׳יריה / Aljazair | EE Estonija / Естонија / Estija / Igaunija / Eesti / Эстония / Естонія / Естония /
+    Εσθονία / エストニア / 爱沙尼亚 / 愛沙尼亞 / 에스토니아 / إستونيا / אסטוניה | EG Egipat / Египат / Egiptas
+    / Ēģipte / Egiptus / Египет / Єгипет / Αίγυπτος / エジプト / 埃及 / 이집트 / مصر / מצרים / Ai Cập / Mesir
+    | ES Španjolska / Španija / Шпанија / Ispanija / Hispaania / Испания / Іспанія / Ισπανία / スペイン /
+    西班牙 / 스페인 / إسبانيا / ספרד / Tây Ban Nha / Spanyol | FI Finska / Финска / Suomija / Somija / Soome /
+    Финляндия / Фінляндія / Финландия / Φινλανδία / フィンランド / 芬兰 / 芬蘭 / 핀란드 / فنلندا / פינלנד /
+    Phần Lan | FR Francuska / Francija / Француска / Prancūzija / Prantsusmaa / Франция / Франція / Γαλλία /
+    フランス / 法国 / 法國 / 프랑스 / فرنسا / צרפת / Pháp / Prancis | GB Ujedinjeno Kraljevstvo / Združeno
+    kraljestvo / Уједињено Краљевство / Jungtinė Karalystė / Apvienotā Karaliste / Ühendkuningriik /
+    Великобритания / Велика Британія / Обединеното кралство / Ηνωμένο Βασίλειο / イギリス / 英国 / 英國 / 영국
+    / المملكة المتحدة / בריטניה / Vương quốc Anh / Inggris Raya / Velika Britanija / Didžioji Britanija /
+    Lielbritānija / Suurbritannia / Англия | GE Gruzija / Грузија / Gruusia / Грузия / Грузія / Γεωργία /
+    ジョージア / 格鲁吉亚 / 喬治亞 / 조지아 / جورجيا / גאורגיה | GR Grčka / Grčija / Грчка / Graikija /
+    Grieķija / Kreeka / Греция / Греція / Гърция / Ελλάδα / ギリシャ / 希腊 / 希臘 / 그리스 / اليونان / יוון /
+    Hy Lạp / Yunani | HK 香港 | HR Hrvaška / Хрватска / Kroatija / Horvātija / Horvaatia / Хорватия / Хорватія
+    / Хърватия / Κροατία / クロアチア / 克罗地亚 / 克羅埃西亞 / 크로아티아 / كرواتيا / קרואטיה / Kroasia | HU
+    Mađarska / Madžarska / Мађарска / Vengrija / Ungārija / Ungari / Венгрия / Угорщина / Унгария / Ουγγαρία /
+    ハンガリー / 匈牙利 / 헝가리 / هنغاريا / הונגריה / Hungaria | ID Indonezija / Индонезија / Indoneesia /
+    Индонезия / Індонезія / Ινδονησία / インドネシア / 印度尼西亚 / 印尼 / 인도네시아 / إندونيسيا / אינדונזיה
+    | IE Irska / Ирска / Airija / Īrija / Iirimaa / Ирландия / Ірландія / Ιρλανδία / アイルランド / 爱尔兰 /
+    愛爾蘭 / 아일랜드 / أيرلندا / אירלנד | IN Indija / Индија / Индия / Індія / Ινδία / インド / 印度 / 인도 /
+    الهند / הודו / Ấn Độ | IQ Ирак / Irakas / Irāka / Iraak / Ірак / Ιράκ / イラク / 伊拉克 / 이라크 / العراق
+    / עיראק | IR Иран / Iranas / Irāna / Iraan / Іран / Ιράν / イラン / 伊朗 / 이란 / إيران / איראן | IT
+    Italija / Италија / Itaalia / Италия / Італія / Ιταλία / イタリア / 意大利 / 義大利 / 이탈리아 / إيطاليا /
+    איטליה | JP Japonska / Јапан / Japonija / Japāna / Jaapan / Япония / Японія / Ιαπωνία / 日本 / 일본 /
+    اليابان / יפן / Nhật Bản / Jepang | KR Južna Koreja / Јужна Кореја / Pietų Korėja / Dienvidkoreja /
+    Lõuna-Korea / Республика Корея / Південна Корея / Южна Корея / Νότια Κορέα / 韓国 / 韩国 / 南韓 / 대한민국
+    / كوريا الجنوبية / קוריאה הדרומית / Hàn Quốc / Korea Selatan / Koreja | KZ Kazahstan / Казахстан /
+    Kazachstanas / Kazahstāna / Kasahstan / Καζακστάν / カザフスタン / 哈萨克斯坦 / 哈薩克 / 카자흐스탄 /
+    كازاخستان / קזחסטן | LT Литванија / Lietuva / Leedu / Литва / Λιθουανία / リトアニア / 立陶宛 / 리투아니아
+    / ليتوانيا / ליטא | LV Latvija / Летонија / Läti / Латвия / Латвія / Λετονία / ラトビア / 拉脱维亚 /
+    拉脫維亞 / 라트비아 / لاتفيا / לטביה | MA Мароко / Marokas / Maroka / Марокко / Μαρόκο / モロッコ / 摩洛哥
+    / 모로코 / المغرب / מרוקו / Ma-rốc | MD Moldavija / Молдавија / Молдова / Μολδαβία / モルドバ / 摩尔多瓦 /
+    摩爾多瓦 / 몰도바 / مولدوفا / מולדובה / Молдавия | ME Crna Gora / Црна Гора / Juodkalnija / Melnkalne /
+    Черногория / Чорногорія / Черна гора / Μαυροβούνιο / モンテネグロ / 黑山 / 蒙特內哥羅 / 몬테네그로 / الجبل
+    الأسود / מונטנגרו | MK Sjeverna Makedonija / Severna Makedonija / Северна Македонија / Šiaurės Makedonija
+    / Ziemeļmaķedonija / Põhja-Makedoonia / Северная Македония / Північна Македонія / Северна Македония /
+    Βόρεια Μακεδονία / 北マケドニア / 北马其顿 / 北馬其頓 / 북마케도니아 / مقدونيا الشمالية / מקדוניה הצפונית
+    / Bắc Macedonia / Makedonia Utara / Makedonija / Македония | MX Meksiko / Mehika / Мексико / Meksika /
+    Mehhiko / Мексика / Μεξικό / メキシコ / 墨西哥 / 멕시코 / المكسيك / מקסיקו | NG Nigerija / Нигерија /
+    Nigeeria / Нигерия / Нігерія / Νιγηρία / ナイジェリア / 尼日利亚 / 奈及利亞 / 나이지리아 / نيجيريا /
+    ניגריה | NL Nizozemska / Холандија / Nyderlandai / Nīderlande / Нидерланды / Нідерланди / Нидерландия /
+    Κάτω Χώρες / オランダ / 荷兰 / 荷蘭 / 네덜란드 / هولندا / הולנד / Hà Lan / Belanda / Холандия / Голландия
+    | NO Norveška / Норвешка / Norvegija / Norra / Норвегия / Норвегія / Νορβηγία / ノルウェー / 挪威 /
+    노르웨이 / النرويج / נורווגיה / Na Uy | PH Filipini / Филипини / Filipinai / Filipiinid / Филиппины /
+    Філіппіни / Φιλιππίνες / フィリピン / 菲律宾 / 菲律賓 / 필리핀 / الفلبين / הפיליפינים | PK Пакистан /
+    Pakistanas / Pakistāna / Πακιστάν / パキスタン / 巴基斯坦 / 파키스탄 / باكستان / פקיסטן | PL Poljska /
+    Пољска / Lenkija / Polija / Poola / Польша / Польща / Полша / Πολωνία / ポーランド / 波兰 / 波蘭 / 폴란드
+    / بولندا / פולין / Ba Lan / Polandia | PT Portugalska / Португалија / Portugalija / Portugāle / Португалия
+    / Португалія / Πορτογαλία / ポルトガル / 葡萄牙 / 포르투갈 / البرتغال / פורטוגל / Bồ Đào Nha | RO
+    Rumunjska / Romunija / Румунија / Rumunija / Rumānija / Rumeenia / Румыния / Румунія / Румъния / Ρουμανία
+    / ルーマニア / 罗马尼亚 / 羅馬尼亞 / 루마니아 / رومانيا / רומניה | RS Србија / Serbija / Сербия / Сербія /
+    Сърбия / Σερβία / セルビア / 塞尔维亚 / 塞爾維亞 / 세르비아 / صربيا / סרביה | RU Rusija / Русија /
+    Krievija / Venemaa / Россия / Росія / Русия / Ρωσία / ロシア / 俄罗斯 / 俄羅斯 / 러시아 / روسيا / רוסיה |
+    SE Švedska / Шведска / Švedija / Zviedrija / Rootsi / Швеция / Швеція / Σουηδία / スウェーデン / 瑞典 /
+    스웨덴 / السويد / שוודיה / Thụy Điển / Swedia | SI Словенија / Sloveenia / Словения / Словенія / Σλοβενία
+    / スロベニア / 斯洛文尼亚 / 斯洛維尼亞 / 슬로베니아 / سلوفينيا / סלובניה | SK Slovačka / Slovaška /
+    Словачка / Slovakija / Slovakkia / Словакия / Словаччина / Σλοβακία / スロバキア / 斯洛伐克 / 슬로바키아 /
+    سلوفاكيا / סלובקיה | SY Sirija / Сирија / Süüria / Сирия / Сирія / Συρία / シリア / 叙利亚 / 敘利亞 /
+    시리아 / سوريا / סוריה / Suriah | TH Tajland / Tajska / Тајланд / Tailandas / Taizeme / Tai / Таиланд /
+    Таїланд / Ταϊλάνδη / タイ / 泰国 / 泰國 / 태국 / تايلاند / תאילנד / Thái Lan | TN Tunis / Tunizija / Тунис
+    / Tunisas / Tunisija / Tuneesia / Туніс / Τυνησία / チュニジア / 突尼斯 / 突尼西亞 / 튀니지 / تونس /
+    תוניסיה | TR Turska / Turčija / Турска / Turkija / Türgi / Турция / Туреччина / Τουρκία / トルコ / 土耳其
+    / 튀르키예 / تركيا / טורקיה / Thổ Nhĩ Kỳ / Turki | TW 台湾 / 台灣 | UA Украјина / Украина / Україна /
+    Ουκρανία / ウクライナ / 乌克兰 / 烏克蘭 / 우크라이나 / أوكرانيا / אוקראינה | US Sjedinjene Američke Države
+    / Združene države Amerike / Сједињене Државе / Jungtinės Valstijos / Amerikas Savienotās Valstis /
+    Ameerika Ühendriigid / Соединенные Штаты / Сполучені Штати / Съединени щати / Ηνωμένες Πολιτείες /
+    アメリカ合衆国 / 美国 / 美國 / 미국 / الولايات المتحدة / ארצות הברית / Hoa Kỳ / Amerika Serikat / США /
+    SAD / ZDA / JAV / ASV / ΗΠΑ / САЩ / アメリカ | VN Vijetnam / Вијетнам / Vietnamas / Vjetnama / Вьетнам /
+    Вʼєтнам / Виетнам / Βιετνάμ / ベトナム / 越南 / 베트남 / فيتنام / וייטנאם
+"""
+"""Names in Croatian, Slovenian, Serbian, Lithuanian, Latvian, Estonian, Russian, Ukrainian, Bulgarian, Greek, Japanese,
+Chinese, Korean, Arabic, Hebrew, Vietnamese and Indonesian, from the CLDR of Unicode (by Babel 2.19)."""
+
 _CITIZENS: Final = """
     AT Austrian / österreichisch / Österreicher / autrichien / autrichienne / austriaco / austriaca /
     Oostenrijks / austriackie | BE Belgian / belgisch / belge / belga / belgijskie | BG Bulgarian / bulgarisch /
@@ -244,7 +343,7 @@ def _entries() -> Iterator[tuple[str, str]]:
         code, longer, names = entry.split(" ", 2)
         for name in (longer, *names.split(" / ")):
             yield _plain(name), code
-    for entry in " ".join(f"{_ELSEWHERE} | {_CITIZENS}".split()).split(" | "):
+    for entry in " ".join(f"{_ELSEWHERE} | {_FARTHER} | {_CITIZENS}".split()).split(" | "):
         code, names = entry.split(" ", 1)
         for name in names.split(" / "):
             yield _plain(name), code

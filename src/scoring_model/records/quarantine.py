@@ -79,13 +79,13 @@ def write_quarantine(reading: Reading, path: Path) -> None:
     Parameters
     ----------
     path : Path
-        UTF-8, RFC 4180 with LF, columns `row,field,rule,detail,recordId,file`. No other value of a record is in it.
-        Rows count from 0 within their file, which is named where there are several.
+        Mode 0600, UTF-8, RFC 4180 with LF, columns `row,field,rule,detail,recordId,file`. No other value of a record
+        is in it. Rows count from 0 within their file, which is named where there are several.
         Text that a spreadsheet would execute is guarded, since senders choose the names of fields.
     """
     starts = [start for _, start in reading.files]
     with (
-        atomic_file(path) as partial,
+        atomic_file(path, private=True) as partial,
         partial.open("w", encoding="utf-8", newline="") as file,
     ):
         file.write(quarantine_lines([QUARANTINE_COLUMNS]))

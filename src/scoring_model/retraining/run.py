@@ -40,6 +40,7 @@ from scoring_model.service.activation.shelf import (
     read_bundle_directory,
 )
 from scoring_model.service.store import with_store
+from scoring_model.training.boundaries import SplitError
 from scoring_model.training.job import Job, run_job
 from scoring_model.training.mlflow_runs import log_run
 from scoring_model.training.promotion import Promotion, promote
@@ -60,6 +61,9 @@ if TYPE_CHECKING:
 
 _BY: Final = "retraining"
 _REGISTER_SECONDS: Final = 600.0
+_HALF_WRITTEN: Final = ".*" + 16 * "[0-9a-f]" + "*"
+"""Names of files and folders until they are whole: see `atomic_file` and `bundle.durable.sibling`."""
+
 _FINISHED: Final = "promote: an earlier run decided; its bundle serves now"
 
 
@@ -155,8 +159,8 @@ def nothing_matured(since: int, maturity: int, *, as_of: int) -> str:
 
 def _tidy(work: Path) -> None:
     """Remove what a killed run had half written or half removed: records of persons, and bundles that none can read."""
-    for half_written in work.glob(".*.parquet"):
-        half_written.unlink()
+    for half_written in [*work.rglob(_HALF_WRITTEN)]:
+        shutil.rmtree(half_written) if half_written.is_dir() else half_written.unlink()
     for one in Challenger.all_in(work):
         if one.bundle.is_dir() and not (one.bundle / MANIFEST).is_file():
             shutil.rmtree(one.folder)
@@ -303,7 +307,13 @@ class _Run:
             tracking_uri=given.uri,
             threads=given.threads,
         )
-        run = run_job(job, report=self._report).tracked
+        try:
+            run = run_job(job, report=self._report).tracked
+        except SplitError as error:
+            if given.past:
+                raise
+            few = f"{records.exported:,} records of the service are all there are: give earlier ones with --past"
+            raise SplitError((*error.reasons, few)) from None
         if run is not None and run.not_logged is not None:
             raise RetrainingError(f"the registry does not have the challenger: {run.not_logged}")
         return challenger

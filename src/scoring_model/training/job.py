@@ -329,6 +329,7 @@ def _track(job: Job, training: Training, *, started: int, report: Report) -> Tra
                 ended=_now(),
                 scratch=Path(scratch),
                 report=job.folder / _REPORT,
+                resumed=job.resume,
             )
             run = track(record, folder=job.tracking, uri=job.tracking_uri)
     except TrackingError as error:

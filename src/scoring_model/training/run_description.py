@@ -49,6 +49,7 @@ def describe(
     ended: int,
     scratch: Path,
     report: Path | None = None,
+    resumed: bool = False,
 ) -> RunRecord:
     """Make the record of a training.
 
@@ -62,6 +63,8 @@ def describe(
         Empty folder for artifacts, which are written here; the record refers to them.
     report : Path, optional
         The report of the training, which becomes an artifact.
+    resumed : bool
+        Whether a run that a kill left is completed, if it made the same bundle.
     """
     manifest, part = read_bundle(bundle).manifest, training.split.evaluated
     start, end = rfc3339(part.start), rfc3339(part.end)
@@ -73,7 +76,7 @@ def describe(
         (scratch / TRIALS).write_text(table(training.tuning.trials), encoding="utf-8")
         tags[_TABLES_TAG] = json.dumps([{"path": TRIALS, "type": "table"}])
     return RunRecord(
-        key=uuid.uuid4().hex,
+        key=manifest.seal if resumed else uuid.uuid4().hex,
         use=configuration.name,
         name=f"{manifest.model_version} policy {manifest.policy_version} {part.name} {start[:16]}Z to {end[:16]}Z",
         started=started,

@@ -7,7 +7,7 @@ from functools import cache
 from typing import Final
 
 from scoring_model.configuration import synonyms
-from scoring_model.configuration.headers import joined, known, ranks, without_persons, words_of
+from scoring_model.configuration.headers import joined, known, ranks, unspaced, without_persons, words_of
 from scoring_model.configuration.profiles import Profile
 from scoring_model.contract.fields import IDENTITY_FIELDS, TIME_FIELDS
 
@@ -50,7 +50,7 @@ def rank(column: Profile, name: str, persons: Collection[str] = ()) -> int | Non
     bare += [header.removesuffix("1") for header in bare]  # the first of several, as in CITY1
     if (place := _place(bare, name)) is not None:
         return _AROUND + place
-    cut = name in _CUT and any(_cut(header) == name for header in bare if header)
+    cut = name in _CUT and any(_cut(header) == name for header in (*headers, *bare) if header)
     return _BEGINNING if cut else None
 
 
@@ -86,6 +86,9 @@ def _place(headers: Sequence[str], name: str) -> int | None:
         parts = {*header.split("_")} - {*known(synonyms.FILLERS)}
         if len(parts) > 1 and not parts.isdisjoint(places) and places.keys() | beside.keys() >= parts:
             return _AROUND
+    ends = unspaced(synonyms.HEADERS.get(name, "")) if name in IDENTITY_FIELDS else ()
+    if any(header.endswith(ends) for header in headers):  # 详细地址
+        return _AROUND
     if not text:
         return None
     bare = (_without(header, text) for header in headers)

@@ -190,12 +190,17 @@ def _with_customers(meanings: Mapping[str, str]) -> dict[str, str]:
 
 
 def _negates(word: str, other: str) -> bool:
-    """Return whether a word is another one with a negation before it, apart or as a prefix: `nicht erbracht`."""
+    """Return whether a word is another one with a negation before it, apart or as a prefix: `nicht erbracht`.
+
+    Of the other word more may be said: `nije potvrđen` and `potvrđen identitet`.
+    """
+    negations = known(synonyms.NEGATIONS)
+    denied = {part for part in word.split("_") if part not in negations}
+    if _is_negated(word) and denied and denied <= {*other.split("_")} - {*negations}:
+        return not _is_negated(other)
     before = word.removesuffix(other)
-    return before != word and (
-        (before.endswith("_") and _is_negated(before))
-        or (len(other) >= _STEM and before in known(synonyms.NEGATING_PREFIXES))
-    )
+    is_stem = len(other) >= _STEM or not other.isascii()
+    return before != word and is_stem and before in known(synonyms.NEGATING_PREFIXES)
 
 
 def _is_negated(said: str) -> bool:

@@ -23,6 +23,7 @@ from scoring_model.evaluation.report.sections.models import models_section
 from scoring_model.evaluation.report.words import (
     OUTCOME_TITLES,
     adding_up,
+    capital,
     count_text,
     day,
     estimate_text,
@@ -87,7 +88,9 @@ def _basis(comparison: ComparisonResult) -> str:
         return " ".join((f"{counted}.", *limits))
     files = [f"Files: {', '.join(provenance.files)}."] if provenance.files else []
     period = f"{counted}, from {day(provenance.since)} to {day(provenance.until)} (UTC)."
-    return " ".join((period, *files, *limits))
+    # Of those who were stopped "What changes" says more.
+    notes = provenance.notes if comparison.released is None else ()
+    return " ".join((period, *files, *limits, *(f"{note.removesuffix('.')}." for note in notes)))
 
 
 def headline(comparison: ComparisonResult, gates: GateReport | None) -> str:
@@ -195,7 +198,7 @@ def _natural(comparison: ComparisonResult) -> Iterator[str]:
         changes = daily_changes(comparison.differences, applicants=APPLICANTS, days=1, observed=observed)
         span = "out of 10,000 applicants"
     for change in changes[1:]:
-        yield f"{change.describe(span, _interval(change.everyone))}."
+        yield f"{capital(change.describe(span, _interval(change.everyone)))}."
 
 
 def _interval(change: Estimate) -> str:

@@ -165,7 +165,8 @@ def _promise(error: Stability) -> Card:
         observed, detail = "Nothing observed.", "No evaluated record belongs to this class."
     else:
         observed = _observed(error)
-        counted = f"{share.count:,} of {share.records:,} {_HAPPENED[error.bound]}, on {error.days:,} days."
+        weighted = "Unweighted, " if abs(share.value * share.records - (share.count or 0)) > 1e-6 else ""
+        counted = f"{weighted}{share.count:,} of {share.records:,} {_HAPPENED[error.bound]}, on {error.days:,} days."
         if about_frauds(error):
             counted = f"{counted[:-1]}, {share.independent or 0:,} of them independent."
         detail = f"{counted} {_reason(error)}".strip()

@@ -18,6 +18,7 @@ from scoring_model.evaluation.report.words import (
 )
 from scoring_model.figures import FIGURES, bounded
 from scoring_model.findings import State
+from scoring_model.records.observation import NOT_OBSERVED
 from scoring_model.training.backtest.calendar import day_text
 from scoring_model.training.backtest.result import NEVER_RETRAINED, BacktestResult, Fold, PromiseTally
 from scoring_model.training.backtest.sections import (
@@ -95,7 +96,12 @@ def _promise_sentence(backtest: BacktestResult) -> str:
             f"trained every {cadence}, {kept:,} of {judged:,} promises were kept, {undecided:,} undecided, "
             f"{broken:,} broken"
         )
-    return f"Of all promises by {backtest.unit}: {'; '.join(parts)}."
+    return f"Of all promises by {backtest.unit}{_among(backtest)}: {'; '.join(parts)}."
+
+
+def _among(backtest: BacktestResult) -> str:
+    """Say of whom figures are where that is not everyone: the stopped ones are in none, whatever they were."""
+    return ", among those who were observed" if backtest.left_out.get(NOT_OBSERVED) else ""
 
 
 def _cadence_sentences(backtest: BacktestResult) -> Iterator[str]:
@@ -103,7 +109,7 @@ def _cadence_sentences(backtest: BacktestResult) -> Iterator[str]:
         if pair.against != NEVER_RETRAINED:
             continue
         changes = [_change(name, pair.figures[name]) for name in SUMMED_UP if name in pair.figures]
-        yield f"Training every {pair.cadence} instead of once: {'; '.join(changes)}."
+        yield f"Training every {pair.cadence} instead of once{_among(backtest)}: {'; '.join(changes)}."
 
 
 def _change(figure: str, difference: Estimate) -> str:
@@ -136,7 +142,7 @@ def _tallies(backtest: BacktestResult) -> Grid:
         "explained": "Chance explains",
         "p_value": "p-value",
     }
-    caption = f"Promises by {backtest.unit}, and how many broken ones chance explains"
+    caption = f"Promises by {backtest.unit}{_among(backtest)}, and how many broken ones chance explains"
     return Grid.of("tallies", caption, heads, map(_tally, backtest.tallies))
 
 
