@@ -282,8 +282,17 @@ def _filled_for(profile: Profile, times: IntArray) -> LabelColumn | None:
         tuple(word for word, is_one in zip(words, is_fraud[1:], strict=True) if bool(is_one) is kind)
         for kind in (True, False)
     )
+    confirmed = tuple(word for word in fraud if meaning_of(word) in (Meaning.FRAUD, Meaning.YES))
+    ignored: tuple[str, ...] = ()
+    if 0 < len(confirmed) < len(fraud):  # the others were refuted
+        ignored, others = others, tuple(word for word in fraud if word not in confirmed)
     return LabelColumn(
-        profile=profile, trust=Trust.TIMES, fraud=fraud, genuine=others, ignored=(), guess=True
+        profile=profile,
+        trust=Trust.TIMES,
+        fraud=confirmed or fraud,
+        genuine=others,
+        ignored=ignored,
+        guess=True,
     )
 
 

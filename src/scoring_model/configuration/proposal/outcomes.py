@@ -92,7 +92,7 @@ def _outcomes_of(proposal: Proposal, column: Profile) -> Words:
     words = _meanings(column, _OUTCOMES)
     unsure = [*words.get("stepped_up", []), *words.get(_UNKNOWN, [])]
     headers = synonyms.DECISION + synonyms.RESOLUTION
-    is_one = "failed" in words or "passed" in words or tells(column.words, headers)
+    is_one = "failed" in words or "passed" in words or tells(column.words, headers) or _has_negation(column)
     if (_UNKNOWN not in words and "passed" in words) or not is_one:
         return words
     said = dict(zip(words_in(column), column.counts.tolist(), strict=True))
@@ -138,10 +138,10 @@ def _are_reviewed(proposal: Proposal, column: Profile, stepped_up: list[str]) ->
 def _ends_of(column: Profile, decided: Words) -> Words:
     """Return how step-ups ended, where a column says nothing else.
 
-    Words that are known or those of decisions come first. Of a word and its negation one is approved and the other declined, whatever they are. Beside an approved word one
-    that names the customer is abandoned. A negation of another word is one of what was waited for, as in `no response`,
-    unless a word is abandoned. Where others were declined, the commonest word that is left is approved. A word that is
-    left is that of the only meaning that is left.
+    Words of decisions mean the same here. Of a word and its negation one is approved and the other declined, whatever
+    they are. Beside an approved word one that names the customer is abandoned. A negation of another word is one of
+    what was waited for, as in `no response`, unless a word is abandoned. Where others were declined, the commonest word
+    that is left is approved. A word that is left is that of the only meaning that is left.
     """
     meanings = {word: name for name, held in _meanings(column, _ENDS).items() for word in held}
     said = {word: words_of(word) for word in meanings}
@@ -187,6 +187,12 @@ def _with_customers(meanings: Mapping[str, str]) -> dict[str, str]:
         word: meaning or ("abandoned" if tells(words_of(word), synonyms.CUSTOMERS) else "")
         for word, meaning in meanings.items()
     }
+
+
+def _has_negation(column: Profile) -> bool:
+    """Return whether one word is another one with a negation: `uygun` and `uygun değil`."""
+    said = [*map(words_of, words_in(column))]
+    return any(_negates(word, other) for word in said for other in said if word != other)
 
 
 def _negates(word: str, other: str) -> bool:
