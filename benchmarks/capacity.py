@@ -126,8 +126,8 @@ def main(*, signups: int = 15_000) -> None:
     """Train, fill and measure."""
     sent = list(chosen(signups, identities=True))
     with tempfile.TemporaryDirectory(prefix="capacity-") as folder:
-        print("training on 20,000 invented records", flush=True)
-        trained = train(load_configuration(IDENTITY), invented(20_000, seed=1, network=False), rounds=20)
+        print("training on 60,000 invented records", flush=True)
+        trained = train(load_configuration(IDENTITY), invented(60_000, seed=1, network=False), rounds=20)
         bundle = trained.save(Path(folder) / "bundle")
         print(f"{len(trained.contents.features.names)} features\n", flush=True)
         found = {kind: measured(kind, bundle, sent) for kind in Store}

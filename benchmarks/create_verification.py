@@ -4,9 +4,9 @@ Each request has credentials, a rate limit, its own idempotency key, histories u
 hot) and five windows, 300 trees, exact reasons where the outcome needs them, encryption, link rows, events, and a
 durable commit. The service runs on one core; the load and PostgreSQL run on another.
 
-Every answer must be a 201, and a sample is compared with the scorer's decision on the same request and history. Prints
-the start of the service and its memory too. With ``--overrides`` every run has a twin with 20 rules and three lists of
-100,000 values, in turns; the ratio of both rates is printed for each pair.
+Every answer must be a 201. All verdicts are decided again from what is stored, bit for bit, and a sample of the
+answers is compared with them. Prints the start of the service and its memory too. With ``--overrides`` every run has a
+twin with 20 rules and three lists of 100,000 values, in turns; the ratio of both rates is printed for each pair.
 """
 
 import asyncio
@@ -130,14 +130,14 @@ class Bench:
 
     def load(self, seconds: int, connections: int = CONNECTIONS) -> Answered:
         """Send load for some seconds; print what was found, and compare answers with the scorer's."""
-        before = self._cpu()
+        before, since = self._cpu(), time.time_ns() // 1000
         found = self._visitors.drive(self._service.url, seconds, connections)
         used = [now - then for now, then in zip(self._cpu(), before, strict=True)]
         print(f"{connections} connections: {found}")
         for name, one in zip(("service", "PostgreSQL"), used, strict=False):
             print(f"  CPU of a request, {name}: {1e6 * one / found.count(201):.0f} us")
         answers = found.answers[:: max(1, len(found.answers) // KEPT)]
-        print(f"  {asyncio.run(check_answers(self._here, self._scorer, answers))}", flush=True)
+        print(f"  {asyncio.run(check_answers(self._here, self._scorer, answers, since=since))}", flush=True)
         return found
 
     def measure(self, seconds: int) -> Answered:

@@ -19,11 +19,10 @@ with 230 trees, whose training takes a minute. The margins must be, bit for bit,
 history included. Times are of the whole process, user and system, and the smallest of several rounds is judged.
 """
 
-import hashlib
 import shutil
 import statistics
 import tempfile
-import time
+import timeit
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from pathlib import Path
@@ -36,14 +35,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 from payments import many_payments
-from shared.bundles import (
-    AS_THE_PROJECT_TRAINS,
-    CONFIGURATIONS,
-    IDENTITY,
-    invented,
-    invented_file,
-    train,
-)
+from shared.bundles import AS_THE_PROJECT_TRAINS, CONFIGURATIONS, IDENTITY, invented, invented_file, train
 from shared.processes import Measured, run_program
 from shared.script import Verdict, at_least, at_most, run
 
@@ -109,20 +101,17 @@ def peers(rows: FloatArray, folder: Path) -> Iterator[tuple[str, float]]:
         lgb.Dataset(rows[:100_000], targets[:100_000]),
         300,
     )
-    names = [f"f{place}" for place in range(rows.shape[1])]
     path = folder / "pyfunc"
     shutil.rmtree(path, ignore_errors=True)
     mlflow.lightgbm.save_model(booster, path, pip_requirements=[])
     loaded = mlflow.pyfunc.load_model(str(path))
-    frame = pd.DataFrame(rows, columns=names)
+    frame = pd.DataFrame(rows, columns=[f"f{place}" for place in range(rows.shape[1])])
     others: dict[str, Callable[[], object]] = {
         "LightGBM predict, ready matrix": lambda: booster.predict(rows, num_threads=2),
         "mlflow.pyfunc, ready frame": lambda: loaded.predict(frame),
     }
     for name, predict in others.items():
-        start = time.perf_counter()
-        predict()
-        yield name, len(rows) / (time.perf_counter() - start)
+        yield name, len(rows) / timeit.timeit(predict, number=1)
 
 
 def measure(folder: Path, records: int, memory: str) -> Iterator[Verdict]:
@@ -159,9 +148,7 @@ def measure_dask(folder: Path, records: int, memory: str) -> Iterator[Verdict]:
                 if round_:
                     taken[name].append(measured.seconds)
                 else:
-                    found.append(
-                        {one.name: hashlib.sha256(one.read_bytes()).digest() for one in out.iterdir()}
-                    )
+                    found.append({one.name: one.read_bytes() for one in out.iterdir()})
             if found[0] != found[1]:
                 raise SystemExit("Dask wrote other bytes")
     processes, dask = (statistics.median(times) for times in taken.values())
@@ -190,9 +177,8 @@ def measure_history(folder: Path) -> Iterator[Verdict]:
     if pq.read_table(out)["margin"].to_numpy().tobytes() != whole.margins[EARLIER:].tobytes():
         raise SystemExit("scored alone, records have other margins than in the whole table")
     print(f"CPU seconds: {' '.join(f'{one.cpu:.2f}' for one in measured)}")
-    yield at_most(
-        f"{LATER:,} records, {EARLIER:,} of history, CPU seconds", min(one.cpu for one in measured), MOST_CPU
-    )
+    name = f"{LATER:,} records, {EARLIER:,} of history, CPU seconds"
+    yield at_most(name, min(one.cpu for one in measured), MOST_CPU)
     yield at_most("peak gigabytes", min(one.gigabytes for one in measured), MOST_OF_HISTORY)
 
 

@@ -40,16 +40,10 @@ def settings() -> GateSettings:
 def judge(
     seed: int, *, records: int, days: int, gain: float = 0.0, unfair: float = 0.0, noise: float = 0.25
 ) -> GateReport:
-    """Compare two noisy models on invented records.
+    """Compare two models with noise of their own on invented records.
 
-    Parameters
-    ----------
-    gain : float
-        Log-odds by which the challenger rates frauds higher.
-    unfair : float
-        Log-odds by which it rates genuine holders of a driver's licence higher, and all others lower by half of it.
-    noise : float
-        Standard deviation of each model's own noise.
+    The challenger rates frauds higher by `gain` (log-odds), genuine holders of a driver's licence by `unfair`, and all
+    other genuine records lower by half of that.
     """
     rng = np.random.default_rng(seed)
     day = rng.integers(0, days, records)

@@ -10,23 +10,22 @@ least nine tenths of the frauds with the signal that the first one found.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
+import lightgbm as lgb
 import numpy as np
 from numpy.typing import NDArray
 from shared.script import Verdict, at_least, counted, run
 from shared.simulation import DAY
 
 from scoring_model.arrays import BoolArray, FloatArray
-from scoring_model.bundle import ScoreCounts
 from scoring_model.configuration import PolicySettings, SplitSettings
 from scoring_model.decision.probability import Platt
 from scoring_model.decision.rules import DecisionRules
 from scoring_model.records import NEVER
 from scoring_model.training.assembly import find_shortfalls, fit_rules
 from scoring_model.training.fitting import fit
-from scoring_model.training.split import Split, split
+from scoring_model.training.split import split
 
 GENERATIONS: Final = 3
 PERIOD: Final = 120 * DAY
@@ -41,8 +40,7 @@ TREES: Final = {"learning_rate": 0.1, "num_leaves": 15, "min_data_in_leaf": 20}
 FRESH: Final = 200_000
 
 
-@dataclass(frozen=True, slots=True)
-class Applicants:
+class Applicants(NamedTuple):
     """Rows of features, of which the last one is the signal, and labels."""
 
     rows: FloatArray
@@ -57,11 +55,10 @@ class Applicants:
         return cls(rows, labels)
 
 
-@dataclass(frozen=True, slots=True)
-class Model:
-    """A booster with its rules."""
+class Model(NamedTuple):
+    """A booster with its rules, and whether these keep the bounds."""
 
-    booster: object
+    booster: lgb.Booster
     rules: DecisionRules
     keeps: bool
 
@@ -71,10 +68,9 @@ class Model:
         return outcomes > 0, outcomes == 2
 
 
-def margins(booster: object, rows: FloatArray) -> FloatArray:
+def margins(booster: lgb.Booster, rows: FloatArray) -> FloatArray:
     """Return the margins of rows."""
-    found: FloatArray = booster.predict(rows, raw_score=True)  # type: ignore[attr-defined]
-    return found
+    return np.asarray(booster.predict(rows, raw_score=True))
 
 
 def train(
@@ -86,7 +82,7 @@ def train(
     params: Mapping[str, float] = TREES,
     seed: int = 0,
 ) -> Model:
-    """Train as `train` does; `leave_out` certifies on those who were observed alone."""
+    """Train and certify as `train` does, each applicant a person; `leave_out` certifies on the observed ones alone."""
     times = np.linspace(0, PERIOD * (len(labels) / 12_000), len(labels)).astype(np.int64)
     known = np.where(observed & (labels == 1), labels, np.int8(-1))
     parts = split(
@@ -101,40 +97,27 @@ def train(
         rows[parts.train], parts.train_targets, params=params, rounds=60, seed=seed, threads=1,
         feature_names=("a", "b", "c", "signal"), categorical=(), monotone=(0,) * 4,
     )  # fmt: skip
-    rules, counts = certified(booster, rows, parts, leave_out=leave_out)
-    return Model(booster, rules, keeps=not find_shortfalls(counts, POLICY))
-
-
-def certified(
-    booster: object, rows: FloatArray, parts: Split, *, leave_out: bool
-) -> tuple[DecisionRules, ScoreCounts]:
-    """Certify thresholds on the validation part, each applicant being a person."""
     stopped = parts.stopped[:0] if leave_out else parts.stopped
-    places = np.arange(len(parts.validation))
+    places, targets = np.arange(len(parts.validation)), parts.validation_targets
     rules, _, counts = fit_rules(
         margins(booster, rows[parts.validation]),
-        parts.validation_targets,
+        targets,
         stopped=margins(booster, rows[stopped]) if len(stopped) else np.empty(0),
-        persons=np.concatenate(
-            [places[parts.validation_targets == 0], len(places) + np.arange(len(stopped))]
-        ),
-        rings=places[parts.validation_targets == 1],
+        persons=np.concatenate([places[targets == 0], len(places) + np.arange(len(stopped))]),
+        rings=places[targets == 1],
         until=parts.boundaries.validation_to,
         settings=POLICY,
         calibration=Platt(slope=1.0, intercept=0.0),
     )
-    return rules, counts
+    return Model(booster, rules, keeps=not find_shortfalls(counts, POLICY))
 
 
 def world(seed: int, *, records: int, leave_out: bool) -> tuple[bool, bool, int, float]:
     """Follow the generations of a world.
 
-    Returns
-    -------
-    tuple of (bool, bool, int, float)
-        Whether the second or third model breaks its bound on false rejects or on step-ups, how many of the two have no
-        thresholds that keep the bounds, and the share of frauds with the signal that the third model stops, among
-        those that the first one stops.
+    Returns whether the second or third model breaks its bound on false rejects, or on step-ups; how many of the two
+    have no thresholds that keep the bounds; the share of frauds with the signal that the third model stops, among those
+    that the first one stops.
     """
     rng = np.random.default_rng(seed)
     fresh = Applicants.draw(rng, FRESH)

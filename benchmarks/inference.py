@@ -7,7 +7,7 @@ Ratios are medians of paired runs, the project's right after its peer's, because
 
 import bisect
 import time
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Final
 
@@ -16,9 +16,9 @@ import numpy as np
 from shared.bundles import AS_THE_PROJECT_TRAINS, default_booster
 from shared.script import Verdict, at_least, at_most, run
 
+from hostile_rows import hostile_rows
 from scoring_model.arrays import FloatArray
 from scoring_model.decision.contributions import Contributions
-from scoring_model.decision.forest import ZERO, Forest
 from scoring_model.scorer.session import MarginSession
 from scoring_model.training.export import to_onnx
 from scoring_model.training.fitting import Params
@@ -32,41 +32,6 @@ RECORDS: Final = 60_000
 THREADS: Final = 2
 CHUNK: Final = 100_000
 STEP_UP, FAIL = 500, 750
-
-
-def hostile_rows(forest: Forest, plain: FloatArray, *, categorical: Collection[int], seed: int) -> FloatArray:
-    """Draw rows that distinguish two readings of a model.
-
-    Parameters
-    ----------
-    forest : Forest
-        The model: its thresholds and their neighbours are among the values.
-    plain : ndarray of shape (n, d), float64
-        Realistic rows, in which half of the values are replaced.
-    categorical : collection of int
-        Columns of codes.
-    seed : int
-
-    Returns
-    -------
-    ndarray of shape (n, d), float64
-        Zeros of all kinds, infinities, denormals, NaN; unseen, negative and huge codes.
-    """
-    rng = np.random.default_rng(seed)
-    count, rows = len(plain), plain.copy()
-    zeros = np.array([0.0, ZERO, np.nextafter(ZERO, 1), np.nextafter(ZERO, 0), 1e-40, 5e-324])
-    edges = np.concatenate([zeros, -zeros, [np.inf, -np.inf, np.nan, 1e308, -1e308]])
-    codes = np.array([np.nan, -1.0, -(2.0**31), 2.0**31 - 1, 2.0**31, 2.0**53, 199.0, 200.0, 201.0, 1e6])
-    for column in range(forest.feature_count):
-        if column in categorical:
-            odd = rng.choice(codes, count)
-        else:
-            numeric = (forest.feature == column) & (forest.category_set < 0)
-            odd = rng.choice(np.concatenate([edges, forest.threshold[numeric]]), count)
-            beside = np.nextafter(odd, rng.choice([-np.inf, np.inf], count))
-            odd = np.where(rng.random(count) < 0.5, odd, beside)
-        rows[:, column] = np.where(rng.random(count) < 0.5, odd, rows[:, column])
-    return rows
 
 
 def seconds(call: Callable[[], object]) -> float:
@@ -88,6 +53,11 @@ def check_margins(booster: lgb.Booster, session: MarginSession, rows: FloatArray
         raise SystemExit("the export is not exact: nothing is timed")
 
 
+def median_of(call: Callable[[FloatArray], object], rows: FloatArray) -> float:
+    """Median seconds of a call for one row."""
+    return float(np.median([seconds(partial(call, row)) for row in rows]))
+
+
 def time_one_row(
     booster: lgb.Booster, session: MarginSession, rows: FloatArray, cuts: list[float]
 ) -> Verdict:
@@ -97,10 +67,9 @@ def time_one_row(
         score = bisect.bisect_right(cuts, session.margin(row))
         return "FAILED" if score >= FAIL else "STEPPED_UP" if score >= STEP_UP else "PASSED"
 
-    own = 1e6 * np.median([seconds(partial(decide, row)) for row in rows])
-    predict = partial(booster.predict, raw_score=True, num_threads=1)
-    peer = 1e6 * np.median([seconds(partial(predict, row)) for row in rows[:, None]])
-    return at_most(f"one row, LightGBM {peer:.1f} us, {peer / own:.2f} x; median us", float(own), 50)
+    own = 1e6 * median_of(decide, rows)
+    peer = 1e6 * median_of(partial(booster.predict, raw_score=True, num_threads=1), rows[:, None])
+    return at_most(f"one row, LightGBM {peer:.1f} us, {peer / own:.2f} x; median us", own, 50)
 
 
 def time_many_rows(booster: lgb.Booster, session: MarginSession, rows: FloatArray, pairs: int) -> Verdict:
@@ -121,11 +90,10 @@ def time_reasons(booster: lgb.Booster, contributions: Contributions, rows: Float
     largest = np.abs(values - expected[:, :-1]).max()
     if largest > 1e-9:
         raise SystemExit(f"contributions differ from LightGBM by {largest:.1e}")
-    own = 1e3 * np.median([seconds(partial(contributions.explain, row)) for row in rows])
-    predict = partial(booster.predict, pred_contrib=True, num_threads=1)
-    peer = 1e3 * np.median([seconds(partial(predict, row)) for row in rows[:, None]])
+    own = 1e3 * median_of(contributions.explain, rows)
+    peer = 1e3 * median_of(partial(booster.predict, pred_contrib=True, num_threads=1), rows[:, None])
     name = f"reasons of one row, LightGBM {peer:.2f} ms, {peer / own:.2f} x, largest difference {largest:.1e}"
-    return at_most(f"{name}; median ms", float(own), 2)
+    return at_most(f"{name}; median ms", own, 2)
 
 
 def measure(name: str, params: Params, *, rows: int, pairs: int) -> Iterator[Verdict]:

@@ -64,16 +64,9 @@ CELLS: Final = [
 class Shared(NamedTuple):
     """A world in which a value that many records share, a merchant or a network, holds frauds of several rings.
 
-    Attributes
-    ----------
-    frauds, lasts, days : int
-        As in `Cell`.
-    members, genuine, values : int
-        Mean number of frauds of a ring, genuine records, and values that records share.
-    spread : float
-        Of the logarithm of the share of frauds between values.
-    cards : int
-        Frauds of a ring share a card, of so many that others use; 0: a device that nobody else has.
+    Beside those of `Cell`: mean frauds of a ring, genuine records, values that records share, and the spread of the
+    logarithm of the share of frauds between values. Frauds of a ring share one of `cards` that others use too; 0: a
+    device that nobody else has.
     """
 
     frauds: int
@@ -113,20 +106,19 @@ def draw_shared(rng: np.random.Generator, world: Shared) -> EvaluatedRecords:
     shared = np.concatenate([values, rng.choice(world.values, world.genuine, p=traffic)])
     others = rng.integers(0, world.cards, world.genuine) if world.cards else np.full(world.genuine, -1)
     own = np.concatenate([ring, others])
-    codes = {"shared": shared.astype(np.int32), "own": own.astype(np.int32)}
-    columns = {
-        f"signals.{name}": Column(tuple(map(str, range(one.max() + 1))), one) for name, one in codes.items()
-    }
+    rows, codes = np.arange(len(labels)), {"shared": shared.astype(np.int32), "own": own.astype(np.int32)}
     table = RecordTable(
-        record_ids=tuple(map(str, range(len(labels)))),
+        record_ids=tuple(map(str, rows)),
         event_times=times,
-        columns=columns,
+        columns={
+            f"signals.{name}": Column(tuple(map(str, range(one.max() + 1))), one)
+            for name, one in codes.items()
+        },
         labels=labels,
         label_times=times,
-        source_rows=np.arange(len(labels)),
+        source_rows=rows,
     )
     keys = [LinkKey(name=name, parts=(f"signals.{name}",)) for name in codes]
-    rows = np.arange(len(labels))
     rings = rings_of_frauds(table, rows, keys, rows, labels)
     return EvaluatedRecords(decisions=RULES.decide(margins), labels=labels, event_times=times, rings=rings)
 

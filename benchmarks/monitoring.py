@@ -16,11 +16,10 @@ The benchmark ends with an error when a figure misses what is promised:
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from statistics import NormalDist
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -80,23 +79,11 @@ RATE, BOUND, CAP = 0.0466, 0.05, 0.02
 REFERENCE, WINDOW, WEEK_SPREAD = 25_000, 10_000, 0.2
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Traffic:
+class Traffic(NamedTuple):
     """Applicants whose numbers and categories differ between weekdays and between weeks, and drift in nothing.
 
-    Parameters
-    ----------
-    spread : ndarray of shape (f,), float64
-        Standard deviation of the mean of each number from week to week, in standard deviations of applicants.
-    weekdays : ndarray of shape (7, f), float64
-        Means of the numbers on each weekday.
-    odds : ndarray of shape (g,), float64
-        Log-odds of each category.
-    week_odds : ndarray of shape (g,), float64
-        Their standard deviation from week to week.
-    weekday_odds : ndarray of shape (7, g), float64
-    loads : ndarray of shape (7,), float64
-        Relative number of applicants on each weekday from Monday on.
+    `spread` is the standard deviation of the mean of each number from week to week, in standard deviations of
+    applicants; `odds` are log-odds of categories; `loads` are relative numbers of applicants from Monday on.
     """
 
     spread: FloatArray
@@ -142,22 +129,16 @@ class Traffic:
         shifted: int | None = None,
         shares: tuple[tuple[int, float, float], ...] = (),
     ) -> DayCounts:
-        """Draw days.
+        """Draw days, with so many records expected in all.
 
-        Parameters
-        ----------
-        records : float
-            Expected of all days.
-        shifted : int, optional
-            Number that is half a standard deviation higher in half the rows.
-        shares : tuple of (int, float, float)
-            Categories whose share is another before and after; the second holds for these days.
+        The number `shifted` is half a standard deviation higher in half the rows. `shares` are categories with their
+        shares before and on these days.
         """
         days = np.arange(first, first + count)
         weekday = weekday_of(days)
         week = (
             days - weekday - days[0] + weekday[0]
-        ) // 7  # calendar weeks, whatever day the window begins on
+        ) // 7  # of the calendar, whatever day the window begins on
         weeks = int(week[-1]) + 1
         means = self.weekdays[weekday] + rng.normal(0, self.spread, (weeks, len(self.spread)))[week]
         below = CDF(CUTS - means[..., np.newaxis])
@@ -271,8 +252,7 @@ def rates(years: int) -> Iterator[Verdict]:
         yield counted(f"rates, doubled on day {start}: within 5,000", within, len(delays), at_least=0.5)
 
 
-@dataclass(frozen=True, slots=True)
-class Sample:
+class Sample(NamedTuple):
     """Records with their true classes."""
 
     margins: FloatArray
@@ -289,8 +269,7 @@ def sample(
     return Sample(margins, times, rng.random(size) < 1 / (1 + np.exp(-(1.1 * margins + 0.3 + more + weeks))))
 
 
-@dataclass(frozen=True, slots=True)
-class Trained:
+class Trained(NamedTuple):
     """A reference with rules that were fitted on it."""
 
     sample: Sample
@@ -393,10 +372,9 @@ def _columns(model: Trained, window: Sample, place: int) -> dict[str, FloatArray
     found: dict[str, FloatArray | IntArray | BoolArray] = {}
     for part, one in (("reference", model.sample), ("window", window)):
         decisions = model.rules.decide(one.margins)
-        found[f"{part}_probability_{place}"] = decisions.probabilities
-        found[f"{part}_missed_fraud_{place}"] = decisions.outcomes > 0
-        found[f"{part}_false_reject_{place}"] = decisions.outcomes == 2
-        found[f"{part}_fraud_{place}"] = one.frauds
+        values = decisions.probabilities, decisions.outcomes > 0, decisions.outcomes == 2, one.frauds
+        names = "probability", "missed_fraud", "false_reject", "fraud"
+        found |= {f"{part}_{name}_{place}": value for name, value in zip(names, values, strict=True)}
     return found
 
 
@@ -412,9 +390,7 @@ def _peer(
     print(f"NannyML: {time.monotonic() - began:.0f} s for {len(truths)} windows")
     for name in ("missed_fraud", "false_reject"):
         ends = [one[name] for one in found]
-        print(
-            f"NannyML, {name}: median width of the band {np.median([high - low for low, high in ends]):.4f}"
-        )
+        print(f"NannyML, {name}: median width of the band {np.median(np.diff(ends)):.4f}")
         inside = sum(low <= truth[name] <= high for (low, high), truth in zip(ends, truths, strict=True))
         yield counted(f"NannyML, {name}: bands that cover", inside, len(truths))
 

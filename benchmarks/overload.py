@@ -35,7 +35,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, closing
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Any, Final
 
 import asyncpg
 import uvloop
@@ -46,14 +46,13 @@ from shared.load import CREATE, Answered, OpenLoad, Visitors
 from shared.processes import serving
 from shared.script import Stores, Verdict, at_least, at_most, run
 
+from fake_service import GOOD, Client
 from identity_use import with_thresholds
 from running_service import PROGRAM
 from scoring_model.bundle import Bundle
-from scoring_model.service.clients.clients import Caller
-from scoring_model.service.core.clock import SystemClock
-from scoring_model.service.http import HttpSettings, create_app
+from scoring_model.service.core.errors import Overloaded
+from scoring_model.service.http import HttpSettings
 from scoring_model.service.http.errors import AT_ONCE, PER_SECOND
-from scoring_model.service.requests.commit_queue import Admission
 from scoring_model.service.store.postgres import lock_number
 from service_use import file_of, select
 
@@ -97,11 +96,6 @@ async def held(here: Site) -> AsyncIterator[None]:
         yield
     finally:
         await server.close()
-
-
-async def pending(here: Site) -> int:
-    """Number of PENDING verifications."""
-    return await asyncio.to_thread(count, here.url, "verifications", "status = 'PENDING'")
 
 
 async def overload(connect: Connect, seconds: float) -> tuple[float, list[Verdict]]:
@@ -150,9 +144,10 @@ async def accepted(load: OpenLoad, here: Site, capacity: float, seconds: float) 
     )
     await load.settle()
     await _during_hold(load, here, 1.5 * capacity, LONG_HELD_SECONDS)
-    before = await pending(here)
+    pending = here.url, "verifications", "status = 'PENDING'"
+    before = await asyncio.to_thread(count, *pending)
     during = _shown("pending", await load.at_rate(1.5 * capacity, seconds))
-    left = await pending(here)
+    left = await asyncio.to_thread(count, *pending)
     finished = before + during.count(202) - left
     share = 1.0 if left == 0 else finished / (finished + during.count(201))
     await load.settle()
@@ -175,48 +170,22 @@ async def _phase(load: OpenLoad, phase: Coroutine[Any, Any, Answered]) -> Answer
     return found
 
 
-class _Refusing:
-    """A service that rejects every change of one client."""
-
-    def __init__(self, caller: Caller) -> None:
-        self.credentials = self.queue = self
-        self._caller = caller
-        self._admission = Admission(most=0, wait_seconds=0.0)
-
-    async def authenticate(self, *_: object, **__: object) -> Caller:
-        """The client."""
-        return self._caller
-
-    def enter(self, client: int) -> None:
-        """Reject."""
-        self._admission.enter(client, waited=0.0, now=time.monotonic())
-
-
-async def refusal(here: Site) -> Verdict:
+async def refusal() -> Verdict:
     """CPU time of one refusal, including its log line."""
-    app = create_app(cast(Any, _Refusing(here.caller)), HttpSettings(access_log=True), clock=SystemClock())
-    given = {
-        "host": "127.0.0.1",
-        "content-type": "application/json",
-        "content-length": "2",
-        **here.credentials,
-    }
-    headers = [(name.encode(), value.encode()) for name, value in given.items()]
-    statuses = set()
+    client = Client(settings=HttpSettings(access_log=True))
+    client.service.overload = Overloaded()
+    headers = [(name.encode(), value.encode()) for name, value in GOOD.items()]
+    scope = {"type": "http", "method": "POST", "path": CREATE, "query_string": b"", "headers": headers}
+    statuses, taken = set(), []
 
-    async def send(message: Mapping[str, Any]) -> None:
+    async def send(message: Any = None) -> None:
         statuses.add(message.get("status"))
 
-    async def refuse() -> None:
-        scope = {"type": "http", "method": "POST", "path": CREATE, "query_string": b"", "headers": headers}
-        await app(scope, cast(Any, None), cast(Any, send))
-
-    taken = []
     for _ in range(REFUSED // AT_ONCE):
         await asyncio.sleep(2 * AT_ONCE / PER_SECOND)  # until the limit allows as many again
         began = time.thread_time()
         for _ in range(AT_ONCE):
-            await refuse()
+            await client.app(dict(scope), send, send)  # type: ignore[arg-type]
         taken.append((time.thread_time() - began) / AT_ONCE)
     if statuses != {503, None}:
         raise SystemExit(f"refusals were answered with {statuses}")
@@ -278,7 +247,7 @@ async def measured(
         verdicts += await accepted(load, here, capacity, seconds)
     async with visitors.connected(service, SWITCHED) as load:
         verdicts += await switch(load, here, bundle, round(2.4 * seconds))
-    return [*verdicts, await refusal(here)]
+    return [*verdicts, await refusal()]
 
 
 def measure(store: str, bundle: Bundle, seconds: float, rows: int, customers: int) -> list[Verdict]:

@@ -12,10 +12,9 @@ draw whole terminals. Ends with 1 if one lies above its promise.
 
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -47,8 +46,7 @@ START: Final = datetime(2025, 1, 6, tzinfo=UTC)
 DRAWS: Final = 2_000
 
 
-@dataclass(frozen=True, slots=True)
-class Payments:
+class Payments(NamedTuple):
     """Invented payments in the order of their times."""
 
     days: FloatArray
@@ -119,8 +117,7 @@ def many_payments(records: int, *, seed: int = 1) -> pa.Table:
     return raw_table(found).slice(0, records)
 
 
-@dataclass(frozen=True, slots=True)
-class TestWeeks:
+class TestWeeks(NamedTuple):
     """Decisions on the payments of the four test weeks."""
 
     weeks: np.ndarray
@@ -166,10 +163,8 @@ def print_promises(found: TestWeeks) -> int:
     """Print each promise beside what it became in the test weeks; return the number of intervals above one."""
     broken = 0
     outcomes = found.decisions.outcomes
-    for name, inside in (
-        ("all four", found.weeks >= 0),
-        *((f"{week + 1}", found.weeks == week) for week in range(TEST_WEEKS)),
-    ):
+    weeks = {f"{week + 1}": found.weeks == week for week in range(TEST_WEEKS)}
+    for name, inside in {"all four": found.weeks >= 0, **weeks}.items():
         genuine, frauds = inside & ~found.frauds, inside & found.frauds
         precision = Ranking.of(found.decisions.margins[inside], found.frauds[inside].astype(np.int8))
         for promise in found.policy.promises:
@@ -184,28 +179,19 @@ def print_promises(found: TestWeeks) -> int:
 
 
 def main(
-    *,
-    days: int = 150,
-    seeds: int = 3,
-    first_seed: int = 0,
-    trials: int = 3,
-    threads: int = 2,
-    write: Path | None = None,
+    *, days: int = 150, seeds: int = 3, trials: int = 3, threads: int = 2, write: Path | None = None
 ) -> Iterator[Verdict]:
     """Print the promises of whole trainings beside what they became."""
     if write:
-        pyarrow.parquet.write_table(raw_table(payments(days, first_seed)), write)
+        pyarrow.parquet.write_table(raw_table(payments(days, 0)), write)
         return
-    for seed in range(first_seed, first_seed + seeds):
+    for seed in range(seeds):
         found = payments(days, seed)
         print(f"\nseed {seed}: {len(found.days):,} payments, {100 * found.frauds.mean():.2f} % frauds\n")
         head = "week", "promise", "at most", "observed (interval)", "genuine", "frauds", "frauds passed", "AP"
         print_head(*head)
-        yield at_most(
-            f"seed {seed}: intervals above a promise",
-            print_promises(whole_training(found, trials, threads)),
-            0,
-        )
+        above = print_promises(whole_training(found, trials, threads))
+        yield at_most(f"seed {seed}: intervals above a promise", above, 0)
 
 
 if __name__ == "__main__":

@@ -23,9 +23,8 @@ import json
 import tempfile
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 from shared.processes import run_peer
@@ -140,6 +139,11 @@ def limit_of(world: World) -> float:
     return WITH_RINGS if world.members > 1 else NOMINAL
 
 
+def show(what: str, count: int, draws: int) -> None:
+    """Print a share that is not judged."""
+    print(f"      {what:<24} {share_text(count, draws)}")
+
+
 def judge_world(world: World, *, draws: int) -> Iterator[Verdict]:
     """Simulate one world."""
     tally, limit = simulate(world, draws=draws, seed=SEED), limit_of(world)
@@ -148,7 +152,7 @@ def judge_world(world: World, *, draws: int) -> Iterator[Verdict]:
         if what in (ANY, LOWEST, CHEAPEST):
             yield at_most(what, count, draws, limit)
         else:
-            print(f"      {what:<24} {share_text(count, draws)}")
+            show(what, count, draws)
     if world.members > 1:
         yield Verdict(tally.broken[ANY] <= limit * draws, f"{ANY}, without the error of the simulation")
 
@@ -160,9 +164,7 @@ def judge_chooser(world: World, *, draws: int) -> Iterator[Verdict]:
         f"      a chooser who looks first, {draws} draws: {tally.infeasible} without a policy for three bounds"
     )
     yield at_most(ON_LADDER, tally.broken[ON_LADDER], draws, NOMINAL)
-    print(
-        f"      {AS_IF_SET_BEFORE:<24} {share_text(tally.broken[AS_IF_SET_BEFORE], draws)} (to compare with)"
-    )
+    show(f"{AS_IF_SET_BEFORE} (to compare with)", tally.broken[AS_IF_SET_BEFORE], draws)
 
 
 def judge_fresh(*, draws: int, records: int) -> Iterator[Verdict]:
@@ -174,8 +176,7 @@ def judge_fresh(*, draws: int, records: int) -> Iterator[Verdict]:
         yield at_most(f"{score}{note}", outside, draws, NOMINAL)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class Certified:
+class Certified(NamedTuple):
     """Whether each score of `GRID` is certified in each draw, both of shape (draws, 100); seconds for all draws."""
 
     step_up: BoolArray
@@ -232,10 +233,8 @@ def compare(world: World, place: Path, *, draws: int) -> Iterator[Verdict]:
     tested = [sample.tested_genuine for sample in samples], [sample.tested_frauds for sample in samples]
     ours = certify_ours(samples)
     same = certify_mapie(place, *(scores[:CHECKED] for scores in tested), use="sequences")
-    agree = np.array_equal(same.step_up, ours.step_up[:CHECKED]) & np.array_equal(
-        same.fail, ours.fail[:CHECKED]
-    )
-    yield Verdict(bool(agree), "three fixed sequences of MAPIE certify the same")
+    agree = np.array_equal(same[:2], [ours.step_up[:CHECKED], ours.fail[:CHECKED]])
+    yield Verdict(agree, "three fixed sequences of MAPIE certify the same")
     certified = {"ours": ours, "MAPIE, all records": certify_mapie(place, *every, use="documented")}
     if world.members > 1 or world.repeats > 1:
         certified["MAPIE, one record of each"] = certify_mapie(place, *tested, use="documented")
@@ -250,9 +249,7 @@ def compare(world: World, place: Path, *, draws: int) -> Iterator[Verdict]:
 
 def main(*, draws: int = 2000, mapie: Path | None = None) -> Iterator[Verdict]:
     """Simulate every world."""
-    print(
-        f"{draws} draws each; share of draws in which a bound is broken, 95 % intervals of Clopper and Pearson"
-    )
+    print(f"{draws} draws each; shares in which a bound is broken, 95 % intervals of Clopper and Pearson")
     if mapie is not None:
         for name, world in WORLDS.items():
             print(f"\n{name}")
@@ -267,7 +264,7 @@ def main(*, draws: int = 2000, mapie: Path | None = None) -> Iterator[Verdict]:
         tally = simulate(world, draws=draws, seed=SEED)
         print(f"\n{name} (to compare with): {tally.infeasible} draws promised nothing")
         for what, count in tally.broken.items():
-            print(f"      {what:<24} {share_text(count, draws)}")
+            show(what, count, draws)
 
 
 if __name__ == "__main__":

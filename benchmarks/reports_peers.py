@@ -11,9 +11,8 @@ import asyncio
 import statistics
 import tempfile
 import time
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -99,8 +98,7 @@ PEERS: Final = {
 }
 
 
-@dataclass(frozen=True, kw_only=True)
-class Made:
+class Made(NamedTuple):
     """The reports of one tool: seconds of each making, and its pages by name."""
 
     seconds: list[float]

@@ -65,9 +65,7 @@ STOPPED_WORLDS: Final = (
 """Frauds, share of the control group, whether the challenger is better, and the share of promotions that is asked."""
 
 
-def records(
-    rng: np.random.Generator, *, frauds: float, days: int
-) -> tuple[FloatArray, FloatArray, FloatArray]:
+def records(rng: np.random.Generator, *, frauds: float, days: int) -> tuple[FloatArray, ...]:
     """Return labels, days and the signal that both models see."""
     fraud_days = np.repeat(np.arange(days), rng.poisson(frauds * np.exp(rng.normal(-0.08, 0.4, days))))
     genuine_days = np.repeat(np.arange(days), GENUINE)

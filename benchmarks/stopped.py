@@ -57,8 +57,8 @@ def evaluated(
     labels: NDArray[np.int8],
     times: NDArray[np.int64],
     seen: BoolArray,
-    weights: FloatArray | None,
     decided: DecisionRules,
+    weights: FloatArray | None = None,
 ) -> Evaluation:
     """Evaluate a model where only some applicants were observed."""
     rows = np.flatnonzero(seen), np.flatnonzero(~seen)
@@ -90,28 +90,22 @@ def world(
     times = rng.integers(0, DAYS, count) * DAY
     decided = rules(**LIMITS)
     seen = decided.decide(models[0]).outcomes == 0
-    champion, challenger = (evaluated(margins, labels, times, seen, None, decided) for margins in models)
+    champion, challenger = (evaluated(margins, labels, times, seen, decided) for margins in models)
     released = compare_evaluations(champion, challenger).released
-    possible = {} if released is None else released.possible
-    sample = differences(models, labels)
-    yield (
-        "sample within the exact ends",
-        all(possible[name].lowest <= sample[name] <= possible[name].highest for name in ERRORS),
-    )
-    yield (
-        "population within the ends",
-        all(
-            float(possible[name].ends.simultaneous_low or 0)
-            <= truth[name]
-            <= float(possible[name].ends.simultaneous_high or 0)
-            for name in ERRORS
-        ),
-    )
+    if released is None:
+        raise SystemExit("nobody was stopped")
+    possible, sample = released.possible, differences(models, labels)
+    inside = [possible[name].lowest <= sample[name] <= possible[name].highest for name in ERRORS]
+    yield "sample within the exact ends", all(inside)
+    ends = {name: possible[name].ends for name in ERRORS}
+    inside = [
+        float(one.simultaneous_low or 0) <= truth[name] <= float(one.simultaneous_high or 0)
+        for name, one in ends.items()
+    ]
+    yield "population within the ends", all(inside)
     verdicts = {one.bound: one.verdict for one in champion.stability}
-    yield (
-        "a kept promise is called broken",
-        any(promised[bound] and verdict is Answer.BROKEN for bound, verdict in verdicts.items()),
-    )
+    wrong = [promised[bound] and verdict is Answer.BROKEN for bound, verdict in verdicts.items()]
+    yield "a kept promise is called broken", any(wrong)
     yield "a kept step-up promise is called kept", verdicts["max_step_up"] is Answer.KEPT
 
 
@@ -124,7 +118,7 @@ def broken_promise_is_found(seed: int, *, missed: float) -> bool:
     stops = decided.decide(margins).outcomes > 0
     seen = ~stops | (rng.random(count) < 0.1)
     weights = np.where(stops, 10.0, 1.0)
-    found = evaluated(margins, labels, rng.integers(0, DAYS, count) * DAY, seen, weights, decided)
+    found = evaluated(margins, labels, rng.integers(0, DAYS, count) * DAY, seen, decided, weights)
     (stability,) = (one for one in found.stability if one.bound == "max_missed_fraud")
     return stability.verdict is Answer.BROKEN
 

@@ -23,7 +23,7 @@ from scoring_model.features.signal_settings import READ_TYPES
 from scoring_model.figures import MEASURED
 from scoring_model.findings import CHECKS, Check
 from scoring_model.service.core.metrics import METRICS, PREFIX
-from scoring_model.service.exposition import GAUGES
+from scoring_model.service.exposition import GAUGE_LABELS, GAUGES
 
 ROOT: Final = Path(__file__).parents[1]
 CONFIGURATION: Final = ROOT / "configs" / "identity.yaml"
@@ -84,14 +84,14 @@ def findings_page() -> str:
 def metrics_page() -> str:
     """Return the up-to-date page: its introduction, which is written by hand, and a table of metrics by origin."""
     introduction = METRICS_PAGE.read_text(encoding="utf-8").partition("\n## ")[0].strip()
-    counted = [
-        (one.name, one.kind, ", ".join(f"`{name}`" for name in one.labels), one.about) for one in METRICS
-    ]
-    read = [(PREFIX + name, "gauge", "", about) for name, about in GAUGES.items()]
+    counted = [(one.name, one.kind, one.labels, one.about) for one in METRICS]
+    read = [(PREFIX + name, "gauge", GAUGE_LABELS.get(name, ()), about) for name, about in GAUGES.items()]
     tables = []
     for title, rows in (("Counted by processes", counted), ("Read from the database", read)):
         lines = [
-            f"| `{name}` | {kind} | {labels} | {about} |".replace("|  |", "| |")
+            f"| `{name}` | {kind} | {', '.join(f'`{label}`' for label in labels)} | {about} |".replace(
+                "|  |", "| |"
+            )
             for name, kind, labels, about in rows
         ]
         tables += [

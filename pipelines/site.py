@@ -76,5 +76,5 @@ def prepare() -> Path:
 
 if __name__ == "__main__":
     code = subprocess.call([sys.argv[1], "build", "--strict", "--clean", "--config-file", str(prepare())])
-    print("to read and search it: python -m http.server --directory build/site 8001")
+    print("to read and search it: python -m http.server --directory build/site 8080")
     sys.exit(code)

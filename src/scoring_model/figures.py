@@ -6,6 +6,7 @@ One registry: titles, which direction is better, and what a figure rests on are 
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from types import MappingProxyType
 from typing import Final, Literal, get_args
 
@@ -98,18 +99,17 @@ _GROUPED: Final[tuple[Role, ...]] = ("gate", "group")
 
 
 def _ranking() -> Iterator[Figure]:
+    scarce = partial(Figure, better="more", rests_on="frauds")
     for key, title, sentence in (
         ("roc_auc", "ROC AUC", "The chance that a fraud scores above a genuine record."),
         ("average_precision", "Average precision", "Precision, averaged over all recalls."),
         ("ks", "Kolmogorov-Smirnov distance", "The largest gap between the two distributions of the score."),
     ):
-        yield Figure(
+        yield scarce(
             key=key,
             title=title,
             sentence=sentence,
             unit="number",
-            better="more",
-            rests_on="frauds",
             roles=_RANKING if key == "ks" else (*_RANKING, "headline"),
         )
     for measure, sentence in (
@@ -121,22 +121,18 @@ def _ranking() -> Iterator[Figure]:
         ),
     ):
         for limit in FPR_LIMITS:
-            yield Figure(
+            yield scarce(
                 key=f"{measure}_at_fpr_{limit:g}",
                 title=f"{measure.capitalize()} at {100 * limit:g}% false positives",
                 sentence=sentence.format(f"{100 * limit:g}%"),
-                better="more",
-                rests_on="frauds",
                 parameter=limit,
                 roles=(*_RANKING, "headline") if measure == "recall" else _RANKING,
             )
     for capacity in CAPACITIES:
-        yield Figure(
+        yield scarce(
             key=f"recall_at_capacity_{capacity}",
             title=f"Recall of {capacity:,} reviews a day",
             sentence=f"The share of frauds that are among the {capacity:,} riskiest records of their day.",
-            better="more",
-            rests_on="frauds",
             parameter=capacity,
             roles=_RANKING,
         )

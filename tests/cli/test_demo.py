@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from running_service import killed_with_children, until
+from scoring_model.cli import main
 
 PROGRAM = "import sys; from scoring_model.cli import main; sys.exit(main())"
 
@@ -33,6 +34,19 @@ def demonstrating(folder: Path, bundle: Path) -> subprocess.Popen[str]:
         text=True,
         start_new_session=True,
     )
+
+
+def test_missing_extras_are_named_before_anything_is_invented(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """One sentence says what to install, and nothing is written."""
+    monkeypatch.setattr("scoring_model.cli.demo.find_spec", lambda _: None)
+    assert main(["demo", "--folder", str(tmp_path / "demo"), "--no-open"]) == 1
+    assert (
+        capsys.readouterr().err
+        == "error: the demonstration trains and serves: pip install 'scoring-model[all]'\n"
+    )
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_kill_leaves_no_service(sealed: Path, tmp_path: Path) -> None:

@@ -102,6 +102,13 @@ def test_yes_and_no_make_a_label_only_under_a_header_that_tells_it(tmp_path: Pat
     assert "No column holds labels" in " ".join(found.decisions)
 
 
+def test_a_label_without_frauds_is_no_signal(tmp_path: Path) -> None:
+    """A column that is called label and says genuine alone is left out, and the configuration is valid."""
+    found = proposed(tmp_path, frame(label=words("genuine", None)))
+    assert "label" not in found.fields
+    assert "none of its words is fraud" in found.left_out["label"]
+
+
 def test_under_a_header_of_genuine_yes_is_genuine(tmp_path: Path) -> None:
     """`is_legit: no` is a fraud."""
     found = proposed(tmp_path, frame(is_legit=words("no", "yes")))

@@ -143,6 +143,7 @@ def test_a_file_without_margins_ranks_by_score(
     assert found.figures["roc_auc"].value == pytest.approx(expected.figures["roc_auc"].value, abs=0.01)
     assert found.provenance is not None
     assert "rank by their scores" in found.provenance.notes[0]
+    assert ". The scored file has no margins: records rank by their scores" in repr(found)
 
 
 def test_event_times_may_come_with_the_labels(
@@ -297,18 +298,15 @@ def test_labels_change_what_was_decided_where_they_say_so(
             "Prüfung": pa.array(["gut" if place % 20 == 0 else None for place in range(len(decided))]),
         }
     )
+    unread, empty, part = reviewed.drop_columns("Prüfung"), reviewed.slice(0, 0), reviewed.slice(0, 2000)
     counts = []
     for file in (tmp_path / "scored.parquet", decided):
-        for own in (
-            reviewed.slice(0, 0),
-            reviewed.drop_columns("Prüfung"),
-            reviewed,
-            reviewed.slice(0, 2000),
-        ):
+        for own in (empty, unread, reviewed, part):
             found = monitor(german, file, labels=own)
             counts.append(int(found.population.split(" of ")[0].replace(",", "")))
-            lack = [note for note in found.provenance.notes if "have no row in the labels" in note]
-            assert bool(lack) == ("Prüfung" in own.column_names and len(own) < len(decided))
+            notes = " ".join(found.provenance.notes)
+            assert ("have no row in the labels" in notes) == (own is part)
+            assert ("the labels have no outcome and no resolution" in notes) == (own is empty)
     assert counts[:4] == counts[4:]
     assert counts[:2] == [800, 800]
     assert counts[2:4] == [600, 700]

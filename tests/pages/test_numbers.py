@@ -108,7 +108,7 @@ def test_frauds_of_known_rings_are_counted_as_independent() -> None:
     missed = replace(found.figures["missed_fraud"], independent=15)
     known = replace(
         found,
-        records=replace(found.records, rings=rings),
+        curves=replace(found.curves, records=replace(found.records, rings=rings)),
         table=found.table | Table.of({"missed_fraud": missed}),
     )
     frauds = f"({found.overall.genuine:,} genuine, {found.overall.frauds:,} frauds"

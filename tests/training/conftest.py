@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from hostile_rows import hostile_rows as hostile
 from identity_use import YAML, relaxed, shared, train_bundle
 from scoring_model.arrays import FloatArray
-from scoring_model.decision.forest import ZERO, Forest
+from scoring_model.decision.forest import Forest
 from scoring_model.training.averaging import fix_leaves
 from scoring_model.training.model_text import parse_forest
 
@@ -93,27 +94,7 @@ def model(request: pytest.FixtureRequest) -> tuple[lgb.Booster, Forest]:
     return booster, parse_forest(booster.model_to_string())
 
 
-def hostile(forest: Forest, count: int, seed: int) -> FloatArray:
-    """Draw rows of thresholds, their neighbours, zeros of all kinds, infinities, missing values and unknown codes."""
-    rng = np.random.default_rng(seed)
-    rows, _ = draw(count, seed)
-    zeros = np.array([0.0, ZERO, 1e-40, 5e-324, 1e-35])
-    edges = np.concatenate([zeros, -zeros, [np.inf, -np.inf, np.nan, 1e308, -1e308, 1.0, 0.5]])
-    codes = np.array(
-        [np.nan, -1.0, -2.0, -(2.0**31), 2.0**31 - 1, 2.0**31, 2.0**53, 199.0, 200.0, 201.0, 1e6]
-    )
-    for column in range(WIDTH):
-        numeric = (forest.feature == column) & (forest.category_set < 0)
-        odd = codes if column in LEVELS else np.concatenate([edges, forest.threshold[numeric]])
-        chosen = rng.choice(odd, count)
-        if column not in LEVELS:
-            toward = rng.choice([-np.inf, np.inf], count)
-            chosen = np.where(rng.random(count) < 0.5, chosen, np.nextafter(chosen, toward))
-        rows[:, column] = np.where(rng.random(count) < 0.7, chosen, rows[:, column])
-    return rows
-
-
 @pytest.fixture(scope="session")
 def hostile_rows() -> Callable[[Forest, int, int], FloatArray]:
     """Return the function that draws hostile rows for a forest."""
-    return hostile
+    return lambda forest, count, seed: hostile(forest, draw(count, seed)[0], categorical=LEVELS, seed=seed)

@@ -12,6 +12,7 @@ import webbrowser
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -74,6 +75,8 @@ def demo(
 
     Nobody in it is real. Serves until Ctrl-C, which leaves nothing running. To begin anew, remove the folder.
     """
+    if any(find_spec(module) is None for module in ("lightgbm", "uvicorn")):
+        raise ValueError("the demonstration trains and serves: pip install 'scoring-model[all]'")
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     folder.mkdir(parents=True, exist_ok=True)
     bundle, report = folder / "bundle", folder / "bundle.training" / "report.html"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Any
@@ -78,22 +79,14 @@ def whatif(
 
     scorer = _scorer(bundle or with_store(database, serving_bundle), policy, public_key)
     before = settled()
+    ask = partial(what_if, out=out, since=first_of(since), before=before, by=by or ())
     with console.progress("deciding again") as progress:
         found = with_past(
             database,
             master_key,
             [scorer],
-            lambda store, vault, secrets: what_if(
-                store,
-                vault,
-                secrets,
-                scorer,
-                out,
-                since=first_of(since),
-                before=before,
-                by=by or (),
-                tried=_tried(scorer, secrets, rules, lists),
-                progress=progress,
+            lambda store, vault, secrets: ask(
+                store, vault, secrets, scorer, tried=_tried(scorer, secrets, rules, lists), progress=progress
             ),
         )
     if report is not None:

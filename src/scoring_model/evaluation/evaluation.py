@@ -101,28 +101,26 @@ def evaluate_records(
         With every invalid array, or if a column has too many groups.
     """
     _check(records)
-    labels, policy = records.labels, rules.policy
     draws = records.draws()
     figures = measure_figures(records, draws, costs=costs)
     columns = [measure_groups(records, draws, column, reference=one) for column, one in by.items()]
-    table = _table(records, policy, figures, [measured for _, measured in columns])
+    table = _table(records, rules.policy, figures, [measured for _, measured in columns])
     groups = [GroupTable.of(column, table) for column, _ in columns]
-    stability = tuple(_stability(records, policy, figures))
+    stability = tuple(_stability(records, rules.policy, figures))
     checked = check_evaluation(records, rules, groups, coverage, stability=stability, counts=counts)
     return Evaluation(
         table=table,
-        overall=measure(records.decisions, labels, records.weights).under(figures.estimates),
-        decompositions=decompose(records.decisions.probabilities, labels),
-        calibration=calibration_table(records.decisions.probabilities, labels),
+        overall=measure(records.decisions, records.labels, records.weights).under(figures.estimates),
+        decompositions=decompose(records.decisions.probabilities, records.labels),
+        calibration=calibration_table(records.decisions.probabilities, records.labels),
         extrapolated_from=rules.scale.extrapolated_from,
         stability=stability,
         columns=tuple(column for column, _ in columns),
-        curves=Curves(records=records, draws=draws, policy=policy, costs=costs, counts=counts),
+        curves=Curves(records=records, draws=draws, policy=rules.policy, costs=costs, counts=counts),
         coverage=coverage,
         provenance=provenance,
         findings=arranged((*checked, *findings), mute=mute),
         days=draws.days,
-        records=records,
         draws=figures.draws,
         population=tuple(population),
         stopped=None

@@ -95,8 +95,15 @@ class Labels:
         )
 
     def notes(self, rows: IntArray) -> Iterator[str]:
-        """Say of how many records labels that tell what was decided have no row."""
-        if self.observed_until is not None and (absent := int(np.count_nonzero(rows < 0))):
+        """Say what labels that tell what was decided lack: outcomes, or rows of records."""
+        if self.observed_until is None:
+            return
+        if not self.decided.any():
+            yield (
+                "the labels have no outcome and no resolution: unless the records say so themselves, nobody counts as "
+                "stopped"
+            )
+        elif absent := int(np.count_nonzero(rows < 0)):
             yield (
                 f"{absent:,} of {len(rows):,} records have no row in the labels, which say what was decided: unless "
                 "the records say so themselves, they count as not stopped"

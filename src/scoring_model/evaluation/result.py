@@ -105,8 +105,6 @@ class EvaluationResult:
         Results of the automated checks, by code: of this evaluation, and of the training of the bundle.
     days : int
         Days with records.
-    records : EvaluatedRecords
-        The rows behind all figures; not part of any document.
     draws : mapping of str to ndarray of shape (1000,), float64
         Value of each figure in each draw of blocks, NaN where it has none; empty with fewer than ten days. Two
         evaluations of the same records have the same draws of days.
@@ -130,11 +128,15 @@ class EvaluationResult:
     provenance: Provenance | None
     findings: tuple[Finding, ...]
     days: int
-    records: EvaluatedRecords = field(repr=False)
     draws: Mapping[str, FloatArray] = field(repr=False)
     explain: Callable[[], Importance] | None = field(default=None, repr=False)
     stopped: Stopped | None = None
     population: tuple[str, ...] = ()
+
+    @property
+    def records(self) -> EvaluatedRecords:
+        """The rows behind all figures; not part of any document."""
+        return self.curves.records
 
     @cached_property
     def figures(self) -> NamedEstimates:

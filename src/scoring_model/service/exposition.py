@@ -51,12 +51,18 @@ GAUGES: Final[Mapping[str, str]] = {
     "deliveries_waiting": "Deliveries that wait for an attempt, up to 10,000.",
     "deliveries_overdue_seconds": "Seconds for which the oldest delivery that is due has waited.",
     "dead_letters": "Deliveries that were given up and are kept, up to 10,000.",
-    "serving_processes": "Processes that serve a bundle, on all machines, by model_version and policy_version.",
+    "serving_processes": "Processes that serve a bundle, on all machines.",
     "bundle_problems": "Processes that can't serve the active bundle.",
     "bundle_refused": "1 if the latest request to activate a bundle was refused.",
-    "active_rules": "Number of the active rules by their version; 0 without rules.",
+    "active_rules": "Number of the active rules; 0 without rules.",
 }
 """The gauges of the database and what they say."""
+
+GAUGE_LABELS: Final[Mapping[str, tuple[str, ...]]] = {
+    "serving_processes": ("model_version", "policy_version"),
+    "active_rules": ("version",),
+}
+"""The labels of those that have some."""
 
 
 class Exposition(Collector):
@@ -93,7 +99,7 @@ class Exposition(Collector):
     async def _follow(self, store: Store) -> None:
         while True:
             read = await attempt("reading gauges", partial(_read, store, self._clock))
-            self._gauges = [_gauge("database_up", (), {(): 0})] if read is None else read
+            self._gauges = [_gauge("database_up", {(): 0})] if read is None else read
             await asyncio.sleep(GAUGE_SECONDS)
 
     @contextmanager
@@ -162,16 +168,14 @@ async def _read(store: Store, clock: Clock) -> list[Family]:
     }
     serving = Counter((one.model_version, one.policy_version) for one in processes)
     return [
-        *(_gauge(name, (), {(): value}) for name, value in values.items()),
-        _gauge("serving_processes", ("model_version", "policy_version"), serving),
-        _gauge(
-            "active_rules", ("version",), {("",): 0} if rules is None else {(rules.version,): rules.number}
-        ),
+        *(_gauge(name, {(): value}) for name, value in values.items()),
+        _gauge("serving_processes", serving),
+        _gauge("active_rules", {("",): 0} if rules is None else {(rules.version,): rules.number}),
     ]
 
 
-def _gauge(name: str, labels: Sequence[str], values: Mapping[Any, float]) -> Family:
-    family = GaugeMetricFamily(PREFIX + name, GAUGES[name], labels=labels)
+def _gauge(name: str, values: Mapping[Any, float]) -> Family:
+    family = GaugeMetricFamily(PREFIX + name, GAUGES[name], labels=GAUGE_LABELS.get(name, ()))
     for key, value in values.items():
         family.add_metric(key, value)
     return family

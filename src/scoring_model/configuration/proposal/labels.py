@@ -22,6 +22,8 @@ def find_label(proposal: Proposal) -> None:
     proposal.words = {"fraud": ["fraud"], "genuine": ["genuine"]}
     best, time = _by_times(proposal, candidates)
     if best is None:
+        if "label" in proposal.profiles:  # such as one that says genuine alone: it is no signal either
+            proposal.left_out["label"] = "it is called label, and none of its words is fraud"
         proposal.decisions.append(
             "No column holds labels: name it in records.columns.label, and its words in records.labels. Labels of "
             "another file must first be joined to the records, as a column."

@@ -90,7 +90,7 @@ def _basis(comparison: ComparisonResult) -> str:
     period = f"{counted}, from {day(provenance.since)} to {day(provenance.until)} (UTC)."
     # Of those who were stopped "What changes" says more.
     notes = provenance.notes if comparison.released is None else ()
-    return " ".join((period, *files, *limits, *(f"{note.removesuffix('.')}." for note in notes)))
+    return " ".join((period, *files, *limits, *(f"{capital(note.removesuffix('.'))}." for note in notes)))
 
 
 def headline(comparison: ComparisonResult, gates: GateReport | None) -> str:

@@ -16,7 +16,7 @@ from scoring_model.evaluation.report.sections.importance import importance_secti
 from scoring_model.evaluation.report.sections.over_time import time_section
 from scoring_model.evaluation.report.sections.probabilities import probabilities_section
 from scoring_model.evaluation.report.sections.ranking import ranking_section
-from scoring_model.evaluation.report.words import day
+from scoring_model.evaluation.report.words import capital, day
 from scoring_model.evaluation.result import EvaluationResult, Provenance
 from scoring_model.findings import Code
 from scoring_model.records import rfc3339
@@ -74,7 +74,7 @@ def _basis(evaluation: EvaluationResult) -> str:
     limits = limiting(evaluation.findings, Code.TRAINING_PERIOD, Code.TRAINING_RECORDS, Code.MIXED_MATURITY)
     records = f"{overall.records:,} records, {overall.genuine:,} genuine and {overall.frauds:,} frauds"
     notes = evaluation.population if provenance is None else provenance.notes
-    ended = (f"{note.removesuffix('.')}." for note in notes)
+    ended = (f"{capital(note.removesuffix('.'))}." for note in notes)
     if provenance is None:
         return " ".join((f"{records}, on {evaluation.days:,} days.", *limits, *ended))
     model = f"Model {provenance.model_version}, policy {provenance.policy_version}."
