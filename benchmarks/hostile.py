@@ -39,7 +39,7 @@ from shared.bundles import served_bundle
 from shared.processes import on_core, resident_mebibytes, serving, two_cores
 from shared.script import Verdict, at_most, in_turns, run
 
-from multiplied import multiply
+from multiplied import multiply, multiply_deliveries
 from outside_client import (
     HOOK,
     IDENTITIES,
@@ -81,12 +81,16 @@ PERSONS: Final = 40
 HOOKS: Final = 50
 """Most webhooks of a client."""
 
+RESOLUTION: Final = {"result": "APPROVED", "method": "other"}
 DEFAULT: Final = "6000/60"
 
 
 @dataclass(frozen=True)
 class Target:
-    """What an attack needs to know: headers of good credentials, and identities with `MANY` verifications each."""
+    """What an attack needs to know: headers of good credentials, and identities with `MANY` verifications each.
+
+    Some have a verification, or webhooks, instead.
+    """
 
     credentials: bytes
     identity: str = ""
@@ -204,6 +208,20 @@ def longest_history(target: Target, _: int) -> bytes:
     return posted(VERIFICATIONS, target, {"identityId": target.identity})
 
 
+def most_resolutions(target: Target, number: int) -> bytes:
+    """List the resolutions of a verification that has as many as it may, or add one to them, which is refused."""
+    path = f"{VERIFICATIONS}/{target.identity}/resolutions"
+    if number % 2:
+        return posted(path, target, RESOLUTION)
+    return f"GET {path} HTTP/1.1\r\n".encode() + HOST + target.credentials + b"\r\n"
+
+
+def dropped_deliveries(target: Target, _: int) -> bytes:
+    """Delete one of the webhooks that many deliveries wait for."""
+    path = f"{WEBHOOKS}/{random.choice(target.others)}".encode()
+    return b"DELETE " + path + b" HTTP/1.1\r\n" + HOST + target.credentials + b"\r\n"
+
+
 def most_deliveries(target: Target, _: int) -> bytes:
     """Make an event, which becomes a delivery of each webhook."""
     return posted(VERIFICATIONS, target, {"signals": {"vpn": True}})
@@ -247,9 +265,12 @@ ATTACKS: Final[Mapping[str, tuple[Attack, int, Bound]]] = {
     "abandoned labels": (abandon, 100, Bound.TWICE),
     "empty pages": (partial(ask, request=empty_page), 4, Bound.TWICE),
     "longest histories": (partial(ask, request=longest_history), 4, Bound.TWICE),
+    "histories of 100 labels each": (partial(ask, request=longest_history), 4, Bound.TWICE),
     "most values of lists": (partial(ask, request=most_values, pause=1), 100, Bound.TWICE),
     "large persons": (partial(ask, request=large_person), 4, Bound.TWICE),
     "most deliveries": (partial(ask, request=most_deliveries), 4, Bound.TWICE),
+    "dropped deliveries": (partial(ask, request=dropped_deliveries), 4, Bound.TWICE),
+    "most resolutions": (partial(ask, request=most_resolutions), 4, Bound.TWICE),
 }
 """By name: what each connection does, the number of connections, and the bound of others' latency."""
 
@@ -393,20 +414,30 @@ def _lines(client: OutsideClient) -> bytes:
 
 def _target(name: str, service: Running, client: OutsideClient) -> Target:
     """Prepare what an attack names."""
-    if name == "most deliveries":
-        for _ in range(HOOKS):
-            client.made(WEBHOOKS, HOOK)
+    hooks: list[str] = []
+    if name in ("most deliveries", "dropped deliveries"):
+        hooks = [str(client.made(WEBHOOKS, HOOK)["id"]) for _ in range(HOOKS)]
+    if name == "dropped deliveries":
+        client.made(VERIFICATIONS, {"signals": {"vpn": True}})
+        multiply_deliveries(service.log.with_name("scoring.db"), MANY)
+        return Target(_lines(client), others=tuple(hooks))
+    if name == "most resolutions":
+        made = str(client.made(VERIFICATIONS, {"signals": {"vpn": True}})["id"])
+        for _ in range(100):
+            client.made(f"{VERIFICATIONS}/{made}/resolutions", RESOLUTION)
+        return Target(_lines(client), made)
+    labels = 100 if name == "histories of 100 labels each" else 0
     persons = PERSONS if name == "large persons" else 0
-    made = [_large_identity(service, client, number) for number in range(1 + persons)]
-    return Target(_lines(client), made[0], tuple(made[1:]))
+    first, *others = [_large_identity(service, client, number, labels) for number in range(1 + persons)]
+    return Target(_lines(client), first, tuple(others))
 
 
-def _large_identity(service: Running, client: OutsideClient, number: int) -> str:
-    """Make an identity with `MANY` verifications, each with its own link records."""
+def _large_identity(service: Running, client: OutsideClient, number: int, labels: int) -> str:
+    """Make an identity with `MANY` verifications, each with its own link records, which have some labels."""
     person = {**PERSON, "firstName": f"{PERSON['firstName']}{number}"}
     made = str(client.made(IDENTITIES, person)["id"])
     first = client.made(VERIFICATIONS, {"identityId": made})["id"]
-    multiply(service.log.with_name("scoring.db"), first, MANY - 1)
+    multiply(service.log.with_name("scoring.db"), first, MANY - 1, labels=labels)
     return made
 
 

@@ -38,6 +38,7 @@ def import_history(
     bundle: _Bundle = None,
     finish: _Finish = False,
     names: shared.Names = None,
+    max_bad_share: shared.MaxBadShare = 0.01,
     master_key: shared.MasterKey = None,
     as_json: shared.Json = False,
 ) -> None:
@@ -61,6 +62,7 @@ def import_history(
                 bundle,
                 finish,
                 names,
+                max_bad_share,
                 progress,
             ),
         )
@@ -98,6 +100,7 @@ async def _import(
     bundle: Path | None,
     finish: bool,
     names: shared.Names,
+    max_bad_share: float,
     progress: Callable[[int, int], None],
 ) -> tuple[Reading | None, HistoryImported | None]:
     from scoring_model.records.reading import read_records
@@ -116,7 +119,7 @@ async def _import(
     reading = done = None
     if files:
         reading = read_records(files, scorer.contents.schema, labelled=False)
-        _check(reading)
+        _check(reading, max_bad_share)
         total = len(reading.table)
         done = await work.run(reading.table, progress=lambda records: progress(records, total))
     if finish:
@@ -124,11 +127,12 @@ async def _import(
     return reading, done
 
 
-def _check(reading: Reading) -> None:
-    """Refuse files without a good row, which would leave the history empty, and those without ids."""
-    from scoring_model.records.quarantine import count_violations, counts_text, unread_forms
+def _check(reading: Reading, max_bad_share: float) -> None:
+    """Refuse files with too many bad rows, without a good row, which would leave the history empty, or without ids."""
+    from scoring_model.records.quarantine import accept, count_violations, counts_text, unread_forms
     from scoring_model.service.past.history_import import ImportRefused
 
+    accept(reading, max_share=max_bad_share)
     if reading.rows and not len(reading.table):
         counts = counts_text(count_violations(reading))
         raise ImportRefused(

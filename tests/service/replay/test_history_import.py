@@ -118,7 +118,7 @@ def test_a_verification_gets_what_the_next_row_of_the_file_gets(
 def test_an_import_that_breaks_a_rule_is_refused(
     summed: Any, summing: Path, tmp_path: Path, capsys: Captured
 ) -> None:
-    """Records of the future, files without a good row or ids, an unknown client; nothing is imported, nobody waits."""
+    """Records of the future, bad rows, files without a good row or ids, an unknown client: nothing is imported."""
     now = SystemClock().now()
 
     async def client_of() -> Credentials:
@@ -131,10 +131,16 @@ def test_an_import_that_breaks_a_rule_is_refused(
     future = write_lines(tmp_path / "future.jsonl", [replace(one, at=now + DAY).record()])
     bare = {name: value for name, value in one.record().items() if name != "recordId"}
     without = write_lines(tmp_path / "without.jsonl", [bare])
-    broken = write_lines(tmp_path / "broken.jsonl", [one.record() | {"dob": "1990-02-31"}])
+    bad = one.record() | {"dob": "1990-02-31"}
+    broken = write_lines(tmp_path / "broken.jsonl", [bad])
     mine = client.headers["x-client-id"]
-    said = refused(capsys, "history", "import", broken, *named, mine)
+    said = refused(capsys, "history", "import", broken, *named, mine, "--max-bad-share", 1)
     assert "obeys the contract (dob not_a_date: 1)" in said
+    half = write_lines(tmp_path / "half.jsonl", [one.record(), bad | {"recordId": "bad"}])
+    said = refused(capsys, "history", "import", half, *named, mine)
+    assert (
+        "50.00% of the rows were refused, and max_bad_share accepts at most 1.00% (dob not_a_date: 1)" in said
+    )
     assert "later than now" in refused(capsys, "history", "import", future, *named, mine)
     assert "no column recordId" in refused(capsys, "history", "import", without, *named, mine)
     assert "no client" in refused(capsys, "history", "import", future, *named, "cl_none")
