@@ -502,6 +502,65 @@ def test_levels_above_the_lowest_are_fraud_where_nothing_says_which(tmp_path: Pa
     found = written(tmp_path / "a.csv", table(fraud_severity=levels))
     assert (sorted(found.words["fraud"]), found.words["genuine"]) == (["1", "2", "3"], ["0"])
     assert "1, 2, 3 of fraud_severity are taken for fraud" in " ".join(found.decisions)
+    for code in (9, -1):
+        cells = [1 if fraud else (0, code)[place % 7 == 0] for place, fraud in enumerate(FRAUD)]
+        found = written(tmp_path / "a.csv", table(fraud_flag=cells))
+        assert found.words == {"fraud": ["1"], "genuine": ["0"], "ignored": [str(code)]}
+
+
+def test_of_findings_with_a_time_the_confirmed_ones_are_fraud(tmp_path: Path) -> None:
+    """The others were refuted, and what has no time is not decided, whatever its word."""
+    found_at = [
+        EVENTS[place].strftime("%Y-%m-%d") if place % 10 == 3 or place % 20 == 4 else "" for place in range(N)
+    ]
+    cells = ["Bekræftet" if fraud else ("Zz", "Xy")[place % 20 == 4] for place, fraud in enumerate(FRAUD)]
+    found = written(tmp_path / "a.csv", table(Sag=cells, Lukket=found_at))
+    assert found.words == {"fraud": ["bekræftet"], "genuine": ["xy"], "ignored": ["zz"]}
+
+
+def test_the_event_is_the_time_that_every_record_has(tmp_path: Path) -> None:
+    """Of two tables that pandas merged, the second lacks some records; the count of rows is no number of theirs."""
+    frame = table(fraud=words("yes", "no")).rename(columns={"created_at": "created_at_x"})
+    later = [text if place % 5 else "" for place, text in enumerate(frame["created_at_x"])]
+    rows = np.random.default_rng(1).permutation(N)
+    frame = pd.DataFrame(
+        {"Unnamed: 0": rows, "created_at_y": later, "zz_code": [f"k{row:05}" for row in rows]} | dict(frame)
+    )
+    found = written(tmp_path / "a.csv", frame)
+    assert (found.fields["eventTime"], found.fields["recordId"]) == ("created_at_x", "zz_code")
+
+
+def test_what_follows_from_the_town_beside_it_is_its_region(tmp_path: Path) -> None:
+    """In any language, though its words are few; the door stands between street and town, whoever lives there."""
+    frame = table(
+        fraud=words("yes", "no"),
+        biz_street=[f"{place % 90} Main St" for place in range(N)],
+        biz_suite=[f"Ste {place % 30 + 1}" for place in range(N)],
+        biz_city=[f"t{'abcdefghij'[place % 10]}" for place in range(N)],
+        biz_xyz=[f"r{'abcab'[place % 5]}" for place in range(N)],
+    )
+    fields = written(tmp_path / "a.csv", frame).fields
+    assert {"address.line2": "biz_suite", "address.region": "biz_xyz"}.items() <= fields.items()
+
+
+@pytest.mark.parametrize(
+    ("header", "kind"), [("Feld9", Kind.PHONE), ("phone_price_cents", Kind.NUMBER)], ids=["area", "price"]
+)
+def test_phones_are_told_by_their_area_and_are_no_measures(tmp_path: Path, header: str, kind: Kind) -> None:
+    """(514) 555-0134 is one under any header; what a phone costs is none."""
+    cells = [
+        f"(514) 555-{place:04}" if kind is Kind.PHONE else str(100_000 + place * 997) for place in range(N)
+    ]
+    found = written(tmp_path / "a.csv", table(fraud=words("yes", "no"), **{header: cells}))
+    assert found.profiles[header].kind is kind
+
+
+def test_capitalised_words_under_the_word_for_a_customer_are_names(tmp_path: Path) -> None:
+    """Whole names are no signals, and customers have kinds too."""
+    names = [f"A{'abcdefghijklmnopqrst'[place % 20]} B{'abcdefghijklmno'[place // 20]}" for place in range(N)]
+    found = written(tmp_path / "a.csv", table(fraud=words("yes", "no"), Najemca=names, Klient=DEVICES))
+    assert found.left_out["Najemca"] == "names are no signals"
+    assert "Klient" not in found.left_out
 
 
 def test_counts_like_those_of_the_event_are_times_too(tmp_path: Path) -> None:

@@ -424,6 +424,21 @@ def test_ends_of_reviews_are_told_in_more_languages(
     assert outcomes == {"approved": [approved], "declined": [declined], "abandoned": [abandoned]}
 
 
+def test_ends_of_reviews_have_the_words_of_decisions(tmp_path: Path) -> None:
+    """A code that stands for failed is declined; a word and its negation decide, whatever they are."""
+    decided = [("OK", "ABL", "MAN")[place % 10 % 3] for place in range(N)]
+    ends = [
+        ("OK", "ABL", "STO")[place % 4 % 3] if word == "MAN" else None for place, word in enumerate(decided)
+    ]
+    found = proposed(tmp_path, frame(Betrug=words("ja", "nein"), PRUEF_ERG=decided, PRUEF_MAN=ends))
+    assert found.outcomes["declined"] == ["abl"]
+    decided = [("Xy", "Xy değil", "Zz")[place % 10 % 3] for place in range(N)]
+    ends = [("onay", "reddedildi")[place % 2] if word == "Zz" else None for place, word in enumerate(decided)]
+    found = proposed(tmp_path, frame(Betrug=words("ja", "nein"), Feld7=decided, Feld8=ends))
+    assert (found.fields["outcome"], found.fields["resolution"]) == ("Feld7", "Feld8")
+    assert found.outcomes["failed"] == ["xy değil"]
+
+
 def test_decisions_are_found_by_the_beginnings_of_their_words(tmp_path: Path) -> None:
     """Reviews end where applicants were stepped up, whatever their header; a check of a card is a signal."""
     places = range(N)

@@ -137,7 +137,11 @@ GUESSED = {
     ("13/05/2024 às 14:05", "14/05/2024 às 9:05"): ("%d/%m/%Y às %H:%M",),
     ("01.02.2024 um 13:45 Uhr", "01.02.2024, 13:45"): ("%d.%m.%Y um %H:%M Uhr", "%d.%m.%Y, %H:%M"),
     ("01.02.2024 13.45", "01.02.2024T13:45:06"): ("%d.%m.%Y %H.%M", "%d.%m.%YT%H:%M:%S"),
-    ("01.02.2024 vers 13h45",): (),
+    ("01.02.2024 vers 13h45",): ("%d.%m.%Y vers %Hh%M",),
+    ("2025-03-14 09 h 05",): ("%Y-%m-%d %H h %M",),
+    ("14.3.2025 г. 9:05:00 ч.",): ("%d.%m.%Y г. %H:%M:%S ч.",),
+    ("2025-03-01 오후 2:05", "2025-03-01 오전 2:05"): ("%Y-%m-%d %p %I:%M",),
+    ("13.05.2024 xy 1:05", "13.05.2024 zz 1:06", "13.05.2024 1:05:09 CET"): (),
     ("13/05/2024 03:07 p. m.", "14/05/2024 12:07 a.\u00a0m."): ("%d/%m/%Y %I:%M %p",),
     ("13.05.2024", "05/13/2024", "05/14/2024"): ("%d.%m.%Y", "%m/%d/%Y"),
 }
@@ -148,6 +152,31 @@ def test_formats_that_are_certain_are_guessed(texts: tuple[str, ...], formats: t
     """Numbers above 12 distinguish days from months; a column may mix formats."""
     assert guess_dates(texts) == formats
     assert all(date_reader((form,))(text) for form, text in zip(formats, texts, strict=False) if "à" in form)
+
+
+@pytest.mark.parametrize(
+    ("text", "hour"),
+    [
+        ("2025-03-01 오후 2:05", 14),
+        ("2025-03-01 오전 2:05", 2),
+        ("2025-03-01 下午 2:05", 14),
+        ("2025-03-01 上午 2:05", 2),
+        ("2025-03-01 午後 2:05", 14),
+        ("2025-03-01 午前 2:05", 2),
+        ("2025-03-01 ös 2:05", 14),
+        ("2025-03-01 öö 2:05", 2),
+        ("2025-03-01 du. 2:05", 14),
+        ("2025-03-01 de. 2:05", 2),
+        ("2025-03-01 em 2:05", 14),
+        ("2025-03-01 fm 2:05", 2),
+        ("2025-03-01 CH 2:05", 14),
+        ("2025-03-01 SA 2:05", 2),
+    ],
+)
+def test_halves_of_a_day_are_read_in_several_languages(text: str, hour: int) -> None:
+    """As spreadsheets write them before the time."""
+    assert guess_dates([text]) == ("%Y-%m-%d %p %I:%M",)
+    assert date_reader(("%Y-%m-%d %p %I:%M",))(text) == datetime(2025, 3, 1, hour, 5)
 
 
 @pytest.mark.parametrize(

@@ -80,20 +80,14 @@ def demo(
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     folder.mkdir(parents=True, exist_ok=True)
     bundle, report = folder / "bundle", folder / "bundle.training" / "report.html"
-    if not (folder / "past.parquet").exists():
+    past, config = folder / "past.parquet", folder / "demo.yaml"
+    if not past.exists():
         _invent(folder, records)
     if not bundle.exists():
-        (folder / "demo.yaml").write_text(RECIPE, encoding="utf-8")
+        config.write_text(RECIPE, encoding="utf-8")
         console.report("training")
-        words = [
-            "--config",
-            folder / "demo.yaml",
-            "--out",
-            bundle,
-            "--threads",
-            1,
-        ]  # also fast where others work
-        _run("train", folder / "past.parquet", *words)
+        # One thread is also fast where others work.
+        _run("train", past, "--config", config, "--out", bundle, "--threads", 1)
     console.report(f"the report: {report}")
     if opened and _has_display():
         webbrowser.open(report.resolve().as_uri())

@@ -107,7 +107,7 @@ class Profile:
         The number of one of several columns of that name is left out too, and the alias of a table, as in `t1.city`.
         """
         name = re.sub(r" \(\d+\)$", "", self.name.removeprefix(SIGNAL_PREFIX))
-        name = re.sub(r"^[a-z]\d?\.(?=\w\w)", "", name)
+        name = re.sub(r"^[a-z]\d?\.(?=\w\w)|(?<=\w)_[xy]$", "", name)  # as pandas merges tables
         return re.sub("__p?c$", "", words_of(name))
 
     @property
@@ -391,7 +391,14 @@ def _read_kind(words: str, values: Sequence[object]) -> Kind | None:
     if _share(texts, lambda text: read_ip(str(cells.ip(text))) is not None) > _MOST:
         return Kind.IP
     dialled = _share(texts, lambda text: _DIALLED.fullmatch(text) is not None) > _MOST
-    return Kind.PHONE if dialled and (tells(words, synonyms.PHONES) or is_international(texts)) else None
+    called = tells(words, synonyms.PHONES) and not tells(words, synonyms.MEASURES)
+    told = called or is_international(texts) or _share(texts, _has_area) > _MOST
+    return Kind.PHONE if dialled and told else None
+
+
+def _has_area(text: str) -> bool:
+    """Return whether a code stands in parentheses before other digits: (514) 555-0134."""
+    return text.startswith("(") and ")" in text
 
 
 def is_international(phones: Sequence[object]) -> bool:

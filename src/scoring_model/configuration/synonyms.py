@@ -197,6 +197,7 @@ HEADERS: Final = {
         quận_huyện huyện quận kota thành_phố linn pilsēta miestas општина ciutat població staður จังหวัด شهر ort01 도시
         mjesto naselje 시군구
         município municipio concelho gemeente gmina kommun kunta
+        municipalité municipality comune_residenza населено_място община localité lokalita
     """,
     "address.region": """
         region state province prv bundesland région département provincia comunidad regione estado distrito provincie
@@ -204,6 +205,7 @@ HEADERS: Final = {
         uf kraj_region fylke megye νομός maakunta județ ship_state mailing_state st
         область регион županija bölge il 都道府県 省份 المنطقة מחוז județ
         provinsi negeri tỉnh tỉnh_thành tỉnh_thành_phố kanton canton cantone
+        woj vármegye oblast kreis
         entidad entidad_federativa depto departamento prov county voivodeship powiat 시도
     """,
     "address.postalCode": """
@@ -255,6 +257,12 @@ CUSTOMERS: Final = """
     aanvrager klient wnioskodawca kund sökande comprador buyer žadatel zákazník ansøger søker ügyfél kérelmező πελάτη
     πελάτης hakija asiakas solicitant acheteur acquirente koper kupující nabywca kupujący köpare køber kjøper cumpărător
     alıcı клиент клієнт заявитель müşteri klijent kupac
+    tenant lessee renter mieter locataire locatario arrendatario inquilino locatário huurder najemca lejer leietaker
+    hyresgäst nájemce bérlő kiracı наемател наниматель driver seller vendor vendedor vendeur verkäufer venditore
+    verkoper
+    sprzedawca prodejce eladó satıcı motorista conductor fahrer chauffeur kierowca řidič sofőr owner inhaber
+    propietario propriétaire proprietario eigenaar właściciel assuré asegurado assicurato segurado verzekerde
+    ubezpieczony pojištěný biztosított forsikringstager försäkringstagare versicherungsnehmer versicherter
 """
 """Words for the one who applies or buys."""
 PERSONS: Final = f"""
@@ -282,6 +290,7 @@ PHONES: Final = """
     телефон мобильный мобільний gsm_no telefon_no telefonu cep_telefonu cep 電話番号 携帯番号 电话 手机
     手机号 联系电话 전화번호 الهاتف الجوال טלפון נייד
     phn hp no_hp nomor_hp telepon ponsel điện_thoại sđt tālrunis telefonas sími โทรศัพท์ تلفن موبایل 휴대폰
+    cellulaire cellulari cel cell_no
     num_contact contact_no contact_number contact_num nº_contacto mob ph telf telf1 tel1 tel2 tel_no mobitel mobilni
 """
 """Words of headers of phone numbers, whose cells look like some."""
@@ -319,6 +328,8 @@ WHOLE_NAMES: Final = """
     billing_name shipping_name auftraggeber kontoinhaber titular_do_cartão beneficiary
     фио піб имена ad_soyad adı_soyadı ime_i_prezime 氏名 姓名 الاسم שם שם_מלא
     nama nama_lengkap họ_tên họ_và_tên vārds_uzvārds vardas_pavardė meno_a_priezvisko ime_in_priimek
+    yetkili_kişi contact_person ansprechpartner personne_de_contact persona_de_contacto kontaktperson contactpersoon
+    osoba_kontaktowa kontaktní_osoba представител контактно_лице контактное_лицо
     име_и_презиме nom_i_cognoms nafn ชื่อ_นามสกุล 성명 대표자명 name1 insured_name member_name
 """
 """Headers of first and last names in one column."""
@@ -395,10 +406,12 @@ FRAUD_STEMS: Final = """
     furto_d_identità identiteitsfraude identiteitsdiefstal kradzież_tożsamości impersonation chargebacked
     cb_reason cb_date cb_amount cb_code cb_flag chbk frd betrugs betr_kz betr_dt
     penipuan gian_lận lừa_đảo pettus krāpšana sukčiavimas превара svik ฉ้อโกง تقلب chgbk charged_back
+    svig svigsag forsikringssvindel
     charge_back abuse abusive mule friendly_fraud fraudulently malicious fraudster bedrägligt oszukańczy
     fake_identity false_identity falsche_identität fausse_identité falsa_identidad identidad_falsa identidade_falsa
     falsa_identità identità_falsa falešná_identita fałszywa_tożsamość falsk_identitet valse_identiteit
     bonus_abuse promo_abuse synthetic_identity
+    rented_account account_rental conta_alugada money_mule straw_man słup bust_out counterfeit
 """
 """Words of fraud: as cells they make a label, in a header they tell one."""
 
@@ -434,6 +447,7 @@ GENUINE: Final = """
     false_positive false_alarm falso_positivo falsa_alarma falso_allarme falso_alarme faux_positif fausse_alerte
     fehlalarm vals_positief vals_alarm loos_alarm falskt_larm falsk_alarm falsk_positiv fałszywy_alarm falešný_poplach
     benign asli sah hợp_lệ godīgs sąžiningas poctivé поштено lögmætt hoàn_thành
+    afkræftet avkreftet avfärdad vyvráceno vyvrácený wykluczono çürütüldü cáfolt infirmat опровергнат отхвърлен
 """
 GENUINE_STEMS: Final = """
     genuine legit legitimate echt légitime legítimo legittimo legalna legítima
@@ -513,6 +527,7 @@ ABANDONED: Final = """
     zurückgezogen caducad scadut verlopen abgelaufen expiré expirad utgången udløbet wygas desist
     rezygn zrezygn anulowan wycof
     dibatalkan đã_hủy 連絡なし 未回答 期限切れ 取消 辞退 放弃 취소 포기
+    отказал_се отказалась отказался frafald bortfald bez_odezvy nereagova uteblev utebli
     wdr wdrn odusta neatvyk atsaukt loobu ulaşılama vazgeç eláll visszalép ακυρώθ έληξ peruut keskeyt
 """
 """Beginnings of the words for what was decided, and for how a step-up ended."""

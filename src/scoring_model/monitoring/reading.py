@@ -67,12 +67,8 @@ def read_window(
             selection = select_known(scorer, table, options, invalid=0)
             columns = group_columns(table, options.by, scorer.contents.schema)
             refuse_groups(columns, selection, person_codes(table, alone=True))
-    past, targets = _with_matured_last(
-        scorer,
-        read_histories(scorer, history, scored=reading, recent=False),
-        table,
-        dated(options, scorer, table),
-    )
+    known = read_histories(scorer, history, scored=reading, recent=False)
+    past, targets = _with_matured_last(scorer, known, table, dated(options, scorer, table))
     first = len(past) - len(targets)
     features = scorer.matrix.rows(past.append(table), first)
     decisions = scorer.decide(features)

@@ -1,7 +1,7 @@
 """Dates and times in files: named formats, and detection of the format of a text column."""
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime, timedelta, timezone
 from functools import cache, lru_cache
@@ -62,10 +62,11 @@ _DIRECTIVES: Final = {
     "M": r"(?P<M>[0-9]{2})",
     "S": r"(?P<S>[0-9]{2})",
     "f": r"(?P<f>[0-9]{1,9})",
-    "p": r"(?P<p>[ap]\.?[ \u00a0]?m\.?|[πμ]\.?[ \u00a0]?μ\.?|[صم])",
+    "p": r"(?P<p>[apef]\.?[ \u00a0]?m\.?|[πμ]\.?[ \u00a0]?μ\.?|[صم]|오[전후]|[上下]午|午[前後]|ö[ös]|d[eu]\.|sa|ch)",
     "z": r"(?P<z>Z|UTC|GMT|[+-][0-9]{2}:?[0-9]{2})",
     "%": "%",
 }
+_AFTERNOON: Final = re.compile("p|e|μ|م|오후|下|午後|ös|du|ch", re.IGNORECASE)
 _COUNT: Final = re.compile(r"[+-]?\d{1,19}(?:\.\d+)?", re.ASCII)
 _SERIAL: Final = re.compile(r"\d{1,5}(?:[.,]\d{1,17})?", re.ASCII)
 
@@ -160,7 +161,7 @@ def _full_year(two_digits: int) -> int:
 def _of_clock(hour: int, half: str) -> int:
     if not 1 <= hour <= 12:
         raise ValueError("no hour of a clock")
-    return hour % 12 + (12 if half[0] in "Ppμم" else 0)
+    return hour % 12 + (12 if _AFTERNOON.match(half) else 0)
 
 
 def _zone(text: str | None) -> timezone | None:
@@ -220,9 +221,9 @@ def short_year_reader(formats: tuple[str, ...]) -> Callable[[str], datetime | No
     return read
 
 
-# With what stands before it: a T, a blank, a word for year or hour: 05/01/2024 à 13h45, 05.01.2024 um 13:45 Uhr.
-_BEFORE: Final = r"à|às|um|a las|alle|alle ore|om|o|kl\.|klo|в|о|u|at|saat|lúc|pukul"
-_TIME: Final = rf"((?:\.|,? ?[гр]\.)?(?:(?:T|-|,? (?:(?:{_BEFORE}) )?)[0-9].+)?)"
+# With what stands before it: a T, a blank, words in any language: 05/01/2024 à 13h45, 05.01.2024 um 13:45 Uhr.
+_WORD: Final = r"[^\W\d_]{1,5}\.?"
+_TIME: Final = rf"((?:\.|,? ?[гр]\.)?(?:(?:T|-|,? (?:{_WORD} ){{0,2}})[0-9].+)?)"
 _YEAR_LAST: Final = re.compile(
     rf"([0-9]{{1,2}})(\. |[./-])([0-9]{{1,2}})\2([0-9]{{4}}|[0-9]{{2}}){_TIME}", re.I
 )
@@ -246,8 +247,13 @@ _CLOCKS: Final = (
     *("%H:%M", "%H:%M:%S", "%H:%M:%S.%f", "%I:%M %p", "%I:%M:%S %p"),
     *("%I:%M:%S.%f %p", "%I.%M.%S %p", "%I.%M.%S.%f %p", "%H.%M.%S.%f"),
     *("%H:%M %z", "%H:%M:%S %z", "%H:%M:%S.%f %z"),
-    *("%H.%M", "%H.%M.%S", "%Hh%M", "%H:%M Uhr", "%H時%M分", "%H時%M分%S秒", "%H时%M分", "%H时%M分%S秒"),
+    *("%H.%M", "%H.%M.%S"),
 )
+_HALVES: Final = ("%I:%M", "%I:%M:%S")
+"""What stands behind a word for the half of the day."""
+_MARK: Final = rf"(:|\.| ?{_WORD} ?)"
+_WORDED: Final = re.compile(rf"(\D*)11?{_MARK}11(?:{_MARK}11)?((?: ?(?![A-Z]{{3}}){_WORD})?)")
+"""A time of day, each of its digits a 1, with marks or words in it or behind it, but no zone: CET."""
 _EVIDENCE: Final = 2
 _DAYS: Final = 20
 _YEARS: Final = 5
@@ -256,7 +262,7 @@ _YEARS: Final = 5
 def is_unlike_iso(text: str) -> bool:
     """Return whether a text may be a date of another form than 2024-02-01T13:45, which needs no format."""
     bare = text.strip()
-    odd_clock = bare[10:11] == "-" or bare[12:13] == ":" or bare[13:14] == "."
+    odd_clock = bare[10:11] == "-" or bare[12:13] == ":" or bare[13:14] not in ":"
     return bare[4:5] != "-" or odd_clock or bare[-1:] in "mM."
 
 
@@ -349,11 +355,16 @@ class DateEvidence:
                 found.add(f"%d{mark}%m{mark}{year}{clock}")
             elif not days and months >= _EVIDENCE:
                 found.add(f"%m{mark}%d{mark}{year}{clock}")
-        return tuple(sorted(found))
+        alike = Counter(map(_without_words, found))  # words that change may be those for the halves of a day
+        return tuple(sorted(form for form in found if alike[_without_words(form)] == 1))
 
     def _are_recent(self, mark: str) -> bool:
         """Return whether texts begin with most days of a month, and end with one of few years."""
         return len(self._ends[mark, "first"]) >= _DAYS and len(self._ends[mark, "last"]) <= _YEARS
+
+
+def _without_words(form: str) -> str:
+    return re.sub(r"(%.)|[^\W\d_]+", lambda found: found[1] or "w", form)
 
 
 def _clocks(time: str | None) -> tuple[str, ...]:
@@ -367,5 +378,10 @@ def _clocks(time: str | None) -> tuple[str, ...]:
 def _clocks_like(time: str) -> tuple[str, ...]:
     """Formats of all times of day with digits at the same places."""
     joint = time.partition("1")[0]  # each digit is a 1 here
-    clocks = (joint + clock for clock in _CLOCKS)
-    return tuple(clock for clock in clocks if DateFormat(f"%Y%m%d{clock}").read(f"20000101{time}"))
+    half = re.sub(rf"(?<!\w){_DIRECTIVES['p']}(?!\w)", "%p", joint, count=1, flags=re.IGNORECASE)
+    clocks = [half + clock for clock in (_CLOCKS if half == joint else _HALVES)]
+    found = tuple(clock for clock in clocks if DateFormat(f"%Y%m%d{clock}").read(f"20000101{time}"))
+    if found or not (match := _WORDED.fullmatch(time)):
+        return found
+    before, first, second, behind = match.groups()
+    return (f"{before}%H{first}%M{f'{second}%S' if second else ''}{behind}",)

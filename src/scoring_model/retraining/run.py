@@ -319,13 +319,7 @@ class _Run:
         return challenger
 
     def _look(
-        self,
-        records: Records,
-        old: Scorer,
-        challenger: Challenger,
-        since: int,
-        *,
-        crowned: Registered | None,
+        self, records: Records, old: Scorer, challenger: Challenger, since: int, *, crowned: Registered | None
     ) -> Promotion | None:
         """Compare both on matured records from `since` on, which neither was trained on; None without any.
 
@@ -336,8 +330,7 @@ class _Run:
         self._report(
             f"{fresh.num_rows:,} records from {rfc3339(since)} on, which neither model was trained on"
         )
-        by = dict.fromkeys(self._gates.columns(pair=True))
-        share = self._configuration.records.max_bad_share
+        by, share = dict.fromkeys(self._gates.columns(pair=True)), self._configuration.records.max_bad_share
         if crowned is not None:
             table = read_labelled(old, fresh, None, by=by, max_bad_share=share).table
             group_columns(table, by, old.contents.schema)

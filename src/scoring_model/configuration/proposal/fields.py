@@ -31,6 +31,8 @@ SAMPLE: Final = 5_000
 _UNIQUE: Final = 0.999  # share of distinct values from which a column numbers the records
 _HOUSE_NUMBER: Final = re.compile(r"\d{1,4}(?!\d)\W?(?!.*[^\W\d]{4}).{0,6}$")
 _DOOR: Final = re.compile(r"\W?[^\W\d]{0,4}\W{0,2}\d{1,3}(?!\d)\W?[^\W\d]{0,2}$")
+_MOST_CHANCE: Final = 0.5
+_NEAR: Final = 3  # columns from the town to its region
 _DENSE: Final = 1.5  # numbers from the first to the last for each record, at most, in a running number
 _SPARSE: Final = 1_000  # the same where the numbers rise from event to event
 _RISING: Final = 0.95  # share of numbers above the one of the event before, from which they rise
@@ -127,7 +129,9 @@ def _find_second_line(proposal: Proposal) -> None:
         proposal.fields["address.line2"] = number.name
         door = _within(proposal, columns[columns.index(number) + 1 :][:2])
         for column in proposal.untyped():
-            if rank(column, "address.line2") is not None or (column is door and _are_short(column, _DOOR)):
+            if rank(column, "address.line2", proposal.persons) is not None or (
+                column is door and _are_short(column, _DOOR)
+            ):
                 proposal.left_out[column.name] = "a door or floor is no signal"
     elif second != first.name and second in {column.name for column in proposal.untyped()}:
         proposal.fields["address.line2"] = second
@@ -138,7 +142,8 @@ def _find_second_line(proposal: Proposal) -> None:
 def _within(proposal: Proposal, behind: list[Profile]) -> Profile | None:
     """Return the first column behind a street, if it is no part of an address that is known, and one stands behind."""
     parts = ("address.postalCode", "address.city", "address.region", "address.country")
-    is_part = [any(rank(one, name) is not None for name in parts) for one in behind]
+    around = proposal.persons | proposal.around_street
+    is_part = [any(rank(one, name, around) is not None for name in parts) for one in behind]
     if is_part != [False, True] or tells(behind[0].words, synonyms.MEASURES):
         return None
     return behind[0] if behind[0] in proposal.untyped() else None
@@ -204,25 +209,45 @@ def _are_parted(column: Profile, beside: Profile) -> bool:
 
 
 def _is_region(proposal: Proposal, column: Profile) -> bool:
-    """Return whether text has more values than a state of work, or follows from the town, as no state of work does.
-
-    Records of one town agree at least half as often as they can beyond chance (Cohen's kappa of neighbours).
-    """
+    """Return whether text has more values than a state of work, or follows from the town, as no state of work does."""
     if column.kind not in (Kind.CATEGORY, Kind.IDENTIFIER, Kind.TEXT):
         return False
     town = proposal.of("address.city")
     if len(column.counts) >= LABEL_WORDS or town is None:
         return len(column.counts) >= LABEL_WORDS
+    return _agreement(town, column) >= _MOST_CHANCE
+
+
+def _agreement(town: Profile | None, column: Profile) -> float:
+    """Return how often records of one town agree beyond chance, by Cohen's kappa of neighbours."""
+    if town is None:
+        return 0
     order = np.argsort(town.column.codes, kind="stable")
     towns, regions = town.column.codes[order], column.column.codes[order]
     pairs = (towns[1:] == towns[:-1]) & (np.minimum(towns[1:], regions[1:]) >= 0) & (regions[:-1] >= 0)
     shares = column.counts / column.counts.sum()
     chance = float(shares @ shares)
     agreed = float((regions[1:] == regions[:-1])[pairs].sum()) / max(int(pairs.sum()), FEWEST)
-    return agreed - chance >= (1 - chance) / 2
+    return (agreed - chance) / max(1 - chance, 1e-9)
 
 
-_RECOGNISED: Final = {"address.line1": _are_streets, "citizenship": _are_citizenships}
+def _are_regions(proposal: Proposal, column: Profile) -> bool:
+    """Return whether a column near that of the town follows from it, as a region does."""
+    town, columns = proposal.of("address.city"), [*proposal.profiles.values()]
+    near = town is not None and abs(columns.index(town) - columns.index(column)) <= _NEAR
+    return (
+        near
+        and column.kind is Kind.CATEGORY
+        and not tells(column.words, synonyms.MEASURES)
+        and _agreement(town, column) >= NEARLY_ALL
+    )
+
+
+_RECOGNISED: Final = {
+    "address.line1": _are_streets,
+    "address.region": _are_regions,
+    "citizenship": _are_citizenships,
+}
 """By field, how a column is recognised whose header is no known one: by a word of it, and by its cells."""
 
 
@@ -254,10 +279,12 @@ def find_record_id(proposal: Proposal) -> None:
 
 
 def _counts_rows(proposal: Proposal, column: Profile) -> bool:
-    """Return whether a column counts the rows of the file as they stand in it."""
+    """Return whether a column counts the rows of the file as they stand in it, or as they stood once, from 0 or 1."""
     numbers = np.append(proposal.numbers(column.column.values), np.nan)[column.column.codes]
     with np.errstate(invalid="ignore"):  # digests such as 1e999999 are infinite
-        return bool((np.diff(numbers) == 1).mean() > _UNIQUE)  # a row of totals may follow
+        first = np.min(numbers[np.isfinite(numbers)], initial=np.inf)
+        steps = (np.diff(numbers), np.diff(np.sort(numbers)) if first in (0, 1) else [0.0])
+        return any((np.asarray(each) == 1).mean() > _UNIQUE for each in steps)  # a row of totals may follow
 
 
 def _rise(proposal: Proposal, column: Profile, numbers: FloatArray) -> bool:

@@ -25,6 +25,7 @@ KNOWN_FRAUDS: Final = 0.9
 _FEWEST: Final = 20
 _RARE: Final = 0.5  # a label that only frauds have fills a smaller share of its column
 _NUMBER: Final = re.compile(r"-?\d+", re.ASCII)
+_GAP: Final = 5  # missing levels from which a number is none, but a code such as 9 or 99
 _SELDOM: Final = 0.2  # a time that marks frauds is filled in a smaller share of the records
 _ZERO: Final = re.compile(r"\D{0,4}0+(?:[.,]0*)?\D{0,4}", re.ASCII)
 _NEGATED: Final = ("nofraud", "nonfraud", "notfraud")
@@ -224,12 +225,24 @@ def _of_fraud_words(
 
 
 def _of_levels(profile: Profile, words: Sequence[str]) -> LabelColumn | None:
-    """Take all levels of a number above the lowest for fraud, unless the header calls it a measure."""
+    """Take all levels of a number above the lowest for fraud, unless the header calls it a measure.
+
+    A number below 0, and one far above the others, such as 9 beside 0 and 1, say that nothing is known.
+    """
     if _measures(profile.words):
         return None
-    lowest, *others = sorted(words, key=int)
+    ordered = sorted((word for word in words if int(word) >= 0), key=int)
+    levels = [word for place, word in enumerate(ordered) if int(word) - int(ordered[0]) < place + _GAP]
+    if len(levels) < 2:
+        return None
+    unknown = tuple(word for word in words if word not in levels)
     return LabelColumn(
-        profile=profile, trust=Trust.HEADER, fraud=(*others,), genuine=(lowest,), ignored=(), guess=True
+        profile=profile,
+        trust=Trust.HEADER,
+        fraud=(*levels[1:],),
+        genuine=(levels[0],),
+        ignored=unknown,
+        guess=len(levels) > 2,
     )
 
 
@@ -269,8 +282,17 @@ def _filled_for(profile: Profile, times: IntArray) -> LabelColumn | None:
         tuple(word for word, is_one in zip(words, is_fraud[1:], strict=True) if bool(is_one) is kind)
         for kind in (True, False)
     )
+    confirmed = tuple(word for word in fraud if meaning_of(word) in (Meaning.FRAUD, Meaning.YES))
+    ignored: tuple[str, ...] = ()
+    if 0 < len(confirmed) < len(fraud):  # the others were refuted
+        ignored, others = others, tuple(word for word in fraud if word not in confirmed)
     return LabelColumn(
-        profile=profile, trust=Trust.TIMES, fraud=fraud, genuine=others, ignored=(), guess=True
+        profile=profile,
+        trust=Trust.TIMES,
+        fraud=confirmed or fraud,
+        genuine=others,
+        ignored=ignored,
+        guess=True,
     )
 
 

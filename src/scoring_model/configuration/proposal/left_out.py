@@ -242,7 +242,15 @@ def _are_names(column: Profile, words: frozenset[str]) -> bool:
 
 def _is_called_whole(column: Profile) -> bool:
     headers = map(joined, (column.words, without_persons(column.words)))
-    return not ranks(synonyms.WHOLE_NAMES).keys().isdisjoint(headers)
+    named = not ranks(synonyms.WHOLE_NAMES).keys().isdisjoint(headers)
+    return named or (column.words in known(synonyms.CUSTOMERS) and _are_capitalised(column))
+
+
+def _are_capitalised(column: Profile) -> bool:
+    """Return whether many cells, most of them each a few words that begin with capitals, are like names."""
+    cells_of = [str(value).split() for value in column.column.values[:SAMPLE]]
+    like = [parts for parts in cells_of if 1 < len(parts) < 5 and all(part[:1].isupper() for part in parts)]
+    return len(cells_of) > _GROUPS and len(like) > _MOSTLY * len(cells_of)
 
 
 def _holds_names(column: Profile, words: frozenset[str], persons: frozenset[str]) -> bool:

@@ -99,7 +99,8 @@ def _place(headers: Sequence[str], name: str) -> int | None:
 def _bare_entries(name: str) -> frozenset[str]:
     """Return the headers of a field without the words that it may lack or have in another form."""
     text = _SILENT[name]
-    return frozenset(_without(entry, text) for entry in known(synonyms.HEADERS[name])) - {""}
+    bare = {_without(entry, text) for entry in known(synonyms.HEADERS[name])}
+    return frozenset(entry for entry in bare if len(entry) > 1 or not entry.isascii())  # y of fecha_y_hora
 
 
 def _without(header: str, text: str) -> str:

@@ -25,6 +25,7 @@ _ENDS: Final = {
     "approved": synonyms.APPROVED,
 }
 _NEGATED: Final = {"passed": "failed", "approved": "declined"}
+_ENDED: Final = {"passed": "approved", "failed": "declined"}
 _UNKNOWN: Final = ""
 _RARE: Final = 0.5  # only applicants who were stepped up have an end
 _BEGINNING: Final = 5  # letters in which words of one stem agree: verified, could not verify
@@ -42,7 +43,7 @@ def find_outcomes(proposal: Proposal) -> None:
     reviews, asked = [], []
     for column in _candidates(proposal):
         ends = taken is not None and _ends_step_ups(column, taken, stepped_up)
-        words = _ends_of(column) if ends else _meanings(column, _ENDS)
+        words = _ends_of(column, proposal.outcomes) if ends else _meanings(column, _ENDS)
         is_called_so = tells(column.words, synonyms.RESOLUTION) and column.filled < _RARE
         if _UNKNOWN not in words and "approved" in words and (ends or is_called_so):
             reviews.append((column, words))
@@ -91,7 +92,7 @@ def _outcomes_of(proposal: Proposal, column: Profile) -> Words:
     words = _meanings(column, _OUTCOMES)
     unsure = [*words.get("stepped_up", []), *words.get(_UNKNOWN, [])]
     headers = synonyms.DECISION + synonyms.RESOLUTION
-    is_one = "failed" in words or "passed" in words or tells(column.words, headers)
+    is_one = "failed" in words or "passed" in words or tells(column.words, headers) or _has_negation(column)
     if (_UNKNOWN not in words and "passed" in words) or not is_one:
         return words
     said = dict(zip(words_in(column), column.counts.tolist(), strict=True))
@@ -128,22 +129,24 @@ def _with_last(proposal: Proposal, column: Profile, words: Words) -> Words:
 def _are_reviewed(proposal: Proposal, column: Profile, stepped_up: list[str]) -> bool:
     """Return whether another column says how the reviews of some words ended, one of them well."""
     return any(
-        "approved" in _ends_of(other) and _ends_step_ups(other, column, stepped_up)
+        "approved" in _ends_of(other, {}) and _ends_step_ups(other, column, stepped_up)
         for other in _candidates(proposal)
         if other.filled < _RARE
     )
 
 
-def _ends_of(column: Profile) -> Words:
+def _ends_of(column: Profile, decided: Words) -> Words:
     """Return how step-ups ended, where a column says nothing else.
 
-    Of a word and its negation one is approved and the other declined, whatever they are. Beside an approved word one
-    that names the customer is abandoned. A negation of another word is one of what was waited for, as in `no response`,
-    unless a word is abandoned. Where others were declined, the commonest word that is left is approved. A word that is
-    left is that of the only meaning that is left.
+    Words of decisions mean the same here. Of a word and its negation one is approved and the other declined, whatever
+    they are. Beside an approved word one that names the customer is abandoned. A negation of another word is one of
+    what was waited for, as in `no response`, unless a word is abandoned. Where others were declined, the commonest word
+    that is left is approved. A word that is left is that of the only meaning that is left.
     """
     meanings = {word: name for name, held in _meanings(column, _ENDS).items() for word in held}
     said = {word: words_of(word) for word in meanings}
+    of_decisions = {word: name for name, held in decided.items() for word in held}
+    meanings = {word: name or _ENDED.get(of_decisions.get(word, ""), "") for word, name in meanings.items()}
     for word, other in ((word, other) for word in said for other in said if word != other):
         if _negates(said[word], said[other]):
             meanings |= {word: "declined", other: "approved"}
@@ -184,6 +187,12 @@ def _with_customers(meanings: Mapping[str, str]) -> dict[str, str]:
         word: meaning or ("abandoned" if tells(words_of(word), synonyms.CUSTOMERS) else "")
         for word, meaning in meanings.items()
     }
+
+
+def _has_negation(column: Profile) -> bool:
+    """Return whether one word is another one with a negation: `uygun` and `uygun değil`."""
+    said = [*map(words_of, words_in(column))]
+    return any(_negates(word, other) for word in said for other in said if word != other)
 
 
 def _negates(word: str, other: str) -> bool:

@@ -32,7 +32,8 @@ def find_times(proposal: Proposal) -> None:
     """Find the times of the events and of births, and say what is doubtful."""
     is_given = "eventTime" in proposal.fields
     for name in ("dob", "eventTime"):
-        column = None if name in proposal.fields else proposal.likeliest(name, [Kind.TIME])
+        column = None if name in proposal.fields else proposal.likeliest(name, [Kind.TIME], _is_full)
+        column = column or (None if name in proposal.fields else proposal.likeliest(name, [Kind.TIME]))
         if column is not None:
             proposal.fields[name] = column.name
     full = _find_event(proposal) or _find_count(proposal)
@@ -50,7 +51,7 @@ def find_times(proposal: Proposal) -> None:
 
 def _find_event(proposal: Proposal) -> list[Profile]:
     """Take the time of the event from the times that every record has, unless it is found; return these."""
-    whole = [column for column in proposal.free() if column.kind is Kind.TIME and column.filled > 0.99]
+    whole = [column for column in proposal.free() if column.kind is Kind.TIME and _is_full(column)]
     whole = _without_births(proposal, whole)
     full = [column for column in whole if not _is_later(column)]
     if "eventTime" in proposal.fields:
@@ -127,6 +128,10 @@ def _with_clock(proposal: Proposal, name: str) -> Profile:
         profile(day.name, joined, (), decimal=None), uncertain=day.uncertain
     )
     return proposal.profiles[day.name]
+
+
+def _is_full(column: Profile) -> bool:
+    return column.filled > 0.99
 
 
 def _is_ordered(column: Profile) -> bool:
