@@ -160,7 +160,7 @@ def nothing_matured(since: int, maturity: int, *, as_of: int) -> str:
 def _tidy(work: Path) -> None:
     """Remove what a killed run had half written or half removed: records of persons, and bundles that none can read."""
     for half_written in [*work.rglob(_HALF_WRITTEN)]:
-        shutil.rmtree(half_written) if half_written.is_dir() else half_written.unlink()
+        shutil.rmtree(half_written) if half_written.is_dir() else half_written.unlink(missing_ok=True)
     for one in Challenger.all_in(work):
         if one.bundle.is_dir() and not (one.bundle / MANIFEST).is_file():
             shutil.rmtree(one.folder)

@@ -174,6 +174,8 @@ class Webhooks(Operations):
 
         webhook, more = (await self._queue.change(caller, change)).value
         while more:
+            with self._queue.aside():
+                await self._queue.lull()
             more = (await self._queue.change(caller, drop)).value
         return webhook
 

@@ -64,8 +64,8 @@ class ErasedUntil(NamedTuple):
 
 ERASED_NOTHING: Final = ErasedUntil(BEFORE_ALL, BEFORE_ALL)
 
-DROPPED_AT_ONCE: Final = 500
-"""Deliveries that one transaction drops."""
+DROPPED_AT_ONCE: Final = 100
+"""Deliveries that one transaction drops, in some 4 ms on SQLite."""
 
 ERASED_AT_ONCE: Final = 200
 """Identities, and verifications, that one transaction erases."""
