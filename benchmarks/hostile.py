@@ -50,7 +50,7 @@ from outside_client import (
     new_credentials,
     port_of,
 )
-from running_service import Running
+from running_service import Running, until
 from scoring_model.service.keys.keyring import add_master_key
 
 MOST_MEBIBYTES: Final = 400.0
@@ -419,7 +419,8 @@ def _target(name: str, service: Running, client: OutsideClient) -> Target:
         hooks = [str(client.made(WEBHOOKS, HOOK)["id"]) for _ in range(HOOKS)]
     if name == "dropped deliveries":
         client.made(VERIFICATIONS, {"signals": {"vpn": True}})
-        multiply_deliveries(service.log.with_name("scoring.db"), MANY)
+        database = service.log.with_name("scoring.db")
+        until(lambda: multiply_deliveries(database, MANY), "a delivery that waits")
         return Target(_lines(client), others=tuple(hooks))
     if name == "most resolutions":
         made = str(client.made(VERIFICATIONS, {"signals": {"vpn": True}})["id"])

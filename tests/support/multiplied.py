@@ -48,8 +48,8 @@ def multiply(database: Path, verification: str, count: int, *, labels: int = 0) 
         _insert(connection, "links", linked)
 
 
-def multiply_deliveries(database: Path, count: int) -> None:
-    """Write waiting deliveries like each that waits, due in a day, of events of their own."""
+def multiply_deliveries(database: Path, count: int) -> bool:
+    """Write waiting deliveries like each that waits, due in a day, of events of their own; False if none waits."""
     names = ", ".join(DeliveryRow._fields)
     with closing(sqlite3.connect(database, timeout=60)) as connection, connection:
         waiting = connection.execute(f"SELECT {names} FROM deliveries WHERE finished_at IS NULL").fetchall()
@@ -60,7 +60,9 @@ def multiply_deliveries(database: Path, count: int) -> None:
             for row in waiting
             for _ in range(count)
         ]
-        _insert(connection, "deliveries", rows)
+        if rows:
+            _insert(connection, "deliveries", rows)
+    return bool(rows)
 
 
 def _insert(connection: sqlite3.Connection, name: str, rows: Sequence[NamedTuple]) -> None:
