@@ -360,9 +360,8 @@ def main(
 ) -> None:
     """Print the rows of each Parquet file that is given."""
     os.environ |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
-    print_head(
-        "table", "columns", "tool", "used", *("average precision", "minus ours", "ROC AUC", "minus ours")
-    )
+    measured = "average precision", "minus ours", "ROC AUC", "minus ours"
+    print_head("table", "columns", "tool", "used", *measured)
     for name, file in zip(TABLES, (signups, payments, invented, sparkov), strict=True):
         if file is None:
             print_row(name, "no file", *[""] * 6)

@@ -13,7 +13,6 @@ that many, or more, in fewer than 5 % of months.
 """
 
 import asyncio
-import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -30,13 +29,13 @@ import yaml
 from repeats import imported
 from scipy.stats import binom
 from shared.bundles import IDENTITY as CONFIGURATION
+from shared.processes import run_program
 from shared.script import Verdict, at_most, print_head, print_row, run
 from shared.simulation import DAY
 
 from applications import IDENTITY
 from identity_use import bodies
 from scoring_model import synthetic
-from scoring_model.cli import main as program
 from scoring_model.contract.outcome import Outcome
 from scoring_model.contract.texts import from_text
 from scoring_model.records import microseconds, rfc3339
@@ -124,13 +123,9 @@ class Loop:
         self.ended: list[tuple[int, str, str]] = []  # resolutions to come: at, verification, result
         self.through: Counter[bool] = Counter()  # frauds by whether they got in
         everything = folder / "all.parquet"
+        months = 2 * PAST_MONTHS
         synthetic.write(
-            everything,
-            records=records * 2 * PAST_MONTHS,
-            seed=seed,
-            start=START,
-            months=2 * PAST_MONTHS,
-            truth=True,
+            everything, records=records * months, seed=seed, start=START, months=months, truth=True
         )
         table = pq.read_table(everything)
         self.opens = microseconds(f"{int(START[:4]) + 1}{START[4:]}")
@@ -161,9 +156,7 @@ class Loop:
     def begin(self) -> None:
         """Train the first model, and import the past of the first client."""
         self.first.parent.mkdir()
-        words = ["train", self.past, "--config", self.first_recipe, "--out", self.first]
-        if code := program([str(word) for word in words]):
-            sys.exit(code)
+        run_program("train", self.past, "--config", self.first_recipe, "--out", self.first)
         asyncio.run(migrate(self.given.database))
 
         async def story() -> None:

@@ -113,14 +113,10 @@ async def overload(connect: Connect, seconds: float) -> tuple[float, list[Verdic
                 shares[name].append(found.goodput / capacity)
             found = _shown(_OBEYING, await _phase(load, load.obeying(10 * CONNECTIONS, 2 * seconds)))
             shares[_OBEYING].append(found.goodput / capacity)
-    verdicts = [
-        at_least(f"goodput at {name} the capacity", statistics.median(shares[name]), share)
-        for name, (_, share) in OVERLOADS.items()
-    ]
-    verdicts.append(
-        at_least("goodput of ten times the connections", statistics.median(shares[_OBEYING]), OBEYING)
-    )
-    return statistics.median(capacities), verdicts
+    medians = {name: statistics.median(found) for name, found in shares.items()}
+    bounds = {f"goodput at {name} the capacity": (medians[name], one[1]) for name, one in OVERLOADS.items()}
+    bounds["goodput of ten times the connections"] = medians[_OBEYING], OBEYING
+    return statistics.median(capacities), [at_least(name, *one) for name, one in bounds.items()]
 
 
 async def flood(load: OpenLoad, honest: OpenLoad, seconds: float) -> list[Verdict]:
@@ -139,9 +135,8 @@ async def flood(load: OpenLoad, honest: OpenLoad, seconds: float) -> list[Verdic
 async def accepted(load: OpenLoad, here: Site, capacity: float, seconds: float) -> list[Verdict]:
     """Hold the lock under load, and judge how the PENDING verifications are finished."""
     found = await _during_hold(load, here, 0.5 * capacity, HELD_SECONDS)
-    verdict = at_most(
-        f"p99 of {found.count(202)} answers with 202, seconds", found.percentile(99, 202), ACCEPTED_SECONDS
-    )
+    name = f"p99 of {found.count(202)} answers with 202, seconds"
+    verdict = at_most(name, found.percentile(99, 202), ACCEPTED_SECONDS)
     await load.settle()
     await _during_hold(load, here, 1.5 * capacity, LONG_HELD_SECONDS)
     pending = here.url, "verifications", "status = 'PENDING'"

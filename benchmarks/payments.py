@@ -20,11 +20,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 from shared.bundles import CONFIGURATIONS
+from shared.processes import run_program
 from shared.script import Verdict, at_most, print_head, print_row, run
 from shared.simulation import DAY
 
 from scoring_model.arrays import FloatArray
-from scoring_model.cli import main as program
 from scoring_model.configuration import load_configuration
 from scoring_model.decision.rules import Decisions, Policy
 from scoring_model.evaluation.metrics import Ranking
@@ -134,10 +134,8 @@ def whole_training(found: Payments, trials: int, threads: int) -> TestWeeks:
         pyarrow.parquet.write_table(raw_table(found), file)
         table = read_records(file, load_configuration(CONFIGURATION).schema, labelled=True).table
         test = int(table.event_times.max()) + 1 - TEST_WEEKS * 7 * DAY
-        words = ["train", file, "--config", CONFIGURATION, "--out", bundle, "--as-of", rfc3339(test)]
-        words += ["--no-track", "--trials", trials, "--threads", threads]
-        if program(list(map(str, words))):
-            raise SystemExit("the training failed")
+        options = "--as-of", rfc3339(test), "--no-track", "--trials", trials, "--threads", threads
+        run_program("train", file, "--config", CONFIGURATION, "--out", bundle, *options)
         scorer = Scorer.load(bundle, threads=2)
     later = table.event_times >= test
     earlier, late = (table.take(np.flatnonzero(side)) for side in (~later, later))

@@ -104,17 +104,9 @@ def stepping_up(bundle: Bundle, scores: Collection[int]) -> Bundle:
 def default_booster(
     records: int, *, rounds: int = 300, params: Params = AS_THE_PROJECT_TRAINS
 ) -> tuple[lgb.Booster, Prepared, RecordTable, pa.Table]:
-    """Train a model of the default configuration on invented records.
+    """Train a model of the default configuration, with fixed leaves, on invented records.
 
-    Returns
-    -------
-    booster : lightgbm.Booster
-        Its leaves are fixed.
-    prepared : Prepared
-        Its feature rows and their names.
-    table : RecordTable
-    source : pyarrow.Table
-        The records as invented.
+    Returns it with its feature rows and their names, its records, and these as they were invented.
     """
     configuration, source = load_configuration(IDENTITY), invented(records, seed=1, network=False)
     table = read_records(source, configuration.schema, labelled=True).table

@@ -106,14 +106,7 @@ class _Connection(asyncio.Protocol):
 
 
 class OpenLoad:
-    """Connections of one client to one server. Use it within one event loop.
-
-    Parameters
-    ----------
-    url : str
-    requests : iterator of bytes
-        Complete requests, at least as many as are sent.
-    """
+    """Connections of one client to one server, for complete requests. Use it within one event loop."""
 
     def __init__(self, url: str, requests: Iterator[bytes]) -> None:
         parts = urlsplit(url)
@@ -143,11 +136,7 @@ class OpenLoad:
     async def at_rate(self, rate: float, seconds: float, *, whole: bool = False) -> Answered:
         """Send requests at a rate, each when it is due; those without an idle connection count as missing.
 
-        Parameters
-        ----------
-        rate, seconds : float
-        whole : bool
-            True to count late answers too; False to count the answers that arrive in time, whenever requested.
+        Counts the answers that arrive in time, whenever requested; with `whole` late ones too.
         """
         self._forget()
         began, sent, missing = time.monotonic(), 0, 0
