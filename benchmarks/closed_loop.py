@@ -5,7 +5,10 @@ the service. Then records arrive at their instants, one after the other. The ser
 is active, by the operations that HTTP calls, in one process on SQLite, with a clock that this program sets. Labels are
 reported on the day on which they become known, and only for applicants who went on: those who passed, those whom the
 control group let pass, and those who were approved. Step-ups are resolved on the next day: approved, declined or
-abandoned (`ENDS`). At the end of each month `scoring_model.retraining` answers, by the shipped gates.
+abandoned (`ENDS`). At the end of each month `scoring_model.retraining` answers, by the shipped gates. With `--blind` no
+resolution is reported, and every step-up without a fraud label counts as genuine: what it is worth to know who was
+observed is the difference of the recall of a last model, trained on the records of all months, on later applicants all
+of whose labels are known.
 
 The promises are judged on the outcome of the policy and on the labels that all applicants would have got, had they
 passed, one record for each person and month. A rate above its bound is broken where a policy at its bound would have
@@ -13,6 +16,7 @@ that many, or more, in fewer than 5 % of months.
 """
 
 import asyncio
+import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -29,15 +33,16 @@ import yaml
 from repeats import imported
 from scipy.stats import binom
 from shared.bundles import IDENTITY as CONFIGURATION
-from shared.processes import run_program
 from shared.script import Verdict, at_most, print_head, print_row, run
 from shared.simulation import DAY
 
 from applications import IDENTITY
 from identity_use import bodies
-from scoring_model import synthetic
+from scoring_model import evaluate, synthetic
+from scoring_model.cli import main as program
 from scoring_model.contract.outcome import Outcome
 from scoring_model.contract.texts import from_text
+from scoring_model.estimates import Estimate
 from scoring_model.records import microseconds, rfc3339
 from scoring_model.retraining import Retraining, retrain
 from scoring_model.service.clients.clients import Caller
@@ -46,6 +51,8 @@ from service_use import MASTERS, SetClock, World, opened
 
 START: Final = "2024-01-01"
 PAST_MONTHS: Final = 12
+JUDGED: Final = 6
+"""Months after those of the service."""
 BOUNDS: Final = {"max_false_reject": 0.01, "max_step_up": 0.08}
 SHIPPED: Final = Path(__file__).parents[1] / "configs" / "gates.yaml"
 CHANCE: Final = 0.05
@@ -98,7 +105,7 @@ class Decided:
         return self.outcome == Outcome.PASSED or self.resolution == "APPROVED"
 
 
-def configuration(folder: Path, name: str, control: float) -> Path:
+def configuration(folder: Path, name: str, control: float, blind: bool) -> Path:
     """Write a recipe: parameters instead of a search, bounds that a few thousand records can certify."""
     recipe = yaml.safe_load(CONFIGURATION.read_text(encoding="utf-8"))
     recipe["training"] = {
@@ -106,6 +113,8 @@ def configuration(folder: Path, name: str, control: float) -> Path:
         "tuned": {"params": {"learning_rate": 0.08, "num_leaves": 15}, "rounds": TREES[name]},
     }
     recipe["policy"] = dict(BOUNDS)
+    if blind:
+        recipe.setdefault("records", {})["step_up_without_resolution"] = "observed"
     if control:
         arm = {"share": control, "most_per_day": 1000}
         recipe["policy"]["control"] = {"failed": arm, "stepped_up": arm}
@@ -117,23 +126,26 @@ def configuration(folder: Path, name: str, control: float) -> Path:
 class Loop:
     """The service, its applicants and its retraining."""
 
-    def __init__(self, folder: Path, records: int, control: float, seed: int) -> None:
-        self.first_recipe, recipe = (configuration(folder, name, control) for name in TREES)
-        self.rng = np.random.default_rng(seed)
+    def __init__(self, folder: Path, records: int, control: float, seed: int, blind: bool) -> None:
+        self.first_recipe, recipe = (configuration(folder, name, control, blind) for name in TREES)
+        self.blind, self.rng = blind, np.random.default_rng(seed)
         self.ended: list[tuple[int, str, str]] = []  # resolutions to come: at, verification, result
         self.through: Counter[bool] = Counter()  # frauds by whether they got in
         everything = folder / "all.parquet"
-        months = 2 * PAST_MONTHS
+        months = 2 * PAST_MONTHS + JUDGED
         synthetic.write(
             everything, records=records * months, seed=seed, start=START, months=months, truth=True
         )
         table = pq.read_table(everything)
         self.opens = microseconds(f"{int(START[:4]) + 1}{START[4:]}")
-        split = int((table["eventTime"].cast("int64").to_numpy() < self.opens).sum())
+        times = table["eventTime"].cast("int64").to_numpy()
+        self.split, end = (int((times < at).sum()) for at in (self.opens, self.opens + 366 * DAY))
+        self.judged = folder / "judged.parquet"
+        pq.write_table(table.slice(end).drop_columns(["truth.kind", "truth.person"]), self.judged)
         self.past = folder / "past.parquet"
-        earlier = table.slice(0, split).drop_columns(["truth.kind", "truth.person"])
+        earlier = table.slice(0, self.split).drop_columns(["truth.kind", "truth.person"])
         pq.write_table(_known_before(earlier, self.opens), self.past)
-        later = table.slice(split)
+        later = table.slice(self.split, end - self.split)
         self.arrivals = [
             {**row, "body": body} for row, body in zip(later.to_pylist(), bodies(later), strict=True)
         ]
@@ -156,7 +168,9 @@ class Loop:
     def begin(self) -> None:
         """Train the first model, and import the past of the first client."""
         self.first.parent.mkdir()
-        run_program("train", self.past, "--config", self.first_recipe, "--out", self.first)
+        words = ["train", self.past, "--config", self.first_recipe, "--out", self.first]
+        if code := program([str(word) for word in words]):
+            sys.exit(code)
         asyncio.run(migrate(self.given.database))
 
         async def story() -> None:
@@ -164,6 +178,14 @@ class Loop:
                 self.caller = await imported(world, self.past, labelled=False)
 
         asyncio.run(story())
+
+    def worth(self) -> Estimate:
+        """Train on all own decisions, and measure the recall on later applicants, whose labels are all known."""
+        out, records = self.given.work.parent / "last", self.given.work / "records.parquet"
+        words = ["train", records, "--config", self.given.configuration, "--out", out]
+        if code := program([str(word) for word in words]):
+            sys.exit(code)
+        return evaluate(out, self.judged, history=records).figures["recall_at_fpr_0.01"]
 
     def month(self, until: int) -> list[Promise]:
         """Decide the records of a month, retrain at its end, and print a row of the table."""
@@ -196,7 +218,7 @@ class Loop:
                 self.clock.at = max(self.clock.at, at)
                 one = await self._verify(world, row)
                 decided.append(one)
-                if one.resolution is not None:
+                if one.resolution is not None and not self.blind:
                     self.ended.append(((day + 1) * DAY, one.id, one.resolution))
                 if row["label"] is not None and one.went_on:
                     self.waiting.append((_micros(row["labelKnownAt"]), one.id, row["label"]))
@@ -280,14 +302,21 @@ def month_ends(opens: int, months: int) -> Iterator[int]:
         yield _micros(first.replace(year=first.year + year, month=month + 1))
 
 
-def main(*, records: int = 2500, months: int = 12, control: float = 0.3, seed: int = 7) -> Iterator[Verdict]:
+def main(
+    *, records: int = 2500, months: int = 12, control: float = 0.3, seed: int = 7, blind: bool = False
+) -> Iterator[Verdict]:
     """Run the loop with so many records a month, and a control group of a share (0: none)."""
     with tempfile.TemporaryDirectory() as folder:
-        loop = Loop(Path(folder), records, control, seed)
+        loop = Loop(Path(folder), records, control, seed, blind)
         loop.begin()
         names = "Month until", "Records", "Model", "Let pass by control", "Frauds stopped", "Labels reported"
         print_head(*names, "max_false_reject 1 %", "max_step_up 8 %", "Retraining")
         kept = [loop.month(until) for until in month_ends(loop.opens, months)]
+        worth = loop.worth()
+    print(
+        f"recall at 1 % false positives of a model of these records, on {worth.records} frauds of later months, all "
+        f"of whom are known: {worth.value:.3f} ({worth.low:.3f} to {worth.high:.3f})"
+    )
     for one in zip(*kept, strict=True):
         total = Promise(one[0].name, sum(kept.stopped for kept in one), sum(kept.genuine for kept in one))
         print(f"{total.name}, all months: {total}")

@@ -1,8 +1,8 @@
 """How long deciding past verifications again takes, and their export.
 
 A service in this process verifies invented records of two years with a fifth of them under one link key; then the
-bundle that decided decides them again: not one verdict may differ.
-Prints verifications per second and the time for a million.
+bundle that decided decides them again: not one verdict may differ. Then 20 rules and three lists of 1,000 values decide
+before it. Prints verifications per second and the time for a million.
 """
 
 import asyncio
@@ -17,10 +17,15 @@ from shared.database import database
 from shared.script import Stores, Verdict, at_most, run
 
 from identity_use import bodies
+from scoring_model.contract.outcome import Outcome
+from scoring_model.rules import parse_rules
 from scoring_model.scorer import Scorer
 from scoring_model.service.core.errors import Unavailable
 from scoring_model.service.keys.data_keys import Vault
+from scoring_model.service.keys.secrets import Secrets
+from scoring_model.service.operator_lists.files import FileList
 from scoring_model.service.past.export import clients_of_one_history, export_file
+from scoring_model.service.past.tried import Tried
 from scoring_model.service.past.whatif import what_if
 from scoring_model.service.store import EARLIEST, migrate
 from service_use import MASTERS, World, opened
@@ -55,16 +60,49 @@ async def measure(url: str, bundle: Path, folder: Path, count: int) -> int:
     async with opened(url, bundle) as world:
         verdicts = await verify(world, bodies(invented(count, seed=5)))
         scorer, vault = Scorer.load(bundle), Vault(MASTERS)
-        start, out = time.perf_counter(), folder / "whatif.parquet"
-        again = await what_if(world.store, vault, world.secrets, scorer, out, since=EARLIEST, before=LATEST)
-        report("decided again", again.replayed, time.perf_counter() - start)
+        differ = 0
+        for tried in (None, tried_on(scorer, world.secrets)):
+            start, out = time.perf_counter(), folder / "whatif.parquet"
+            again = await what_if(
+                world.store, vault, world.secrets, scorer, out, since=EARLIEST, before=LATEST, tried=tried
+            )
+            hits = f", {sum(one.hits for one in again.hits)} hits" if tried else ""
+            report(f"decided again{hits}", again.replayed, time.perf_counter() - start)
+            differ += again.own_differ + abs(verdicts - again.own)
         start, signals = time.perf_counter(), scorer.contents.schema.signals
         clients, out = await clients_of_one_history(world.store, None), folder / "export.parquet"
         exported = await export_file(
             world.store, vault, clients, out, signals=signals, since=EARLIEST, before=LATEST
         )
         report("exported", exported.records, time.perf_counter() - start)
-    return again.own_differ + abs(verdicts - again.own)
+    return differ
+
+
+def tried_on(scorer: Scorer, secrets: Secrets) -> Tried:
+    """20 rules, some of which hold, and three lists, of which none does."""
+    when = {"score": {"at_least": 100}, "signals.vpn": {"is": True}, "signals.emailAgeDays": {"at_least": 0}}
+    rules = [{"code": f"R{at}", "title": "a rule", "when": when, "then": "FAILED"} for at in range(20)]
+    keys = [one for one in scorer.matrix.link_keys if one.fields == ("signals.deviceId",)]
+    lists = [
+        FileList(
+            name=f"list-{number}",
+            key=key.name,
+            outcome=Outcome.FAILED,
+            until=None,
+            values=[(at, f"unseen-{at}") for at in range(1_000)],
+            source="benchmark",
+        )
+        for key in keys
+        for number in range(3)
+    ]
+    return Tried(
+        parse_rules({"rules": rules}, scorer.rule_names),
+        lists,
+        columns=scorer.matrix.names,
+        link_keys=scorer.matrix.link_keys,
+        secrets=secrets,
+        step_ups=scorer.contents.schema.step_ups,
+    )
 
 
 def report(what: str, count: int, seconds: float) -> None:
