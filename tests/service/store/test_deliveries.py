@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from scoring_model.service.core.rows import DeliveryRow, DeliveryStatus, EventRow, WebhookRow
 from scoring_model.service.store import DueWebhook, Duplicate, Reader, Store
+from scoring_model.service.store.transaction import DROPPED_AT_ONCE
 from store_story import kept, write
 from stored_rows import delivery_row, event_row, new_id, webhook_row
 
@@ -280,13 +281,13 @@ async def test_dropping_and_settling_at_once_block_nobody_for_good(postgres_stor
 
     for turn in range(20):
         webhook = new_id()
-        rows = [delivery_row(webhook=webhook, due_at=1000 - place) for place in range(300)]
+        rows = [delivery_row(webhook=webhook, due_at=1000 - place) for place in range(DROPPED_AT_ONCE)]
         # In the table they lie in another order still, which a plan may follow.
         async with postgres_store.writing([]) as transaction:
             await transaction.insert(Random(turn).sample(rows, len(rows)))
         await asyncio.gather(settle(postgres_store, rows[::-1]), drop(postgres_store, webhook))
         async with postgres_store.reading() as reader:
-            found = await reader.deliveries(webhook=webhook, limit=300)
+            found = await reader.deliveries(webhook=webhook, limit=DROPPED_AT_ONCE)
         assert len({row.status for row in found}) == 1
 
 

@@ -239,6 +239,7 @@ def _are_regions(proposal: Proposal, column: Profile) -> bool:
         near
         and column.kind is Kind.CATEGORY
         and not tells(column.words, synonyms.MEASURES)
+        and rank(column, "address.country", proposal.persons) is None
         and _agreement(town, column) >= NEARLY_ALL
     )
 
