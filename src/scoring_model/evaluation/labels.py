@@ -95,7 +95,7 @@ class Labels:
         )
 
     def notes(self, rows: IntArray) -> Iterator[str]:
-        """Say what labels that tell what was decided lack: outcomes, or rows of records."""
+        """Say which decisions are missing in labels that have columns of them: all, or those of some records."""
         if self.observed_until is None:
             return
         if not self.decided.any():

@@ -67,6 +67,7 @@ _DIRECTIVES: Final = {
     "%": "%",
 }
 _AFTERNOON: Final = re.compile("p|e|μ|م|오후|下|午後|ös|du|ch", re.IGNORECASE)
+"""Beginnings of the words for the second half of the day."""
 _COUNT: Final = re.compile(r"[+-]?\d{1,19}(?:\.\d+)?", re.ASCII)
 _SERIAL: Final = re.compile(r"\d{1,5}(?:[.,]\d{1,17})?", re.ASCII)
 

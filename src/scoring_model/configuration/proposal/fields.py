@@ -31,7 +31,7 @@ SAMPLE: Final = 5_000
 _UNIQUE: Final = 0.999  # share of distinct values from which a column numbers the records
 _HOUSE_NUMBER: Final = re.compile(r"\d{1,4}(?!\d)\W?(?!.*[^\W\d]{4}).{0,6}$")
 _DOOR: Final = re.compile(r"\W?[^\W\d]{0,4}\W{0,2}\d{1,3}(?!\d)\W?[^\W\d]{0,2}$")
-_MOST_CHANCE: Final = 0.5
+_FOLLOWS: Final = 0.5  # agreement beyond chance from which a region follows from its town
 _NEAR: Final = 3  # columns from the town to its region
 _DENSE: Final = 1.5  # numbers from the first to the last for each record, at most, in a running number
 _SPARSE: Final = 1_000  # the same where the numbers rise from event to event
@@ -215,11 +215,11 @@ def _is_region(proposal: Proposal, column: Profile) -> bool:
     town = proposal.of("address.city")
     if len(column.counts) >= LABEL_WORDS or town is None:
         return len(column.counts) >= LABEL_WORDS
-    return _agreement(town, column) >= _MOST_CHANCE
+    return _agreement(town, column) >= _FOLLOWS
 
 
 def _agreement(town: Profile | None, column: Profile) -> float:
-    """Return how often records of one town agree beyond chance, by Cohen's kappa of neighbours."""
+    """Return how far records of one town agree beyond chance: Cohen's kappa of neighbours, 0 without towns."""
     if town is None:
         return 0
     order = np.argsort(town.column.codes, kind="stable")

@@ -32,8 +32,9 @@ def find_times(proposal: Proposal) -> None:
     """Find the times of the events and of births, and say what is doubtful."""
     is_given = "eventTime" in proposal.fields
     for name in ("dob", "eventTime"):
-        column = None if name in proposal.fields else proposal.likeliest(name, [Kind.TIME], _is_full)
-        column = column or (None if name in proposal.fields else proposal.likeliest(name, [Kind.TIME]))
+        if name in proposal.fields:
+            continue
+        column = proposal.likeliest(name, [Kind.TIME], _is_full) or proposal.likeliest(name, [Kind.TIME])
         if column is not None:
             proposal.fields[name] = column.name
     full = _find_event(proposal) or _find_count(proposal)

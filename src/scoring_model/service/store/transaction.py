@@ -65,7 +65,7 @@ class ErasedUntil(NamedTuple):
 ERASED_NOTHING: Final = ErasedUntil(BEFORE_ALL, BEFORE_ALL)
 
 DROPPED_AT_ONCE: Final = 100
-"""Deliveries that one transaction drops, in some 4 ms on SQLite."""
+"""Deliveries that one transaction drops: with 500 another client waited more than twice as long."""
 
 ERASED_AT_ONCE: Final = 200
 """Identities, and verifications, that one transaction erases."""
