@@ -16,6 +16,7 @@ from scoring_model.configuration import (
     GroupChangeGate,
     LookSettings,
 )
+from scoring_model.decision.flips import SHAPE, UNLABELLED
 from scoring_model.decision.probability import Platt
 from scoring_model.decision.rules import DecisionRules, Decisions, Policy
 from scoring_model.decision.scale import ScoreScale
@@ -34,9 +35,10 @@ from scoring_model.evaluation.rates import CLASS_RATES, RATES
 from scoring_model.evaluation.report import comparison_report
 from scoring_model.evaluation.report import html as rendered
 from scoring_model.evaluation.sequential import Answer, look_again
-from scoring_model.evaluation.stopped import NotObserved, Possible
+from scoring_model.evaluation.stopped import NotObserved, Possible, Released
 from scoring_model.figures import ERRORS, ErrorName
 from scoring_model.records import Column
+from scoring_model.records.labels import FRAUD
 from scoring_model.records.times import DAY
 
 STOPS: Final = {"false_reject": (2,), "step_up": (1, 2), "missed_fraud": (0,)}
@@ -336,6 +338,14 @@ def test_frauds_that_the_challenger_finds_among_the_stopped_ones_count(caught: i
     assert "and stops or steps up 7 without a label whom the champion lets pass" in said
     assert sentence in said
     assert "Whatever" not in said
+
+
+def test_known_frauds_that_something_else_stopped_count_where_the_challenger_alone_finds_them() -> None:
+    """They move the share of frauds below which it finds more."""
+    stopped = np.zeros(SHAPE, dtype=np.int64)
+    stopped[UNLABELLED, 2, 0] = 100  # failed by the champion, let pass by the challenger
+    stopped[FRAUD, 0, 1] = 7  # let pass by the champion, stepped up by the challenger
+    assert Released.of(np.zeros_like(stopped), stopped, {}).break_even == 0.07
 
 
 def test_shares_of_all_applicants_count_the_stopped_ones() -> None:

@@ -14,8 +14,11 @@ import pytest
 from scoring_model.batch import score_file
 from scoring_model.evaluation import Evaluation, EvaluationError, evaluate
 from scoring_model.evaluation.holdout import WITHOUT_RINGS
+from scoring_model.evaluation.labels import read_labels
 from scoring_model.evaluation.stopped import ASSUMED, Stopped
 from scoring_model.monitoring import monitor
+from scoring_model.records import NEVER
+from scoring_model.records.observation import STOPPED
 from scoring_model.records.schema import OutcomeSchema
 from scoring_model.records.sheet import CONTRACT_MARK
 from scoring_model.scorer import Scorer
@@ -310,6 +313,17 @@ def test_labels_change_what_was_decided_where_they_say_so(
     assert counts[:4] == counts[4:]
     assert counts[:2] == [800, 800]
     assert counts[2:4] == [600, 700]
+
+
+def test_an_outcome_in_the_labels_opens_no_account_again(german: Path) -> None:
+    """It releases whom the records call stopped; an account that they call closed stays closed."""
+    given = pa.table(
+        {"recordId": ["a", "b"], "label": pa.nulls(2, pa.string()), "Entscheidung": ["ja", "ja"]}
+    )
+    found = read_labels(given, Scorer.load(german).contents.schema)
+    until = found.observed(found.rows_of(("a", "b")), np.array([5, STOPPED]))
+    assert until is not None
+    assert until.tolist() == [5, NEVER]
 
 
 def test_decisions_that_are_nowhere_are_asked_for(
