@@ -188,6 +188,7 @@ def test_the_delay_is_measured_on_an_unnamed_column(tmp_path: Path) -> None:
     assert "delay: 5d # of labels without a time of their own" in text
     assert 'as_of: "2025-02-0' in text
     assert "is not in the file" not in text
+    assert "nearly all frauds have one, and hardly any other records." in " ".join(found.decisions)
     early = [
         str(time - pd.Timedelta(days=5)) if is_fraud else None
         for time, is_fraud in zip(EVENTS, FRAUD, strict=True)

@@ -159,7 +159,8 @@ def profile(
         return replace(found, kind=_kind(found, decimal))
     if formats[:1] in _COUNTED and "0" not in nulls:
         return profile(name, raw, (*nulls, "0", "0.0", 0), decimal=decimal, zoned=zoned)
-    zoned = zoned or any(map(_has_zone, values[:_SAMPLE])) or formats[:1] in _COUNTED
+    named = formats[:1] in _COUNTED or any("%z" in text for text in formats)
+    zoned = zoned or named or any(map(_has_zone, values[:_SAMPLE]))
     return replace(found, kind=Kind.TIME, formats=formats, uncertain=uncertain, zoned=zoned)
 
 

@@ -215,7 +215,8 @@ def _shown_times(proposal: Proposal, label: Profile, events: IntArray) -> tuple[
         if tells(column.words, synonyms.FRAUD_STEMS)
         and tell_when_known(column.times, events, (targets == 1).astype(np.int64))
     ]
-    return (shown, "records without a label have none") if shown else (named, "and its header names fraud")
+    others = "records without a label" if (targets == -1).any() else "other records"
+    return (shown, f"and hardly any {others}") if shown else (named, "and its header names fraud")
 
 
 def _with_findings(targets: IntArray, label: Profile, times: IntArray) -> IntArray:
