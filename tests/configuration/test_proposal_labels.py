@@ -388,7 +388,7 @@ def test_codes_that_recur_by_chance_link_records_last(tmp_path: Path) -> None:
 def test_a_decision_in_unknown_words_is_asked_for(tmp_path: Path) -> None:
     """A header that tells a decision is named where no word of it is known: it is a signal until someone says so."""
     found = proposed(tmp_path, frame(Betrug=words("ja", "nein"), Bescheid=words("rot", "blau")))
-    assert "Bescheid may say it: if so, take it out of the signals." in " ".join(found.decisions)
+    assert "Bescheid may say it: if so, it is no signal." in " ".join(found.decisions)
 
 
 def test_the_end_of_reviews_in_unknown_words_is_asked_for(tmp_path: Path) -> None:
