@@ -32,7 +32,7 @@ def find_lengths(proposal: Proposal, given: int | None) -> None:
         proposal.decisions.append(
             "No value of a link key recurs in the file: features that count earlier records are 0 or missing in it."
         )
-    if given is None:
+    if given is None and event is not None:
         _say_delay(proposal)
     seen = times[times != NEVER]
     if not len(seen) or not (targets == 1).any():
@@ -58,8 +58,8 @@ def _say_delay(proposal: Proposal) -> None:
     lengths = proposal.lengths
     if not lengths.measured:
         proposal.decisions.append(
-            f"When labels became known is not in the file: {format_duration(lengths.delay)} after the event is "
-            "assumed. Set records.labels.delay to what is true, and training.split.label_maturity with it."
+            f"No column says when labels became known: {format_duration(lengths.delay)} after the event is assumed. "
+            "Set records.labels.delay to what is true, and training.split.label_maturity with it."
         )
         return
     half, most, longest = (f"{length / DAY:.1f}" for length in lengths.quantiles)
