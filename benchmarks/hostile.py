@@ -26,7 +26,7 @@ import statistics
 import tempfile
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cache, partial
 from multiprocessing.synchronize import Event
@@ -51,7 +51,10 @@ from outside_client import (
     port_of,
 )
 from running_service import Running, until
+from scoring_model.scorer import Scorer
+from scoring_model.service.activation.rules import activate_rules
 from scoring_model.service.keys.keyring import add_master_key
+from scoring_model.service.store import open_store
 
 MOST_MEBIBYTES: Final = 400.0
 MOST_SECONDS: Final = 1.0
@@ -81,6 +84,7 @@ PERSONS: Final = 40
 HOOKS: Final = 50
 """Most webhooks of a client."""
 
+RULE: Final = {"when": {"score": {"above": 990}}, "then": "OBSERVE"}
 RESOLUTION: Final = {"result": "APPROVED", "method": "other"}
 DEFAULT: Final = "6000/60"
 
@@ -89,12 +93,14 @@ DEFAULT: Final = "6000/60"
 class Target:
     """What an attack needs to know: headers of good credentials, and identities with `MANY` verifications each.
 
-    Some have a verification, or webhooks, instead.
+    Some have a verification, or webhooks, instead. An operator needs the database and the bundle.
     """
 
     credentials: bytes
     identity: str = ""
     others: tuple[str, ...] = ()
+    database: str = ""
+    bundle: Path = Path()
 
 
 class Bound(Enum):
@@ -150,6 +156,16 @@ async def abandon(streams: Streams, target: Target) -> None:
     """Go while labels are stored."""
     streams[1].write(most_labels(target, 0))
     await asyncio.sleep(0.2)
+
+
+async def activate(_: Streams, target: Target) -> None:
+    """Activate as many rules as a file may have, again and again others, as an operator does."""
+    store, scorers = await open_store(target.database), [Scorer.load(target.bundle)]
+    while True:
+        now = time.time_ns() // 1_000
+        rules = [{**RULE, "code": f"R{place}", "title": f"At {now}"} for place in range(50)]
+        await activate_rules(store, {"rules": rules}, scorers, by="a", now=now)
+        await asyncio.sleep(0.2)
 
 
 def wrong_credentials(_: Target, number: int) -> bytes:
@@ -271,6 +287,7 @@ ATTACKS: Final[Mapping[str, tuple[Attack, int, Bound]]] = {
     "most deliveries": (partial(ask, request=most_deliveries), 4, Bound.TWICE),
     "dropped deliveries": (partial(ask, request=dropped_deliveries), 4, Bound.TWICE),
     "most resolutions": (partial(ask, request=most_resolutions), 4, Bound.TWICE),
+    "activations of rules": (activate, 1, Bound.TWICE),
 }
 """By name: what each connection does, the number of connections, and the bound of others' latency."""
 
@@ -374,10 +391,9 @@ def measure(
 
 
 def measure_on_rows(
-    name: str, service: Running, client: OutsideClient, other: OutsideClient, seconds: float, rounds: int
+    name: str, service: Running, client: OutsideClient, target: Target, seconds: float, rounds: int
 ) -> Verdict:
-    """Judge what an attack of `other` on stored rows costs, in pairs of turns."""
-    target = _target(name, service, other)
+    """Judge what an attack on stored rows costs, in pairs of turns."""
     before = resident_mebibytes(service.process.pid)
     both, ratios = {False: Honest(), True: Honest()}, []
 
@@ -391,10 +407,6 @@ def measure_on_rows(
     for used, without in in_turns(rounds, turn):
         cpu = [float(np.quantile(one.cpu, 0.99)) for one in (used, without)]
         ratios.append((used.quantile(0.99) / without.quantile(0.99), cpu[0] / cpu[1]))
-    for hook in other.ask(
-        "GET", WEBHOOKS
-    ).json:  # so that their deliveries do not delay the end of the service
-        other.ask("DELETE", f"{WEBHOOKS}/{hook['id']}")
     ratio, of_cpu = (statistics.median(column) for column in zip(*ratios, strict=True))
     most = min(MOST_MEBIBYTES, before + MOST_MORE)
     holds = ratio <= MOST_RATIO and both[True].mebibytes <= most and not both[True].failed
@@ -466,7 +478,10 @@ def main(
             for name in attack:
                 if ATTACKS[name][2] is Bound.TWICE:
                     other = OutsideClient(client.port, new_credentials(folder, database, quota=DEFAULT))
-                    yield measure_on_rows(name, service, client, other, seconds, rounds)
+                    target = replace(_target(name, service, other), database=database, bundle=served)
+                    yield measure_on_rows(name, service, client, target, seconds, rounds)
+                    for hook in other.ask("GET", WEBHOOKS).json:  # whose deliveries would delay the end
+                        other.ask("DELETE", f"{WEBHOOKS}/{hook['id']}")
                 else:
                     yield measure(name, service, client, seconds, usual)
             with attacked("unread responses", client.port, Target(b"")):

@@ -72,3 +72,23 @@ def test_a_tone_has_its_colour_and_mark() -> None:
         red, green, blue = (int(light[name][place : place + 2], 16) for place in (1, 3, 5))
         strength = {"r": red, "g": green, "b": blue}
         assert "".join(sorted(strength, key=lambda one: -strength[one])) == order, name
+
+
+@pytest.mark.parametrize("name", REPORTS)
+def test_each_figure_leads_to_what_it_says(name: str) -> None:
+    """The names of figures at rows are links to their row of the glossary; no link leads nowhere."""
+    html = page_html(name)
+    body, _, glossary = html.partition('id="glossary-title"')
+    explained = dict(re.findall(r'id="figure-([\w.]+)">([^<]*)</th>', glossary))
+    assert set(explained) == set(re.findall(r'<a href="#figure-([\w.]+)">', body))
+    assert "#figure-" not in glossary
+    titles = {key: FIGURES[key][1] for key in explained.keys() & FIGURES.keys()}
+    assert titles == {key: explained[key] for key in titles}
+    firsts = [keys[0] for grid in page(name).grids for keys in grid.keys]
+    named = [(key, *key.split("/")[:2]) for key in firsts]
+    unlinked = [
+        key
+        for key, grid, row in named
+        if row in FIGURES and grid != "glossary" and f'data-key="{key}"><a href="#figure-{row}">' not in html
+    ]
+    assert unlinked == []

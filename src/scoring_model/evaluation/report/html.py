@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from scoring_model.escaping import singular
 from scoring_model.evaluation.report.section import Drawing, Report, made, texts_of
-from scoring_model.evaluation.report.sections.glossary import with_glossary
+from scoring_model.evaluation.report.sections.glossary import NAME, figure_named, with_glossary
 from scoring_model.evaluation.report.style import (
     DARK,
     LIGHT,
@@ -64,7 +64,8 @@ def _environment() -> "Environment":
         undefined=StrictUndefined,
         keep_trailing_newline=True,
     )
-    environment.filters |= {"made": made, "picture": picture, "texts": texts_of}
+    environment.filters |= {"figure_named": figure_named, "made": made, "picture": picture, "texts": texts_of}
+    environment.globals["GLOSSARY"] = NAME
     return environment
 
 

@@ -14,12 +14,16 @@ def with_glossary(report: Report) -> Report:
     if report.sections and report.sections[-1].name == NAME:
         return report
     grids = [grid for section in (*report.first, *report.sections) for grid in section.grids]
-    keys = [
-        cell.key.removesuffix("_difference").split("/") for grid in grids for row in grid.rows for cell in row
-    ]
-    named = {name for _, *names in keys for name in names}
+    cells = [cell for grid in grids for row in grid.rows for cell in row]
+    named = {figure_named(cell.key, part) for cell in cells for part in (1, 2)}
     shown = [figure for key, figure in MEASURED.items() if key in named]
     return replace(report, sections=(*report.sections, _section(shown))) if shown else report
+
+
+def figure_named(key: str, part: int) -> str:
+    """Return the figure that the row (part 1) or column (part 2) of a cell's key names, or an empty text."""
+    name = key.split("/")[part].removesuffix("_difference")
+    return name if name in MEASURED else ""
 
 
 def _section(figures: list[Figure]) -> Section:
