@@ -27,7 +27,9 @@ def find_lengths(proposal: Proposal, given: int | None) -> None:
         proposal.partly_known = bool(((since == NEVER) & (targets >= 0)).any())
         proposal.ends = int(max(one[one != NEVER].max(initial=0) for one in (times, since)))
     if not proposal.keys:
-        proposal.decisions.append("No column links records, so that nothing counts earlier ones: links.keys is empty.")
+        proposal.decisions.append(
+            "No column links records, so that nothing counts earlier ones: links.keys is empty."
+        )
     elif not lengths.links and codes:
         proposal.decisions.append(
             "No value of a link key recurs in the file: features that count earlier records are 0 or missing in it."
@@ -84,7 +86,9 @@ def _say_parts(proposal: Proposal) -> None:
         )
     elif not parts.enough:
         held = f"the best has {counts}" if counts else "burn-in, gaps and label maturity leave no time"
-        tried = "" if parts.shares[2] == 0 else "training.split.test: 0 with durations for train and validation, "
+        tried = (
+            "" if parts.shares[2] == 0 else "training.split.test: 0 with durations for train and validation, "
+        )
         proposal.decisions.append(
             f"No split has 20 frauds in each part ({held}): use a longer history, {tried}a shorter label_maturity, or "
             "a lower min_frauds."
