@@ -15,6 +15,7 @@ from scoring_model.records.atomic import atomic_file
 from scoring_model.records.encoding import encode
 from scoring_model.records.file_format import FileFormat
 from scoring_model.records.files import file_sheet
+from scoring_model.records.layout import MissingColumns
 from scoring_model.records.reading import Reading
 from scoring_model.records.sources import file_paths
 
@@ -153,7 +154,7 @@ def write_refused(source: object, reading: Reading, form: FileFormat, path: Path
 
 
 def accept(reading: Reading, *, max_share: float) -> None:
-    """Reject a source with too many rejected rows.
+    """Reject a source with too many rejected rows, or of which only some files say what was decided.
 
     Parameters
     ----------
@@ -166,6 +167,9 @@ def accept(reading: Reading, *, max_share: float) -> None:
     ------
     TooManyBadRows
         If more rows were refused.
+    MissingColumns
+        If a column of what was decided is in some files and not in others: whoever was stopped there would count as
+        observed.
     ValueError
         If `max_share` is outside of [0, 1].
     """
@@ -178,6 +182,8 @@ def accept(reading: Reading, *, max_share: float) -> None:
         max_share=max_share,
         more=unread_forms(reading),
     )
+    if reading.undecided:
+        raise MissingColumns(reading.undecided)
 
 
 def unread_forms(reading: Reading) -> str:
