@@ -363,7 +363,7 @@ def tell_when_known(times: IntArray, events: IntArray, targets: IntArray) -> boo
         return False
     without = [group for value in (-1, 0) if (group := targets == value).sum() >= _FEWEST]
     lacking = [bool(filled[group].mean() <= _STRAY) for group in without]
-    told = any(lacking[:1]) or (any(lacking) and frauds[filled].mean() >= KNOWN_FRAUDS)
+    told = any(lacking[:1]) or (any(lacking) and bool(frauds[filled].mean() >= KNOWN_FRAUDS))
     return told and not come_before(times, events)
 
 
