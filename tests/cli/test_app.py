@@ -182,6 +182,15 @@ def test_check_reports_what_is_wrong(capsys: Captured, config: Path, few: Path, 
     assert "canary" not in said + error + quarantine.read_text()
 
 
+def test_check_says_nothing_of_keys_where_every_row_is_refused(capsys: Captured, tmp_path: Path) -> None:
+    """What rows that were not read lack is no fault of a key."""
+    path, config = tmp_path / "few.csv", Path(__file__).parents[2] / "configs" / "names.yaml"
+    path.write_text("eventTime,firstName,lastName,dob\nnever,Ada,Byron,1980-01-02\n")
+    code, said, error = run(capsys, "check", path, "--config", config)
+    assert (code, "100.00% of the rows were refused" in error) == (1, True)
+    assert "link" not in said + error
+
+
 def test_pairs_shows_what_keys_link(capsys: Captured, tmp_path: Path) -> None:
     """Both records of a pair with the keys that join them, escaped; bounded; `check` names keys without records."""
     rows = ["eventTime,recordId,firstName,lastName,dob"]

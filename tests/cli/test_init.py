@@ -153,7 +153,8 @@ def test_what_init_cannot_know_is_left_to_a_person(
     assert load_configuration(out).records.columns == {"firstName": "given_name", "lastName": "surname"}
     assert "No column holds the time of the event" in said
     assert "No column holds labels" in said
-    assert "No delayed_windows, which would end where labels are known: the times" in out.read_text()
+    assert load_configuration(out).links.keys == {}
+    assert "No column links records, so that nothing counts earlier ones: links.keys is empty." in said
 
 
 def test_a_file_of_the_contract_needs_no_mapping(

@@ -202,6 +202,7 @@ def test_labels_without_a_time_column_do_not_stop_the_proposal(tmp_path: Path) -
         ("trx_dttm", [f"{time:%Y%m%d%H%M%S}" for time in EVENTS], ("%Y%m%d%H%M%S",)),
         ("AANVR_DT", [f"{time:%Y-%m-%d-%H.%M.%S.000000}" for time in EVENTS], ("%Y-%m-%d-%H.%M.%S.%f",)),
         ("evento.inserido", [f"{time.timestamp():.0f}000" for time in EVENTS], ("unix_ms",)),
+        ("sent", [f"{time:%a %b %d %H:%M:%S +0000 %Y}" for time in EVENTS], ("%a %b %d %H:%M:%S %z %Y",)),
         ("Paid at", [f"{time:%Y-%m-%d %H:%M:%S} -0500" for time in EVENTS], ()),
         ("ts", [f"{time:%Y-%m-%d %H:%M:%S} UTC" for time in EVENTS], ()),
         ("ts", [f"{time:%Y-%m-%d %H:%M:%S.000001}+00" for time in EVENTS], ()),
@@ -214,6 +215,8 @@ def test_times_of_systems_are_read(
     frame = table(fraud=words("yes", "no")).drop(columns="created_at").assign(**{header: cells})
     found = written(tmp_path / "a.csv", frame)
     assert (found.fields["eventTime"], found.dates) == (header, format_)
+    is_zoned = "unix" in str(format_) or "%z" in str(format_) or cells[0].endswith((" -0500", " UTC", "+00"))
+    assert ("has no time zone" in " ".join(found.decisions)) is not is_zoned
 
 
 @pytest.mark.parametrize(

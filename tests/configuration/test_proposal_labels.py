@@ -187,14 +187,16 @@ def test_the_delay_is_measured_on_an_unnamed_column(tmp_path: Path) -> None:
     text = (tmp_path / "use.yaml").read_text()
     assert "delay: 5d # of labels without a time of their own" in text
     assert 'as_of: "2025-02-0' in text
-    assert "is not in the file" not in text
+    assert "No column says when" not in text
+    assert "nearly all frauds have one, and hardly any other records." in " ".join(found.decisions)
     early = [
         str(time - pd.Timedelta(days=5)) if is_fraud else None
         for time, is_fraud in zip(EVENTS, FRAUD, strict=True)
     ]
-    found = proposed(tmp_path, frame(Betrug=words("ja", "nein"), bekannt_am=early))
-    assert "labelKnownAt" not in found.fields
-    assert "bekannt_am can't be when labels became known" in " ".join(found.decisions)
+    for header in ("bekannt_am", "Spalte7"):
+        found = proposed(tmp_path, frame(Betrug=words("ja", "nein"), **{header: early}))
+        assert "labelKnownAt" not in found.fields
+        assert f"{header} can't be when labels became known" in " ".join(found.decisions)
 
 
 def test_why_accounts_ended_is_no_label_but_for_fraud(tmp_path: Path) -> None:
@@ -387,7 +389,7 @@ def test_codes_that_recur_by_chance_link_records_last(tmp_path: Path) -> None:
 def test_a_decision_in_unknown_words_is_asked_for(tmp_path: Path) -> None:
     """A header that tells a decision is named where no word of it is known: it is a signal until someone says so."""
     found = proposed(tmp_path, frame(Betrug=words("ja", "nein"), Bescheid=words("rot", "blau")))
-    assert "Bescheid may say it: if so, take it out of the signals." in " ".join(found.decisions)
+    assert "Bescheid may say it: if so, it is no signal." in " ".join(found.decisions)
 
 
 def test_the_end_of_reviews_in_unknown_words_is_asked_for(tmp_path: Path) -> None:
@@ -537,6 +539,9 @@ LINKING = {
     "ID-Karte": True,
     "device_hash": True,
     "Kontonummer": True,
+    "Kundennr": True,
+    "CARDNO": True,
+    "Personnr": True,
     "account no": True,
     "Cédula del cliente": True,
     "RUT": True,

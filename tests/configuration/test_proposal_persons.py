@@ -499,3 +499,25 @@ def test_names_on_cards_are_no_link_keys(tmp_path: Path) -> None:
     names = [f"{first} {last}" for first, last in zip(FIRST, LAST, strict=True)]
     found = proposed(tmp_path, **{"Card Name": names, "Customer Description": names})
     assert found.left_out.keys() >= {"Card Name", "Customer Description"}
+
+
+def test_a_word_of_which_a_field_lacks_no_vowel_is_none(tmp_path: Path) -> None:
+    """`Beleg` is no cut `bölge`, though the consonants are the same; without a street `kat` is no floor."""
+    receipts = [f"R-{place * 7919 % 10_007:05}" for place in range(N)]
+    found = proposed(tmp_path, Beleg=receipts, kat=["a", "b"] * (N // 2))
+    assert found.fields.keys().isdisjoint({"address.region", "address.line2"})
+    assert found.fields["recordId"] == "Beleg"
+
+
+@pytest.mark.parametrize(
+    ("header", "form", "expected"),
+    [("Född", "%y%m%d", "%y%m%d"), ("Geb", "%d%m%y", "%d%m%y"), ("Born in", "%y%m%d", None)],
+)
+def test_six_digits_are_births_under_a_header_that_says_so(
+    tmp_path: Path, header: str, form: str, expected: str | None
+) -> None:
+    """Where only one order of them makes days of the calendar."""
+    births = [f"{time:{form}}" for time in pd.date_range("1950-01-31", periods=N, freq="61D")]
+    found = proposed(tmp_path, **{header: births, "Personnr": [f"{place * 7_919:010}" for place in range(N)]})
+    assert (found.fields.get("dob"), found.dates) == ((header, (expected,)) if expected else (None, ()))
+    assert found.fields.get("recordId") is None  # a person has one, whether or not it recurs

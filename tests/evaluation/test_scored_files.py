@@ -12,12 +12,15 @@ import pyarrow.parquet as pq
 import pytest
 
 from scoring_model.batch import score_file
+from scoring_model.batch.dataset import score_dataset
 from scoring_model.evaluation import Evaluation, EvaluationError, evaluate
 from scoring_model.evaluation.holdout import WITHOUT_RINGS
 from scoring_model.evaluation.labels import read_labels
 from scoring_model.evaluation.stopped import ASSUMED, Stopped
 from scoring_model.monitoring import monitor
+from scoring_model.monitoring.reading import files_of
 from scoring_model.records import NEVER
+from scoring_model.records.layout import MissingColumns
 from scoring_model.records.observation import STOPPED
 from scoring_model.records.schema import OutcomeSchema
 from scoring_model.records.sheet import CONTRACT_MARK
@@ -247,7 +250,12 @@ def test_labels_may_say_who_was_stopped(scorer: Scorer, records: Path, scored: P
 def german(training: Training, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The same bundle, of a configuration that names columns of what was decided."""
     words = {"passed": ("ja",), "failed": ("nein",), "approved": ("gut",), "declined": ("schlecht",)}
-    names = {"outcome": "Entscheidung", "resolution": "Prüfung", "closedAt": "Ende"}
+    names = {
+        "outcome": "Entscheidung",
+        "resolution": "Prüfung",
+        "closedAt": "Ende",
+        "propensity": "Ziehung",
+    }
     schema = replace(training.bundle.contents.schema, columns=names, outcomes=OutcomeSchema(**words))
     path = tmp_path_factory.mktemp("german") / "bundle"
     replace(training.bundle, contents=replace(training.bundle.contents, schema=schema)).save(path)
@@ -285,6 +293,63 @@ def test_a_scored_file_keeps_who_was_stopped(
     watched = monitor(german, tmp_path / f"scored{ending}", labels=labels)
     assert watched.population == monitor(german, decided, labels=labels).population
     assert "applicants were stopped" in watched.population
+
+
+@pytest.mark.parametrize("out", ["scored.csv", "scored.parquet", "scored"])
+def test_a_scored_file_keeps_the_control_group(
+    german: Path, decided: pa.Table, labels: pa.Table, out: str, tmp_path: Path
+) -> None:
+    """Of those who would be refused every fourth passed: later labels weigh them as those of the records do."""
+    row = np.arange(len(decided))
+    passes = set_column(decided, "Entscheidung", np.where((row % 10 == 0) & (row % 40 != 0), "nein", "ja"))
+    drawn = np.where(row % 40 == 0, 0.25, np.where(row % 10 == 0, np.nan, 1.0))
+    sampled = passes.append_column("Ziehung", pa.array(drawn, mask=np.isnan(drawn)))
+    for number, part in enumerate(
+        (sampled.slice(0, 1), sampled.slice(1))
+    ):  # nobody was drawn in one of the files
+        pq.write_table(part, tmp_path / f"records-{number}.parquet")
+    files = sorted(tmp_path.glob("records-*.parquet"))
+    if out == "scored":
+        score_dataset(german, list(map(str, files)), str(tmp_path / out), processes=1)
+    else:
+        score_file(Scorer.load(german), files, tmp_path / out)
+    expected = evaluate(german, sampled, labels=labels)
+    assert expected.records.weights is not None
+    found = evaluate(german, files_of(tmp_path / out), labels=labels)
+    assert values(found) == values(expected)
+    assert values(found) != values(evaluate(german, decided, labels=labels))
+    assert found.coverage == expected.coverage
+    watched = monitor(german, tmp_path / out, labels=labels)
+    assert watched.population == monitor(german, sampled, labels=labels).population
+    assert "1 / propensity" in watched.population
+
+
+def test_files_of_which_some_say_what_was_decided_are_refused(
+    german: Path, decided: pa.Table, labels: pa.Table, tmp_path: Path
+) -> None:
+    """Whoever was stopped in the others would count as genuine, unless the labels say what was decided."""
+    scorer, folder = Scorer.load(german), tmp_path / "scored"
+    folder.mkdir()
+    bare = decided.drop_columns(["Entscheidung", "Ende"])
+    for number, part in enumerate((bare.slice(0, 1000), decided.slice(1000))):
+        pq.write_table(part, tmp_path / f"records-{number}.parquet")
+        score_file(scorer, tmp_path / f"records-{number}.parquet", folder / f"scored-{number}.parquet")
+    files, scored = sorted(tmp_path.glob("*.parquet")), sorted(folder.glob("*.parquet"))
+    for source, message in (
+        (files, "the column 'Entscheidung' is not in 'records-0.parquet'.*; the column 'Ende' is not in"),
+        (scored, "the column 'observedUntil' is not in 'scored-0.parquet', though in other files: whoever"),
+    ):
+        for use in (evaluate, monitor):
+            with pytest.raises(ValueError, match=message):
+                use(german, source, labels=labels)
+    with pytest.raises(MissingColumns, match="the column 'Entscheidung' is not in"):
+        score_file(scorer, files, tmp_path / "all.csv")
+    by_labels = decided.select(["recordId", "label", "labelKnownAt", "Entscheidung", "Ende"])
+    expected = evaluate(german, decided, labels=by_labels)
+    assert expected.stopped is not None
+    assert expected.stopped.records > 100
+    for source in (files, scored):
+        assert evaluate(german, source, labels=by_labels).coverage == expected.coverage
 
 
 def test_labels_change_what_was_decided_where_they_say_so(

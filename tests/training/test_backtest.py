@@ -14,6 +14,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 from playwright.async_api import async_playwright
@@ -29,11 +30,16 @@ from report_use import Page
 from running_service import killed_with_children
 from scoring_model.configuration import Configuration, load_configuration
 from scoring_model.contract.outcome import OUTCOMES, Outcome
+from scoring_model.evaluation.bounds import exact_share
+from scoring_model.evaluation.report import Drawing
+from scoring_model.evaluation.report.words import POSSIBLE
 from scoring_model.evaluation.stability import Verdict
 from scoring_model.evaluation.stopped import ASSUMED
 from scoring_model.evaluation.uncertainty import share_of
 from scoring_model.features import FAMILIES
-from scoring_model.records import RecordTable, microseconds
+from scoring_model.history import person_codes
+from scoring_model.records import NEVER, RecordTable, microseconds
+from scoring_model.records.labels import FRAUD, GENUINE, UNLABELLED
 from scoring_model.records.observation import NOT_OBSERVED
 from scoring_model.records.reading import read_records
 from scoring_model.scorer import Scorer
@@ -47,9 +53,9 @@ from scoring_model.training.backtest.calendar import (
     period_of,
     period_start,
 )
-from scoring_model.training.backtest.judging import judge_promise, tally
+from scoring_model.training.backtest.judging import tally
 from scoring_model.training.backtest.report import backtest_report, backtest_summary
-from scoring_model.training.backtest.result import Fold, PromiseMonth
+from scoring_model.training.backtest.result import Fold, PromiseMonth, judge_promise
 from scoring_model.training.backtest.run import _left_out
 from scoring_model.training.run import run_training
 from scoring_model.training.rungs import Rung, run_trial
@@ -203,17 +209,89 @@ def test_who_was_stopped_is_not_called_young() -> None:
     ]
 
 
-def test_promises_are_of_those_who_were_observed() -> None:
-    """Where applicants were stopped, "kept" is said of the others, not of all; without any it is of all."""
+def test_promises_hold_whatever_the_stopped_applicants_were() -> None:
+    """Where applicants were stopped the page says so of promises, and that the other figures are of the others."""
     found = made.made_backtest()
     pages = [
         str(backtest_report(replace(found, left_out=left_out)).sections)
         for left_out in ({"before the first fold": 3}, {NOT_OBSERVED: 271})
     ]
-    for said in ("Of all promises by month{}: trained", "instead of once{}: ", "Promises by month{}, and"):
-        everyone, observed = said.format(""), said.format(", among those who were observed")
-        assert [everyone in page for page in pages] == [True, False]
-        assert [observed in page for page in pages] == [False, True]
+    whatever, observed = ", whatever the stopped applicants were", ", among those who were observed"
+    for said, of_whom in (
+        ("Of all promises by month{}: trained", whatever),
+        ("instead of once{}: ", observed),
+        ("Promises by month{}, and", whatever),
+    ):
+        assert [said.format("") in page for page in pages] == [True, False]
+        assert [said.format(of_whom) in page for page in pages] == [False, True]
+
+
+def test_a_promise_that_the_stopped_ones_leave_open_says_so() -> None:
+    """Ten of 400 keep 5 % among the observed; ends of 1 to 9 % leave it open, and no range wider than half is shown."""
+    found = made.made_backtest()
+    first = replace(found.promises[0], verdict=Verdict.UNDECIDED, possible=made.estimate(None, 0.01, 0.09))
+    promises = (first, replace(found.promises[2], possible=made.estimate(None, 0.1, 0.9)))
+    open_ = backtest_report(replace(found, left_out={NOT_OBSERVED: 271}, promises=promises))
+    text = str(open_.sections)
+    assert "leave verdicts on “Genuine stepped up or failed” undecided, which those" in text
+    assert "A control group would show what the stopped ones are." in text
+    (drawing,) = open_.sections[0].drawings
+    assert isinstance(drawing, Drawing)
+    assert drawing.grid is not None
+    column = drawing.grid.heads.index(POSSIBLE)
+    assert [row[column].text for row in drawing.grid.rows] == ["1.0% to 9.0%", "can’t know"]
+
+
+@pytest.fixture(scope="module")
+def stopping(small: Path, use: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Configuration]:
+    """Records of a policy of its own, one of each person: many were stopped, of most of whom no label is known."""
+    path = tmp_path_factory.mktemp("stopping") / "records.parquet"
+    text = UNCHECKED.replace("  labels: {", "  columns: {outcome: decision}\n  labels: {")
+    configuration = load_configuration(write_configuration(use.parent, text, name="stopping.yaml"))
+    frame = pq.read_table(small).to_pandas()
+    table = read_records(small, load_configuration(use).schema, labelled=True).table
+    persons = person_codes(table, alone=True)
+    frame = frame[~pd.Series(persons).duplicated().to_numpy()]
+    places, fraud = np.arange(len(frame)), frame["label"] == "fraud"
+    frame["decision"] = np.where((places % 12 == 5) | (fraud & (places % 4 == 2)), "FAILED", "PASSED")
+    stopped, half = frame["decision"] == "FAILED", places % 24 == 5
+    frame.loc[stopped, ["label", "labelKnownAt"]] = None
+    frame.loc[stopped & half, ["label", "labelKnownAt"]] = "genuine", frame["eventTime"].min()
+    frame.to_parquet(path)
+    return path, configuration
+
+
+def test_promises_allow_for_every_label_of_the_stopped(
+    stopping: tuple[Path, Configuration], tmp_path: Path
+) -> None:
+    """Counted from the scores of the fold's bundle: a stopped record counts as an error, or as of the other class."""
+    path, configuration = stopping
+    found = backtest(path, configuration, folds=1, threads=1)
+    (fold,) = found.folds
+    table = read_records(path, configuration.schema, labelled=True).table
+    bundle = run_training(table, as_fold(configuration, fold), threads=1).bundle.save(tmp_path / "bundle")
+    scores = score_table(Scorer.load(bundle), table, reasons=False).decisions.scores
+    inside = table.event_times >= fold.as_of
+    inside &= table.event_times < period_start(period_of(fold.as_of, Unit.MONTH) + 1, Unit.MONTH)
+    observed, fraud = table.observed_until == NEVER, table.labels == FRAUD
+    assert found.stopped == np.count_nonzero(inside & ~observed)
+
+    def count(mask: np.ndarray) -> int:
+        return int(np.count_nonzero(mask))
+
+    for month in found.promises:
+        threshold = fold.fail_from if month.bound == "max_false_reject" else fold.step_up_from
+        wrong = scores >= np.int64(threshold or 0)
+        genuine, maybe = inside & observed & ~fraud, inside & ~observed & (table.labels == UNLABELLED)
+        known = genuine | (inside & ~observed & (table.labels == GENUINE))
+        errors, total, more, others = map(count, (known & wrong, known, maybe & wrong, maybe & ~wrong))
+        assert month.share == exact_share(count(genuine & wrong), count(genuine))
+        assert month.possible is not None
+        assert month.possible.low == exact_share(errors, total + others).low
+        assert month.possible.high == exact_share(errors + more, total + more).high
+        assert total > count(genuine)
+        assert others > 0
+        assert more > 0 or month.bound == "max_false_reject"
 
 
 def in_use(found: Backtest, start: int, step: int) -> Fold:
@@ -468,12 +546,17 @@ def test_true_promises_are_seldom_called_broken(limit: float) -> None:
     """Where the share is the limit, a period is called broken, or kept, with a probability of at most delta."""
     records, delta = 400, 0.025
     chances = binom.pmf(np.arange(records + 1), records, limit)
-    verdicts = [judge_promise(k, records, limit=limit, delta=delta) for k in range(records + 1)]
+    verdicts = [
+        judge_promise(*[share_of(k, records)] * 2, limit=limit, delta=delta) for k in range(records + 1)
+    ]
     for verdict in (Verdict.BROKEN, Verdict.KEPT):
         assert chances[[one is verdict for one in verdicts]].sum() <= delta
     assert verdicts[0] is Verdict.KEPT
     assert verdicts[-1] is Verdict.BROKEN
-    assert judge_promise(0, 0, limit=limit, delta=delta) is Verdict.UNDECIDED
+    assert judge_promise(*[share_of(0, 0)] * 2, limit=limit, delta=delta) is Verdict.UNDECIDED
+    # All labels of the stopped ones have to agree.
+    best, worst = share_of(0, records), share_of(records, records)
+    assert judge_promise(best, worst, limit=limit, delta=delta) is Verdict.UNDECIDED
 
 
 def test_chance_explains_some_broken_promises() -> None:

@@ -15,7 +15,7 @@ import pyarrow.csv
 import pyarrow.parquet
 
 from scoring_model.arrays import BoolArray, IntArray
-from scoring_model.contract.fields import DECIDED_FIELDS
+from scoring_model.contract.fields import PROPENSITY
 from scoring_model.contract.outcome import OUTCOMES
 from scoring_model.records import NEVER, RecordTable
 from scoring_model.records.atomic import atomic_file
@@ -193,14 +193,16 @@ def score_file(
 def scored_columns(result: pa.Table, scorer: Scorer, table: RecordTable) -> pa.Table:
     """Add to decisions the versions of what decided, and what an evaluation needs later: times and who was stopped.
 
-    All files of a bundle whose configuration names columns of what was decided have the same columns.
+    A file without a column of these is one whose records say nothing of it.
     """
-    events, until = table.event_times, table.observed_until
+    events, until, propensities = table.event_times, table.observed_until, table.propensities
     result = _with_versions(result, scorer).append_column("eventTime", _instants(events))
-    if until is None and not set(DECIDED_FIELDS) & {*scorer.contents.schema.columns}:
-        return result
-    until = np.full(len(table), NEVER) if until is None else np.maximum(until, events)
-    return result.append_column(OBSERVED_COLUMN, _instants(until, absent=until == NEVER))
+    if until is not None:
+        until = np.maximum(until, events)
+        result = result.append_column(OBSERVED_COLUMN, _instants(until, absent=until == NEVER))
+    if propensities is not None:
+        result = result.append_column(PROPENSITY, pa.array(propensities, mask=np.isnan(propensities)))
+    return result
 
 
 def _later_labels(as_of: int | None, *tables: RecordTable | None) -> int | None:

@@ -102,8 +102,8 @@ def score(
 
     By event time the records are each other's history. The output has a row for each valid record: recordId,
     scoringScore, scoringOutcome, probability, margin, reasonCodes, modelVersion, policyVersion and eventTime (RFC 3339,
-    for an evaluation once labels are known); where the configuration names columns of what was decided also
-    observedUntil (empty: not stopped; the event time: stopped; else the end of the account). For --out scored.parquet,
+    for an evaluation once labels are known); where the records say what was decided also observedUntil (empty: not
+    stopped; the event time: stopped; else the end of the account), and their propensity. For --out scored.parquet,
     refused rows are in scored.quarantine.csv. With --rules also policyOutcome, decidedBy, decidedByCode and
     ruleHits (docs/rules.md).
     Options marked [folder] are for a folder as --out, see docs/files.md. docs/service-bundles.md#reasons says how

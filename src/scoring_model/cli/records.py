@@ -117,7 +117,7 @@ def check(
     found = _found(reading) | {
         "applicants": whom(reading.table, configuration.training.split.label_maturity, configuration.schema)
     }
-    uses = key_uses(reading.table, configuration.links.link_keys)
+    uses = key_uses(reading.table, configuration.links.link_keys) if len(reading.table) else ()
     absent = without_columns(reading.table, configuration.schema)
     future = later_than_now(reading.table.latest_instant + 1)
     if as_json:
@@ -134,7 +134,8 @@ def _say(found: Mapping[str, object], lists: Mapping[str, Sequence[object]]) -> 
     for name, value in found.items():
         console.say(f"{name}: {console.in_words(value)}")
     for name, lines in lists.items():
-        console.say(f"{name}:")
+        if lines:
+            console.say(f"{name}:")
         for line in lines:
             console.say(f"  {line}")
 

@@ -32,6 +32,8 @@ _INITIAL: Final = re.compile("(?<![a-z])([fl])_name(?![a-z])")
 """First and last names of warehouses: DRV_L_NM."""
 _BEHIND: Final = re.compile(r"\d.*")
 """What a code has behind its letters."""
+_NUMBERED: Final = re.compile("(?<=...)(nr|no|id)$")
+"""Ends of compounds: `Kundennr`, `CARDNO`, `klientid`."""
 _UNSPACED: Final = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]")
 """Letters of scripts that write words, or compounds of them, without blanks between them."""
 
@@ -170,6 +172,7 @@ def links_records(words: str) -> bool:
     ends = tuple(entry for entry in known(synonyms.NUMBERS) if len(entry) >= _COMPOUND)
     return (
         parts[-1] in stems
+        or _NUMBERED.sub("", parts[-1]) in stems
         or (numbered and parts[0] in stems)
         or parts[-1].endswith(long)
         or _without_number(parts[-1]).endswith(unspaced(synonyms.LINKS))

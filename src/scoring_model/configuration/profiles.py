@@ -34,6 +34,7 @@ _BORN: Final = 5_000  # days in a spreadsheet: the year 1913
 _UNIX_RANGE: Final = (946_684_800, 4_102_444_800)  # seconds: the years 2000 to 2100
 _RECENT: Final = (1_262_304_000, 1_893_456_000)
 """Seconds: the years 2010 to 2029; numbers that begin with such a year are later."""
+_SHORT: Final = ("%y%m%d", "%d%m%y")
 _COUNTS_A_DAY: Final = {form: 86_400 * units for form, units in UNIX_UNITS.items()} | {EXCEL: 1}
 _COUNTED: Final = [(form,) for form in UNIX_UNITS]
 _CATEGORIES: Final = 500
@@ -159,7 +160,8 @@ def profile(
         return replace(found, kind=_kind(found, decimal))
     if formats[:1] in _COUNTED and "0" not in nulls:
         return profile(name, raw, (*nulls, "0", "0.0", 0), decimal=decimal, zoned=zoned)
-    zoned = zoned or any(map(_has_zone, values[:_SAMPLE])) or formats[:1] in _COUNTED
+    named = formats[:1] in _COUNTED or any("%z" in text for text in formats)
+    zoned = zoned or named or any(map(_has_zone, values[:_SAMPLE]))
     return replace(found, kind=Kind.TIME, formats=formats, uncertain=uncertain, zoned=zoned)
 
 
@@ -254,7 +256,14 @@ def _counted_format(name: str, texts: Sequence[str]) -> tuple[str, ...] | None:
         return None
     ranges = {form: (_UNIX_RANGE[0] * units, _UNIX_RANGE[1] * units) for form, units in UNIX_UNITS.items()}
     ranges[EXCEL] = (_BORN if born else _EXCEL_RANGE[0], _EXCEL_RANGE[1])
-    return next(((form,) for form, limits in ranges.items() if _counted_within(texts, *limits)), None)
+    counted = (form for form, limits in ranges.items() if _counted_within(texts, *limits))
+    return next(((form,) for form in counted), None) or _short_format(texts)
+
+
+def _short_format(texts: Sequence[str]) -> tuple[str, ...] | None:
+    """Return the format of dates of six digits alone, such as 800312, where only one order of them fits."""
+    fitting = [form for form in _SHORT if _time_share(texts, (form,)) > _MOST]
+    return (fitting[0],) if len(fitting) == 1 and {*map(len, texts)} == {6} else None
 
 
 def _counted_within(texts: Sequence[str], first: float, last: float) -> bool:

@@ -144,7 +144,8 @@ HEADERS: Final = {
         fecha_nacimiento data_nascita nato_il data_nascimento nascimento geboortedatum data_urodzenia födelsedatum
         birthdate birth dateofbirth datum_narození narozen fødselsdato født født_den születési_dátum született
         születési_idő ημερομηνία_γέννησης ημ_γέννησης syntymäaika data_nașterii f_nacimiento fecha_nac f_nac
-        dt_nascimento data_nasc dt_nasc geb geb_dat
+        dt_nascimento data_nasc dt_nasc geb geb_dat född född_den föd_dat geboren nato nata_il nacido nascido_em ur
+        data_ur urodzony naissance
         дата_рождения дата_народження дата_на_раждане datum_rođenja rojstni_datum dátum_narodenia
         doğum_tarihi 生年月日 出生日期 생년월일 تاريخ_الميلاد תאריך_לידה
         tanggal_lahir tarikh_lahir ngày_sinh sünniaeg sünnikuupäev dzimšanas_datums gimimo_data
@@ -616,6 +617,8 @@ LINKS: Final = """
     לקוח חשבון ein ssn oib egn egp kunnr imsi msisdn wallet permis cédula rut curp rfc cuit cuil nit
     perangkat kartu pelanggan thiết_bị thẻ tài_khoản khách_hàng seade ierīce įrenginys kortelė sąskaita
     zariadenie уређај картица рачун dispositiu targeta pesel cnp nik ktp cccd cmnd personnummer isikukood
+    personnr fødselsnummer fødselsnr cpr henkilötunnus hetu bsn burgerservicenummer rodné fiscale svnr tckn снилс nino
+    passport pasaporte passeport passaporte reisepassnr
     last4 ahv visitor beneficiary till paybill agent recipient payee
     sha256 sha1 sha512 md5 hashed hmac haché hachée gehasht 指纹 識別子
 """
@@ -673,7 +676,8 @@ DOCUMENTS: Final = {
     """,
     "DRIVERS_LICENSE": """
         drivers_license driver_s_license driver_license driving_licence driving_license führerschein permis_conduire
-        permis permiso_conducir carnet_conducir licencia_conducir patente patente_guida carta_condução
+        permis permiso_conducir carnet_conducir carné_conducir carné licencia_conducir fahrerlaubnis führerausweis
+        patente patente_guida carta_condução
         carteira_motorista cnh rijbewijs prawo_jazdy körkort kørekort førerkort ajokortti řidičský_průkaz jogosítvány
         ehliyet sürücü_belgesi řp permis_de_conducere δίπλωμα_οδήγησης άδεια_οδήγησης водительское_удостоверение
     """,

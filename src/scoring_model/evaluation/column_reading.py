@@ -66,8 +66,20 @@ class Source:
         """Whether every sheet has a column."""
         return all(column in sheet.columns for sheet in self.sheets)
 
+    def lacking(self, column: str) -> tuple[str, ...]:
+        """Return the names of the files without a column that others have."""
+        held = [column in sheet.columns for sheet in self.sheets]
+        return (
+            tuple(name for name, one in zip(self.files, held, strict=False) if not one) if any(held) else ()
+        )
+
     def read(
-        self, parsers: Mapping[str, ColumnParser], *, required: Collection[str], filled: Collection[str]
+        self,
+        parsers: Mapping[str, ColumnParser],
+        *,
+        required: Collection[str],
+        filled: Collection[str],
+        partly: Collection[str] = (),
     ) -> dict[str, Parsed]:
         """Parse columns.
 
@@ -77,6 +89,8 @@ class Source:
             By column; those that the source lacks are left out.
         required, filled : collection of str
             Columns that must be there, and columns that must have a value in each row.
+        partly : collection of str
+            Columns that some sheets may lack, in whose rows they are missing.
 
         Raises
         ------
@@ -89,10 +103,15 @@ class Source:
         found = {
             column: reduce(
                 Parsed.append,
-                (parse(column, sheet.columns[column], sheet.rows) for sheet in self.sheets),
+                (
+                    parse(column, sheet.columns[column], sheet.rows)
+                    if column in sheet.columns
+                    else Parsed.absent(sheet.rows)
+                    for sheet in self.sheets
+                ),
             )
             for column, parse in parsers.items()
-            if self.holds(column)
+            if self.holds(column) or (column in partly and self.lacking(column))
         }
         self._check(found, filled)
         return found

@@ -241,7 +241,8 @@ def read_labelled(
     """
     schema = with_columns(scorer.contents.schema, by)
     reading = read_records(records, schema, labelled=required and labels is None)
-    accept(reading, max_share=max_bad_share)
+    decided = labels is not None and labels.observed_until is not None
+    accept(replace(reading, undecided=()) if decided else reading, max_share=max_bad_share)
     return reading if labels is None else replace(reading, table=_labelled(reading.table, labels, schema))
 
 

@@ -53,13 +53,26 @@ def possible_share(name: ErrorName, outcomes: Int8Array, found: NotObserved) -> 
     ----------
     Manski 2003, Partial Identification of Probability Distributions, chapter 1 (bounds under selective observation).
     """
-    own = found.labels == FIGURES[name].label
-    errors = [errs(name, part) for part in (outcomes, found.outcomes[own])]
-    unknown = errs(name, found.outcomes[found.labels == NO_LABEL])
-    count, total = (sum(map(measure, errors)) for measure in (np.count_nonzero, len))
-    more, other = int(np.count_nonzero(unknown)), int(np.count_nonzero(~unknown))
-    lowest, highest = share_of(int(count), int(total) + other), share_of(int(count) + more, int(total) + more)
-    return _outer(lowest, highest, len(outcomes))
+    known = np.concatenate([outcomes, found.outcomes[found.labels == FIGURES[name].label]])
+    ends = extreme_shares(name, known, found.outcomes[found.labels == NO_LABEL])
+    return outer(*ends, len(outcomes))
+
+
+def extreme_shares(
+    name: str, known: Int8Array, unknown: Int8Array, measure: Callable[[int, int], Estimate] = share_of
+) -> tuple[Estimate, Estimate]:
+    """Return the least and the greatest share of errors of a class that some labelling gives.
+
+    Parameters
+    ----------
+    known, unknown : ndarray of int8
+        Outcomes of the records of the class, and of those without a label.
+    measure : callable
+        Returns the share of a count.
+    """
+    wrong, could = errs(name, known), errs(name, unknown)
+    count, more = int(np.count_nonzero(wrong)), int(np.count_nonzero(could))
+    return measure(count, len(wrong) + len(could) - more), measure(count + more, len(wrong) + more)
 
 
 def assumed_share(
@@ -258,15 +271,15 @@ def _flip_ends(observed: IntArray, stopped: IntArray) -> Iterator[tuple[str, Pos
             more = int(getattr(unknown, turn))
             lowest = share_of(count, records + int(unknown.records) - more)
             highest = share_of(count + more, records + more)
-            ends = _outer(lowest, highest, int(turns(observed).records[label]))
+            ends = outer(lowest, highest, int(turns(observed).records[label]))
             yield (
                 f"{name}_{turn}",
                 Possible(lowest=lowest.value or 0.0, highest=highest.value or 0.0, ends=ends),
             )
 
 
-def _outer(lowest: Estimate, highest: Estimate, records: int) -> Estimate:
-    """Return the outer ends of two shares."""
+def outer(lowest: Estimate, highest: Estimate, records: int) -> Estimate:
+    """Return the outer ends of the least and the greatest share that some labelling gives."""
     return Estimate(
         value=None,
         low=0.0 if lowest.low is None else lowest.low,

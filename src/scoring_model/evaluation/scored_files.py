@@ -7,6 +7,7 @@ from typing import Final
 import numpy as np
 
 from scoring_model.arrays import FloatArray, IntArray
+from scoring_model.contract.fields import PROPENSITY
 from scoring_model.contract.rules import reference
 from scoring_model.decision.rules import DecisionRules, Decisions
 from scoring_model.evaluation.column_reading import Source, distinct_ids, instants, numbers, texts, values
@@ -16,10 +17,14 @@ from scoring_model.records import NEVER, Column, RecordSchema, RecordTable
 from scoring_model.records.cells import plain, text
 from scoring_model.records.columns import Parsed
 from scoring_model.records.labels import UNLABELLED
-from scoring_model.records.observation import OBSERVED_COLUMN, STOPPED
+from scoring_model.records.layout import half_decided
+from scoring_model.records.observation import OBSERVED_COLUMN, STOPPED, sampled
 from scoring_model.scorer import Scorer
 
 SCORE: Final = "scoringScore"
+
+_DECIDED: Final = (OBSERVED_COLUMN, PROPENSITY)
+"""Columns of what the records say of decisions, which some files of a folder may lack."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -34,6 +39,10 @@ class ScoredFile:
     decisions : Decisions
     observed_until : ndarray of shape (n,), int64, or None
         As `RecordTable` has it; None where the file does not say what was decided.
+    propensities : ndarray of shape (n,), float64, or None
+        As `RecordTable` has them.
+    undecided : str
+        Which files do not say what was decided, though others do.
     columns : mapping of str to Column
         The columns that were asked for.
     files : tuple of str
@@ -45,6 +54,8 @@ class ScoredFile:
     event_times: IntArray
     decisions: Decisions
     observed_until: IntArray | None
+    propensities: FloatArray | None
+    undecided: str
     columns: dict[str, Column]
     files: tuple[str, ...]
     notes: tuple[str, ...]
@@ -60,8 +71,10 @@ class ScoredFile:
         Raises
         ------
         EvaluationError
-            If a record has no event time.
+            If a record has no event time, or if only some files say what was decided, and the labels do not.
         """
+        if self.undecided and (labels is None or labels.observed_until is None):
+            raise EvaluationError(f"{name}: {self.undecided}")
         count = len(self.record_ids)
         found, times = np.full(count, UNLABELLED, dtype=np.int8), np.full(count, NEVER, dtype=np.int64)
         events, until = self.event_times, self.observed_until
@@ -75,14 +88,17 @@ class ScoredFile:
                 f"{name}: eventTime: {untimed:,} rows have none; score the records again, or add the column eventTime "
                 "to the labels"
             )
-        return RecordTable(
-            record_ids=self.record_ids,
-            event_times=events,
-            columns=self.columns,
-            labels=found,
-            label_times=times,
-            source_rows=np.arange(count),
-            observed_until=until,
+        return sampled(
+            RecordTable(
+                record_ids=self.record_ids,
+                event_times=events,
+                columns=self.columns,
+                labels=found,
+                label_times=times,
+                source_rows=np.arange(count),
+                propensities=self.propensities,
+                observed_until=until,
+            )
         )
 
 
@@ -109,13 +125,14 @@ def read_scored(source: Source, scorer: Scorer, by: Iterable[str]) -> ScoredFile
         "margin": numbers,
         "eventTime": instants(RecordSchema()),
         OBSERVED_COLUMN: instants(RecordSchema()),
+        PROPENSITY: numbers,
         "modelVersion": values(plain),
         "policyVersion": values(plain),
         **{name: values(_text) for name in by},
     }
     optional = {name for name in ("margin", "eventTime", "policyVersion") if not source.holds(name)}
-    required = {*parsers} - optional - {OBSERVED_COLUMN, *by}
-    parsed = source.read(parsers, required=required, filled=required)
+    required = {*parsers} - optional - {*_DECIDED, *by}
+    parsed = source.read(parsers, required=required, filled=required, partly=_DECIDED)
     absent = [name for name in by if name not in parsed]
     if absent:
         raise EvaluationError(f"{source.name}: by: has no column {', '.join(absent)}")
@@ -133,11 +150,15 @@ def read_scored(source: Source, scorer: Scorer, by: Iterable[str]) -> ScoredFile
         (parsed[name].column if name in parsed else Column.missing(len(record_ids))).gather(NEVER)
         for name in ("eventTime", OBSERVED_COLUMN)
     )
+    propensities = _numbers(parsed.get(PROPENSITY, Parsed.absent(len(record_ids))))
+    lacking = source.lacking(OBSERVED_COLUMN)
     return ScoredFile(
         record_ids=record_ids,
         event_times=events,
         decisions=decisions,
-        observed_until=np.where(until <= events, STOPPED, until) if (until != NEVER).any() else None,
+        observed_until=np.where(until <= events, STOPPED, until) if OBSERVED_COLUMN in parsed else None,
+        propensities=propensities if np.any(propensities > 0) else None,
+        undecided=half_decided(OBSERVED_COLUMN, lacking) if lacking else "",
         columns={name: parsed[name].column for name in by},
         files=source.files,
         notes=tuple(_notes(parsed, scorer)),

@@ -82,12 +82,7 @@ class Stability:
 
         It also covers every label that stopped applicants could have.
         """
-        parts = [one for one in (self.share, self.possible) if one is not None]
-        lows, highs = (
-            [end for end in ends if end is not None]
-            for ends in ([one.low for one in parts], [one.high for one in parts])
-        )
-        return replace(self.share, low=min(lows, default=None), high=max(highs, default=None))
+        return widest(self.share, self.possible)
 
     @property
     def verdict(self) -> Verdict | None:
@@ -108,6 +103,16 @@ class Stability:
     def to_json(self) -> dict[str, Any]:
         """Give the error as a JSON document."""
         return {**members(self), "verdict": self.verdict}
+
+
+def widest(share: Estimate, possible: Estimate | None) -> Estimate:
+    """Return a share with an interval that also covers every label that stopped applicants could have."""
+    parts = [one for one in (share, possible) if one is not None]
+    lows, highs = (
+        [end for end in ends if end is not None]
+        for ends in ([one.low for one in parts], [one.high for one in parts])
+    )
+    return replace(share, low=min(lows, default=None), high=max(highs, default=None))
 
 
 def measure_stability(

@@ -451,7 +451,11 @@ def _matured_errors(evaluation: "EvaluationResult") -> Grid:
             f"{row.share.records:,}",
             ABSENT if row.limit is None else f"at most {percent(row.limit)}",
             Cell(text=row.verdict or ABSENT, tone=VERDICT_TONES[row.verdict]),
-            *([whatever_text(row)] if evaluation.stopped is not None else []),
+            *(
+                [whatever_text(row.possible, row.widest, row.verdict)]
+                if evaluation.stopped is not None
+                else []
+            ),
         )
         for row in evaluation.stability
     ]

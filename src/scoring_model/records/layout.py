@@ -6,6 +6,7 @@ from typing import Final
 from scoring_model.contract.fields import (
     DECIDED_FIELDS,
     LABEL_FIELDS,
+    PROPENSITY,
     REFERENCE_FIELDS,
     SIGNAL_PREFIX,
     signal_field,
@@ -68,7 +69,7 @@ def schema_of(columns: Collection[str], schema: RecordSchema, *, marked: bool = 
         return schema.contract
     if schema.names is not None:
         return schema.contract if schema.names == "contract" else schema
-    later = (*LABEL_FIELDS, *DECIDED_FIELDS)
+    later = (*LABEL_FIELDS, *DECIDED_FIELDS, PROPENSITY)
     needed = {name for field, name in own.items() if field not in later} or {*own.values()}
     if held.issuperset(needed | theirs):
         problem = f"has its own columns {_some(needed)} and also the contract's {_some(theirs)}"
@@ -115,9 +116,17 @@ def unused_columns(columns: Iterable[str], schema: RecordSchema) -> tuple[str, .
 
 def _needed(schema: RecordSchema, *, labelled: bool) -> Iterable[str]:
     known = [] if schema.labels.delay is not None else ["labelKnownAt"]
-    known_later = (*LABEL_FIELDS, *DECIDED_FIELDS)
+    known_later = (*LABEL_FIELDS, *DECIDED_FIELDS, PROPENSITY)
     mapped = [field for field in schema.columns if labelled or field not in known_later]
     return dict.fromkeys([_EVENT, *(["label", *known] if labelled else []), *mapped])
+
+
+def half_decided(column: str, lacking: Collection[str]) -> str:
+    """Say that only some files have a column of what was decided."""
+    return (
+        f"the column {column!r} is not in {_some(lacking)}, though in other files: whoever was stopped there would "
+        "count as observed"
+    )
 
 
 def _some(names: Collection[str]) -> str:

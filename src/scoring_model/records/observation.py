@@ -158,6 +158,11 @@ def unsampled(table: RecordTable) -> RecordTable:
     return without_propensities(table) if table.observed_until is None else replace(table, propensities=None)
 
 
+def sampled(table: RecordTable) -> RecordTable:
+    """Return records whose propensities count: none does if nobody was drawn to stand for those who were stopped."""
+    return table if table.propensities is None or (table.propensities < 1).any() else unsampled(table)
+
+
 def targets_at(table: RecordTable, instant: int, maturity: int) -> NDArray[np.int8]:
     """Return the class of each record of a table that is known at an instant; see `known_targets`."""
     return known_targets(

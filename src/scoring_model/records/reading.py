@@ -30,12 +30,12 @@ from scoring_model.records.dates import guess_dates, is_unlike_iso
 from scoring_model.records.encoding import encode, is_typed, is_zoned
 from scoring_model.records.files import file_sheet, frame_sheet
 from scoring_model.records.labels import UNLABELLED, label_cell, label_rule, label_times
-from scoring_model.records.layout import MissingColumns, check_layout, schema_of, unused_columns
+from scoring_model.records.layout import MissingColumns, check_layout, half_decided, schema_of, unused_columns
 from scoring_model.records.observation import (
     observed_until_of,
     outcome_rule,
     resolution_rule,
-    unsampled,
+    sampled,
 )
 from scoring_model.records.recent import without_old_rows
 from scoring_model.records.record import InvalidRecord, Record, RowViolation, field_rules, in_order
@@ -72,6 +72,8 @@ class Reading:
         `recordId` of the refused rows that have one.
     ids : Column, optional
         `recordId` of all rows, if the source has that column.
+    undecided : tuple of str
+        Which columns of what was decided are in some files and not in others, a sentence for each.
     """
 
     table: RecordTable
@@ -82,6 +84,7 @@ class Reading:
     files: tuple[tuple[str, int], ...] = ()
     refused_ids: Mapping[int, str] = field(default_factory=dict)
     ids: Column | None = field(default=None, repr=False)
+    undecided: tuple[str, ...] = ()
 
 
 def read_records(
@@ -130,10 +133,7 @@ def read_records(
         since = since if len(paths) == 1 else None
         parts = [_read_file(path, schema, labelled=labelled, since=since, ids=ids) for path in paths]
     reading = _reading(parts, schema, paths or ())
-    table = reading.table
-    if table.propensities is None or (table.propensities < 1).any():
-        return reading
-    return replace(reading, table=unsampled(table))  # nobody was drawn to stand for those who were stopped
+    return replace(reading, table=sampled(reading.table))
 
 
 def without_columns(table: RecordTable, schema: RecordSchema) -> str:
@@ -293,7 +293,19 @@ def _read_sheet(
 def _reading(parts: Sequence[_Part], schema: RecordSchema, paths: Sequence[Path]) -> Reading:
     starts = accumulate((part.rows for part in parts), initial=0)
     names = [path.name for path in paths] if len(paths) > 1 else []
-    return replace(_checked(reduce(_joined, parts), schema), files=tuple(zip(names, starts, strict=False)))
+    return replace(
+        _checked(reduce(_joined, parts), schema),
+        files=tuple(zip(names, starts, strict=False)),
+        undecided=tuple(_undecided(parts, names, schema)),
+    )
+
+
+def _undecided(parts: Sequence[_Part], names: Sequence[str], schema: RecordSchema) -> Iterator[str]:
+    """Name the fields of what was decided that some files have and others lack: who was stopped in these is unknown."""
+    for decided in DECIDED_FIELDS:
+        lacking = [name for name, part in zip(names, parts, strict=False) if decided not in part.parsed]
+        if 0 < len(lacking) < len(parts):
+            yield half_decided(schema.column_of(decided), lacking)
 
 
 def _checked(

@@ -97,6 +97,8 @@ def _fits(proposal: Proposal, name: str, column: Profile) -> bool:
         return column.kind not in (Kind.NUMBER, Kind.LIST)
     if name in ("address.line1", "address.city"):
         return column.kind is not Kind.NUMBER and not _are_short(column, _HOUSE_NUMBER)
+    if name == "address.line2":
+        return "address.line1" in proposal.fields
     if name == "documentType":
         return set(column.column.values) <= {*DOCUMENT_TYPES}
     if name in ("citizenship", "address.country"):

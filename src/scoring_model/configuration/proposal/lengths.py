@@ -26,11 +26,15 @@ def find_lengths(proposal: Proposal, given: int | None) -> None:
     if since is not None:
         proposal.partly_known = bool(((since == NEVER) & (targets >= 0)).any())
         proposal.ends = int(max(one[one != NEVER].max(initial=0) for one in (times, since)))
-    if not lengths.links and codes:
+    if not proposal.keys:
+        proposal.decisions.append(
+            "No column links records, so that nothing counts earlier ones: links.keys is empty."
+        )
+    elif not lengths.links and codes:
         proposal.decisions.append(
             "No value of a link key recurs in the file: features that count earlier records are 0 or missing in it."
         )
-    if given is None:
+    if given is None and event is not None:
         _say_delay(proposal)
     seen = times[times != NEVER]
     if not len(seen) or not (targets == 1).any():
@@ -56,8 +60,8 @@ def _say_delay(proposal: Proposal) -> None:
     lengths = proposal.lengths
     if not lengths.measured:
         proposal.decisions.append(
-            f"When labels became known is not in the file: {format_duration(lengths.delay)} after the event is "
-            "assumed. Set records.labels.delay to what is true, and training.split.label_maturity with it."
+            f"No column says when labels became known: {format_duration(lengths.delay)} after the event is assumed. "
+            "Set records.labels.delay to what is true, and training.split.label_maturity with it."
         )
         return
     half, most, longest = (f"{length / DAY:.1f}" for length in lengths.quantiles)
@@ -82,9 +86,12 @@ def _say_parts(proposal: Proposal) -> None:
         )
     elif not parts.enough:
         held = f"the best has {counts}" if counts else "burn-in, gaps and label maturity leave no time"
+        tried = (
+            "" if parts.shares[2] == 0 else "training.split.test: 0 with durations for train and validation, "
+        )
         proposal.decisions.append(
-            f"No split has 20 frauds in each part ({held}): use a longer history, training.split.test: 0 with "
-            "durations for train and validation, a shorter label_maturity, or a lower min_frauds."
+            f"No split has 20 frauds in each part ({held}): use a longer history, {tried}a shorter label_maturity, or "
+            "a lower min_frauds."
         )
     elif not parts.shares[2]:
         proposal.decisions.append(

@@ -174,5 +174,7 @@ def _are_cut(words: str, entry: str) -> bool:
 
 
 def _has_vowels_more(entry: str, header: str) -> bool:
-    """Return whether a header lacks some vowels of an entry: SURNM, PSTCD."""
-    return len(header) < len(entry) and _VOWELS.sub("", header) == _VOWELS.sub("", entry)
+    """Return whether a header lacks some vowels of an entry, and has no other one: SURNM, PSTCD."""
+    letters = iter(entry)
+    within = all(letter in letters for letter in header)
+    return within and len(header) < len(entry) and _VOWELS.sub("", header) == _VOWELS.sub("", entry)

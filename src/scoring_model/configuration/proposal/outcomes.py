@@ -62,7 +62,7 @@ def find_outcomes(proposal: Proposal) -> None:
         proposal.decisions.append(
             "No column says in known words what was decided, so all count as passed. If applicants were stopped, name "
             "records.columns.outcome, resolution and closedAt, and their words in records.outcomes."
-            + (f" {', '.join(named)} may say it: if so, take it out of the signals." if named else "")
+            + (f" {', '.join(named)} may say it: if so, it is no signal." if named else "")
         )
 
 

@@ -132,8 +132,6 @@ def find_keys(proposal: Proposal) -> None:
         proposal.keys[f"{name}{network}"] = (f"signals.{signal.name}{encoding}",)
         if network and proposal.profiles[signal.column].distinct < _UNIQUE:
             proposal.keys[name] = (f"signals.{signal.name}",)
-    if not proposal.keys:
-        proposal.keys["person"] = ()
 
 
 def _find_keys_of_persons(proposal: Proposal) -> None:

@@ -42,10 +42,10 @@ def _lines(found: Proposal, name: str, source: str) -> Iterator[str]:
         is_title = not words_of(signal.column).isascii() and TITLE.fullmatch(signal.column)
         title = f", title: {_text(signal.column)}" if is_title else ""
         yield f"  {_text(signal.name)}: {{type: {signal.type}{protected}{title}}}"
-    yield from ("", "links:", "  keys:")
+    yield from ("", "links:", "  keys:" if found.keys else "  keys: {}")
     for key, fields in found.keys.items():
         yield f"    {_text(key)}: {_flow(fields)}"
-    yield from _windows(found)
+    yield from _windows(found) if found.keys else ()
     yield from ("", "features:", f"  families: {_flow(found.families)}")
     if found.timezone:
         yield "  time_zone: *zone"

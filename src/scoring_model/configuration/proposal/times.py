@@ -183,6 +183,8 @@ def find_known(proposal: Proposal) -> None:
                 f"{column.name} is taken for the time at which labels became known: nearly all frauds have one, "
                 f"{why}. Check records.columns.labelKnownAt."
             )
+        elif name == "labelKnownAt" and column is None:
+            column = next(iter(_shown_times(proposal, label, None)[0]), None)  # but for their order
         if column is None or name in proposal.fields:
             continue
         if come_before(column.times, events):
@@ -195,8 +197,10 @@ def find_known(proposal: Proposal) -> None:
         _with_clock(proposal, name)
 
 
-def _shown_times(proposal: Proposal, label: Profile, events: IntArray) -> tuple[list[Profile], str]:
+def _shown_times(proposal: Proposal, label: Profile, events: IntArray | None) -> tuple[list[Profile], str]:
     """List the times that show when labels became known, and say what shows it beside that nearly all frauds have one.
+
+    Without events they may also lie before these.
 
     Where none does, frauds that another column stopped have a time too: then the header must name fraud.
     """
@@ -204,18 +208,23 @@ def _shown_times(proposal: Proposal, label: Profile, events: IntArray) -> tuple[
     targets = proposal.targets()
     if not len(targets):
         return [], ""
+
+    def since(column: Profile) -> IntArray:
+        return column.times if events is None else events
+
     shown = [
         column
         for column in times
-        if tell_when_known(column.times, events, _with_findings(targets, label, column.times))
+        if tell_when_known(column.times, since(column), _with_findings(targets, label, column.times))
     ]
     named = [
         column
         for column in times
         if tells(column.words, synonyms.FRAUD_STEMS)
-        and tell_when_known(column.times, events, (targets == 1).astype(np.int64))
+        and tell_when_known(column.times, since(column), (targets == 1).astype(np.int64))
     ]
-    return (shown, "records without a label have none") if shown else (named, "and its header names fraud")
+    others = "records without a label" if (targets == -1).any() else "other records"
+    return (shown, f"and hardly any {others}") if shown else (named, "and its header names fraud")
 
 
 def _with_findings(targets: IntArray, label: Profile, times: IntArray) -> IntArray:

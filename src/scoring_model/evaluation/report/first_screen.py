@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from scoring_model.contract.outcome import OUTCOMES
+from scoring_model.estimates import Estimate
 from scoring_model.evaluation.report.section import Card, Cell, Grid, Section, Text
 from scoring_model.evaluation.report.words import (
     ABSENT,
@@ -192,23 +193,31 @@ def _observed(error: Stability) -> str:
         return f"{share} observed, without an interval."
     if error.possible is None:
         return f"{share} observed (95% interval {ends_text(ends)})."
-    if (all_of_them := whatever_text(error)) == CAN_NOT_KNOW:
+    if (all_of_them := whatever_text(error.possible, ends, error.verdict)) == CAN_NOT_KNOW:
         return f"{share} of those who were observed; of all applicants: can’t know."
     return f"{share} of those who were observed; {all_of_them} of all, whatever the stopped ones were."
 
 
-def whatever_text(error: Stability) -> str:
-    """Write the ends of an error over all labels of the stopped applicants, or that they say nothing."""
-    if error.possible is None:
+def whatever_text(possible: Estimate | None, ends: Estimate, verdict: Verdict | None) -> str:
+    """Write the ends of an error over all labels of the stopped applicants, or that they say nothing.
+
+    Parameters
+    ----------
+    possible : Estimate or None
+        None if nobody was stopped.
+    ends : Estimate
+        The share with the interval that the verdict rests on.
+    """
+    if possible is None:
         return ABSENT
-    low, high = error.possible.low or 0.0, 1.0 if error.possible.high is None else error.possible.high
+    low, high = possible.low or 0.0, 1.0 if possible.high is None else possible.high
     if high - low <= WIDEST:
-        return ends_text(error.widest)
+        return ends_text(ends)
     # The end that decides a promise tells something, however far away the other one is.
     return {
-        Verdict.KEPT: f"at most {percent(error.widest.high or 0.0)}",
-        Verdict.BROKEN: f"at least {percent(error.widest.low or 0.0)}",
-    }.get(error.verdict or Verdict.UNDECIDED, CAN_NOT_KNOW)
+        Verdict.KEPT: f"at most {percent(ends.high or 0.0)}",
+        Verdict.BROKEN: f"at least {percent(ends.low or 0.0)}",
+    }.get(verdict or Verdict.UNDECIDED, CAN_NOT_KNOW)
 
 
 def _reason(error: Stability) -> str:

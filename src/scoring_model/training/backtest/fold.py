@@ -109,6 +109,8 @@ class FoldTask:
         Records of all periods from the fold's instant on, in order of time.
     bounds : ndarray of shape (p + 1,), int64
         Places in `judged` at which the periods begin.
+    later_stopped : ndarray of int64
+        Rows of all periods from the fold's instant on that were not observed, in order of time.
     explained : ndarray of int64
         Places in `judged` of the records whose contributions are measured.
     learning : bool
@@ -131,6 +133,7 @@ class FoldTask:
     rings: IntArray
     judged: Labelled
     bounds: IntArray
+    later_stopped: IntArray
     explained: IntArray
     learning: bool
 
@@ -144,9 +147,10 @@ class FoldOutcome:
     document : mapping of str to plain values
         Thresholds, promises, parameters, families; or only `failure`, the reason why there is no model.
     arrays : mapping of str to ndarray
-        `scores`, `outcomes` and `probabilities` of the judged records; `values`, of shape (p, f), and `draws`, of
-        shape (p, 1000, f), of `MODEL_FIGURES` in each period; `learning` and `learning_draws`, of shape (s, 2) and
-        (s, 1000, 2), of `RANKED` for each fitted share of the train part and, last, the whole.
+        `scores`, `outcomes` and `probabilities` of the judged records; `stopped`, the outcomes of `later_stopped`;
+        `values`, of shape (p, f), and `draws`, of shape (p, 1000, f), of `MODEL_FIGURES` in each period; `learning` and
+        `learning_draws`, of shape (s, 2) and (s, 1000, 2), of `RANKED` for each fitted share of the train part and,
+        last, the whole.
     """
 
     document: Mapping[str, Any]
@@ -249,6 +253,7 @@ class _Fold:
                 "scores": decisions.scores,
                 "outcomes": decisions.outcomes,
                 "probabilities": decisions.probabilities,
+                "stopped": rules.decide(session.margins(self._take(task.later_stopped))).outcomes,
                 "values": values,
                 "draws": draws,
                 **learned,

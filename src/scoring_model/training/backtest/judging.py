@@ -3,23 +3,24 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import combinations
+from itertools import combinations, pairwise
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import binom
 
-from scoring_model.arrays import FloatArray
+from scoring_model.arrays import FloatArray, Int8Array, IntArray
 from scoring_model.configuration import CostSettings
 from scoring_model.decision.rules import Decisions, Promise
 from scoring_model.estimates import Estimate, NamedEstimates
 from scoring_model.evaluation import EvaluatedRecords, paired_differences
 from scoring_model.evaluation.bounds import exact_share
+from scoring_model.evaluation.coverage import Selection
 from scoring_model.evaluation.draws import Draws
 from scoring_model.evaluation.figures import Figures, measure_figures
 from scoring_model.evaluation.metrics import known
-from scoring_model.evaluation.rates import errs
+from scoring_model.evaluation.possible import extreme_shares, outer
 from scoring_model.evaluation.stability import Verdict
 from scoring_model.evaluation.uncertainty import drawn_estimate
 from scoring_model.figures import FIGURES, bounded
@@ -34,6 +35,7 @@ from scoring_model.training.backtest.result import (
     ModelPeriod,
     PromiseMonth,
     PromiseTally,
+    judge_promise,
 )
 
 WORTH: Final = (
@@ -80,6 +82,42 @@ class _Measured:
             records,
             {name: found.estimates[name] for name in names},
             {name: found.draws[name] for name in names},
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class _Tested:
+    """The records of a period that promises are tested on.
+
+    Parameters
+    ----------
+    order : ndarray of shape (s,), int64
+        The order of the records that were not observed: those without a label are last.
+    places : three pairs of ndarray of int64
+        Of genuine persons and of frauds, each person and each ring once: among the observed records; among these
+        followed by all others, of known class; and of those without a label, which may belong to either class. Nobody
+        knows whether such frauds belong together, so each counts.
+    """
+
+    order: IntArray
+    places: tuple[tuple[IntArray, IntArray], ...]
+
+    @classmethod
+    def of(cls, history: History, judged: Selection, observed: slice, stopped: slice) -> "_Tested":
+        rows, targets = judged.rows[observed], judged.targets[observed]
+        others, labels = judged.stopped[stopped], judged.stopped_labels[stopped]
+        order = np.argsort(labels < 0, kind="stable")
+        labelled, unlabelled = np.split(others[order], [np.count_nonzero(labels >= 0)])
+        known = np.concatenate([rows, labelled])
+        classes = np.concatenate([targets, labels[labels >= 0]])
+        persons, rings = history.tested(known, classes, unlabelled, history.as_of)
+        return cls(
+            order,
+            (
+                history.tested(rows, targets, others[:0], history.as_of),
+                (persons[persons < len(known)], rings),
+                (persons[persons >= len(known)], len(known) + np.arange(len(unlabelled))),
+            ),
         )
 
 
@@ -141,7 +179,7 @@ class Judge:
     def _decisions(self, model: int, span: slice) -> Decisions:
         """Return the decisions of a model about judged records; its scores stand for margins."""
         fold, arrays = self._plan.folds[model], self._outcomes[model].arrays
-        first = self._plan.first_place(fold)
+        first = self._plan.bounds_of(fold)[0][0]
         own = slice(span.start - first, span.stop - first)
         scores = arrays["scores"][own]
         return Decisions(
@@ -163,13 +201,15 @@ class Judge:
         )
 
     def _promises_of(self, cadence: str, period: int, model: int) -> Iterator[PromiseMonth]:
+        tested = self._tested[period]
         outcomes = self._decisions(model, self._span(period)).outcomes
-        persons, rings = self._tested[period]
+        every = np.concatenate([outcomes, self._stopped_outcomes(model, period)[tested.order]])
         for plain in self._outcomes[model].document["promises"]:
             promise = Promise(**plain)
             error = bounded(promise.bound)
-            tested = outcomes[rings if error.label else persons]
-            errors = int(np.count_nonzero(errs(error.key, tested)))
+            observed, known, unknown = (places[error.label or 0] for places in tested.places)
+            share, _ = extreme_shares(error.key, outcomes[observed], outcomes[:0], exact_share)
+            ends = extreme_shares(error.key, every[known], every[unknown], exact_share)
             yield PromiseMonth(
                 cadence=cadence,
                 period=self._names[period],
@@ -177,18 +217,23 @@ class Judge:
                 bound=promise.bound,
                 limit=promise.limit,
                 delta=promise.delta,
-                share=exact_share(errors, len(tested)),
-                verdict=judge_promise(errors, len(tested), limit=promise.limit, delta=promise.delta),
+                share=share,
+                verdict=judge_promise(*ends, limit=promise.limit, delta=promise.delta),
+                possible=outer(*ends, len(observed)) if len(tested.order) else None,
             )
 
+    def _stopped_outcomes(self, model: int, period: int) -> Int8Array:
+        """Return the outcomes that a model gives the records of a period that were not observed."""
+        bounds, fold = self._plan.stopped_bounds, self._plan.folds[model]
+        first = self._plan.bounds_of(fold)[1][0]
+        found: Int8Array = self._outcomes[model].arrays["stopped"]
+        return found[bounds[period] - first : bounds[period + 1] - first]
+
     @cached_property
-    def _tested(self) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-        """Return the places, in each period, of one record of each genuine person and of each ring of frauds."""
-        judged, nobody = self._plan.judged, np.empty(0, dtype=np.int64)
-        spans = [self._span(period) for period in range(len(self._names))]
+    def _tested(self) -> list[_Tested]:
         return [
-            self._history.tested(judged.rows[span], judged.targets[span], nobody, self._history.as_of)
-            for span in spans
+            _Tested.of(self._history, self._plan.judged, self._span(period), slice(start, end))
+            for period, (start, end) in enumerate(pairwise(self._plan.stopped_bounds.tolist()))
         ]
 
     def cadences(self) -> tuple[tuple[CadenceResult, ...], tuple[CadenceDifference, ...]]:
@@ -302,7 +347,7 @@ class Judge:
 
     def _points(self, fold: PlannedFold, outcome: FoldOutcome) -> Iterator[LearningPoint]:
         values, draws = outcome.arrays["learning"], outcome.arrays["learning_draws"]
-        frauds = self._count(1, slice(self._plan.first_place(fold), None))
+        frauds = self._count(1, slice(self._plan.bounds_of(fold)[0][0], None))
         for place, size in enumerate(outcome.document["learning"]):
             yield LearningPoint(
                 as_of=fold.as_of,
@@ -317,21 +362,6 @@ class Judge:
                     for column, name in enumerate(RANKED)
                 },
             )
-
-
-def judge_promise(errors: int, records: int, *, limit: float, delta: float) -> Verdict:
-    """Test a promise on fresh records by exact binomial tests at the level `delta` on either side.
-
-    Examples
-    --------
-    >>> judge_promise(10, 1000, limit=0.05, delta=0.05), judge_promise(50, 1000, limit=0.05, delta=0.05)
-    (<Verdict.KEPT: 'kept'>, <Verdict.UNDECIDED: 'undecided'>)
-    """
-    if records and binom.sf(errors - 1, records, limit) <= delta:
-        return Verdict.BROKEN
-    if records and binom.cdf(errors, records, limit) <= delta:
-        return Verdict.KEPT
-    return Verdict.UNDECIDED
 
 
 def tally(months: Sequence[PromiseMonth]) -> tuple[PromiseTally, ...]:

@@ -67,9 +67,8 @@ class Matrices:
     def _task(self, number: int, state: FittedState, own: str | None, places: IntArray) -> FoldTask:
         plan, times = self._plan, self._history.table.event_times
         fold = plan.folds[number]
-        b, first = fold.split.boundaries, plan.first_place(fold)
-        judged, targets = plan.judged.rows[first:], plan.judged.targets[first:]
-        bounds: IntArray = plan.bounds[fold.period - plan.folds[0].period :] - first
+        b, (bounds, stopped) = fold.split.boundaries, plan.bounds_of(fold)
+        judged, targets = plan.judged.rows[bounds[0] :], plan.judged.targets[bounds[0] :]
         return FoldTask(
             number=number,
             state=state,
@@ -91,8 +90,9 @@ class Matrices:
             persons=fold.persons,
             rings=fold.rings,
             judged=_labelled(judged, targets, times),
-            bounds=bounds,
-            explained=sample_rows(int(bounds[1]), limit=EXPLAINED),
+            bounds=bounds - bounds[0],
+            later_stopped=plan.judged.stopped[stopped[0] :],
+            explained=sample_rows(int(bounds[1] - bounds[0]), limit=EXPLAINED),
             learning=number in spread(len(plan.folds), LEARNING_FOLDS),
         )
 

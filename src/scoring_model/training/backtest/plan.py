@@ -153,8 +153,8 @@ class Plan:
         In order of time, at least one.
     judged : Selection
         The judged records in order of time: those of whole periods after the first fold, all of them mature.
-    bounds : ndarray of shape (p + 1,), int64
-        Places in `judged` at which the p periods begin, and their number.
+    bounds, stopped_bounds : ndarray of shape (p + 1,), int64
+        Places in the rows of `judged`, and in its stopped ones, at which the p periods begin; last, their number.
     """
 
     unit: Unit
@@ -164,6 +164,7 @@ class Plan:
     impossible: tuple[ImpossibleFold, ...]
     judged: Selection
     bounds: IntArray
+    stopped_bounds: IntArray
 
     @property
     def periods(self) -> range:
@@ -171,9 +172,10 @@ class Plan:
         first = self.folds[0].period
         return range(first, first + len(self.bounds) - 1)
 
-    def first_place(self, fold: PlannedFold) -> int:
-        """Return the place in `judged` of the first record that the fold's model decides about."""
-        return int(self.bounds[fold.period - self.folds[0].period])
+    def bounds_of(self, fold: PlannedFold) -> tuple[IntArray, IntArray]:
+        """Return the bounds of the periods that the fold's model decides about."""
+        first = fold.period - self.folds[0].period
+        return self.bounds[first:], self.stopped_bounds[first:]
 
     def describe(self) -> Iterator[str]:
         """Yield a sentence for each fold that is possible, and one for each that is not."""
@@ -232,18 +234,32 @@ def make_plan(
         raise BacktestError("no fold is possible:\n" + "\n".join(reasons or nothing))
     starts = [period_start(period, unit) for period in range(found[0].period, last + 1)]
     judged = select(history.table, as_of=history.as_of, maturity=maturity, matured_only=True)
-    times = history.table.event_times[judged.rows]
-    inside = np.flatnonzero((times >= starts[0]) & (times < starts[-1]))
-    order = inside[np.argsort(times[inside], kind="stable")]
+    (order, bounds), (stopped, stopped_bounds) = (
+        _in_periods(events[rows], starts) for rows in (judged.rows, judged.stopped)
+    )
     return Plan(
         unit=unit,
         cadences=tuple(cadences),
         window=chosen,
         folds=tuple(found),
         impossible=tuple(impossible),
-        judged=replace(judged, rows=judged.rows[order], targets=judged.targets[order]),
-        bounds=np.searchsorted(times[order], starts),
+        judged=replace(
+            judged,
+            rows=judged.rows[order],
+            targets=judged.targets[order],
+            stopped=judged.stopped[stopped],
+            stopped_labels=judged.stopped_labels[stopped],
+        ),
+        bounds=bounds,
+        stopped_bounds=stopped_bounds,
     )
+
+
+def _in_periods(times: IntArray, starts: Sequence[int]) -> tuple[IntArray, IntArray]:
+    """Return the places of the times from the first start to the last one, in order, and where each period begins."""
+    inside = np.flatnonzero((times >= starts[0]) & (times < starts[-1]))
+    order = inside[np.argsort(times[inside], kind="stable")]
+    return order, np.searchsorted(times[order], starts)
 
 
 def _try_all(

@@ -18,7 +18,6 @@ from scoring_model.evaluation.report.words import (
 )
 from scoring_model.figures import FIGURES, bounded
 from scoring_model.findings import State
-from scoring_model.records.observation import NOT_OBSERVED
 from scoring_model.training.backtest.calendar import day_text
 from scoring_model.training.backtest.result import NEVER_RETRAINED, BacktestResult, Fold, PromiseTally
 from scoring_model.training.backtest.sections import (
@@ -75,6 +74,7 @@ def _summary(backtest: BacktestResult) -> Section:
         title="What happened",
         texts=(
             Text(text=_promise_sentence(backtest), kind="lead"),
+            *_open_sentences(backtest),
             *_cadence_sentences(backtest),
             _left_out(backtest),
             *(f"{one}." for one in backtest.findings if one.state is State.FOUND and not one.muted),
@@ -96,12 +96,28 @@ def _promise_sentence(backtest: BacktestResult) -> str:
             f"trained every {cadence}, {kept:,} of {judged:,} promises were kept, {undecided:,} undecided, "
             f"{broken:,} broken"
         )
-    return f"Of all promises by {backtest.unit}{_among(backtest)}: {'; '.join(parts)}."
+    return f"Of all promises by {backtest.unit}{_whatever(backtest)}: {'; '.join(parts)}."
+
+
+def _whatever(backtest: BacktestResult) -> str:
+    """Say that verdicts hold for all labels of the stopped ones, where there are some."""
+    return ", whatever the stopped applicants were" if backtest.stopped else ""
+
+
+def _open_sentences(backtest: BacktestResult) -> Iterator[str]:
+    """Say of which promises nothing can be known since applicants were stopped."""
+    bounds = dict.fromkeys(one.bound for one in backtest.promises if one.waits_for_stopped)
+    if bounds:
+        names = " and ".join(f"“{bounded(bound).title}”" for bound in bounds)
+        yield (
+            f"The labels of the stopped applicants leave verdicts on {names} undecided, which those who were observed "
+            "would decide. A control group would show what the stopped ones are."
+        )
 
 
 def _among(backtest: BacktestResult) -> str:
     """Say of whom figures are where that is not everyone: the stopped ones are in none, whatever they were."""
-    return ", among those who were observed" if backtest.left_out.get(NOT_OBSERVED) else ""
+    return ", among those who were observed" if backtest.stopped else ""
 
 
 def _cadence_sentences(backtest: BacktestResult) -> Iterator[str]:
@@ -142,7 +158,7 @@ def _tallies(backtest: BacktestResult) -> Grid:
         "explained": "Chance explains",
         "p_value": "p-value",
     }
-    caption = f"Promises by {backtest.unit}{_among(backtest)}, and how many broken ones chance explains"
+    caption = f"Promises by {backtest.unit}{_whatever(backtest)}, and how many broken ones chance explains"
     return Grid.of("tallies", caption, heads, map(_tally, backtest.tallies))
 
 

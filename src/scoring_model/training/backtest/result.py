@@ -5,6 +5,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
+from scipy.stats import binom
+
 from scoring_model.arrays import IntArray
 from scoring_model.configuration import SplitSettings, Tuned
 from scoring_model.decision.rules import Promise
@@ -14,6 +16,7 @@ from scoring_model.evaluation.stability import Verdict
 from scoring_model.figures import bounded
 from scoring_model.findings import Finding
 from scoring_model.records import format_duration, rfc3339
+from scoring_model.records.observation import NOT_OBSERVED
 from scoring_model.training.backtest.plan import ImpossibleFold
 from scoring_model.training.split import PartSummary
 
@@ -79,6 +82,22 @@ def _length(value: float) -> float | str:
     return format_duration(value) if isinstance(value, int) and value else value
 
 
+def judge_promise(lowest: Estimate, highest: Estimate, *, limit: float, delta: float) -> Verdict:
+    """Test a promise on fresh records by exact binomial tests at the level `delta` on either side.
+
+    Parameters
+    ----------
+    lowest, highest : Estimate
+        Least and greatest share of errors, with their counts, over all labels that stopped applicants could have: it is
+        broken if the least one breaks it, and kept if the greatest one keeps it.
+    """
+    if lowest.records and binom.sf((lowest.count or 0) - 1, lowest.records, limit) <= delta:
+        return Verdict.BROKEN
+    if highest.records and binom.cdf(highest.count or 0, highest.records, limit) <= delta:
+        return Verdict.KEPT
+    return Verdict.UNDECIDED
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PromiseMonth:
     """One promise in one period.
@@ -90,10 +109,12 @@ class PromiseMonth:
     delta : float
         Chance with which the promise may be false, and level of this test.
     share : Estimate
-        Errors among one record of each genuine person, or of each ring of frauds, of the period.
+        Errors among one observed record of each genuine person, or of each ring of frauds, of the period.
     verdict : Verdict
         Broken if so many errors have a probability of at most `delta` where the share is the limit, kept if so few
-        have, else undecided.
+        have, else undecided. Where applicants were stopped: if so with every label that these could have.
+    possible : Estimate or None
+        Ends of the share over all labels that stopped applicants could have; None if nobody was stopped.
     """
 
     cadence: str
@@ -104,6 +125,13 @@ class PromiseMonth:
     delta: float
     share: Estimate
     verdict: Verdict
+    possible: Estimate | None = None
+
+    @property
+    def waits_for_stopped(self) -> bool:
+        """Whether the verdict is open for the labels of stopped applicants alone."""
+        observed = judge_promise(self.share, self.share, limit=self.limit, delta=self.delta)
+        return self.verdict is Verdict.UNDECIDED and observed is not Verdict.UNDECIDED
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -315,6 +343,11 @@ class BacktestResult:
     record_ids: tuple[str, ...] = field(repr=False)
     scores: Mapping[int, IntArray] = field(repr=False)
     population: str = field(default="", repr=False)
+
+    @property
+    def stopped(self) -> int:
+        """Records of the judged periods that were not observed."""
+        return self.left_out.get(NOT_OBSERVED, 0)
 
     @cached_property
     def table(self) -> Table:

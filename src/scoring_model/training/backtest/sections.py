@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING, Final
 
 from scoring_model.estimates import Estimate
 from scoring_model.evaluation.report import Cell, Drawing, Grid, Section
+from scoring_model.evaluation.report.first_screen import whatever_text
 from scoring_model.evaluation.report.section import Row
 from scoring_model.evaluation.report.words import (
     ABSENT,
+    POSSIBLE,
     VERDICT_TONES,
     Writer,
     change_writer,
@@ -20,6 +22,7 @@ from scoring_model.evaluation.report.words import (
     tone_of,
     unbroken,
 )
+from scoring_model.evaluation.stability import widest
 from scoring_model.figures import FIGURES, bounded
 from scoring_model.training.backtest.calendar import day_text
 from scoring_model.training.backtest.fold import RANKED
@@ -54,7 +57,14 @@ def promises_section(backtest: BacktestResult) -> Section:
             f"Each promise is tested on one record of each genuine person and of each ring of frauds of the "
             f"{backtest.unit}. It is broken if so many errors would have a probability of at most delta even if the "
             "share were the limit, kept if so few would have, and undecided otherwise; delta is the chance with which "
-            "the promise of a single model may be false.",
+            "the promise of a single model may be false."
+            + (
+                " Where applicants were stopped it is broken or kept only if it were with every label that these could "
+                "have, each person once; frauds among them would count one by one. Errors, shares and drawings are of "
+                "those who were observed."
+                if backtest.stopped
+                else ""
+            ),
             "Chance explains as many broken promises as the 95% quantile of a binomial distribution: each "
             f"{backtest.unit} has a chance of at most 2 delta, one for the certificate of the thresholds and one for "
             f"the test. The p-value is the probability of at least as many. Models share training records and "
@@ -84,6 +94,7 @@ def _promises(backtest: BacktestResult, cadence: str) -> Drawing:
         "errors": "Errors",
         "records": "Of",
         "share": "Share",
+        **({"possible": POSSIBLE} if backtest.stopped else {}),
         "verdict": "Verdict",
     }
     return Drawing(
@@ -93,14 +104,17 @@ def _promises(backtest: BacktestResult, cadence: str) -> Drawing:
         alt=f"One panel for each promise, by {backtest.unit}. Broken: {broken or 'none'}.",
         caption="Bars: exact 95% intervals of each period by itself. Crosses: broken promises.",
         grid=Grid.of(
-            f"promises-{cadence}", f"Promises, trained every {cadence}", heads, map(_promise, periods)
+            f"promises-{cadence}",
+            f"Promises, trained every {cadence}",
+            heads,
+            map(partial(_promise, backtest), periods),
         ),
         height=1.0 + 1.7 * len(bounds),
         rows=len(bounds),
     )
 
 
-def _promise(one: PromiseMonth) -> Row:
+def _promise(backtest: BacktestResult, one: PromiseMonth) -> Row:
     return (
         Cell(text=unbroken(one.period), key=f"{one.period} {one.bound}"),
         unbroken(day_text(one.as_of)),
@@ -109,6 +123,11 @@ def _promise(one: PromiseMonth) -> Row:
         f"{one.share.count:,}",
         f"{one.share.records:,}",
         estimate_text(one.share),
+        *(
+            [whatever_text(one.possible, widest(one.share, one.possible), one.verdict)]
+            if backtest.stopped
+            else []
+        ),
         Cell(text=str(one.verdict), tone=VERDICT_TONES[one.verdict]),
     )
 
