@@ -106,7 +106,10 @@ def test_the_signal_decides(store_url: str, sealed: Path) -> None:
                 made = await sandbox.verify(**sent, sandboxOutcome=wish)
                 assert not {"decidedBy", "policyOutcome", "decidedByCode"} & made.keys()
                 row = (await table(world.url, VerificationRow))[-1]
-                policy, codes = row.policy_outcome or row.outcome, [one["code"] for one in made["reasonCodes"]]
+                policy, codes = (
+                    row.policy_outcome or row.outcome,
+                    [one["code"] for one in made["reasonCodes"]],
+                )
                 assert (made["scoringOutcome"], row.decided_by) == (wish or policy, "sandbox")
                 assert (codes[:1] == ["SANDBOX_OUTCOME"]) == (wish in (Outcome.STEPPED_UP, Outcome.FAILED))
                 assert (len(codes) > (wish is not None)) == (policy != "PASSED" != made["scoringOutcome"])
