@@ -109,3 +109,14 @@ def test_formats_of_one_percent_are_proposed_or_named(tmp_path: Path, capsys: Ca
     assert "to decide: add formats to records.format.dates for dob like '9999-99 a' (90 rows)" in said
     code, _, error = run(capsys, "check", path, "--config", out)
     assert (code, "dob like '9999-99 a' (90 rows)" in error) == (1, True)
+
+
+def test_days_of_no_calendar_lack_no_format(tmp_path: Path, capsys: Captured) -> None:
+    """Their form is a known one."""
+    path, out = tmp_path / "in.csv", tmp_path / "use.yaml"
+    write(path, {"%d/%m/%Y": 0.9, "31/02/%Y": 0.1})
+    code, said, error = run(capsys, "init", path, "--out", out)
+    assert code == 0, error
+    assert "refused rows: dob not_a_date: 300 of 3000" in said
+    assert "to decide: these are no days of the calendar: dob like '99/99/9999' (300 rows)" in said
+    assert "add formats" not in said

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from scoring_model.contract.rules import FORM, Rule
+from scoring_model.contract.violation import Violation
 from scoring_model.records.atomic import atomic_file
 from scoring_model.records.encoding import encode
 from scoring_model.records.file_format import FileFormat
@@ -188,21 +189,27 @@ def accept(reading: Reading, *, max_share: float) -> None:
 def unread_forms(reading: Reading) -> str:
     """Name the forms of dates and numbers in 1 % of the rows or more that nothing reads; empty if there are none."""
     forms = Counter(
-        (found.code == Rule.WRONG_TYPE, found.field, found.detail.rpartition(FORM)[2])
+        (_advice(found), found.field, found.detail.rpartition(FORM)[2])
         for _, found in reading.violations
         if FORM in found.detail
     )
     said = ""
-    for is_number, advice in enumerate(
-        ("add formats to records.format.dates", "check records.format.decimal")
-    ):
+    for advice in sorted({advice for advice, _, _ in forms}):
         listed = [
             f"{field} like {form!r} ({count:,} rows)"
-            for (kind, field, form), count in forms.most_common()
-            if kind == bool(is_number) and count >= _SOME * reading.rows
+            for (given, field, form), count in forms.most_common()
+            if given == advice and count >= _SOME * reading.rows
         ]
-        said += f"; {advice} for {', '.join(listed[:_FORMS])}" if listed else ""
+        said += f"; {advice} {', '.join(listed[:_FORMS])}" if listed else ""
     return said
+
+
+def _advice(found: Violation) -> str:
+    if found.code == Rule.WRONG_TYPE:
+        return "check records.format.decimal for"
+    if found.detail.startswith("must be a day of the calendar"):
+        return "these are no days of the calendar:"
+    return "add formats to records.format.dates for"
 
 
 _FORMS: Final = 5
