@@ -5,7 +5,8 @@ the first run: about 30, 60 or 90 frauds, rings that last 1, 10 or 30 days or no
 half as many records on weekends. The truth is that of a great many rings. In the mean over cells each figure must be
 covered in 93 to 99 % of samples that have at least ten rings, in no cell in less than 89 % (ROC AUC below 30 rings:
 84 %, where the page calls it approximate). Without rings intervals may be at most 1.15 times as wide as percentiles of
-draws of days.
+draws of days, or as 95 % take (3.92 standard deviations of the figure from sample to sample) where that is wider: those
+percentiles cover ROC AUC in 83 to 90 %.
 
 Two worlds more have rings that must be found: of a device, where each record has a carrier's network too; and stolen
 cards that pay at merchants, each of which holds frauds of several.
@@ -27,7 +28,7 @@ from scoring_model.evaluation import EvaluatedRecords
 from scoring_model.evaluation.draws import Draws
 from scoring_model.evaluation.figures import measure_figures
 from scoring_model.evaluation.fraud_rings import rings_of_frauds
-from scoring_model.evaluation.uncertainty import interval_of
+from scoring_model.evaluation.uncertainty import interval_of, normal_quantile
 from scoring_model.history import LinkKey
 from scoring_model.records import Column, RecordTable
 
@@ -157,10 +158,8 @@ def truth(cell: Cell | Shared) -> dict[str, float]:
     return {name: found[name].value or 0.0 for name in FIGURES}
 
 
-def sample(
-    seed: int, *, cell: Cell | Shared
-) -> dict[str, tuple[float | None, float | None, float | None, float | None]]:
-    """Return the ends of each figure, and those of percentiles of draws of days; None below ten rings."""
+def sample(seed: int, *, cell: Cell | Shared) -> dict[str, tuple[float | None, ...]]:
+    """Return the ends of each figure, those of percentiles of draws of days, and its value; None below ten rings."""
     records = draw(np.random.default_rng(seed), cell)
     found = measure_figures(records, records.draws(), costs=COSTS)
     plain = Draws.of(records.event_times)
@@ -168,25 +167,27 @@ def sample(
     return {
         name: (found.estimates[name].low, found.estimates[name].high)
         + ((None, None) if days is None else interval_of(days.draws[name]))
+        + (found.estimates[name].value,)
         for name in FIGURES
     }
 
 
 def judge(
     pool: ProcessPoolExecutor, cell: Cell | Shared, repeats: int
-) -> Iterator[tuple[str, float, float | None]]:
-    """Yield the coverage of each figure, and the ratio of widths where there are no rings."""
+) -> Iterator[tuple[str, float, tuple[float, float] | None]]:
+    """Yield the coverage of each figure; where there are no rings its width and that needed, by that of percentiles."""
     true = truth(cell)
     samples = list(pool.map(partial(sample, cell=cell), range(repeats), chunksize=8))
     for name in FIGURES:
         held = [one[name] for one in samples if one[name][0] is not None and one[name][1] is not None]
-        covered = [float(low or 0) <= true[name] <= float(high or 0) for low, high, _, _ in held]
-        ratios = [
-            (float(high or 0) - float(low or 0)) / (plain_high - plain_low)
-            for low, high, plain_low, plain_high in held
-            if plain_low is not None and plain_high is not None and plain_high > plain_low
-        ]
-        yield name, float(np.mean(covered)), float(np.median(ratios)) if ratios else None
+        low, high, plain_low, plain_high, values = np.array(held, dtype=np.float64).T
+        covered = float(np.mean((low <= true[name]) & (true[name] <= high)))
+        if cell.lasts:
+            yield name, covered, None
+            continue
+        plain = plain_high - plain_low
+        ratio = float(np.median(((high - low) / plain)[plain > 0]))
+        yield name, covered, (ratio, 2 * normal_quantile() * float(np.std(values, ddof=1) / np.median(plain)))
 
 
 def least(name: str, cell: Cell | Shared) -> float:
@@ -198,7 +199,7 @@ def least(name: str, cell: Cell | Shared) -> float:
 def main(*, repeats: int = 400, processes: int = 2) -> Iterator[Verdict]:
     """Measure all cells."""
     covered: dict[str, list[float]] = {name: [] for name in FIGURES}
-    wide: dict[str, list[float]] = {name: [] for name in FIGURES}
+    wide: dict[str, list[tuple[float, float]]] = {name: [] for name in FIGURES}
     good = dict.fromkeys(FIGURES, True)
     print_head("frauds", "ring lasts", "days", *FIGURES)
     with ProcessPoolExecutor(processes) as pool:
@@ -210,11 +211,11 @@ def main(*, repeats: int = 400, processes: int = 2) -> Iterator[Verdict]:
                 good[name] &= share >= least(name, cell)
             print_row(*cell[:3], *(f"{shares[-1]:.1%}" for shares in covered.values()))
     for name in FIGURES:
-        mean, ratio = float(np.mean(covered[name])), float(np.mean(wide[name]))
+        mean, (ratio, needed) = float(np.mean(covered[name])), np.mean(wide[name], axis=0)
         yield Verdict(
-            good[name] and 0.93 <= mean <= 0.99 and ratio <= 1.15,
+            good[name] and 0.93 <= mean <= 0.99 and ratio <= 1.15 * max(1, needed),
             f"{name}: covered in {mean:.1%} on average, lowest {min(covered[name]):.1%}; "
-            f"{ratio:.2f} times as wide without rings",
+            f"{ratio:.2f} times as wide without rings, {needed:.2f} are needed",
         )
 
 

@@ -114,6 +114,24 @@ def test_estimates_have_students_ends_on_a_scale_without_ends() -> None:
         assert scale(value) - scale(figure.low) == pytest.approx(reach, rel=1e-4)
 
 
+def test_draws_of_quiet_days_have_as_many_genuine_records_as_others() -> None:
+    """With rings a draw of quiet days is weighted: no day of the week would make a share of frauds uncertain."""
+    busy = np.repeat(np.arange(14), np.where(np.arange(14) % 7 < 5, 200, 20))
+    labels = np.repeat([0, 1], [len(busy), 30]).astype(np.int8)
+    times = np.concatenate([busy, np.arange(30) % 14]) * DAY
+    rings = np.concatenate([np.full(len(busy), -1), np.arange(30)])
+    draws = Draws.of(times, rings=rings, frauds=labels == 1)
+    genuine, frauds = draws.drawn(draws.counts(labels.astype(np.int64), 2)).T
+    assert np.ptp(draws.weights[:, :14] @ np.bincount(busy)) > 1000
+    assert genuine == pytest.approx(np.full(REPEATS, len(busy)))
+    assert (frauds == draws.weights[:, 14:].sum(axis=1)).all()
+    records = EvaluatedRecords(
+        decisions=decided(np.where(labels, 1.0, -9.0)), labels=labels, event_times=times, rings=rings
+    )
+    share = measure_figures(records, draws, costs=None).draws["fraud_share"]
+    assert np.std(share) == pytest.approx(np.sqrt(30) / len(labels), rel=0.1)
+
+
 def test_a_maximum_has_no_interval() -> None:
     """Draws move KS upwards, so their deviation says little; the figure says why it has no ends."""
     found = measured(drawn(2)).estimates["ks"]

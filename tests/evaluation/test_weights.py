@@ -8,6 +8,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from scoring_model.configuration import CostSettings
+from scoring_model.contract.outcome import OUTCOMES
 from scoring_model.decision.probability import Platt
 from scoring_model.decision.rules import DecisionRules, Decisions, Policy
 from scoring_model.decision.scale import ScoreScale
@@ -18,6 +19,7 @@ from scoring_model.evaluation.figures import Figures, measure_figures
 from scoring_model.evaluation.measures import measure
 from scoring_model.evaluation.report import NothingToDraw, evaluation_report, markdown
 from scoring_model.evaluation.report.first_screen import promise_cards
+from scoring_model.evaluation.stopped import NotObserved
 from scoring_model.evaluation.uncertainty import share_of, weighted_share
 from scoring_model.records import NEVER, RecordTable
 from scoring_model.records.times import DAY
@@ -105,6 +107,32 @@ def test_changes_of_a_comparison_are_those_of_repeated_records() -> None:
         assert flip.daily_genuine.value == pytest.approx(whole.daily_genuine.value, rel=1e-12)
         assert flip.daily_frauds.value == pytest.approx(whole.daily_frauds.value, rel=1e-12)
         assert flip.genuine + flip.frauds < whole.genuine + whole.frauds
+
+
+def test_what_was_decided_about_all_is_counted() -> None:
+    """Outcomes of those for whom a control group stands are known: shares of all applicants are no estimates."""
+    rng, pair = np.random.default_rng(8), []
+    times = np.sort(rng.integers(0, 20, 700)) * DAY
+    for seed in (1, 2):
+        others = replace(drawn(seed, records=700), event_times=times, weights=None)
+        stood_for = NotObserved.of(others.decisions, np.full(700, -1, dtype=np.int8), times, None, {})
+        first = drawn(3)
+        decisions = replace(first, decisions=drawn(seed).decisions) if seed == 2 else first
+        pair.append(replace(decisions, stood_for=stood_for))
+    champion, challenger = (evaluate_records(one, rules=RULES) for one in pair)
+    old, new = (one.everyone()[0] for one in pair)
+    for code, outcome in enumerate(OUTCOMES):
+        name = f"applicants_{outcome.lower()}"
+        share, known = champion.figures[name], share_of(int(np.count_nonzero(old == code)), 1200)
+        assert (share.value, share.records) == (known.value, 1200)
+        assert (share.low or 0) <= (known.low or 0) < (known.high or 0) <= (share.high or 0)
+    found = compare_evaluations(champion, challenger)
+    assert found.flip_rates["all"].value == np.mean(old != new)
+    for code, day in enumerate(found.daily):
+        more = int(np.count_nonzero(new == code)) - int(np.count_nonzero(old == code))
+        assert day.everyone.value == pytest.approx(more / 20)
+    text = markdown(evaluation_report(champion))
+    assert "Applicants by outcome are counted: with the 700 for whom these stand" in text
 
 
 def test_queues_of_records_that_stand_for_others_are_not_known() -> None:

@@ -296,11 +296,11 @@ class Verification(Resource):
         str | None,
         WithJsonSchema(
             {
-                "enum": [one.value for one in DecidedBy],
+                "enum": [one.value for one in DecidedBy if one is not DecidedBy.SANDBOX],
                 "description": (
                     "Only where the operator uses a control group, lists or rules: `control` if the verification "
                     "passed so that it is learnt whether such persons are frauds; `list` or `rule` if one of these "
-                    "decided; else `policy`. For sandbox clients `sandbox`."
+                    "decided; else `policy`. Not for sandbox clients."
                 ),
             }
         ),

@@ -101,6 +101,8 @@ class Selection:
     stopped : ndarray of shape (s,), int64
         Places of the records that were not observed and would be evaluated if they had been: they are as old as those
         that are, or their label is known. Empty where a control group stands for them.
+    stood_for : ndarray of shape (c,), int64
+        The places of those for whom a control group stands, and of those who were stopped otherwise beside it.
     stopped_labels : ndarray of shape (s,), int8
         1 fraud, 0 genuine, -1 not known at the as-of instant.
     """
@@ -111,6 +113,7 @@ class Selection:
     weights: FloatArray | None = None
     stopped: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     stopped_labels: Int8Array = field(default_factory=lambda: np.empty(0, dtype=np.int8))
+    stood_for: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
 
 
 def select(
@@ -138,7 +141,8 @@ def select(
     if table.propensities is not None and (counts & ~seen).any() and (table.propensities[rows] == 1).all():
         unweighted = unsampled(table)  # nobody was drawn to stand for those who were stopped
         return select(unweighted, as_of=as_of, maturity=maturity, matured_only=matured_only, invalid=invalid)
-    stopped = np.flatnonzero(counts & ~seen & (table.propensities is None))
+    stopped, nobody = np.flatnonzero(counts & ~seen), np.empty(0, dtype=np.int64)
+    stopped, stood_for = (stopped, nobody) if table.propensities is None else (nobody, stopped)
 
     def count(mask: BoolArray) -> int:
         return int(np.count_nonzero(mask))
@@ -166,4 +170,5 @@ def select(
         coverage=coverage,
         stopped=stopped,
         stopped_labels=targets[stopped],
+        stood_for=stood_for,
     )

@@ -80,6 +80,8 @@ class Draws:
         Number of blocks, and of those among them that are rings.
     weights : ndarray of shape (r, blocks), int64
         How often each draw holds each block; r = 0 with fewer than ten days.
+    even : ndarray of shape (r, blocks), float64
+        The same, with days so much heavier or lighter that each draw has as many genuine records as there are.
     """
 
     day_of: IntArray
@@ -88,6 +90,7 @@ class Draws:
     blocks: int
     rings: int
     weights: IntArray
+    even: FloatArray
 
     @classmethod
     def of(
@@ -112,18 +115,26 @@ class Draws:
         days, day_of = _coded(event_times // DAY)
         if rings is None or frauds is None or not frauds.any():
             weights = draw_blocks(days, repeats=repeats)
-            return cls(day_of=day_of, days=days, block_of=day_of, blocks=days, rings=0, weights=weights)
+            even = weights.astype(np.float64)
+            return cls(
+                day_of=day_of, days=days, block_of=day_of, blocks=days, rings=0, weights=weights, even=even
+            )
         held, own = _coded(day_of[~frauds])
         found, ring_of = _coded(rings[frauds])
         block_of = np.empty(len(event_times), dtype=np.int64)
         block_of[~frauds], block_of[frauds] = own, held + ring_of
+        weights = draw_blocks(held, found, repeats=repeats)
+        even = weights.astype(np.float64)
+        drawn = even[:, :held] @ np.bincount(own, minlength=held)
+        even[:, :held] *= (len(own) / drawn)[:, None]
         return cls(
             day_of=day_of,
             days=days,
             block_of=block_of,
             blocks=held + found,
             rings=found,
-            weights=draw_blocks(held, found, repeats=repeats),
+            weights=weights,
+            even=even,
         )
 
     def basis(self, totals: IntArray | FloatArray, counts: IntArray | FloatArray | None = None) -> Basis:
@@ -173,7 +184,10 @@ class Draws:
         return sums.astype(np.float64).reshape(self.blocks, size)
 
     def drawn(self, by_block: NDArray[np.int64] | FloatArray) -> FloatArray:
-        """Sum blocks under every draw.
+        """Sum blocks under every draw, for ratios of such sums.
+
+        Rings are drawn apart from days, so that a draw of quiet days would have more frauds for each genuine record.
+        That is no chance: on which weekdays people sign up is the same in the next sample. So days are weighted.
 
         Parameters
         ----------
@@ -182,9 +196,9 @@ class Draws:
         Returns
         -------
         ndarray of shape (r, ...), float64
-            Exact for counts.
+            Exact for counts where frauds are drawn by day.
         """
-        return np.tensordot(self.weights.astype(np.float64), by_block.astype(np.float64), axes=1)
+        return np.tensordot(self.even, by_block.astype(np.float64), axes=1)
 
     def drawn_counts(self, codes: IntArray, size: int) -> Iterator[IntArray]:
         """Count all records by code under every draw, a chunk of draws at a time.

@@ -49,6 +49,9 @@ class EvaluatedRecords:
         Equal for frauds that link keys join (`history.rings`); that of genuine records does not count. None: unknown.
     not_observed : NotObserved, optional
         Decisions about those whose class can't be known. None: nobody was stopped, or others stand for them.
+    stood_for : NotObserved, optional
+        Decisions about those who were not observed where others stand for them: what became of them is known without
+        any label, and nothing else is.
     is_sample : bool
         Whether the records are a sample of all applicants without weights, since a control group stands for those who
         were stopped.
@@ -63,6 +66,7 @@ class EvaluatedRecords:
     weights: FloatArray | None = None
     rings: IntArray | None = None
     not_observed: NotObserved | None = None
+    stood_for: NotObserved | None = None
     is_sample: bool = False
 
     @property
@@ -74,19 +78,24 @@ class EvaluatedRecords:
         """Draw the days of the genuine records, and the rings of the frauds where they are known."""
         return Draws.of(self.event_times, rings=self.rings, frauds=self.labels == 1)
 
+    @property
+    def others(self) -> NotObserved | None:
+        """Return the decisions about those who were not observed, whether others stand for them or not."""
+        return self.stood_for if self.not_observed is None else self.not_observed
+
     def everyone(self) -> tuple[IntArray, IntArray]:
         """Return the outcomes and the event times of the records and of those that were not observed."""
         outcomes, times = self.decisions.outcomes.astype(np.int64), self.event_times
-        missing = self.not_observed
+        missing = self.others
         if missing is None:
             return outcomes, times
         return np.concatenate([outcomes, missing.outcomes]), np.concatenate([times, missing.event_times])
 
     @property
     def applicants(self) -> float:
-        """Return for how many applicants the records and those that were not observed stand."""
-        more = 0 if self.not_observed is None else len(self.not_observed.outcomes)
-        return float(np.sort(self.weight_of_each).sum()) + more
+        """Return how many applicants there are, or for how many the records stand where nobody knows the others."""
+        others = self.others
+        return float(np.sort(self.weight_of_each).sum() if others is None else len(self) + len(others))
 
     def __len__(self) -> int:
         return len(self.labels)

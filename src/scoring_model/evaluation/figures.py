@@ -175,8 +175,8 @@ def _rates(records: EvaluatedRecords, draws: Draws, costs: CostSettings | None) 
 
 
 def _applicants(records: EvaluatedRecords, rates: Mapping[str, _Figure]) -> Iterator[_Figure]:
-    """Measure the shares of all applicants by outcome, those too who were not observed."""
-    if records.not_observed is None:
+    """Measure the shares of all applicants by outcome, those too who were not observed: no label is needed."""
+    if records.others is None:
         for name, outcome in zip(APPLICANT_SHARES, OUTCOMES, strict=True):
             yield replace(rates[outcome.lower()], name=name)
         return

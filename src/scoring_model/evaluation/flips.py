@@ -218,8 +218,8 @@ def flip_rates(champion: EvaluatedRecords, challenger: EvaluatedRecords, draws: 
     `all` is of all applicants, those too who were not observed.
     """
     (old, times), (new, _) = champion.everyone(), challenger.everyone()
-    own = draws if champion.not_observed is None else Draws.of(times)
-    found = {"all": _share((old != new).astype(np.int64), champion.weights, own)}
+    weights, own = (champion.weights, draws) if champion.others is None else (None, Draws.of(times))
+    found = {"all": _share((old != new).astype(np.int64), weights, own)}
     before, after = champion.decisions.outcomes, challenger.decisions.outcomes
     for name, label in (("genuine", GENUINE), ("fraud", FRAUD)):
         for turn, turned in (("stricter", after > before), ("milder", after < before)):

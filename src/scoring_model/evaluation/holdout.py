@@ -8,7 +8,7 @@ from typing import Final, Self
 
 import numpy as np
 
-from scoring_model.arrays import FloatArray, IntArray
+from scoring_model.arrays import FloatArray, Int8Array, IntArray
 from scoring_model.configuration import CostSettings, FindingSettings
 from scoring_model.contract.fields import IDENTITY_FIELDS, signal_field
 from scoring_model.contract.rules import SignalType
@@ -41,7 +41,8 @@ MAX_BAD_SHARE: Final = 0.01
 
 WEIGHTED: Final = (
     "Records stand for others by their propensity: those whom a policy stops, for all like them. Nobody stands for "
-    "those whom a list or rule stopped: they are in no figure. Figures, measures, "
+    "those whom a list or rule stopped: they are in no figure but the numbers of applicants by outcome, which need no "
+    "label and count everyone. Figures, measures, "
     "months and promises are weighted by 1 / propensity; calibration, decompositions, score shares, groups, worst "
     "windows and curves count each record once, so they describe those who passed."
 )
@@ -349,7 +350,17 @@ def evaluated(
     keys: Sequence[LinkKey] = (),
 ) -> EvaluatedRecords:
     """Take the selected records of a table, and the decisions about them; `keys` join frauds to rings."""
-    rows, stopped = selection.rows, selection.stopped
+    rows = selection.rows
+
+    def others(stopped: IntArray, labels: Int8Array) -> NotObserved | None:
+        return NotObserved.of(
+            decisions.take(stopped),
+            labels,
+            table.event_times[stopped],
+            None if persons is None else persons[stopped],
+            {name: column.take(stopped) for name, column in columns.items()},
+        )
+
     return EvaluatedRecords(
         decisions=decisions.take(rows),
         labels=selection.targets,
@@ -359,13 +370,8 @@ def evaluated(
         columns={name: column.take(rows) for name, column in columns.items()},
         weights=selection.weights,
         rings=None if persons is None else rings_of_frauds(table, persons, keys, rows, selection.targets),
-        not_observed=NotObserved.of(
-            decisions.take(stopped),
-            selection.stopped_labels,
-            table.event_times[stopped],
-            None if persons is None else persons[stopped],
-            {name: column.take(stopped) for name, column in columns.items()},
-        ),
+        not_observed=others(selection.stopped, selection.stopped_labels),
+        stood_for=others(selection.stood_for, table.labels[selection.stood_for]),
     )
 
 

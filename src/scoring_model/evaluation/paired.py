@@ -65,7 +65,7 @@ def paired_differences(challenger: Measured, champion: Measured) -> Mapping[str,
         if name in champion.figures
     }
     flips = count_flips(pair_codes(champion.records, challenger.records))[0]
-    everyone = flips + stopped_flips(champion.records, challenger.records)
+    everyone = flips + _flips_of(champion.records.others, challenger.records.others)
     moved = {name: gained_and_lost(RATES[name], flips) for name in differences if name in RATES}
     both = everyone.sum(axis=0).astype(np.float64)
     for code, name in enumerate(APPLICANT_SHARES):
@@ -127,7 +127,10 @@ def _above_rate(records: EvaluatedRecords, limit: float) -> BoolArray:
 
 def stopped_flips(champion: EvaluatedRecords, challenger: EvaluatedRecords) -> IntArray:
     """Count the flips of those who were not observed, of `decision.flips.SHAPE`; zeros where all were."""
-    old, new = champion.not_observed, challenger.not_observed
+    return _flips_of(champion.not_observed, challenger.not_observed)
+
+
+def _flips_of(old: NotObserved | None, new: NotObserved | None) -> IntArray:
     if old is None or new is None:
         return np.zeros(SHAPE, dtype=np.int64)
     return np.asarray(count_flips(stopped_codes(old, new))[0])

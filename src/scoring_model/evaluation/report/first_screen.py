@@ -122,6 +122,11 @@ def _note(evaluation: EvaluationResult) -> str:
         f"Shares of the {overall.records:,} evaluated records ({overall.genuine:,} genuine, {frauds}){missing}, "
         "scaled to 10,000."
     )
+    if (stood_for := evaluation.records.stood_for) is not None:
+        text = (
+            f"{text[:-1]}. Applicants by outcome are counted: with the {len(stood_for):,} for whom these stand, or who "
+            "were stopped otherwise."
+        )
     if evaluation.figures["passed"].low is None:
         return f"{text} The records lie on {days:,} days, too few for intervals."
     if not evaluation.rings_known:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Final
 
-from scoring_model.contract.outcome import Outcome
+from scoring_model.contract.outcome import DecidedBy, Outcome
 from scoring_model.contract.resource import instant
 from scoring_model.contract.texts import to_text
 from scoring_model.contract.verification import ReasonCode, Verification, VerificationStatus
@@ -206,6 +206,7 @@ class Verifications(Operations):
     def _shown(self, row: VerificationRow, subject: str | None) -> Verification:
         """Return a row as its client sees it, with the code and text of each reason, strongest first."""
         previous = row.previous_id
+        is_told = row.policy_outcome is not None and row.decided_by != DecidedBy.SANDBOX
         reasons: tuple[ReasonCode, ...] = ()
         if row.reasons:
             sentences = self._sentences[row.model_version, row.policy_version]
@@ -224,8 +225,8 @@ class Verifications(Operations):
             previous_verification_id=None if previous is None else to_text(previous),
             created_at=instant(row.created_at),
             completed_at=None if row.completed_at is None else instant(row.completed_at),
-            decided_by=None if row.policy_outcome is None else row.decided_by,
-            policy_outcome=row.policy_outcome,
+            decided_by=row.decided_by if is_told else None,
+            policy_outcome=row.policy_outcome if is_told else None,
             decided_by_code=row.decided_by_code,
         )
 
