@@ -592,6 +592,8 @@ MEASURES: Final = f"""
     income доход дохід зарплата цена стоимость возраст стаж prihod dohodak cijena gelir fiyat yaş 収入
     年収 価格 年齢 数 薪资 价格 年龄 rate percent pct cnt volume qty km kwh
     umur tuổi harga giá số_lượng lama pendapatan gaji thu_nhập days_since years yrs months
+    ancienneté antigüedad anzianità scoring rating plafond limite límite fatturato umsatz facturación clv
+    wartość distance kreditgräns věk
 """
 """Headers of numbers that measure something, which are no identifiers."""
 PAYMENTS: Final = """
@@ -617,15 +619,17 @@ LINKS: Final = """
     לקוח חשבון ein ssn oib egn egp kunnr imsi msisdn wallet permis cédula rut curp rfc cuit cuil nit
     perangkat kartu pelanggan thiết_bị thẻ tài_khoản khách_hàng seade ierīce įrenginys kortelė sąskaita
     zariadenie уређај картица рачун dispositiu targeta pesel cnp nik ktp cccd cmnd personnummer isikukood
-    personnr fødselsnummer fødselsnr cpr henkilötunnus hetu bsn burgerservicenummer rodné fiscale svnr tckn снилс nino
-    passport pasaporte passeport passaporte reisepassnr
+    personnr fødselsnummer fødselsnr cpr henkilötunnus hetu bsn burgerservicenummer rodné fiscale svnr tckn снилс
+    passport pasaporte passeport passaporte reisepassnr benutzer nutzer mitglied member membre adhérent socio medlem
+    användare účtu zákazníka klijenta kupca kartice računa πελάτη κάρτας λογαριασμού συσκευής asiakkaan tilin kortin
+    laitteen kliendi kaardi
     last4 ahv visitor beneficiary till paybill agent recipient payee
     sha256 sha1 sha512 md5 hashed hmac haché hachée gehasht 指纹 識別子
 """
 """Headers of identifiers that connect records."""
 NUMBERS: Final = """
     id key nr no num number nummer numéro número numero numer n code ref hash token nº kennung identifiant
-    číslo cislo azonosító szám int addr αριθμός κωδικός numero număr
+    číslo cislo azonosító szám int addr αριθμός αρ κωδικός numero număr
     номер код broj številka şifre kimliği kimlik 番号 编号 号 رقم معرف מספר מזהה
     nomor mã numurs numeris kod
     コード nro 識別子 标识
