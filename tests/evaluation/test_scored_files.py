@@ -1,6 +1,6 @@
 """Files that were scored earlier, with labels that came later: the same evaluation as of the labelled records."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -244,6 +244,51 @@ def test_labels_may_say_who_was_stopped(scorer: Scorer, records: Path, scored: P
         assert one.coverage == expected.coverage
         assert one.provenance is not None
         assert not any(note == ASSUMED for note in one.provenance.notes)
+
+
+@pytest.mark.parametrize("mark", [CONTRACT_MARK, None])
+def test_an_export_is_a_scored_file_that_says_what_was_decided(
+    scorer: Scorer,
+    sealed: Path,
+    records: Path,
+    scored: Path,
+    labels: pa.Table,
+    mark: Mapping[bytes, bytes] | None,
+) -> None:
+    """Its own labels and decisions count where its scores do; who was stopped stays so beside later labels."""
+    table, decisions = pq.read_table(records), pq.read_table(scored)
+    row = np.arange(len(table))
+    final = np.where(row % 10 == 0, "FAILED", np.where(row % 10 == 5, "STEPPED_UP", "PASSED"))
+    reviewed = row % 10 == 5
+    cells = {
+        "scoringOutcome": pa.array(final),
+        "decidedBy": pa.array(np.where(row % 20 == 0, "list", "score")),
+        "resolution": pa.array(np.full(len(row), "APPROVED"), mask=~reviewed),
+        "resolutionMethod": pa.array(np.full(len(row), "documentCheck"), mask=~reviewed),
+        "label": table.column("label"),
+        "labelKnownAt": table.column("labelKnownAt"),
+    }
+    export = decisions.drop_columns("scoringOutcome")
+    for name, column in cells.items():
+        export = export.append_column(name, column)
+    records_of = table.append_column("scoringOutcome", cells["scoringOutcome"])
+    records_of = records_of.append_column("resolution", cells["resolution"])
+    export = export.replace_schema_metadata(mark)
+    later = evaluate(scorer, export, labels=labels)
+    assert later.stopped is not None
+    assert later.coverage == evaluate(scorer, records_of.replace_schema_metadata(CONTRACT_MARK)).coverage
+    assert later.provenance is not None
+    stopped, step_ups = (
+        note for note in later.provenance.notes if note.startswith(("Applicants", "Step-ups"))
+    )
+    assert stopped == "Applicants stopped by lists: 200, by rules: 0; nobody stands for them"
+    assert step_ups.startswith("Step-ups: 400, of them 400 approved (documentCheck 400), 0 declined")
+    anew = records_of.append_column("decidedBy", cells["decidedBy"]).replace_schema_metadata(mark)
+    assert evaluate(scorer, anew).coverage == later.coverage
+    watched = monitor(sealed, export)
+    assert "400 of 4,000 applicants were stopped" in watched.population
+    assert watched.maturity.matured > 0
+    assert {stopped, step_ups} <= {*watched.notes}
 
 
 @pytest.fixture(scope="module")

@@ -17,6 +17,7 @@ from scoring_model.records.clocks import with_clocks
 from scoring_model.records.columns import Parsed, parse_column, parse_instants, parse_texts
 from scoring_model.records.encoding import encode, is_zoned
 from scoring_model.records.files import file_sheet, frame_sheet
+from scoring_model.records.layout import is_export
 from scoring_model.records.sheet import Cells, Sheet
 from scoring_model.records.sources import file_paths
 
@@ -46,7 +47,9 @@ class Source:
 
     @classmethod
     def open(cls, source: object, form: FileFormat) -> "Source":
-        """Open files or a table in memory."""
+        """Open files or a table in memory; a source that is open stays so."""
+        if isinstance(source, Source):
+            return source
         paths: tuple[Path, ...] | None = file_paths(source)
         if paths is None:
             return cls(name="the table", files=(), sheets=(frame_sheet(source),))
@@ -56,6 +59,11 @@ class Source:
     def with_clocks(self, schema: RecordSchema) -> "Source":
         """Join the times that a schema reads from two columns."""
         return replace(self, sheets=tuple(with_clocks(sheet, schema) for sheet in self.sheets))
+
+    @property
+    def is_export(self) -> bool:
+        """Whether all of it is an export of the service."""
+        return all(is_export(sheet.columns, marked=sheet.marked) for sheet in self.sheets)
 
     @property
     def rows(self) -> int:

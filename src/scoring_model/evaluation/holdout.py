@@ -16,6 +16,7 @@ from scoring_model.decision.rules import Decisions
 from scoring_model.evaluation.checks import check_control
 from scoring_model.evaluation.column_reading import Source
 from scoring_model.evaluation.coverage import Coverage, Selection, select
+from scoring_model.evaluation.decided import decided_in, decided_sentences
 from scoring_model.evaluation.evaluated_records import EvaluatedRecords, EvaluationError, refuse
 from scoring_model.evaluation.evaluation import Evaluation, evaluate_records
 from scoring_model.evaluation.fraud_rings import rings_of_frauds
@@ -215,7 +216,7 @@ def evaluate(
         invalid=reading.rows - len(reading.table),
         files=names_of(records),
         features=features,
-        notes=notes_on_labels(given, reading.table),
+        notes=(*notes_on_labels(given, reading.table), *decided_in(reading, records)),
     )
 
 
@@ -328,7 +329,7 @@ def _evaluate_scored(
         selection=selection,
         options=options,
         files=scored.files,
-        notes=(*scored.notes, *notes, *labels.notes(rows), WITHOUT_RINGS),
+        notes=(*scored.notes, *notes, *labels.notes(rows), *decided_sentences(source), WITHOUT_RINGS),
         scored_earlier=True,
     )
 

@@ -12,7 +12,7 @@ from scoring_model.contract.rules import reference
 from scoring_model.decision.rules import DecisionRules, Decisions
 from scoring_model.evaluation.column_reading import Source, distinct_ids, instants, numbers, texts, values
 from scoring_model.evaluation.evaluated_records import EvaluationError
-from scoring_model.evaluation.labels import Labels
+from scoring_model.evaluation.labels import Labels, read_labels
 from scoring_model.records import NEVER, Column, RecordSchema, RecordTable
 from scoring_model.records.cells import plain, text
 from scoring_model.records.columns import Parsed
@@ -43,6 +43,8 @@ class ScoredFile:
         As `RecordTable` has them.
     undecided : str
         Which files do not say what was decided, though others do.
+    exported : Labels or None
+        What an export of a service has besides the decisions: it is a scored file with labels.
     columns : mapping of str to Column
         The columns that were asked for.
     files : tuple of str
@@ -56,6 +58,7 @@ class ScoredFile:
     observed_until: IntArray | None
     propensities: FloatArray | None
     undecided: str
+    exported: Labels | None
     columns: dict[str, Column]
     files: tuple[str, ...]
     notes: tuple[str, ...]
@@ -75,7 +78,7 @@ class ScoredFile:
         """
         if self.undecided and (labels is None or labels.observed_until is None):
             raise EvaluationError(f"{name}: {self.undecided}")
-        count = len(self.record_ids)
+        labels, count = self.exported if labels is None else labels, len(self.record_ids)
         found, times = np.full(count, UNLABELLED, dtype=np.int8), np.full(count, NEVER, dtype=np.int64)
         events, until = self.event_times, self.observed_until
         if labels is not None:
@@ -150,14 +153,19 @@ def read_scored(source: Source, scorer: Scorer, by: Iterable[str]) -> ScoredFile
         (parsed[name].column if name in parsed else Column.missing(len(record_ids))).gather(NEVER)
         for name in ("eventTime", OBSERVED_COLUMN)
     )
+    exported = read_labels(source, scorer.contents.schema) if source.is_export else None
+    decided = OBSERVED_COLUMN in parsed
+    if exported is not None and exported.observed_until is not None:
+        decided, until = True, exported.observed_until
     propensities = _numbers(parsed.get(PROPENSITY, Parsed.absent(len(record_ids))))
     lacking = source.lacking(OBSERVED_COLUMN)
     return ScoredFile(
         record_ids=record_ids,
         event_times=events,
         decisions=decisions,
-        observed_until=np.where(until <= events, STOPPED, until) if OBSERVED_COLUMN in parsed else None,
+        observed_until=np.where(until <= events, STOPPED, until) if decided else None,
         propensities=propensities if np.any(propensities > 0) else None,
+        exported=exported,
         undecided=half_decided(OBSERVED_COLUMN, lacking) if lacking else "",
         columns={name: parsed[name].column for name in by},
         files=source.files,
