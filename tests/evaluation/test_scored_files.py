@@ -389,6 +389,11 @@ def test_files_of_which_some_say_what_was_decided_are_refused(
                 use(german, source, labels=labels)
     with pytest.raises(MissingColumns, match="the column 'Entscheidung' is not in"):
         score_file(scorer, files, tmp_path / "all.csv")
+    outcomes = np.where(np.arange(3000) % 10 == 0, "FAILED", "PASSED")
+    export = decided.slice(1000).append_column("scoringOutcome", pa.array(outcomes))
+    pq.write_table(export.replace_schema_metadata(CONTRACT_MARK), tmp_path / "records-2.parquet")
+    beside = evaluate(german, [tmp_path / "records-0.parquet", tmp_path / "records-2.parquet"], labels=labels)
+    assert beside.stopped is not None  # a history before the service has no decisions
     by_labels = decided.select(["recordId", "label", "labelKnownAt", "Entscheidung", "Ende"])
     expected = evaluate(german, decided, labels=by_labels)
     assert expected.stopped is not None
