@@ -364,6 +364,10 @@ def test_a_scored_file_keeps_the_control_group(
     assert values(found) == values(expected)
     assert values(found) != values(evaluate(german, decided, labels=labels))
     assert found.coverage == expected.coverage
+    by_labels = sampled.select(["recordId", "label", "labelKnownAt", "Entscheidung", "Ende", "Ziehung"])
+    bare = sampled.drop_columns(["Entscheidung", "Ende", "Ziehung"])
+    assert values(evaluate(german, bare, labels=by_labels)) == values(expected)  # decided after the scoring
+    assert values(evaluate(german, files_of(tmp_path / out), labels=by_labels)) == values(expected)
     watched = monitor(german, tmp_path / out, labels=labels)
     assert watched.population == monitor(german, sampled, labels=labels).population
     assert "1 / propensity" in watched.population
